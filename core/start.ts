@@ -7,14 +7,17 @@ import { readTally } from "../kv/store/tally.ts";
 import { StoreUnavailableError } from "../kv/store/errors.ts";
 import type { Store } from "../kv/store/store.ts";
 import { organizations } from "../kv/records/organization.ts";
+import type { LinkListeners } from "./agents/link.ts";
 import { AGENT_RIGHT, Links } from "./agents/links.ts";
 import { Activity } from "./host/activity.ts";
 import type { Configuration } from "./host/configuration.ts";
-import type { App } from "./work/work.ts";
+import type { App, Context } from "./work/work.ts";
 import { Sequencer } from "./events/trail/sequencer.ts";
 import { WAITING } from "./commands/approvals/count.ts";
+import { lapseForAgent, lapseOutdated } from "./commands/approvals/lapse.ts";
+import { startQueued } from "./commands/queue.ts";
 import { recoverCommands } from "./commands/recover.ts";
-import { Commands } from "./commands/registry.ts";
+import { RunningCommands } from "./commands/running_commands.ts";
 import { reportRounds } from "./compliance/jobs.ts";
 import { jobsDue } from "./host/health.ts";
 import { claimCodeOf } from "./access/sign_in/sign_up.ts";
@@ -29,10 +32,10 @@ import type { Founder } from "./access/sign_in/parts.ts";
 import type { AnyStandingKind } from "./access/standing/kinds.ts";
 import { reviewStanding } from "./access/standing/review.ts";
 import { Tokens } from "./access/tokens/tokens.ts";
-import { MADE_DEVICES } from "./agents/devices/devices.ts";
+import { MADE_DEVICES } from "./agents/devices/manage.ts";
 import { MADE_PAIRING_CODES } from "./agents/devices/pair.ts";
-import { insertVerdictKeys } from "./agents/verdicts.ts";
-import { insertShield } from "./commands/guard/settings.ts";
+import { insertVerdictKeys } from "./agents/verdict_keys.ts";
+import { insertShield } from "./commands/guard/in_force.ts";
 import { INGEST_TOKEN } from "./commands/ingest/standing.ts";
 import { MADE_INGEST_TOKENS } from "./commands/ingest/tokens.ts";
 import { insertAuditKeys } from "./events/trail/keys.ts";
@@ -44,6 +47,8 @@ import { REPOSITORY } from "./policies/standing.ts";
 import { WEBHOOK } from "./webhooks/standing.ts";
 import { MADE_WEBHOOKS } from "./webhooks/webhooks.ts";
 import { PolicyBook } from "./policies/book.ts";
+import { noteState } from "./policies/drift.ts";
+import { notePolicyHeld, pushPolicies } from "./policies/push.ts";
 import { Syncs } from "./policies/syncs.ts";
 import { Integrations } from "./integrations/runner.ts";
 import { Transfers } from "./policies/backups/transfers.ts";
@@ -57,7 +62,7 @@ import type { Settings } from "./work/settings.ts";
 import { Sessions } from "./commands/guard/sessions.ts";
 import { Background } from "./work/background.ts";
 import { Signals } from "./work/signals.ts";
-import { countedAs } from "./events/counted.ts";
+import { countedAs, waitName } from "./events/counted.ts";
 import { Streams } from "./events/streams/streams.ts";
 import { SigningKeys } from "./access/tokens/signing_keys.ts";
 import { Usage } from "./access/usage/usage.ts";
@@ -182,20 +187,32 @@ async function assemble(
   const signingKeys = new SigningKeys(store, sealer, clock);
   const tokens = new Tokens(signingKeys, clock, settings.publicUrl ?? "relay");
   const inForce = withLocal(settings, config);
-  const app: App = {
+  const context: Context = {
     store,
-    signals,
-    background: new Background(ports.log),
     log: new EventLog(store, complain("events could not be sequenced")),
-    audit: new Sequencer(() => app),
     ports,
-    settings: inForce,
     config,
+    sealer,
+    signals,
+  };
+  const background = new Background(ports.log);
+  const policyBook = new PolicyBook(() => store);
+  const authenticator = new Authenticator({ store, ports, config, tokens });
+  const commands = new RunningCommands({
+    context,
+    background,
+    policies: policyBook,
+    instance,
+  });
+  const app: App = {
+    ...context,
+    background,
+    audit: new Sequencer(() => app),
+    settings: inForce,
     configuration: () => configuration,
     putInForce: (next) => configuration = next,
-    sealer,
     signingKeys,
-    authenticator: new Authenticator({ store, ports, config, tokens }),
+    authenticator,
     signIn: {
       tokens,
       logins: new FailureThrottle(clock, { scope: "login", forgiving: true }),
@@ -221,11 +238,17 @@ async function assemble(
       complain("the statistics could not be recorded"),
       (name) => metrics.counted(name),
     ),
-    links: new Links(() => app),
-    commands: new Commands(() => app, store, instance),
+    links: new Links({
+      context,
+      instance,
+      background,
+      keys: authenticator,
+      listeners: linkListeners(() => app, commands),
+    }),
+    commands,
     sessions: new Sessions(() => clock.now()),
     deliveries: new Deliveries(() => app),
-    policyBook: new PolicyBook(() => store),
+    policyBook,
     syncs: new Syncs(() => app),
     reports: reportRounds(() => app),
     integrations: new Integrations(() => app),
@@ -236,12 +259,25 @@ async function assemble(
     instance,
     startedAtMs: clock.now(),
   };
-  app.signals.eventWritten.on(({ tenant, ...event }) => {
-    for (const name of countedAs(event)) app.activity.count(tenant, name);
+  wireSignals(app);
+  return app;
+}
+
+/** Connects what areas send after a commit with the areas that react to it. */
+function wireSignals(app: App): void {
+  const { activity, links, signals } = app;
+  signals.eventWritten.on(({ tenant, ...event }) => {
+    for (const name of countedAs(event)) activity.count(tenant, name);
   });
-  signals.credentialEnded.on(({ id }) => app.links.closeCredential(id));
+  signals.approvalResolved.on(({ tenant, waitedMs, commandEnded }) => {
+    if (waitedMs !== null) activity.count(tenant, waitName(waitedMs));
+    if (commandEnded !== null) activity.count(tenant, `commands.${commandEnded}`);
+  });
+  signals.commandApproved.on(({ tenant, agentId }) => startQueued(app, tenant, agentId));
+  signals.shieldChanged.on(({ tenant, version }) => lapseOutdated(app, tenant, version));
+  signals.credentialEnded.on(({ id }) => links.closeCredential(id));
   signals.keyScopesChanged.on(({ id, scopes }) => {
-    if (!scopes.includes(AGENT_RIGHT)) app.links.closeCredential(id);
+    if (!scopes.includes(AGENT_RIGHT)) links.closeCredential(id);
   });
   signals.rightsChanged.on(({ org }) =>
     app.background.run(
@@ -252,8 +288,28 @@ async function assemble(
   signals.peopleNotified.on((news) =>
     app.background.run("the removal of old notifications", () => trimNotifications(app, news))
   );
-  return app;
+  signals.agentDeleted.on(({ tenant, agentId }) => {
+    lapseForAgent(app, tenant, agentId);
+    app.transfers.forget(tenant, agentId);
+  });
 }
+
+/** Connects the agents' links with the areas that send over them and hear from them. */
+const linkListeners = (app: () => App, commands: RunningCommands): LinkListeners => ({
+  commands,
+  opened(link, agentId) {
+    pushPolicies(app(), [link]);
+    startQueued(app(), link.tenant, agentId);
+    app().transfers.begin(link.tenant, agentId);
+  },
+  closed(link) {
+    commands.linkLost(link);
+    app().transfers.linkLost(link);
+  },
+  transferReply: (link, reply) => app().transfers.take(link, reply),
+  policyHeld: (tenant, agent, version) => notePolicyHeld(app(), tenant, agent, version),
+  stateReported: (tenant, agent, state) => noteState(app(), tenant, agent, state),
+});
 
 /** What a new organization gets from each area. */
 const foundersFor = (app: () => App): readonly Founder[] => [

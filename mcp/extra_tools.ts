@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Stepping } from "../core/work/work.ts";
 import { tailAudit } from "../core/events/trail/query.ts";
 import { READERS } from "../core/events/trail/export.ts";
-import { runCommand } from "../core/commands/commands.ts";
+import { runCommand } from "../core/commands/run.ts";
 import { AuditEvent, AuditTypes } from "../routes/audit.ts";
 import { Command, CommandText, Timeout } from "../routes/commands.ts";
 import { type Route, route } from "../routes/call/route.ts";
@@ -34,8 +34,8 @@ export const extraTools: readonly Route[] = [
     success: { status: 202, body: Command },
     faults: ["AGENT_NOT_FOUND", "COMMAND_BLOCKED", "CONFLICT"],
     tool: { destructive: true },
-    handle: (work, { body }) =>
-      runCommand(work, {
+    handle: (work, { body }, relay) =>
+      runCommand(work, relay, {
         agentId: body.agent_id,
         command: body.command,
         timeoutMs: body.timeout * 1000,
@@ -94,7 +94,7 @@ const bindRunCommand: Bind = (exchange: Exchange, declared: Route): Route => {
     let unfollow = () => {};
     if (called !== null) server.cancellations.set(called, abandon);
     try {
-      return await runCommand(work, {
+      return await runCommand(work, app, {
         agentId: params.agent_id,
         command: query.command,
         timeoutMs: query.timeout * 1000,

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { cancelCommand, getOwnCommand, type showCommand } from "../core/commands/commands.ts";
+import { cancelCommand } from "../core/commands/cancel.ts";
+import { getOwnCommand, type showCommand } from "../core/commands/show.ts";
 import { Fault } from "../core/fault/fault.ts";
 import { call } from "../routes/call/call.ts";
 import { Command } from "../routes/commands.ts";
@@ -43,7 +44,7 @@ const getTask = route({
   summary: "A task of the caller's",
   access: { scope: ["agents:write", "agents:read"] },
   effect: "read",
-  handle: (work, { params }) => getOwnCommand(work, params.task_id),
+  handle: (work, { params }, { commands }) => getOwnCommand(work, commands, params.task_id),
 });
 
 const cancelTask = route({
@@ -55,9 +56,9 @@ const cancelTask = route({
   access: { scope: "agents:write" },
   effect: "steps",
   audit: { byRule: "command_cancelled, or approval_resolved for one that waited" },
-  handle: async (work, { params }) => {
-    const { agent_id } = await getOwnCommand(work, params.task_id);
-    return await cancelCommand(work, agent_id, params.task_id);
+  handle: async (work, { params }, { commands }) => {
+    const { agent_id } = await getOwnCommand(work, commands, params.task_id);
+    return await cancelCommand(work, commands, agent_id, params.task_id);
   },
 });
 
@@ -107,10 +108,10 @@ function stateOf(exchange: Exchange, view: CommandView): Result {
 
 /** The same as JSON, for who listens to it; null when it is no task of the caller's, or none any more. */
 export async function stateToTell(exchange: Exchange, id: string): Promise<string | null> {
-  const { app, actor, info } = exchange;
+  const { app, actor } = exchange;
   if (!mayCall(actor, getTask)) return null;
   try {
-    const view = await getOwnCommand({ ...app, app, actor, request: info, db: app.store }, id);
+    const view = await getOwnCommand({ actor, db: app.store, store: app.store }, app.commands, id);
     return `{${stateOf(exchange, view).members}}`;
   } catch (error) {
     if (error instanceof Fault && error.code === "NOT_FOUND") return null;

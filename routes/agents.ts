@@ -5,7 +5,7 @@ import {
   ownedAgent,
   restartAgent,
   showAgent,
-} from "../core/agents/agents.ts";
+} from "../core/agents/manage.ts";
 import { reportHeartbeat } from "../core/agents/heartbeat.ts";
 import { REPORTED_STATUSES } from "../kv/records/agent.ts";
 import { route, type RouteSpec } from "./call/route.ts";
@@ -99,7 +99,7 @@ export const agentRoutes = [
     success: { status: 204, about: Named },
     faults: ["AGENT_NOT_FOUND"],
     tool: { destructive: true },
-    handle: (work, { params }) => deleteAgent(work, params.id),
+    handle: (work, { params }, { links }) => deleteAgent(work, links, params.id),
   }),
   route({
     id: "agents.restart",
@@ -120,7 +120,7 @@ export const agentRoutes = [
     success: { status: 200, body: Agent },
     faults: ["AGENT_NOT_FOUND", "AGENT_OFFLINE"],
     tool: { destructive: true },
-    handle: (work, { params }) => restartAgent(work, params.id),
+    handle: (work, { params }, { links }) => restartAgent(work, links, params.id),
   }),
   route({
     id: "agents.heartbeat",
@@ -150,6 +150,6 @@ export const agentRoutes = [
       }),
     },
     faults: ["AGENT_NOT_FOUND"],
-    handle: (work, { body }) => reportHeartbeat(work, body),
+    handle: (work, { body }, { limiter }) => reportHeartbeat(work, limiter, body),
   }),
 ];

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { listAlerts, resolveAlert } from "../core/commands/alerts/alerts.ts";
-import { ingestAlerts } from "../core/commands/alerts/ingest.ts";
+import { listAlerts, resolveAlert } from "../core/commands/alerts/manage.ts";
+import { ingestAlerts } from "../core/commands/alerts/import.ts";
 import { REPORTS_MAX } from "../core/commands/alerts/report.ts";
 import { ALERT_STATES } from "../kv/records/alert.ts";
 import { route } from "./call/route.ts";

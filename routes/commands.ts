@@ -1,12 +1,8 @@
 import { z } from "zod";
 import type { Stepping } from "../core/work/work.ts";
-import {
-  cancelCommand,
-  getCommand,
-  runCommand,
-  showCommand,
-  startCommand,
-} from "../core/commands/commands.ts";
+import { cancelCommand } from "../core/commands/cancel.ts";
+import { runCommand, startCommand } from "../core/commands/run.ts";
+import { getCommand, showCommand } from "../core/commands/show.ts";
 import { Fault } from "../core/fault/fault.ts";
 import { ShieldResult } from "../core/shield/shield.ts";
 import { within } from "../core/ports/within.ts";
@@ -95,10 +91,14 @@ export const commandRoutes = [
       "COMMAND_TIMEOUT",
     ],
     tool: { destructive: true },
-    handle: (work, { params, query }) => {
+    handle: (work, { params, query }, relay) => {
       mustBeMeant(work);
       const { command, timeout } = query;
-      return runCommand(work, { agentId: params.agent_id, command, timeoutMs: timeout * 1000 });
+      return runCommand(work, relay, {
+        agentId: params.agent_id,
+        command,
+        timeoutMs: timeout * 1000,
+      });
     },
   }),
   route({
@@ -123,18 +123,18 @@ export const commandRoutes = [
     }),
     success: { status: 202, body: Command },
     faults: ["AGENT_NOT_FOUND", "COMMAND_BLOCKED", "AGENT_OFFLINE", "CONFLICT"],
-    handle: async (work, { params, body }) => {
+    handle: async (work, { params, body }, relay) => {
       const request = {
         agentId: params.id,
         command: body.command,
         timeoutMs: body.timeout * 1000,
       };
-      const { record, done } = await startCommand(work, request);
+      const { record, done } = await startCommand(work, relay, request);
       done?.catch(() => {});
       const ended = body.wait > 0 && done !== null
-        ? await within(work.app.ports.clock, body.wait * 1000, done)
+        ? await within(work.ports.clock, body.wait * 1000, done)
         : null;
-      return await showCommand(work.app, work.actor.tenant, ended ?? record);
+      return await showCommand(work.store, work.actor.tenant, ended ?? record);
     },
   }),
   route({
@@ -149,7 +149,8 @@ export const commandRoutes = [
     success: { status: 200, body: Command },
     faults: ["AGENT_NOT_FOUND", "NOT_FOUND"],
     tool: { destructive: false },
-    handle: (work, { params }) => getCommand(work, params.id, params.command_id),
+    handle: (work, { params }, { commands }) =>
+      getCommand(work, commands, params.id, params.command_id),
   }),
   route({
     id: "commands.cancel",
@@ -165,7 +166,8 @@ export const commandRoutes = [
     success: { status: 200, body: Command },
     faults: ["AGENT_NOT_FOUND", "NOT_FOUND", "CONFLICT"],
     tool: { destructive: true },
-    handle: (work, { params }) => cancelCommand(work, params.id, params.command_id),
+    handle: (work, { params }, { commands }) =>
+      cancelCommand(work, commands, params.id, params.command_id),
   }),
 ];
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { deleteDevice, deviceTrust, listDevices } from "../core/agents/devices/devices.ts";
+import { deleteDevice, deviceTrust, listDevices } from "../core/agents/devices/manage.ts";
 import { confirmDevice, createPairingCode, pairDevice } from "../core/agents/devices/pair.ts";
 import { agentLabels } from "../core/protocol/protocol.ts";
 import { route } from "./call/route.ts";
@@ -91,7 +91,7 @@ export const deviceRoutes = [
       }),
     },
     faults: ["CONFLICT", "GONE"],
-    handle: (work, { body }) => pairDevice(work, body),
+    handle: (work, { body }, { pairings }) => pairDevice(work, pairings, body),
   }),
   route({
     id: "devices.confirm",
@@ -111,7 +111,7 @@ export const deviceRoutes = [
     },
     success: { status: 200, body: z.object({ device: Device, credential: z.string() }) },
     faults: ["CONFLICT", "GONE"],
-    handle: (work, { body }) => confirmDevice(work, body),
+    handle: (work, { body }, { pairings }) => confirmDevice(work, pairings, body),
   }),
   route({
     id: "devices.list",

@@ -104,10 +104,10 @@ export const shieldRoutes = [
     success: { status: 200, body: z.union([Evaluation, Replay]) },
     faults: [],
     tool: { destructive: false },
-    handle: (work, { body: { commands, replay, labels, policy } }) =>
+    handle: (work, { body: { commands, replay, labels, policy } }, { policyBook }) =>
       replay === undefined
-        ? evaluateCommands(work, { commands: commands ?? [], labels, policy })
-        : replayPolicy(work, replay, policy ?? null),
+        ? evaluateCommands(work, policyBook, { commands: commands ?? [], labels, policy })
+        : replayPolicy(work, policyBook, replay, policy ?? null),
   }),
   route({
     id: "shield.canary",
@@ -125,6 +125,6 @@ export const shieldRoutes = [
     success: { status: 200, body: CanaryReport },
     faults: ["CANARY_FAILED", "AGENT_NOT_FOUND"],
     tool: { destructive: false },
-    handle: (work, { body }) => runCanary(work, body.agent_id ?? null),
+    handle: (work, { body }, relay) => runCanary(work, relay, body.agent_id ?? null),
   }),
 ];

@@ -1,5 +1,6 @@
 import type { Actor, App, RequestInfo } from "../core/work/work.ts";
-import { Link, type Wire } from "../core/agents/link.ts";
+import type { Connection } from "../core/agents/connection.ts";
+import type { Wire } from "../core/agents/sender.ts";
 import { AGENT_RIGHT } from "../core/agents/links.ts";
 import { EVENT_RIGHTS } from "../core/events/streams/streams.ts";
 import { Fault } from "../core/fault/fault.ts";
@@ -101,12 +102,12 @@ async function openAgentSocket(
   // `info` looks things up in the request, which the upgrade takes away; the link needs this much.
   const { id } = info;
   const { socket, response } = upgrade(request, AGENT_PROTOCOL);
-  attach(socket, (wire) => new Link(app, actor, { id }, wire));
+  attach(socket, (wire) => app.links.open(actor, { id }, wire));
   return response;
 }
 
-function attach(socket: WebSocket, open: (wire: Wire) => Link): void {
-  let link: Link | null = null;
+function attach(socket: WebSocket, open: (wire: Wire) => Connection): void {
+  let link: Connection | null = null;
   const wire: Wire = {
     send: (text) => socket.send(text),
     close: (code, reason) => socket.close(code, reason),

@@ -1,100 +1,29 @@
-import { type AgentRecord, agents, lastSeenMs } from "../../kv/records/agent.ts";
-import { agentStates, canaryRuns } from "../../kv/records/agent_state.ts";
-import { deletedAgents } from "../../kv/records/backup.ts";
-import type { Work, Writing } from "../work/work.ts";
-import { lapseForAgent } from "../commands/approvals/lapse.ts";
-import { countAgent } from "./count.ts";
-import { Fault } from "../fault/fault.ts";
-import { listPage, pageOf, type Paging } from "../../kv/store/paging.ts";
-import { iso, isoOrNull } from "../codec/instant.ts";
+/**
+ * Agents and their links. An agent registers at its first contact under its own key, and stays with the API key or
+ * device that it came with. Its link proves who it is, carries commands to it under signed verdicts and signed
+ * results back, and closes within a second when its credential ends. What comes over a link goes to the listeners
+ * that the composition wires.
+ *
+ * Several instances: an agent has one link, and the instance that holds it keeps it in memory. The record names that
+ * instance; an agent that connects elsewhere is disconnected here by its next heartbeat, and a sweep on every
+ * instance disconnects agents whose instance died. Limits per minute count for each instance alone.
+ */
 
-/** An agent as every answer shows it. */
-export function showAgent(agent: AgentRecord) {
-  return {
-    id: agent.id,
-    name: agent.name,
-    status: agent.status,
-    reported_status: agent.reported_status,
-    last_seen_at: isoOrNull(lastSeenMs(agent)),
-    connected_at: isoOrNull(agent.connected_at_ms),
-    version: agent.version,
-    platform: agent.platform,
-    hostname: agent.hostname,
-    labels: agent.labels,
-    policy_version: agent.policy_version,
-    created_at: iso(agent.created_at_ms),
-  };
-}
-
-/** Which agents a list shows: those of whom all holds that is said. */
-export interface AgentFilter {
-  readonly status?: AgentRecord["status"] | undefined;
-  readonly name?: string | undefined;
-  readonly label?: { readonly key: string; readonly value: string } | undefined;
-}
-
-/** How many agents a search by name or label looks at: as many as a list can page through. */
-const SEARCHED_MAX = 10_000;
-
-/** The caller's agents in the order of their registration. */
-export async function listAgents(
-  { db, actor: { tenant } }: Work,
-  { status, name, label, ...paging }: Paging & AgentFilter,
-) {
-  const by = status === undefined ? {} : { index: "status", prefix: [status] };
-  if (name === undefined && label === undefined) {
-    const { items, pagination } = await listPage(db, agents, tenant, { ...paging, ...by });
-    return { agents: items.map(showAgent), pagination };
-  }
-  const all = await db.list(agents, tenant, { limit: SEARCHED_MAX, ...by });
-  const { items, pagination } = pageOf(
-    all.items.filter((agent) =>
-      (name === undefined || agent.name === name) &&
-      (label === undefined || agent.labels[label.key] === label.value)
-    ),
-    paging,
-  );
-  return { agents: items.map(showAgent), pagination };
-}
-
-/** The caller's agent. @throws {Fault} AGENT_NOT_FOUND */
-export async function ownedAgent({ db, actor }: Work, id: string): Promise<AgentRecord> {
-  const agent = await db.get(agents, actor.tenant, id);
-  if (agent === null) throw new Fault("AGENT_NOT_FOUND");
-  return agent;
-}
-
-/** Removes an agent; its link is closed as soon as that is durable. */
-export async function deleteAgent(work: Writing, id: string): Promise<AgentRecord> {
-  const { app, actor, tx } = work;
-  const agent = await ownedAgent(work, id);
-  tx.delete(agents, actor.tenant, id);
-  countAgent(tx, actor.tenant, agent.status, null);
-  tx.delete(agentStates, actor.tenant, id);
-  tx.delete(canaryRuns, actor.tenant, id);
-  tx.insert(deletedAgents, actor.tenant, { id, deleted_at_ms: app.ports.clock.now() });
-  tx.afterCommit(() => {
-    app.links.of(actor.tenant, id)?.close("deleted");
-    lapseForAgent(app, actor.tenant, id);
-    app.transfers.forget(actor.tenant, id);
-  });
-  return agent;
-}
-
-/** Tells an agent to start again. @throws {Fault} AGENT_OFFLINE */
-export async function restartAgent(work: Writing, id: string) {
-  const { app, actor, tx } = work;
-  const agent = await ownedAgent(work, id);
-  const link = app.links.of(actor.tenant, id);
-  if (link === undefined) throw offline(agent);
-  tx.afterCommit(() => link.send({ type: "restart" }));
-  return showAgent(agent);
-}
-
-/** The fault of a command for an agent that has no link. */
-export const offline = (agent: AgentRecord, details: Readonly<Record<string, unknown>> = {}) =>
-  new Fault("AGENT_OFFLINE", `The agent ${agent.name} is not connected. Start it and try again.`, {
-    agent_id: agent.id,
-    last_seen_at: isoOrNull(lastSeenMs(agent)),
-    ...details,
-  });
+export { type Connection } from "./connection.ts";
+export { agentsByStatus } from "./count.ts";
+export { authenticateSocket } from "./devices/holder.ts";
+export { deleteDevice, deviceTrust, listDevices } from "./devices/manage.ts";
+export { confirmDevice, createPairingCode, pairDevice } from "./devices/pair.ts";
+export { reportHeartbeat } from "./heartbeat.ts";
+export { type CommandListener, type Link, type LinkListeners, type Receipt } from "./link.ts";
+export { AGENT_RIGHT, Links } from "./links.ts";
+export { notifyLostAgents } from "./lost_agents.ts";
+export { deleteAgent, listAgents, offline, ownedAgent, restartAgent, showAgent } from "./manage.ts";
+export { heldVersion, sweepStaleAgents } from "./register.ts";
+export { type Wire } from "./sender.ts";
+export {
+  closeFormerKeyLinks,
+  insertVerdictKeys,
+  pinsThatFollow,
+  rotateVerdictKey,
+} from "./verdict_keys.ts";

@@ -8,17 +8,17 @@ type Status = AgentRecord["status"];
 const TALLY = "agents";
 const STATUSES = ["online", "degraded", "offline"] as const satisfies readonly Status[];
 
-/** Moves an agent from one count to another, with the change of its status; null is where there is none. */
+/** Updates the counts when an agent's status changes; null stands for no agent. */
 export function countAgent(tx: Tx, tenant: Tenant, from: Status | null, to: Status | null): void {
   if (from === to) return;
-  // The installation counts what is live.
+  // The installation counts agents of live spaces only.
   for (const whose of tenant.space === "live" ? [tenant, SYSTEM] : [tenant]) {
     if (from !== null) addToTally(tx, whose, TALLY, from, -1);
     if (to !== null) addToTally(tx, whose, TALLY, to);
   }
 }
 
-/** How many agents have each status; of the installation for the system's tenant. */
+/** The number of agents by status; of the whole installation for the system's tenant. */
 export async function agentsByStatus(
   store: Store,
   whose: Tenant,

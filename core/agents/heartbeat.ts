@@ -2,16 +2,22 @@ import type { Tenant } from "../../kv/store/collection.ts";
 import { type AgentRecord, agents } from "../../kv/records/agent.ts";
 import type { Actor, Stepping } from "../work/work.ts";
 import { Fault } from "../fault/fault.ts";
-import { mustPass } from "../access/limits/limiter.ts";
+import { type LimitState, mustPass } from "../access/limits/limiter.ts";
 import { iso } from "../codec/instant.ts";
 
+/** Limits the reports about one agent. */
+interface ReportLimiter {
+  takeForAgent(agentId: string, by: "itself" | "anybody"): LimitState | Promise<LimitState>;
+}
+
 /**
- * Stores what is reported of an agent's health. Anybody may report; only with the agent's own credential is
- * it a sign of life. Neither changes the status, which the link alone decides.
+ * Stores a report of an agent's health. Anybody may report; only a report by the agent's own credential counts
+ * as contact. Neither changes the status, which the link alone decides.
  * @throws {Fault} AGENT_NOT_FOUND, RATE_LIMIT_EXCEEDED
  */
 export async function reportHeartbeat(
-  { app, actor, db }: Stepping,
+  { actor, db, ports, store }: Stepping,
+  limiter: ReportLimiter,
   { agent_id, status }: {
     agent_id: string;
     status: NonNullable<AgentRecord["reported_status"]>;
@@ -19,10 +25,10 @@ export async function reportHeartbeat(
 ) {
   const found = await db.lookup(agents, "id", [agent_id]);
   if (found === null) throw new Fault("AGENT_NOT_FOUND");
-  const now = app.ports.clock.now();
+  const now = ports.clock.now();
   const by = isOwnCredential(actor, found.tenant, found.record) ? "itself" : "anybody";
-  mustPass(await app.limiter.takeForAgent(agent_id, by), now);
-  const verified = await app.store.transact(async (tx) => {
+  mustPass(await limiter.takeForAgent(agent_id, by), now);
+  const verified = await store.transact(async (tx) => {
     const agent = await tx.get(agents, found.tenant, agent_id);
     if (agent === null) throw new Fault("AGENT_NOT_FOUND");
     const own = isOwnCredential(actor, found.tenant, agent);

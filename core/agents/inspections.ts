@@ -1,48 +1,48 @@
 import type { Clock } from "../ports/ports.ts";
 import type { InspectFrame, StateFrame } from "../protocol/transfers.ts";
 
-/** How long an agent may take to tell its state. */
+/** How long an agent may take to report its state. */
 const ANSWER_MS = 5_000;
 
-/** What one link asks its agent of what it holds, and who waits for the answers. */
+/** The `inspect` frames of one link, and the callers that wait for the answers. */
 export class Inspections {
   #serial = 0;
-  readonly #asked = new Map<number, (state: StateFrame | null) => void>();
+  readonly #waiting = new Map<number, (state: StateFrame | null) => void>();
 
   constructor(private readonly clock: Clock) {}
 
-  /** The serial of the last question. */
+  /** The serial of the last `inspect`. */
   get serial(): number {
     return this.#serial;
   }
 
-  /** The next question. */
+  /** The next `inspect`. */
   next(): InspectFrame {
     return { type: "inspect", serial: ++this.#serial };
   }
 
-  /** Asks by `send`, which is false when that cannot be; null when no answer comes in time. */
+  /** Asks by `send`, which returns false when the link is closed; null without an answer in time. */
   ask(send: (frame: InspectFrame) => boolean): Promise<StateFrame | null> {
     const frame = this.next();
     return new Promise((resolve) => {
       const end = (state: StateFrame | null) => {
         cancel();
-        this.#asked.delete(frame.serial);
+        this.#waiting.delete(frame.serial);
         resolve(state);
       };
       const cancel = this.clock.after(ANSWER_MS, () => end(null));
-      this.#asked.set(frame.serial, end);
+      this.#waiting.set(frame.serial, end);
       if (!send(frame)) end(null);
     });
   }
 
   /** An answer has come, and is on record. */
   answered(state: StateFrame): void {
-    this.#asked.get(state.serial)?.(state);
+    this.#waiting.get(state.serial)?.(state);
   }
 
-  /** No answer comes any more. */
+  /** The link has closed: no answer will come. */
   end(): void {
-    for (const end of [...this.#asked.values()]) end(null);
+    for (const end of [...this.#waiting.values()]) end(null);
   }
 }

@@ -1,138 +1,155 @@
 import { type Tenant, tenantKey } from "../../kv/store/collection.ts";
-import type { App } from "../work/work.ts";
+import type { Background } from "../work/background.ts";
+import type { Actor, Context, RequestInfo } from "../work/work.ts";
 import { deviceHolder } from "./devices/holder.ts";
 import type { Scope } from "../work/scopes.ts";
-import type { Link } from "./link.ts";
-import { Pace } from "./pace.ts";
+import { Connection } from "./connection.ts";
+import type { Link, LinkListeners } from "./link.ts";
+import { MinuteLimit } from "./minute_limit.ts";
 import type { CloseName } from "../protocol/close_codes.ts";
+import type { Wire } from "./sender.ts";
 
-/** What a credential needs to open a link, and to keep it. */
+/** The right that a key needs to open a link, and to keep it. */
 export const AGENT_RIGHT: Scope = "agents:admin";
-/** Each link of an agent goes on record, and no limit of requests binds it; an agent that cannot stay dials some 30 times. */
+/** Each link writes events and no request limit applies to it. An agent that cannot stay dials about 30 times. */
 const LINKS_PER_MINUTE = 60;
-/** A credential that has ended is found within half of the second in which its links must close. */
+/** Links of an ended credential must close within a second; a sweep finds it in half of that. */
 const SWEEP_MS = 500;
+
+/** Finds the holder of an API key's value. */
+interface KeyHolders {
+  /** The holder now; null when the value is no longer accepted. */
+  keyHolder(tenant: Tenant, keyId: string, valueHash: string): Promise<Actor | null>;
+}
+
+/** What the links of a process use. */
+export interface LinkParts {
+  readonly context: Context;
+  /** The id of this process. */
+  readonly instance: string;
+  readonly background: Background;
+  readonly keys: KeyHolders;
+  readonly listeners: LinkListeners;
+}
 
 /** The agents' links that this process holds. */
 export class Links {
-  /** Every link from its first moment to its last, also before it is known whose it is. */
+  /** Every link from its first moment, including those whose agent is not known yet. */
   readonly #open = new Set<Link>();
-  /** Those that serve an agent. */
-  readonly #links = new Map<string, Link>();
-  readonly #recordings = new Set<Promise<void>>();
-  readonly #opened: Pace;
-  readonly #refused: Pace;
+  /** Links that serve an agent. */
+  readonly #serving = new Map<string, Link>();
+  readonly #opened: MinuteLimit;
+  readonly #refused: MinuteLimit;
   #timer: (() => void) | null = null;
   #checking: Promise<void> | null = null;
 
-  constructor(private readonly app: () => App) {
-    const now = () => app().ports.clock.now();
-    this.#opened = new Pace(LINKS_PER_MINUTE, now);
-    this.#refused = new Pace(LINKS_PER_MINUTE, now);
+  constructor(private readonly parts: LinkParts) {
+    const { clock } = parts.context.ports;
+    this.#opened = new MinuteLimit(LINKS_PER_MINUTE, () => clock.now());
+    this.#refused = new MinuteLimit(LINKS_PER_MINUTE, () => clock.now());
+  }
+
+  /** Opens the link of a socket. */
+  open(actor: Actor, request: Pick<RequestInfo, "id">, wire: Wire): Connection {
+    return new Connection({ ...this.parts, links: this }, actor, request, wire);
   }
 
   get size(): number {
-    return this.#links.size;
+    return this.#serving.size;
   }
 
   of(tenant: Tenant, agentId: string): Link | undefined {
-    return this.#links.get(keyOf(tenant, agentId));
+    return this.#serving.get(keyOf(tenant, agentId));
   }
 
   /** The links of a tenant's agents, or all of them. */
   serving(tenant: Tenant | null): Link[] {
-    const links = [...this.#links.values()];
+    const links = [...this.#serving.values()];
     if (tenant === null) return links;
     const key = tenantKey(tenant);
     return links.filter((link) => tenantKey(link.tenant) === key);
   }
 
-  /** Gives every agent of a tenant the newest checkpoint to keep. */
+  /** Sends every agent of a tenant the newest checkpoint to keep. */
   witness(tenant: Tenant): void {
     for (const link of this.serving(tenant)) link.witness();
   }
 
-  /** A link has opened; whose it is will show. */
+  /** A link has opened; its agent is not known yet. */
   join(link: Link): void {
     this.#open.add(link);
   }
 
-  /** False for an agent that comes back too often. */
+  /** False for an agent that reconnects too often. */
   mayOpen(tenant: Tenant, publicKey: string): boolean {
     return this.#opened.take(`${tenantKey(tenant)}/${publicKey}`);
   }
 
-  /** False when enough is on record of what a credential was refused in this minute. */
-  mayTellRefusal(credentialId: string): boolean {
+  /** False when enough refusals of a credential were recorded in this minute. */
+  mayReportRefusal(credentialId: string): boolean {
     return this.#refused.take(credentialId);
   }
 
-  /** Takes the place of an earlier link of the same agent, which is closed. */
+  /** Replaces an earlier link of the same agent, which is closed. */
   add(link: Link, agentId: string): void {
     const key = keyOf(link.tenant, agentId);
-    const earlier = this.#links.get(key);
-    this.#links.set(key, link);
+    const earlier = this.#serving.get(key);
+    this.#serving.set(key, link);
     earlier?.close("replaced");
     this.#timer ??= this.#sweepLater();
   }
 
-  /** A link has ended; one that took its place stays. */
+  /** A link has closed; a newer link of its agent stays. */
   leave(link: Link, agentId: string | null): void {
     this.#open.delete(link);
     if (agentId === null) return;
     const key = keyOf(link.tenant, agentId);
-    if (this.#links.get(key) === link) this.#links.delete(key);
-  }
-
-  /** A change of an agent's record is under way: it never fails, and the relay's end waits for it. */
-  recording(change: Promise<void>): void {
-    this.#recordings.add(change);
-    change.then(() => this.#recordings.delete(change));
+    if (this.#serving.get(key) === link) this.#serving.delete(key);
   }
 
   /** Whether the credential that opened a link may open one now. */
   async mayStay({ tenant, credentialId, valueHash }: Link): Promise<boolean> {
-    if (valueHash === null) return await deviceHolder(this.app(), tenant, credentialId) !== null;
-    const holder = await this.app().authenticator.keyHolder(tenant, credentialId, valueHash);
+    const { context: { store }, keys } = this.parts;
+    if (valueHash === null) return await deviceHolder(store, tenant, credentialId) !== null;
+    const holder = await keys.keyHolder(tenant, credentialId, valueHash);
     return holder?.rights.has(AGENT_RIGHT) ?? false;
   }
 
-  /** Closes every link that a credential opened: it has lost its rights. */
+  /** Closes every link of a credential that has lost its rights. */
   closeCredential(credentialId: string): void {
     for (const link of this.#open) {
       if (link.credentialId === credentialId) link.close("credential_refused");
     }
   }
 
-  /** Closes every link, so that the agents look for another instance. */
+  /** Closes every link, so that the agents connect to another instance. */
   closeAll(name: CloseName): void {
     this.#timer?.();
     for (const link of this.#open) link.close(name);
   }
 
-  /** Resolves when no look at the credentials and no change of a record is under way. */
+  /** Resolves when no check of credentials is running. */
   async idle(): Promise<void> {
     await this.#checking;
-    while (this.#recordings.size > 0) await Promise.all(this.#recordings);
   }
 
   #sweepLater(): () => void {
-    return this.app().ports.clock.after(SWEEP_MS, () => this.#sweep());
+    return this.parts.context.ports.clock.after(SWEEP_MS, () => this.#sweep());
   }
 
   #sweep(): void {
-    for (const link of this.#links.values()) link.checkAlive(SWEEP_MS);
+    for (const link of this.#serving.values()) link.checkAlive(SWEEP_MS);
     this.#checking ??= this.#checkCredentials().finally(() => this.#checking = null);
-    this.#timer = this.#links.size === 0 ? null : this.#sweepLater();
+    this.#timer = this.#serving.size === 0 ? null : this.#sweepLater();
   }
 
   /**
-   * A value that has ended, was revoked elsewhere, or whose creator lost the right, loses its links. All are
-   * looked at at once: one that takes its time, or cannot be looked up, holds up no other.
+   * Closes the links of values that expired, were revoked elsewhere, or whose creator lost the right. All are
+   * checked at once: a slow or failed check delays no other.
    */
   async #checkCredentials(): Promise<void> {
     const byValue = Map.groupBy(
-      this.#links.values(),
+      this.#serving.values(),
       ({ credentialId, valueHash }) => `${credentialId} ${valueHash}`,
     );
     const errors: unknown[] = [];
@@ -145,7 +162,7 @@ export class Links {
     );
     if (errors.length === 0) return;
     const fields = { credentials: errors.length, error: String(errors[0]) };
-    this.app().ports.log.warn("the credentials of links could not be checked", fields);
+    this.parts.context.ports.log.warn("the credentials of links could not be checked", fields);
   }
 }
 

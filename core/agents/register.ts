@@ -4,18 +4,18 @@ import { type AgentRecord, agents } from "../../kv/records/agent.ts";
 import { apiKeys } from "../../kv/records/api_key.ts";
 import { type DeviceRecord, devices } from "../../kv/records/device.ts";
 import type { Tx } from "../../kv/store/tx.ts";
-import type { Actor, App, RequestInfo } from "../work/work.ts";
+import type { Actor, Context, RequestInfo } from "../work/work.ts";
 import type { CloseName } from "../protocol/close_codes.ts";
 import { emit, RELAY_ACTOR, useJson } from "../events/events.ts";
 import { countAgent } from "./count.ts";
-import { lostAt } from "./lost.ts";
-import { NO_POLICY_VERSION } from "../policies/book.ts";
+import { lostAt } from "./lost_agents.ts";
 import type { HelloFrame } from "../protocol/protocol.ts";
+import { NO_POLICY_VERSION } from "../protocol/statements.ts";
 
-/** Agents that a space has at most; of those that come at once for the first time a few more may get in. */
+/** Agents of one space; simultaneous first contacts may exceed it by a few. */
 const AGENTS_MAX = 10_000;
 
-/** Raised when an agent's link does not open; the message goes to the agent. */
+/** The agent may not open its link; the message is sent to it. */
 export class RefusedAgent extends Error {
   override readonly name = "RefusedAgent";
   constructor(readonly closeName: CloseName, message: string) {
@@ -23,25 +23,35 @@ export class RefusedAgent extends Error {
   }
 }
 
+type Recording = Pick<Context, "store" | "ports" | "signals">;
+
+/** Who opens a link, and where. */
+export interface Registration {
+  readonly actor: Actor;
+  readonly request: Pick<RequestInfo, "id">;
+  /** The id of the process that holds the link. */
+  readonly instance: string;
+  readonly links: { mayReportRefusal(credentialId: string): boolean };
+}
+
 /**
- * Puts an agent on record at its first contact, and its new link at every one, which `verdictKey` signs on.
+ * Records an agent at its first contact, and each new link of it. `verdictKey` is the key that signs on the link.
  * @throws {RefusedAgent}
  */
 export async function registerAgent(
-  app: App,
-  actor: Actor,
-  request: Pick<RequestInfo, "id">,
+  { store, ports, signals }: Recording,
+  { actor, request, instance, links }: Registration,
   hello: HelloFrame,
   verdictKey: string,
 ): Promise<AgentRecord> {
   const { tenant } = actor;
-  const work = { ...app, app, actor, request };
-  const registered = await app.store.transact(async (tx) => {
+  const work = { ports, signals, actor, request };
+  const registered = await store.transact(async (tx) => {
     const known = await tx.find(agents, tenant, "public_key", [hello.public_key]);
     const device = actor.kind === "device" ? await tx.get(devices, tenant, actor.id) : null;
-    const may = (known === null || await mayClaim(app, tx, tenant, known, actor)) &&
+    const may = (known === null || await mayClaim(tx, tenant, known, actor, ports.clock.now())) &&
       (device === null || await mayServe(tx, tenant, device, known));
-    if (!may && !app.links.mayTellRefusal(actor.id)) return null;
+    if (!may && !links.mayReportRefusal(actor.id)) return null;
     if (!may) {
       emit(work, tx, tenant, {
         type: "agent_credential_refused",
@@ -50,13 +60,13 @@ export async function registerAgent(
       });
       return null;
     }
-    if (known === null && await app.store.count(agents, tenant) >= AGENTS_MAX) throw full();
-    const now = app.ports.clock.now();
+    if (known === null && await store.count(agents, tenant) >= AGENTS_MAX) throw full();
+    const now = ports.clock.now();
     if (known !== null && known.instance !== null) {
-      emitDisconnected(app, tx, tenant, known, "replaced");
+      emitDisconnected({ ports, signals }, tx, tenant, known, "replaced");
     }
     const agent = tx.put(agents, tenant, {
-      ...(known ?? newAgent(app.ports.entropy.id("agt"), now)),
+      ...(known ?? newAgent(ports.entropy.id("agt"), now)),
       name: hello.agent.name,
       version: hello.agent.version,
       platform: hello.agent.platform,
@@ -67,7 +77,7 @@ export async function registerAgent(
       verdict_key: hello.verdict_key === undefined ? null : verdictKey,
       credential_id: actor.id,
       status: "online",
-      instance: app.instance,
+      instance,
       link: (known?.link ?? 0) + 1,
       connected_at_ms: now,
       last_seen_ms: now,
@@ -99,23 +109,22 @@ export async function registerAgent(
 const full = () =>
   new RefusedAgent("unavailable", `there are ${AGENTS_MAX} agents already: delete one first`);
 
-/** An agent stays with the credential that registered it, as long as that one is usable. */
+/** An agent stays with the credential that registered it while that credential is usable. */
 async function mayClaim(
-  app: App,
   tx: Tx,
   tenant: Tenant,
   agent: AgentRecord,
   actor: Actor,
+  nowMs: number,
 ): Promise<boolean> {
   if (agent.credential_id === actor.id) return true;
   const device = await tx.get(devices, tenant, agent.credential_id);
   if (device !== null) return device.trust !== "trusted";
   const owner = await tx.get(apiKeys, tenant, agent.credential_id);
-  return owner === null || owner.revoked_at_ms !== null ||
-    app.ports.clock.now() >= owner.expires_at_ms;
+  return owner === null || owner.revoked_at_ms !== null || nowMs >= owner.expires_at_ms;
 }
 
-/** A device serves the agent that registered with it first, as long as there is that one. */
+/** A device serves the agent that registered with it first, until that agent is deleted. */
 async function mayServe(
   tx: Tx,
   tenant: Tenant,
@@ -130,35 +139,35 @@ function newAgent(id: string, created_at_ms: number) {
   return { id, created_at_ms, reported_status: null, reported_at_ms: null };
 }
 
-/** What an agent says that it holds, as its record shows it: null for no policy. */
+/** The policy version that an agent reports, as its record shows it: null for no policy. */
 export const heldVersion = (version: string | undefined): string | null =>
   version === undefined || version === NO_POLICY_VERSION ? null : version;
 
-/** An agent's link has ended; a newer link of the same agent is left alone. */
+/** Records that an agent's link has closed, unless the agent has a newer link. */
 export async function disconnectAgent(
-  app: App,
+  { store, ports, signals }: Recording,
   tenant: Tenant,
   { id, link }: Pick<AgentRecord, "id" | "link">,
   reason: string,
 ): Promise<void> {
-  await app.store.transact(async (tx) => {
+  await store.transact(async (tx) => {
     const agent = await tx.get(agents, tenant, id);
     if (agent === null || agent.link !== link || agent.instance === null) return;
-    const lost_at_ms = lostAt(reason, app.ports.clock.now());
+    const lost_at_ms = lostAt(reason, ports.clock.now());
     tx.put(agents, tenant, { ...agent, status: "offline", instance: null, lost_at_ms });
     countAgent(tx, tenant, agent.status, "offline");
-    emitDisconnected(app, tx, tenant, agent, reason);
+    emitDisconnected({ ports, signals }, tx, tenant, agent, reason);
   });
 }
 
 function emitDisconnected(
-  app: App,
+  by: Pick<Context, "ports" | "signals">,
   tx: Tx,
   tenant: Tenant,
   agent: AgentRecord,
   reason: string,
 ): void {
-  emit({ ports: app.ports, signals: app.signals, actor: RELAY_ACTOR }, tx, tenant, {
+  emit({ ...by, actor: RELAY_ACTOR }, tx, tenant, {
     type: "agent_disconnected",
     resource: { type: "agent", id: agent.id },
     details: { name: agent.name, reason },
@@ -166,25 +175,25 @@ function emitDisconnected(
 }
 
 /**
- * A sign of life, with what the agent says of its health. Answers why the link should end, if it should:
- * the agent was deleted, has a newer link, or was taken for lost and must register again.
+ * Records a heartbeat and the health that the agent reports. Returns why the link should close, if it should:
+ * the agent was deleted, has a newer link, or was recorded as lost and must register again.
  */
 export async function noteHeartbeat(
-  app: App,
+  { store, ports, signals }: Recording,
   tenant: Tenant,
   { id, link }: Pick<AgentRecord, "id" | "link">,
   reported: "ok" | "degraded" | "error",
 ): Promise<"deleted" | "replaced" | "unavailable" | null> {
   const status = reported === "ok" ? "online" : "degraded";
-  return await app.store.transact(async (tx) => {
+  return await store.transact(async (tx) => {
     const agent = await tx.get(agents, tenant, id);
     if (agent === null) return "deleted";
     if (agent.link !== link) return "replaced";
     if (agent.instance === null) return "unavailable";
-    tx.put(agents, tenant, { ...agent, status, last_seen_ms: app.ports.clock.now() });
+    tx.put(agents, tenant, { ...agent, status, last_seen_ms: ports.clock.now() });
     if (agent.status === status) return null;
     countAgent(tx, tenant, agent.status, status);
-    emit({ ports: app.ports, signals: app.signals, actor: RELAY_ACTOR }, tx, tenant, {
+    emit({ ports, signals, actor: RELAY_ACTOR }, tx, tenant, {
       type: "agent_health_changed",
       resource: { type: "agent", id },
       details: { name: agent.name, from: agent.status, to: status },
@@ -193,19 +202,25 @@ export async function noteHeartbeat(
   });
 }
 
-/** Two heartbeats. A link that works and is given up by mistake is dialled again, and nothing is lost. */
+/** Two heartbeats. An agent whose working link is closed by mistake reconnects, and nothing is lost. */
 const STALE_MS = 60_000;
 const SWEEP_LIMIT = 200;
 
-/** Agents that are on record as linked and are not: their instance died, or could not record the end. */
-export async function sweepStaleAgents(app: App): Promise<void> {
-  const all = everyQueued(app.store, agents, "linked", { limit: SWEEP_LIMIT });
+/** What the sweep of stale agents uses. */
+export interface AgentSweep extends Recording {
+  readonly instance: string;
+  readonly links: { of(tenant: Tenant, agentId: string): unknown };
+}
+
+/** Disconnects agents that are recorded as linked and are not: their process died, or could not record the end. */
+export async function sweepStaleAgents(by: AgentSweep): Promise<void> {
+  const all = everyQueued(by.store, agents, "linked", { limit: SWEEP_LIMIT });
   for await (const { tenant, record } of all) {
-    const linkedHere = record.instance === app.instance &&
-      app.links.of(tenant, record.id) !== undefined;
-    // One that was seen in the future was so by a clock that has been set right since.
-    const sinceMs = Math.abs(app.ports.clock.now() - (record.last_seen_ms ?? 0));
+    const linkedHere = record.instance === by.instance &&
+      by.links.of(tenant, record.id) !== undefined;
+    // A last contact in the future means that the clock jumped back.
+    const sinceMs = Math.abs(by.ports.clock.now() - (record.last_seen_ms ?? 0));
     if (linkedHere || sinceMs < STALE_MS) continue;
-    await disconnectAgent(app, tenant, record, "relay_lost");
+    await disconnectAgent(by, tenant, record, "relay_lost");
   }
 }

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { Tenant } from "../../kv/store/collection.ts";
 import type { AgentRecord } from "../../kv/records/agent.ts";
-import type { App } from "../work/work.ts";
+import type { Context } from "../work/work.ts";
 import { newestCheckpoint } from "../events/trail/checkpoints.ts";
 import { readHandover } from "../events/trail/handover.ts";
 import { auditKeyOf, signerOf } from "../events/trail/keys.ts";
@@ -11,60 +11,62 @@ import { nodesOf } from "../events/trail/tiles.ts";
 import type { CheckpointFrame, CheckpointRefusedFrame } from "../protocol/protocol.ts";
 import { noteRefusal } from "./refusals.ts";
 
-/** The agent of one link, which keeps checkpoints as a witness. */
+/** The agent of one link as a witness, which keeps the checkpoints that it is sent. */
 export class Witness {
-  #giving: Promise<void> = Promise.resolve();
+  #sending: Promise<void> = Promise.resolve();
   #refused = false;
 
   constructor(
-    private readonly app: App,
+    private readonly context: Pick<Context, "store" | "ports" | "signals" | "sealer">,
     private readonly tenant: Tenant,
-    /** How many rows of the audit log the agent has a checkpoint of. */
+    /** The size of the audit log in the agent's newest checkpoint. */
     private size: number,
-    /** False when the link is over. */
+    /** Returns false when the link is closed. */
     private readonly send: (frame: CheckpointFrame) => boolean,
   ) {}
 
-  /** Gives it the newest checkpoint; each begins at the one before it. Never fails. */
-  give(): Promise<void> {
-    return this.#giving = this.#giving.then(async () => {
-      const made = await checkpointFrame(this.app, this.tenant, this.size);
+  /** Sends the newest checkpoint, with a proof from the one before. Checkpoints go one after the other. */
+  sendNewest(): Promise<void> {
+    const sent = this.#sending.then(async () => {
+      const made = await checkpointFrame(this.context, this.tenant, this.size);
       if (made !== null && this.send(made.frame)) this.size = made.size;
-    }).catch((error) => {
-      this.app.ports.log.error("an agent got no checkpoint", { error: String(error) });
     });
+    this.#sending = sent.catch(() => {});
+    return sent;
   }
 
-  /** It knows another past. Once a link is enough: the relay's does not come back while it lasts. Never fails. */
+  /** The agent knows a different log. Recorded once a link: the difference does not go away while it lasts. */
   async refused(
     { id, name }: AgentRecord,
     { reason, witnessed, size }: CheckpointRefusedFrame,
   ): Promise<void> {
     if (this.#refused) return;
     this.#refused = true;
-    const said = { reason, witnessed, size };
-    this.app.ports.log.error("an agent knows another past of the audit log", {
-      agent: id,
-      ...said,
-    });
-    await noteRefusal(this.app, this.tenant, id, "checkpoint_refused", { name, ...said });
+    const why = { reason, witnessed, size };
+    const { log } = this.context.ports;
+    log.error("an agent has a checkpoint of a different audit log", { agent: id, ...why });
+    await noteRefusal(this.context, this.tenant, id, "checkpoint_refused", { name, ...why });
   }
 }
 
-/** The frame that gives an agent the newest checkpoint, with the proof that the log it knows has only grown. */
+/**
+ * The frame with the newest checkpoint, and the proof that the log of `witnessed` rows has only grown; null
+ * when the agent has that checkpoint, or none was made.
+ */
 export async function checkpointFrame(
-  app: App,
+  context: Pick<Context, "store" | "sealer">,
   tenant: Tenant,
   witnessed: number,
 ): Promise<{ frame: CheckpointFrame; size: number } | null> {
-  const checkpoint = await newestCheckpoint(app, tenant);
+  const { store } = context;
+  const checkpoint = await newestCheckpoint(context, tenant);
   if (checkpoint === null || checkpoint.size === witnessed) return null;
   const { size, note } = checkpoint;
   const grown = witnessed > 0 && witnessed < size;
-  const path = grown ? await consistencyPath(nodesOf(app.store, tenant), witnessed, size) : [];
+  const path = grown ? await consistencyPath(nodesOf(store, tenant), witnessed, size) : [];
   const proof = path.map((hash) => Buffer.from(hash).toString("base64"));
-  const key = signerOf(await auditKeyOf(app, tenant), note);
-  // Of those before it the agent has seen a checkpoint by a later key.
+  const key = signerOf(await auditKeyOf(context, tenant), note);
+  // The agent has seen a checkpoint by a later key than those that handed over before.
   const handovers = key.handovers.filter((handover) => readHandover(handover)!.rows >= witnessed);
   return {
     frame: {

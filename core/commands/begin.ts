@@ -1,10 +1,10 @@
 import type { CommandRecord } from "../../kv/records/command.ts";
-import type { App } from "../work/work.ts";
+import type { Context } from "../work/work.ts";
 import type { ShieldResult } from "../shield/shield.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** What makes a command. */
+/** The fields of a command at its beginning. */
 export interface Beginning {
   readonly id: string;
   readonly agentId: string;
@@ -15,15 +15,18 @@ export interface Beginning {
   readonly policyVersion: string;
   readonly createdAtMs: number;
   readonly shield: ShieldResult;
-  /** How long it is kept where a policy wants less than the configuration; null for none. */
+  /** Days that a policy allows it to be kept, if fewer than the configuration; null without such a policy. */
   readonly retentionDays: number | null;
   readonly idempotency: CommandRecord["idempotency"];
 }
 
 /** The record of a command that begins to run. */
-export function beginRecord(app: App, beginning: Beginning): CommandRecord {
+export function beginRecord(
+  { config }: Pick<Context, "config">,
+  beginning: Beginning,
+): CommandRecord {
   const { createdAtMs, retentionDays } = beginning;
-  const days = app.config().retention_days.commands;
+  const days = config().retention_days.commands;
   return {
     id: beginning.id,
     agent_id: beginning.agentId,

@@ -1,6 +1,6 @@
 import { Fault } from "../fault/fault.ts";
 
-/** What an Idempotency-Key may be. */
+/** The form of an Idempotency-Key. */
 export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 
 /** @throws {Fault} VALIDATION_FAILED */

@@ -2,45 +2,50 @@ import { Buffer } from "node:buffer";
 import { readBlob, writeBlob } from "../../kv/store/blob.ts";
 import type { Tenant } from "../../kv/store/collection.ts";
 import type { CommandRecord } from "../../kv/records/command.ts";
-import type { App } from "../work/work.ts";
+import type { Context } from "../work/work.ts";
+import type { Store } from "../../kv/store/store.ts";
 
-/** What a command wrote. */
+/** The output of a command. */
 export interface Output {
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** More output than this goes into chunks: with the command at its longest the record still fits. */
+/** Larger output goes into chunks, so that a record with the longest command still fits one value. */
 const INLINE_CHARS_MAX = 8 * 1024;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 type KeptOutput = Pick<CommandRecord, "stdout" | "stderr" | "output">;
 
-/** Output as a record holds it; null when it is too large for that. */
+/** Output as a record holds it; null when it is too large. */
 export function inlineOutput({ stdout = "", stderr = "" }: Partial<Output>): KeptOutput | null {
   return stdout.length + stderr.length <= INLINE_CHARS_MAX
     ? { stdout, stderr, output: null }
     : null;
 }
 
-/** Output that is too large for a record: in the store when this answers. */
-export async function keepOutput(
-  app: App,
+/** Stores output that is too large for a record. */
+export async function storeOutput(
+  { store, ports, config }: Pick<Context, "store" | "ports" | "config">,
   tenant: Tenant,
   { stdout = "", stderr = "" }: Partial<Output>,
 ): Promise<KeptOutput> {
   const bytes = Buffer.from(stdout + stderr);
-  const id = app.ports.entropy.id("blb");
-  const expireIn = (app.config().retention_days.commands + 1) * DAY_MS;
-  const ref = await writeBlob(app.store, tenant, id, bytes, expireIn);
+  const id = ports.entropy.id("blb");
+  const expireIn = (config().retention_days.commands + 1) * DAY_MS;
+  const ref = await writeBlob(store, tenant, id, bytes, expireIn);
   const output = { ...ref, stdout_bytes: Buffer.byteLength(stdout) };
   return { stdout: "", stderr: "", output };
 }
 
-/** What a command wrote, wherever it is kept. */
-export async function outputOf(app: App, tenant: Tenant, record: CommandRecord): Promise<Output> {
+/** The output of a command, from its record or its chunks. */
+export async function outputOf(
+  store: Store,
+  tenant: Tenant,
+  record: CommandRecord,
+): Promise<Output> {
   if (record.output === null) return record;
-  const bytes = await readBlob(app.store, tenant, record.output);
+  const bytes = await readBlob(store, tenant, record.output);
   if (bytes === null) return { stdout: "", stderr: "" };
   const text = (from: number, to?: number) => new TextDecoder().decode(bytes.subarray(from, to));
   const { stdout_bytes: split } = record.output;

@@ -3,36 +3,36 @@ import { createHash, type Hash } from "node:crypto";
 import type { CommandResult } from "../protocol/protocol.ts";
 import type { OutputDigests } from "../protocol/statements.ts";
 
-/** Output kept of one command, and of all commands under way together. */
+/** Bytes of output kept of one command, and of all running commands together. */
 export const OUTPUT_BYTES_MAX = 1024 * 1024;
 const OUTPUT_BYTES_MAX_IN_ALL = 256 * 1024 * 1024;
 
 type Stream = "stdout" | "stderr";
 
-/** Gets what a command writes, as it comes. */
+/** Receives the output of a command as it comes. */
 export type OutputListener = (stream: Stream, data: string) => void;
 
-/** What a command under way has written so far, as far as there is room for it. */
+/** The output of a running command so far, up to the limits. */
 export class RunningOutput {
   stdout = "";
   stderr = "";
   truncated = false;
   #bytes = 0;
-  /** Over all that came in `output` frames, also what was not kept. */
+  /** Digests of everything in `output` frames, including what was not kept. */
   #came: { stdout?: Hash; stderr?: Hash } | null = null;
   #listeners: Set<OutputListener> | null = null;
 
-  /** `all` counts the bytes of every command under way. */
+  /** `all` counts the bytes of every running command. */
   constructor(private readonly all: { bytes: number }) {}
 
-  /** An `output` frame has come. */
+  /** Takes the data of an `output` frame. */
   take(stream: Stream, data: string): void {
     const came = this.#came ??= {};
     (came[stream] ??= createHash("sha256")).update(data);
     this.keep(stream, data);
   }
 
-  /** Keeps what was written. */
+  /** Keeps output, within the limits. */
   keep(stream: Stream, data: string): void {
     if (data === "") return;
     const bytes = Buffer.byteLength(data);
@@ -48,13 +48,13 @@ export class RunningOutput {
     this.#listeners?.forEach((listener) => listener(stream, data));
   }
 
-  /** Whether what came, with the tails that a result brings, has the digests that are claimed of it. */
+  /** Whether the output, with the tails in a result, has the digests that the result claims. */
   fits(result: CommandResult, claimed: OutputDigests): boolean {
     return isWhole(this.#came?.stdout, result.stdout, result.stdout_sha256, claimed.stdout) &&
       isWhole(this.#came?.stderr, result.stderr, result.stderr_sha256, claimed.stderr);
   }
 
-  /** Tells what is kept and what comes; answers how to stop that. */
+  /** Calls `listener` with the kept and the future output; returns how to stop. */
   follow(listener: OutputListener): () => void {
     for (const stream of ["stdout", "stderr"] as const) {
       if (this[stream] !== "") listener(stream, this[stream]);
@@ -64,14 +64,14 @@ export class RunningOutput {
     return () => listeners.delete(listener);
   }
 
-  /** Makes room for others. */
+  /** Releases the bytes of this command. */
   drop(): void {
     this.all.bytes -= this.#bytes;
   }
 }
 
 function isWhole(came: Hash | undefined, tail = "", says: string | undefined, claimed: string) {
-  // Without earlier output the claim is the digest of the tail itself, unless it says otherwise.
+  // Without `output` frames and a claimed digest, the claim is the digest of the tail itself.
   if (came === undefined && says === undefined) return true;
   return (came?.copy() ?? createHash("sha256")).update(tail).digest("hex") === claimed;
 }

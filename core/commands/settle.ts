@@ -3,14 +3,18 @@ import type { Appending } from "../../kv/log/appends.ts";
 import { adoptBlob, dropBlob } from "../../kv/store/blob.ts";
 import type { Tenant } from "../../kv/store/collection.ts";
 import { type CommandRecord, commands } from "../../kv/records/command.ts";
-import type { App } from "../work/work.ts";
+import type { Context } from "../work/work.ts";
+import type { Receipt } from "../agents/link.ts";
 import { type DetailsOf, emit, type Happening, RELAY_ACTOR } from "../events/events.ts";
 import type { CommandResult } from "../protocol/protocol.ts";
-import { EMPTY_SHA256, type OutputDigests } from "../protocol/statements.ts";
+import { EMPTY_SHA256 } from "../protocol/statements.ts";
 import { sha256Hex } from "../codec/text.ts";
 import { findCommand, pack, packedText } from "./finished.ts";
-import { inlineOutput, keepOutput, outputOf } from "./output.ts";
+import { inlineOutput, outputOf, storeOutput } from "./output.ts";
 import { textForEvent } from "./text.ts";
+
+/** What the settlement of commands uses. */
+export type SettlementContext = Pick<Context, "store" | "ports" | "signals" | "config">;
 
 /** How a command ended. */
 export interface Outcome {
@@ -22,18 +26,12 @@ export interface Outcome {
   readonly why?: string;
 }
 
-/** What an agent signed for a result. */
-export interface Receipt extends OutputDigests {
-  readonly verdict: string;
-  readonly signature: string;
-}
-
-/** An end with what the command wrote. */
+/** How a command ended, with its output. */
 export interface Ending extends Outcome {
   readonly receipt?: Receipt;
   /** The verdict that it was sent under. */
   readonly verdict?: string | null;
-  /** An event besides that of the end: something was not as it must be. */
+  /** A second event, about a broken guarantee. */
   readonly alarm?: {
     readonly type: "approval_mismatch" | "verdict_refused";
     readonly reason: string;
@@ -43,7 +41,7 @@ export interface Ending extends Outcome {
   readonly truncated?: boolean;
 }
 
-/** What an agent's result means. */
+/** The outcome that an agent's result reports. */
 export function outcomeOf(frame: CommandResult): Outcome {
   const base = { exitCode: frame.exit_code, signal: frame.signal, durationMs: frame.duration_ms };
   switch (frame.reason) {
@@ -61,32 +59,33 @@ export function outcomeOf(frame: CommandResult): Outcome {
 /** Adds to the commit that records a command's end. */
 export type InSettlement = (to: Appending, ended: CommandRecord) => void;
 
-/** A command whose end is to be recorded. */
-export interface Open {
+/** A command to settle. */
+export interface Unsettled {
   readonly id: string;
   readonly agentId: string;
-  /** The command as it was begun, when it is known here. */
+  /** The command as it was begun, if this process knows it. */
   readonly record: CommandRecord | null;
-  /** True when no row of it can exist yet, so that none is read. */
+  /** True when it has no row yet, so that none is read. */
   readonly fresh: boolean;
-  /** True for one that has not been sent: it may be settled only as long as that is so. */
+  /** True for a command that has not been sent, which may be settled only while it is queued. */
   readonly queued?: true;
-  /** Who asked for its end. */
+  /** Who cancelled it. */
   readonly cancelledBy?: string | null;
 }
 
 /**
- * Records the end of a command with its event, once: an end that is known stays, except that one given
- * up as lost may still learn the truth. Answers the record, or null when there was nothing to settle.
+ * Records the end of a command with its event. A recorded end stays, except that a result replaces the end of a
+ * lost command. Returns the record, or null when there is no such command.
  */
 export async function settleCommand(
-  app: App,
+  context: SettlementContext,
   tenant: Tenant,
-  open: Open,
+  open: Unsettled,
   ending: Ending,
   inSettlement: InSettlement = () => {},
 ): Promise<CommandRecord | null> {
-  const output = inlineOutput(ending) ?? await keepOutput(app, tenant, ending);
+  const { store, ports, signals } = context;
+  const output = inlineOutput(ending) ?? await storeOutput(context, tenant, ending);
   const { verdict } = ending;
   const end = (record: CommandRecord): CommandRecord => ({
     ...record,
@@ -100,17 +99,17 @@ export async function settleCommand(
     truncated: ending.truncated ?? false,
     reason: ending.why ?? null,
     duration_ms: ending.durationMs ?? null,
-    finished_at_ms: app.ports.clock.now(),
+    finished_at_ms: ports.clock.now(),
   });
   const report = (to: Appending, settled: CommandRecord) => {
     const work = {
-      ports: app.ports,
-      signals: app.signals,
+      ports,
+      signals,
       actor: { id: settled.actor },
       request: { id: settled.request_id },
     };
     emit(work, to, tenant, eventOf(settled, ending, open.cancelledBy ?? null));
-    if (ending.alarm !== undefined) emitAlarm(app, to, tenant, settled, ending.alarm);
+    if (ending.alarm !== undefined) emitAlarm(context, to, tenant, settled, ending.alarm);
     inSettlement(to, settled);
     return settled;
   };
@@ -118,14 +117,14 @@ export async function settleCommand(
     const settled = end(open.record);
     const text = packedText(settled);
     if (text !== null) {
-      return await app.store.add((to) => {
+      return await store.add((to) => {
         pack(to, tenant, settled, text);
         return report(to, settled);
       });
     }
   }
-  return await app.store.transact(async (tx) => {
-    const row = open.fresh ? null : await findCommand(tx, app.store, tenant, open.id);
+  return await store.transact(async (tx) => {
+    const row = open.fresh ? null : await findCommand(tx, store, tenant, open.id);
     const record = row ?? open.record;
     if (record === null || record.agent_id !== open.agentId) return null;
     if (open.queued ? record.status !== "queued" : !maySettle(record, ending)) return record;
@@ -139,13 +138,13 @@ export async function settleCommand(
 }
 
 function emitAlarm(
-  app: App,
+  { ports, signals }: SettlementContext,
   to: Appending,
   tenant: Tenant,
   { id, agent_id: agentId }: CommandRecord,
   { type, reason }: NonNullable<Ending["alarm"]>,
 ): void {
-  emit({ ports: app.ports, signals: app.signals, actor: RELAY_ACTOR }, to, tenant, {
+  emit({ ports, signals, actor: RELAY_ACTOR }, to, tenant, {
     type,
     resource: { type: "command", id },
     agentId,
@@ -154,29 +153,29 @@ function emitAlarm(
 }
 
 /**
- * Records the end of a command that nobody waits for any more, such as one given up as lost: what had arrived before
- * the link broke stays, and what its result brings follows it. False when it is of another verdict than the
- * command was sent under; of one that was lost with its relay nobody knows which that was.
+ * Records a result that came after its command was given up, such as a lost one: its output follows what had
+ * arrived before the link broke. False when the command was sent under another verdict; after a crash of the
+ * relay the verdict is unknown, so any is accepted.
  */
 export async function settleLate(
-  app: App,
+  context: SettlementContext,
   tenant: Tenant,
   agentId: string,
   frame: CommandResult,
   receipt: Receipt,
 ): Promise<boolean> {
   const id = frame.command_id;
-  const record = await findCommand(app.store, app.store, tenant, id);
-  // One that still runs on record was begun by an instance that is gone.
+  const record = await findCommand(context.store, context.store, tenant, id);
+  // A command that is still recorded as running was begun by a process that is gone.
   const open = record?.status === "lost" || record?.status === "running";
   if (record === null || record.agent_id !== agentId || !open) return true;
   if (record.verdict !== undefined && record.verdict !== receipt.verdict) return false;
-  const before = await outputOf(app, tenant, record);
+  const before = await outputOf(context.store, tenant, record);
   const stdout = before.stdout + (frame.stdout ?? "");
   const stderr = before.stderr + (frame.stderr ?? "");
-  // What it wrote while nobody waited for it was not kept.
+  // Output that came while no command waited for it was not kept.
   const whole = sha256Hex(stdout) === receipt.stdout && sha256Hex(stderr) === receipt.stderr;
-  await settleCommand(app, tenant, { id, agentId, record, fresh: false }, {
+  await settleCommand(context, tenant, { id, agentId, record, fresh: false }, {
     ...outcomeOf(frame),
     receipt,
     stdout,
@@ -209,7 +208,7 @@ function eventOf(
     type,
     resource: { type: "command", id: record.id },
     agentId: record.agent_id,
-    // In the order of canonical JSON, which then costs no sorting, and leaves out what is undefined.
+    // In the order of canonical JSON, which then needs no sorting and omits undefined members.
     details: {
       cancelled_by: cancelledBy ?? undefined,
       command,
@@ -227,12 +226,12 @@ function eventOf(
       timeout_ms: record.timeout_ms,
       truncated: record.truncated,
       user: record.actor,
-      // An end has a receipt or a reason as its type's schema says, which the compiler cannot see.
+      // The compiler cannot see that each type has the receipt or the reason that its schema demands.
     } as DetailsOf<typeof type>,
   };
 }
 
-/** The digests of streams that were not empty, the signature, and the verdict that it answers. */
+/** The digests of non-empty streams, the signature, and the verdict that it answers. */
 function showReceipt({ signature, stdout, stderr, verdict }: Receipt) {
   return {
     signature,

@@ -1,23 +1,23 @@
 import { RecentMap } from "../../kv/store/recent.ts";
 import { sha256Hex } from "../codec/text.ts";
 
-/** Events name a command by its text up to here, and always by its digest. */
+/** Events hold the text of a command up to this length, and the digest of a longer one. */
 const TEXT_MAX = 2_000;
 
-/** What an event says of a command's text: an event row is bounded, a command may be long. */
+/** The members of an event that name a command; an event row is bounded, so long text is cut. */
 export function textForEvent(
   command: string,
 ): { command: string; command_truncated?: true; command_sha256?: string } {
   if (command.length <= TEXT_MAX) return { command };
   return {
-    // The cut may fall into a character of two units.
+    // The cut may split a surrogate pair.
     command: command.slice(0, TEXT_MAX).toWellFormed(),
     command_truncated: true,
     command_sha256: sha256Hex(command),
   };
 }
 
-/** Programs send the same short commands again and again. */
+/** Programs send the same short commands repeatedly. */
 const REMEMBERED_MAX = 4_096;
 const REMEMBERED_CHARS_MAX = 1_024;
 const digests = new RecentMap<string>(REMEMBERED_MAX);

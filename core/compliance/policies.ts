@@ -2,7 +2,7 @@ import type { Tenant } from "../../kv/store/collection.ts";
 import type { PolicyItem } from "../../kv/records/gitops.ts";
 import type { ShieldSettingsRecord } from "../../kv/records/shield.ts";
 import type { App } from "../work/work.ts";
-import { shieldInForce } from "../commands/guard/settings.ts";
+import { shieldInForce } from "../commands/guard/in_force.ts";
 
 /** What decides over commands at the moment. */
 export interface PoliciesInForce {

@@ -1,4 +1,3 @@
-import { ruleOfDenial } from "../commands/alerts/denied.ts";
 import type { EventRow } from "./events.ts";
 
 const OUTCOMES: Readonly<Record<string, string>> = {
@@ -24,6 +23,10 @@ export function countedAs(
       return [];
   }
 }
+
+/** The rule of a `command_denied` event. Events of earlier versions have it as `policy_id`. */
+export const ruleOfDenial = (details: EventRow["details"]): string =>
+  String(details["rule_id"] ?? details["policy_id"]);
 
 /** Waits are counted in buckets, each a fifth wider than the one before: a median is that exact. */
 const WAIT_RATIO = 1.2;

@@ -1,12 +1,12 @@
 import { sweepBlobs } from "../../kv/store/blob.ts";
-import { tellOfLost } from "../agents/lost.ts";
+import { notifyLostAgents } from "../agents/lost_agents.ts";
 import { sweepStaleAgents } from "../agents/register.ts";
-import { leaveFormerKeys } from "../agents/verdicts.ts";
+import { closeFormerKeyLinks } from "../agents/verdict_keys.ts";
 import { notifyOfExpiringKeys } from "../access/keys/expiring.ts";
 import type { App } from "../work/work.ts";
 import { lapseOverdue } from "../commands/approvals/lapse.ts";
 import { dropExpiredRows } from "../events/trail/retention.ts";
-import { sweepQueued } from "../commands/queued.ts";
+import { sweepQueued } from "../commands/queue.ts";
 import { pushPolicies } from "../policies/push.ts";
 import { notifyOfPlanLimits } from "../access/limits/plan_notice.ts";
 import { sweepStandingReviews } from "../access/standing/review.ts";
@@ -36,7 +36,7 @@ const CHORES: Readonly<Record<string, (app: App) => unknown>> = {
   reports: ({ reports }) => reports.wake(),
   integrations: ({ integrations }) => integrations.sweep(),
   approvals: lapseOverdue,
-  "lost agents": tellOfLost,
+  "lost agents": notifyLostAgents,
   "expiring keys": notifyOfExpiringKeys,
   "plan limits": (app) => notifyOfPlanLimits(app, app.limiter),
   commands: sweepQueued,
@@ -44,7 +44,7 @@ const CHORES: Readonly<Record<string, (app: App) => unknown>> = {
   "stale agents": sweepStaleAgents,
   // Policies that another instance applied, and those of agents that were not linked then.
   policies: (app) => pushPolicies(app, app.links.serving(null)),
-  "former keys": leaveFormerKeys,
+  "former keys": closeFormerKeyLinks,
   "standing things": (app) => sweepStandingReviews(app, app.standingKinds),
   syncs: ({ syncs }) => syncs.sweep(),
   transfers: ({ transfers }) => transfers.sweep(),

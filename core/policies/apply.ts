@@ -6,7 +6,7 @@ import type { App, Stepping } from "../work/work.ts";
 import { Fault } from "../fault/fault.ts";
 import { type PolicyFor, replayCommands } from "../commands/guard/evaluate.ts";
 import type { Policy } from "../shield/shield.ts";
-import { policyAndPatterns, shieldInForce } from "../commands/guard/settings.ts";
+import { policyAndPatterns, shieldInForce } from "../commands/guard/in_force.ts";
 import { nextTurn } from "../ports/turn.ts";
 import { activate } from "./activate.ts";
 import { policySetOf } from "./book.ts";
@@ -49,7 +49,7 @@ export async function applyPolicies(work: Stepping, input: ApplyInput) {
   const candidate = policyAfter(work, after, wanted);
   const replay = input.replay === undefined
     ? null
-    : await replayCommands(work, { replay: input.replay, candidate });
+    : await replayCommands(work, app.policyBook, { replay: input.replay, candidate });
   const about = { dry_run: input.dry_run, commit: wanted.commit, replay };
   if (input.dry_run) {
     const planned = { changed: !isIdle(plan), plan, version: after.version };

@@ -23,7 +23,7 @@ const VERSION_CHARS = 16;
 export const POLICIES_ID = "policies";
 
 /** The policies of a tenant that has none. */
-export const NO_POLICIES: PolicySetRecord = { id: POLICIES_ID, version: "", items: [] };
+const NO_POLICIES: PolicySetRecord = { id: POLICIES_ID, version: "", items: [] };
 
 /** All policies in force of a tenant. */
 export const policySetOf = async (db: Reader, tenant: Tenant): Promise<PolicySetRecord> =>

@@ -2,8 +2,7 @@ import type { Tenant } from "../../kv/store/collection.ts";
 import { type PolicySetRecord, policySets } from "../../kv/records/gitops.ts";
 import type { Tx } from "../../kv/store/tx.ts";
 import type { App } from "../work/work.ts";
-import { lapseOutdated } from "../commands/approvals/lapse.ts";
-import { inForce, type ShieldInForce } from "../commands/guard/settings.ts";
+import { inForce, type ShieldInForce } from "../commands/guard/in_force.ts";
 import { pushPolicies } from "./push.ts";
 
 /** Puts policies in force. Requests that were made under others lapse then, and agents are told. */
@@ -17,7 +16,7 @@ export function enforce(
   tx.put(policySets, tenant, after);
   if (after.version === before.version) return;
   tx.afterCommit(() => {
-    lapseOutdated(app, tenant, inForce(own, after).version);
+    app.signals.shieldChanged.send({ tenant, version: inForce(own, after).version });
     pushPolicies(app, app.links.serving(tenant));
   });
 }

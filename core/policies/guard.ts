@@ -4,7 +4,7 @@ import { tenantKey } from "../../kv/store/collection.ts";
 import { heldVersion } from "../agents/register.ts";
 import type { Reading } from "../work/work.ts";
 import { iso } from "../codec/instant.ts";
-import { modeFor, policiesFor, shieldInForce } from "../commands/guard/settings.ts";
+import { modeFor, policiesFor, shieldInForce } from "../commands/guard/in_force.ts";
 import { reportOf } from "./reported.ts";
 
 /** How the shield guards an agent now. @throws {Fault} AGENT_NOT_FOUND */
@@ -12,7 +12,7 @@ export async function getGuard(work: Reading, agentId: string) {
   const { app, db, actor: { tenant } } = work;
   const { agent, answered, state, reported_at } = await reportOf(work, agentId);
   const shield = await shieldInForce(db, tenant);
-  const merged = await policiesFor(app, tenant, shield, agent.labels);
+  const merged = await policiesFor(app.policyBook, tenant, shield, agent.labels);
   const told = await app.policyBook.forAgent(tenant, shield.policies, agent.labels);
   const applied = heldVersion(told.version);
   const verdicts = answered?.verdicts ?? state?.verdicts ?? null;

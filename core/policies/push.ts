@@ -12,12 +12,7 @@ const SLICE = 50;
 
 /** Tells agents that are linked here the policies that concern them now; never fails. */
 export function pushPolicies(app: App, links: readonly Link[]): void {
-  const { links: all, ports } = app;
-  all.recording(
-    tellAll(app, links).catch((error) =>
-      ports.log.error("policies could not be told to agents", { error: String(error) })
-    ),
-  );
+  app.background.run("sending policies to agents", () => tellAll(app, links));
 }
 
 async function tellAll(app: App, links: readonly Link[]): Promise<void> {
@@ -35,7 +30,7 @@ async function tell({ store, policyBook }: App, link: Link): Promise<void> {
     const policies = await policyBook.forAgent(tenant, set, agent.labels);
     // Policies that changed meanwhile were perhaps told already, and must not be replaced by older ones.
     if ((await policySetOf(store, tenant)).version !== set.version) continue;
-    return link.tellPolicies(policies);
+    return link.sendPolicies(policies);
   }
 }
 

@@ -1,5 +1,5 @@
 import { agentStates } from "../../kv/records/agent_state.ts";
-import { ownedAgent } from "../agents/agents.ts";
+import { ownedAgent } from "../agents/manage.ts";
 import type { Reading } from "../work/work.ts";
 import { iso, isoOrNull } from "../codec/instant.ts";
 

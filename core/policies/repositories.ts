@@ -13,7 +13,7 @@ import { mustBeDialable } from "../ports/outbound/dialable.ts";
 import { adopt } from "../access/standing/adopt.ts";
 import { REPOSITORY } from "./standing.ts";
 import { showStanding } from "../access/standing/suspension.ts";
-import { shieldInForce } from "../commands/guard/settings.ts";
+import { shieldInForce } from "../commands/guard/in_force.ts";
 import { addressOf } from "./git/address.ts";
 import { enforce } from "./enforce.ts";
 import { policyEvent } from "./events.ts";

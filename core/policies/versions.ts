@@ -10,7 +10,7 @@ import { emit } from "../events/events.ts";
 import { Fault } from "../fault/fault.ts";
 import { listPage, type Paging } from "../../kv/store/paging.ts";
 import { iso } from "../codec/instant.ts";
-import { shieldInForce } from "../commands/guard/settings.ts";
+import { shieldInForce } from "../commands/guard/in_force.ts";
 import { policySetOf, versionId } from "./book.ts";
 import { diffDocuments } from "./diff.ts";
 import { type NamedDocument, PolicyDocument } from "./document.ts";

@@ -78,6 +78,9 @@ export function policyText(
 export const policyVersionOf = (policies: PolicyFrame["policies"]): string =>
   sha256Hex(canonicalJson(policies)).slice(0, POLICY_VERSION_CHARS);
 
+/** The version that an agent holds when no policy concerns it. */
+export const NO_POLICY_VERSION = policyVersionOf([]);
+
 /** What the relay asks of an agent's files: this archive, in this direction, on this link, once. */
 export function transferText(
   { agentId, nonce }: LinkIdentity,

@@ -40,4 +40,24 @@ export class Signals {
   readonly peopleNotified = new Signal<
     { readonly home: Tenant; readonly userIds: readonly string[] }
   >();
+
+  /** An agent was deregistered. */
+  readonly agentDeleted = new Signal<{ readonly tenant: Tenant; readonly agentId: string }>();
+
+  /** An approved command waits to be sent to its agent. */
+  readonly commandApproved = new Signal<{ readonly tenant: Tenant; readonly agentId: string }>();
+
+  /** A request for approval ended. */
+  readonly approvalResolved = new Signal<
+    {
+      readonly tenant: Tenant;
+      /** How long people took to decide, in ms; null when the request lapsed. */
+      readonly waitedMs: number | null;
+      /** How its command ended with it; null when it goes on. */
+      readonly commandEnded: "rejected" | "expired" | "cancelled" | null;
+    }
+  >();
+
+  /** The shield's settings or the applied policies of a tenant changed; `version` names the present ones. */
+  readonly shieldChanged = new Signal<{ readonly tenant: Tenant; readonly version: string }>();
 }

@@ -10,7 +10,7 @@ import type { Tx } from "../../kv/store/tx.ts";
 import type { Activity } from "../host/activity.ts";
 import type { Configuration } from "../host/configuration.ts";
 import type { Sequencer } from "../events/trail/sequencer.ts";
-import type { Commands } from "../commands/registry.ts";
+import type { RunningCommands } from "../commands/running_commands.ts";
 import type { Rounds } from "../ports/rounds.ts";
 import type { Config } from "./config.ts";
 import type { PolicyBook } from "../policies/book.ts";
@@ -79,7 +79,7 @@ export interface App extends Context {
   /** What happens in each organization, for statistics. */
   readonly activity: Activity;
   readonly links: Links;
-  readonly commands: Commands;
+  readonly commands: RunningCommands;
   /** What each session's commands left behind, for the shield's behaviour layer. */
   readonly sessions: Sessions;
   readonly deliveries: Deliveries;

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { collection } from "../store/collection.ts";
+import { collection, type Tenant } from "../store/collection.ts";
+import type { Reader } from "../store/reader.ts";
 import { madeWith, Sealed, StoredCreatedWith } from "./fields.ts";
 import { Standing } from "./standing.ts";
 
@@ -127,6 +128,16 @@ export const policySets = collection({
   schema: PolicySetRecord,
   cached: 20_000,
 });
+
+/** The id of a tenant's one record of policies. */
+export const POLICIES_ID = "policies";
+
+/** The record of a tenant without policies. */
+export const NO_POLICIES: PolicySetRecord = { id: POLICIES_ID, version: "", items: [] };
+
+/** A tenant's policies in force. */
+export const policySetOf = async (db: Reader, tenant: Tenant): Promise<PolicySetRecord> =>
+  await db.get(policySets, tenant, POLICIES_ID) ?? NO_POLICIES;
 
 /** A version of a policy; it never changes. */
 export const PolicyVersionRecord = z.strictObject({

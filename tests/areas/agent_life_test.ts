@@ -23,7 +23,7 @@ const endsOf = async (world: World, owner: Account, id: string) =>
   (await eventsOf(world, owner, id)).filter(({ event_type }) => event_type === "agent_disconnected")
     .map(({ details }) => details.reason);
 
-Deno.test("link: an agent that was taken for lost comes back, one with a newer link does not", async () => {
+Deno.test("link: an agent recorded as lost reconnects; a link with a successor does not", async () => {
   const cases: [Partial<AgentRecord>, string][] = [
     [{ instance: null, status: "offline" }, "unavailable"],
     [{ instance: "ins_other", link: 2 }, "replaced"],
@@ -41,7 +41,7 @@ Deno.test("link: an agent that was taken for lost comes back, one with a newer l
   }
 });
 
-Deno.test("agents: an end that could not be recorded is recorded by the same relay later", async () => {
+Deno.test("agents: a disconnection that could not be recorded is recorded later", async () => {
   await using world = await World.open();
   const { owner, agent } = await linkAgent(world);
   agent.drop();
@@ -52,7 +52,7 @@ Deno.test("agents: an end that could not be recorded is recorded by the same rel
   deq(await endsOf(world, owner, agent.id), ["connection_lost", "relay_lost"]);
 });
 
-Deno.test("agents: one that is linked is never stale to its own relay", async () => {
+Deno.test("agents: a linked agent is never stale to its own relay", async () => {
   await using world = await World.open();
   const { owner, agent } = await linkAgent(world);
   await change(world, owner, agent.id, { last_seen_ms: world.clock.nowMs - 120_000 });
@@ -60,7 +60,7 @@ Deno.test("agents: one that is linked is never stale to its own relay", async ()
   eq((await show(world, owner, agent.id)).status, "online");
 });
 
-Deno.test("agents: one whose relay died is taken for lost also when the clock that it was seen by was far ahead", async () => {
+Deno.test("agents: an agent of a crashed relay is recorded as lost even if the last contact lies far in the future", async () => {
   const kv = await Deno.openKv(":memory:");
   const dead = await World.open({ kv: shared(kv) });
   const { owner, agent } = await linkAgent(dead);
@@ -73,7 +73,7 @@ Deno.test("agents: one whose relay died is taken for lost also when the clock th
   deq(await endsOf(world, owner, agent.id), ["relay_lost"]);
 });
 
-Deno.test("stop: every link is told, and its end on record, before the store is let go of", async () => {
+Deno.test("stop: every link is closed and its end recorded before the store closes", async () => {
   const kv = await Deno.openKv(":memory:");
   let turns = 0;
   // Where reads take their time, an end that nobody waits for comes too late.
@@ -107,7 +107,7 @@ Deno.test("stop: every link is told, and its end on record, before the store is 
   deq(await endsOf(world, owner, agent.id), ["going_away"]);
 });
 
-Deno.test("link: one that is still registering is closed with its key", async () => {
+Deno.test("link: a link that is still registering closes with its key", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const key = await world.key(owner, AGENT_RIGHTS);
@@ -116,7 +116,7 @@ Deno.test("link: one that is still registering is closed with its key", async ()
   eq(agent.closed?.code, 4401);
 });
 
-Deno.test("heartbeat: an agent can be reported on 60 times a minute, from wherever", async () => {
+Deno.test("heartbeat: an agent accepts 60 reports a minute, from all addresses together", async () => {
   await using world = await World.open();
   const { agent, key } = await linkAgent(world);
   const other = await ScriptedAgent.connect(world, key.value, { name: "web-2" });
@@ -135,7 +135,7 @@ Deno.test("heartbeat: an agent can be reported on 60 times a minute, from wherev
   eq((await report(agent.id, 60)).status, 202);
 });
 
-Deno.test("link: an agent that comes back without end writes nothing more, until the minute is over", async () => {
+Deno.test("link: an agent that reconnects in a loop writes nothing more until the minute is over", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const key = await world.key(owner, AGENT_RIGHTS);
@@ -165,7 +165,7 @@ Deno.test("link: an agent that comes back without end writes nothing more, until
   eq(told.body.events.length, 59);
 });
 
-Deno.test("link: a credential that is refused with ever other agents is told of 60 times a minute", async () => {
+Deno.test("link: refusals of one credential with changing agents are recorded 60 times a minute", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const post = async (path: string, body: unknown, as?: string) =>
@@ -184,7 +184,7 @@ Deno.test("link: a credential that is refused with ever other agents is told of 
   eq(told.body.events.length, 60);
 });
 
-Deno.test("link: a space has so many agents; one more is told why, and those that are known come back", async () => {
+Deno.test("link: a new agent beyond the limit of its space is refused with the reason, and known agents reconnect", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const key = await world.key(owner, AGENT_RIGHTS);

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { Tellings } from "../../core/agents/tellings.ts";
+import { AgentReportLimiter } from "../../core/agents/report_limiter.ts";
 import type { Tenant } from "../../kv/store/collection.ts";
 import { users } from "../../kv/records/user.ts";
 import { StoreUnavailableError } from "../../kv/store/errors.ts";
@@ -37,7 +37,7 @@ async function reasonsOf(world: World, { token }: Account, id: string): Promise<
   return body.events.map((event: { details: { reason: string } }) => event.details.reason);
 }
 
-Deno.test("link: a hello that is broken, forged, early or too large is refused, and registers nobody", async () => {
+Deno.test("link: a malformed, forged, early or oversized hello is refused and registers no agent", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const { value } = await world.key(owner, RIGHTS);
@@ -70,7 +70,7 @@ Deno.test("link: a hello that is broken, forged, early or too large is refused, 
   deq((await world.trail(owner)).filter((type) => type.startsWith("agent_")), []);
 });
 
-Deno.test("link: the same challenge is never given twice, so an old signature is worthless", async () => {
+Deno.test("link: no challenge repeats, so an old signature is useless", async () => {
   await using world = await World.open();
   const { value } = await world.key(await world.signUp(), RIGHTS);
   let recorded: unknown;
@@ -79,7 +79,7 @@ Deno.test("link: the same challenge is never given twice, so an old signature is
   eq(replay.closed?.code, 4403);
 });
 
-Deno.test("link: who does not say hello in 10 s is closed", async () => {
+Deno.test("link: a link without a hello within 10 s is closed", async () => {
   await using world = await World.open();
   const { value } = await world.key(await world.signUp(), RIGHTS);
   const agent = await ScriptedAgent.open(world, value, { hello: () => null });
@@ -89,7 +89,7 @@ Deno.test("link: who does not say hello in 10 s is closed", async () => {
   eq(agent.closed?.code, 4408);
 });
 
-Deno.test("link: a broken frame closes that link with its code, and harms nobody else", async () => {
+Deno.test("link: a malformed frame closes only its own link, with its code", async () => {
   await using world = await World.open();
   const { owner, key, agent: bystander } = await linked(world);
   const cases: [string, string, number | null][] = [
@@ -123,7 +123,7 @@ Deno.test("link: a broken frame closes that link with its code, and harms nobody
   deq([bystander.closed, await statusOf(world, owner, bystander.id)], [null, "online"]);
 });
 
-Deno.test("link: one that has been silent for 60 s is closed, and its agent is offline", async () => {
+Deno.test("link: a link that is silent for 60 s is closed, and its agent goes offline", async () => {
   await using world = await World.open();
   const { owner, agent } = await linked(world);
   await world.advance(30_000);
@@ -135,7 +135,7 @@ Deno.test("link: one that has been silent for 60 s is closed, and its agent is o
   deq(await reasonsOf(world, owner, agent.id), ["heartbeat_lost"]);
 });
 
-Deno.test("link: a heartbeat is answered, counted as life, and told only when the health changes", async () => {
+Deno.test("link: a heartbeat is answered and counts as contact; only a change of health writes an event", async () => {
   await using world = await World.open();
   const { owner, agent } = await linked(world);
   const seen: string[] = [];
@@ -156,10 +156,10 @@ Deno.test("link: a heartbeat is answered, counted as life, and told only when th
   eq(shown.body.last_seen_at, "2030-01-01T00:01:40.000Z");
 });
 
-Deno.test("Tellings: an answer is free once for each question, the rest is 60 a minute", () => {
-  const tellings = new Tellings();
+Deno.test("AgentReportLimiter: one answer a question is free, other reports are limited to 60 a minute", () => {
+  const limiter = new AgentReportLimiter();
   const asked = { inspected: 100, policyVersion: "b".repeat(16) };
-  const take = (frame: unknown, nowMs = 0) => tellings.take(frame as AgentFrame, asked, nowMs);
+  const take = (frame: unknown, nowMs = 0) => limiter.take(frame as AgentFrame, asked, nowMs);
   for (let serial = 1; serial <= 100; serial++) ok(take({ type: "state", serial }));
   const held = { type: "policy_held", policy_version: asked.policyVersion };
   ok(take(held));
@@ -175,7 +175,7 @@ Deno.test("Tellings: an answer is free once for each question, the rest is 60 a 
   for (let n = 0; n < 60; n++) ok(take({ type: "heartbeat" }, n));
 });
 
-Deno.test("link: an agent that says more of itself than 60 times a minute is cut off", async () => {
+Deno.test("link: an agent with more than 60 unsolicited reports a minute is disconnected", async () => {
   await using world = await World.open();
   const { agent } = await linked(world);
   const codeAfter = async (times: number) => {
@@ -189,7 +189,7 @@ Deno.test("link: an agent that says more of itself than 60 times a minute is cut
   eq(await codeAfter(1), 4428);
 });
 
-Deno.test("link: an agent may bring results that nobody waits for as many as it can have kept, then it is cut off", async () => {
+Deno.test("link: an agent may send as many late results as it can keep, then it is disconnected", async () => {
   await using world = await World.open();
   const { owner, agent } = await linked(world);
   const codeAfter = async (count: number) => {
@@ -204,7 +204,7 @@ Deno.test("link: an agent may bring results that nobody waits for as many as it 
   eq(await statusOf(world, owner, agent.id), "offline");
 });
 
-Deno.test("link: an agent that does not read is cut off before it can fill the memory", async () => {
+Deno.test("link: an agent that does not read is disconnected before it fills the memory", async () => {
   await using world = await World.open();
   const { owner, agent } = await linked(world);
   agent.bufferedBytes = 4 * 1024 * 1024 + 1;
@@ -213,7 +213,7 @@ Deno.test("link: an agent that does not read is cut off before it can fill the m
   eq(await statusOf(world, owner, agent.id), "offline");
 });
 
-Deno.test("link: it ends with the rights of its key: revoked and deleted at once, expired and demoted in 1 s", async () => {
+Deno.test("link: it closes when its key loses its rights: at once if revoked or deleted, within 1 s if expired or demoted", async () => {
   // Half of the second is for the way.
   const ends: [string, number, (world: World, owner: Account, id: string) => Promise<unknown>][] = [
     [
@@ -251,7 +251,7 @@ Deno.test("link: it ends with the rights of its key: revoked and deleted at once
   }
 });
 
-Deno.test("link: it ends within a second of its key, also while another key cannot be looked up", async () => {
+Deno.test("link: it closes within 1 s of its key's end, even while another key cannot be read", async () => {
   await using world = await World.open();
   const [one, other] = [await world.signUp(), await world.signUp()];
   const [unknown, revoked] = [await world.key(one, RIGHTS), await world.key(other, RIGHTS)];

@@ -19,7 +19,7 @@ async function eventsOf(world: World, { token }: Account, id: string) {
 const typesOf = async (world: World, account: Account, id: string) =>
   (await eventsOf(world, account, id)).map(([type]: [string]) => type);
 
-Deno.test("agents: the first contact registers an agent with what it says of itself", async () => {
+Deno.test("agents: the first contact registers an agent with its own description", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const key = await world.key(owner, RIGHTS);
@@ -49,7 +49,7 @@ Deno.test("agents: the first contact registers an agent with what it says of its
   deq(uses.body.events[0].details, { endpoint: "GET /ws", status: 101 });
 });
 
-Deno.test("agents: one that comes back is the same agent, with what it says now", async () => {
+Deno.test("agents: a reconnecting agent keeps its record and updates its description", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const { value } = await world.key(owner, RIGHTS);
@@ -74,7 +74,7 @@ Deno.test("agents: one that comes back is the same agent, with what it says now"
   eq(body.pagination.total, 1);
 });
 
-Deno.test("agents: a second link takes the place of the first, which is told and changes nothing more", async () => {
+Deno.test("agents: a second link replaces the first, which is closed and changes nothing more", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const { value } = await world.key(owner, RIGHTS);
@@ -91,7 +91,7 @@ Deno.test("agents: a second link takes the place of the first, which is told and
   deq(events[2][1], { name: "web-1", reason: "replaced" });
 });
 
-Deno.test("agents: another credential cannot claim an agent, and the try is on record", async () => {
+Deno.test("agents: another credential cannot claim an agent, and the attempt is recorded", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const [mine, other] = [await world.key(owner, RIGHTS), await world.key(owner, RIGHTS)];
@@ -106,7 +106,7 @@ Deno.test("agents: another credential cannot claim an agent, and the try is on r
   eq((await show(world, owner, agent.id)).status, "online");
 });
 
-Deno.test("agents: when its key is revoked, deleted or expired another one may take the agent over", async () => {
+Deno.test("agents: another key may take over an agent whose key is revoked, deleted or expired", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const as = owner.token;
@@ -127,7 +127,7 @@ Deno.test("agents: when its key is revoked, deleted or expired another one may t
   }
 });
 
-Deno.test("agents: the same program in two organizations is two agents", async () => {
+Deno.test("agents: one program in two organizations is two agents", async () => {
   await using world = await World.open();
   const [one, two] = [await world.signUp(), await world.signUp()];
   const identity = await newIdentity();
@@ -161,7 +161,7 @@ Deno.test("agents.delete: closes the link, removes the agent, and the next conta
   eq((await world.call("GET", "/api/agents", { as: owner.token })).body.pagination.total, 1);
 });
 
-Deno.test("agents.restart: tells a linked agent, and says so when there is no link", async () => {
+Deno.test("agents.restart: orders a linked agent to restart, and refuses without a link", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const agent = await ScriptedAgent.connect(world, (await world.key(owner, RIGHTS)).value);
@@ -178,7 +178,7 @@ Deno.test("agents.restart: tells a linked agent, and says so when there is no li
   deq(types.filter((type: string) => type === "agent_restart_requested").length, 1);
 });
 
-Deno.test("heartbeat: what anybody reports is kept apart, and is no sign of life", async () => {
+Deno.test("heartbeat: a report by anybody is stored apart and does not count as contact", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const agent = await ScriptedAgent.connect(world, (await world.key(owner, RIGHTS)).value);
@@ -203,7 +203,7 @@ Deno.test("heartbeat: what anybody reports is kept apart, and is no sign of life
   eq((await world.call("POST", "/api/v1/heartbeat", { body: missing })).status, 404);
 });
 
-Deno.test("agents.list: found by name and by label, with all that is said, and in their own tenant", async () => {
+Deno.test("agents.list: finds agents of the tenant by name and label combined", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const { value } = await world.key(owner, RIGHTS);
@@ -237,7 +237,7 @@ Deno.test("agents.list: found by name and by label, with all that is said, and i
   }
 });
 
-Deno.test("agents.list: in the order of registration, by status, paged, on both paths", async () => {
+Deno.test("agents.list: pages agents in the order of registration, by status, on both paths", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const { value } = await world.key(owner, RIGHTS);
@@ -262,7 +262,7 @@ Deno.test("agents.list: in the order of registration, by status, paged, on both 
   }
 });
 
-Deno.test("agents: links of a relay that died are known as gone after 60 s, once", async () => {
+Deno.test("agents: links of a crashed relay are recorded as closed once, after 60 s", async () => {
   const kv = await Deno.openKv(":memory:");
   const dead = await World.open({ kv: shared(kv) });
   const owner = await dead.signUp();
@@ -285,7 +285,7 @@ Deno.test("agents: links of a relay that died are known as gone after 60 s, once
   deq(others.slice(2, 4), ["agent_disconnected", "agent_connected"]);
 });
 
-Deno.test("agents: a link that another relay has replaced says nothing of the agent any more", async () => {
+Deno.test("agents: a link that another relay replaced no longer changes the agent's record", async () => {
   const kv = await Deno.openKv(":memory:");
   await using one = await World.open({ kv, sole: false });
   const owner = await one.signUp();

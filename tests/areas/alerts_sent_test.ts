@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { readSent } from "../../core/commands/alerts/sent.ts";
+import { readSent } from "../../core/commands/alerts/sender_fields.ts";
 import { type Account, World } from "../support/world.ts";
 import { alertsOf, makeIngestToken, storedKeys } from "./ingest_fixtures.ts";
 
@@ -33,7 +33,7 @@ const waysOf = (alert: Alert): [path: string, purpose: string, body: unknown][] 
   ["/api/webhooks/generic-alert", "generic", { event: "DiskFull", payload: alert }],
 ];
 
-Deno.test("alerts: each way in reads the same fields, whatever their senders call them", async () => {
+Deno.test("alerts: import and webhooks read the same fields, whatever names senders use", async () => {
   const sent = {
     title: "DiskFull",
     id: 4711,
@@ -60,7 +60,7 @@ Deno.test("alerts: each way in reads the same fields, whatever their senders cal
   }
 });
 
-Deno.test("alerts: severities of the common scales in any case, by each way in", async () => {
+Deno.test("alerts: import and webhooks read severities of the common scales in any case", async () => {
   const scales = {
     critical: ["critical", "CRITICAL", "High", "emerg", "ERR", "Major", "P1", "Sev-1", "FATAL"],
     warning: ["Warning", "warn", "MEDIUM", "minor", "p3", "Sev2", "moderate", "Average"],
@@ -74,7 +74,7 @@ Deno.test("alerts: severities of the common scales in any case, by each way in",
   }
 });
 
-Deno.test("alerts: a state in any sender's word ends an alert or opens it, by each way in", async () => {
+Deno.test("alerts: import and webhooks read the states of common senders", async () => {
   for (const status of ["Resolved", "OK", "closed"]) {
     const all = await byEachWay({ name: "DiskFull", status });
     deq(all.map(({ state }) => state), ["resolved", "resolved", "resolved"], status);
@@ -85,7 +85,7 @@ Deno.test("alerts: a state in any sender's word ends an alert or opens it, by ea
   }
 });
 
-Deno.test("alerts: instants in each form that senders write, and none where there is none", async () => {
+Deno.test("alerts: reads instants in every common form, and none where none is given", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const noon = "2029-12-31T12:00:00.000Z";
@@ -111,7 +111,7 @@ Deno.test("alerts: instants in each form that senders write, and none where ther
   }
 });
 
-Deno.test("alerts: a field's own name is strict, a sender's name for it is kept when it says something else", async () => {
+Deno.test("alerts: a field's own name is strict; an unreadable value under a sender's name is kept in the payload", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const alert = { name: "Slow", level: 30, priority: "P2", status: 200, time: "soon", id: "a" };
@@ -121,7 +121,7 @@ Deno.test("alerts: a field's own name is strict, a sender's name for it is kept 
   deq(JSON.parse(shown.annotations.payload), { level: 30, status: 200, time: "soon", id: "a" });
 });
 
-Deno.test("alerts: more text than an alert has room for is cut, and costs no alert", async () => {
+Deno.test("alerts: excess text is cut, and the alert is kept", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const title = "t".repeat(300), long = "é".repeat(60_000);
@@ -134,7 +134,7 @@ Deno.test("alerts: more text than an alert has room for is cut, and costs no ale
   ok(chars <= 16_000, `${chars} characters`);
 });
 
-Deno.test("alerts: an import of which nothing can be read is 400 with each reason, and stores nothing", async () => {
+Deno.test("alerts: an import without any readable alert is 400 with each reason, and stores nothing", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const before = await storedKeys(world);
@@ -155,7 +155,7 @@ Deno.test("alerts: an import of which nothing can be read is 400 with each reaso
   deq([none.status, none.body.accepted, none.body.rejected], [200, 0, 0]);
 });
 
-Deno.test("readSent: of many fields, labels or annotations only as many are looked at as may be kept", () => {
+Deno.test("readSent: reads no more fields, labels or annotations than may be kept", () => {
   let looked = 0;
   const counting = (n: number) =>
     new Proxy(Object.fromEntries(Array.from({ length: n }, (_, at) => [`k${at}`, at])), {

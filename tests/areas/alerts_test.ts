@@ -15,7 +15,7 @@ const resolve = (world: World, { token }: Account, body: unknown) =>
 
 const disk = (n: number) => ({ name: "DiskFull", labels: { host: `web-${n}` } });
 
-Deno.test("alerts: of 10,000 with 3 malformed, 9,997 are stored and 3 told by their place", async () => {
+Deno.test("alerts: of 10,000 with 3 malformed, 9,997 are stored and 3 reported by index", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const reports: unknown[] = Array.from({ length: 10_000 }, (_, n) => disk(n));
@@ -44,7 +44,7 @@ Deno.test("alerts: of 10,000 with 3 malformed, 9,997 are stored and 3 told by th
   ]);
 });
 
-Deno.test("alerts: one alert for a fingerprint, counted, in whatever order its labels come", async () => {
+Deno.test("alerts: one alert for a fingerprint, counted, whatever the order of its labels", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const labels = [{ a: "1", b: "2" }, { b: "2", a: "1" }];
@@ -68,7 +68,7 @@ Deno.test("alerts: one alert for a fingerprint, counted, in whatever order its l
   eq((await list(world, owner)).pagination.total, 3);
 });
 
-Deno.test("alerts: who shares the store sends the same and none is there twice", async () => {
+Deno.test("alerts: instances that share a store record the same alert once", async () => {
   await using world = await World.open({ sole: false });
   const owner = await world.signUp();
   const reports = Array.from({ length: 50 }, (_, n) => disk(n));
@@ -82,7 +82,7 @@ Deno.test("alerts: who shares the store sends the same and none is there twice",
   ]);
 });
 
-Deno.test("alerts: resolved once, by whom and why, on record; a new report opens it again", async () => {
+Deno.test("alerts: the first resolution is recorded with person and reason; a new report reopens the alert", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await ingest(world, owner, [disk(1)]);
@@ -112,7 +112,7 @@ Deno.test("alerts: resolved once, by whom and why, on record; a new report opens
   deq([ended.body.resolved, (await list(world, owner)).pagination.total], [1, 0]);
 });
 
-Deno.test("alerts: a resolved one is kept for 30 days, one that nobody reports any more for 90", async () => {
+Deno.test("alerts: a resolved alert is kept for 30 days, one without reports for 90", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const key = await world.key(owner, ["system:read"], { expires_days: 365 });
@@ -132,7 +132,7 @@ Deno.test("alerts: a resolved one is kept for 30 days, one that nobody reports a
   deq(await sizes(), [0, 0]);
 });
 
-Deno.test("alerts: every choice of filters finds exactly what fits", async () => {
+Deno.test("alerts: every combination of filters finds exactly the matching alerts", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const all: Record<string, string>[] = [];
@@ -176,7 +176,7 @@ Deno.test("alerts: a denied command raises one alert for each agent and rule, co
   deq([forged.status, forged.body.error.details.issues[0].path], [400, "body.source"]);
 });
 
-Deno.test("alerts: another organization's and another space's are not there", async () => {
+Deno.test("alerts: alerts of another organization or space are not found", async () => {
   await using world = await World.open();
   const owner = await world.signUp(), stranger = await world.signUp();
   await ingest(world, owner, [disk(1)]);
@@ -190,7 +190,7 @@ Deno.test("alerts: another organization's and another space's are not there", as
   deq(test.body.alerts, []);
 });
 
-Deno.test("alerts: bad input is told with its place and changes nothing", async () => {
+Deno.test("alerts: invalid input is reported by index and changes nothing", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const bad: [unknown, string][] = [
@@ -206,7 +206,7 @@ Deno.test("alerts: bad input is told with its place and changes nothing", async 
   const items: [unknown, string][] = [
     [null, "Invalid input"],
     [{ name: "" }, "name"],
-    [{ name: "\ud800" }, "name: no half characters"],
+    [{ name: "\ud800" }, "name: no unpaired surrogates"],
     [{ name: "x", labels: { a: [] } }, "labels.a"],
     [{ name: "x", labels: { "": "y" } }, "labels"],
     [{ name: "x", fingerprint: {} }, "fingerprint"],

@@ -8,7 +8,7 @@ import { KEYS, rotate } from "./key_fixtures.ts";
 const change = (world: World, id: string, as: string, scopes: readonly string[]) =>
   world.call("PATCH", `${KEYS}/${id}`, { as, body: { scopes } });
 
-Deno.test("updateApiKey: an administrator gives an owner's key no scope", async () => {
+Deno.test("updateApiKey: an administrator cannot add scopes to an owner's key", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   const scopes = ["agents:read", "audit:read"];
@@ -21,7 +21,7 @@ Deno.test("updateApiKey: an administrator gives an owner's key no scope", async 
   eq((await change(world, key.id, here.admin.token, ["agents:read"])).status, 200);
 });
 
-Deno.test("approvals: whoever widened a key approves no request of their own with it", async () => {
+Deno.test("approvals: nobody approves their own request by a key that they widened", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   const key = await world.key(here.colleague, ["agents:read"]);
@@ -32,7 +32,7 @@ Deno.test("approvals: whoever widened a key approves no request of their own wit
   deq([body.status, body.decisions[0].also_of], ["approved", [here.admin.userId]]);
 });
 
-Deno.test("approvals: whoever rotated a colleague's key approves no request of their own with either value", async () => {
+Deno.test("approvals: nobody approves their own request by either value of a colleague's key that they rotated", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   const key = await world.key(here.colleague, ["approvals:write"]);
@@ -42,7 +42,7 @@ Deno.test("approvals: whoever rotated a colleague's key approves no request of t
   eq((await approve(world, pid, here.colleague.token)).body.status, "approved");
 });
 
-Deno.test("approvals: a key that its owner rotates again is theirs alone", async () => {
+Deno.test("approvals: a key belongs to its owner alone after the owner rotates it again", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   const key = await world.key(here.colleague, ["approvals:write"]);
@@ -54,7 +54,7 @@ Deno.test("approvals: a key that its owner rotates again is theirs alone", async
   deq([body.status, body.decisions[0].also_of], ["approved", []]);
 });
 
-Deno.test("approvals: what a key makes, rotates or widens is also of who may hold that key", async () => {
+Deno.test("approvals: keys that a key makes, rotates or widens count as held by its holders too", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   const scopes = ["approvals:write", "system:write", "agents:read"];
@@ -76,7 +76,7 @@ Deno.test("approvals: what a key makes, rotates or widens is also of who may hol
   eq(text.startsWith("Whoever asked for this may hold"), true, text);
 });
 
-Deno.test("approvals: what is asked with a key is also asked by who was given its value", async () => {
+Deno.test("approvals: a request by a key counts as asked by everybody who was given its value", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   const key = await world.key(here.colleague, ["agents:write"]);
@@ -88,7 +88,7 @@ Deno.test("approvals: what is asked with a key is also asked by who was given it
   deq([body.status, body.requested_also], ["approved", [here.admin.userId]]);
 });
 
-Deno.test("telegram: whoever made a bot approves no request of their own through it", async () => {
+Deno.test("telegram: nobody approves their own request through a bot that they made", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   const bot = await makeIngestToken(world, here.admin, "telegram");
@@ -101,7 +101,7 @@ Deno.test("telegram: whoever made a bot approves no request of their own through
   eq((await says(world, bot.token, `/approve ${other}`)).body.text, `${other} is approved.`);
 });
 
-Deno.test("telegram: whoever reads a code at their own bot links nobody's account elsewhere", async () => {
+Deno.test("telegram: a bot's maker who reads a code cannot link an account with it elsewhere", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   const bot = await makeIngestToken(world, here.admin, "telegram");
@@ -118,7 +118,7 @@ Deno.test("telegram: whoever reads a code at their own bot links nobody's accoun
   eq(text.startsWith("Whoever asked for this may hold"), true, text);
 });
 
-Deno.test("telegram: whoever read a code at a bot that is gone by now links nobody's account elsewhere", async () => {
+Deno.test("telegram: the maker of a deleted bot who read a code cannot link an account with it elsewhere", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   const other = await makeIngestToken(world, here.owner, "telegram");
@@ -133,7 +133,7 @@ Deno.test("telegram: whoever read a code at a bot that is gone by now links nobo
   eq(text.startsWith("Whoever asked for this may hold"), true, text);
 });
 
-Deno.test("telegram: a bot that was gone before a code was made has read nothing of it", async () => {
+Deno.test("telegram: a bot deleted before a code was made does not count as its reader", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   const bot = await makeIngestToken(world, here.admin, "telegram");
@@ -145,7 +145,7 @@ Deno.test("telegram: a bot that was gone before a code was made has read nothing
   eq((await says(world, other.token, `/approve ${pid}`)).body.text, `${pid} is approved.`);
 });
 
-Deno.test("approvals: nobody gives two of them through another's key", async () => {
+Deno.test("approvals: nobody approves twice through another person's key", async () => {
   await using world = await World.open();
   const here = await setUp(world, 2);
   const key = await world.key(here.colleague, ["approvals:write"]);
@@ -160,7 +160,7 @@ Deno.test("approvals: nobody gives two of them through another's key", async () 
   eq((await approve(world, second, here.colleague.token)).body.status, "approved");
 });
 
-Deno.test("unite: more people than are remembered are everybody", () => {
+Deno.test("unite: more people than can be stored count as everybody", () => {
   const many = Array.from({ length: 17 }, (_, n) => `usr_${n}`);
   deq(unite(many.slice(0, 16)), many.slice(0, 16));
   deq(unite(many, ["usr_x"]), ["*"]);

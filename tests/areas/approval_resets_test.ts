@@ -22,7 +22,7 @@ const change = (world: World, { token: as, password }: { token: string; password
     body: { current_password: password, new_password: "a password of their own" },
   });
 
-Deno.test("approvals: a password that was reset approves nothing until it is changed", async () => {
+Deno.test("approvals: a reset password approves nothing until it is changed", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   const colleague = await afterReset(world, here.colleague);
@@ -33,7 +33,7 @@ Deno.test("approvals: a password that was reset approves nothing until it is cha
   deq([body.status, body.decisions[0].also_of], ["approved", []]);
 });
 
-Deno.test("approvals: what is asked with a password that was reset is approved by nobody", async () => {
+Deno.test("approvals: nobody can approve a request by a reset password", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   const colleague = await afterReset(world, here.colleague);
@@ -43,7 +43,7 @@ Deno.test("approvals: what is asked with a password that was reset is approved b
   eq(body.error.message.startsWith("Anybody may have asked for this"), true);
 });
 
-Deno.test("approvals: a key or a link made by a password that was reset stays everybody's when it is changed", async () => {
+Deno.test("approvals: a key or link made by a reset password still counts as everybody's after its change", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   const bot = await makeIngestToken(world, here.owner, "telegram");
@@ -59,7 +59,7 @@ Deno.test("approvals: a key or a link made by a password that was reset stays ev
   eq((await approve(world, pid, new_key)).body.status, "approved");
 });
 
-Deno.test("self-approval: a password that was reset neither turns it on nor confirms it", async () => {
+Deno.test("self-approval: a reset password neither allows nor confirms it", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   const body = { approvals: { self_approval: true } };

@@ -62,7 +62,7 @@ for (const [how, end] of Object.entries(ENDS)) {
   });
 }
 
-Deno.test("approvals: what only a key has approved that was revoked before it was sent is not sent", async () => {
+Deno.test("approvals: a command approved only by a key that was revoked meanwhile is not sent", async () => {
   await using world = await World.open();
   const here = await waiting(world, 1);
   const key = await world.key(here.voter, ["approvals:write"]);

@@ -55,7 +55,7 @@ async function demote(world: World, { org, userId }: Account): Promise<void> {
 const approval = async (world: World, { reader, pid }: Waiting) =>
   (await world.call("GET", `/api/shield/approvals/${pid}`, { as: reader.token })).body;
 
-Deno.test("approvals: an approved command runs once, and everybody can read why", async () => {
+Deno.test("approvals: an approved command runs once, and its record and events say why", async () => {
   await using world = await World.open();
   const here = await blocked(world);
   deq(runsOf(here.agent), []);
@@ -80,7 +80,7 @@ Deno.test("approvals: an approved command runs once, and everybody can read why"
   });
 });
 
-Deno.test("approvals: what is rejected never runs", async () => {
+Deno.test("approvals: a rejected command never runs", async () => {
   await using world = await World.open();
   const here = await blocked(world);
   eq((await decide(world, "reject", here.pid, here.approver)).body.status, "rejected");
@@ -88,7 +88,7 @@ Deno.test("approvals: what is rejected never runs", async () => {
   deq([(await command(world, here)).status, runsOf(here.agent)], ["rejected", []]);
 });
 
-Deno.test("approvals: nobody approves their own request, by no credential, unless the organization says so", async () => {
+Deno.test("approvals: nobody approves their own request by any credential, unless the organization allows it", async () => {
   await using world = await World.open();
   const here = await blocked(world);
   const key = await world.key(here.owner, ["approvals:write"]);
@@ -101,7 +101,7 @@ Deno.test("approvals: nobody approves their own request, by no credential, unles
   eq((await command(world, other)).status, "succeeded");
 });
 
-Deno.test("approvals: a denied command cannot be approved: there is nothing to approve", async () => {
+Deno.test("approvals: a denied command has no request to approve", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   eq((await exec(world, here, "rm -rf /")).status, 403);
@@ -109,7 +109,7 @@ Deno.test("approvals: a denied command cannot be approved: there is nothing to a
   deq(body.approvals, []);
 });
 
-Deno.test("approvals: a threshold counts people, and only those who may still give theirs", async () => {
+Deno.test("approvals: the required number counts people who may still approve", async () => {
   await using world = await World.open();
   const here = await blocked(world, { required: 2 });
   const first = await decide(world, "approve", here.pid, here.approver);
@@ -126,7 +126,7 @@ Deno.test("approvals: a threshold counts people, and only those who may still gi
   eq((await command(world, here)).status, "succeeded");
 });
 
-Deno.test("approvals: where roles are named, only they decide", async () => {
+Deno.test("approvals: only the named roles decide", async () => {
   await using world = await World.open();
   const here = await blocked(world, { roles: ["admin"] });
   eq((await decide(world, "approve", here.pid, here.approver)).status, 403);
@@ -135,7 +135,7 @@ Deno.test("approvals: where roles are named, only they decide", async () => {
   eq((await decide(world, "approve", here.pid, admin)).status, 200);
 });
 
-Deno.test("approvals: a request expires as an outcome of its own", async () => {
+Deno.test("approvals: expiry is an outcome of its own", async () => {
   await using world = await World.open();
   const here = await blocked(world);
   await world.advance(HOUR_MS - 1);
@@ -148,7 +148,7 @@ Deno.test("approvals: a request expires as an outcome of its own", async () => {
   deq([resolved!.details.decision, resolved!.details.decided_by, more], ["expired", null, []]);
 });
 
-Deno.test("approvals: changed settings and an agent that is gone end what waits", async () => {
+Deno.test("approvals: changed settings and a deleted agent end pending requests", async () => {
   await using world = await World.open();
   const here = await blocked(world);
   await change(world, here.owner, { approvals: { required: 3 } });
@@ -160,11 +160,11 @@ Deno.test("approvals: changed settings and an agent that is gone end what waits"
   await world.settle();
   deq([(await approval(world, other)).status, (await approval(world, other)).reason], [
     "expired",
-    "the agent is gone",
+    "the agent was deleted",
   ]);
 });
 
-Deno.test("approvals: what was approved while its agent was away is sent when it comes, or given up", async () => {
+Deno.test("approvals: a command approved while its agent is away is sent when it connects, or given up", async () => {
   await using world = await World.open();
   const here = await blocked(world);
   here.agent.drop();
@@ -182,10 +182,10 @@ Deno.test("approvals: what was approved while its agent was away is sent when it
   await world.advance(MINUTE_MS);
   const ended = await command(world, late);
   deq([ended.status, ended.started_at], ["failed", null]);
-  ok(ended.reason.includes("not connected in time"));
+  ok(ended.reason.includes("did not connect in time"));
 });
 
-Deno.test("approvals: what was approved while the clock was ahead and its agent away is not sent long after", async () => {
+Deno.test("approvals: a command approved while the clock was ahead is not sent long after", async () => {
   await using world = await World.open();
   const here = await blocked(world, { expires_seconds: 3600 });
   here.agent.drop();
@@ -199,7 +199,7 @@ Deno.test("approvals: what was approved while the clock was ahead and its agent 
   deq([(await command(world, here)).status, runsOf(again)], ["failed", []]);
 });
 
-Deno.test("approvals: settings that change after the approval stop what was not sent yet", async () => {
+Deno.test("approvals: settings that change after the approval stop an unsent command", async () => {
   await using world = await World.open();
   const here = await blocked(world);
   here.agent.drop();
@@ -213,7 +213,7 @@ Deno.test("approvals: settings that change after the approval stop what was not 
   deq(told.map(({ event_type }) => event_type), ["command_failed", "approval_mismatch"]);
 });
 
-Deno.test("approvals: a request outlives the relay that took it", async () => {
+Deno.test("approvals: a request survives a restart of the relay", async () => {
   const kv = await Deno.openKv(":memory:");
   const clock = new ManualClock();
   const first = await World.open({ kv: shared(kv), clock });
@@ -228,7 +228,7 @@ Deno.test("approvals: a request outlives the relay that took it", async () => {
   eq(runsOf(agent).length, 1);
 });
 
-Deno.test("approvals: the caller takes a waiting command back", async () => {
+Deno.test("approvals: the caller withdraws a waiting command", async () => {
   await using world = await World.open();
   const here = await blocked(world);
   const path = `/api/v1/agents/${here.agent.id}/commands/${here.commandId}/cancel`;
@@ -250,7 +250,7 @@ Deno.test("approvals: two approvers at once send the command once", async () => 
   eq(runsOf(here.agent).length, 1);
 });
 
-Deno.test("approvals: another organization's are not there", async () => {
+Deno.test("approvals: requests of another organization are not found", async () => {
   await using world = await World.open();
   const here = await blocked(world);
   const stranger = await world.signUp();
@@ -279,7 +279,7 @@ Deno.test("shield modes: observe and off let a command pass, for all agents or o
   }
 });
 
-Deno.test("approvals: what would be refused by now is neither approved nor sent", async () => {
+Deno.test("approvals: a command that the shield denies now is neither approved nor sent", async () => {
   await using world = await World.open();
   const here = await blocked(world);
   const policy = { rules: [{ id: "prod", match: { labels: { env: "prod" } }, verdict: "deny" }] };
@@ -296,7 +296,7 @@ Deno.test("approvals: what would be refused by now is neither approved nor sent"
   deq(runsOf(again), []);
 });
 
-Deno.test("approvals: what its asker may not run any more is neither approved nor sent", async () => {
+Deno.test("approvals: a command that its asker may no longer run is neither approved nor sent", async () => {
   await using world = await World.open();
   const here = await blocked(world);
   const asker = await world.join(here.owner, ["operator"]);
@@ -321,7 +321,7 @@ Deno.test("approvals: what its asker may not run any more is neither approved no
   deq(runsOf(again), []);
 });
 
-Deno.test("approvals: an approval whose giver may not give it any more sends nothing", async () => {
+Deno.test("approvals: an approval by somebody who may no longer approve sends nothing", async () => {
   await using world = await World.open();
   const here = await blocked(world);
   here.agent.drop();
@@ -334,7 +334,7 @@ Deno.test("approvals: an approval whose giver may not give it any more sends not
   deq(runsOf(again), []);
 });
 
-Deno.test("approvals: one that needs more people by now, or others, does not hold with fewer", async () => {
+Deno.test("approvals: a request that needs more or other people now does not hold with fewer", async () => {
   for (const needs of [{ required: 2 }, { roles: ["admin"] }]) {
     await using world = await World.open();
     const here = await blocked(world);
@@ -358,7 +358,7 @@ Deno.test("approvals: one that needs more people by now, or others, does not hol
   }
 });
 
-Deno.test("approvals: a request is kept as long as it may wait, however soon commands are forgotten", async () => {
+Deno.test("approvals: a request is kept while it may wait, however short the retention of commands", async () => {
   await using world = await World.open({ config: { retention_days: { commands: 1 } } });
   const here = await blocked(world, { expires_seconds: 3 * 24 * 3600 });
   // What is kept depends on the instant alone: the days between need not be lived through.

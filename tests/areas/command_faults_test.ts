@@ -6,7 +6,7 @@ import { losesReply } from "../support/kv.ts";
 import { World } from "../support/world.ts";
 import { comeBack, eventsOf, exec, finish, linkAgent, runsOf } from "./fixtures.ts";
 
-Deno.test("command: a cut through a character of two units leaves its event whole", async () => {
+Deno.test("command: a cut through a surrogate pair leaves its event valid", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const command = `echo ${"x".repeat(1_994)}\u{1f600} done`;
@@ -17,7 +17,7 @@ Deno.test("command: a cut through a character of two units leaves its event whol
   eq(event!.details.command_truncated, true);
 });
 
-Deno.test("command: half a character is refused before anything runs", async () => {
+Deno.test("command: an unpaired surrogate is refused before anything runs", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const answer = await world.call("POST", `/api/v1/agents/${here.agent.id}/commands`, {
@@ -29,7 +29,7 @@ Deno.test("command: half a character is refused before anything runs", async () 
   deq(runsOf(here.agent), []);
 });
 
-Deno.test("recoverCommands: a line that cannot be read does not keep a relay from starting, and stays", async () => {
+Deno.test("recoverCommands: an unreadable line stays and does not keep the relay from starting", async () => {
   await using world = await World.open();
   const { store } = world.app;
   const key = ["~", "lane", "commands/ins_dead"];
@@ -60,7 +60,7 @@ Deno.test("command: output full of control characters is kept, byte for byte", a
   deq([later.body.stdout === body.stdout, later.body.stderr], [true, "err\u00e9"]);
 });
 
-Deno.test("command: a late result follows what had arrived before the link broke", async () => {
+Deno.test("command: the output of a late result follows what arrived before the link broke", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const early = "x".repeat(12_000);
@@ -76,7 +76,7 @@ Deno.test("command: a late result follows what had arrived before the link broke
   deq([body.status, body.stdout === `${early}tail`, body.truncated], ["succeeded", true, true]);
 });
 
-Deno.test("command: a clock that is set back while it runs neither hides its record nor ends it twice", async () => {
+Deno.test("command: a clock that jumps back while it runs neither hides its record nor ends it twice", async () => {
   const { kv, loseNext } = losesReply(await Deno.openKv(":memory:"), true);
   await using world = await World.open({ kv });
   const here = await linkAgent(world);
@@ -98,7 +98,7 @@ Deno.test("command: a clock that is set back while it runs neither hides its rec
   }
 });
 
-Deno.test("command: a late result whose output did not come whole says truncated, one that did does not", async () => {
+Deno.test("command: a late result is truncated exactly if its output did not arrive whole", async () => {
   for (const [lost, truncated] of [["of meanwhile, ", true], ["", false]] as const) {
     await using world = await World.open();
     const here = await linkAgent(world);
@@ -114,7 +114,7 @@ Deno.test("command: a late result whose output did not come whole says truncated
   }
 });
 
-Deno.test("commands.start: one request leaves one record of the key's use, with its own status", async () => {
+Deno.test("commands.start: one request writes one record of the key's use, with its status", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const body = { command: "uptime", wait: 5 };
@@ -130,7 +130,7 @@ Deno.test("commands.start: one request leaves one record of the key's use, with 
   deq(uses.map(({ details }) => details.status), [202]);
 });
 
-Deno.test("Idempotency-Key: a denied command stays denied, asked again or by two at once", async () => {
+Deno.test("Idempotency-Key: a denied command stays denied, on repetition and for simultaneous requests", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const ask = () =>

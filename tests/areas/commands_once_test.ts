@@ -20,7 +20,7 @@ Deno.test("Idempotency-Key: a repeated request gets the first one's answer, and 
   eq((await exec(world, here, "date", { idempotencyKey: "k2" })).body.stdout, "another time");
 });
 
-Deno.test("Idempotency-Key: twins at once are one execution with one answer", async () => {
+Deno.test("Idempotency-Key: simultaneous requests with one key execute once and get one answer", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   here.agent.script = () => "silent";
@@ -35,7 +35,7 @@ Deno.test("Idempotency-Key: twins at once are one execution with one answer", as
   deq(await typesOf(world, here.owner, runs[0]!.command_id), ["command_executed"]);
 });
 
-Deno.test("Idempotency-Key: a twin that finds the command before its writer knows of it waits like others", async () => {
+Deno.test("Idempotency-Key: a request that finds the row before its writer returns waits for the same end", async () => {
   const engine = await Deno.openKv(":memory:");
   const written = Promise.withResolvers<void>(), found = Promise.withResolvers<void>();
   const told = Promise.withResolvers<void>();
@@ -66,7 +66,7 @@ Deno.test("Idempotency-Key: a twin that finds the command before its writer know
   eq(body.status, "succeeded");
 });
 
-Deno.test("Idempotency-Key: a twin that reads the command before its end, and hears of it after, gets the end", async () => {
+Deno.test("Idempotency-Key: a request that read the command just before its end gets the end", async () => {
   const engine = await Deno.openKv(":memory:");
   const read = Promise.withResolvers<void>(), told = Promise.withResolvers<void>();
   let holding = false;
@@ -115,7 +115,7 @@ Deno.test("Idempotency-Key: another command, timeout or agent under the same key
   }
 });
 
-Deno.test("Idempotency-Key: a refusal and a lost command are repeated as they were, not run", async () => {
+Deno.test("Idempotency-Key: a denied and a lost command are answered as before, not run again", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const denied = () => exec(world, here, "rm -rf /", { idempotencyKey: "bad" });
@@ -134,7 +134,7 @@ Deno.test("Idempotency-Key: a refusal and a lost command are repeated as they we
   deq(runsOf(back), []);
 });
 
-Deno.test("output: pieces are put together in order, and large output comes back whole", async () => {
+Deno.test("output: chunks are joined in order, and large output is returned whole", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const piece = (n: number) => `${n}:${"é".repeat(8_000)}\n`;
@@ -158,7 +158,7 @@ Deno.test("output: pieces are put together in order, and large output comes back
   eq(event!.details.output_bytes, new TextEncoder().encode(body.stdout + body.stderr).length);
 });
 
-Deno.test("output: at most 1 MiB is kept, and `truncated` says that there was more", async () => {
+Deno.test("output: at most 1 MiB is kept, and `truncated` marks the rest", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const data = "x".repeat(16 * 1024);
@@ -178,7 +178,7 @@ Deno.test("output: at most 1 MiB is kept, and `truncated` says that there was mo
   eq((await exec(world, here, "yes")).body.truncated, true);
 });
 
-Deno.test("exec: nothing but a meant GET runs a command, and no cache keeps the answer", async () => {
+Deno.test("exec: HEAD, POST and prefetch requests run nothing, and no cache keeps the answer", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   for (const purpose of ["prefetch", "prefetch;prerender"]) {
@@ -194,7 +194,7 @@ Deno.test("exec: nothing but a meant GET runs a command, and no cache keeps the 
   eq(good.headers.get("cache-control"), "no-store");
 });
 
-Deno.test("exec: bad commands are refused by the schema before anything looks at them", async () => {
+Deno.test("exec: the schema refuses invalid commands before anything else reads them", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   for (const command of ["", "a\0b", "x".repeat(16 * 1024 + 1)]) {
@@ -208,7 +208,7 @@ Deno.test("exec: bad commands are refused by the schema before anything looks at
   deq([String(event!.details.command).length, event!.details.command_truncated], [2_000, true]);
 });
 
-Deno.test("commands: those of another organization or of another agent are not there", async () => {
+Deno.test("commands: commands of another organization or agent are not found", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const there = await ScriptedAgent.connect(world, here.key.value, { name: "web-2" });
@@ -222,7 +222,7 @@ Deno.test("commands: those of another organization or of another agent are not t
   eq((await at(here.agent.id, here.owner.token)).status, 200);
 });
 
-Deno.test("exec: the agent hears of a command only when it is on record, and never when it could not be", async () => {
+Deno.test("exec: a command reaches the agent only after it is recorded, and never if recording fails", async () => {
   const hold = Promise.withResolvers<void>();
   const reached = Promise.withResolvers<void>();
   let mode: "open" | "held" | "broken" = "open";
@@ -255,7 +255,7 @@ Deno.test("exec: the agent hears of a command only when it is on record, and nev
   eq(runsOf(here.agent).length, 1);
 });
 
-Deno.test("commands: what ran when the relay died is lost, told once, and never sent again", async () => {
+Deno.test("commands: a command that ran when the relay crashed is lost, reported once, and never sent again", async () => {
   const kv = await Deno.openKv(":memory:");
   const dead = await World.open({ kv: shared(kv) });
   const here = await linkAgent(dead);

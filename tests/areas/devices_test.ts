@@ -34,7 +34,7 @@ const why = ({ status, body }: { status: number; body: { error: { details: unkno
   (body.error.details as { reason?: string }).reason,
 ];
 
-Deno.test("devices: a code becomes a device, a token its credential, and that runs an agent", async () => {
+Deno.test("devices: a code pairs a device, a token gives its credential, and the credential runs an agent", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const code = await codeOf(world, owner);
@@ -68,7 +68,7 @@ Deno.test("devices: a code becomes a device, a token its credential, and that ru
   );
 });
 
-Deno.test("devices: labels of the code are the agent's, whatever it tells of them", async () => {
+Deno.test("devices: the agent gets the labels of the code, whatever it reports", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const path = "/api/devices/pairing-codes";
@@ -118,7 +118,7 @@ Deno.test("devices: unknown, used and expired codes and tokens are 400, 409 and 
   eq(await total(), 2);
 });
 
-Deno.test("devices: a code shown twice at once lets one device in", async () => {
+Deno.test("devices: a code used twice at once pairs one device", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const code = await codeOf(world, owner);
@@ -126,7 +126,7 @@ Deno.test("devices: a code shown twice at once lets one device in", async () => 
   deq(answers.map(({ status }) => status).sort(), [201, 409, 409, 409]);
 });
 
-Deno.test("devices: after ten failures an address waits, and others do not", async () => {
+Deno.test("devices: after ten failures an address must wait, and other addresses need not", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   for (let n = 0; n < 10; n++) eq((await pair(world, `wrong ${n}`)).status, 400);
@@ -139,7 +139,7 @@ Deno.test("devices: after ten failures an address waits, and others do not", asy
   eq((await pair(world, await codeOf(world, owner))).status, 201);
 });
 
-Deno.test("devices: of many that pair from one address at once, none waits longer than a second", async () => {
+Deno.test("devices: when many pair from one address at once, none waits longer than 1 s", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const codes = await Promise.all(Array.from({ length: 15 }, () => codeOf(world, owner)));
@@ -150,7 +150,7 @@ Deno.test("devices: of many that pair from one address at once, none waits longe
   for (const code of left) eq((await pair(world, code)).status, 201);
 });
 
-Deno.test("devices: a pairing that succeeds forgives itself and no failure before it", async () => {
+Deno.test("devices: a successful pairing does not count as an attempt, and forgives no earlier failure", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   for (let n = 0; n < 9; n++) eq((await pair(world, `wrong ${n}`)).status, 400);
@@ -181,7 +181,7 @@ Deno.test("devices: a credential opens its own link and nothing else", async () 
   deq([byKey.closed?.code, agent.closed], [4403, null]);
 });
 
-Deno.test("devices: deleting one cuts its link and no other, and its trust is revoked with the reason", async () => {
+Deno.test("devices: deletion closes the device's link and no other, and revokes its trust with the reason", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const [one, other] = [await paired(world, owner), await paired(world, owner)];
@@ -200,7 +200,7 @@ Deno.test("devices: deleting one cuts its link and no other, and its trust is re
   deq(list.body.devices.map(({ id }: { id: string }) => id), [other.id]);
 });
 
-Deno.test("devices: those of an account that is switched off lose their links within a second, and its codes work no more", async () => {
+Deno.test("devices: devices of a deactivated organization lose their links within 1 s, and its codes stop working", async () => {
   await using world = await World.open();
   const host = await world.signUp();
   const guest = await world.signUp();
@@ -215,7 +215,7 @@ Deno.test("devices: those of an account that is switched off lose their links wi
   deq(why(await pair(world, code)), [400, "unknown"]);
 });
 
-Deno.test("devices: a code and a token are void once who made the code may pair no devices any more", async () => {
+Deno.test("devices: a code and its token are void once the code's maker may no longer pair devices", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const person = await world.join(owner, ["admin"]);
@@ -246,7 +246,7 @@ Deno.test("devices: a code and a token are void once who made the code may pair 
   }
 });
 
-Deno.test("devices: those of another organization or of the other space are not there", async () => {
+Deno.test("devices: devices of another organization or space are not found", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const stranger = await world.signUp();
@@ -260,7 +260,7 @@ Deno.test("devices: those of another organization or of the other space are not 
   eq((await trust(world, owner, id)).body.trusted, true);
 });
 
-Deno.test("devices: codes, tokens and credentials are nowhere in the store", async () => {
+Deno.test("devices: codes, tokens and credentials are not stored in clear text", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const code = await codeOf(world, owner);

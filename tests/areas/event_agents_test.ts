@@ -64,7 +64,7 @@ Deno.test("events: a restart, a lost agent's notice, a request for approval and 
   eq((await newestRow(world, as, "device_deleted")).agent_id, paired.id);
 });
 
-Deno.test("commands: every refusal that concerns a command names it in details.command_id", async () => {
+Deno.test("commands: every refusal about a command names it in details.command_id", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const { owner, agent } = here;

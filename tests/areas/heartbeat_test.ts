@@ -37,7 +37,7 @@ async function pairedAgent(world: World, owner: Account) {
   return { device_id: device_id as string, credential, agent };
 }
 
-Deno.test("heartbeat: takes the words of links and of monitoring, and ignores unknown fields", async () => {
+Deno.test("heartbeat: accepts the status words of links and of monitoring, and ignores unknown fields", async () => {
   await using world = await World.open();
   const { owner, agent } = await linkAgent(world);
   for (const status of REPORTED_STATUSES) {
@@ -50,7 +50,7 @@ Deno.test("heartbeat: takes the words of links and of monitoring, and ignores un
   }
 });
 
-Deno.test("heartbeat: with the agent's own key it is a sign of life, and online still needs a link", async () => {
+Deno.test("heartbeat: with the agent's own key it counts as contact, but online needs a link", async () => {
   await using world = await World.open();
   const { owner, agent, key } = await lostAgent(world);
   const before = await show(world, owner, agent.id);
@@ -71,7 +71,7 @@ Deno.test("heartbeat: with the agent's own key it is a sign of life, and online 
   eq(before.status, "offline");
 });
 
-Deno.test("heartbeat: nobody else's credential makes it a sign of life", async () => {
+Deno.test("heartbeat: no other credential makes it count as contact", async () => {
   await using world = await World.open();
   const { owner, agent, key } = await lostAgent(world);
   const other = await world.key(owner, AGENT_RIGHTS);
@@ -88,7 +88,7 @@ Deno.test("heartbeat: nobody else's credential makes it a sign of life", async (
   eq((await show(world, owner, agent.id)).last_seen_at, last_seen_at);
 });
 
-Deno.test("heartbeat: a device's credential speaks for its own agent until the device is deleted", async () => {
+Deno.test("heartbeat: a device's credential reports for its own agent until the device is deleted", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const { device_id, credential, agent } = await pairedAgent(world, owner);
@@ -108,7 +108,7 @@ Deno.test("heartbeat: a device's credential speaks for its own agent until the d
   eq((await report(world, agent.id, credential)).body.verified, false);
 });
 
-Deno.test("heartbeat: what others report takes nothing from what the agent reports, nor that from people", async () => {
+Deno.test("heartbeat: reports of others do not use up the agent's limit, nor the agent's reports that of others", async () => {
   const plans = { enterprise: { requests_per_minute: 5 } };
   await using world = await World.open({ config: { plans } });
   const owner = await world.signUp();
@@ -125,7 +125,7 @@ Deno.test("heartbeat: what others report takes nothing from what the agent repor
   eq((await show(world, owner, agent.id)).reported_status, "healthy");
 });
 
-Deno.test("heartbeat: an agent that reports while its link is dead is still taken for lost", async () => {
+Deno.test("heartbeat: an agent that reports over HTTP while its link is dead is still recorded as lost", async () => {
   await using world = await World.open();
   const { owner, agent, key } = await linkAgent(world);
   const tenant = { org: owner.org, space: "live" } as const;

@@ -12,18 +12,19 @@ interface Held {
   readonly key: { readonly id: string; readonly value: string };
 }
 
-/** What takes the right to a link away after its challenge; this instance closes nothing by itself. */
+/** Losses of the right to a link after its challenge, which this instance does not notice by itself. */
 const LOSSES: Readonly<Record<string, (world: World, held: Held) => Promise<unknown>>> = {
   "its key is revoked elsewhere": (world, { owner, key }) => revokeElsewhere(world, owner, key.id),
-  "its key's maker is demoted": (world, { maker }) => setUser(world, maker, { roles: ["viewer"] }),
-  "its key's maker is switched off": (world, { owner: { token: as }, maker }) =>
+  "its key's creator is demoted": (world, { maker }) =>
+    setUser(world, maker, { roles: ["viewer"] }),
+  "its key's creator is deactivated": (world, { owner: { token: as }, maker }) =>
     world.call("POST", `/api/v1/users/${maker.userId}/deactivate`, { as }),
-  "its account is switched off": (world, { host: { token: as }, owner }) =>
+  "its organization is deactivated": (world, { host: { token: as }, owner }) =>
     world.call("POST", `/api/admin/accounts/${owner.org}/toggle`, { as, body: { active: false } }),
 };
 
 for (const [how, lose] of Object.entries(LOSSES)) {
-  Deno.test(`link: a hello that was held back until ${how} registers nobody`, async () => {
+  Deno.test(`link: a hello delayed until ${how} registers no agent`, async () => {
     await using world = await World.open();
     const host = await world.signUp();
     const owner = await world.signUp();

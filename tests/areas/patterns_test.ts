@@ -41,7 +41,7 @@ Deno.test("patterns: every rule is listed once in its pack, and counts", async (
   eq(body.pagination.total, packs.length);
 });
 
-Deno.test("patterns: a pack or a rule that is switched off judges nothing, and back on it does again", async () => {
+Deno.test("patterns: a switched-off pack or rule does not count until it is switched on", async () => {
   await using world = await World.open();
   const linked = await linkAgent(world);
   const { owner } = linked;
@@ -71,7 +71,7 @@ Deno.test("patterns: a pack or a rule that is switched off judges nothing, and b
   deq((await world.trail(owner)).filter((type) => type === "patterns_changed").length, 3);
 });
 
-Deno.test("patterns: what the organization's own policy switches off does not count either", async () => {
+Deno.test("patterns: rules that the organization's own policy switches off do not count", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const policy = { rules: [], disabled_packs: ["git"], disabled_rules: ["services.stop"] };
@@ -93,7 +93,7 @@ Deno.test("patterns: what the organization's own policy switches off does not co
   deq(silent.sort(), RULES.filter(isOff).map(({ id }) => id).sort());
 });
 
-Deno.test("patterns: with everything switched off, what nobody can read is still not allowed", async () => {
+Deno.test("patterns: with everything switched off, unreadable commands are still not allowed", async () => {
   await using world = await World.open();
   const linked = await linkAgent(world);
   const { owner } = linked;
@@ -121,7 +121,7 @@ Deno.test("patterns: with everything switched off, what nobody can read is still
   ok(layers.find(({ layer }) => layer === "patterns")!.switched_off.includes("rm -rf /"));
 });
 
-Deno.test("patterns: bad switches are refused with their path, and nothing changes", async () => {
+Deno.test("patterns: invalid switches are refused with their path, and nothing changes", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const { body: { policy_version } } = await world.call("GET", PATH, { as: owner.token });
@@ -138,7 +138,7 @@ Deno.test("patterns: bad switches are refused with their path, and nothing chang
   eq((await world.call("GET", PATH, { as: owner.token })).body.policy_version, policy_version);
 });
 
-Deno.test("patterns: a switch makes another version, and what waits for approval under the earlier one lapses", async () => {
+Deno.test("patterns: a switch makes a new version, and requests under the earlier version lapse", async () => {
   await using world = await World.open();
   const linked = await linkAgent(world);
   const { owner } = linked;
@@ -162,7 +162,7 @@ Deno.test("patterns: a switch makes another version, and what waits for approval
   );
 });
 
-Deno.test("patterns: of switches that come at once none is lost", async () => {
+Deno.test("patterns: no simultaneous switch is lost", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const packs = (await list(world, owner)).map(({ pack }) => pack);
@@ -173,7 +173,7 @@ Deno.test("patterns: of switches that come at once none is lost", async () => {
   ok((await list(world, owner)).every(({ enabled }) => !enabled));
 });
 
-Deno.test("patterns: the scopes stand apart, and another organization's switches are its own", async () => {
+Deno.test("patterns: reading and writing need their own scopes, and each organization has its own switches", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const reader = await world.key(owner, ["patterns:read"]);
@@ -187,7 +187,7 @@ Deno.test("patterns: the scopes stand apart, and another organization's switches
   ok((await list(world, other)).every(({ enabled }) => enabled));
 });
 
-Deno.test("patterns: a policy from Git switches packs off for the agents that it concerns, and a replay tells", async () => {
+Deno.test("patterns: a policy from Git switches packs off for its agents, and a replay shows it", async () => {
   await using world = await World.open();
   const { owner, host, apply } = await withRepository(world);
   const command = "kubectl delete namespace production";

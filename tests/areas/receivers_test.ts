@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { keepPace } from "../../core/commands/ingest/pace.ts";
+import { withUniformTiming } from "../../core/commands/ingest/uniform_timing.ts";
 import { SYSTEM } from "../../kv/store/collection.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import { random } from "../support/random.ts";
@@ -19,7 +19,7 @@ async function setUp(world: World, purpose = "alertmanager") {
   return { owner, token: await makeIngestToken(world, owner, purpose) };
 }
 
-Deno.test("ingest tokens: the value is shown once, the prefix always, and a deleted one does nothing", async () => {
+Deno.test("ingest tokens: the value is shown once, the prefix always, and a deleted token does nothing", async () => {
   await using world = await World.open();
   const { owner, token } = await setUp(world);
   ok(/^svc_ingest_[0-9A-Za-z]{49}$/.test(token.token));
@@ -77,7 +77,7 @@ Deno.test("alertmanager: a notification becomes alerts, and its retries change n
   deq([again, told!.actor, told!.details.created, told!.details.truncated], [[], token.id, 2, 3]);
 });
 
-Deno.test("alertmanager: an alert that ends is resolved, one that goes on is counted, one that returns is opened", async () => {
+Deno.test("alertmanager: an ended alert is resolved, a continuing one counted, a returning one reopened", async () => {
   await using world = await World.open();
   const { owner, token } = await setUp(world);
   const [firing] = NOTIFICATION.alerts;
@@ -107,7 +107,7 @@ Deno.test("alertmanager: an alert that ends is resolved, one that goes on is cou
   eq((await alertsOf(world, reader))[0].count, 4);
 });
 
-Deno.test("alertmanager: status and alerts are enough, and what is malformed keeps no other out", async () => {
+Deno.test("alertmanager: status and alerts are enough, and a malformed alert does not affect others", async () => {
   await using world = await World.open();
   const { owner, token } = await setUp(world);
   const labels = { alertname: "Slow", severity: "page" };
@@ -145,7 +145,7 @@ Deno.test("generic alerts: an event with its payload, one for each fingerprint",
   deq(await alertsOf(world, owner), []);
 });
 
-Deno.test("generic alerts: what a sender names differently are different alerts, whatever the names are", async () => {
+Deno.test("generic alerts: different fingerprints are different alerts, whatever their form", async () => {
   await using world = await World.open();
   const { owner, token } = await setUp(world, "generic");
   const names = [
@@ -176,7 +176,7 @@ Deno.test("generic alerts: what a sender names differently are different alerts,
   }
 });
 
-Deno.test("receivers: the answer is byte for byte the same for a right, a wrong and no token, wherever it stands", async () => {
+Deno.test("receivers: the answer is byte for byte the same for a valid, an invalid and no token, in every place", async () => {
   await using world = await World.open();
   const { owner, token } = await setUp(world);
   const other = await makeIngestToken(world, owner, "generic");
@@ -208,7 +208,7 @@ Deno.test("receivers: the answer is byte for byte the same for a right, a wrong 
   eq((await alertsOf(world, owner)).length, 4);
 });
 
-Deno.test("receivers: nothing comes of the token of an organization that is switched off", async () => {
+Deno.test("receivers: the token of a deactivated organization has no effect", async () => {
   await using world = await World.open();
   const { owner, token } = await setUp(world);
   const set = (active: boolean) =>
@@ -224,15 +224,17 @@ Deno.test("receivers: nothing comes of the token of an organization that is swit
   eq((await alertsOf(world, owner)).length, 1);
 });
 
-Deno.test("keepPace: who is unknown waits as long as somebody known lately did", async () => {
+Deno.test("withUniformTiming: an unknown sender waits as long as a known one recently took", async () => {
   await using world = await World.open();
-  const took = await keepPace(world.app, () => {
+  const took = await withUniformTiming(world.app, () => {
     world.clock.advance(40);
     return Promise.resolve("done");
   });
   eq(took, "done");
   let answered = false;
-  const unknown = keepPace(world.app, () => Promise.resolve(null)).then(() => answered = true);
+  const unknown = withUniformTiming(world.app, () => Promise.resolve(null)).then(() =>
+    answered = true
+  );
   const passes = async (ms: number) => {
     for (let turn = 0; turn < 10; turn++) await null;
     world.clock.advance(ms);
@@ -245,7 +247,7 @@ Deno.test("keepPace: who is unknown waits as long as somebody known lately did",
   await unknown;
 });
 
-Deno.test("receivers: a token brings things into its own organization and space only", async () => {
+Deno.test("receivers: a token writes into its own organization and space only", async () => {
   await using world = await World.open();
   const owner = await world.signUp(), stranger = await world.signUp();
   const headers = { "x-relay-space": "test" };
@@ -256,7 +258,7 @@ Deno.test("receivers: a token brings things into its own organization and space 
   eq(body.alerts.length, 1);
 });
 
-Deno.test("receivers: limited by address, whatever token comes", async () => {
+Deno.test("receivers: limited by address, whatever the token", async () => {
   await using world = await World.open({ config: { limits: { public_per_minute: 4 } } });
   const { token } = await setUp(world);
   const statuses = [];
@@ -333,7 +335,7 @@ async function fuzz(world: World, account: Account, seed: number, rounds: number
   }
 }
 
-Deno.test("receivers: nothing that comes in is a bug, and nothing is stored without a token", async () => {
+Deno.test("receivers: no input causes an unhandled error, and nothing is stored without a token", async () => {
   const seed = Number(Deno.env.get("SEED") ?? 20_300_101);
   console.log(`seed ${seed}`);
   await using world = await World.open();
@@ -341,7 +343,7 @@ Deno.test("receivers: nothing that comes in is a bug, and nothing is stored with
   deq(world.logged.filter(({ level }) => level === "error"), []);
 });
 
-Deno.test("alertmanager: what comes again within ten minutes is a retry, and later it counts", async () => {
+Deno.test("alertmanager: a repetition within ten minutes is a retry; a later one counts", async () => {
   await using world = await World.open();
   const { owner, token } = await setUp(world);
   const counts = async () => {
@@ -355,7 +357,7 @@ Deno.test("alertmanager: what comes again within ten minutes is a retry, and lat
   deq(await counts(), [2]);
 });
 
-Deno.test("ingest tokens: an organization has a hundred, and one that is deleted makes room", async () => {
+Deno.test("ingest tokens: an organization has at most 100, and a deletion allows another", async () => {
   await using world = await World.open();
   const { owner, token } = await setUp(world);
   for (let n = 1; n < 100; n++) await makeIngestToken(world, owner, "alertmanager");

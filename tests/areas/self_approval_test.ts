@@ -33,7 +33,7 @@ async function told(world: World, { token: as }: Account): Promise<string[]> {
     .filter((type: string) => type.startsWith("self_approval"));
 }
 
-Deno.test("self-approval: turning it on waits for a second administrator, and all are told", async () => {
+Deno.test("self-approval: allowing it waits for a second administrator, and all administrators are notified", async () => {
   await using world = await World.open();
   const { admin, other, owner } = await setUp(world);
   const operator = await world.join(owner, ["operator"]);
@@ -68,7 +68,7 @@ Deno.test("self-approval: turning it on waits for a second administrator, and al
   eq((await turn(world, admin.token, false)).body.approvals.self_approval, false);
 });
 
-Deno.test("self-approval: the only one who may change the settings turns it on alone, and it is on record", async () => {
+Deno.test("self-approval: the only person who may change the settings allows it alone, and that is recorded", async () => {
   await using world = await World.open();
   await world.signUp();
   const here = await linkAgent(world);
@@ -79,7 +79,7 @@ Deno.test("self-approval: the only one who may change the settings turns it on a
   eq((await world.trail(here.owner)).includes("self_approval_allowed"), true);
 });
 
-Deno.test("self-approval: no key turns it on or confirms it, and somebody else's change is not replaced", async () => {
+Deno.test("self-approval: no key allows or confirms it, and no second change replaces a pending one", async () => {
   await using world = await World.open();
   const { admin, other, owner } = await setUp(world);
   const key = await world.key(other, ["system:write", "system:read"]);
@@ -93,7 +93,7 @@ Deno.test("self-approval: no key turns it on or confirms it, and somebody else's
   deq([after.approvals.self_approval, after.pending_self_approval.id], [false, id]);
 });
 
-Deno.test("self-approval: a change that waits is refused, taken back, void after a day, or with the rights of who asked", async () => {
+Deno.test("self-approval: a pending change can be refused or withdrawn, and ends after a day or with the asker's rights", async () => {
   await using world = await World.open();
   const { admin, other, owner } = await setUp(world);
   const ask = async () => (await turn(world, admin.token, true)).body.pending_self_approval.id;
@@ -115,7 +115,7 @@ Deno.test("self-approval: a change that waits is refused, taken back, void after
   deq([later.approvals.self_approval, later.pending_self_approval], [false, null]);
 });
 
-Deno.test("self-approval: what waited before it was allowed is not approved by who asked", async () => {
+Deno.test("self-approval: requests made before it was allowed are not approved by their asker", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   const asked = await exec(world, here, "systemctl stop nginx", { as: here.admin.token });

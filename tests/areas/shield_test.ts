@@ -25,7 +25,7 @@ async function logLength(world: World, { token }: Account): Promise<number> {
   return (await world.call("GET", "/api/audit?limit=1", { as: token })).body.pagination.total;
 }
 
-Deno.test("shield settings: a policy binds commands from its answer on, and null takes it away", async () => {
+Deno.test("shield settings: a policy binds commands from its answer on, and null removes it", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   eq((await exec(world, here, "ping x")).status, 200);
@@ -40,7 +40,7 @@ Deno.test("shield settings: a policy binds commands from its answer on, and null
   eq((await exec(world, here, "ping x")).status, 200);
 });
 
-Deno.test("shield settings: a policy whose own test fails, or that means nothing, changes nothing", async () => {
+Deno.test("shield settings: a policy that is invalid or fails its own test changes nothing", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const before = (await world.call("GET", "/api/shield/settings", { as: owner.token })).body;
@@ -64,7 +64,7 @@ Deno.test("shield settings: a policy whose own test fails, or that means nothing
   deq((await world.call("GET", "/api/shield/settings", { as: owner.token })).body, before);
 });
 
-Deno.test("shield settings: the largest policy and the most agents fit into one record", async () => {
+Deno.test("shield settings: the largest policy and the most agents fit one record", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const paths = Array.from({ length: 60 }, (_, i) => `${i}`.padEnd(250, "x"));
@@ -74,7 +74,7 @@ Deno.test("shield settings: the largest policy and the most agents fit into one 
   eq((await change(world, owner, { policy: { rules }, agent_modes })).status, 200);
 });
 
-Deno.test("shield policy: its rule says who approves, before the settings do", async () => {
+Deno.test("shield policy: the approvers of a rule take precedence over the settings", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const approvals = { required: 2, roles: ["admin"] };
@@ -86,7 +86,7 @@ Deno.test("shield policy: its rule says who approves, before the settings do", a
   deq({ required, roles }, approvals);
 });
 
-Deno.test("shield policy: roles are those of the person behind a key, as they are now", async () => {
+Deno.test("shield policy: roles are the present ones of the person behind a key", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const rules = [{ id: "not-owners", match: { roles: ["owner"] }, verdict: "deny" }];
@@ -96,7 +96,7 @@ Deno.test("shield policy: roles are those of the person behind a key, as they ar
   eq((await exec(world, here, "ls", { as: operator.token })).status, 200);
 });
 
-Deno.test("shield behaviour: a chain over a session is held back, with the commands that led there", async () => {
+Deno.test("shield behaviour: a chain over a session is held, with the commands that led to it", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const first = await exec(world, here, "cat .env > /tmp/a");
@@ -114,7 +114,7 @@ Deno.test("shield behaviour: a chain over a session is held back, with the comma
   eq(later.status, 200, later.text);
 });
 
-Deno.test("shield.evaluate: every command gets its verdict, and nothing is run or stored", async () => {
+Deno.test("shield.evaluate: every command gets a verdict, and nothing is run or stored", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const before = await logLength(world, here.owner);
@@ -129,7 +129,7 @@ Deno.test("shield.evaluate: every command gets its verdict, and nothing is run o
   deq(runsOf(here.agent), []);
 });
 
-Deno.test("shield.evaluate: labels count, and the policy in force holds unless another is given", async () => {
+Deno.test("shield.evaluate: labels count, and the policy in force applies unless another is given", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await change(world, owner, { policy: NO_PING });
@@ -161,7 +161,7 @@ async function turnsOf(task: () => Promise<unknown>): Promise<number> {
   return turns;
 }
 
-Deno.test("shield.evaluate: others get their turn by the work that commands make, not by their length", async () => {
+Deno.test("shield.evaluate: yields by the work of commands, not by their length", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const line = (n: number) => `ls ${"a ".repeat(100)}${n}`;
@@ -183,7 +183,7 @@ Deno.test("shield.evaluate: others get their turn by the work that commands make
   }
 });
 
-Deno.test("nextTurn: of several who do long work one goes on in each turn", async () => {
+Deno.test("nextTurn: of several long tasks one continues in each turn", async () => {
   const order: string[] = [];
   const work = async (name: string) => {
     for (let n = 0; n < 3; n++) {
@@ -196,7 +196,7 @@ Deno.test("nextTurn: of several who do long work one goes on in each turn", asyn
   ok(turns >= 9, `${turns} turns`);
 });
 
-Deno.test("shield.evaluate: what is neither a list nor a replay is refused", async () => {
+Deno.test("shield.evaluate: refuses anything but a list or a replay", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const bodies = [
@@ -222,7 +222,7 @@ async function history(world: World): Promise<Linked> {
   return here;
 }
 
-Deno.test("shield.evaluate: a replay answers only what a candidate changes, newest first", async () => {
+Deno.test("shield.evaluate: a replay returns only the verdicts that the candidate changes, newest first", async () => {
   await using world = await World.open();
   const here = await history(world);
   const rules = [
@@ -271,7 +271,7 @@ Deno.test("shield.evaluate: a replay sees nothing of another organization, and j
   deq([body.replayed, body.changed], [0, []]);
 });
 
-Deno.test("shield.evaluate: a replay of 10,000 commands, and others get their turn meanwhile", async () => {
+Deno.test("shield.evaluate: a replay of 10,000 commands yields to other requests", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const { org } = here.owner;
@@ -305,7 +305,7 @@ Deno.test("shield.evaluate: a replay of 10,000 commands, and others get their tu
   deq(order, ["health", "replay"]);
 });
 
-Deno.test("shield.canary: every layer passes, the agent runs its no-op, and the trail says so", async () => {
+Deno.test("shield.canary: every layer passes, the agent runs its no-op, and the audit trail records it", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const { status, body } = await canary(world, here.owner, { agent_id: here.agent.id });
@@ -317,7 +317,7 @@ Deno.test("shield.canary: every layer passes, the agent runs its no-op, and the 
   deq([event!.event_type, event!.details.status], ["canary_run", "passed"]);
 });
 
-Deno.test("shield.canary: an agent that is away or answers wrongly fails it loudly", async () => {
+Deno.test("shield.canary: an offline or misbehaving agent fails it with 503", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   here.agent.script = () => ({ exit_code: 1 });
@@ -332,7 +332,7 @@ Deno.test("shield.canary: an agent that is away or answers wrongly fails it loud
   eq((await canary(world, here.owner, { agent_id: "agt_none" })).status, 404);
 });
 
-Deno.test("shield.canary: a policy that lets through what it must stop fails it", async () => {
+Deno.test("shield.canary: a policy that allows a dangerous command fails it", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await change(world, owner, { policy: { thresholds: { approve: 100, deny: 101 } } });
@@ -343,7 +343,7 @@ Deno.test("shield.canary: a policy that lets through what it must stop fails it"
   eq((await canary(world, owner)).status, 200, "stricter is not broken");
 });
 
-Deno.test("checkLayers: a layer that is broken, or asks about everything, is named", () => {
+Deno.test("checkLayers: names a layer that is broken or stops everything", () => {
   const chain = () => ({ verdict: "deny", layer: "behaviour" }) as const;
   const failed = (verdict: "allow" | "deny", layer: "patterns" | "structure") =>
     checkLayers({}, { inspect: () => ({ verdict, layer }), chain })

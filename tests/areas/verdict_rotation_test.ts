@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, ok, rejects, strictEqual as eq } from "node:assert/strict";
 import { type Pinned, pinnedVerdictKey, pinVerdictKey } from "../../core/cli/agent/pin.ts";
-import { handoversFrom, verdictKeyOf } from "../../core/agents/verdicts.ts";
+import { handoversFrom, verdictKeyOf } from "../../core/agents/verdict_keys.ts";
 import { MAX_HANDOVERS, type RelayFrame, type WelcomeFrame } from "../../core/protocol/protocol.ts";
 import { rotateKeys } from "../../core/host/secrets/rotate_keys.ts";
 import { makeSealer } from "../../core/codec/seal.ts";
@@ -64,7 +64,7 @@ async function begin(world: World, type: "live" | "test" = "live") {
 const publicKeyIn = async ({ app }: World, tenant: Tenant) =>
   (await verdictKeyOf(app, tenant)).publicKey;
 
-Deno.test("keys.rotate verdict: an agent follows, also over rotations that it missed, and runs on", async () => {
+Deno.test("keys.rotate verdict: an agent follows, even over missed rotations, and keeps running commands", async () => {
   await using world = await World.open();
   const here = await begin(world);
   const first = await here.agent.link();
@@ -89,7 +89,7 @@ Deno.test("keys.rotate verdict: an agent follows, also over rotations that it mi
   deq([here.agent.pins.at(-1), here.agent.welcomes.at(-1)!.handovers], ["same", undefined]);
 });
 
-Deno.test("keys.rotate verdict: each space of each organization gets its own, and its log says so", async () => {
+Deno.test("keys.rotate verdict: each space of each organization gets its own key, which its log records", async () => {
   await using world = await World.open();
   const here = await begin(world);
   const there = await begin(world, "test");
@@ -119,7 +119,7 @@ Deno.test("keys.rotate verdict: each space of each organization gets its own, an
   }]]);
 });
 
-Deno.test("keys.rotate verdict: what ran before it ends after it, with its receipt", async () => {
+Deno.test("keys.rotate verdict: a command that ran before the rotation ends after it with its receipt", async () => {
   await using world = await World.open();
   const here = await begin(world);
   const agent = await here.agent.link();
@@ -138,7 +138,7 @@ Deno.test("keys.rotate verdict: what ran before it ends after it, with its recei
   deq([body.status, body.exit_code, again.closed], ["succeeded", 0, null]);
 });
 
-Deno.test("keys.rotate verdict: beside an instance, a link with the former key ends once nothing runs on it", async () => {
+Deno.test("keys.rotate verdict: beside a running instance, a link with the former key closes once it is idle", async () => {
   const kv = await Deno.openKv(":memory:");
   await using world = await World.open({ kv, sole: false });
   const here = await begin(world);
@@ -170,7 +170,7 @@ Deno.test("keys.rotate verdict: beside an instance, a link with the former key e
   eq(again.closed, null);
 });
 
-Deno.test("keys.rotate verdict: refused while agents would stay behind, unless they shall", async () => {
+Deno.test("keys.rotate verdict: refused while agents could not follow, unless that is accepted", async () => {
   await using world = await World.open();
   const old = await linkAgent(world);
   const tenant: Tenant = { org: old.owner.org, space: "live" };
@@ -198,7 +198,7 @@ Deno.test("keys.rotate verdict: refused while agents would stay behind, unless t
   await rotate(world);
 });
 
-Deno.test("keys.rotate: keys and agents that were stored before there were hand-overs are taken as they are", async () => {
+Deno.test("keys.rotate: keys and agents stored before hand-overs existed still work", async () => {
   const kv = await Deno.openKv(":memory:");
   const old = await World.open({ kv: shared(kv) });
   const { owner, agent } = await begin(old);
@@ -232,7 +232,7 @@ Deno.test("keys.rotate: keys and agents that were stored before there were hand-
   deq(agent.pins, ["first", "same", "followed"]);
 });
 
-Deno.test("keys.rotate verdict: one that is not known, or another secret, changes nothing", async () => {
+Deno.test("keys.rotate verdict: an unknown organization or a wrong secret changes nothing", async () => {
   await using world = await World.open();
   const { owner } = await begin(world);
   const tenant: Tenant = { org: owner.org, space: "live" };
@@ -248,7 +248,7 @@ Deno.test("keys.rotate verdict: one that is not known, or another secret, change
   deq((await verdictKeyOf(world.app, tenant)).handovers, before.handovers);
 });
 
-Deno.test("keys.rotate: agents are named as a person sees them, whatever turns their names round", async () => {
+Deno.test("keys.rotate: names of agents are shown without control and direction characters", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const { value } = await world.key(owner, ["agents:admin"]);
@@ -256,7 +256,7 @@ Deno.test("keys.rotate: agents are named as a person sees them, whatever turns t
   await rejects(rotate(world), /for good: web\ufffd-1 \(/);
 });
 
-Deno.test("keys.rotate verdict: an agent that was away for as many as are kept is lost to no further one unasked", async () => {
+Deno.test("keys.rotate verdict: an agent that missed as many rotations as are kept blocks a further one", async () => {
   await using world = await World.open();
   const here = await begin(world);
   const agent = await here.agent.link();
@@ -274,7 +274,7 @@ Deno.test("keys.rotate verdict: an agent that was away for as many as are kept i
   eq((await rotate(world, null, true)).size, 2);
 });
 
-Deno.test("keys.rotate: of several at one moment each hands over to the next, beside an instance", async () => {
+Deno.test("keys.rotate: of simultaneous rotations each hands over to the next, beside a running instance", async () => {
   const kv = await Deno.openKv(":memory:");
   await using world = await World.open({ kv, sole: false });
   const here = await begin(world);
@@ -291,7 +291,7 @@ Deno.test("keys.rotate: of several at one moment each hands over to the next, be
   eq(here.agent.welcomes.at(-1)!.handovers?.length, 4);
 });
 
-Deno.test("keys.rotate verdict: a key keeps so many hand-overs; who missed more is not led astray", async () => {
+Deno.test("keys.rotate verdict: a key keeps a limited number of hand-overs, and an agent that missed more refuses the key", async () => {
   await using world = await World.open();
   const { owner } = await begin(world);
   const tenant: Tenant = { org: owner.org, space: "live" };

@@ -6,7 +6,7 @@ import {
   signText,
   verifiesText,
 } from "../../core/protocol/statements.ts";
-import { verdictKeyOf } from "../../core/agents/verdicts.ts";
+import { verdictKeyOf } from "../../core/agents/verdict_keys.ts";
 import { commands } from "../../kv/records/command.ts";
 import { tenantKey } from "../../kv/store/collection.ts";
 import { verdictKeys } from "../../kv/records/verdict_key.ts";
@@ -75,7 +75,7 @@ Deno.test("verdict key: one for each organization and space, proven at each welc
   );
 });
 
-Deno.test("run: commands of one turn leave as one message under one verdict, 64 at most, in order", async () => {
+Deno.test("run: commands of one turn go in one message under one verdict, at most 64, in order", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const { links } = world.app;
@@ -97,7 +97,7 @@ Deno.test("run: commands of one turn leave as one message under one verdict, 64 
   deq(here.agent.received.slice(-2).map(({ type }) => type), ["run", "cancel"]);
 });
 
-Deno.test("verdict: a byte changed on the wire runs nothing, and both sides say so", async () => {
+Deno.test("verdict: a byte changed in transit runs nothing, and both sides report it", async () => {
   const flips: [string, (frame: RunFrame) => unknown, string][] = [
     ["command", ({ commands: [first], ...frame }) => ({
       ...frame,
@@ -139,7 +139,7 @@ Deno.test("verdict: a byte changed on the wire runs nothing, and both sides say 
   }
 });
 
-Deno.test("verdict: it is of one agent, of one link, for once, and for 60 s on the relay's clock", async () => {
+Deno.test("verdict: it is valid once, for one agent and one link, for 60 s of the relay's clock", async () => {
   await using world = await World.open();
   let recorded: string | null = null;
   const record = (text: string) => {
@@ -188,7 +188,7 @@ Deno.test("verdict: it is of one agent, of one link, for once, and for 60 s on t
   }
 });
 
-Deno.test("receipt: the events of a batch hold what proves it, with the agent's key alone", async () => {
+Deno.test("receipt: the events of a batch prove it with the agent's public key alone", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const ends = [
@@ -235,7 +235,7 @@ Deno.test("receipt: the events of a batch hold what proves it, with the agent's 
   }
 });
 
-Deno.test("receipt: results that the agent did not sign are not taken: lost, told, and the link is closed", async () => {
+Deno.test("receipt: unsigned results are refused: the command is lost, an event says so, and the link closes", async () => {
   const stranger = newIdentity();
   const forgeries: [string, (agent: ScriptedAgent, id: string) => void][] = [
     ["another key", (agent, id) => {
@@ -286,7 +286,7 @@ Deno.test("receipt: results that the agent did not sign are not taken: lost, tol
   }
 });
 
-Deno.test("receipt: a late result of another verdict, or without a signature, is not taken either", async () => {
+Deno.test("receipt: a late result of another verdict or without a signature is refused", async () => {
   const forgeries: ((agent: ScriptedAgent, id: string) => void)[] = [
     (agent, id) => finish(agent, id, { verdict: `${agent.nonce}.7` }),
     (agent, id) => {
@@ -307,7 +307,7 @@ Deno.test("receipt: a late result of another verdict, or without a signature, is
   }
 });
 
-Deno.test("run: what still waits for the end of its turn when the link ends was never sent", async () => {
+Deno.test("run: commands still queued when the link closes are recorded as unsent", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const link = world.app.links.of({ org: here.owner.org, space: "live" }, here.agent.id)!;
@@ -324,7 +324,7 @@ Deno.test("run: what still waits for the end of its turn when the link ends was 
   deq([ended, reason], ["failed", "the link closed before it was sent"]);
 });
 
-Deno.test("approved command: one byte, its agent or its policy changed before it is sent, and it is not sent", async () => {
+Deno.test("approved command: it is not sent if a byte, its agent or its policy changed before", async () => {
   for (const what of ["command", "agent", "policy"] as const) {
     await using world = await World.open();
     const here = await linkAgent(world);

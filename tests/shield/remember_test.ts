@@ -1,11 +1,11 @@
 import { ok, strictEqual as eq } from "node:assert/strict";
-import { examineAgain } from "../../core/commands/guard/remember.ts";
+import { cachedExamination } from "../../core/commands/guard/examination_cache.ts";
 
-Deno.test("examineAgain: a short line is cached, unless it expands to much more", () => {
+Deno.test("cachedExamination: a short line is cached unless its expansion is long", () => {
   const short = "ls -la /srv/remembered";
-  eq(examineAgain(short), examineAgain(short));
+  eq(cachedExamination(short), cachedExamination(short));
   const growing = `a=${"x".repeat(64)};${"a=$a$a;".repeat(11)}echo $a > y`;
   ok(growing.length < 200);
-  ok(examineAgain(growing).expandedChars > 100_000);
-  ok(examineAgain(growing) !== examineAgain(growing));
+  ok(cachedExamination(growing).expandedChars > 100_000);
+  ok(cachedExamination(growing) !== cachedExamination(growing));
 });

@@ -3,7 +3,7 @@ import { createHash, type Hash, type KeyObject } from "node:crypto";
 import { openVerdicts, type Verdicts } from "../../core/cli/agent/verdicts.ts";
 import type { Actor } from "../../core/work/work.ts";
 import { authenticateSocket } from "../../core/agents/devices/holder.ts";
-import { Link } from "../../core/agents/link.ts";
+import type { Connection } from "../../core/agents/connection.ts";
 import {
   type AgentFrame,
   type CommandOrder,
@@ -64,7 +64,7 @@ export class ScriptedAgent {
   readonly #verdictOf: Map<string, string>;
   readonly #digests = new Map<string, Hash>();
   #verdicts: Verdicts | null = null;
-  #link!: Link;
+  #link!: Connection;
   #welcome = Promise.withResolvers<void>();
 
   private constructor(
@@ -97,7 +97,7 @@ export class ScriptedAgent {
     const agent = new ScriptedAgent(options.identity ?? newIdentity(), options, world.clock);
     const actor: Actor = await authenticateSocket(world.app, credential, "live");
     const info = { id: "req" };
-    agent.#link = new Link(world.app, actor, info, {
+    agent.#link = world.app.links.open(actor, info, {
       send: (text) => agent.#take(options.wire?.(text) ?? text),
       close: (code, reason) => {
         agent.closed ??= { code, reason };

@@ -195,6 +195,7 @@ export class World implements AsyncDisposable {
       await syncs.idle();
       await background.idle();
       await links.idle();
+      await background.idle();
       await store.idle();
       await log.flush();
       await deliveries.idle();

@@ -17,27 +17,26 @@ import { notifyAdministrators } from "../../access/people/notify.ts";
 import { rightsToGive, type Source, sourceBy } from "../../access/roles/grant.ts";
 import { constantTimeEqual, sha256Hex } from "../../codec/text.ts";
 import { DEVICE_PREFIX } from "../../access/authenticate.ts";
-import { showDevice } from "./devices.ts";
+import { showDevice } from "./manage.ts";
 import { hashPairingCode, makePairingCode } from "./pairing_code.ts";
 
-/** How long a code can be used, and then a device's token. */
+/** Lifetime of a pairing code, and of a device's token after that. */
 const CODE_TTL_MS = 10 * 60 * 1000;
 const DEVICES_MAX = 5_000;
 const TOKEN_PREFIX = "svc_pairing_";
 
 /**
- * Makes a one-time code, which is in this answer and in no other. The agent of the device that it lets in
- * has these labels, whatever it tells of them.
+ * Makes a one-time code, which only this answer shows. The agent of the paired device gets these labels,
+ * whatever it reports.
  * @throws {Fault} FORBIDDEN, CONFLICT
  */
 export async function createPairingCode(
   work: Writing,
   { labels }: { labels: Readonly<Record<string, string>> },
 ) {
-  const { app, actor, tx } = work;
+  const { actor, ports: { clock, entropy }, tx } = work;
   mustHoldNewValue(actor);
   if (await listed(tx, actor.tenant) >= DEVICES_MAX) throw full();
-  const { clock, entropy } = app.ports;
   const pairing_code = makePairingCode(entropy);
   const code = tx.insert(pairingCodes, actor.tenant, {
     id: entropy.id("pco"),
@@ -51,7 +50,7 @@ export async function createPairingCode(
   return { id: code.id, pairing_code, labels, expires_at: iso(code.expires_at_ms) };
 }
 
-/** Makes a code void that no device has used. @throws {Fault} NOT_FOUND */
+/** Deletes a pairing code that no device has used. @throws {Fault} NOT_FOUND */
 async function deletePairingCode({ actor, tx }: Writing, id: string) {
   const code = await tx.get(pairingCodes, actor.tenant, id);
   if (code === null) throw new Fault("NOT_FOUND", "There is no such pairing code.");
@@ -59,30 +58,29 @@ async function deletePairingCode({ actor, tx }: Writing, id: string) {
   return { id };
 }
 
-/** Pairing codes, as a cascade from the key that made them ends them. */
-export const MADE_PAIRING_CODES = madeKind({
-  of: pairingCodes,
-  right: "agents:admin",
-  end: endingWith("device_code_deleted", "pairing_code", deletePairingCode, () => ({})),
-  works: ({ used_at_ms, expires_at_ms }, nowMs) => used_at_ms === null && nowMs < expires_at_ms,
-});
+/** Counts failed attempts by address. */
+interface Throttle {
+  /** @throws {Fault} RATE_LIMIT_EXCEEDED after too many failures */
+  attempt<R>(name: string, attempt: () => Promise<R>): Promise<R>;
+}
 
 /**
- * Takes a one-time code from a device and gives it a single-use token for its confirmation.
+ * Exchanges a one-time code for a single-use token, by which the device confirms the pairing.
  * @throws {Fault} VALIDATION_FAILED for an unknown code, CONFLICT for a used one, GONE for an expired one
  * and for one whose maker lost the right, RATE_LIMIT_EXCEEDED after too many failures
  */
 export async function pairDevice(
   work: Stepping,
+  throttle: Throttle,
   { device_name, pairing_code }: { device_name: string; pairing_code: string },
 ) {
-  const { app } = work;
-  return await trying(work, () =>
-    app.store.transact(async (tx) => {
+  const { ports, request, store } = work;
+  return await throttle.attempt(networkOf(request.address), () =>
+    store.transact(async (tx) => {
       const found = await tx.lookup(pairingCodes, "hash", [hashPairingCode(pairing_code)]);
       if (found === null || !await isActive(tx, found.tenant)) throw unknown("pairing_code");
       const { tenant, record: code } = found;
-      const now = app.ports.clock.now();
+      const now = ports.clock.now();
       if (code.used_at_ms !== null) throw used("The pairing code", "Make another.");
       if (now >= code.expires_at_ms) throw expired("The pairing code", "Make another.");
       const source = sourceBy(code.created_by, code.created_with);
@@ -91,9 +89,9 @@ export async function pairDevice(
         !await reserveQuota(tx, tenant, devices, DEVICES_MAX, () => listed(tx, tenant))
       ) throw full();
       tx.put(pairingCodes, tenant, { ...code, used_at_ms: now });
-      const token = makeCheckedText(TOKEN_PREFIX, app.ports.entropy);
+      const token = makeCheckedText(TOKEN_PREFIX, ports.entropy);
       const device = tx.insert(devices, tenant, {
-        id: app.ports.entropy.id("dev"),
+        id: ports.entropy.id("dev"),
         name: device_name,
         labels: code.labels,
         trust: "pending",
@@ -111,10 +109,10 @@ export async function pairDevice(
       const happening = {
         type: "device_paired",
         resource: { type: "device", id: device.id },
-        details: { name: device.name, code_by: code.created_by, address: work.request.address },
+        details: { name: device.name, code_by: code.created_by, address: request.address },
       } as const;
       emit({ ...work, actor: { id: device.id } }, tx, tenant, happening);
-      await notifyAdministrators(app, tx, tenant, happening);
+      await notifyAdministrators(work, tx, tenant, happening);
       return {
         device_id: device.id,
         token,
@@ -125,22 +123,23 @@ export async function pairDevice(
 }
 
 /**
- * Takes a device's token and gives it its credential, which is in this answer and in no other.
+ * Exchanges a device's token for its credential, which only this answer shows.
  * @throws {Fault} VALIDATION_FAILED for an unknown device or token, CONFLICT for a used one, GONE for an
  * expired one, RATE_LIMIT_EXCEEDED after too many failures
  */
 export async function confirmDevice(
   work: Stepping,
+  throttle: Throttle,
   { device_id, token }: { device_id: string; token: string },
 ) {
-  const { app } = work;
-  return await trying(work, () =>
-    app.store.transact(async (tx) => {
+  const { ports, request, store } = work;
+  return await throttle.attempt(networkOf(request.address), () =>
+    store.transact(async (tx) => {
       const found = await tx.lookup(devices, "id", [device_id]);
       const right = constantTimeEqual(found?.record.token_hash ?? "", sha256Hex(token));
       if (found === null || !right || !await isActive(tx, found.tenant)) throw unknown("token");
       const { tenant, record } = found;
-      const now = app.ports.clock.now();
+      const now = ports.clock.now();
       if (record.trust === "trusted") throw used("The token", "Pair the device again.");
       if (record.trust === "revoked") {
         throw new Fault("GONE", "The device was deleted. Pair it again.", { reason: "deleted" });
@@ -148,7 +147,7 @@ export async function confirmDevice(
       if (now >= record.token_expires_at_ms) throw expired("The token", "Pair the device again.");
       const source = sourceBy(record.created_by, record.created_with);
       await mustStillPair(tx, tenant, source, now);
-      const credential = makeCheckedText(DEVICE_PREFIX, app.ports.entropy);
+      const credential = makeCheckedText(DEVICE_PREFIX, ports.entropy);
       const device = tx.put(devices, tenant, {
         ...record,
         trust: "trusted",
@@ -158,21 +157,17 @@ export async function confirmDevice(
       emit({ ...work, actor: { id: device.id } }, tx, tenant, {
         type: "device_confirmed",
         resource: { type: "device", id: device.id },
-        details: { name: device.name, address: work.request.address },
+        details: { name: device.name, address: request.address },
       });
       return { device: await showDevice(tx, tenant, device), credential };
     }));
 }
 
-/** Counts what fails against the address. @throws {Fault} RATE_LIMIT_EXCEEDED */
-const trying = <R>({ app, request }: Stepping, attempt: () => Promise<R>): Promise<R> =>
-  app.pairings.attempt(networkOf(request.address), attempt);
-
 async function isActive(db: Reader, tenant: Tenant): Promise<boolean> {
   return (await db.get(organizations, SYSTEM, tenant.org))?.active ?? false;
 }
 
-/** Whoever was switched off, or lost the right, lets no device in by a code from before. @throws {Fault} GONE */
+/** The maker of the code must still have the right to pair devices. @throws {Fault} GONE */
 async function mustStillPair(
   db: Reader,
   tenant: Tenant,
@@ -180,7 +175,7 @@ async function mustStillPair(
   nowMs: number,
 ): Promise<void> {
   if ((await rightsToGive(db, tenant, source, nowMs)).has(AGENT_RIGHT)) return;
-  const message = "Who made the pairing code may not pair devices any more. Ask somebody else.";
+  const message = "The maker of the pairing code may no longer pair devices. Ask somebody else.";
   throw new Fault("GONE", message, { reason: "void" });
 }
 
@@ -198,3 +193,11 @@ const used = (what: string, then: string) =>
   new Fault("CONFLICT", `${what} was used already. ${then}`, { reason: "used" });
 const expired = (what: string, then: string) =>
   new Fault("GONE", `${what} has expired. ${then}`, { reason: "expired" });
+
+/** Pairing codes, as a cascade from the key that made them ends them. */
+export const MADE_PAIRING_CODES = madeKind({
+  of: pairingCodes,
+  right: "agents:admin",
+  end: endingWith("device_code_deleted", "pairing_code", deletePairingCode, () => ({})),
+  works: ({ used_at_ms, expires_at_ms }, nowMs) => used_at_ms === null && nowMs < expires_at_ms,
+});

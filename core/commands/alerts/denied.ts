@@ -1,20 +1,16 @@
 import type { Tenant } from "../../../kv/store/collection.ts";
 import type { CommandRecord } from "../../../kv/records/command.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import type { App } from "../../work/work.ts";
+import type { Ports } from "../../ports/ports.ts";
 import type { ShieldResult } from "../../shield/shield.ts";
 import { fingerprintOf } from "./report.ts";
-import { alertIdOf, takeReport } from "./take.ts";
+import { alertIdOf, recordReport } from "./record.ts";
 
 /** The source of the alerts that Relay raises itself. */
 export const SHIELD_SOURCE = "shield";
 
-/** The rule that weighed most in a denial. */
+/** The heaviest rule of a denial. */
 export const denyingRule = ({ rule_ids }: ShieldResult): string => rule_ids[0] ?? "shield";
-
-/** The rule of a `command_denied` event. Events of earlier versions have it as `policy_id`. */
-export const ruleOfDenial = (details: Readonly<Record<string, unknown>>): string =>
-  String(details["rule_id"] ?? details["policy_id"]);
 
 /** The one alert for an agent and a rule. */
 export const denialAlertId = (tenant: Tenant, agentId: string, rule: string): string =>
@@ -23,9 +19,9 @@ export const denialAlertId = (tenant: Tenant, agentId: string, rule: string): st
 const denialFingerprint = (labels: { readonly agent_id: string; readonly rule: string }) =>
   fingerprintOf("command_denied", labels);
 
-/** Raises an alert for a denied command: one for each agent and rule, however often. */
+/** Raises an alert for a denied command: one for each agent and rule, however often it happens. */
 export async function alertOfDenial(
-  app: App,
+  ports: Pick<Ports, "clock">,
   tx: Tx,
   tenant: Tenant,
   { id, agent_id: agentId, actor }: CommandRecord,
@@ -35,7 +31,7 @@ export async function alertOfDenial(
   const { layer, explanation } = result;
   const labels = { agent_id: agentId, rule };
   const origin = { source: SHIELD_SOURCE, by: "relay", delivery: null };
-  await takeReport(app, tx, tenant, origin, {
+  await recordReport(ports, tx, tenant, origin, {
     fingerprint: denialFingerprint(labels),
     name: "command_denied",
     severity: "critical",

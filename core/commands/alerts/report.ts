@@ -5,15 +5,15 @@ import { canonicalJson } from "../../codec/canonical.ts";
 import { atMost } from "../../codec/at_most.ts";
 import { sha256Hex } from "../../codec/text.ts";
 import { nextTurn } from "../../ports/turn.ts";
-import { charsOf, ENTRIES_MAX, NAME_CHARS_MAX, readSent, TEXT_CHARS_MAX } from "./sent.ts";
+import { charsOf, ENTRIES_MAX, NAME_CHARS_MAX, readSent, TEXT_CHARS_MAX } from "./sender_fields.ts";
 
-/** Reports that one request may bring. */
+/** Reports in one request. */
 export const REPORTS_MAX = 10_000;
-/** How many are read before others get their turn: with as many entries as they may have, some 10 ms of work. */
+/** Reports read before other tasks get their turn: at most about 10 ms of work. */
 const REPORTS_A_TURN = 64;
 
 const text = (charsMax: number) =>
-  z.string().max(charsMax).refine((value) => value.isWellFormed(), "no half characters");
+  z.string().max(charsMax).refine((value) => value.isWellFormed(), "no unpaired surrogates");
 const texts = atMost(ENTRIES_MAX, z.record(text(200).min(1), text(4_000)));
 const visible = z.string().regex(/^[\x21-\x7e]{1,128}$/, "1 to 128 visible ASCII characters");
 const instant = z.iso.datetime("send ISO 8601, such as 2026-01-31T12:00:00Z, or Unix time")
@@ -39,7 +39,7 @@ const AlertReport = z.strictObject({
   `labels and annotations have at most ${TEXT_CHARS_MAX} characters`,
 );
 
-/** What a source says of one alert; times in ms. */
+/** A report of one alert; times in ms. */
 export interface Report {
   readonly fingerprint: string;
   readonly name: string;
@@ -54,14 +54,14 @@ export interface Report {
 
 /** A report that could not be read. */
 export interface ReportError {
-  /** Its place in the request. */
+  /** Its index in the request. */
   readonly index: number;
   readonly message: string;
 }
 
 const MESSAGE_MAX = 200;
 
-/** Reads reports one by one: a malformed one is told and keeps no other from being taken. */
+/** Reads reports one by one; a malformed report does not affect the others. */
 export async function readReports(
   items: readonly unknown[],
   read: (item: unknown) => unknown = readSent,
@@ -76,7 +76,7 @@ export async function readReports(
   return { reports, errors };
 }
 
-/** The first thing that is wrong with an input, with its path. */
+/** The first issue of an input, with its path. */
 export function firstIssue({ issues }: z.ZodError): string {
   const { path, message } = issues[0]!;
   return [path.join("."), message].filter(Boolean).join(": ").slice(0, MESSAGE_MAX).toWellFormed();
@@ -97,6 +97,6 @@ function reportOf(input: z.infer<typeof AlertReport>): Report {
   };
 }
 
-/** What names an alert that has no fingerprint of its own: its name and labels, in whatever order. */
+/** The fingerprint of an alert without its own: a digest of its name and labels in any order. */
 export const fingerprintOf = (name: string, labels: Readonly<Record<string, string>>): string =>
   sha256Hex(canonicalJson([name, labels])).slice(0, 32);

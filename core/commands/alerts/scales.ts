@@ -1,7 +1,7 @@
 import type { AlertSeverity, AlertState } from "../../../kv/records/alert.ts";
 
 /**
- * The words of the scales that senders use, in lower case without blanks, dashes and underscores: Relay's own,
+ * The severities of common scales, in lower case without blanks, dashes and underscores: Relay's own,
  * syslog's, those of CVSS, ITU X.733 and Zabbix, `P1` to `P5`, and Azure's `Sev0` to `Sev4`.
  */
 const SEVERITY_WORDS: Readonly<Record<AlertSeverity, string>> = {
@@ -12,7 +12,7 @@ const SEVERITY_WORDS: Readonly<Record<AlertSeverity, string>> = {
     "p4 p5 sev3 sev4 sev5",
 };
 
-/** What senders say of an alert that is on, and of one that is over. */
+/** The words of senders for active and for resolved alerts. */
 const STATE_WORDS: Readonly<Record<AlertState, string>> = {
   active: "active firing open opened triggered alerting problem new acknowledged ongoing",
   resolved: "resolved ok closed recovered cleared inactive",
@@ -26,10 +26,10 @@ function meanings<M extends string>(words: Readonly<Record<M, string>>): Readonl
   return new Map(all.flatMap(([meaning, list]) => list.split(" ").map((word) => [word, meaning])));
 }
 
-/** The severity that a sender's word means, in any case; undefined for a word of no known scale. */
+/** The severity of a sender's word in any case; undefined for an unknown word. */
 export const severityOf = (word: unknown): AlertSeverity | undefined => SEVERITIES.get(plain(word));
 
-/** The state that a sender's word means, in any case; undefined for an unknown word. */
+/** The state of a sender's word in any case; undefined for an unknown word. */
 export const stateOf = (word: unknown): AlertState | undefined => STATES.get(plain(word));
 
 const WORD_CHARS_MAX = 64;

@@ -6,35 +6,42 @@ import { telegramLinks } from "../../../kv/records/telegram.ts";
 import { users } from "../../../kv/records/user.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import { isUsable } from "../../access/keys/show.ts";
-import type { App } from "../../work/work.ts";
+import type { Context } from "../../work/work.ts";
 import { homeOf, personRights, rightsToGive } from "../../access/roles/grant.ts";
 import { decide, examineCommand } from "../../shield/shield.ts";
-import { type Needed, neededOf } from "./request.ts";
-import { modeFor, policiesFor, type ShieldInForce } from "../guard/settings.ts";
-import { isTrustedBot } from "../../integrations/telegram/links.ts";
+import { type RequiredApprovals, requiredApprovals } from "./request.ts";
+import {
+  modeFor,
+  policiesFor,
+  type PoliciesInForce,
+  type ShieldInForce,
+} from "../guard/in_force.ts";
+import { isTrustedBot } from "../ingest/bot_makers.ts";
 import { countedOf } from "./votes.ts";
 
-/** What it takes to decide. */
+/** The right to decide. */
 const RIGHT = "approvals:write";
 
 /**
- * Why a command that waits does not hold by now; null when it holds as it is. Its asker may have no right to
- * run it any more, or other roles, the agent other labels, and the hour is another one.
+ * Why a request for approval no longer holds; null when it does. Since it was made, its asker may have lost the
+ * right or changed roles, the agent may have other labels, and the hour is another.
  */
 export async function changeSince(
-  app: App,
   tx: Tx,
   tenant: Tenant,
-  approval: ApprovalRecord,
-  { id, labels }: AgentRecord,
-  shield: ShieldInForce,
+  policies: PoliciesInForce,
+  { approval, agent: { id, labels }, shield, nowMs }: {
+    readonly approval: ApprovalRecord;
+    readonly agent: AgentRecord;
+    readonly shield: ShieldInForce;
+    readonly nowMs: number;
+  },
 ): Promise<string | null> {
   const { command, requested_by, requested_user } = approval;
   const keyId = requested_by === requested_user ? null : requested_by;
-  const nowMs = app.ports.clock.now();
   const rights = await rightsToGive(tx, tenant, { userId: requested_user, keyId }, nowMs);
-  if (!rights.has("agents:write")) return "who asked for it may not run it any more";
-  const merged = await policiesFor(app, tenant, shield, labels);
+  if (!rights.has("agents:write")) return "its asker may no longer run it";
+  const merged = await policiesFor(policies, tenant, shield, labels);
   if (modeFor(shield, merged, id) !== "enforce") return null;
   const asker = await tx.get(users, homeOf(tenant.org), requested_user);
   const who = { userId: requested_user, actorId: requested_by, roles: asker?.roles ?? [] };
@@ -43,25 +50,22 @@ export async function changeSince(
     who,
     atMs: nowMs,
   });
-  if (result.verdict === "deny") return "the shield refuses it by now";
+  if (result.verdict === "deny") return "the shield refuses it now";
   if (result.verdict === "allow") return null;
-  return isEnough(approval, neededOf(shield, approvals))
+  return isEnough(approval, requiredApprovals(shield, approvals))
     ? null
-    : "it needs more approvals, or others, by now";
+    : "it needs more or other approvals now";
 }
 
-/** Whether who may approve a request, and how many must, is as strict as what is needed. */
-const isEnough = (asked: Needed, needed: Needed): boolean =>
+/** Whether the approvals that a request asks for are at least as strict as those needed now. */
+const isEnough = (asked: RequiredApprovals, needed: RequiredApprovals): boolean =>
   asked.required >= needed.required &&
   (needed.roles.length === 0 ||
     asked.roles.length > 0 && asked.roles.every((role) => needed.roles.includes(role)));
 
-/**
- * What counts of the approvals: those whose giver may still give them, by what they gave them with, and
- * each person once.
- */
+/** The approvals that count: each person's once, if the person and the credential may still approve. */
 export async function validApprovals(
-  app: App,
+  context: Pick<Context, "store" | "ports">,
   tx: Tx,
   tenant: Tenant,
   approval: ApprovalRecord,
@@ -72,24 +76,23 @@ export async function validApprovals(
     const user = await tx.get(users, homeOf(tenant.org), decision.user_id);
     const has = (await personRights(tx, tenant.org, decision.user_id)).has(RIGHT);
     const fits = roles.length === 0 || roles.some((role) => user?.roles.includes(role));
-    if (has && fits && await isTheirs(app, tenant, decision)) valid.push(decision);
+    if (has && fits && await isTheirs(context, tenant, decision)) valid.push(decision);
   }
   return countedOf(approval, valid);
 }
 
 /**
- * Whether the key or the chat that somebody decided with is still theirs. Read beside the transaction, whose
- * checks a shared store limits: one that ends at this moment ended after the decision.
+ * Whether the key or the chat of a decision still belongs to its person. Read outside the transaction, because a
+ * shared store limits its checks: a credential that ends at this moment ended after the decision.
  */
 async function isTheirs(
-  app: App,
+  { store, ports }: Pick<Context, "store" | "ports">,
   tenant: Tenant,
   { user_id, actor }: Decision,
 ): Promise<boolean> {
-  const { store, ports } = app;
   if (actor === user_id) return true;
   const key = await store.get(apiKeys, tenant, actor);
   if (key !== null) return isUsable(key, ports.clock.now()) && key.scopes.includes(RIGHT);
   const link = await store.get(telegramLinks, homeOf(tenant.org), actor);
-  return link !== null && await isTrustedBot(app, tenant, link.token_id);
+  return link !== null && await isTrustedBot(store, tenant, link.token_id);
 }

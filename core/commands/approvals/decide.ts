@@ -8,42 +8,52 @@ import {
   without,
 } from "../../access/keys/people_behind.ts";
 import type { Actor, Writing } from "../../work/work.ts";
-import { aboutCommand } from "../about.ts";
+import { withCommandId } from "../command_fault.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { homeOf } from "../../access/roles/grant.ts";
-import { shieldInForce } from "../guard/settings.ts";
+import { type PoliciesInForce, shieldInForce } from "../guard/in_force.ts";
 import { ownedApproval, showApproval, statusNow } from "./show.ts";
 import { changeSince, validApprovals } from "./changed.ts";
 import { resolveApproval } from "./resolve.ts";
 import { addsNothing, askersOf } from "./votes.ts";
 
-/** What a person says of a blocked process. */
-export interface Answer {
+/** A person's decision on a blocked process. */
+export interface DecisionInput {
   readonly approve: boolean;
   readonly reason: string | null;
 }
 
 /**
- * Takes a person's answer. One rejection ends the request; as many approvals as it needs send the command.
+ * Records a person's decision. One rejection ends the request; the required number of approvals sends the command.
  * @throws {Fault} NOT_FOUND, CONFLICT when it is decided, lapsed or outdated, FORBIDDEN for who may not decide it
  */
-export async function decideApproval(work: Writing, id: string, answer: Answer) {
+export async function decideApproval(
+  work: Writing,
+  policies: PoliciesInForce,
+  id: string,
+  decision: DecisionInput,
+) {
   const approval = await ownedApproval(work, id);
-  return await aboutCommand(approval.command_id, () => decide(work, approval, answer));
+  return await withCommandId(approval.command_id, () => decide(work, policies, approval, decision));
 }
 
-async function decide(work: Writing, approval: ApprovalRecord, { approve, reason }: Answer) {
-  const { app, actor, tx } = work;
+async function decide(
+  work: Writing,
+  policies: PoliciesInForce,
+  approval: ApprovalRecord,
+  { approve, reason }: DecisionInput,
+) {
+  const { actor, ports, tx } = work;
   const { tenant } = actor;
-  mustBeOpen(approval, app.ports.clock.now());
+  mustBeOpen(approval, ports.clock.now());
   const decider = await tx.get(users, homeOf(tenant.org), actor.userId);
   const people = await peopleBehind(tx, actor);
   if (approve) mustBeOfOthers(work, approval, people);
   mustHaveRole(approval, decider);
   if (approve) {
     await mustBeFirst(work, approval, people);
-    await mustStillHold(work, approval);
+    await mustStillHold(work, policies, approval);
   }
   const decision: Decision = {
     user_id: actor.userId,
@@ -51,9 +61,9 @@ async function decide(work: Writing, approval: ApprovalRecord, { approve, reason
     also_of: without(people, actor.userId),
     approve,
     reason,
-    at_ms: app.ports.clock.now(),
+    at_ms: ports.clock.now(),
   };
-  // What of theirs counts no more makes room.
+  // An earlier approval of theirs that no longer counts is replaced.
   const others = approval.decisions.filter(({ user_id }) => user_id !== actor.userId);
   const earlier = approve ? others : approval.decisions;
   const decided = { ...approval, decisions: [...earlier, decision] };
@@ -61,7 +71,7 @@ async function decide(work: Writing, approval: ApprovalRecord, { approve, reason
     const how = { status: "rejected", reason, by: actor } as const;
     return await showApproval(work, await resolveApproval(work, tx, tenant, decided, how));
   }
-  if ((await validApprovals(app, tx, tenant, decided)).length >= approval.required) {
+  if ((await validApprovals(work, tx, tenant, decided)).length >= approval.required) {
     const how = { status: "approved", reason, by: actor } as const;
     return await showApproval(work, await resolveApproval(work, tx, tenant, decided, how));
   }
@@ -87,7 +97,7 @@ function mustBeOpen(approval: ApprovalRecord, nowMs: number): void {
   throw new Fault("CONFLICT", `This request is over: it is ${status}.`, { status });
 }
 
-/** Whoever asked approves by no credential that they may hold. */
+/** The asker may not approve, by any credential that they may hold. */
 function mustBeOfOthers({ actor }: Writing, approval: ApprovalRecord, people: People): void {
   const askers = askersOf(approval);
   if (approval.self_approval || !haveInCommon(askers, people)) return;
@@ -113,30 +123,38 @@ function mustHaveRole({ roles }: ApprovalRecord, decider: UserRecord | null): vo
   }
 }
 
-/** Each person's approval counts once, by whatever credential. */
+/** Each person approves once, whatever credential they use. */
 async function mustBeFirst(
-  { app, tx, actor }: Writing,
+  work: Writing,
   approval: ApprovalRecord,
   people: People,
 ): Promise<void> {
-  if (!addsNothing(await validApprovals(app, tx, actor.tenant, approval), people)) return;
+  if (!addsNothing(await validApprovals(work, work.tx, work.actor.tenant, approval), people)) {
+    return;
+  }
   throw new Fault(
     "CONFLICT",
     "You, or somebody who may hold your credential, approved this already. It waits for somebody else.",
   );
 }
 
-/** An approval is of these bytes, for this agent, under these settings. */
-async function mustStillHold({ app, tx, actor }: Writing, approval: ApprovalRecord): Promise<void> {
-  const settings = await shieldInForce(tx, actor.tenant);
-  const agent = await tx.get(agents, actor.tenant, approval.agent_id);
+/** An approval holds for these bytes, this agent and these settings. */
+async function mustStillHold(
+  { actor, ports, tx }: Writing,
+  policies: PoliciesInForce,
+  approval: ApprovalRecord,
+): Promise<void> {
+  const { tenant } = actor;
+  const shield = await shieldInForce(tx, tenant);
+  const agent = await tx.get(agents, tenant, approval.agent_id);
+  const nowMs = ports.clock.now();
   const change = agent === null
-    ? "the agent is gone"
-    : settings.version !== approval.policy_version
+    ? "the agent was deleted"
+    : shield.version !== approval.policy_version
     ? "the shield's settings have changed"
-    : await changeSince(app, tx, actor.tenant, approval, agent, settings);
+    : await changeSince(tx, tenant, policies, { approval, agent, shield, nowMs });
   if (change === null) return;
-  throw new Fault("CONFLICT", `This request does not hold any more: ${change}. Ask again.`, {
+  throw new Fault("CONFLICT", `This request no longer holds: ${change}. Ask again.`, {
     status: "expired",
   });
 }

@@ -1,20 +1,28 @@
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { everyListed } from "../../../kv/store/pages.ts";
 import { type ApprovalRecord, approvals } from "../../../kv/records/approval.ts";
-import type { App } from "../../work/work.ts";
+import type { Background } from "../../work/background.ts";
+import type { Context } from "../../work/work.ts";
 import { RELAY_ACTOR } from "../../events/events.ts";
 import { resolveApproval } from "./resolve.ts";
 
 const BATCH_MAX = 100;
 
-/** Ends requests whose time is over. */
-export async function lapseOverdue(app: App): Promise<void> {
+type Recording = Pick<Context, "store" | "ports" | "signals">;
+
+/** What ends many requests in the background. */
+interface Lapsing extends Recording {
+  readonly background: Background;
+}
+
+/** Ends expired requests. */
+export async function lapseOverdue(context: Recording): Promise<void> {
   for (;;) {
-    const before = [app.ports.clock.now() + 1];
-    const due = await app.store.queued(approvals, "pending", { limit: BATCH_MAX, before });
+    const before = [context.ports.clock.now() + 1];
+    const due = await context.store.queued(approvals, "pending", { limit: BATCH_MAX, before });
     for (const { tenant, record } of due.items) {
       await lapse(
-        app,
+        context,
         tenant,
         record.id,
         "nobody decided in time",
@@ -26,10 +34,10 @@ export async function lapseOverdue(app: App): Promise<void> {
 }
 
 /** Ends requests that were made under other settings than those of `version`. */
-export function lapseOutdated(app: App, tenant: Tenant, version: string): void {
+export function lapseOutdated(by: Lapsing, tenant: Tenant, version: string): void {
   const why = "the shield's settings have changed since";
   lapseAll(
-    app,
+    by,
     tenant,
     { index: "status", prefix: ["pending"] },
     why,
@@ -37,35 +45,39 @@ export function lapseOutdated(app: App, tenant: Tenant, version: string): void {
   );
 }
 
-/** Ends the requests for an agent that is gone. */
-export function lapseForAgent(app: App, tenant: Tenant, agentId: string): void {
-  lapseAll(app, tenant, { index: "agent", prefix: [agentId] }, "the agent is gone", () => true);
+/** Ends the requests for a deleted agent. */
+export function lapseForAgent(by: Lapsing, tenant: Tenant, agentId: string): void {
+  lapseAll(by, tenant, { index: "agent", prefix: [agentId] }, "the agent was deleted", () => true);
 }
 
 type Test = (nowMs: number, approval: ApprovalRecord) => boolean;
 
-/** After a commit that nobody undoes: what a crash leaves over cannot be approved, and its time runs out. */
+/** Runs after the commit. Requests that a crash leaves pending cannot be approved, and expire. */
 function lapseAll(
-  app: App,
+  by: Lapsing,
   tenant: Tenant,
   where: { readonly index: string; readonly prefix: readonly string[] },
   why: string,
   test: Test,
 ): void {
-  (async () => {
-    const all = everyListed(app.store, approvals, tenant, { ...where, limit: BATCH_MAX });
-    for await (const { id } of all) await lapse(app, tenant, id, why, test);
-  })().catch((error) =>
-    app.ports.log.error("requests for approval could not be ended", { error: String(error) })
-  );
+  by.background.run("ending requests for approval", async () => {
+    const all = everyListed(by.store, approvals, tenant, { ...where, limit: BATCH_MAX });
+    for await (const { id } of all) await lapse(by, tenant, id, why, test);
+  });
 }
 
-async function lapse(app: App, tenant: Tenant, id: string, reason: string, test: Test) {
-  await app.store.transact(async (tx) => {
+async function lapse(
+  { store, ports, signals }: Recording,
+  tenant: Tenant,
+  id: string,
+  reason: string,
+  test: Test,
+) {
+  await store.transact(async (tx) => {
     const approval = await tx.get(approvals, tenant, id);
-    const now = app.ports.clock.now();
+    const now = ports.clock.now();
     if (approval?.status !== "pending" || !test(now, approval)) return;
-    const work = { ...app, app, actor: RELAY_ACTOR };
+    const work = { ports, signals, actor: RELAY_ACTOR };
     await resolveApproval(work, tx, tenant, approval, { status: "expired", reason, by: null });
   });
 }

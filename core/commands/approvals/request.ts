@@ -11,41 +11,41 @@ import { emit } from "../../events/events.ts";
 import { iso } from "../../codec/instant.ts";
 import type { PolicyApprovals, ShieldResult } from "../../shield/shield.ts";
 import { notifyHolders } from "../../access/people/notify.ts";
-import type { ShieldInForce } from "../guard/settings.ts";
+import type { ShieldInForce } from "../guard/in_force.ts";
 import { sha256Hex } from "../../codec/text.ts";
 
-/** As much of a command as a notification shows. */
+/** Characters of a command that a notification shows. */
 const SHOWN_CHARACTERS = 200;
 
-/** How many people must approve, and of which roles; none for any. */
-export type Needed = Pick<ApprovalRecord, "required" | "roles">;
+/** How many people must approve, and of which roles; no role means any. */
+export type RequiredApprovals = Pick<ApprovalRecord, "required" | "roles">;
 
-/** A policy's rule says it before the settings do. */
-export function neededOf({ own }: ShieldInForce, ofPolicy: PolicyApprovals | null): Needed {
+/** The approvals that a command needs; a policy's rule takes precedence over the settings. */
+export function requiredApprovals(
+  { own }: ShieldInForce,
+  ofPolicy: PolicyApprovals | null,
+): RequiredApprovals {
   const { required = own.approvals.required, roles = own.approvals.roles } = ofPolicy ?? {};
   return { required, roles };
 }
 
-/**
- * Holds a command back until people decide: both records and the event in one commit. Who they are the
- * policy's rule says before the settings.
- */
+/** Holds a command back until people decide: commits both records and the event together. */
 export async function requestApproval(
   work: Stepping,
   fresh: CommandRecord,
   shield: ShieldInForce,
   ofPolicy: PolicyApprovals | null,
 ): Promise<{ command: CommandRecord; approval: ApprovalRecord }> {
-  const { app, actor } = work;
+  const { actor, ports, store } = work;
   const { tenant } = actor;
   const { self_approval, expires_seconds } = shield.own.approvals;
-  const { required, roles } = neededOf(shield, ofPolicy);
+  const { required, roles } = requiredApprovals(shield, ofPolicy);
   const now = fresh.created_at_ms;
   const lapsesAtMs = now + expires_seconds * 1000;
-  // It is kept as long after its wait as a command that ran at once.
+  // Retention begins at the end of the wait.
   const keptUntilMs = lapsesAtMs + fresh.expires_at_ms - now;
-  const id = app.ports.entropy.id("prc");
-  return await app.store.transact(async (tx) => {
+  const id = ports.entropy.id("prc");
+  return await store.transact(async (tx) => {
     const command = tx.insert(commands, tenant, {
       ...fresh,
       status: "pending_approval",
@@ -105,9 +105,9 @@ function emitRequested(
   });
 }
 
-/** Tells those who may decide. */
+/** Notifies the people who may decide. */
 async function notifyDeciders(
-  { app }: Stepping,
+  work: Stepping,
   tx: Tx,
   tenant: Tenant,
   { id, command, command_id, agent_id, expires_at_ms, ...approval }: ApprovalRecord,
@@ -128,7 +128,7 @@ async function notifyDeciders(
     details,
   } as const;
   await notifyHolders(
-    app,
+    work,
     tx,
     tenant,
     notice,

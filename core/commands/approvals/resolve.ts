@@ -2,34 +2,30 @@ import type { Tenant } from "../../../kv/store/collection.ts";
 import { type ApprovalRecord, approvals } from "../../../kv/records/approval.ts";
 import { commands } from "../../../kv/records/command.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import type { Actor, App, RequestInfo } from "../../work/work.ts";
-import { waitName } from "../../events/counted.ts";
+import type { Actor, Context, RequestInfo } from "../../work/work.ts";
 import { countWaiting } from "./count.ts";
 import { emit } from "../../events/events.ts";
 import { iso } from "../../codec/instant.ts";
 import { textForEvent } from "../text.ts";
-import { START_WITHIN_MS, startQueued } from "../queued.ts";
+import { START_WITHIN_MS } from "../start_window.ts";
 
 /** How a request ends. */
 export interface Resolution {
   readonly status: "approved" | "rejected" | "expired";
-  /** What people read in the record and in the event. */
+  /** Shown in the record and in the event. */
   readonly reason: string | null;
-  /** Who decided, null when it lapsed. */
+  /** Who decided; null when it lapsed. */
   readonly by: Pick<Actor, "id"> | null;
-  /** True when the caller took the command back. */
+  /** True when the caller withdrew the command. */
   readonly withdrawn?: true;
 }
 
-type Deciding = {
-  readonly ports: App["ports"];
-  readonly signals: App["signals"];
-  readonly app: App;
+interface Deciding extends Pick<Context, "ports" | "signals"> {
   readonly actor: Pick<Actor, "id">;
   readonly request?: RequestInfo;
-};
+}
 
-/** Ends a request together with its command: an approved one is sent as soon as that is durable. */
+/** Ends a request together with its command; an approved command is sent after the commit. */
 export async function resolveApproval(
   work: Deciding,
   tx: Tx,
@@ -37,14 +33,13 @@ export async function resolveApproval(
   approval: ApprovalRecord,
   { status, reason, by, withdrawn }: Resolution,
 ): Promise<ApprovalRecord> {
-  const { app } = work;
-  const now = app.ports.clock.now();
-  const count = (name: string) => tx.afterCommit(() => app.activity.count(tenant, name));
+  const { ports, signals } = work;
+  const now = ports.clock.now();
   const resolved = tx.put(approvals, tenant, { ...approval, status, reason, resolved_at_ms: now });
-  if (approval.status === "pending") {
-    countWaiting(tx, tenant, -1);
-    if (status !== "expired") count(waitName(now - approval.created_at_ms));
-  }
+  const wasPending = approval.status === "pending";
+  if (wasPending) countWaiting(tx, tenant, -1);
+  const waitedMs = wasPending && status !== "expired" ? now - approval.created_at_ms : null;
+  let commandEnded: "rejected" | "expired" | "cancelled" | null = null;
   const command = await tx.get(commands, tenant, approval.command_id);
   if (command?.status === "pending_approval") {
     if (status === "approved") {
@@ -53,13 +48,13 @@ export async function resolveApproval(
         status: "queued",
         start_before_ms: now + START_WITHIN_MS,
       });
-      tx.afterCommit(() => startQueued(app, tenant, approval.agent_id));
+      tx.afterCommit(() => signals.commandApproved.send({ tenant, agentId: approval.agent_id }));
     } else {
-      const ended = withdrawn ? "cancelled" : status;
-      tx.put(commands, tenant, { ...command, status: ended, reason, finished_at_ms: now });
-      count(`commands.${ended}`);
+      commandEnded = withdrawn ? "cancelled" : status;
+      tx.put(commands, tenant, { ...command, status: commandEnded, reason, finished_at_ms: now });
     }
   }
+  tx.afterCommit(() => signals.approvalResolved.send({ tenant, waitedMs, commandEnded }));
   emit(work, tx, tenant, {
     type: "approval_resolved",
     resource: { type: "approval", id: approval.id },

@@ -6,7 +6,7 @@ import { type Paging, showPage } from "../../../kv/store/paging.ts";
 import { iso, isoOrNull } from "../../codec/instant.ts";
 import type { ShieldResult } from "../../shield/shield.ts";
 
-/** The status at an instant: one whose time is over has expired, whether or not that is on record yet. */
+/** The status at an instant: a request past its time counts as expired, even before that is recorded. */
 export function statusNow(
   { status, expires_at_ms }: ApprovalRecord,
   nowMs: number,
@@ -14,12 +14,12 @@ export function statusNow(
   return status === "pending" && nowMs >= expires_at_ms ? "expired" : status;
 }
 
-/** A request for approval as every answer shows it. */
-export async function showApproval({ app, db, actor }: Work, approval: ApprovalRecord) {
+/** A request for approval as answers show it. */
+export async function showApproval({ actor, db, ports }: Work, approval: ApprovalRecord) {
   const command = await db.get(commands, actor.tenant, approval.command_id);
   return {
     pid: approval.id,
-    status: statusNow(approval, app.ports.clock.now()),
+    status: statusNow(approval, ports.clock.now()),
     command_id: approval.command_id,
     command_status: command?.status ?? null,
     agent_id: approval.agent_id,
@@ -57,7 +57,7 @@ export async function getApproval(work: Work, id: string) {
   return await showApproval(work, await ownedApproval(work, id));
 }
 
-/** Requests of one status, newest first; without one, all of them. */
+/** Requests of one status, or all, newest first. */
 export async function listApprovals(
   work: Work,
   { status, ...paging }: Paging & { status?: ApprovalRecord["status"] | undefined },

@@ -1,20 +1,20 @@
 import type { ApprovalRecord, Decision } from "../../../kv/records/approval.ts";
 import { haveInCommon, isAmong, type People } from "../../access/keys/people_behind.ts";
 
-/** Everybody who may have asked for a command. */
+/** Everybody who may have asked for a command: the asker, and whoever may hold the same credential. */
 export const askersOf = (
   { requested_user, requested_also }: Pick<ApprovalRecord, "requested_user" | "requested_also">,
 ): People => [requested_user, ...requested_also];
 
-/** Everybody whose decision it may be. */
+/** Everybody who may have made a decision. */
 const decidersOf = ({ user_id, also_of }: Pick<Decision, "user_id" | "also_of">): People => [
   user_id,
   ...also_of,
 ];
 
 /**
- * The approvals that count: nobody gives two of them, and who may have asked gives none unless that is
- * allowed. Those that may be of the fewest people come first, since they exclude the fewest others.
+ * The approvals that count: at most one of each person, and none of a possible asker unless self-approval is
+ * allowed. Approvals with the fewest possible givers are taken first, since they exclude the fewest others.
  */
 export function countedOf(
   approval: Pick<ApprovalRecord, "requested_user" | "requested_also" | "self_approval">,
@@ -31,6 +31,6 @@ export function countedOf(
   return counted;
 }
 
-/** Whether an approval by these people adds nothing to one that counts. */
+/** Whether an approval by these people adds nothing: they include all possible givers of a counted one. */
 export const addsNothing = (counted: readonly Decision[], people: People): boolean =>
   counted.some((decision) => isAmong(decidersOf(decision), people));

@@ -5,28 +5,28 @@ import { settleCommand } from "../settle.ts";
 import { resolveApproval } from "./resolve.ts";
 
 /**
- * Takes back a command that waits for an approval, or to be sent. Answers its record, or null when it
- * waits no more and has to be ended like any other.
+ * Withdraws a command that waits for approval or to be sent. Returns its record, or null when it no longer
+ * waits and must be cancelled on its agent.
  */
 export async function withdrawCommand(
   work: Stepping,
   { id, agent_id: agentId, approval_id, status }: CommandRecord,
 ): Promise<CommandRecord | null> {
-  const { app, actor } = work;
+  const { actor, store } = work;
   const { tenant } = actor;
   if (status === "queued") {
     const open = { id, agentId, record: null, fresh: false, queued: true } as const;
-    const settled = await settleCommand(app, tenant, { ...open, cancelledBy: actor.id }, {
+    const settled = await settleCommand(work, tenant, { ...open, cancelledBy: actor.id }, {
       status: "cancelled",
     });
     return settled?.status === "cancelled" ? settled : null;
   }
-  return await app.store.transact(async (tx) => {
+  return await store.transact(async (tx) => {
     const approval = await tx.get(approvals, tenant, approval_id ?? "");
     if (approval?.status !== "pending") return null;
     await resolveApproval(work, tx, tenant, approval, {
       status: "expired",
-      reason: `${actor.id} took it back`,
+      reason: `${actor.id} withdrew it`,
       by: null,
       withdrawn: true,
     });

@@ -1,6 +1,7 @@
 import { canaryRuns } from "../../../kv/records/agent_state.ts";
 import type { Stepping } from "../../work/work.ts";
-import { startCommand } from "../commands.ts";
+import type { CommandParts } from "../parts.ts";
+import { startCommand } from "../run.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import {
@@ -16,32 +17,32 @@ import {
 } from "../../shield/shield.ts";
 import { CANARY_CHECKS, CANARY_POLICY, type CanaryCheck } from "./canary_checks.ts";
 import { Sessions } from "./sessions.ts";
-import { policiesFor, shieldInForce } from "./settings.ts";
+import { policiesFor, shieldInForce } from "./in_force.ts";
 
 const NO_OP = "true";
 const NO_OP_TIMEOUT_MS = 10_000;
 
-/** The layers, as the canary calls them; a test puts broken ones in. */
+/** The layers, as the canary calls them; tests replace them with broken ones. */
 export interface Layers {
   inspect(command: string, context: ShieldContext): Pick<ShieldResult, "verdict" | "layer">;
-  /** The last of these commands, judged after those before it. */
+  /** Judges the last of these commands after the others. */
   chain(commands: readonly string[]): Pick<ShieldResult, "verdict" | "layer">;
 }
 
-/** A check that went wrong. */
+/** A failed check. */
 export interface CanaryFailure {
   readonly command: string;
   readonly expected: Verdict | "stopped";
   readonly verdict: Verdict;
 }
 
-/** What became of one layer's checks. */
+/** The outcome of one layer's checks. */
 export interface CanaryLayer {
   readonly layer: ShieldLayer;
   readonly passed: boolean;
   readonly checks: number;
   readonly failures: CanaryFailure[];
-  /** Commands that pass because somebody switched the patterns off that would stop them. */
+  /** Commands that pass because the patterns that would stop them are switched off. */
   readonly switched_off: string[];
 }
 
@@ -75,19 +76,19 @@ export function checkLayers(
   });
 }
 
-/** A verdict has to come from the layer that is being checked, or another one's failure would hide it. */
+/** The verdict must come from the checked layer, or another layer could hide its failure. */
 function isAsExpected(
   { layer, expect }: Pick<CanaryCheck, "layer" | "expect">,
   found: Pick<ShieldResult, "verdict" | "layer">,
 ): boolean {
-  // A policy in force may decide before patterns and structure are asked.
+  // A policy in force may decide before the patterns and the structure.
   const byPolicy = found.layer === "policy" && isOfPatterns(layer);
   if (expect === "allow") return found.verdict === "allow" || byPolicy;
   const right = expect === "stopped" ? found.verdict !== "allow" : found.verdict === expect;
   return right && (layer === found.layer || byPolicy);
 }
 
-/** The layers that the rule packs make up; chains are judged without an organization's switches. */
+/** The layers of the rule packs; chains are judged without an organization's switches. */
 const isOfPatterns = (layer: ShieldLayer) => layer === "patterns" || layer === "structure";
 
 /** The same policy with nothing switched off. */
@@ -110,30 +111,31 @@ function judgeLast(commands: readonly string[]): ShieldResult {
 }
 
 /**
- * Runs the checks, and, through a named agent, a command that does nothing.
- * @throws {Fault} CANARY_FAILED with the whole report when anything is not as it must be; AGENT_NOT_FOUND
+ * Runs the checks and, if an agent is named, a command on it that does nothing.
+ * @throws {Fault} CANARY_FAILED with the whole report when any check fails; AGENT_NOT_FOUND
  */
-export async function runCanary(work: Stepping, agentId: string | null) {
-  const { app, actor: { tenant } } = work;
+export async function runCanary(work: Stepping, parts: CommandParts, agentId: string | null) {
+  const { actor, ports, store } = work;
+  const { tenant } = actor;
   const shield = await shieldInForce(work.db, tenant);
-  const { policy } = await policiesFor(app, tenant, shield, {});
+  const { policy } = await policiesFor(parts.policyBook, tenant, shield, {});
   const layers = checkLayers({ policy });
-  const agent = agentId === null ? null : await tryAgent(work, agentId);
+  const agent = agentId === null ? null : await tryAgent(work, parts, agentId);
   const failed = [
     ...layers.filter(({ passed }) => !passed).map(({ layer }) => layer as string),
     ...(agent === null || agent.passed ? [] : ["agent"]),
   ];
   const status = failed.length === 0 ? "passed" as const : "failed" as const;
-  await work.app.store.transact((tx) => {
-    emit(work, tx, work.actor.tenant, {
+  await store.transact((tx) => {
+    emit(work, tx, tenant, {
       type: "canary_run",
       resource: { type: "shield", id: "shield" },
       ...(agentId !== null && { agentId }),
       details: { command_id: agent?.command_id ?? null, failed, status },
     });
     for (const id of ["shield", ...(agentId === null ? [] : [agentId])]) {
-      const at_ms = work.app.ports.clock.now();
-      tx.put(canaryRuns, tenant, { id, at_ms, by: work.actor.id, status, failed });
+      const at_ms = ports.clock.now();
+      tx.put(canaryRuns, tenant, { id, at_ms, by: actor.id, status, failed });
     }
     work.recordUse(tx, failed.length === 0 ? 200 : 503);
   });
@@ -145,8 +147,8 @@ export async function runCanary(work: Stepping, agentId: string | null) {
   throw new Fault("CANARY_FAILED", message, { canary: report });
 }
 
-/** Sends the no-op the way of every command, and waits for its end. */
-async function tryAgent(work: Stepping, agentId: string) {
+/** Runs the no-op like any command, and waits for its end. */
+async function tryAgent(work: Stepping, parts: CommandParts, agentId: string) {
   const quiet: Stepping = {
     ...work,
     request: { ...work.request, idempotencyKey: null },
@@ -154,7 +156,7 @@ async function tryAgent(work: Stepping, agentId: string) {
   };
   const request = { agentId, command: NO_OP, timeoutMs: NO_OP_TIMEOUT_MS };
   try {
-    const { record, done } = await startCommand(quiet, request);
+    const { record, done } = await startCommand(quiet, parts, request);
     const { id, status, exit_code, reason } = done === null ? record : await done;
     const passed = status === "succeeded" && exit_code === 0;
     return { agent_id: agentId, passed, command_id: id, status, reason };

@@ -1,13 +1,13 @@
 import { Policy, type ShieldLayer, type Verdict } from "../../shield/shield.ts";
 
-/** One command, or the last of several, and what its layer has to say. */
+/** One command, or the last of a chain, and the verdict that its layer must give. */
 export interface CanaryCheck {
   readonly layer: ShieldLayer;
   readonly commands: readonly string[];
   readonly expect: Verdict | "stopped";
 }
 
-/** What the policy layer is checked with. */
+/** The policy by which the policy layer is checked. */
 export const CANARY_POLICY: Policy = Policy.parse({
   rules: [
     { id: "canary-deny", match: { commands: ["canary-deny"] }, verdict: "deny" },
@@ -29,7 +29,7 @@ const chain = (expect: CanaryCheck["expect"], ...commands: string[]): CanaryChec
   expect,
 });
 
-/** The fixed set; none of them is ever run. */
+/** The fixed set of checks; none of these commands is ever run. */
 export const CANARY_CHECKS: readonly CanaryCheck[] = [
   ...checks("policy", "deny", "canary-deny now", "sudo canary-deny", "sh -c 'canary-deny'"),
   ...checks("policy", "approve", "canary-approve x"),

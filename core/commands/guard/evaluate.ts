@@ -18,67 +18,71 @@ import {
   type Verdict,
   type Who,
 } from "../../shield/shield.ts";
-import { examineAgain } from "./remember.ts";
-import { policiesFor, shieldInForce, withPatterns } from "./settings.ts";
+import { cachedExamination } from "./examination_cache.ts";
+import { policiesFor, type PoliciesInForce, shieldInForce, withPatterns } from "./in_force.ts";
 
-/** Work that is done before others get their turn, in characters of ordinary script: some 10 ms. */
+/** Work before other tasks get their turn, in characters of ordinary script: about 10 ms. */
 const SLICE_WORK = 16 * 1024;
-/** What each command costs besides. */
+/** The fixed cost of a command, in the same unit. */
 const COMMAND_COST = 256;
 const PAGE = 500;
-/** Rows of the log that one replay looks at; most rows of a busy log are no commands. */
+/** Rows of the log that one replay reads; most rows of a busy log are not commands. */
 const SCAN_MAX = 100_000;
-/** Agents and people whose labels and roles one replay looks up. */
+/** Agents and people whose labels and roles one replay remembers. */
 const LOOKUPS_MAX = 10_000;
 
 type Labels = Circumstances["labels"];
 
-/** What is needed to look at the past: any work that reads. */
-export type ReadingAlone = Pick<Reading, "app" | "actor" | "db">;
+/** The parts of a work that a replay reads with. */
+export type ReplayWork = Pick<Reading, "actor" | "db" | "log" | "store">;
 
 /** The policy that holds for an agent with these labels. */
 export type PolicyFor = (labels: Labels) => Promise<Policy | null>;
 
-/** The policies in force, as they are now. */
-function currentPolicy({ app, actor: { tenant }, db }: ReadingAlone): PolicyFor {
+/** The policies in force now. */
+function currentPolicy(
+  { actor: { tenant }, db }: ReplayWork,
+  policies: PoliciesInForce,
+): PolicyFor {
   const shield = shieldInForce(db, tenant);
-  return async (labels) => (await policiesFor(app, tenant, await shield, labels)).policy;
+  return async (labels) => (await policiesFor(policies, tenant, await shield, labels)).policy;
 }
 
-/** Judges commands without running or storing anything. Without a policy the one in force holds. */
+/** Judges commands without running or storing anything; `policy` replaces the one in force. */
 export async function evaluateCommands(
   work: Reading,
+  policies: PoliciesInForce,
   { commands, labels = {}, policy }: {
     readonly commands: readonly string[];
     readonly labels?: Labels | undefined;
     readonly policy?: Policy | null | undefined;
   },
 ) {
-  const { app, actor } = work;
+  const { actor, ports } = work;
   const candidate = policy === undefined
-    ? await currentPolicy(work)(labels)
+    ? await currentPolicy(work, policies)(labels)
     : await candidatePolicy(work, policy);
   const who = await new People(work).find(actor.id, asksForRoles(candidate));
-  const atMs = app.ports.clock.now();
+  const atMs = ports.clock.now();
   const slice = new Slice();
   const results = [];
   for (const command of commands) {
-    const result = slice.judge(examineAgain(command), candidate, { labels, who, atMs });
+    const result = slice.judge(cachedExamination(command), candidate, { labels, who, atMs });
     results.push({ command, ...result });
     await slice.ended();
   }
   return { results };
 }
 
-/** A policy in place of all that are in force; the patterns that were switched off stay off. */
+/** A policy in place of all policies in force; switched-off patterns stay off. */
 async function candidatePolicy(
-  { db, actor: { tenant } }: ReadingAlone,
+  { db, actor: { tenant } }: ReplayWork,
   policy: Policy | null,
 ): Promise<Policy | null> {
   return withPatterns(policy, (await shieldInForce(db, tenant)).own);
 }
 
-/** What became of a command, as the log tells. */
+/** A command and its recorded verdict, from the log. */
 interface Past {
   readonly row: EventRow;
   readonly command: string;
@@ -87,25 +91,26 @@ interface Past {
 }
 
 /**
- * Runs the last commands of the log through a candidate policy, and answers those whose verdict it would
- * change. The labels and roles are those of now, the hour is that of then.
+ * Judges the last commands of the log by a candidate policy, and returns those whose verdict would change. Labels
+ * and roles are those of now; the time is that of the command.
  */
 export async function replayCommands(
-  work: ReadingAlone,
+  work: ReplayWork,
+  policies: PoliciesInForce,
   { replay, candidate: candidateFor }: {
     readonly replay: number;
     readonly candidate: PolicyFor;
   },
 ) {
   const { past, scanned, skipped, complete } = await readPast(work, replay);
-  const currentFor = currentPolicy(work);
+  const currentFor = currentPolicy(work, policies);
   const people = new People(work);
-  const places = new Places(work);
+  const agentLabels = new AgentLabels(work);
   const slice = new Slice();
   const changed = [];
   const counts = { allow: 0, approve: 0, deny: 0 };
   for (const { row, command, commandId, recorded } of past) {
-    const labels = await places.labelsOf(row.agent_id ?? "");
+    const labels = await agentLabels.of(row.agent_id ?? "");
     const current = await currentFor(labels);
     const candidate = await candidateFor(labels);
     const asked = asksForRoles(candidate) || asksForRoles(current);
@@ -114,7 +119,7 @@ export async function replayCommands(
       who: await people.find(row.actor, asked),
       atMs: Date.parse(row.timestamp),
     };
-    const examination = examineAgain(command);
+    const examination = cachedExamination(command);
     const before = slice.judge(examination, current, circumstances).verdict;
     const result = slice.judge(examination, candidate, circumstances);
     await slice.ended();
@@ -126,22 +131,30 @@ export async function replayCommands(
   return { replayed: past.length, changed, counts, scanned, skipped, complete };
 }
 
-/** Runs the last commands of the log through a policy in place of all that are in force. */
-export async function replayPolicy(work: ReadingAlone, replay: number, policy: Policy | null) {
+/** Judges the last commands of the log by a policy in place of all policies in force. */
+export async function replayPolicy(
+  work: ReplayWork,
+  policies: PoliciesInForce,
+  replay: number,
+  policy: Policy | null,
+) {
   const candidate = await candidatePolicy(work, policy);
-  return await replayCommands(work, { replay, candidate: () => Promise.resolve(candidate) });
+  return await replayCommands(work, policies, {
+    replay,
+    candidate: () => Promise.resolve(candidate),
+  });
 }
 
 /** The last `count` commands of the log, newest first. */
-async function readPast(work: ReadingAlone, count: number) {
-  const { app, actor: { tenant } } = work;
-  await app.log.flush();
+async function readPast(work: ReplayWork, count: number) {
+  const { actor: { tenant }, log } = work;
+  await log.flush();
   const past = new Map<string, Past>();
-  let before = await app.log.head(tenant) + 1;
+  let before = await log.head(tenant) + 1;
   let scanned = 0;
   let skipped = 0;
   while (before > 1 && scanned < SCAN_MAX && past.size < count) {
-    const page = await app.log.readBack(tenant, before, PAGE);
+    const page = await log.readBack(tenant, before, PAGE);
     if (page.length === 0) break;
     for (const sequenced of page) {
       if (past.size >= count) break;
@@ -159,16 +172,16 @@ async function readPast(work: ReadingAlone, count: number) {
   return { past: past.values().toArray().slice(0, count), scanned, skipped, complete };
 }
 
-/** Events that hold a command, and the verdict that led to them; the first of a command is the one that counts. */
+/** Events that hold a command, and the verdict that led to them; the first event of a command counts. */
 const VERDICTS: ReadonlyMap<string, Verdict> = new Map([
   ["command_executed", "allow"],
   ["command_denied", "deny"],
   ["approval_requested", "approve"],
 ]);
 
-/** The command of a row; null when the event was too short for it and its record is gone. */
+/** The command of a row; null when the row holds only part of its text and its record is gone. */
 async function readRow(
-  { app, db }: ReadingAlone,
+  { db, store }: ReplayWork,
   tenant: Tenant,
   { json }: Sequenced,
   recorded: Verdict,
@@ -178,11 +191,11 @@ async function readRow(
   const commandId = typeof command_id === "string" ? command_id : row.resource_id;
   if (typeof command !== "string") return null;
   if (command_truncated !== true) return { row, command, commandId, recorded };
-  const record = await findCommand(db, app.store, tenant, commandId);
+  const record = await findCommand(db, store, tenant, commandId);
   return record && { row, command: record.command, commandId, recorded };
 }
 
-/** Counts work, and gives way to others after each slice of it. */
+/** Counts work, and yields to other tasks after each slice of it. */
 class Slice {
   #left = SLICE_WORK;
 
@@ -201,11 +214,11 @@ class Slice {
   }
 }
 
-/** Who stands behind users and keys, looked up once each and only where a policy asks. */
+/** The people behind users and keys, each read once and only if a policy names roles. */
 class People {
   readonly #known = new Map<string, Who>();
 
-  constructor(private readonly work: ReadingAlone) {}
+  constructor(private readonly work: ReplayWork) {}
 
   async find(actorId: string, asked: boolean): Promise<Who> {
     if (!asked) return { userId: actorId, actorId, roles: [] };
@@ -221,13 +234,13 @@ class People {
   }
 }
 
-/** The labels of agents, looked up once each; none for one that is gone. */
-class Places {
+/** The labels of agents, each read once; none for a deleted agent. */
+class AgentLabels {
   readonly #known = new Map<string, Labels>();
 
-  constructor(private readonly work: ReadingAlone) {}
+  constructor(private readonly work: ReplayWork) {}
 
-  async labelsOf(agentId: string): Promise<Labels> {
+  async of(agentId: string): Promise<Labels> {
     const known = this.#known.get(agentId);
     if (known !== undefined) return known;
     const agent = await this.work.db.get(agents, this.work.actor.tenant, agentId);

@@ -12,10 +12,11 @@ import {
   type ShieldResult,
   type Who,
 } from "../../shield/shield.ts";
-import { examineAgain } from "./remember.ts";
-import { modeFor, policiesFor, type ShieldInForce } from "./settings.ts";
+import type { CommandParts } from "../parts.ts";
+import { cachedExamination } from "./examination_cache.ts";
+import { modeFor, policiesFor, type ShieldInForce } from "./in_force.ts";
 
-/** The verdict that binds. */
+/** The binding verdict on a command. */
 export interface Judgement {
   readonly result: ShieldResult;
   /** Who must approve, where a policy's rule says so. */
@@ -25,32 +26,33 @@ export interface Judgement {
   /** How long the command and its output may be kept, where a policy says so. */
   readonly retentionDays: number | null;
   /**
-   * Remembers the command for the chains of its session; to be called when it is not refused. What it answers, unless
-   * null, is to be called when the command has succeeded.
+   * Remembers the command for the chains of its session; call it unless the command is refused. Call the returned
+   * function, if any, when the command has succeeded.
    */
   note(commandId: string): (() => void) | null;
 }
 
-/** What all layers find, under the mode of the agent and with what the caller's session did before. */
+/** Judges a command by all layers, under the agent's mode and after the earlier commands of the session. */
 export async function judgeForAgent(
   work: Work,
+  { sessions, policyBook }: Pick<CommandParts, "sessions" | "policyBook">,
   command: string,
   { id, labels }: Pick<AgentRecord, "id" | "labels">,
   shield: ShieldInForce,
 ): Promise<Judgement> {
-  const { app, actor } = work;
-  const merged = await policiesFor(app, actor.tenant, shield, labels);
+  const { actor, ports } = work;
+  const merged = await policiesFor(policyBook, actor.tenant, shield, labels);
   const { policy, retentionDays } = merged;
   const who = await whoIs(work, policy);
   const key = `${actor.tenant.org} ${actor.tenant.space} ${actor.sessionId ?? actor.id} ${id}`;
   const { decision, examination, steps } = judgeChain(
     command,
-    examineAgain(command),
-    app.sessions.recall(key),
+    cachedExamination(command),
+    sessions.recall(key),
     policy,
-    { labels, who, atMs: app.ports.clock.now() },
+    { labels, who, atMs: ports.clock.now() },
   );
-  const note = (commandId: string) => app.sessions.note(key, commandId, examination, steps);
+  const note = (commandId: string) => sessions.note(key, commandId, examination, steps);
   const { result, approvals } = decision;
   const decidedBy = deciderOf(decision, shield.policies);
   const mode = modeFor(shield, merged, id);
@@ -68,7 +70,7 @@ export async function judgeForAgent(
   };
 }
 
-/** An applied policy's id, `shield` for the shield's own policy, or the built-in pack of the worst rule. */
+/** An applied policy's id, `shield` for the organization's own policy, or the pack of the worst built-in rule. */
 function deciderOf({ rule, result }: Decision, { items }: ShieldInForce["policies"]): string {
   if (rule === null) return PACK_OF.get(result.rule_ids[0] ?? "") ?? OWN_POLICY;
   return items.find(({ name }) => name === rule.policy)?.id ?? OWN_POLICY;
@@ -77,7 +79,7 @@ function deciderOf({ rule, result }: Decision, { items }: ShieldInForce["policie
 const OWN_POLICY = "shield";
 const PACK_OF: ReadonlyMap<string, Pack> = new Map(RULES.map(({ id, pack }) => [id, pack]));
 
-/** Who asks; the roles are only looked up for a policy that speaks of them. */
+/** The asker; roles are read only for a policy that names roles. */
 function whoIs({ db, actor }: Work, policy: Policy | null): Who | Promise<Who> {
   const who = { userId: actor.userId, actorId: actor.id, roles: [] };
   return asksForRoles(policy) ? withRoles(who, db, actor) : who;

@@ -10,15 +10,16 @@ import {
   RULES,
   scoreRule,
 } from "../../shield/shield.ts";
-import { changeShieldSettings, policyAndPatterns, shieldInForce } from "./settings.ts";
+import { policyAndPatterns, shieldInForce } from "./in_force.ts";
+import { changeShieldSettings } from "./settings.ts";
 
-/** Which packs and single rules are to count; what is not named stays as it is. */
+/** Packs and single rules to switch on or off; others stay as they are. */
 export interface PatternChange {
   readonly packs?: Readonly<Record<string, boolean | undefined>> | undefined;
   readonly rules?: Readonly<Record<string, boolean | undefined>> | undefined;
 }
 
-/** The rule packs with their rules, and which of them count in the organization's settings. */
+/** The rule packs with their rules, and which of them the organization's settings switch off. */
 export async function listPatterns({ db, actor: { tenant } }: Work, paging: Paging) {
   const { own, version } = await shieldInForce(db, tenant);
   const { items, pagination } = pageOf(PACKS, paging);
@@ -40,7 +41,7 @@ export async function switchPatterns(work: Writing, { packs = {}, rules = {} }: 
   const off = Object.keys(rules).filter((id) => rules[id] === false);
   const issues = off.filter((id) => FIXED.has(id)).map((id) => ({
     path: `body.rules.${id}`,
-    message: "always counts: what nobody could read is never allowed unseen",
+    message: "always counts: unreadable commands are never allowed without approval",
   }));
   if (issues.length > 0) {
     throw new Fault("VALIDATION_FAILED", "A rule cannot be switched off.", { issues });
@@ -54,7 +55,7 @@ export async function switchPatterns(work: Writing, { packs = {}, rules = {} }: 
   return await listPatterns(work, { limit: PACKS.length, offset: 0 });
 }
 
-/** The names that are off, in a fixed order: the same choice always has the same version. */
+/** The names that are off, sorted, so that the same choice always has the same version. */
 function switched(off: readonly string[], change: NonNullable<PatternChange["packs"]>): string[] {
   const left = new Set(off);
   for (const [name, on] of Object.entries(change)) {

@@ -12,18 +12,18 @@ import { iso } from "../../codec/instant.ts";
 import { notifySettingsKeepers } from "../../access/people/notify.ts";
 import { homeOf, personRights } from "../../access/roles/grant.ts";
 
-/** There is at most one in a space. */
+/** A space has at most one pending change. */
 const RECORD_ID = "self_approval";
 const WAITS_MS = 24 * 60 * 60 * 1000;
-/** What it takes to change the settings, and to confirm that somebody else does. */
+/** The right to change the settings, and to confirm the change of somebody else. */
 const RIGHT = "system:write";
-/** More people than an organization has. */
+/** Exceeds the people of an organization. */
 const PEOPLE_READ_MAX = 1000;
 const SHIELD = { type: "shield", id: "shield" } as const;
 
 /**
- * Whether people may approve their own requests after a change of the settings. Turning it on waits for
- * somebody else who may change the settings; where there is nobody it is on at once.
+ * Whether people may approve their own requests after a change of the settings. Allowing it waits for a second
+ * person who may change the settings; without one it takes effect at once.
  * @throws {Fault} FORBIDDEN for an API key, and a password that was reset, CONFLICT while somebody else's change waits
  */
 export async function selfApprovalAfter(
@@ -44,13 +44,13 @@ export async function selfApprovalAfter(
   return false;
 }
 
-/** Keeps the change until somebody else decides it, and tells everybody who can. */
+/** Keeps the change until a second person decides it, and notifies everybody who can. */
 async function hold(work: Writing): Promise<void> {
-  const { app, actor, tx } = work;
-  const now = app.ports.clock.now();
+  const { actor, ports, tx } = work;
+  const now = ports.clock.now();
   const change = tx.put(selfApprovalChanges, actor.tenant, {
     id: RECORD_ID,
-    change_id: app.ports.entropy.id("chg"),
+    change_id: ports.entropy.id("chg"),
     requested_by: actor.userId,
     created_at_ms: now,
     expires_at_ms: now + WAITS_MS,
@@ -59,38 +59,38 @@ async function hold(work: Writing): Promise<void> {
   const details = { change_id, requested_by, expires_at: iso(expires_at_ms) };
   const happening = { type: "self_approval_requested", resource: SHIELD, details } as const;
   emit(work, tx, actor.tenant, happening);
-  await notifySettingsKeepers(app, tx, actor.tenant, happening);
+  await notifySettingsKeepers(work, tx, actor.tenant, happening);
 }
 
 async function allow(work: Writing, requested_by: string, confirmed_by: string | null) {
-  const { app, actor, tx } = work;
+  const { actor, tx } = work;
   const details = { requested_by, confirmed_by };
   const happening = { type: "self_approval_allowed", resource: SHIELD, details } as const;
   emit(work, tx, actor.tenant, happening);
-  await notifySettingsKeepers(app, tx, actor.tenant, happening);
+  await notifySettingsKeepers(work, tx, actor.tenant, happening);
 }
 
 /**
- * Takes a second person's word for a change that waits.
- * @throws {Fault} NOT_FOUND, FORBIDDEN for an API key, for a password that was reset and for who asked for
- * it, CONFLICT when they may not change the settings any more
+ * Confirms a pending change by a second person.
+ * @throws {Fault} NOT_FOUND, FORBIDDEN for an API key, a reset password and the person who asked, CONFLICT when
+ * that person may no longer change the settings
  */
 export async function confirmSelfApproval(work: Writing, changeId: string): Promise<void> {
   const { actor, tx } = work;
   await mustBePerson(work);
   const change = await waitingChange(tx, actor.tenant, changeId);
   if (change.requested_by === actor.userId) {
-    throw new Fault("FORBIDDEN", "Somebody else confirms what you asked for.");
+    throw new Fault("FORBIDDEN", "Somebody else must confirm what you asked for.");
   }
   if (!await mayChange(tx, actor, change.requested_by)) {
-    throw new Fault("CONFLICT", "Who asked for it may not change the settings any more.");
+    throw new Fault("CONFLICT", "The person who asked for it may no longer change the settings.");
   }
   if (!await mayChange(tx, actor, actor.userId)) throw new Fault("INSUFFICIENT_SCOPES");
   tx.delete(selfApprovalChanges, actor.tenant, RECORD_ID);
   await allow(work, change.requested_by, actor.userId);
 }
 
-/** Ends a change that waits; whoever asked for it takes it back so. @throws {Fault} NOT_FOUND */
+/** Refuses a pending change; the person who asked withdraws it the same way. @throws {Fault} NOT_FOUND */
 export async function refuseSelfApproval(work: Writing, changeId: string): Promise<void> {
   const { actor, tx } = work;
   const { requested_by } = await waitingChange(tx, actor.tenant, changeId);
@@ -99,7 +99,7 @@ export async function refuseSelfApproval(work: Writing, changeId: string): Promi
   emit(work, tx, actor.tenant, { type: "self_approval_refused", resource: SHIELD, details });
 }
 
-/** The change that waits, as the settings show it. */
+/** The pending change, as the settings show it. */
 export async function pendingSelfApproval({ db, actor }: Pick<Work, "db" | "actor">) {
   const change = await db.get(selfApprovalChanges, actor.tenant, RECORD_ID);
   return change && {
@@ -116,7 +116,7 @@ async function waitingChange(tx: Tx, tenant: Tenant, changeId: string) {
   throw new Fault("NOT_FOUND", "There is no such change: it was decided, or it has expired.");
 }
 
-/** Whether somebody but the caller could confirm. */
+/** Whether anybody but the caller could confirm. */
 async function isAnotherThere(tx: Tx, actor: Actor): Promise<boolean> {
   const { items } = await tx.list(users, homeOf(actor.tenant.org), { limit: PEOPLE_READ_MAX });
   for (const { id } of items) {
@@ -128,7 +128,7 @@ async function isAnotherThere(tx: Tx, actor: Actor): Promise<boolean> {
 const mayChange = async (db: Reader, { tenant }: Actor, userId: string): Promise<boolean> =>
   (await personRights(db, tenant.org, userId)).has(RIGHT);
 
-/** Keys are handed around, and others may know a password that was reset: two people ask and confirm. */
+/** Two people must ask and confirm; keys are shared, and others may know a reset password. */
 async function mustBePerson({ actor, tx }: Writing): Promise<void> {
   mustActForPerson(actor);
   if (actor.kind !== "user") {

@@ -7,20 +7,20 @@ import {
   NOTHING,
 } from "../../shield/shield.ts";
 
-/** How long a command is remembered for the chains that later ones may complete. */
+/** How long a command is remembered for chains that later commands may complete. */
 export const WINDOW_MS = 30 * 60 * 1000;
-/** Sessions on agents that are remembered; the ones used longest ago are forgotten. */
+/** Remembered sessions; the least recently used are forgotten. */
 const SESSIONS_MAX = 2_048;
 const FILES_MAX = 64;
-/** Names and text of written files that one session keeps; further ones are known by their origin only. */
+/** Characters of names and text of written files kept for one session; of further files only the origin is kept. */
 const CHARS_MAX = 16 * 1024;
-/** Longer paths are none: systems take at most 4 KiB. */
+/** Operating systems accept at most 4 KiB. */
 const PATH_CHARS_MAX = 4 * 1024;
 /** Earlier commands that one explanation names. */
 const STEPS_MAX = 8;
 
 /** A file as an earlier command left it. */
-interface Kept {
+interface WrittenFile {
   readonly flow: Flow;
   /** The commands that led to it, the oldest first. */
   readonly steps: readonly string[];
@@ -28,18 +28,21 @@ interface Kept {
 }
 
 interface Session {
-  readonly files: Map<string, Kept>;
+  readonly files: Map<string, WrittenFile>;
   /** The last command that took a protection down. */
   defensesDown: { readonly step: string; readonly atMs: number } | null;
 }
 
-/** Remembers, in this process only, what each session's commands wrote to files. */
+/**
+ * Remembers what each session's commands wrote to files. It is a hint of this process only: another instance
+ * judges a command without the chain, by the other layers.
+ */
 export class Sessions {
   readonly #sessions = new RecentMap<Session>(SESSIONS_MAX);
 
   constructor(private readonly now: () => number) {}
 
-  /** What is remembered of a session; null for nothing. */
+  /** The memory of a session; null when nothing is remembered. */
   recall(key: string): Memory | null {
     const session = this.#sessions.get(key);
     if (session === undefined) return null;
@@ -50,19 +53,20 @@ export class Sessions {
     }
     if (session.files.size === 0 && session.defensesDown === null) return null;
     const { files, defensesDown } = session;
-    const kept = (paths: Iterable<string>) => [...paths].flatMap((path) => files.get(path) ?? []);
+    const found = (paths: Iterable<string>) => [...paths].flatMap((path) => files.get(path) ?? []);
     return {
       files: new Map([...files].map(([path, { flow }]) => [path, asEarlier(flow)])),
       defensesDown: defensesDown?.step ?? null,
-      downloaded: (paths) => kept(paths).some(({ flow }) => flow.network),
-      stepsOf: (paths) => [...new Set(kept(paths).flatMap(({ steps }) => steps))].slice(-STEPS_MAX),
+      downloaded: (paths) => found(paths).some(({ flow }) => flow.network),
+      stepsOf: (paths) =>
+        [...new Set(found(paths).flatMap(({ steps }) => steps))].slice(-STEPS_MAX),
     };
   }
 
   /**
-   * Remembers a command that was not refused; `steps` are those that it builds on. It may never run, or not to its
-   * end: a file may hold what it held before until the function that this answers says that it did. Null for a
-   * command that leaves nothing behind.
+   * Remembers a command that was not refused; `steps` are the commands that it builds on. Until the returned
+   * function is called on its success, its files may still have their earlier content. Null for a command that
+   * leaves nothing behind.
    */
   note(
     key: string,
@@ -81,7 +85,7 @@ export class Sessions {
     const atMs = this.now();
     if (takesDown) session.defensesDown = { step, atMs };
     const downloaded = [...recalled].some((path) => session.files.get(path)?.flow.network);
-    const news: (readonly [path: string, maybe: Kept, surely: Kept])[] = [];
+    const news: (readonly [path: string, maybe: WrittenFile, surely: WrittenFile])[] = [];
     for (const [path, flow] of written) {
       const before = session.files.get(path);
       const network = flow.network || (downloaded && flow.text === null);
@@ -105,8 +109,8 @@ export class Sessions {
   }
 }
 
-/** A file that is as one of two commands left it: what either is found to do counts. */
-function either(before: Kept, after: Kept): Kept {
+/** A file as either of two commands left it: the findings of both count. */
+function either(before: WrittenFile, after: WrittenFile): WrittenFile {
   const [a, b] = [before.flow, after.flow];
   const texts = new Set([a.text, b.text].filter((text) => text !== null));
   const text = texts.size === 0 ? null : [...texts].join("\n");
@@ -117,18 +121,18 @@ function either(before: Kept, after: Kept): Kept {
   };
 }
 
-/** Running it is a chain of its own, so that it is not refused like code from a pipe. */
+/** A file of an earlier command; running it is judged as a chain, not like code from a pipe. */
 function asEarlier({ text, secret, bulk, network }: Flow): Flow {
   return { ...NOTHING, text: network ? null : text, secret, bulk };
 }
 
-/** Drops the oldest files, and the text of what is too long; files that no chain begins with go first. */
-function shrink(files: Map<string, Kept>): void {
+/** Drops the oldest files and excess text; files that cannot begin a chain go first. */
+function shrink(files: Map<string, WrittenFile>): void {
   const newest = [...files.keys()].at(-1);
-  for (const telling of [false, true]) {
+  for (const isOrigin of [false, true]) {
     for (const [path, { flow }] of files) {
       if (files.size <= FILES_MAX) break;
-      if (path !== newest && (flow.secret || flow.network || flow.bulk) === telling) {
+      if (path !== newest && (flow.secret || flow.network || flow.bulk) === isOrigin) {
         files.delete(path);
       }
     }

@@ -1,16 +1,16 @@
 import { z } from "zod";
 import { readReports, REPORTS_MAX } from "../alerts/report.ts";
 import { stateOf } from "../alerts/scales.ts";
-import { cut } from "../alerts/sent.ts";
-import { takeReports } from "../alerts/take_all.ts";
+import { cut } from "../alerts/sender_fields.ts";
+import { recordReports } from "../alerts/record_all.ts";
 import type { Stepping } from "../../work/work.ts";
 import { canonicalJson } from "../../codec/canonical.ts";
 import { sha256Hex } from "../../codec/text.ts";
-import { keepPace } from "./pace.ts";
 import { ACCEPTED, reasonsOf, receive, type Received, refuse } from "./receive.ts";
 import { readLenient } from "./lenient.ts";
+import { withUniformTiming } from "./uniform_timing.ts";
 
-/** Alertmanager's webhook message, version 4, of which status and alerts are enough. */
+/** Alertmanager's webhook message, version 4; only status and alerts are required. */
 const Message = z.looseObject({
   status: z.enum(["firing", "resolved"]),
   alerts: z.array(z.unknown()).max(REPORTS_MAX),
@@ -22,9 +22,9 @@ type Message = z.infer<typeof Message>;
 
 const SOURCE = "alertmanager";
 
-/** Takes the alerts of an Alertmanager; a notification that is sent again changes nothing. */
+/** Takes the alerts of an Alertmanager; a repeated notification changes nothing. */
 export async function receiveAlertmanager(work: Stepping, token: string | null, body: unknown) {
-  await keepPace(work.app, async () => {
+  await withUniformTiming(work, async () => {
     const received = await receive(work, "alertmanager", token, Message, body);
     return received && await takeAlertmanager(received);
   });
@@ -42,7 +42,7 @@ async function takeAlertmanager(received: Received<z.infer<typeof Message>>) {
     message.status,
     reports.map((r) => [r.fingerprint, r.state, r.startsAtMs, r.endsAtMs].join(" ")).sort(),
   ]));
-  await takeReports(received, { source: SOURCE, delivery }, reports, {
+  await recordReports(received, { source: SOURCE, delivery }, reports, {
     always: false,
     details: {
       group_key: cut(message.groupKey ?? "", 500),

@@ -1,13 +1,13 @@
 import { z } from "zod";
 import { readReports } from "../alerts/report.ts";
-import { cut } from "../alerts/sent.ts";
-import { takeReports } from "../alerts/take_all.ts";
+import { cut } from "../alerts/sender_fields.ts";
+import { recordReports } from "../alerts/record_all.ts";
 import type { Stepping } from "../../work/work.ts";
-import { keepPace } from "./pace.ts";
 import { ACCEPTED, reasonsOf, receive, type Received, refuse } from "./receive.ts";
 import { readLenient } from "./lenient.ts";
+import { withUniformTiming } from "./uniform_timing.ts";
 
-/** An event of any system, with whatever it says of it. */
+/** An event of any system, with its own fields. */
 const Message = z.looseObject({
   event: z.string().min(1).max(200),
   payload: z.record(z.string(), z.unknown()),
@@ -15,9 +15,9 @@ const Message = z.looseObject({
 
 const SOURCE = "generic";
 
-/** Takes one alert in a form of the sender's own: the payload may say its severity, status and labels. */
+/** Takes one alert in the sender's own form: the payload may hold severity, status and labels. */
 export async function receiveGeneric(work: Stepping, token: string | null, body: unknown) {
-  await keepPace(work.app, async () => {
+  await withUniformTiming(work, async () => {
     const received = await receive(work, "generic", token, Message, body);
     return received && await takeGeneric(received);
   });
@@ -30,7 +30,7 @@ async function takeGeneric(received: Received<z.infer<typeof Message>>) {
     [payload],
     (alert) => readLenient(alert, { fixed: { name: event } }),
   );
-  await takeReports(received, { source: SOURCE, delivery: null }, reports, {
+  await recordReports(received, { source: SOURCE, delivery: null }, reports, {
     always: false,
     details: { event: cut(event, 200) },
   });

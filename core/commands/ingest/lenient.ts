@@ -7,21 +7,21 @@ import {
   PAYLOAD,
   readSent,
   type Sent,
-} from "../alerts/sent.ts";
+} from "../alerts/sender_fields.ts";
 
 const ANNOTATIONS_MAX = 16;
 const ANNOTATION_CHARS_MAX = 500;
 
 interface Options {
-  /** What the request says in another place. */
+  /** Fields that the request has in another place. */
   readonly fixed?: Sent;
-  /** What holds where the alert says nothing. */
+  /** Values for missing fields. */
   readonly defaults?: Sent;
 }
 
 /**
- * Reads an alert whose sender is told nothing of it, because the answer is the same for all: what cannot be
- * read gets a default and what is too long is cut, so that the alert is not lost.
+ * Reads an alert whose sender gets no error, because all senders get the same answer: unreadable fields get a
+ * default and long ones are cut, so that the alert is not lost.
  */
 export function readLenient(sent: unknown, { fixed = {}, defaults = {} }: Options): unknown {
   const read = readSent(sent, { fixed, lenient: true });

@@ -3,20 +3,19 @@ import { SYSTEM, type Tenant } from "../../../kv/store/collection.ts";
 import type { IngestPurpose, IngestTokenRecord } from "../../../kv/records/ingest.ts";
 import { organizations } from "../../../kv/records/organization.ts";
 import { firstIssue, type ReportError } from "../alerts/report.ts";
-import type { App, Stepping } from "../../work/work.ts";
+import type { Context, Stepping } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
 import { INGEST_TOKEN } from "./standing.ts";
 import { noteStanding } from "../../access/standing/review.ts";
 import { suspensionOf } from "../../access/standing/suspension.ts";
 import { findIngestToken } from "./tokens.ts";
 
-/** What every sender is told, whether or not anything came of it. */
+/** The answer to every sender, whether or not the request had any effect. */
 export const ACCEPTED = { accepted: true } as const;
 
-/** A request that a right token brought. */
-export interface Received<T> {
-  readonly app: App;
-  /** The token: it stands in the trail as who did it. */
+/** A request with a valid token. */
+export interface Received<T> extends Pick<Context, "store" | "ports" | "signals"> {
+  /** The token, which the audit trail names as the actor. */
   readonly actor: { readonly id: string };
   readonly token: IngestTokenRecord;
   readonly tenant: Tenant;
@@ -25,46 +24,46 @@ export interface Received<T> {
 }
 
 /**
- * Reads what came with the right token, and null otherwise, also for one that is suspended. What the token's holder sent and nobody can read
- * goes into the log and the trail, because the answer does not tell.
+ * Reads the message of a request with a valid token; null for any other, and for a suspended token. An unreadable
+ * message goes into the log and the audit trail, because the answer does not report it.
  */
 export async function receive<T>(
-  { app, request }: Stepping,
+  { ports, request, signals, store }: Stepping,
   purpose: IngestPurpose,
   value: string | null,
   schema: z.ZodType<T>,
   body: unknown,
 ): Promise<Received<T> | null> {
-  const found = await findIngestToken(app, value, purpose);
-  // Read for nobody's token as well, so that both take the same reads.
-  const organization = await app.store.get(organizations, SYSTEM, found?.tenant.org ?? "nobody");
+  const found = await findIngestToken(store, value, purpose);
+  // Unknown tokens take the same reads as known ones.
+  const organization = await store.get(organizations, SYSTEM, found?.tenant.org ?? "nobody");
   if (found === null || !organization?.active) return null;
   const { tenant, record: token } = found;
-  const suspension = await suspensionOf(app.store, tenant, INGEST_TOKEN, token);
-  await noteStanding(app, tenant, INGEST_TOKEN, token);
-  // A chat is told so, since its bot decides nothing then.
+  const suspension = await suspensionOf(store, tenant, INGEST_TOKEN, token);
+  await noteStanding({ ports, signals, store }, tenant, INGEST_TOKEN, token);
+  // A chat gets an answer that says so.
   if (suspension !== null && purpose !== "telegram") return null;
   const actor = { id: token.id };
   const read = schema.safeParse(body);
-  const received = { app, actor, token, tenant, request };
+  const received = { ports, signals, store, actor, token, tenant, request };
   if (read.success) return { ...received, message: read.data };
   await refuse(received, [firstIssue(read.error)]);
   return null;
 }
 
-/** Puts on record that some of what came could not be read. */
+/** Records that a part of a request could not be read. */
 export async function refuse(
-  { app, actor, token, tenant, request }: Omit<Received<unknown>, "message">,
+  { ports, signals, store, actor, token, tenant, request }: Omit<Received<unknown>, "message">,
   reasons: readonly string[],
 ): Promise<void> {
   const details = { purpose: token.purpose, reasons: reasons.slice(0, REASONS_SHOWN) };
-  app.ports.log.warn("what came in with an ingest token could not be read", {
+  ports.log.warn("a request with an ingest token could not be read", {
     token: token.id,
     request_id: request.id,
     ...details,
   });
-  await app.store.transact((tx) => {
-    emit({ ports: app.ports, signals: app.signals, actor, request }, tx, tenant, {
+  await store.transact((tx) => {
+    emit({ ports, signals, actor, request }, tx, tenant, {
       type: "ingest_refused",
       resource: { type: "ingest_token", id: token.id },
       details,
@@ -74,6 +73,6 @@ export async function refuse(
 
 const REASONS_SHOWN = 5;
 
-/** How errors of single alerts are told. */
+/** The errors of single alerts, as recorded. */
 export const reasonsOf = (errors: readonly ReportError[]): string[] =>
   errors.map(({ index, message }) => `alerts.${index}: ${message}`);

@@ -4,11 +4,13 @@ import {
   ingestTokens,
 } from "../../../kv/records/ingest.ts";
 import type { Found } from "../../../kv/store/reader.ts";
+import type { Store } from "../../../kv/store/store.ts";
 import { mustCover, mustHoldNewValue } from "../../access/keys/owned.ts";
 import { endingWith, madeKind } from "../../access/keys/made_kinds.ts";
 import { credentialInHand } from "../../access/keys/made_with.ts";
 import { peopleBehind, unite, without } from "../../access/keys/people_behind.ts";
-import type { App, Work, Writing } from "../../work/work.ts";
+import type { Entropy } from "../../ports/ports.ts";
+import type { Work, Writing } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
 import { isChecked, makeCheckedText } from "../../access/keys/value.ts";
 import { listPage, type Paging } from "../../../kv/store/paging.ts";
@@ -17,34 +19,33 @@ import { giverOf } from "../../access/roles/grant.ts";
 import { adopt } from "../../access/standing/adopt.ts";
 import { INGEST_TOKEN } from "./standing.ts";
 import { showStanding } from "../../access/standing/suspension.ts";
-import { rememberGone } from "../../integrations/telegram/bot_makers.ts";
+import { rememberDeletedBot } from "./bot_makers.ts";
 import { sha256Hex } from "../../codec/text.ts";
 
 const PREFIX = "svc_ingest_";
-/** Four characters tell tokens apart and help nobody guess one. */
+/** Enough characters to tell tokens apart, too few to guess one. */
 const SHOWN_CHARS = 4;
 const TOKENS_MAX = 100;
 
 /**
- * Makes a token; its value is in this answer and in no other. Whoever has that of a chat's bot can speak for
- * everybody who decides there, so it is for those who may decide.
+ * Makes a token; only this answer shows its value. The secret of a chat's bot can decide for everybody who linked
+ * an account, so only people who may approve make one.
  * @throws {Fault} FORBIDDEN, INSUFFICIENT_SCOPES, CONFLICT
  */
 export async function createIngestToken(
   work: Writing,
   { name, purpose }: { name: string; purpose: IngestPurpose },
 ) {
-  const { app, actor, tx } = work;
+  const { actor, ports: { clock, entropy }, tx } = work;
   mustHoldNewValue(actor);
   const { rights } = await giverOf(work);
   if (purpose === "telegram") {
-    mustCover(rights, ["approvals:write"], "A chat's bot is set up by who may approve.");
+    mustCover(rights, ["approvals:write"], "Only people who may approve set up a chat's bot.");
   }
   if (await tx.count(ingestTokens, actor.tenant) >= TOKENS_MAX) {
     throw new Fault("CONFLICT", `There are ${TOKENS_MAX} ingest tokens already. Delete one first.`);
   }
-  const { clock, entropy } = app.ports;
-  const { token, ...kept } = newValue(app);
+  const { token, ...kept } = newValue(entropy);
   const record = tx.insert(ingestTokens, actor.tenant, {
     id: entropy.id("itk"),
     name,
@@ -58,20 +59,20 @@ export async function createIngestToken(
   return { ...await showToken(work, record), token };
 }
 
-/** A value, and what is kept of it. */
-function newValue({ ports: { entropy } }: App) {
+/** A new value, and what the record keeps of it. */
+function newValue(entropy: Entropy) {
   const token = makeCheckedText(PREFIX, entropy);
   const masked = `${token.slice(0, PREFIX.length + SHOWN_CHARS)}…`;
   return { token, hash: sha256Hex(token), masked };
 }
 
 /**
- * Takes over a token that is suspended. It gets another value, which is in this answer and in no other: the
- * person for whom it acted knows the old one.
+ * Takes over a suspended token. It gets a new value, which only this answer shows: the person for whom it acted
+ * knows the old one.
  * @throws {Fault} NOT_FOUND, INSUFFICIENT_SCOPES, FORBIDDEN, CONFLICT
  */
 export async function adoptIngestToken(work: Writing, id: string) {
-  const { token, ...kept } = newValue(work.app);
+  const { token, ...kept } = newValue(work.ports.entropy);
   const people = await peopleBehind(work.tx, work.actor);
   const record = await adopt(work, INGEST_TOKEN, id, (found) => {
     const also_of = without(unite(found.also_of, people), found.created_by);
@@ -89,30 +90,18 @@ export async function listIngestTokens(work: Work, paging: Paging) {
 }
 
 /** Ends a token before this answers. @throws {Fault} FORBIDDEN, NOT_FOUND */
-export async function deleteIngestToken({ app, actor, tx }: Writing, id: string) {
+export async function deleteIngestToken({ actor, ports, tx }: Writing, id: string) {
   mustHoldNewValue(actor);
   const token = await tx.get(ingestTokens, actor.tenant, id);
   if (token === null) throw new Fault("NOT_FOUND", "There is no such ingest token.");
   tx.delete(ingestTokens, actor.tenant, id);
-  rememberGone(app, tx, actor.tenant, token);
+  rememberDeletedBot(tx, actor.tenant, token, ports.clock.now());
   return { id, name: token.name, purpose: token.purpose };
 }
 
-/** Ingest tokens, as a cascade from the key that made them ends them. */
-export const MADE_INGEST_TOKENS = madeKind({
-  of: ingestTokens,
-  right: "system:write",
-  end: endingWith(
-    "ingest_token_deleted",
-    "ingest_token",
-    deleteIngestToken,
-    ({ name, purpose }) => ({ name, purpose }),
-  ),
-});
-
-/** Whose token this value is, or null; a token serves its own purpose alone. */
+/** The token of this value, or null; a token serves only its own purpose. */
 export async function findIngestToken(
-  { store }: App,
+  store: Store,
   value: string | null,
   purpose: IngestPurpose,
 ): Promise<Found<IngestTokenRecord> | null> {
@@ -133,4 +122,16 @@ const showToken = async (
   created_by: token.created_by,
   created_with: token.created_with,
   created_at: iso(token.created_at_ms),
+});
+
+/** Ingest tokens, as a cascade from the key that made them ends them. */
+export const MADE_INGEST_TOKENS = madeKind({
+  of: ingestTokens,
+  right: "system:write",
+  end: endingWith(
+    "ingest_token_deleted",
+    "ingest_token",
+    deleteIngestToken,
+    ({ name, purpose }) => ({ name, purpose }),
+  ),
 });

@@ -1,6 +1,6 @@
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { checkpoints, placeId } from "../../../kv/records/audit.ts";
-import type { App } from "../../work/work.ts";
+import type { App, Context } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
 import { iso } from "../../codec/instant.ts";
 import { findEvent } from "./ids.ts";
@@ -44,7 +44,10 @@ export async function makeCheckpoint(app: App, tenant: Tenant): Promise<Checkpoi
 }
 
 /** The newest checkpoint that is kept, or null. */
-export async function newestCheckpoint({ store }: App, tenant: Tenant): Promise<Checkpoint | null> {
+export async function newestCheckpoint(
+  { store }: Pick<Context, "store">,
+  tenant: Tenant,
+): Promise<Checkpoint | null> {
   const { items: [newest] } = await store.list(checkpoints, tenant, { limit: 1, reverse: true });
   return newest === undefined ? null : readKept(newest.note);
 }

@@ -6,7 +6,7 @@ import { organizations } from "../../../kv/records/organization.ts";
 import { verdictKeys } from "../../../kv/records/verdict_key.ts";
 import type { Store } from "../../../kv/store/store.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import { pinsThatFollow, rotateVerdictKey } from "../../agents/verdicts.ts";
+import { pinsThatFollow, rotateVerdictKey } from "../../agents/verdict_keys.ts";
 import { rotateAuditKey } from "../../events/trail/keys.ts";
 import { admitSecrets } from "./installation.ts";
 import type { KeyMaker } from "../../events/trail/tenant_keys.ts";

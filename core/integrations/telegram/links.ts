@@ -1,4 +1,3 @@
-import type { Tenant } from "../../../kv/store/collection.ts";
 import { type IngestTokenRecord, ingestTokens } from "../../../kv/records/ingest.ts";
 import {
   telegramCodes,
@@ -7,7 +6,7 @@ import {
 } from "../../../kv/records/telegram.ts";
 import { mustActForPerson } from "../../access/people/person.ts";
 import { peopleBehind, unite, without } from "../../access/keys/people_behind.ts";
-import type { Actor, App, Work, Writing } from "../../work/work.ts";
+import type { Actor, Work, Writing } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { makeSecretText } from "../../access/keys/value.ts";
@@ -17,7 +16,7 @@ import { homeOf } from "../../access/roles/grant.ts";
 import { INGEST_TOKEN } from "../../commands/ingest/standing.ts";
 import { suspensionOf } from "../../access/standing/suspension.ts";
 import { sha256Hex } from "../../codec/text.ts";
-import { botMakers, CODE_TTL_MS, goneMakers } from "./bot_makers.ts";
+import { botMakers, CODE_TTL_MS, deletedBotMakers } from "../../commands/ingest/bot_makers.ts";
 import type { Sender } from "./update.ts";
 
 /** 80 bits, of which nobody guesses one within ten minutes. */
@@ -68,20 +67,6 @@ export async function deleteLink({ actor, tx }: Writing, id: string) {
 }
 
 /**
- * Whether what comes through a bot counts: the person for whom its token acts knows the secret, and could speak
- * for everybody who linked an account, so they must be one who may approve.
- */
-export async function isTrustedBot(
-  { store }: App,
-  tenant: Tenant,
-  tokenId: string,
-): Promise<boolean> {
-  const token = await store.get(ingestTokens, tenant, tokenId);
-  if (token === null) return false;
-  return await suspensionOf(store, tenant, INGEST_TOKEN, token) === null;
-}
-
-/**
  * Links an account to the person whose code it sent, and takes it from whom it was linked to before. Any bot
  * that was there since the code was made may have been shown it.
  */
@@ -103,7 +88,7 @@ export async function linkAccount(
   const madeMs = known.expires_at_ms - CODE_TTL_MS;
   const makers = [
     await botMakers(tx, home.org),
-    await goneMakers(tx, home.org, madeMs),
+    await deletedBotMakers(tx, home.org, madeMs),
   ];
   const before = await tx.find(telegramLinks, home, "account", [token.id, telegramId]);
   if (before !== null) tx.delete(telegramLinks, home, before.id);

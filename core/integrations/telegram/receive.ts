@@ -18,8 +18,8 @@ import { Fault } from "../../fault/fault.ts";
 import { ACCEPTED, receive } from "../../commands/ingest/receive.ts";
 import { homeOf } from "../../access/roles/grant.ts";
 import { rightsOf } from "../../access/roles/rights.ts";
-import { makersOf } from "./bot_makers.ts";
-import { isTrustedBot, linkAccount } from "./links.ts";
+import { isTrustedBot, makersOf } from "../../commands/ingest/bot_makers.ts";
+import { linkAccount } from "./links.ts";
 import { type ChatCommand, type ChatMessage, readUpdate, TelegramBody } from "./update.ts";
 
 /** Longer than Telegram tries to deliver an update. */
@@ -46,7 +46,7 @@ export async function receiveTelegram(work: Stepping, body: unknown) {
   const account = [token.id, message.sender.id];
   // Read before the transaction, whose checks a shared store limits: a link that ends now ended after this.
   const link = await app.store.find(telegramLinks, home, "account", account);
-  const trusted = await isTrustedBot(app, tenant, token.id);
+  const trusted = await isTrustedBot(app.store, tenant, token.id);
   const text = await app.store.transact(async (tx) => {
     const asked = { ...app, app, request, tx, db: tx };
     return await once(app, tx, tenant, token, message, () => {
@@ -108,7 +108,10 @@ async function decide(
   }
   try {
     const approve = name === "approve";
-    const { status } = await decideApproval({ ...asked, actor }, pid, { approve, reason });
+    const { status } = await decideApproval({ ...asked, actor }, asked.app.policyBook, pid, {
+      approve,
+      reason,
+    });
     return status === "pending"
       ? `Taken. ${pid} waits for somebody else too.`
       : `${pid} is ${status}.`;

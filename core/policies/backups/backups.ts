@@ -7,7 +7,7 @@ import {
   restores,
 } from "../../../kv/records/backup.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
-import { offline, ownedAgent } from "../../agents/agents.ts";
+import { offline, ownedAgent } from "../../agents/manage.ts";
 import type { Work, Writing } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";

@@ -193,11 +193,10 @@ export class Transfers {
 
   /** The agent was removed, and with it go its backups; never fails: what is left is the sweep's. */
   forget(tenant: Tenant, agentId: string): void {
-    const { links, ports } = this.app();
-    links.recording(
-      dropJobs(this.app(), tenant, agentId).catch((error) =>
-        ports.log.error("the backups of an agent could not be dropped", { error: String(error) })
-      ),
+    const app = this.app();
+    app.background.run(
+      "deleting the backups of a deleted agent",
+      () => dropJobs(app, tenant, agentId),
     );
   }
 

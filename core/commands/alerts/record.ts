@@ -1,42 +1,42 @@
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { type AlertRecord, alerts } from "../../../kv/records/alert.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import type { App } from "../../work/work.ts";
+import type { Ports } from "../../ports/ports.ts";
 import { sha256Hex } from "../../codec/text.ts";
 import type { Report } from "./report.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** A resolved alert is kept this long. */
+/** How long a resolved alert is kept. */
 const RESOLVED_KEPT_MS = 30 * DAY_MS;
-/** An active one that its source says nothing of any more is kept this long. */
+/** How long an active alert is kept after its last report. */
 const SILENT_KEPT_MS = 90 * DAY_MS;
-/** A delivery that comes again within this time is a retry; later it says that the alert goes on. */
+/** The same delivery within this time is a retry; later it reports that the alert goes on. */
 const RETRY_MS = 10 * 60 * 1000;
 
-/** Where a report comes from. */
+/** The origin of a report. */
 export interface Origin {
   readonly source: string;
-  /** The user, key or token that brought it. */
+  /** The user, key or token that sent it. */
   readonly by: string;
-  /** Digest of the delivery that it came in; null when each coming counts. */
+  /** Digest of its delivery; null when repetitions count. */
   readonly delivery: string | null;
-  /** How often this very report stood in the request; 1 unless said. */
+  /** How often the request holds this report; 1 by default. */
   readonly times?: number;
 }
 
-/** What became of a report. */
-export type Outcome = "created" | "reopened" | "updated" | "resolved" | "repeated";
+/** The effect of a report. */
+export type ReportOutcome = "created" | "reopened" | "updated" | "resolved" | "repeated";
 
-/** Puts a report on record: at most one alert for a source and a fingerprint, whatever comes how often. */
-export async function takeReport(
-  app: App,
+/** Records a report: at most one alert for a source and a fingerprint. */
+export async function recordReport(
+  { clock }: Pick<Ports, "clock">,
   tx: Tx,
   tenant: Tenant,
   origin: Origin,
   report: Report,
-): Promise<Outcome> {
+): Promise<ReportOutcome> {
   const { source, delivery } = origin;
-  const now = app.ports.clock.now();
+  const now = clock.now();
   const id = alertIdOf(tenant, source, report.fingerprint);
   const known = await tx.get(alerts, tenant, id);
   if (known === null) {
@@ -54,13 +54,13 @@ export async function takeReport(
   return next.state === "resolved" ? "resolved" : "reopened";
 }
 
-/** An alert with the time that it is kept from now on. */
+/** An alert with its expiry, counted from now. */
 export function lasting(alert: AlertRecord, nowMs: number): AlertRecord {
   const keptMs = alert.state === "resolved" ? RESOLVED_KEPT_MS : SILENT_KEPT_MS;
   return { ...alert, expires_at_ms: nowMs + keptMs };
 }
 
-/** One alert for a source and a fingerprint: whoever reports it again finds it by its id. */
+/** The id of the alert of a source and a fingerprint. */
 export function alertIdOf(tenant: Tenant, source: string, fingerprint: string): string {
   const text = JSON.stringify([tenant.org, tenant.space, source, fingerprint]);
   return `alr_${sha256Hex(text).slice(0, 32)}`;
@@ -113,7 +113,7 @@ function seenAgain(
   };
 }
 
-/** Who resolved an alert first, and when, stays on record. */
+/** The first resolution of an alert stays on record. */
 function ended(
   known: AlertRecord,
   { by, delivery }: Origin,

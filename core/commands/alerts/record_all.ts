@@ -1,64 +1,63 @@
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { ALERT_SEVERITIES, alerts } from "../../../kv/records/alert.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import type { Actor, App, RequestInfo } from "../../work/work.ts";
+import type { Actor, Context, RequestInfo } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
-import { alertIdOf, type Origin, type Outcome, takeReport } from "./take.ts";
+import { alertIdOf, type Origin, recordReport, type ReportOutcome } from "./record.ts";
 import type { Report } from "./report.ts";
 
-/** Each report costs a check, of which a shared store takes 10 a commit, and at most 10 keys of 130 bytes. */
+/** Each report costs one check and up to 10 keys of 130 bytes; a shared store takes 10 checks a commit. */
 const BATCH_SOLE = 48;
 const BATCH_SHARED = 8;
-/** Two bytes a character at the worst, and a commit takes 800 KiB. */
+/** A character takes up to two bytes, and a commit 800 KiB. */
 const BATCH_CHARS_MAX = 200_000;
-/** Batches that are read while others are written. */
-const TOGETHER = 3;
+/** Batches that are processed at the same time. */
+const CONCURRENCY = 3;
 
-/** How many reports had which outcome; an alert that is opened again counts as updated. */
-export type Counts = Readonly<Record<Exclude<Outcome, "reopened">, number>>;
+/** The number of reports by outcome; a reopened alert counts as updated. */
+export type Counts = Readonly<Record<Exclude<ReportOutcome, "reopened">, number>>;
 
-interface Taking {
-  readonly app: App;
+interface Taking extends Pick<Context, "store" | "ports" | "signals"> {
   readonly actor: Pick<Actor, "id">;
   readonly tenant: Tenant;
   readonly request: Pick<RequestInfo, "id">;
 }
 
-/** What else the audit trail says of a request, and what joins its last commit. */
+/** Further details of the event, and what joins its commit. */
 interface Closing {
   readonly details: Readonly<Record<string, unknown>>;
-  /** True when the trail says something even if nothing has changed. */
+  /** True when the event is written even if nothing has changed. */
   readonly always: boolean;
   readonly inLast?: (tx: Tx) => void;
 }
 
 /**
- * Puts many reports on record in bounded commits, and one event with their counts after them. What was
- * taken before a crash is taken as known when the request comes again.
+ * Records many reports in bounded commits, then one event with their counts. After a crash, reports that were
+ * recorded count as known when the request is repeated.
  */
-export async function takeReports(
-  { app, actor, tenant, request }: Taking,
+export async function recordReports(
+  { ports, signals, store, actor, tenant, request }: Taking,
   { source, delivery }: Pick<Origin, "source" | "delivery">,
   reports: readonly Report[],
   { details, always, inLast }: Closing,
 ): Promise<Counts> {
   const counts = { created: 0, updated: 0, resolved: 0, repeated: 0 };
   const raised: Report[] = [], ended: Report[] = [];
-  const batches = batchesOf(merged(reports), app.store.sole ? BATCH_SOLE : BATCH_SHARED);
+  const batches = batchesOf(distinct(reports), store.sole ? BATCH_SOLE : BATCH_SHARED);
   const take = async () => {
     for (let batch = batches.pop(); batch !== undefined; batch = batches.pop()) {
       const mine = batch;
-      const outcomes = await app.store.transact(async (tx) => {
-        // All at once, so that each is then answered from what was read here.
+      const outcomes = await store.transact(async (tx) => {
+        // Reads all alerts at once; later reads in this transaction are answered from memory.
         await Promise.all(
           mine.map(({ report: { fingerprint } }) =>
             tx.get(alerts, tenant, alertIdOf(tenant, source, fingerprint))
           ),
         );
-        const all: Outcome[] = [];
+        const all: ReportOutcome[] = [];
         for (const { report, times } of mine) {
           const origin = { source, by: actor.id, delivery, times };
-          all.push(await takeReport(app, tx, tenant, origin, report));
+          all.push(await recordReport(ports, tx, tenant, origin, report));
         }
         return all;
       });
@@ -72,13 +71,13 @@ export async function takeReports(
       });
     }
   };
-  await Promise.all(Array.from({ length: TOGETHER }, take));
+  await Promise.all(Array.from({ length: CONCURRENCY }, take));
   const { repeated, ...changed } = counts;
-  const worthSaying = always || Object.values(changed).some((n) => n > 0);
-  if (worthSaying || inLast !== undefined) {
-    await app.store.transact((tx) => {
-      if (worthSaying) {
-        emit({ ports: app.ports, signals: app.signals, actor, request }, tx, tenant, {
+  const isWritten = always || Object.values(changed).some((n) => n > 0);
+  if (isWritten || inLast !== undefined) {
+    await store.transact((tx) => {
+      if (isWritten) {
+        emit({ ports, signals, actor, request }, tx, tenant, {
           type: "alerts_ingested",
           resource: { type: "alert_source", id: source },
           details: {
@@ -97,11 +96,11 @@ export async function takeReports(
   return { ...changed, repeated };
 }
 
-/** Alerts that the event names of those that opened, and of those that ended. */
+/** The most opened alerts, and the most ended alerts, that the event names. */
 const NAMED_MAX = 20;
 const NAME_CHARS_SHOWN = 100; // an event has room for 60 KiB
 
-/** The worst ones first. */
+/** Sorted by severity, the worst first. */
 function named(tenant: Tenant, source: string, reports: readonly Report[]) {
   const rank = ({ severity }: Report) => ALERT_SEVERITIES.indexOf(severity);
   const worst = reports.toSorted((a, b) => rank(b) - rank(a)).slice(0, NAMED_MAX);
@@ -112,14 +111,14 @@ function named(tenant: Tenant, source: string, reports: readonly Report[]) {
   }));
 }
 
-interface Merged {
+interface RepeatedReport {
   readonly report: Report;
   readonly times: number;
 }
 
-/** One report for each fingerprint: the last one, and how often it was there. */
-function merged(reports: readonly Report[]): Merged[] {
-  const all = new Map<string, Merged>();
+/** The last report of each fingerprint, and how many there were. */
+function distinct(reports: readonly Report[]): RepeatedReport[] {
+  const all = new Map<string, RepeatedReport>();
   for (const report of reports) {
     const times = (all.get(report.fingerprint)?.times ?? 0) + 1;
     all.set(report.fingerprint, { report, times });
@@ -127,9 +126,9 @@ function merged(reports: readonly Report[]): Merged[] {
   return [...all.values()];
 }
 
-/** Batches in an order that lets `pop` take the first one first. */
-function batchesOf(items: readonly Merged[], countMax: number): Merged[][] {
-  let batch: Merged[] = [], chars = 0;
+/** Batches in reverse, so that `pop` takes the first. */
+function batchesOf(items: readonly RepeatedReport[], countMax: number): RepeatedReport[][] {
+  let batch: RepeatedReport[] = [], chars = 0;
   const batches = [batch];
   for (const item of items) {
     const length = JSON.stringify(item.report).length;

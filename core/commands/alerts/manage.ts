@@ -11,16 +11,16 @@ import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { listPage, type Paging } from "../../../kv/store/paging.ts";
 import { iso, isoOrNull } from "../../codec/instant.ts";
-import { lasting } from "./take.ts";
+import { lasting } from "./record.ts";
 
-/** Which alerts a list shows. */
+/** The alerts that a list shows. */
 export type AlertFilter =
   & { readonly state: AlertState }
   & {
     readonly [facet in AlertFacet]?: string | undefined;
   };
 
-/** Alerts of one state, the newest first. */
+/** Alerts of one state, newest first. */
 export async function listAlerts({ db, actor: { tenant } }: Work, filter: AlertFilter & Paging) {
   const { limit, offset } = filter;
   const facets = ALERT_FACETS.filter((facet) => filter[facet] !== undefined);
@@ -31,18 +31,18 @@ export async function listAlerts({ db, actor: { tenant } }: Work, filter: AlertF
   return { alerts: items.map(showAlert), pagination };
 }
 
-/** Ends an alert by hand; its source opens it again when it reports it again. @throws {Fault} NOT_FOUND, CONFLICT */
+/** Resolves an alert by hand; a new report of its source reopens it. @throws {Fault} NOT_FOUND, CONFLICT */
 export async function resolveAlert(
   work: Writing,
   { alert_id: id, reason = null }: { alert_id: string; reason?: string | null | undefined },
 ) {
-  const { app, actor, tx } = work;
+  const { actor, ports, tx } = work;
   const alert = await tx.get(alerts, actor.tenant, id);
   if (alert === null) throw new Fault("NOT_FOUND", "There is no such alert.");
   if (alert.state === "resolved") {
     throw new Fault("CONFLICT", "This alert is resolved already.", { state: alert.state });
   }
-  const now = app.ports.clock.now();
+  const now = ports.clock.now();
   const { source, name, severity, agent_id } = alert;
   emit(work, tx, actor.tenant, {
     type: "alert_resolved",
@@ -61,7 +61,7 @@ export async function resolveAlert(
   return showAlert(tx.put(alerts, actor.tenant, lasting(resolved, now)));
 }
 
-/** An alert as every answer shows it. */
+/** An alert as answers show it. */
 function showAlert(alert: AlertRecord) {
   return {
     alert_id: alert.id,

@@ -1,6 +1,6 @@
 import type { Tenant } from "../../kv/store/collection.ts";
 import type { CommandRecord } from "../../kv/records/command.ts";
-import type { App } from "../work/work.ts";
+import type { Context } from "../work/work.ts";
 import { inspectCommand } from "../shield/shield.ts";
 import { beginRecord } from "./begin.ts";
 
@@ -18,17 +18,20 @@ type Fields = [
 ];
 
 /**
- * A line of the journal of open commands: what cannot be found out again. Written for each command, so by
- * hand: nothing in it but the command holds what JSON escapes.
+ * A command's line in the journal of open commands, with everything that cannot be derived again. Every command
+ * needs one, so it is written by hand: of its fields only the command's text needs escaping.
  */
-export function writeNote({ org, space }: Tenant, record: CommandRecord): string {
+export function writeJournalLine({ org, space }: Tenant, record: CommandRecord): string {
   const { id, agent_id, command, timeout_ms, actor, request_id, created_at_ms } = record;
   return `["${org}","${space}","${id}","${agent_id}",${JSON.stringify(command)},${timeout_ms},` +
     `"${actor}","${request_id}",${created_at_ms},"${record.policy_version}"]`;
 }
 
-/** The command as it was begun; one that has a row of its own has its text there. */
-export function readNote(text: string, app: App): { tenant: Tenant; record: CommandRecord } {
+/** The command of a line as it was begun; if it has a row, only the row holds its text. */
+export function readJournalLine(
+  text: string,
+  context: Pick<Context, "config">,
+): { tenant: Tenant; record: CommandRecord } {
   const fields: Fields = JSON.parse(text);
   const [
     org,
@@ -42,7 +45,7 @@ export function readNote(text: string, app: App): { tenant: Tenant; record: Comm
     createdAtMs,
     policyVersion,
   ] = fields;
-  const record = beginRecord(app, {
+  const record = beginRecord(context, {
     id,
     agentId,
     command,

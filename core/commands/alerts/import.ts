@@ -2,12 +2,12 @@ import type { Stepping } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
 import { SHIELD_SOURCE } from "./denied.ts";
 import { readReports, type ReportError } from "./report.ts";
-import { takeReports } from "./take_all.ts";
+import { recordReports } from "./record_all.ts";
 
 /**
- * Imports alerts: the same one again changes the one that is there. Malformed ones are told by their place,
- * all others are taken.
- * @throws {Fault} VALIDATION_FAILED for the shield's own source, and when not one of the alerts can be read
+ * Imports alerts; a repeated one updates its alert. Malformed alerts are reported by their index, all others are
+ * stored.
+ * @throws {Fault} VALIDATION_FAILED for the shield's own source, and when none of the alerts can be read
  */
 export async function ingestAlerts(
   work: Stepping,
@@ -21,7 +21,7 @@ export async function ingestAlerts(
   const { actor } = work;
   const { reports, errors } = await readReports(alerts);
   if (reports.length === 0 && errors.length > 0) throw allMalformed(errors);
-  const { created, updated, resolved } = await takeReports(
+  const { created, updated, resolved } = await recordReports(
     { ...work, tenant: actor.tenant },
     { source, delivery: null },
     reports,
@@ -43,7 +43,7 @@ export async function ingestAlerts(
   };
 }
 
-/** A refusal names this many of them; the count of all is beside them. */
+/** Malformed alerts that a refusal names; it also holds their number. */
 const ISSUES_MAX = 100;
 
 function allMalformed(errors: readonly ReportError[]): Fault {

@@ -8,7 +8,7 @@ import { Fault } from "../../fault/fault.ts";
 import { listPage, type Paging } from "../../../kv/store/paging.ts";
 import { iso, isoOrNull } from "../../codec/instant.ts";
 
-/** The caller's devices, pending ones first; deleted ones are not among them. */
+/** The caller's devices, pending ones first, without deleted ones. */
 export async function listDevices(
   { db, actor }: Work,
   { trust_status, ...paging }: Paging & { trust_status?: "pending" | "trusted" | undefined },
@@ -22,35 +22,26 @@ export async function listDevices(
 }
 
 /**
- * Ends a device's credential, for good; its link is closed as soon as that is durable, here, and within a
- * second on other instances.
+ * Ends a device's credential for good. Its link closes after the commit on this instance, and within a second
+ * on others.
  * @throws {Fault} NOT_FOUND
  */
-export async function deleteDevice(work: Writing, id: string) {
-  const { app, actor, tx } = work;
+export async function deleteDevice({ actor, ports, signals, tx }: Writing, id: string) {
   const device = await tx.get(devices, actor.tenant, id);
   if (device === null || device.trust === "revoked") throw notThere();
   tx.put(devices, actor.tenant, {
     ...device,
     trust: "revoked",
     credential_hash: null,
-    revoked_at_ms: app.ports.clock.now(),
+    revoked_at_ms: ports.clock.now(),
     revoked_by: actor.id,
   });
-  tx.afterCommit(() => app.links.closeCredential(id));
+  tx.afterCommit(() => signals.credentialEnded.send({ id }));
   return { id, name: device.name, agent_id: device.agent_id };
 }
 
-/** Devices, as a cascade from the key that made them ends them. */
-export const MADE_DEVICES = madeKind({
-  of: devices,
-  right: "agents:admin",
-  end: endingWith("device_deleted", "device", deleteDevice, ({ name }) => ({ name })),
-  works: ({ trust }) => trust !== "revoked",
-});
-
-/** Whether a device is trusted now, and why; deleted ones are remembered for 90 days. @throws {Fault} NOT_FOUND */
-export async function deviceTrust({ app, db, actor }: Work, id: string) {
+/** Whether a device is trusted now, and why; deleted devices are kept for 90 days. @throws {Fault} NOT_FOUND */
+export async function deviceTrust({ actor, db, ports }: Work, id: string) {
   const device = await db.get(devices, actor.tenant, id);
   if (device === null) throw notThere();
   return {
@@ -58,7 +49,7 @@ export async function deviceTrust({ app, db, actor }: Work, id: string) {
     name: device.name,
     trust_status: device.trust,
     trusted: device.trust === "trusted",
-    reasons: reasonsOf(device, app.ports.clock.now()),
+    reasons: reasonsOf(device, ports.clock.now()),
   };
 }
 
@@ -80,7 +71,7 @@ function reasonsOf(device: DeviceRecord, nowMs: number): Reason[] {
     at: isoOrNull(device.confirmed_at_ms),
   };
   if (device.trust === "revoked") {
-    const message = `${device.revoked_by} deleted it; its credential opens nothing any more.`;
+    const message = `${device.revoked_by} deleted it; its credential no longer works.`;
     const deleted = { code: "deleted", message, at: isoOrNull(device.revoked_at_ms) };
     return [paired, ...device.confirmed_at_ms === null ? [] : [confirmed], deleted];
   }
@@ -105,7 +96,7 @@ function agentReason({ agent_id }: DeviceRecord): Reason {
     };
 }
 
-/** A device as every answer shows it. */
+/** A device as answers show it. */
 export async function showDevice(db: Reader, tenant: Tenant, device: DeviceRecord) {
   const agent = device.agent_id === null ? null : await db.get(agents, tenant, device.agent_id);
   return {
@@ -123,3 +114,11 @@ export async function showDevice(db: Reader, tenant: Tenant, device: DeviceRecor
 }
 
 const notThere = () => new Fault("NOT_FOUND", "There is no such device.");
+
+/** Devices, as a cascade from the key that made them ends them. */
+export const MADE_DEVICES = madeKind({
+  of: devices,
+  right: "agents:admin",
+  end: endingWith("device_deleted", "device", deleteDevice, ({ name }) => ({ name })),
+  works: ({ trust }) => trust !== "revoked",
+});

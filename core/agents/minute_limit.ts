@@ -1,13 +1,13 @@
 const MINUTE_MS = 60_000;
 
-/** Counts in memory what may happen so many times a minute, by name. */
-export class Pace {
+/** Limits how often something happens a minute, by name. Each instance counts for itself. */
+export class MinuteLimit {
   readonly #taken = new Map<string, number>();
   #sinceMs = 0;
 
-  constructor(private readonly most: number, private readonly now: () => number) {}
+  constructor(private readonly max: number, private readonly now: () => number) {}
 
-  /** False for one too many. */
+  /** False beyond the limit. */
   take(name: string): boolean {
     const sinceMs = this.now() - this.#sinceMs;
     if (sinceMs < 0 || sinceMs >= MINUTE_MS) {
@@ -16,6 +16,6 @@ export class Pace {
     }
     const taken = (this.#taken.get(name) ?? 0) + 1;
     this.#taken.set(name, taken);
-    return taken <= this.most;
+    return taken <= this.max;
   }
 }

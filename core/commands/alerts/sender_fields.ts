@@ -2,12 +2,12 @@ import { z } from "zod";
 import { sha256Hex } from "../../codec/text.ts";
 import { severityOf, stateOf } from "./scales.ts";
 
-/** A field of an alert: the names that senders give it, its own first, and how a value of it reads. */
+/** A field of an alert: the names that senders use, its own first, and how a value is read. */
 interface Field {
   readonly names: readonly string[];
-  /** The label that stands in for it. */
+  /** The label that replaces a missing field. */
   readonly label?: string;
-  /** Text under another name is cut to so many characters, and kept whole as a note where it is one. */
+  /** Text under another name is cut to this length, and also kept whole if it is one of `NOTES`. */
   readonly charsMax?: number;
   /** The value as the import takes it, or undefined when it cannot be read. */
   readonly read: (value: unknown) => string | undefined;
@@ -15,7 +15,7 @@ interface Field {
 
 export const NAME_CHARS_MAX = 200;
 
-/** Every way in reads alerts by this table: the import, Alertmanager's and generic webhooks. */
+/** The import, Alertmanager's webhooks and generic webhooks all read alerts by this table. */
 const FIELDS = {
   name: {
     names: ["name", "title", "alertname", "alert_name", "rule_name", "event", "summary", "message"],
@@ -39,12 +39,12 @@ const FIELDS = {
 } as const satisfies Readonly<Record<string, Field>>;
 type FieldName = keyof typeof FIELDS;
 
-/** Texts for people that are kept as annotations of the same name. */
+/** Texts for people, kept as annotations of the same name. */
 const NOTES = ["title", "summary", "message", "description", "url", "generatorURL"];
 /** The annotation that keeps everything else, as JSON. */
 export const PAYLOAD = "payload";
 export const NOTE_CHARS_MAX = 2_000;
-/** Labels and annotations of one alert, together: a batch of them fits into one commit. */
+/** Characters of the labels and annotations of one alert, so that a batch fits one commit. */
 export const TEXT_CHARS_MAX = 16_000;
 export const ENTRIES_MAX = 64; // labels, annotations, fields of the payload
 
@@ -52,16 +52,16 @@ export const ENTRIES_MAX = 64; // labels, annotations, fields of the payload
 export type Sent = Partial<Record<FieldName | "labels" | "annotations", unknown>>;
 
 interface Options {
-  /** What the request says in another place. */
+  /** Fields that the request has in another place. */
   readonly fixed?: Sent;
   /**
-   * True where no answer tells the sender what is wrong: an unreadable value is left to its default, and kept in
-   * the payload, where otherwise the check refuses it.
+   * True when the sender gets no error: an unreadable value gets its default and is kept in the payload. Otherwise
+   * the check refuses it.
    */
   readonly lenient?: boolean;
 }
 
-/** Reads an alert as its sender says it; what is no object is left for the check to refuse. */
+/** Reads an alert in its sender's form; the check refuses anything but an object. */
 export function readSent(sent: unknown, { fixed = {}, lenient = false }: Options = {}): unknown {
   if (!isObject(sent)) return sent;
   const labels = textsOf(sent.labels, lenient), annotations = textsOf(sent.annotations, lenient);
@@ -74,7 +74,7 @@ export function readSent(sent: unknown, { fixed = {}, lenient = false }: Options
   return { ...item, annotations: withNotes(labels, annotations, restOf(sent, used)) };
 }
 
-/** A field as it was sent: the first of its names that can be read, which is used then. */
+/** The value of a field under the first of its names that can be read; notes that name as used. */
 function take(
   sent: Readonly<Record<string, unknown>>,
   used: Set<string>,
@@ -84,7 +84,7 @@ function take(
 ): unknown {
   for (const name of names) {
     const value = sent[name];
-    if (isNothing(value)) continue;
+    if (isEmpty(value)) continue;
     const known = read(value);
     if (name !== field || lenient) {
       if (known === undefined) continue;
@@ -96,19 +96,19 @@ function take(
   return undefined;
 }
 
-/** What says nothing; Go's zero time is none. */
-const isNothing = (value: unknown): boolean =>
+/** True for an empty value; Go's zero time counts as empty. */
+const isEmpty = (value: unknown): boolean =>
   value === undefined || value === null || value === "" ||
   typeof value === "string" && value.startsWith("0001-01-01T00:00:00");
 
-/** The first of the fields that are not used. Their number is bounded, because a body may have a million. */
+/** The first unused fields; a body may have a million. */
 function restOf(
   sent: Readonly<Record<string, unknown>>,
   used: ReadonlySet<string>,
 ): Map<string, unknown> {
   const rest = new Map<string, unknown>();
   for (const name in sent) {
-    if (used.has(name) || isNothing(sent[name])) continue;
+    if (used.has(name) || isEmpty(sent[name])) continue;
     rest.set(name, sent[name]);
     if (rest.size === ENTRIES_MAX) break;
   }
@@ -118,15 +118,15 @@ function restOf(
 const labelled = (labels: unknown, { label, read }: Field): unknown =>
   label !== undefined && isObject(labels) ? read(labels[label]) : undefined;
 
-/** The annotations with the rest of what was sent, as far as there is room. */
+/** The annotations with the unused fields, as far as they fit. */
 function withNotes(labels: unknown, annotations: unknown, rest: Map<string, unknown>): unknown {
   if (!isBounded(labels) || !isBounded(annotations)) return annotations;
   const all = { ...annotations };
-  let room = TEXT_CHARS_MAX - charsOf(labels) - charsOf(all);
+  let charsLeft = TEXT_CHARS_MAX - charsOf(labels) - charsOf(all);
   const add = (name: string, text: string) => {
-    const kept = cut(text, Math.min(NOTE_CHARS_MAX, room - name.length));
+    const kept = cut(text, Math.min(NOTE_CHARS_MAX, charsLeft - name.length));
     if (kept === "" || Object.hasOwn(all, name) || Object.keys(all).length >= ENTRIES_MAX) return;
-    room -= name.length + kept.length;
+    charsLeft -= name.length + kept.length;
     all[name] = kept;
   };
   for (const name of NOTES) {
@@ -139,18 +139,18 @@ function withNotes(labels: unknown, annotations: unknown, rest: Map<string, unkn
   return all;
 }
 
-/** True for an object with few enough entries to look at; any other is refused by their number alone. */
+/** True for an object with at most `ENTRIES_MAX` entries; the check refuses a larger one unread. */
 export const isBounded = (value: unknown): value is Record<string, unknown> =>
   isObject(value) && Object.keys(value).length <= ENTRIES_MAX;
 
-/** The characters of names and texts. */
+/** The number of characters of names and texts. */
 export const charsOf = (entries: Readonly<Record<string, unknown>>): number =>
   Object.entries(entries).reduce(
     (sum, [name, text]) => sum + name.length + (typeof text === "string" ? text.length : 0),
     0,
   );
 
-/** An object with numbers and booleans as texts and without nulls; in lenient reading without anything else. */
+/** An object with numbers and booleans as texts and without nulls; lenient reading also drops other values. */
 function textsOf(value: unknown, lenient: boolean): unknown {
   if (value === undefined || value === null) return {};
   if (!isBounded(value)) return value;
@@ -166,13 +166,13 @@ function textOf(value: unknown): string | undefined {
   return ["string", "number", "boolean"].includes(typeof value) ? String(value) : undefined;
 }
 
-/** A name of the sender's own, whatever it looks like: two of them are two alerts. */
+/** The sender's own name of an alert; any other form than an id is hashed. */
 function fingerprintIn(value: unknown): string | undefined {
   const name = textOf(value)?.toWellFormed();
   return name && (idOf(name) ?? sha256Hex(name).slice(0, 32));
 }
 
-/** An id of visible ASCII characters, or undefined when a value can be none. */
+/** An id of visible ASCII characters; undefined for any other value. */
 function idOf(value: unknown): string | undefined {
   return typeof value === "string" && /^[\x21-\x7e]{1,128}$/.test(value) ? value : undefined;
 }
@@ -198,7 +198,7 @@ function fromIso(text: unknown): number {
   return Date.parse(hasZone ? text : `${text}Z`);
 }
 
-/** Text for people, cut to so many characters: losing its end is better than losing the alert. */
+/** Text for people, cut: losing its end is better than losing the alert. */
 export const cut = (text: string, charsMax: number): string =>
   text.slice(0, Math.max(0, charsMax)).toWellFormed();
 

@@ -1,45 +1,45 @@
 import { type AgentFrame, MAX_CONCURRENT_COMMANDS } from "../protocol/protocol.ts";
 
-/** What an agent says of itself goes on record, so that one that says it without end would fill the log. */
-const GO_ON_RECORD: ReadonlySet<AgentFrame["type"]> = new Set([
+/** Frames that write an event; an agent that repeats them without end would fill the log. */
+const WRITE_EVENTS: ReadonlySet<AgentFrame["type"]> = new Set([
   "heartbeat",
   "policy_held",
   "state",
   "checkpoint_refused",
 ]);
-/** So many of them a minute that nobody has asked for. */
-const UNASKED_MAX = 60;
+/** Such frames a minute beyond the answers to the relay's own frames. */
+const UNSOLICITED_MAX = 60;
 /**
- * So many results a minute that nobody waits for, each of which is looked up in the store: more than an agent
- * can have kept, which are those of the commands that ran and twice as many to send again.
+ * Results a minute that no command waits for; each costs a read. An agent keeps at most the results of its
+ * running commands and twice as many to send again.
  */
 const LATE_MAX = 4 * MAX_CONCURRENT_COMMANDS;
 const MINUTE_MS = 60_000;
 
-/** What a link has asked its agent. */
+/** The last questions that a link asked its agent. */
 export interface Asked {
   /** The serial of the last `inspect`. */
   readonly inspected: number;
-  /** The policies that it was told last. */
+  /** The version of the policies that were sent last. */
   readonly policyVersion: string;
 }
 
-/** Counts what an agent says of itself over one link. */
-export class Tellings {
+/** Limits the reports of one agent over one link. */
+export class AgentReportLimiter {
   #answered = 0;
   #confirmed = "";
-  #unasked = 0;
+  #unsolicited = 0;
   #late = 0;
   #sinceMs = 0;
 
-  /** False for a frame too many. */
+  /** False for a frame beyond the limit. */
   take(frame: AgentFrame, asked: Asked, nowMs: number): boolean {
-    if (!GO_ON_RECORD.has(frame.type) || this.#isAnswer(frame, asked)) return true;
+    if (!WRITE_EVENTS.has(frame.type) || this.#isAnswer(frame, asked)) return true;
     this.#beginMinute(nowMs);
-    return ++this.#unasked <= UNASKED_MAX;
+    return ++this.#unsolicited <= UNSOLICITED_MAX;
   }
 
-  /** False when so many results that nobody waits for are too many. */
+  /** False when so many results that no command waits for exceed the limit. */
   takeLate(results: number, nowMs: number): boolean {
     this.#beginMinute(nowMs);
     return (this.#late += results) <= LATE_MAX;
@@ -49,7 +49,7 @@ export class Tellings {
     const sinceMs = nowMs - this.#sinceMs;
     if (sinceMs >= 0 && sinceMs < MINUTE_MS) return;
     this.#sinceMs = nowMs;
-    this.#unasked = this.#late = 0;
+    this.#unsolicited = this.#late = 0;
   }
 
   /** True once for each question. */

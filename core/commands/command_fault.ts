@@ -1,7 +1,7 @@
 import { Fault } from "../fault/fault.ts";
 
-/** Does something that concerns one command: whatever is refused names that command in its details. */
-export async function aboutCommand<R>(command_id: string, act: () => Promise<R>): Promise<R> {
+/** Runs `act`; the faults that it throws name the command in their details. */
+export async function withCommandId<R>(command_id: string, act: () => Promise<R>): Promise<R> {
   try {
     return await act();
   } catch (error) {

@@ -1,0 +1,103 @@
+import { type AgentRecord, agents, lastSeenMs } from "../../kv/records/agent.ts";
+import { agentStates, canaryRuns } from "../../kv/records/agent_state.ts";
+import { deletedAgents } from "../../kv/records/backup.ts";
+import type { Work, Writing } from "../work/work.ts";
+import { countAgent } from "./count.ts";
+import { Fault } from "../fault/fault.ts";
+import { listPage, pageOf, type Paging } from "../../kv/store/paging.ts";
+import { iso, isoOrNull } from "../codec/instant.ts";
+import type { Links } from "./links.ts";
+
+/** An agent as answers show it. */
+export function showAgent(agent: AgentRecord) {
+  return {
+    id: agent.id,
+    name: agent.name,
+    status: agent.status,
+    reported_status: agent.reported_status,
+    last_seen_at: isoOrNull(lastSeenMs(agent)),
+    connected_at: isoOrNull(agent.connected_at_ms),
+    version: agent.version,
+    platform: agent.platform,
+    hostname: agent.hostname,
+    labels: agent.labels,
+    policy_version: agent.policy_version,
+    created_at: iso(agent.created_at_ms),
+  };
+}
+
+/** The agents that a list shows: those that match every given field. */
+export interface AgentFilter {
+  readonly status?: AgentRecord["status"] | undefined;
+  readonly name?: string | undefined;
+  readonly label?: { readonly key: string; readonly value: string } | undefined;
+}
+
+/** Agents that a search by name or label reads: as many as a list can page through. */
+const SEARCHED_MAX = 10_000;
+
+/** The caller's agents, in the order of their registration. */
+export async function listAgents(
+  { db, actor: { tenant } }: Work,
+  { status, name, label, ...paging }: Paging & AgentFilter,
+) {
+  const by = status === undefined ? {} : { index: "status", prefix: [status] };
+  if (name === undefined && label === undefined) {
+    const { items, pagination } = await listPage(db, agents, tenant, { ...paging, ...by });
+    return { agents: items.map(showAgent), pagination };
+  }
+  const all = await db.list(agents, tenant, { limit: SEARCHED_MAX, ...by });
+  const { items, pagination } = pageOf(
+    all.items.filter((agent) =>
+      (name === undefined || agent.name === name) &&
+      (label === undefined || agent.labels[label.key] === label.value)
+    ),
+    paging,
+  );
+  return { agents: items.map(showAgent), pagination };
+}
+
+/** The caller's agent. @throws {Fault} AGENT_NOT_FOUND */
+export async function ownedAgent({ db, actor }: Work, id: string): Promise<AgentRecord> {
+  const agent = await db.get(agents, actor.tenant, id);
+  if (agent === null) throw new Fault("AGENT_NOT_FOUND");
+  return agent;
+}
+
+/** Deletes an agent; its link is closed after the commit. */
+export async function deleteAgent(
+  work: Writing,
+  links: Pick<Links, "of">,
+  id: string,
+): Promise<AgentRecord> {
+  const { actor: { tenant }, ports, signals, tx } = work;
+  const agent = await ownedAgent(work, id);
+  tx.delete(agents, tenant, id);
+  countAgent(tx, tenant, agent.status, null);
+  tx.delete(agentStates, tenant, id);
+  tx.delete(canaryRuns, tenant, id);
+  tx.insert(deletedAgents, tenant, { id, deleted_at_ms: ports.clock.now() });
+  tx.afterCommit(() => {
+    links.of(tenant, id)?.close("deleted");
+    signals.agentDeleted.send({ tenant, agentId: id });
+  });
+  return agent;
+}
+
+/** Orders an agent to restart. @throws {Fault} AGENT_NOT_FOUND, AGENT_OFFLINE */
+export async function restartAgent(work: Writing, links: Pick<Links, "of">, id: string) {
+  const { actor, tx } = work;
+  const agent = await ownedAgent(work, id);
+  const link = links.of(actor.tenant, id);
+  if (link === undefined) throw offline(agent);
+  tx.afterCommit(() => link.send({ type: "restart" }));
+  return showAgent(agent);
+}
+
+/** The fault of a command for an agent without a link. */
+export const offline = (agent: AgentRecord, details: Readonly<Record<string, unknown>> = {}) =>
+  new Fault("AGENT_OFFLINE", `The agent ${agent.name} is not connected. Start it and try again.`, {
+    agent_id: agent.id,
+    last_seen_at: isoOrNull(lastSeenMs(agent)),
+    ...details,
+  });

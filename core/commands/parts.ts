@@ -1,0 +1,12 @@
+import type { Links } from "../agents/links.ts";
+import type { Sessions } from "./guard/sessions.ts";
+import type { PoliciesInForce } from "./guard/in_force.ts";
+import type { RunningCommands } from "./running_commands.ts";
+
+/** The parts of the relay that judge, record and send commands. */
+export interface CommandParts {
+  readonly links: Pick<Links, "of">;
+  readonly commands: RunningCommands;
+  readonly sessions: Sessions;
+  readonly policyBook: PoliciesInForce;
+}

@@ -1,0 +1,214 @@
+import type { AgentRecord } from "../../kv/records/agent.ts";
+import { type CommandRecord, commands } from "../../kv/records/command.ts";
+import { DuplicateError } from "../../kv/store/errors.ts";
+import type { Stepping } from "../work/work.ts";
+import { offline, ownedAgent } from "../agents/manage.ts";
+import { emit } from "../events/events.ts";
+import { Fault } from "../fault/fault.ts";
+import { checkIdempotencyKey } from "./idempotency_key.ts";
+import { Accepted } from "../work/accepted.ts";
+import { alertOfDenial, denyingRule } from "./alerts/denied.ts";
+import { requestApproval } from "./approvals/request.ts";
+import { judgeForAgent, type Judgement } from "./guard/judge.ts";
+import { knownShield, shieldInForce } from "./guard/in_force.ts";
+import type { ShieldResult } from "../shield/shield.ts";
+import { sha256Hex } from "../codec/text.ts";
+import { type Beginning, beginRecord } from "./begin.ts";
+import type { CommandParts } from "./parts.ts";
+import type { InSettlement } from "./settle.ts";
+import { showCommand, viewOf } from "./show.ts";
+import { textForEvent } from "./text.ts";
+
+/** The command that a caller wants to run. */
+export interface CommandRequest {
+  readonly agentId: string;
+  readonly command: string;
+  readonly timeoutMs: number;
+  /** Set when people must approve it, whatever the shield decides. */
+  readonly hold?: true;
+}
+
+/**
+ * Runs a command and waits for its end; calls `begun` at its beginning.
+ * @throws {Fault} AGENT_NOT_FOUND, COMMAND_BLOCKED, AGENT_OFFLINE, COMMAND_LOST, COMMAND_TIMEOUT, CONFLICT
+ */
+export async function runCommand(
+  work: Stepping,
+  parts: CommandParts,
+  request: CommandRequest,
+  begun: (record: CommandRecord) => void = () => {},
+) {
+  const { record, done } = await startCommand(work, parts, request, (tx, ended) => {
+    work.recordUse(tx, faultOfEnd(ended)?.status ?? 200);
+  });
+  begun(record);
+  const ended = done === null ? record : await done;
+  const show = () => showCommand(work.store, work.actor.tenant, ended);
+  if (isOpen(ended)) return new Accepted(await show());
+  const fault = faultOfEnd(ended);
+  const view = ended.output === null ? viewOf(ended, ended) : await show();
+  if (fault === null) return view;
+  const { stdout, stderr, truncated } = view;
+  throw new Fault(fault.code, fault.message, { ...fault.details, stdout, stderr, truncated });
+}
+
+/** True for a command that may still run: its caller gets 202 and asks again later. */
+const isOpen = ({ status }: CommandRecord) =>
+  status === "pending_approval" || status === "queued" || status === "running";
+
+/** Why a command ended without a result; null when it has one, whatever its exit code. */
+function faultOfEnd({ id, status, exit_code, signal, reason, timeout_ms }: CommandRecord) {
+  if (status === "succeeded") return null;
+  const details = { command_id: id };
+  if (status === "lost") return new Fault("COMMAND_LOST", undefined, details);
+  if (status === "timed_out") {
+    const message = `The command did not finish within ${timeout_ms / 1000} s and was ended.`;
+    return new Fault("COMMAND_TIMEOUT", message, details);
+  }
+  if (status === "rejected" || status === "expired") {
+    return new Fault("COMMAND_BLOCKED", `The command did not run: ${reason}.`, details);
+  }
+  if (status !== "failed" || exit_code !== null || signal !== null) return null;
+  return new Fault("UNAVAILABLE", `The command did not run: ${reason}.`, details);
+}
+
+/**
+ * Accepts a command: judges it, records it as running, and only then sends it. `done` is null for a command that
+ * waits for approval, and for an ended one of the same Idempotency-Key. `inSettlement` may add to the commit of
+ * its end.
+ */
+export async function startCommand(
+  work: Stepping,
+  parts: CommandParts,
+  request: CommandRequest,
+  inSettlement?: InSettlement,
+): Promise<{ record: CommandRecord; done: Promise<CommandRecord> | null }> {
+  const { actor, store } = work;
+  const { commands: running, links } = parts;
+  const agent = await ownedAgent(work, request.agentId);
+  const idempotency = idempotencyOf(work, request);
+  const earlier = idempotency && await earlierCommand(work, idempotency);
+  if (earlier !== null) {
+    if (earlier.status === "denied") throw blocked(earlier);
+    const done = running.waitFor(earlier.id) ?? null;
+    // A command that does not run here may have ended since it was read.
+    const record = done === null && earlier.status === "running"
+      ? await work.db.get(commands, actor.tenant, earlier.id) ?? earlier
+      : earlier;
+    return { record, done };
+  }
+  const settings = knownShield(store, actor.tenant) ??
+    await shieldInForce(work.db, actor.tenant);
+  const judgement = await judgeForAgent(work, parts, request.command, agent, settings);
+  const { result: shield, approvals, retentionDays, note } = judgement;
+  const judged = { shield, policyVersion: settings.version, retentionDays };
+  const fresh = newCommand(work, request, judged, idempotency);
+  try {
+    if (shield.verdict === "deny") return await block(work, agent, fresh, judgement);
+    if (shield.verdict === "approve" || request.hold) {
+      const { command } = await requestApproval(work, fresh, settings, approvals);
+      note(fresh.id);
+      return { record: command, done: null };
+    }
+    const link = links.of(actor.tenant, agent.id);
+    if (link === undefined) throw offline(agent);
+    const begun = await running.begin(actor.tenant, fresh);
+    const succeeded = note(fresh.id);
+    const done = running.start(actor.tenant, fresh, begun, link, inSettlement);
+    if (succeeded !== null) {
+      done.then(({ status }) => status === "succeeded" && succeeded(), () => {});
+    }
+    return { record: fresh, done };
+  } catch (error) {
+    // A simultaneous request with the same Idempotency-Key was faster: its command counts.
+    if (error instanceof DuplicateError) {
+      return await startCommand(work, parts, request, inSettlement);
+    }
+    throw error;
+  }
+}
+
+function newCommand(
+  { actor, config, ports, request }: Stepping,
+  { agentId, command, timeoutMs }: CommandRequest,
+  judged: Pick<Beginning, "shield" | "policyVersion" | "retentionDays">,
+  idempotency: CommandRecord["idempotency"],
+): CommandRecord {
+  return beginRecord({ config }, {
+    ...judged,
+    id: ports.entropy.id("cmd"),
+    agentId,
+    command,
+    timeoutMs,
+    actor: actor.id,
+    requestId: request.id,
+    createdAtMs: ports.clock.now(),
+    idempotency,
+  });
+}
+
+/** Records the refusal and throws it. */
+async function block(
+  work: Stepping,
+  agent: AgentRecord,
+  fresh: CommandRecord,
+  { result: shield, decidedBy }: Judgement,
+): Promise<never> {
+  const { actor, ports, store } = work;
+  await store.transact(async (tx) => {
+    await alertOfDenial(ports, tx, actor.tenant, fresh, shield);
+    tx.insert(commands, actor.tenant, {
+      ...fresh,
+      status: "denied",
+      started_at_ms: null,
+      finished_at_ms: fresh.created_at_ms,
+    });
+    const { risk_score, threats, layer } = shield;
+    emit(work, tx, actor.tenant, {
+      type: "command_denied",
+      resource: { type: "command", id: fresh.id },
+      agentId: agent.id,
+      details: {
+        command_id: fresh.id,
+        ...textForEvent(fresh.command),
+        shield_result: { risk_score, threats, layer },
+        policy_id: decidedBy,
+        rule_id: denyingRule(shield),
+        session_id: actor.sessionId ?? actor.id,
+        correlation_id: work.request.id,
+        user: actor.userId,
+      },
+    });
+    work.recordUse(tx, 403);
+  });
+  throw blocked({ ...fresh, status: "denied" });
+}
+
+/** The fault of a command that the shield denies. */
+function blocked({ id, shield_result }: CommandRecord): Fault {
+  const shield = shield_result as ShieldResult;
+  const message = `The shield blocked the command. ${shield.explanation}`;
+  return new Fault("COMMAND_BLOCKED", message, { command_id: id, shield_result: shield });
+}
+
+function idempotencyOf(
+  { request }: Stepping,
+  { agentId, command, timeoutMs, hold }: CommandRequest,
+): CommandRecord["idempotency"] {
+  const key = request.idempotencyKey;
+  if (key === null) return null;
+  checkIdempotencyKey(key);
+  return { key, digest: sha256Hex(`${agentId}\n${timeoutMs}\n${hold ?? false}\n${command}`) };
+}
+
+/** The caller's earlier command of the same key. @throws {Fault} CONFLICT when it was another command */
+async function earlierCommand(
+  { db, actor }: Stepping,
+  { key, digest }: NonNullable<CommandRecord["idempotency"]>,
+): Promise<CommandRecord | null> {
+  const earlier = await db.find(commands, actor.tenant, "idempotency", [actor.id, key]);
+  if (earlier === null || earlier.idempotency?.digest === digest) return earlier;
+  throw new Fault("CONFLICT", "This Idempotency-Key was used for another command.", {
+    command_id: earlier.id,
+  });
+}

@@ -1,0 +1,350 @@
+import { type Tenant, tenantKey } from "../../kv/store/collection.ts";
+import { Journal } from "../../kv/store/journal.ts";
+import { ChurnMap } from "../../kv/store/churn_map.ts";
+import { type CommandRecord, commands } from "../../kv/records/command.ts";
+import { StoreUnavailableError } from "../../kv/store/errors.ts";
+import type { CommandListener, Link, Receipt } from "../agents/link.ts";
+import type { Background } from "../work/background.ts";
+import type { Cancel } from "../ports/ports.ts";
+import type { CommandResult, OutputFrame, RefusedFrame } from "../protocol/protocol.ts";
+import type { OutputDigests } from "../protocol/statements.ts";
+import { approvedDigest } from "./approvals/approved.ts";
+import type { PoliciesInForce } from "./guard/in_force.ts";
+import { writeJournalLine } from "./journal_line.ts";
+import { OUTPUT_BYTES_MAX, type OutputListener, RunningOutput } from "./running_output.ts";
+import { commandSha256 } from "./text.ts";
+import {
+  type Ending,
+  type InSettlement,
+  type Outcome,
+  outcomeOf,
+  settleCommand,
+  settleLate,
+  type SettlementContext,
+} from "./settle.ts";
+import { mayStart } from "./start_window.ts";
+
+/** The agent ends a command at its timeout; if it does not report that in this time, the relay ends it. */
+const GRACE_MS = 5_000;
+const SWEEP_MS = 1_000;
+/** A minute of attempts; after that the journal of open commands keeps it for the next start. */
+const RECORD_ATTEMPTS_MAX = 60;
+/** Each process keeps its journal of open commands under this prefix and its own name. */
+export const JOURNAL = "commands/";
+const JOURNALLED_CHARS_MAX = 8 * 1024;
+
+/** How a command was recorded before it was sent. */
+export interface Begun {
+  /** Its place in the journal of open commands. */
+  readonly place: string;
+  /** True when it has a row. */
+  readonly stored: boolean;
+  /** The digest that people approved, if they did. */
+  readonly approvedSha256?: string;
+}
+
+/** A command that runs over a link of this process. */
+interface Running {
+  readonly tenant: Tenant;
+  readonly record: CommandRecord;
+  readonly link: Link;
+  readonly begun: Begun;
+  readonly inSettlement: InSettlement;
+  readonly done: Promise<CommandRecord>;
+  readonly resolve: (record: CommandRecord) => void;
+  readonly reject: (error: unknown) => void;
+  /** Time until the relay ends it, unless the agent reports its end. */
+  leftMs: number;
+  /** The verdict under which it was sent; null until then. */
+  verdict: string | null;
+  readonly output: RunningOutput;
+  cancelledBy: string | null;
+  settling: boolean;
+}
+
+/** What running commands use. */
+interface RunningParts {
+  readonly context: SettlementContext;
+  readonly background: Background;
+  readonly policies: PoliciesInForce;
+  /** The id of this process. */
+  readonly instance: string;
+}
+
+/** The commands that run over this process's links. */
+export class RunningCommands implements CommandListener {
+  readonly #all = new ChurnMap<Running>();
+  /** Ends of commands whose row is being written, for requests that find the row before its writer returns. */
+  readonly #beginning = new Map<string, PromiseWithResolvers<CommandRecord>>();
+  readonly #journal: Journal;
+  readonly #written = { bytes: 0 };
+  #timer: Cancel | null = null;
+
+  constructor(private readonly parts: RunningParts) {
+    this.#journal = new Journal(parts.context.store, `${JOURNAL}${parts.instance}`, (error) => {
+      this.#logError("ended commands could not be deleted from the journal", error);
+    });
+  }
+
+  /**
+   * Records a command as running, so that it may be sent. A short command of a store with one writer gets only
+   * a journal line; any other gets its row at once.
+   * @throws {DuplicateError} when another command has its Idempotency-Key
+   */
+  async begin(tenant: Tenant, record: CommandRecord): Promise<Begun> {
+    const { store } = this.parts.context;
+    if (
+      store.sole && record.idempotency === null && record.command.length <= JOURNALLED_CHARS_MAX
+    ) {
+      return { place: await this.#journal.begin(writeJournalLine(tenant, record)), stored: false };
+    }
+    let place = "";
+    const end = Promise.withResolvers<CommandRecord>();
+    end.promise.catch(() => {});
+    this.#beginning.set(record.id, end);
+    try {
+      await store.transact((tx) => {
+        tx.insert(commands, tenant, record);
+        const text = writeJournalLine(tenant, { ...record, command: "" });
+        this.#journal.beginIn(tx, text, (at) => place = at);
+      });
+    } catch (error) {
+      this.#beginning.delete(record.id);
+      end.reject(error);
+      throw error;
+    }
+    return { place, stored: true };
+  }
+
+  /** Claims a queued command, so that no other process sends it; null when it is no longer queued. */
+  async take(tenant: Tenant, id: string): Promise<{ record: CommandRecord; begun: Begun } | null> {
+    let place = "", approved = "";
+    const { store, ports } = this.parts.context;
+    const record = await store.transact(async (tx) => {
+      const queued = await tx.get(commands, tenant, id);
+      approved = await approvedDigest(this.parts.context, this.parts.policies, tx, tenant, queued);
+      const now = ports.clock.now();
+      if (queued?.status !== "queued" || !mayStart(queued, now)) return null;
+      const taken = {
+        ...queued,
+        status: "running",
+        start_before_ms: null,
+        started_at_ms: now,
+      } as const;
+      this.#journal.beginIn(
+        tx,
+        writeJournalLine(tenant, { ...taken, command: "" }),
+        (at) => place = at,
+      );
+      return tx.put(commands, tenant, taken);
+    });
+    return record && { record, begun: { place, stored: true, approvedSha256: approved } };
+  }
+
+  /** A command that runs here, as it was begun. */
+  running(tenant: Tenant, id: string): CommandRecord | null {
+    const running = this.#all.get(id);
+    return running !== undefined && tenantKey(running.tenant) === tenantKey(tenant)
+      ? running.record
+      : null;
+  }
+
+  get size(): number {
+    return this.#all.size;
+  }
+
+  /** Sends a command that is recorded as running. `inSettlement` may add to the commit of its end. */
+  start(
+    tenant: Tenant,
+    record: CommandRecord,
+    begun: Begun,
+    link: Link,
+    inSettlement: InSettlement = () => {},
+  ): Promise<CommandRecord> {
+    const { promise, resolve, reject } = Promise.withResolvers<CommandRecord>();
+    const running: Running = {
+      tenant,
+      record,
+      begun,
+      link,
+      inSettlement,
+      done: promise,
+      resolve,
+      reject,
+      // The timer may fire at once.
+      leftMs: record.timeout_ms + GRACE_MS + (this.#timer === null ? 0 : SWEEP_MS),
+      verdict: null,
+      output: new RunningOutput(this.#written),
+      cancelledBy: null,
+      settling: false,
+    };
+    this.#all.set(record.id, running);
+    if (begun.stored) {
+      this.#beginning.get(record.id)?.resolve(promise);
+      this.#beginning.delete(record.id);
+    }
+    const sha256 = commandSha256(record.command);
+    const { approvedSha256 = sha256 } = begun;
+    if (sha256 !== approvedSha256) {
+      const why = "it is not what was approved, so it was not sent";
+      const alarm = { type: "approval_mismatch", reason: why } as const;
+      this.#settle(running, { status: "failed", why, alarm });
+      return promise;
+    }
+    const order = {
+      command_id: record.id,
+      command: record.command,
+      timeout_ms: record.timeout_ms,
+      max_output_bytes: OUTPUT_BYTES_MAX,
+      policy_version: record.policy_version,
+    };
+    if (link.run({ order, sha256 })) {
+      this.#timer ??= this.parts.context.ports.clock.after(SWEEP_MS, () => this.#sweep());
+    } else this.unsent(record.id);
+    return promise;
+  }
+
+  sent(id: string, verdict: string): void {
+    const running = this.#all.get(id);
+    if (running !== undefined) running.verdict = verdict;
+  }
+
+  unsent(id: string): void {
+    const running = this.#all.get(id);
+    const why = "the link closed before it was sent";
+    if (running !== undefined) this.#settle(running, { status: "failed", why });
+  }
+
+  /** Resolves when the ends of all commands are recorded and the journal of open commands is empty. */
+  async stop(): Promise<void> {
+    this.#timer?.();
+    await Promise.allSettled(this.#all.values().map((running) => running.done));
+    await this.#journal.stop();
+  }
+
+  /** The end of a command that runs here, or undefined. */
+  waitFor(id: string): Promise<CommandRecord> | undefined {
+    return this.#all.get(id)?.done ?? this.#beginning.get(id)?.promise;
+  }
+
+  /** Calls `listener` with the past and future output of a command that runs here; returns how to stop. */
+  follow(id: string, listener: OutputListener): () => void {
+    return this.#all.get(id)?.output.follow(listener) ?? (() => {});
+  }
+
+  /** Asks the agent to end a command; false when it does not run here. */
+  cancel(id: string, by: string): boolean {
+    const running = this.#all.get(id);
+    if (running === undefined) return false;
+    running.cancelledBy ??= by;
+    return running.link.send({ type: "cancel", command_id: id });
+  }
+
+  output(agentId: string, { command_id, stream, data }: OutputFrame): void {
+    const running = this.#all.get(command_id);
+    if (running?.record.agent_id === agentId) running.output.take(stream, data);
+  }
+
+  isOn(link: Link, id: string): boolean {
+    return this.#all.get(id)?.link === link;
+  }
+
+  isBusy(link: Link): boolean {
+    return this.#all.values().some((running) => running.link === link);
+  }
+
+  fits(link: Link, result: CommandResult, claimed: OutputDigests): boolean {
+    const running = this.#all.get(result.command_id);
+    if (running?.link !== link) return true;
+    return result.verdict === running.verdict && running.output.fits(result, claimed);
+  }
+
+  finished(link: Link, agentId: string, result: CommandResult, receipt: Receipt): void {
+    const running = this.#all.get(result.command_id);
+    if (running?.link === link) {
+      running.output.keep("stdout", result.stdout ?? "");
+      running.output.keep("stderr", result.stderr ?? "");
+      running.output.truncated ||= result.truncated;
+      this.#settle(running, { ...outcomeOf(result), receipt });
+      return;
+    }
+    if (running !== undefined && running.record.agent_id !== agentId) return;
+    // It ran while the link was down: its result replaces its recorded end, or the one being recorded.
+    const { background, context } = this.parts;
+    background.run("recording a late result", async () => {
+      await running?.done.catch(() => {});
+      const taken = await settleLate(context, link.tenant, agentId, result, receipt);
+      if (!taken) link.refuseReceipt([result.command_id], "it answers another verdict");
+    });
+  }
+
+  refused(agentId: string, { command_id, reason, message }: RefusedFrame): void {
+    const running = this.#all.get(command_id);
+    if (running?.record.agent_id !== agentId) return;
+    const why = `the agent refused it (${reason}): ${message}`;
+    const alarm = { type: "verdict_refused", reason: why } as const;
+    this.#settle(running, { status: "failed", why, ...(reason === "unverified" && { alarm }) });
+  }
+
+  /** A link has closed: the outcome of the commands on it is unknown. */
+  linkLost(link: Link): void {
+    for (const running of this.#all.values()) {
+      if (running.link === link) this.#settle(running, { status: "lost", why: "the link broke" });
+    }
+  }
+
+  /** Ends the commands that their agents should have ended. Counts firings, because the clock may jump. */
+  #sweep(): void {
+    const { clock } = this.parts.context.ports;
+    for (const running of this.#all.values()) {
+      running.leftMs -= SWEEP_MS;
+      if (running.leftMs > 0 || running.settling) continue;
+      running.link.send({ type: "cancel", command_id: running.record.id });
+      this.#settle(running, { status: "timed_out", why: "the agent did not end it in time" });
+    }
+    this.#timer = this.#all.size === 0 ? null : clock.after(SWEEP_MS, () => this.#sweep());
+  }
+
+  #settle(running: Running, outcome: Outcome & Pick<Ending, "receipt" | "alarm">): void {
+    if (running.settling) return;
+    running.settling = true;
+    running.done.catch(() => {});
+    const { output: { stdout, stderr, truncated }, verdict } = running;
+    this.#record(running, { ...outcome, verdict, stdout, stderr, truncated }, 1);
+  }
+
+  /** Records an end. While the store is unavailable it tries again, and the caller no longer waits. */
+  #record(running: Running, ending: Ending, attempt: number): void {
+    const { tenant, record, begun, cancelledBy } = running;
+    const { id, agent_id: agentId } = record;
+    // A failed attempt may have written the row.
+    const fresh = !begun.stored && attempt === 1;
+    const open = { id, agentId, record, fresh, cancelledBy };
+    settleCommand(this.parts.context, tenant, open, ending, running.inSettlement).then(
+      (settled) => {
+        this.#journal.end(begun.place);
+        this.#forget(running);
+        running.resolve(settled ?? record);
+      },
+      (error) => {
+        this.#logError("the end of a command could not be recorded", error);
+        running.reject(error);
+        const again = error instanceof StoreUnavailableError && attempt < RECORD_ATTEMPTS_MAX;
+        if (!again) return this.#forget(running);
+        this.parts.context.ports.clock.after(
+          SWEEP_MS,
+          () => this.#record(running, ending, attempt + 1),
+        );
+      },
+    );
+  }
+
+  #forget(running: Running): void {
+    this.#all.delete(running.record.id);
+    running.output.drop();
+  }
+
+  #logError(message: string, error: unknown): void {
+    this.parts.context.ports.log.error(message, { error: String(error) });
+  }
+}
