@@ -13,8 +13,6 @@ import { makeSecretText } from "../../access/keys/value.ts";
 import { listPage, type Paging } from "../../../kv/store/paging.ts";
 import { iso } from "../../codec/instant.ts";
 import { homeOf } from "../../access/roles/grant.ts";
-import { INGEST_TOKEN } from "../../commands/ingest/standing.ts";
-import { suspensionOf } from "../../access/standing/suspension.ts";
 import { sha256Hex } from "../../codec/text.ts";
 import { botMakers, CODE_TTL_MS, deletedBotMakers } from "../../commands/ingest/bot_makers.ts";
 import type { Sender } from "./update.ts";
