@@ -85,13 +85,13 @@ Deno.test("openFile: what should have gone before an instant is counted, up to t
   });
 });
 
-Deno.test("openFile: what is no store is refused by name, and nothing is made", async () => {
+Deno.test("openFile: a file that is not a store is refused by name, and nothing is made", async () => {
   await withFolder(async (folder) => {
     throws(() => openFile(`${folder}/none.kv`), Deno.errors.NotFound);
     Deno.writeTextFileSync(`${folder}/text.kv`, "no database at all, but a text of some length\n");
-    throws(() => openFile(`${folder}/text.kv`), /text\.kv is no store: /);
+    throws(() => openFile(`${folder}/text.kv`), /text\.kv is not a store: /);
     Deno.writeTextFileSync(`${folder}/empty.kv`, "");
-    throws(() => openFile(`${folder}/empty.kv`), /empty\.kv is no store: it has no data/);
+    throws(() => openFile(`${folder}/empty.kv`), /empty\.kv is not a store: it has no table/);
     deq([...Deno.readDirSync(folder)].map(({ name }) => name).sort(), ["empty.kv", "text.kv"]);
   });
 });
