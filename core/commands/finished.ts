@@ -7,7 +7,7 @@ import type { Reader } from "../../kv/store/reader.ts";
 import { HARMLESS } from "../shield/result.ts";
 
 const PACKED = "commands";
-/** A command that ended this soon goes on the shelf, where it is found by its id's time. */
+/** A command that ended this soon is stored as a packed record, which its id's time finds. */
 const QUICK_MS = 5_000;
 /** Ids are made a moment before the record; instances' clocks may differ. */
 const SLACK_MS = 2_000;
@@ -15,7 +15,7 @@ const RECORD_CHARS_MAX = 8 * 1024;
 /** How an id tells when it was made: base 36 milliseconds after its prefix. */
 const TIME_IN_ID = /^[a-z]+_([0-9a-z]{9})/;
 
-/** The instants in ms between which a command may go on the shelf, and is looked for there. */
+/** The instants in ms between which a command is packed, and looked for. */
 function packedTimes(id: string): readonly [number, number] | null {
   const time = TIME_IN_ID.exec(id)?.[1];
   if (time === undefined) return null;
@@ -24,8 +24,8 @@ function packedTimes(id: string): readonly [number, number] | null {
 }
 
 /**
- * What the shelf holds of a record, in this order; the rest of a quick command is always the same. The
- * verdict on most commands is too: null stands for that.
+ * The fields of a packed command, in this order; the others are the same for every quick command. Null is
+ * the verdict that most commands have.
  */
 const FIELDS = [
   "id",
@@ -49,10 +49,10 @@ const FIELDS = [
   "expires_at_ms",
 ] as const satisfies readonly (keyof CommandRecord)[];
 
-/** What the shelf holds of a command that has ended; null when it needs a row of its own. */
+/** A command that has ended as a packed record's JSON; null when it needs a row of its own. */
 export function packedText(record: CommandRecord): string | null {
   const times = packedTimes(record.id), endedMs = record.finished_at_ms;
-  // Where the clock was set back meanwhile it would be looked for in vain.
+  // After the clock was set back, the command would not be found.
   const quick = times !== null && endedMs !== null && endedMs >= times[0] && endedMs < times[1];
   if (!quick || record.status === "lost" || record.output !== null) return null;
   const json = JSON.stringify(FIELDS.map((field) => {
@@ -62,13 +62,13 @@ export function packedText(record: CommandRecord): string | null {
   return json.length > RECORD_CHARS_MAX ? null : json;
 }
 
-/** Puts on the shelf what `packedText` gave. */
+/** Stores the packed record that `packedText` made. */
 export function pack(to: Appending, tenant: Tenant, record: CommandRecord, json: string): void {
   const nowMs = record.finished_at_ms!;
   putPacked(to, tenant, PACKED, { json, nowMs, expireIn: record.expires_at_ms - nowMs });
 }
 
-/** A command that is on record, in its row or on the shelf. */
+/** A stored command, from its row or a packed record. */
 export async function findCommand(
   db: Reader,
   store: Store,

@@ -97,7 +97,7 @@ export class Committer {
     for (const line of change.coalesced) bytes += line.bytes;
     for (const mutation of change.mutations) {
       bytes += mutation.kind === "set" ? mutation.bytes : 64;
-      if (mutation.kind !== "delete") keyBytes += mutation.slot.length + KEY_OVERHEAD_BYTES;
+      if (mutation.kind !== "delete") keyBytes += mutation.keyText.length + KEY_OVERHEAD_BYTES;
     }
     if (this.#queue.length >= QUEUE_MAX || this.#waitingBytes + bytes > QUEUE_BYTES_MAX) {
       throw new StoreUnavailableError("too many changes are queued");
@@ -191,8 +191,8 @@ export class Committer {
 
   /** True when a checked key is known to be newer. An absent key proves nothing: it may have been deleted. */
   #hasLost(change: Change): boolean {
-    return change.checks.some(({ slot, versionstamp }) => {
-      const newest = this.#recent.get(slot);
+    return change.checks.some(({ keyText, versionstamp }) => {
+      const newest = this.#recent.get(keyText);
       return newest !== undefined && versionstamp !== null && newest > versionstamp;
     });
   }
@@ -271,9 +271,9 @@ export class Committer {
       const op = this.kv.atomic();
       const checked = new Set<string>();
       for (const { change } of batch) {
-        for (const { key, slot, versionstamp } of change.checks) {
-          if (checked.has(slot)) continue;
-          checked.add(slot);
+        for (const { key, keyText, versionstamp } of change.checks) {
+          if (checked.has(keyText)) continue;
+          checked.add(keyText);
           op.check({ key, versionstamp });
         }
       }
@@ -312,7 +312,7 @@ export class Committer {
 
   #remember(mutations: readonly Mutation[], versionstamp: string | null): void {
     if (versionstamp === null) return;
-    for (const { slot, fresh } of mutations) if (!fresh) this.#recent.set(slot, versionstamp);
+    for (const { keyText, fresh } of mutations) if (!fresh) this.#recent.set(keyText, versionstamp);
   }
 }
 

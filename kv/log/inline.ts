@@ -119,11 +119,11 @@ export class InlineSequencing {
       // The commit depends on the log ending where memory says. Proven logs save the check, which is dear.
       checks.push(checkOf(segmentKey(tenant, events[0]!.seq), null));
     }
-    for (const { slot } of mutations) keyBytes += slot.length + KEY_OVERHEAD_BYTES;
+    for (const { keyText } of mutations) keyBytes += keyText.length + KEY_OVERHEAD_BYTES;
     for (const [at, { versionstamp }] of rows.entries()) {
       const row = deleteKey([...OUTBOX, versionstamp]);
       mutations.push(row);
-      if (at === 0) checks.push({ key: row.key, slot: row.slot, versionstamp });
+      if (at === 0) checks.push({ key: row.key, keyText: row.keyText, versionstamp });
     }
     if (
       checks.length > capacity.checks || mutations.length > capacity.writes ||

@@ -52,14 +52,14 @@ Deno.test("ReadCache.load: a load that fails or finds nothing caches nothing", a
 
 Deno.test("ReadCache.load: a group holds its limit and evicts the least recently used", async () => {
   const cache = new ReadCache();
-  const load = (group: string, slot: string) =>
-    cache.load(group, 2, slot, () => Promise.resolve(at("1")));
+  const load = (group: string, keyText: string) =>
+    cache.load(group, 2, keyText, () => Promise.resolve(at("1")));
   await load("g", "a");
   await load("g", "b");
   await load("h", "c");
   cache.get("g", "a");
   await load("g", "d");
-  deepStrictEqual(["a", "b", "d"].map((slot) => cache.get("g", slot) !== undefined), [
+  deepStrictEqual(["a", "b", "d"].map((keyText) => cache.get("g", keyText) !== undefined), [
     true,
     false,
     true,

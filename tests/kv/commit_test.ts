@@ -34,7 +34,7 @@ class Bench implements AsyncDisposable {
         sequence: () => null,
         waiting: (lines) => this.told.push(...lines.map(({ json }) => json)),
       }),
-      denied: (checks) => this.denied.push(...checks.map(({ slot }) => slot)),
+      denied: (checks) => this.denied.push(...checks.map(({ keyText }) => keyText)),
       health: { record: (why) => this.met.push(why?.message ?? null) },
     });
   }
