@@ -3,7 +3,7 @@ import type { Clock } from "../store/clock.ts";
 import { StoreUnavailableError, withoutUsers } from "../store/errors.ts";
 import { type CommitKeys, conflicts, keysOf } from "./commit_keys.ts";
 import { CommitDelay } from "./delay.ts";
-import { type Line, outboxText } from "../log/line.ts";
+import { type Line, OUTBOX, outboxText } from "../log/line.ts";
 import { oneSumEach, oneValueEach } from "../store/merge.ts";
 import type { Capacity, InlineSequence, Sequencer } from "../log/sequencer.ts";
 import { RecentMap } from "../store/recent.ts";
@@ -22,7 +22,6 @@ interface Pending {
   reject(error: unknown): void;
 }
 
-export const OUTBOX: Deno.KvKey = ["~", "outbox"];
 /** Callers of one commit. The others wait for the next one, so requests are served during the write. */
 const CALLERS_MAX = 64;
 /** This many reorderable changes justify a second commit in parallel. */

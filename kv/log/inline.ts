@@ -1,8 +1,7 @@
 import { type Check, checkOf, deleteKey, type Mutation } from "../store/change.ts";
 import type { Tenant } from "../store/collection.ts";
-import { OUTBOX } from "../commit/commit.ts";
 import type { SequencingLimits, TenantEvents } from "./sequencing.ts";
-import type { Line } from "./line.ts";
+import { type Line, OUTBOX } from "./line.ts";
 import { KEY_OVERHEAD_BYTES } from "../store/load.ts";
 import { setPending } from "./pending.ts";
 import type { Capacity, InlineSequence } from "./sequencer.ts";

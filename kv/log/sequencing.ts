@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { type Tenant, tenantOf } from "../store/collection.ts";
-import { OUTBOX } from "../commit/commit.ts";
+import { OUTBOX } from "./line.ts";
 import { LOG_VALUE_BYTES_MAX } from "../store/limits.ts";
 
 /** One event of a tenant's log. */

@@ -1,7 +1,8 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { setImmediate } from "node:timers";
 import { type Change, deleteKey, type Mutation, sumKey } from "../../kv/store/change.ts";
-import { Committer, OUTBOX } from "../../kv/commit/commit.ts";
+import { Committer } from "../../kv/commit/commit.ts";
+import { OUTBOX } from "../../kv/log/line.ts";
 import { CHECKS_MAX } from "../../kv/store/limits.ts";
 import { coalescedLine } from "../../kv/store/coalesced.ts";
 import { Tx } from "../../kv/store/tx.ts";

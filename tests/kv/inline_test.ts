@@ -1,5 +1,5 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
-import { OUTBOX } from "../../kv/commit/commit.ts";
+import { OUTBOX } from "../../kv/log/line.ts";
 import { SEQUENCING_LIMITS } from "../../kv/log/sequencing.ts";
 import { LogFollower } from "../../kv/log/follow.ts";
 import { SEQUENCE_LAZY_MS } from "../../kv/log/log.ts";

@@ -1,6 +1,6 @@
 import { deepStrictEqual, rejects, strictEqual, throws } from "node:assert/strict";
 import { FOLLOWERS_MAX, LINE_BYTES_MAX, TENANTS_MAX } from "../../kv/store/limits.ts";
-import { OUTBOX } from "../../kv/commit/commit.ts";
+import { OUTBOX } from "../../kv/log/line.ts";
 import { SEQUENCE_LAZY_MS } from "../../kv/log/log.ts";
 import { pendingGroup, pendingGroupPrefix } from "../../kv/log/pending.ts";
 import { hasSegmentAfter } from "../../kv/log/segments.ts";

@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, ok } from "node:assert/strict";
 import { setImmediate } from "node:timers";
 import type { Tenant } from "../../kv/store/collection.ts";
-import { OUTBOX } from "../../kv/commit/commit.ts";
+import { OUTBOX } from "../../kv/log/line.ts";
 import { SEQUENCING_LIMITS } from "../../kv/log/sequencing.ts";
 import { type FollowerRules, LogFollower } from "../../kv/log/follow.ts";
 import { pendingPrefix } from "../../kv/log/pending.ts";
