@@ -62,7 +62,7 @@ export class Committer {
     private readonly options: {
       readonly clock: Clock;
       readonly checksMax: number;
-      /** Called with the mutations of an atomic; the versionstamp is null when they may not be written. */
+      /** Called after an atomic; the versionstamp is null when it failed or its outcome is unknown. */
       readonly after: (mutations: readonly Mutation[], versionstamp: string | null) => void;
       readonly log: () => Sequencer;
       /** Called when a check of a single change failed: the read cache may be stale. */
@@ -196,7 +196,7 @@ export class Committer {
     });
   }
 
-  async #commit(batch: Pending[], mayNumber = true): Promise<void> {
+  async #commit(batch: Pending[], maySequence = true): Promise<void> {
     if (batch.length === 0) return;
     const mutations: Mutation[] = [], lines: Line[] = [];
     for (const { change } of batch) {
@@ -204,7 +204,7 @@ export class Committer {
       for (const line of change.lines) lines.push(line);
     }
     const log = this.options.log();
-    const sequenced = mayNumber && lines.length > 0
+    const sequenced = maySequence && lines.length > 0
       ? log.sequence(lines, this.#capacityLeft(batch))
       : null;
     let versionstamp: string | null = null;

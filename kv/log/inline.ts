@@ -115,7 +115,7 @@ export class InlineSequencing {
       mutations.push(...full, setSegment(tenant, first, text));
       for (const name of this.log.wanting(types, tenant)) mutations.push(setPending(name, tenant));
       if (this.#proven.has(owner)) continue;
-      // The commit depends on the log ending where memory says. Proven logs save the check, which is dear.
+      // The commit depends on the log ending where memory says. A log that grew inline before needs no check.
       checks.push(checkOf(segmentKey(tenant, events[0]!.seq), null));
     }
     for (const { keyText } of mutations) keyBytes += keyText.length + KEY_OVERHEAD_BYTES;

@@ -13,7 +13,7 @@ const SLUGS = ["s1", "s2", "s3"];
 /** Two checks each and one for the cursor: a store of ten checks can take that. */
 const STEP_EVENTS = 4;
 /** Few, so that some steps find their events in memory and others read them. */
-const HELD = 12;
+const BUFFERED_EVENTS = 12;
 
 /** So small that most batches take several atomics, and some of them within one tenant. */
 const LIMITS = {
@@ -42,7 +42,7 @@ export class Life {
     this.bench = new Bench(mortal, "sim", { sole, hasQueue: false }, LIMITS);
     this.follower = new LogFollower(this.bench.store, this.bench.log, {
       name: "sim",
-      bufferedEvents: HELD,
+      bufferedEvents: BUFFERED_EVENTS,
       wants: () => true,
       cares: () => Promise.resolve(true),
       step: async (tx, tenant, events) => {
