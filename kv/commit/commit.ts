@@ -7,7 +7,7 @@ import { type Line, OUTBOX, outboxText } from "../log/line.ts";
 import { oneSumEach, oneValueEach } from "../store/merge.ts";
 import type { Capacity, InlineSequence, Sequencer } from "../log/sequencer.ts";
 import { RecentMap } from "../store/recent.ts";
-import { ATOMIC_BYTES_MAX, KEY_BYTES_MAX, MUTATIONS_MAX } from "../store/limits.ts";
+import { ATOMIC_BYTES_MAX, KEY_BYTES_MAX, MUTATIONS_MAX } from "../store/engine_limits.ts";
 import { KEY_OVERHEAD_BYTES, Load } from "../store/load.ts";
 import type { WriteHealth } from "../store/health.ts";
 

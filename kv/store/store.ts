@@ -19,7 +19,7 @@ import {
 } from "./collection.ts";
 import { Committer } from "../commit/commit.ts";
 import { ContentionError } from "./errors.ts";
-import { CHECKS_MAX, CHECKS_MAX_SHARED } from "./limits.ts";
+import { CHECKS_MAX, CHECKS_MAX_SHARED } from "./engine_limits.ts";
 import { makeLine } from "../log/line.ts";
 import type { Sequencer } from "../log/sequencer.ts";
 import type { Found, Listed, ListOptions, Page, Reader, RowSource } from "./reader.ts";

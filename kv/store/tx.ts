@@ -29,7 +29,7 @@ import {
 } from "./collection.ts";
 import { EMPTY, entriesOf, type IndexEntry, sameKey, samePointer } from "./entries.ts";
 import { DuplicateError } from "./errors.ts";
-import { DELAY_MS_MAX } from "./limits.ts";
+import { DELAY_MS_MAX } from "./engine_limits.ts";
 import { roughBytes } from "./load.ts";
 import type { Found, ListOptions, Page, Reader, RowSource } from "./reader.ts";
 

@@ -1,7 +1,7 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
 import { adoptBlob, dropBlob, readBlob, sweepBlobs, writeBlob } from "../../kv/store/blob.ts";
 import { StoreUnavailableError } from "../../kv/store/errors.ts";
-import { BLOB_BYTES_MAX, CHUNK_BYTES } from "../../kv/store/limits.ts";
+import { BLOB_BYTES_MAX, CHUNK_BYTES } from "../../kv/store/engine_limits.ts";
 import { Store } from "../../kv/store/store.ts";
 import { EventLog } from "../../kv/log/log.ts";
 import { type Bench, dump, overKv, shared } from "../support/kv.ts";

@@ -1,5 +1,5 @@
 import type { Tenant } from "../../../kv/store/collection.ts";
-import { everyListed } from "../../../kv/store/pages.ts";
+import { everyListed } from "../../../kv/store/iterate.ts";
 import { type ApprovalRecord, approvals } from "../../../kv/records/approval.ts";
 import type { App } from "../../work/work.ts";
 import { RELAY_ACTOR } from "../../events/events.ts";
