@@ -1,5 +1,5 @@
 import type { Tenant } from "../../kv/store/collection.ts";
-import { everyQueued } from "../../kv/store/pages.ts";
+import { everyQueued } from "../../kv/store/iterate.ts";
 import { type AgentRecord, agents } from "../../kv/records/agent.ts";
 import { apiKeys } from "../../kv/records/api_key.ts";
 import { type DeviceRecord, devices } from "../../kv/records/device.ts";

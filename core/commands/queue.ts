@@ -1,5 +1,5 @@
 import { type Tenant, tenantKey } from "../../kv/store/collection.ts";
-import { everyQueued } from "../../kv/store/pages.ts";
+import { everyQueued } from "../../kv/store/iterate.ts";
 import { type CommandRecord, commands } from "../../kv/records/command.ts";
 import type { Links } from "../agents/links.ts";
 import type { Background } from "../work/background.ts";

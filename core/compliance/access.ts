@@ -1,5 +1,5 @@
 import { type Collection, SYSTEM, type Tenant } from "../../kv/store/collection.ts";
-import { everyListed } from "../../kv/store/pages.ts";
+import { everyListed } from "../../kv/store/iterate.ts";
 import { type ApiKeyRecord, apiKeys } from "../../kv/records/api_key.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import { telegramLinks } from "../../kv/records/telegram.ts";

@@ -1,6 +1,6 @@
 import { adoptBlob, dropBlob, writeBlob } from "../../kv/store/blob.ts";
 import { type Tenant, tenantKey } from "../../kv/store/collection.ts";
-import { BLOB_BYTES_MAX } from "../../kv/store/limits.ts";
+import { BLOB_BYTES_MAX } from "../../kv/store/engine_limits.ts";
 import { type ReportRecord, reports } from "../../kv/records/report.ts";
 import type { App } from "../work/work.ts";
 import { auditKeyOf, originOf } from "../events/trail/keys.ts";

@@ -2,7 +2,7 @@ import { SYSTEM } from "../../kv/store/collection.ts";
 import { installations } from "../../kv/records/installation.ts";
 import { deliveries } from "../../kv/records/webhook.ts";
 import { assertWritable } from "../../kv/store/health.ts";
-import { indexKeys, queueHeads } from "../../kv/store/walk.ts";
+import { indexKeys, queueHeads } from "../../kv/store/iterate.ts";
 import type { App } from "../work/work.ts";
 import { VERSION } from "../work/work.ts";
 import { within } from "../ports/within.ts";

@@ -1,5 +1,5 @@
 import { SYSTEM, type Tenant } from "../../kv/store/collection.ts";
-import { everyListed } from "../../kv/store/pages.ts";
+import { everyListed } from "../../kv/store/iterate.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import type { Store } from "../../kv/store/store.ts";
 

@@ -1,9 +1,8 @@
 import { type Tenant, tenantKey } from "../../kv/store/collection.ts";
 import { LogFollower } from "../../kv/log/follow.ts";
-import { everyQueued } from "../../kv/store/pages.ts";
+import { everyQueued, queueHeads } from "../../kv/store/iterate.ts";
 import { integrationJobs, integrations } from "../../kv/records/integration.ts";
 import type { Tx } from "../../kv/store/tx.ts";
-import { queueHeads } from "../../kv/store/walk.ts";
 import type { App } from "../work/work.ts";
 import type { Cancel } from "../ports/ports.ts";
 import { isDue } from "../webhooks/retry_policy.ts";

@@ -1,4 +1,4 @@
-import { everyQueued } from "../../kv/store/pages.ts";
+import { everyQueued } from "../../kv/store/iterate.ts";
 import { repositories, type RepositoryRecord } from "../../kv/records/gitops.ts";
 import type { Store } from "../../kv/store/store.ts";
 import type { Found } from "../../kv/store/reader.ts";

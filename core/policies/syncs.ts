@@ -1,5 +1,5 @@
 import { SYSTEM, type Tenant, tenantKey } from "../../kv/store/collection.ts";
-import { everyQueued } from "../../kv/store/pages.ts";
+import { everyQueued } from "../../kv/store/iterate.ts";
 import { repositories, type RepositoryRecord } from "../../kv/records/gitops.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import type { App } from "../work/work.ts";

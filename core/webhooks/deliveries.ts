@@ -1,10 +1,9 @@
 import { type Tenant, tenantKey } from "../../kv/store/collection.ts";
 import { LogFollower, type Step } from "../../kv/log/follow.ts";
 import type { Sequenced } from "../../kv/log/log.ts";
-import { everyQueued } from "../../kv/store/pages.ts";
+import { everyQueued, queueHeads } from "../../kv/store/iterate.ts";
 import { deliveries, type DeliveryRecord, webhooks } from "../../kv/records/webhook.ts";
 import type { Tx } from "../../kv/store/tx.ts";
-import { queueHeads } from "../../kv/store/walk.ts";
 import type { App } from "../work/work.ts";
 import type { Cancel } from "../ports/ports.ts";
 import { AttemptCounts } from "./attempt_counts.ts";

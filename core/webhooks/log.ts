@@ -7,7 +7,7 @@ import {
   type DeliveryRecord,
   stateOf,
 } from "../../kv/records/webhook.ts";
-import { indexKeys, type Range } from "../../kv/store/walk.ts";
+import { indexKeys, type Range } from "../../kv/store/iterate.ts";
 import type { App, Work, Writing } from "../work/work.ts";
 import { emit } from "../events/events.ts";
 import { Fault } from "../fault/fault.ts";

@@ -7,7 +7,7 @@ import {
   type WebhookRecord,
   webhooks,
 } from "../../kv/records/webhook.ts";
-import { indexKeys } from "../../kv/store/walk.ts";
+import { indexKeys } from "../../kv/store/iterate.ts";
 import { Accepted } from "../work/accepted.ts";
 import type { App, Work, Writing } from "../work/work.ts";
 import { emit } from "../events/events.ts";

@@ -1,5 +1,5 @@
 import type { KeyParts, Tenant } from "../../kv/store/collection.ts";
-import { everyQueued } from "../../kv/store/pages.ts";
+import { everyQueued, indexKeys } from "../../kv/store/iterate.ts";
 import {
   deliveries,
   type DeliveryRecord,
@@ -11,7 +11,6 @@ import {
   webhooks,
 } from "../../kv/records/webhook.ts";
 import type { Tx } from "../../kv/store/tx.ts";
-import { indexKeys } from "../../kv/store/walk.ts";
 import type { App } from "../work/work.ts";
 import { Rounds } from "../ports/rounds.ts";
 import { batchOf } from "./fan_out.ts";

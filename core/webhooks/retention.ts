@@ -1,7 +1,7 @@
 import type { Tenant } from "../../kv/store/collection.ts";
 import { deliveries, webhooks } from "../../kv/records/webhook.ts";
 import { readStored } from "../../kv/store/scan.ts";
-import { indexKeys } from "../../kv/store/walk.ts";
+import { indexKeys } from "../../kv/store/iterate.ts";
 import type { App } from "../work/work.ts";
 import { batchOf } from "./fan_out.ts";
 import { dropDelivery } from "./ledger.ts";

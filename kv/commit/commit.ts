@@ -3,11 +3,11 @@ import type { Clock } from "../store/clock.ts";
 import { StoreUnavailableError, withoutUsers } from "../store/errors.ts";
 import { type CommitKeys, conflicts, keysOf } from "./commit_keys.ts";
 import { CommitDelay } from "./delay.ts";
-import { type Line, outboxText } from "../log/line.ts";
+import { type Line, OUTBOX, outboxText } from "../log/line.ts";
 import { oneSumEach, oneValueEach } from "../store/merge.ts";
 import type { Capacity, InlineSequence, Sequencer } from "../log/sequencer.ts";
 import { RecentMap } from "../store/recent.ts";
-import { ATOMIC_BYTES_MAX, KEY_BYTES_MAX, MUTATIONS_MAX } from "../store/limits.ts";
+import { ATOMIC_BYTES_MAX, KEY_BYTES_MAX, MUTATIONS_MAX } from "../store/engine_limits.ts";
 import { KEY_OVERHEAD_BYTES, Load } from "../store/load.ts";
 import type { WriteHealth } from "../store/health.ts";
 
@@ -22,7 +22,6 @@ interface Pending {
   reject(error: unknown): void;
 }
 
-export const OUTBOX: Deno.KvKey = ["~", "outbox"];
 /** Callers of one commit. The others wait for the next one, so requests are served during the write. */
 const CALLERS_MAX = 64;
 /** This many reorderable changes justify a second commit in parallel. */
@@ -63,7 +62,7 @@ export class Committer {
     private readonly options: {
       readonly clock: Clock;
       readonly checksMax: number;
-      /** Called with the mutations of an atomic; the versionstamp is null when they may not be written. */
+      /** Called after an atomic; the versionstamp is null when it failed or its outcome is unknown. */
       readonly after: (mutations: readonly Mutation[], versionstamp: string | null) => void;
       readonly log: () => Sequencer;
       /** Called when a check of a single change failed: the read cache may be stale. */
@@ -97,7 +96,7 @@ export class Committer {
     for (const line of change.coalesced) bytes += line.bytes;
     for (const mutation of change.mutations) {
       bytes += mutation.kind === "set" ? mutation.bytes : 64;
-      if (mutation.kind !== "delete") keyBytes += mutation.slot.length + KEY_OVERHEAD_BYTES;
+      if (mutation.kind !== "delete") keyBytes += mutation.keyText.length + KEY_OVERHEAD_BYTES;
     }
     if (this.#queue.length >= QUEUE_MAX || this.#waitingBytes + bytes > QUEUE_BYTES_MAX) {
       throw new StoreUnavailableError("too many changes are queued");
@@ -191,13 +190,13 @@ export class Committer {
 
   /** True when a checked key is known to be newer. An absent key proves nothing: it may have been deleted. */
   #hasLost(change: Change): boolean {
-    return change.checks.some(({ slot, versionstamp }) => {
-      const newest = this.#recent.get(slot);
+    return change.checks.some(({ keyText, versionstamp }) => {
+      const newest = this.#recent.get(keyText);
       return newest !== undefined && versionstamp !== null && newest > versionstamp;
     });
   }
 
-  async #commit(batch: Pending[], mayNumber = true): Promise<void> {
+  async #commit(batch: Pending[], maySequence = true): Promise<void> {
     if (batch.length === 0) return;
     const mutations: Mutation[] = [], lines: Line[] = [];
     for (const { change } of batch) {
@@ -205,7 +204,7 @@ export class Committer {
       for (const line of change.lines) lines.push(line);
     }
     const log = this.options.log();
-    const sequenced = mayNumber && lines.length > 0
+    const sequenced = maySequence && lines.length > 0
       ? log.sequence(lines, this.#capacityLeft(batch))
       : null;
     let versionstamp: string | null = null;
@@ -271,9 +270,9 @@ export class Committer {
       const op = this.kv.atomic();
       const checked = new Set<string>();
       for (const { change } of batch) {
-        for (const { key, slot, versionstamp } of change.checks) {
-          if (checked.has(slot)) continue;
-          checked.add(slot);
+        for (const { key, keyText, versionstamp } of change.checks) {
+          if (checked.has(keyText)) continue;
+          checked.add(keyText);
           op.check({ key, versionstamp });
         }
       }
@@ -312,7 +311,7 @@ export class Committer {
 
   #remember(mutations: readonly Mutation[], versionstamp: string | null): void {
     if (versionstamp === null) return;
-    for (const { slot, fresh } of mutations) if (!fresh) this.#recent.set(slot, versionstamp);
+    for (const { keyText, fresh } of mutations) if (!fresh) this.#recent.set(keyText, versionstamp);
   }
 }
 

@@ -12,8 +12,8 @@ export interface CommitKeys {
 export function keysOf(callers: readonly { readonly change: Change }[]): CommitKeys {
   const touched = new Set<string>(), summed = new Set<string>();
   for (const { change: { checks, mutations } } of callers) {
-    for (const { slot } of checks) touched.add(slot);
-    for (const { kind, slot } of mutations) (kind === "sum" ? summed : touched).add(slot);
+    for (const { keyText } of checks) touched.add(keyText);
+    for (const { kind, keyText } of mutations) (kind === "sum" ? summed : touched).add(keyText);
   }
   return { touched, summed };
 }
@@ -23,5 +23,7 @@ export const conflicts = (
   { checks, mutations }: Change,
   { touched, summed }: CommitKeys,
 ): boolean =>
-  checks.some(({ slot }) => touched.has(slot) || summed.has(slot)) ||
-  mutations.some(({ kind, slot }) => touched.has(slot) || kind !== "sum" && summed.has(slot));
+  checks.some(({ keyText }) => touched.has(keyText) || summed.has(keyText)) ||
+  mutations.some(({ kind, keyText }) =>
+    touched.has(keyText) || kind !== "sum" && summed.has(keyText)
+  );

@@ -3,46 +3,46 @@ import { isInWindow, isWithin } from "../store/clock.ts";
 import { RecentMap } from "../store/recent.ts";
 import type { Store } from "../store/store.ts";
 
-/** What one taker wants of one limit. */
+/** What a caller wants to take from one limit. */
 export interface Claim {
-  /** What is counted; one key has one window length. */
+  /** Names what is counted. A key has one window length. */
   readonly key: string;
   readonly limit: number;
-  /** Windows begin at the multiples of this since the Unix epoch. */
+  /** Windows begin at the multiples of this length since the Unix epoch. */
   readonly windowMs: number;
-  /** How many are taken together; 1 unless said. */
+  /** How many to take; 1 by default. */
   readonly amount?: number;
 }
 
-/** What a taker is answered. */
+/** The answer to a caller. */
 export interface Grant<C extends Claim = Claim> {
   readonly admitted: boolean;
-  /** The tightest of the claims: of those that refuse the last to end, else the one with least left. */
+  /** The tightest claim: among those that refuse the one whose window ends last, else the one with least left. */
   readonly claim: C;
-  /** How many more its window will admit at the least. */
+  /** A lower bound of what its window still admits. */
   readonly remaining: number;
   /** When its window ends, in ms since the epoch. */
   readonly resetMs: number;
 }
 
-/** Several limits that one taker must pass together. */
+/** Several limits that one caller must pass together. */
 export type Claims<C extends Claim = Claim> = readonly [C, ...C[]];
 
-/** One window of one key, as this instance knows it. It never becomes another window. */
+/** One window of one key, as this instance knows it. */
 interface Window {
   readonly startMs: number;
   readonly at: Deno.KvKey;
-  /** What the store says that this instance has taken, and how much of it was spent. */
+  /** What this instance has leased in the store, and how much of it is spent. */
   granted: number;
   used: number;
-  /** How far it may be spent under `limit`; another limit sends the taker to the store. */
+  /** How far it may be spent under `limit`. With another limit, the caller must ask the store. */
   spendable: number;
   limit: number;
-  /** What all instances have taken together, as far as this one knows. */
+  /** What all instances had leased at the last read. */
   taken: number;
-  /** The engine's read or write that others wait for. */
+  /** The lease in progress, which other callers wait for. */
   refill: Promise<void> | null;
-  /** Since when nothing, or less than somebody wanted, is known to be left; null while something is. */
+  /** Since when less is left than a caller wanted; null while enough is left. */
   dryAtMs: number | null;
   readAtMs: number;
   watched: boolean;
@@ -53,49 +53,49 @@ interface Wanted {
   readonly window: Window;
 }
 
-/** All windows of one length that are open now. */
+/** The open windows of one length. */
 interface Current {
   readonly startMs: number;
   readonly windows: RecentMap<Window>;
 }
 
-/** How long after a window ran dry takers wait for what another instance may give back. */
+/** How long after a window ran dry callers wait for what another instance may give back. */
 const RETURNS_MS = 60;
 const REREAD_MS = 5;
-/** How often a window that stays dry is looked at, without a taker that waits. */
+/** How often a window that stays dry is read again, while no caller waits. */
 const LATE_REREAD_MS = 100;
-/** A lease that nobody has spent from for this long goes back. */
+/** A lease that is not spent from for this long is given back. */
 const IDLE_MS = 20;
 const WINDOWS_MAX = 50_000;
 /** A sole writer leases at least this many, so that the end of a window costs few commits. */
 const SOLE_SHARE_MIN = 8;
-/** How often a give-back may lose to another instance before it is left. */
+/** Tries to give a lease back, against writes of other instances. */
 const GIVE_BACK_TRIES_MAX = 10;
-/** A counter outlives its window, because clocks differ and step back. */
+/** How long a counter outlives its window, because clocks differ and step back. */
 const EXPIRY_SLACK_MS = 300_000;
 
 /**
  * Fixed-window counters, taken in leases: an instance reserves a shrinking share of what is left by
- * compare-and-set and spends it in memory. Over all instances no window admits more than its limit,
- * and a refusal writes nothing. Whatever is doubtful counts as spent: a commit whose outcome is
- * unknown, a window that memory had no room for, a lease whose window ended.
+ * compare-and-set and spends it in memory. Over all instances no window admits more than its limit, and a
+ * refusal writes nothing. A lease counts as spent when its commit's outcome is unknown, when memory evicted
+ * its window, and when its window has ended.
  */
 export class LeasedCounters {
   readonly #current = new Map<number, Current>();
-  /** Reused by takers that need not wait. */
+  /** Reused by callers that need not wait. */
   readonly #found: Window[] = [];
 
   constructor(
     private readonly store: Store,
-    /** How many instances may share the store; a sole writer returns nothing and waits for nobody. */
+    /** How many instances may share the store. A sole one gives nothing back and never waits for others. */
     private readonly instances: number,
     /** How many windows of one length are kept in memory. */
     private readonly windowsMax = WINDOWS_MAX,
   ) {}
 
   /**
-   * Takes what is wanted from the current window of each claim, or from none. Answers at once unless a lease must
-   * be renewed.
+   * Takes from the current window of each claim, or from none. Returns a promise only when it must lease from
+   * the store.
    */
   takeAll<C extends Claim>(claims: Claims<C>): Grant<C> | Promise<Grant<C>> {
     const nowMs = this.store.clock.now();
@@ -109,13 +109,13 @@ export class LeasedCounters {
     return this.#refuse(claims, windows, nowMs) ?? this.#takeSlowly(claims);
   }
 
-  /** The refusal that a taker would get now, as far as memory knows; takes nothing. */
+  /** The refusal that memory knows of now, or null. Takes nothing. */
   refusal<C extends Claim>(claims: Claims<C>): Grant<C> | null {
     const nowMs = this.store.clock.now();
     return this.#refuse(claims, claims.map((claim) => this.#window(claim, nowMs)), nowMs);
   }
 
-  /** What is left now, at the least: the leases of other instances count as spent. */
+  /** A lower bound of what is left now: other instances' leases count as spent. */
   async left(claim: Claim): Promise<Pick<Grant, "remaining" | "resetMs">> {
     const window = this.#window(claim, this.store.clock.now());
     const { value } = await this.store.kv.get<number>(window.at);
@@ -154,7 +154,7 @@ export class LeasedCounters {
     return window;
   }
 
-  /** All windows have enough to spend: nothing else runs until each has spent it. */
+  /** Spends from all windows, each of which has enough. It never yields, so nobody spends in between. */
   #spend<C extends Claim>(claims: Claims<C>, windows: readonly Window[]): Grant<C> {
     let claim: C = claims[0], remaining = Infinity, resetMs = 0;
     for (let at = 0; at < claims.length; at++) {
@@ -169,12 +169,12 @@ export class LeasedCounters {
     return { admitted: true, claim, remaining, resetMs };
   }
 
-  /** What others have not taken may be gone the next moment, unless there are no others. */
+  /** What other instances have not leased counts as left only when there are none. */
   #leftOf({ spendable, used, taken }: Window, { limit }: Claim): number {
     return spendable - used + (this.instances > 1 ? 0 : Math.max(0, limit - taken));
   }
 
-  /** The refusal of the dry window that ends last, or null when none is known to be dry for good. */
+  /** The refusal of the dry window that ends last, or null when none has stayed dry. */
   #refuse<C extends Claim>(
     claims: Claims<C>,
     windows: readonly Window[],
@@ -187,7 +187,7 @@ export class LeasedCounters {
       if (this.instances > 1) {
         window.dryAtMs ??= nowMs;
         if (isWithin(window.dryAtMs, RETURNS_MS, nowMs)) continue;
-        this.#lookAgain(window, nowMs);
+        this.#reread(window, nowMs);
       }
       const endMs = window.startMs + claim.windowMs;
       if (endMs > resetMs) [last, resetMs] = [at, endMs];
@@ -199,7 +199,7 @@ export class LeasedCounters {
     let wanted: readonly Wanted[] = [];
     while (true) {
       const nowMs = this.store.clock.now();
-      // What this taker has waited for is its own to spend, also when memory has dropped it meanwhile.
+      // The caller may spend from a window that it waited for, even when memory has evicted it.
       wanted = claims.map((claim, at) => {
         const waited = wanted[at]?.window;
         const current = waited?.startMs === this.#windowsOf(claim.windowMs, nowMs).startMs;
@@ -217,7 +217,7 @@ export class LeasedCounters {
     }
   }
 
-  /** Whoever else wants one of these windows meanwhile waits for the same refill. */
+  /** Starts a refill, which other callers of these windows wait for too. */
   #begin(short: readonly Wanted[]): void {
     const refill = this.#refill(short).finally(() => {
       for (const { window } of short) window.refill = null;
@@ -225,7 +225,7 @@ export class LeasedCounters {
     for (const { window } of short) window.refill = refill;
   }
 
-  /** Leases from all of these windows in one commit, or, when one of them is dry, from none. */
+  /** Leases from all of these windows in one commit, or from none when one of them is dry. */
   async #refill(short: readonly Wanted[]): Promise<void> {
     const read = await this.store.transact(async (tx) => {
       const entries = await this.store.kv.getMany<number[]>(short.map(({ window }) => window.at));
@@ -266,8 +266,8 @@ export class LeasedCounters {
     if (share > 0 && this.instances > 1) this.#watch(claim, window);
   }
 
-  /** Reads a window that stays dry: what another instance gave back late is there for the next taker. */
-  #lookAgain(window: Window, nowMs: number): void {
+  /** Reads a dry window, so that the next caller gets what another instance gave back late. */
+  #reread(window: Window, nowMs: number): void {
     if (isWithin(window.readAtMs, LATE_REREAD_MS, nowMs)) return;
     window.readAtMs = nowMs;
     this.store.kv.get<number>(window.at).then(({ value }) => {
@@ -275,27 +275,27 @@ export class LeasedCounters {
     }).catch(() => {});
   }
 
-  /** What is not spent soon goes back, so that other instances may admit it. */
+  /** Gives back a lease that stays unspent, so that other instances can use it. */
   #watch(claim: Claim, window: Window): void {
     if (window.watched) return;
     window.watched = true;
     const { clock } = this.store;
     const endMs = window.startMs + claim.windowMs;
     let used = window.used;
-    const look = () => {
+    const check = () => {
       const over = window.used === window.granted || clock.now() >= endMs;
       const idle = window.used === used && window.refill === null;
       if (!over && !idle) {
         used = window.used;
-        return void clock.after(IDLE_MS, look);
+        return void clock.after(IDLE_MS, check);
       }
       window.watched = false;
       if (!over) this.#giveBack(claim, window).catch(() => {});
     };
-    clock.after(IDLE_MS, look);
+    clock.after(IDLE_MS, check);
   }
 
-  /** The lease ends first. A write whose outcome is unknown is not tried again: that could give back twice. */
+  /** Ends the lease first. A write with an unknown outcome is not retried: that could give back twice. */
   async #giveBack({ windowMs }: Claim, window: Window): Promise<void> {
     const unspent = window.granted - window.used;
     window.granted = window.spendable = window.used;
@@ -316,11 +316,11 @@ const amountOf = ({ amount = 1 }: Claim): number => amount;
 const isReady = (window: Window, claim: Claim) =>
   window.used + amountOf(claim) <= window.spendable && window.limit === claim.limit;
 
-/** True when less is left than is wanted, as far as this instance knows. */
+/** True when this instance knows of less than the claim wants. */
 const isDry = ({ limit, spendable, used, taken }: Window, claim: Claim) =>
   limit === claim.limit && spendable - used + Math.max(0, limit - taken) < amountOf(claim);
 
-/** What may be spent of a lease, which may have been taken under a higher limit than this one. */
+/** What may be spent of a lease under `limit`. The lease may have been made under a higher limit. */
 function leaseUnder({ granted, used }: Window, taken: number, limit: number): number {
   return Math.max(0, granted - used - Math.max(0, taken - limit));
 }

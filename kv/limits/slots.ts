@@ -2,45 +2,45 @@ import { type Cancel, isWithin } from "../store/clock.ts";
 import { deleteKey, setKey } from "../store/change.ts";
 import type { Store } from "../store/store.ts";
 
-/** What this instance holds of one key's slots. */
+/** One key's slots, as this instance uses and leases them. */
 interface KeyState {
   used: number;
-  /** The most that were in use at once since the last look. */
+  /** The most that were in use at once since the last check. */
   peak: number;
-  /** Slots that the store says are this instance's, under which limit and until when. */
+  /** The slots that this instance leased, under which limit and until when. */
   leased: number;
   limit: number;
   untilMs: number;
-  /** When all slots were taken: for a while nobody asks the store again. */
+  /** When all slots were taken: callers are refused from memory for FULL_MS then. */
   fullAtMs: number;
-  /** True when the store may say that something is leased here. */
+  /** True when the store may hold a lease of this instance. */
   stored: boolean;
   write: Promise<void> | null;
   idle: Cancel | null;
   renewal: Cancel | null;
 }
 
-/** The row of one key: the slots of each instance, and until when they are its own. */
+/** The row of one key: the slots of each instance, and when their lease ends. */
 type Row = Readonly<Record<string, readonly [slots: number, untilMs: number]>>;
 
-/** An instance that has not renewed its slots for this long is dead, and they come back. */
+/** An instance that does not renew its slots for this long loses them. */
 const LEASE_MS = 30_000;
 const RENEW_MS = 10_000;
-/** Slots that were not needed for this long go back. */
+/** Slots that are unused for this long are given back. */
 const IDLE_MS = 20;
-/** A key that comes and goes is kept, up to so many keys: counting it anew costs more than memory. */
+/** Idle keys that stay in memory, because setting a key up again costs more than keeping it. */
 const IDLE_KEYS_MAX = 10_000;
-/** How often, and after which pause, a taker asks again for what another instance may give back. */
+/** How often a caller asks for slots that another instance may give back, and the pause between. */
 const TRIES_MAX = 12;
 const RETRY_MS = 5;
-/** How long the takers after one that asked in vain are refused from memory. */
+/** How long later callers are refused from memory after one that found all slots taken. */
 const FULL_MS = 50;
 
 /**
- * How many of something are open at once, by key. A sole writer counts in memory. Several instances
- * lease slots in the store: each key has one row, in which every instance writes its own number and
- * until when it holds, by compare-and-set, so that the sum never exceeds the limit. A number is
- * absolute, so a write whose outcome is unknown is put right by the next one.
+ * Bounds how many of something are open at once, by key. A sole writer counts in memory. Several instances
+ * lease slots in the store: each key has one row, in which every instance writes how many slots it has and
+ * until when, by compare-and-set, so that the sum never exceeds the limit. The number is absolute, so the
+ * next write corrects one whose outcome is unknown.
  */
 export class LeasedSlots {
   readonly #keys = new Map<string, KeyState>();
@@ -48,11 +48,11 @@ export class LeasedSlots {
   constructor(
     private readonly store: Store,
     private readonly instance: string,
-    /** How many instances may share the store; 1 for a sole writer, which writes nothing. */
+    /** How many instances may share the store. A sole one writes nothing. */
     private readonly instances: number,
   ) {}
 
-  /** Takes a slot from what is in hand; "unknown" means that only the store can tell. */
+  /** Takes a slot that memory knows to be free; "unknown" means that the store must be asked. */
   enter(key: string, limit: number): "entered" | "full" | "unknown" {
     const known = this.#keys.get(key);
     if (known !== undefined && known.used >= limit) return "full";
@@ -65,7 +65,7 @@ export class LeasedSlots {
     return "entered";
   }
 
-  /** The same, after asking the store; false when every slot is taken. */
+  /** Takes a slot, asking the store when needed; false when all are taken. */
   async enterSlowly(key: string, limit: number): Promise<boolean> {
     const { clock } = this.store;
     for (let tries = 0; tries < TRIES_MAX; tries++) {
@@ -81,16 +81,16 @@ export class LeasedSlots {
     return false;
   }
 
-  /** Gives a slot back; once for each that was taken. */
+  /** Gives a taken slot back. */
   leave(key: string): void {
     const state = this.#keys.get(key);
-    if (state === undefined) return; // this instance ends, and has given everything back
+    if (state === undefined) return; // after close(), which gave everything back
     state.used--;
     if (state.leased > 0) this.#tidySoon(key, state);
     else if (this.#keys.size > IDLE_KEYS_MAX) this.#forget(key, state);
   }
 
-  /** How many are open or reserved, over all instances. */
+  /** How many slots are used here or leased by other instances. */
   async taken(key: string): Promise<number> {
     const own = this.#keys.get(key)?.used ?? 0;
     if (this.instances === 1) return own;
@@ -98,7 +98,7 @@ export class LeasedSlots {
     return own + sum(this.#others(value));
   }
 
-  /** Gives back all that is leased, because this instance ends. */
+  /** Gives back all leases, because this instance stops. */
   async close(): Promise<void> {
     await Promise.all([...this.#keys].map(async ([key, state]) => {
       await state.write?.catch(() => {});
@@ -136,7 +136,7 @@ export class LeasedSlots {
     return isWithin(fullAtMs, FULL_MS, this.store.clock.now());
   }
 
-  /** The live slots of other instances. */
+  /** The unexpired leases of other instances. */
   #others(row: Row | null): Row {
     const nowMs = this.store.clock.now();
     const others = Object.entries(row ?? {}).filter(([instance, [, untilMs]]) =>
@@ -145,7 +145,7 @@ export class LeasedSlots {
     return Object.fromEntries(others);
   }
 
-  /** One write at a time for each key; whoever wants another waits for it. `null` asks for no more. */
+  /** Writes a key's lease, one write at a time for each key. A `limit` of null asks for no more slots. */
   async #write(key: string, state: KeyState, limit: number | null): Promise<void> {
     state.write ??= this.#lease(key, state, limit).finally(() => {
       state.write = null;
@@ -161,7 +161,7 @@ export class LeasedSlots {
     this.#forget(key, state);
   }
 
-  /** Writes what this instance needs, and, when it has nothing to spare, a share of what is free. */
+  /** Leases what this instance uses and, when it has no spare slot, a share of what is free. */
   async #lease(key: string, state: KeyState, asked: number | null): Promise<void> {
     const at = rowOf(key), limit = asked ?? state.limit;
     state.stored = true;

@@ -1,8 +1,7 @@
 import { type Check, checkOf, deleteKey, type Mutation } from "../store/change.ts";
 import type { Tenant } from "../store/collection.ts";
-import { OUTBOX } from "../commit/commit.ts";
 import type { SequencingLimits, TenantEvents } from "./sequencing.ts";
-import type { Line } from "./line.ts";
+import { type Line, OUTBOX } from "./line.ts";
 import { KEY_OVERHEAD_BYTES } from "../store/load.ts";
 import { setPending } from "./pending.ts";
 import type { Capacity, InlineSequence } from "./sequencer.ts";
@@ -116,14 +115,14 @@ export class InlineSequencing {
       mutations.push(...full, setSegment(tenant, first, text));
       for (const name of this.log.wanting(types, tenant)) mutations.push(setPending(name, tenant));
       if (this.#proven.has(owner)) continue;
-      // The commit depends on the log ending where memory says. Proven logs save the check, which is dear.
+      // The commit depends on the log ending where memory says. A log that grew inline before needs no check.
       checks.push(checkOf(segmentKey(tenant, events[0]!.seq), null));
     }
-    for (const { slot } of mutations) keyBytes += slot.length + KEY_OVERHEAD_BYTES;
+    for (const { keyText } of mutations) keyBytes += keyText.length + KEY_OVERHEAD_BYTES;
     for (const [at, { versionstamp }] of rows.entries()) {
       const row = deleteKey([...OUTBOX, versionstamp]);
       mutations.push(row);
-      if (at === 0) checks.push({ key: row.key, slot: row.slot, versionstamp });
+      if (at === 0) checks.push({ key: row.key, keyText: row.keyText, versionstamp });
     }
     if (
       checks.length > capacity.checks || mutations.length > capacity.writes ||

@@ -13,7 +13,7 @@ import {
   type Sequenced,
   SEQUENCING_LIMITS,
 } from "./sequencing.ts";
-import { FOLLOWERS_MAX } from "../store/limits.ts";
+import { FOLLOWERS_MAX } from "../store/engine_limits.ts";
 import type { Line } from "./line.ts";
 import { setPendingAll } from "./pending.ts";
 import { RecentMap } from "../store/recent.ts";

@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 
-/** Whether a path names something; a link that leads nowhere is something too. */
+/** True when a path exists; a dangling link counts. */
 export function isThere(path: string): boolean {
   try {
     Deno.lstatSync(path);
@@ -11,29 +11,29 @@ export function isThere(path: string): boolean {
   }
 }
 
-/** Makes a folder and those above it, each of them on disk. */
+/** Makes a folder and its parents, and syncs each to disk. */
 export function makeFolder(path: string): void {
   if (isThere(path)) return;
   makeFolder(dirname(path));
-  // Recursive only so that it may have appeared meanwhile.
+  // Recursive, so that it does not fail when the folder was made meanwhile.
   Deno.mkdirSync(path, { recursive: true });
   syncFolder(path);
 }
 
-/** Puts what a file holds on disk. */
+/** Syncs a file's content to disk. */
 export function syncFile(path: string): void {
   using file = Deno.openSync(path, { write: true });
   file.syncSync();
 }
 
-/** Puts a name on disk: of a folder or file that was made, or a rename. Windows does so by itself and opens no folders. */
+/** Syncs the entry of a new or renamed path in its folder. Windows does so itself and opens no folders. */
 export function syncFolder(path: string): void {
   if (Deno.build.os === "windows") return;
   using folder = Deno.openSync(dirname(path));
   folder.syncSync();
 }
 
-/** Writes all of some bytes: a single write may take fewer. */
+/** Writes all bytes; one `writeSync` may write fewer. */
 export function writeAll(file: Deno.FsFile, bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
 }

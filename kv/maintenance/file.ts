@@ -4,41 +4,41 @@ import type { KeyParts } from "../store/collection.ts";
 import { decodeKey, encodeKey } from "./file_key.ts";
 import { BUSY_MS, runVacuum } from "./vacuum.ts";
 
-/** How the engine's file marks a value that is neither bytes nor a counter. */
+/** The engine's `v_encoding` of a value that is neither bytes nor a counter. */
 const STRUCTURED = 1;
 const FAULTS_MAX = 10;
-/** What the engine appends to a commit's number to make a versionstamp. */
+/** The engine appends this to a commit's number to make a versionstamp. */
 const VERSIONSTAMP_TAIL = "0000";
-/** What SQLite answers for a file that is damaged, and for one that is no database. */
+/** SQLITE_CORRUPT, for a damaged file, and SQLITE_NOTADB. */
 const DAMAGE = [11, 26];
 
-/** How large a file is, and how much of it holds nothing. */
+/** A file's size, and how much of it is free pages. */
 export interface FileSize {
   readonly bytes: number;
   readonly freeBytes: number;
 }
 
-/** Whether an error tells of what is in a file, rather than of the way to it: a lock, rights, the disk. */
+/** True when an error is about a file's content rather than about locks, permissions or the disk. */
 export function isDamage(error: unknown): boolean {
   const { code, errcode = 0 } = error as { code?: unknown; errcode?: number };
-  // The upper bits tell more of the same; what has no code was found out here.
+  // The upper bits are SQLite's extended code. Errors without a code are this file's own.
   return code === undefined || DAMAGE.includes(errcode & 0xff);
 }
 
-/** An embedded store's file, read beside the engine: it may be open elsewhere and be written meanwhile. */
+/** An embedded store's file, opened for reading. The engine may have it open and write to it meanwhile. */
 export interface StoreFile extends Disposable {
   /** The value of a key, or null. @throws {TypeError} for bytes and counters */
   get(key: KeyParts): unknown;
   /** The first key for each part that follows a prefix, in order, without the prefix. */
   heads(prefix: KeyParts, limit: number): KeyParts[];
-  /** How many rows should have gone before an instant in ms, up to `limit`. */
+  /** How many rows expired before an instant in ms and are still stored, at most `limit`. */
   expiredBefore(ms: number, limit: number): number;
   /** The versionstamp of the newest commit. */
   versionstamp(): string;
-  /** What is wrong with the file, an empty list for nothing. Reads all of it. */
+  /** The faults that SQLite's integrity check finds. It reads the whole file. */
   faults(): string[];
   size(): FileSize;
-  /** Writes what is committed now into a new file, without what was deleted; writers go on meanwhile. */
+  /** Copies what is committed now into a new file, without free pages. Writers need not stop. */
   copyInto(path: string): void;
 }
 
@@ -48,12 +48,12 @@ interface Row {
 }
 
 /**
- * Opens an embedded store's file beside the engine, to read it.
- * @throws {Error} when it is no database, or not one that the engine made, or cannot be opened
+ * Opens an embedded store's file for reading, without the engine.
+ * @throws {Error} when it cannot be opened, is no database, or was not made by the engine
  */
 export function openFile(path: string): StoreFile {
-  Deno.statSync(path); // what is not there would be made
-  // Not opened read-only: that would leave a log beside the file behind, which the last one to close tidies up.
+  Deno.statSync(path); // SQLite would create a missing file
+  // Not read-only: the last connection to close must be able to remove the write-ahead log.
   const database = new DatabaseSync(path);
   const one = <T>(sql: string, ...values: (Uint8Array | number)[]) =>
     database.prepare(sql).get(...values) as T | undefined;
@@ -61,18 +61,18 @@ export function openFile(path: string): StoreFile {
   try {
     database.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
     if (one("SELECT 1 FROM sqlite_master WHERE name = 'data_version'") === undefined) {
-      throw new Error("it has no data of a store");
+      throw new Error("it has no table of the engine");
     }
   } catch (error) {
     database.close();
     if (!isDamage(error)) throw error;
-    throw new Error(`${path} is no store: ${(error as Error).message}`, { cause: error });
+    throw new Error(`${path} is not a store: ${(error as Error).message}`, { cause: error });
   }
   return {
     get(key) {
       const row = one<Row>("SELECT v, v_encoding FROM kv WHERE k = ?", encodeKey(key));
       if (row === undefined) return null;
-      if (row.v_encoding !== STRUCTURED) throw new TypeError("the value is not a structured one");
+      if (row.v_encoding !== STRUCTURED) throw new TypeError("the value is bytes or a counter");
       return deserialize(row.v);
     },
     heads(prefix, limit) {
@@ -103,7 +103,7 @@ export function openFile(path: string): StoreFile {
         const rows = database.prepare(`PRAGMA integrity_check(${FAULTS_MAX})`).all();
         return rows.map((row) => String(Object.values(row)[0])).filter((text) => text !== "ok");
       } catch (error) {
-        // What is damaged enough ends the check itself.
+        // Heavy damage makes the check itself fail.
         if (!isDamage(error)) throw error;
         return [(error as Error).message];
       }
@@ -119,7 +119,7 @@ export function openFile(path: string): StoreFile {
   };
 }
 
-/** The first key that does not begin with a prefix: no part begins with the byte 255. */
+/** An upper bound of all keys with a prefix: no part begins with the byte 255. */
 function behind(prefix: Uint8Array): Uint8Array {
   const end = new Uint8Array(prefix.length + 1);
   end.set(prefix);

@@ -1,27 +1,27 @@
 import { Buffer } from "node:buffer";
 import type { KeyParts } from "../store/collection.ts";
 
-/** How the engine's file begins the parts of a key: a text, and a number. */
+/** The first byte of a key's part in the engine's file: a string, a number. */
 const [TEXT, NUMBER] = [0x02, 0x21];
 const NUMBER_BYTES = 8;
-/** The sign of a number, in the first of its bytes. */
+/** The sign bit in a number's first byte. */
 const SIGN = 0x80;
 
 /**
- * The bytes of a key of texts and numbers, as the engine's file has them: they sort as keys do.
- * @throws {RangeError} for a text that holds a NUL, which no id and no name does
+ * Encodes a key of strings and numbers as the engine's file does. The bytes sort as the keys do.
+ * @throws {RangeError} for a string that holds a NUL, which no id or name does
  */
 export function encodeKey(key: KeyParts): Buffer {
   return Buffer.concat(key.flatMap((part) => {
     if (typeof part === "number") return [Buffer.of(NUMBER), encodeNumber(part)];
-    if (part.includes("\0")) throw new RangeError("a key's text holds a NUL");
+    if (part.includes("\0")) throw new RangeError("a string of a key holds a NUL");
     return [Buffer.of(TEXT), Buffer.from(part), Buffer.of(0)];
   }));
 }
 
 /**
- * The key that some bytes are.
- * @throws {RangeError} when it has a part that is neither a text without NUL nor a number
+ * Decodes a key.
+ * @throws {RangeError} when a part is neither a string without NUL nor a number
  */
 export function decodeKey(bytes: Uint8Array): KeyParts {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -30,29 +30,29 @@ export function decodeKey(bytes: Uint8Array): KeyParts {
     const tag = buffer[at++];
     if (tag === TEXT) {
       const end = buffer.indexOf(0, at);
-      if (end === -1) throw new RangeError("a key's text does not end");
+      if (end === -1) throw new RangeError("a string of a key has no end");
       parts.push(buffer.toString("utf8", at, end));
       at = end + 1;
     } else if (tag === NUMBER) {
       parts.push(decodeNumber(buffer.subarray(at, at + NUMBER_BYTES)));
       at += NUMBER_BYTES;
-    } else throw new RangeError(`a key's part begins with the byte ${tag}`);
+    } else throw new RangeError(`a part of a key begins with the byte ${tag}`);
   }
   return parts;
 }
 
-/** The double, turned so that its bytes sort as the numbers do. */
+/** A big-endian double, inverted so that its bytes sort as the numbers do. */
 function encodeNumber(value: number): Buffer {
   const bytes = Buffer.alloc(NUMBER_BYTES);
   bytes.writeDoubleBE(value);
-  return turn(bytes, (bytes[0]! & SIGN) !== 0);
+  return invert(bytes, (bytes[0]! & SIGN) !== 0);
 }
 
 function decodeNumber(bytes: Buffer): number {
-  return turn(Buffer.from(bytes), (bytes[0]! & SIGN) === 0).readDoubleBE();
+  return invert(Buffer.from(bytes), (bytes[0]! & SIGN) === 0).readDoubleBE();
 }
 
-function turn(bytes: Buffer, negative: boolean): Buffer {
+function invert(bytes: Buffer, negative: boolean): Buffer {
   if (negative) bytes.forEach((byte, at) => bytes[at] = ~byte);
   else bytes[0]! ^= SIGN;
   return bytes;

@@ -6,24 +6,24 @@ import { organizations } from "../records/organization.ts";
 import { webhooks } from "../records/webhook.ts";
 import type { Store } from "../store/store.ts";
 
-/** One change of what is stored; `number` counts up from 1 and is never used again. */
+/** One change of the stored schema. Numbers count up from 1 and are never reused. */
 export interface Migration {
   readonly number: number;
   readonly name: string;
-  /** Must be safe to run again: a crash may come before its number is written. */
+  /** Must be safe to run twice: a crash may come before its number is stored. */
   readonly run: (store: Store) => Promise<void>;
 }
 
-/** Every migration, oldest first. An empty store starts at the newest. */
+/** All migrations, oldest first. A new store starts at the newest. */
 const MIGRATIONS: readonly Migration[] = [
   {
     number: 1,
-    name: "versions of policies by their age",
+    name: "index policy versions by age",
     run: (store) => fillIndex(store, policyVersions, "age"),
   },
   {
     number: 2,
-    name: "what was made with each API key",
+    name: "index records by the API key that made them",
     run: async (store) => {
       await fillIndex(store, webhooks, "made_with");
       await fillIndex(store, devices, "made_with");
@@ -33,14 +33,14 @@ const MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** Where a store says which schema it has. */
+/** The key of a store's schema number. */
 export const SCHEMA_KEY = ["~", "schema"];
 
-/** The schema of this program. */
+/** The newest schema that this program knows. */
 export const newestSchema = (migrations: readonly Migration[] = MIGRATIONS): number =>
   migrations.at(-1)?.number ?? 0;
 
-/** Refuses what a newer program wrote. @throws {Error} */
+/** @throws {Error} when `schema` is newer than this program */
 export function refuseNewer(what: string, schema: number, newest = newestSchema()): void {
   if (schema <= newest) return;
   throw new Error(
@@ -49,8 +49,8 @@ export function refuseNewer(what: string, schema: number, newest = newestSchema(
 }
 
 /**
- * Brings the store to this program's schema.
- * @throws {Error} when the store was written by a newer program
+ * Migrates the store to this program's schema.
+ * @throws {Error} when a newer program wrote the store
  */
 export async function migrate(
   store: Store,
@@ -69,7 +69,7 @@ export async function migrate(
   }
 }
 
-/** Writes the entries of an index for what organizations had stored before it was declared. */
+/** Writes an index's entries for records that were stored before the index was declared. */
 async function fillIndex<T extends Row>(
   { kv }: Store,
   of: Collection<T>,

@@ -5,25 +5,25 @@ import { withoutUsers } from "../store/errors.ts";
 import { migrate } from "./migrations.ts";
 import { Store } from "../store/store.ts";
 
-/** How often, and how long apart, a lock is tried that somebody only looks at: for a second. */
-const [LOOKS_MAX, LOOK_MS] = [50, 20];
+/** How often a lock is tried that another process only probes, and the pause between: one second in all. */
+const [TRIES_MAX, RETRY_MS] = [50, 20];
 
-/** A store and what must be let go with it. */
+/** A store with its lock. */
 export interface OpenStore {
   readonly store: Store;
   close(): Promise<void>;
 }
 
 /**
- * Opens the store at a path, `:memory:`, a KV Connect URL, or, with `null`, the database that the
- * hosting platform attached. One process owns an embedded file: the lock dies with the process.
+ * Opens the store at a path, `:memory:`, or a KV Connect URL; null is the database that the hosting platform
+ * attached. One process owns an embedded file; its lock ends with the process.
  * @throws {Error} when another process has the file, or the schema is newer than this program
  */
 export async function openStore(location: string | null, clock: Clock): Promise<OpenStore> {
   const embedded = location !== null && !/^https?:\/\//.test(location);
   const lock = embedded && location !== ":memory:" ? await lockStore(location, clock) : null;
   try {
-    const kv = lock === null ? await openOther(location) : await orTell(location!, openFile);
+    const kv = lock === null ? await openOther(location) : await withAdvice(location!, openFile);
     const store = new Store(kv, { clock, sole: embedded, hasQueue: embedded });
     await migrate(store).catch(async (error) => {
       await store.close();
@@ -36,7 +36,7 @@ export async function openStore(location: string | null, clock: Clock): Promise<
   }
 }
 
-/** A store in memory or of a server. */
+/** Opens a store in memory or of a server. */
 async function openOther(location: string | null): Promise<Deno.Kv> {
   try {
     return await Deno.openKv(location ?? undefined);
@@ -48,22 +48,22 @@ async function openOther(location: string | null): Promise<Deno.Kv> {
 
 async function openFile(path: string): Promise<Deno.Kv> {
   const file = fileOf(path);
-  // The engine would let others read it.
+  // The engine would create it readable for others.
   Deno.openSync(file, { create: true, read: true, write: true, mode: 0o600 }).close();
-  mustTakeFiles(file);
+  assertWritableFiles(file);
   return await Deno.openKv(path);
 }
 
-/** The engine opens for reading what it may not write, and soon breaks the process off. */
-function mustTakeFiles(file: string): void {
+/** Fails when files are not writable. The engine would open them anyway and abort the process later. */
+function assertWritableFiles(file: string): void {
   for (const beside of [`${file}-wal`, `${file}-shm`]) {
     if (isThere(beside)) Deno.openSync(beside, { read: true, write: true }).close();
   }
   Deno.removeSync(Deno.makeTempFileSync({ dir: dirname(file), prefix: "relay-" }));
 }
 
-/** Does something with a store's files; what the system or the engine has against it is told with what to do. */
-async function orTell<R>(path: string, work: (path: string) => Promise<R>): Promise<R> {
+/** Runs `work` on a store's files and adds advice to its error. */
+async function withAdvice<R>(path: string, work: (path: string) => Promise<R>): Promise<R> {
   try {
     return await work(path);
   } catch (cause) {
@@ -75,17 +75,17 @@ async function orTell<R>(path: string, work: (path: string) => Promise<R>): Prom
 }
 
 /**
- * Takes an embedded store for this process, until what it answers is disposed of.
- * @throws {Error} when another process has it
+ * Locks an embedded store for this process until the result is disposed.
+ * @throws {Error} when another process has the store open
  */
 export async function lockStore(path: string, clock: Clock): Promise<Disposable> {
-  const file = await orTell(path, openLock);
-  for (let looks = 0; looks < LOOKS_MAX; looks++) {
+  const file = await withAdvice(path, openLock);
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
     if (await file.tryLock(true)) return { [Symbol.dispose]: () => unlock(file) };
-    // Only an owner keeps others from sharing the lock; who looks, as isOwned does, lets go at once.
+    // Only an owner's lock excludes shared ones. A probe, as in isOwned, releases its lock at once.
     if (!await file.tryLock(false)) break;
     await file.unlock();
-    await clock.sleep(LOOK_MS);
+    await clock.sleep(RETRY_MS);
   }
   file.close();
   throw new Error(
@@ -94,7 +94,7 @@ export async function lockStore(path: string, clock: Clock): Promise<Disposable>
   );
 }
 
-/** Not by closing alone: a child process that is just being started has the file open too. */
+/** Unlocks before closing, because a child process that is being started may have the file open too. */
 function unlock(file: Deno.FsFile): void {
   file.unlockSync();
   file.close();
@@ -110,7 +110,7 @@ async function openLock(path: string): Promise<Deno.FsFile> {
   return await Deno.open(lockPath(path), options);
 }
 
-/** Whether a process has an embedded store open. */
+/** True when a process has an embedded store open. */
 export function isOwned(path: string): boolean {
   const lock = lockPath(path);
   if (!isThere(lock)) return false;
@@ -118,10 +118,10 @@ export function isOwned(path: string): boolean {
   return !file.tryLockSync(false);
 }
 
-/** A store has one lock by whatever link it is reached. */
+/** The path of a store's lock, the same for every link to the store. */
 const lockPath = (path: string): string => `${fileOf(path)}.lock`;
 
-/** Where a store's file is, or will be when it is made. */
+/** The path of a store's file with links resolved; the file need not exist. */
 function fileOf(path: string): string {
   try {
     return Deno.realPathSync(path);

@@ -1,5 +1,5 @@
 import type { KeyParts } from "../store/collection.ts";
-import { keyHeads } from "../store/walk.ts";
+import { keyHeads } from "../store/iterate.ts";
 
 /** A KV Connect database, opened for reading only. */
 export interface StoreServer extends Disposable {

@@ -1,13 +1,13 @@
 import { DatabaseSync } from "node:sqlite";
 
-/** How long to wait for a moment in which nobody has the file, or its lock. */
+/** How long to wait for the file's lock. */
 export const BUSY_MS = 10_000;
 
 /**
- * Writes an embedded store's file anew: what was overwritten or deleted is in no byte of it any more, and the
- * file is as small as it can be. It may be open here, and by nobody else. What is kept is written twice
- * meanwhile: into SQLite's folder for temporary files, and into the log beside the file.
- * @throws {Error} when somebody else has it
+ * Rewrites an embedded store's file: it becomes as small as possible, and no byte of overwritten or deleted
+ * data remains. No other process may have it open. Its data is written twice on the way: into SQLite's
+ * temporary folder, and into the write-ahead log.
+ * @throws {Error} when another process has it open
  */
 export function vacuum(path: string): void {
   using database = open(path);
@@ -16,8 +16,8 @@ export function vacuum(path: string): void {
 }
 
 /**
- * Moves everything that was committed into an embedded store's file itself: nothing beside it is needed.
- * @throws {Error} when somebody else has it
+ * Moves everything that was committed from the write-ahead log into an embedded store's file.
+ * @throws {Error} when another process has it open
  */
 export function settleFile(path: string): void {
   using database = open(path);
@@ -25,8 +25,8 @@ export function settleFile(path: string): void {
 }
 
 /**
- * Writes an open database anew, in its place or into a new file.
- * @throws {Error} when it fails; the runtime allows it only to a program that may do everything
+ * Rewrites an open database, in place or into a new file.
+ * @throws {Error} when it fails; the runtime allows it only with all permissions
  */
 export function runVacuum(database: DatabaseSync, into: string | null = null): void {
   try {
@@ -39,10 +39,10 @@ export function runVacuum(database: DatabaseSync, into: string | null = null): v
   }
 }
 
-/** The engine's log goes into the file, and is empty then. */
+/** Moves the write-ahead log into the file and empties it. */
 function checkpoint(database: DatabaseSync, path: string): void {
   const { busy } = database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get() as { busy: number };
-  if (busy !== 0) throw new Error(`somebody else has ${path} open: try again without them`);
+  if (busy !== 0) throw new Error(`another process has ${path} open: stop it and try again`);
 }
 
 function open(path: string): DatabaseSync {

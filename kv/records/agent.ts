@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { collection } from "../store/collection.ts";
 
-/** What may be reported of an agent's health: the words of its link, and those that monitoring uses. */
+/** Statuses that may be reported of an agent: those of its link, and those of monitoring tools. */
 export const REPORTED_STATUSES = [
   "ok",
   "degraded",
@@ -18,35 +18,35 @@ export const AgentRecord = z.strictObject({
   id: z.string(),
   name: z.string(),
   status: z.enum(["online", "degraded", "offline"]),
-  /** What the heartbeat endpoint was told last. */
+  /** The last status reported to the heartbeat endpoint. */
   reported_status: z.enum(REPORTED_STATUSES).nullable(),
-  /** When the agent itself told that last, by its credential: a sign of life, but no link. */
+  /** When the agent last reported it with its own credential: a sign of life without a link. */
   reported_at_ms: z.number().nullable().default(null),
   version: z.string(),
   platform: z.string(),
   hostname: z.string(),
   labels: z.record(z.string(), z.string()),
   policy_version: z.string().nullable(),
-  /** The agent's own Ed25519 key, base64url: who it is. */
+  /** The agent's own Ed25519 key, base64url, which identifies it. */
   public_key: z.string(),
-  /** The verdict key that it has pinned, as far as the relay knows; null when it follows no hand-over. */
+  /** The verdict key that it has pinned, as far as the relay knows; null when it follows no handover. */
   verdict_key: z.string().nullable().default(null),
-  /** The credential that registered it; another one is refused. */
+  /** The credential that registered it. Others are refused. */
   credential_id: z.string(),
-  /** The instance that holds its link, null when it has none. */
+  /** The instance that has its link; null without one. */
   instance: z.string().nullable(),
-  /** Counts its links, so that the end of an old link does not touch a new one. */
+  /** Counts its links, so that the end of an old link does not affect a new one. */
   link: z.int(),
   connected_at_ms: z.number().nullable(),
   /** The last sign of life on its link. */
   last_seen_ms: z.number().nullable(),
-  /** When its link broke, until it is back or people were told. */
+  /** When its link broke; null once it is back or people were notified. */
   lost_at_ms: z.number().nullable(),
   created_at_ms: z.number(),
 });
 export type AgentRecord = z.infer<typeof AgentRecord>;
 
-/** The agent's last sign of life, on its link or by a report of its own; null before the first one. */
+/** The agent's last sign of life, on its link or by its own report; null before the first. */
 export function lastSeenMs({ last_seen_ms, reported_at_ms }: AgentRecord): number | null {
   if (last_seen_ms === null || reported_at_ms === null) return last_seen_ms ?? reported_at_ms;
   return Math.max(last_seen_ms, reported_at_ms);

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { collection } from "../store/collection.ts";
 
-/** An audited action that may have led to something. */
+/** An audited action that may have caused a change. */
 export const ActionRef = z.strictObject({
   event_id: z.string(),
   event_type: z.string(),
@@ -10,7 +10,7 @@ export const ActionRef = z.strictObject({
 });
 export type ActionRef = z.infer<typeof ActionRef>;
 
-/** What an agent said last of what it holds, and since when that is not what was applied. */
+/** The state that an agent last reported, and its drift from what was applied. */
 export const AgentStateRecord = z.strictObject({
   /** The agent's id. */
   id: z.string(),
@@ -24,7 +24,7 @@ export const AgentStateRecord = z.strictObject({
     refused: z.int(),
     last_refusal: z.string().nullable(),
   }),
-  /** When this was said first. */
+  /** When it first reported this state. */
   reported_at_ms: z.number(),
   drift: z.array(z.strictObject({
     item: z.string(),
@@ -37,7 +37,7 @@ export type AgentStateRecord = z.infer<typeof AgentStateRecord>;
 
 export const agentStates = collection({ name: "agent_states", schema: AgentStateRecord });
 
-/** The last run of the shield's canary: one record for the organization, and one for each agent it went through. */
+/** The last run of the shield's canary: one record for the organization and one for each agent that ran it. */
 const CanaryRunRecord = z.strictObject({
   id: z.string(),
   at_ms: z.number(),

@@ -6,17 +6,17 @@ export const ALERT_SEVERITIES = ["info", "warning", "critical"] as const;
 export type AlertState = (typeof ALERT_STATES)[number];
 export type AlertSeverity = (typeof ALERT_SEVERITIES)[number];
 
-/** What one source says is wrong, however often it says so. */
+/** A problem reported by one source, once or many times. */
 export const AlertRecord = z.strictObject({
-  /** Made of the source and the fingerprint: a report finds its alert without a search. */
+  /** Derived from source and fingerprint, so that a report finds its alert without a search. */
   id: z.string(),
   source: z.string(),
-  /** Names the alert within its source. */
+  /** Identifies the alert within its source. */
   fingerprint: z.string(),
   name: z.string(),
   severity: z.enum(ALERT_SEVERITIES),
   state: z.enum(ALERT_STATES),
-  /** The agent that it is about, as its source says. */
+  /** The agent that the source names. */
   agent_id: z.string().nullable(),
   labels: z.record(z.string(), z.string()),
   annotations: z.record(z.string(), z.string()),
@@ -27,23 +27,23 @@ export const AlertRecord = z.strictObject({
   /** How often it was reported as active. */
   count: z.int(),
   resolved_at_ms: z.number().nullable(),
-  /** Who resolved it: a user, a key, an ingest token. */
+  /** The user, key or ingest token that resolved it. */
   resolved_by: z.string().nullable(),
   reason: z.string().nullable(),
-  /** Digest of the delivery that reported it last, by which a repetition is known; null without one. */
+  /** Digest of the delivery that last reported it, to detect repetitions; null without one. */
   delivery: z.string().nullable(),
   expires_at_ms: z.number(),
 });
 export type AlertRecord = z.infer<typeof AlertRecord>;
 
-/** What a list can be narrowed by, beside the state. */
+/** The filters of a list, beside the state. */
 export const ALERT_FACETS = ["severity", "source", "agent_id"] as const;
 export type AlertFacet = (typeof ALERT_FACETS)[number];
 
-/** The index that lists by the state and these facets, which stand in the order of ALERT_FACETS. */
+/** The index that lists by state and these facets, given in the order of ALERT_FACETS. */
 export const alertIndex = (facets: readonly AlertFacet[]): string => ["state", ...facets].join("+");
 
-/** Every choice of facets, so that each filtered list is in order and as long as it says. */
+/** Every combination of facets, so that each filtered list is ordered and has an exact total. */
 const CHOICES = ALERT_FACETS.reduce<AlertFacet[][]>(
   (choices, facet) => [...choices, ...choices.map((choice) => [...choice, facet])],
   [[]],

@@ -2,14 +2,14 @@ import { z } from "zod";
 import { collection } from "../store/collection.ts";
 import { AlsoOf, LimitOverrides, madeWith, Sealed, StoredCreatedWith } from "./fields.ts";
 
-/** An API key. Lives in the space of its type: live or test. */
+/** An API key, in the space of its type: live or test. */
 export const ApiKeyRecord = z.strictObject({
   id: z.string(),
   name: z.string(),
   description: z.string(),
-  /** SHA-256 of the value, hex: what a request is looked up by. */
+  /** SHA-256 of the value, hex, by which a request finds the key. */
   hash: z.string(),
-  /** The value, sealed, because rotation must show it again. */
+  /** The sealed value, which rotation must show again. */
   sealed: Sealed,
   /** The first characters of the value, for people. */
   masked: z.string(),
@@ -17,29 +17,29 @@ export const ApiKeyRecord = z.strictObject({
   scopes: z.array(z.string()),
   metadata: z.record(z.string(), z.unknown()),
   created_by: z.string(),
-  /** The credential that it was made with. */
+  /** The credential that made it. */
   created_with: StoredCreatedWith,
   created_at_ms: z.number(),
   expires_at_ms: z.number(),
   revoked_at_ms: z.number().nullable(),
-  /** Whether people know that it expires soon. */
+  /** True once people were notified that it expires soon. */
   expiry_told: z.boolean(),
   /** When its value was last changed. */
   rotated_at_ms: z.number().nullable(),
-  /** The credential that its value was last changed with. */
+  /** The credential that last changed its value. */
   rotated_with: StoredCreatedWith,
-  /** The value before the last rotation, good until that instant. */
+  /** The value before the last rotation, valid until `ends_at_ms`. */
   old: z.strictObject({ hash: z.string(), ends_at_ms: z.number(), also_of: AlsoOf }).nullable(),
-  /** Who beside its creator may hold the newest value. */
+  /** Who else may hold the newest value. */
   also_of: AlsoOf,
-  /** What the host set for this key instead of the limits of its type. */
+  /** Overrides of its type's limits, set by the host. */
   limits: LimitOverrides.nullable(),
 });
 export type ApiKeyRecord = z.infer<typeof ApiKeyRecord>;
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** When people are told that a key expires: a week before, or a fifth of its life for a short one. */
+/** When people are notified that a key expires: a week before, or a fifth of a short life before. */
 const warnAtMs = ({ created_at_ms, expires_at_ms }: ApiKeyRecord): number =>
   expires_at_ms - Math.min(7 * DAY_MS, Math.floor((expires_at_ms - created_at_ms) / 5));
 

@@ -4,13 +4,13 @@ import { AlsoOf } from "./fields.ts";
 
 export const APPROVAL_STATUSES = ["pending", "approved", "rejected", "expired"] as const;
 
-/** What one person said of a request. */
+/** One person's decision on a request. */
 export const Decision = z.strictObject({
-  /** The person, by whatever credential. */
+  /** The person, whatever credential they used. */
   user_id: z.string(),
   /** The user, key or chat that they used. */
   actor: z.string(),
-  /** Who else may have held what they used. */
+  /** Who else may have held the credential. */
   also_of: AlsoOf,
   approve: z.boolean(),
   reason: z.string().nullable(),
@@ -18,7 +18,7 @@ export const Decision = z.strictObject({
 });
 export type Decision = z.infer<typeof Decision>;
 
-/** A command that the shield holds back until people decide: bound to its bytes, agent and policy version. */
+/** A command that waits for people's decision, bound to its bytes, agent and policy version. */
 export const ApprovalRecord = z.strictObject({
   id: z.string(),
   command_id: z.string(),
@@ -28,24 +28,24 @@ export const ApprovalRecord = z.strictObject({
   command_sha256: z.string(),
   policy_version: z.string(),
   shield_result: z.unknown(),
-  /** The user or key that asked, and the person behind it. */
+  /** The user or key that asked, and its person. */
   requested_by: z.string(),
   requested_user: z.string(),
-  /** Who else may have held the credential that it was asked with. */
+  /** Who else may have held that credential. */
   requested_also: AlsoOf,
   status: z.enum(APPROVAL_STATUSES),
   /** How many people must approve. */
   required: z.int(),
-  /** One of these roles is needed to decide; empty for whoever has the right. */
+  /** A decision needs one of these roles; when empty, only the scope. */
   roles: z.array(z.string()),
   self_approval: z.boolean(),
   decisions: z.array(Decision),
-  /** Why it ended, as far as no person said so. */
+  /** Why it ended without a person's decision. */
   reason: z.string().nullable(),
   created_at_ms: z.number(),
   expires_at_ms: z.number(),
   resolved_at_ms: z.number().nullable(),
-  /** When the record itself goes. */
+  /** When the record expires. */
   purge_at_ms: z.number(),
 });
 export type ApprovalRecord = z.infer<typeof ApprovalRecord>;

@@ -5,22 +5,22 @@ import { Sealed } from "./fields.ts";
 const Bytes = z.instanceof(Uint8Array);
 
 /**
- * How far a tenant's log is a tree; one record, whose id is the tenant's. What grows with every step is in
- * it, so that a step writes little else.
+ * The state of a tenant's audit tree. It holds everything that grows with each step, so that a step writes
+ * little else. Its id is the tenant's.
  */
 export const AuditTreeRecord = z.strictObject({
   id: z.string(),
   /** How many events are leaves. */
   size: z.int().min(0),
-  /** How many of the oldest events are no longer kept: only their hashes are. */
+  /** How many of the oldest events were deleted. Their hashes are kept. */
   expired: z.int().min(0),
-  /** The time of the newest row, or of one before it that has a later one; empty when there is none. */
+  /** The latest time of any row; empty when there is none. */
   latest: z.string().default(""),
-  /** The last row before which a clock was set back; 0 for none. */
+  /** The last row with an earlier time than one before it; 0 for none. */
   set_back: z.int().min(0).default(0),
-  /** The newest hashes, as many as do not fill a tile. */
+  /** The newest hashes, which do not fill a tile yet. */
   leaves: Bytes,
-  /** The first bytes of the newest ids, as many as do not fill a block. */
+  /** The first bytes of the newest ids, which do not fill a block yet. */
   ids: Bytes,
 });
 export type AuditTreeRecord = z.infer<typeof AuditTreeRecord>;
@@ -29,7 +29,7 @@ export const auditTrees = collection({
   name: "audit_trees",
   schema: AuditTreeRecord,
   queue: { all: () => [] },
-  // Each has 11 KiB at most.
+  // Each record has at most 11 KiB.
   cached: 2_000,
 });
 
@@ -46,9 +46,9 @@ export const emptyTree = (tenant: Tenant): AuditTreeRecord => ({
   ids: new Uint8Array(),
 });
 
-/** 256 hashes of one level of the tree, from left to right; above the leaves the last tile may have fewer. */
+/** 256 hashes of one level of the tree, from left to right. Above the leaves, the last tile may have fewer. */
 const AuditTileRecord = z.strictObject({
-  /** `level.index`; one hash of a level stands for a whole tile of the one below. */
+  /** `level.index`. One hash of a level covers a tile of the level below. */
   id: z.string(),
   hashes: Bytes,
 });
@@ -59,18 +59,18 @@ export const auditTiles = collection({
   cached: 1_000,
 });
 
-/** Which events are near a place of the log: the first bytes of their ids, 6 bytes each. */
+/** The first 6 bytes of the ids of a range of events. */
 const AuditIdsRecord = z.strictObject({ id: z.string(), ids: Bytes });
 
-/** The ids of each 512 events in a row, in the log's order. */
+/** The ids of 512 consecutive events, in log order. */
 export const auditIds = collection({ name: "audit_ids", schema: AuditIdsRecord, cached: 1_000 });
 
-/** The same of 65,536 events in a row, sorted into 256 parts by the first byte, with their places. */
+/** The ids of 65,536 consecutive events with their places, in 256 parts by the first byte. */
 export const auditIdParts = collection({ name: "audit_id_parts", schema: AuditIdsRecord });
 
-/** A signed statement of how the log stood; each one stays true of every later state. */
+/** A signed statement of the log's state. Each stays true of every later state. */
 const CheckpointRecord = z.strictObject({
-  /** The size, so that checkpoints lie in the log's order. */
+  /** The size, so that checkpoints sort in log order. */
   id: z.string(),
   /** The signed note. */
   note: z.string(),
@@ -79,7 +79,7 @@ const CheckpointRecord = z.strictObject({
 
 export const checkpoints = collection({ name: "audit_checkpoints", schema: CheckpointRecord });
 
-/** The Ed25519 key that signs a tenant's checkpoints, and how those before it handed over. */
+/** The Ed25519 key that signs a tenant's checkpoints, with its predecessors' handovers. */
 const AuditKeyRecord = z.strictObject({
   /** The tenant, as `tenantKey` writes it. */
   id: z.string(),
@@ -88,14 +88,14 @@ const AuditKeyRecord = z.strictObject({
   /** The 32 bytes of the private half, base64url. */
   sealed_private_key: Sealed,
   created_at_ms: z.number(),
-  /** A note signed by a key and the one after it, for each that was before this one, oldest first. */
+  /** For each earlier key, oldest first, a note that it and its successor signed. */
   handovers: z.array(z.string()).default([]),
 });
 
 export const auditKeys = collection({ name: "audit_keys", schema: AuditKeyRecord, cached: 10_000 });
 
-/** A number as part of an id that sorts by it. */
+/** A number as part of an id, padded so that ids sort by it. */
 export const placeId = (place: number): string => String(place).padStart(15, "0");
 
-/** Where a tile of the tree lies. */
+/** The id of a tile. */
 export const tileId = (level: number, index: number): string => `${level}.${placeId(index)}`;

@@ -9,9 +9,9 @@ const Job = {
   id: z.string(),
   agent_id: z.string(),
   status: z.enum(JOB_STATUSES),
-  /** Counts the tries: only the last one may end the job. */
+  /** Counts the attempts: only the last may end the job. */
   attempt: z.int(),
-  /** The instance of the last try. */
+  /** The instance of the last attempt. */
   instance: z.string(),
   /** Why it failed. */
   error: z.string().nullable(),
@@ -24,36 +24,36 @@ const Job = {
 export const BackupRecord = z.strictObject({
   ...Job,
   reason: z.enum(["requested", "before_restore"]),
-  /** SHA-256 of the archive, in hex; null until it is here. */
+  /** SHA-256 of the archive, hex; null until it has arrived. */
   sha256: z.string().nullable(),
-  /** A name for its files alone, to which an agent's report is compared. */
+  /** Digest of its files alone, to compare with an agent's report. */
   files_sha256: z.string().nullable(),
   bytes: z.int(),
   stored_bytes: z.int(),
   files: z.int(),
   roots: z.array(z.string()),
-  /** The compressed archive, in order, encrypted under a key of its own. */
+  /** The compressed archive, encrypted under its own key, in order. */
   blobs: z.array(BlobRef),
-  /** That key; null until the archive is here. */
+  /** That key, sealed; null until the archive has arrived. */
   sealed_key: Sealed.nullable(),
 });
 export type BackupRecord = z.infer<typeof BackupRecord>;
 
-/** A restore of an agent's configuration, or its rehearsal. */
+/** A restore of an agent's configuration, or its dry run. */
 export const RestoreRecord = z.strictObject({
   ...Job,
   backup_id: z.string(),
   dry_run: z.boolean(),
-  /** What the agent had before, so that the restore can be undone; null until that is here. */
+  /** The backup that undoes the restore; null until it has arrived. */
   undo_backup_id: z.string().nullable(),
-  /** What is changed, as the agent tells. */
+  /** The changes, as the agent reports them. */
   plan: z.unknown().nullable(),
-  /** SHA-256 of the archive that the agent's configuration makes afterwards. */
+  /** SHA-256 of an archive of the agent's configuration after the restore. */
   sha256: z.string().nullable(),
 });
 export type RestoreRecord = z.infer<typeof RestoreRecord>;
 
-/** What backups and restores have in common, and what tells them apart. */
+/** The common fields of backups and restores, and those that distinguish them. */
 export type JobRecord =
   & z.infer<z.ZodObject<typeof Job>>
   & Partial<Pick<BackupRecord, "blobs"> & Pick<RestoreRecord, "dry_run">>;
@@ -80,7 +80,7 @@ export const restores = collection({
   queue: { open },
 });
 
-/** An agent that was deleted and whose backups and restores are still to be dropped. */
+/** A deleted agent whose backups and restores are not deleted yet. */
 const DeletedAgentRecord = z.strictObject({ id: z.string(), deleted_at_ms: z.number() });
 
 export const deletedAgents = collection({

@@ -17,8 +17,8 @@ export const COMMAND_STATUSES = [
 ] as const;
 
 /**
- * One command for one agent. While it runs it stands in the journal of open commands and in the memory
- * of the process that runs it; its row is written at its end, or at once where others must find it.
+ * One command for one agent. While it runs, it is in the journal of open commands and in the memory of its
+ * process. Its row is written at its end, or at once when others must find it.
  */
 export const CommandRecord = z.strictObject({
   id: z.string(),
@@ -28,25 +28,25 @@ export const CommandRecord = z.strictObject({
   status: z.enum(COMMAND_STATUSES),
   actor: z.string(),
   request_id: z.string(),
-  /** The version of the shield's settings that it was judged under. */
+  /** The version of the shield settings that judged it. */
   policy_version: z.string(),
-  /** The caller's Idempotency-Key with its digest of agent, command and timeout. */
+  /** The caller's Idempotency-Key, and a digest of agent, command and timeout. */
   idempotency: z.strictObject({ key: z.string(), digest: z.string() }).nullable(),
   shield_result: z.unknown(),
-  /** The request for approval that it waits for, or waited for. */
+  /** Its request for approval, if any. */
   approval_id: z.string().nullable(),
-  /** While it is queued: when it is given up. */
+  /** When it expires in the queue. */
   start_before_ms: z.number().nullable(),
   exit_code: z.int().nullable(),
   signal: z.string().nullable(),
   stdout: z.string(),
   stderr: z.string(),
-  /** Output too large for the record: the bytes of stdout, then those of stderr. */
+  /** Output that is too large for the record: stdout, then stderr. */
   output: z.strictObject({ ...BlobRef.shape, stdout_bytes: z.int() }).nullable(),
   truncated: z.boolean(),
-  /** Of one that is lost: the verdict that it was sent under, which its true end must name. */
+  /** The verdict that a lost command was sent under; a late result must name it. */
   verdict: z.string().optional(),
-  /** Why there is no result; null when it ran to an end of its own. */
+  /** Why there is no result; null when it ran to its end. */
   reason: z.string().nullable(),
   duration_ms: z.number().nullable(),
   created_at_ms: z.number(),

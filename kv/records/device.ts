@@ -2,28 +2,28 @@ import { z } from "zod";
 import { collection } from "../store/collection.ts";
 import { madeWith, StoredCreatedWith } from "./fields.ts";
 
-/** Revoked devices are remembered this long, so that their trust can be asked for. */
+/** Revoked devices are kept this long, so that their trust can be queried. */
 const REVOKED_KEPT_MS = 90 * 24 * 60 * 60 * 1000;
-/** Codes that are over are remembered this long, so that it can be said why they do not work. */
+/** Used and expired codes are kept this long, so that errors can say why they fail. */
 const CODES_KEPT_MS = 24 * 60 * 60 * 1000;
 
-/** A machine that was paired by a one-time code, and runs an agent with a credential of its own. */
+/** A machine that was paired by a one-time code. It runs an agent with its own credential. */
 export const DeviceRecord = z.strictObject({
   id: z.string(),
   name: z.string(),
-  /** Labels that its agent has, whatever it tells of them. */
+  /** Labels of its agent, which override those that it reports. */
   labels: z.record(z.string(), z.string()),
   trust: z.enum(["pending", "trusted", "revoked"]),
-  /** SHA-256 of the single-use token of the confirmation, hex. */
+  /** SHA-256 of the single-use confirmation token, hex. */
   token_hash: z.string(),
   token_expires_at_ms: z.number(),
-  /** SHA-256 of the credential, hex; null before the confirmation and after the end. */
+  /** SHA-256 of the credential, hex; null before confirmation and after revocation. */
   credential_hash: z.string().nullable(),
-  /** The agent that registered with it: it opens this one's link only. */
+  /** The agent that registered with it. The credential opens only this agent's link. */
   agent_id: z.string().nullable(),
   /** Who made the pairing code. */
   created_by: z.string(),
-  /** The credential that they made it with. */
+  /** The credential that they used. */
   created_with: StoredCreatedWith,
   created_at_ms: z.number(),
   confirmed_at_ms: z.number().nullable(),
@@ -47,15 +47,15 @@ export const devices = collection({
   cached: 20_000,
 });
 
-/** A one-time code that lets a device in. */
+/** A one-time code that pairs a device. */
 const PairingCodeRecord = z.strictObject({
   id: z.string(),
-  /** SHA-256 of the code as it is compared, hex. */
+  /** SHA-256 of the normalized code, hex. */
   hash: z.string(),
-  /** Labels of the device that it lets in. */
+  /** Labels of the device that it pairs. */
   labels: z.record(z.string(), z.string()),
   created_by: z.string(),
-  /** The credential that it was made with. */
+  /** The credential that made it. */
   created_with: StoredCreatedWith,
   expires_at_ms: z.number(),
   used_at_ms: z.number().nullable(),

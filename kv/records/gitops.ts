@@ -7,7 +7,7 @@ import { Standing } from "./standing.ts";
 export const GIT_PROVIDERS = ["github", "gitlab", "gitea", "generic"] as const;
 export type GitProvider = (typeof GIT_PROVIDERS)[number];
 
-/** What an apply does to one policy. */
+/** The effect of an apply on one policy. */
 export const PLAN_ACTIONS = [
   "create",
   "update",
@@ -22,32 +22,32 @@ export const RepositoryRecord = z.strictObject({
   id: z.string(),
   name: z.string(),
   provider: z.enum(GIT_PROVIDERS),
-  /** As it is dialled. */
+  /** The URL that is fetched. */
   url: z.string(),
-  /** Host and path, by which any spelling of the address is found. */
+  /** Host and path, which are the same for every spelling of the URL. */
   address: z.string(),
-  /** What the Authorization header says; sealed, null for a public repository. */
+  /** The Authorization header, sealed; null for a public repository. */
   sealed_authorization: Sealed.nullable(),
-  /** What the sender of pushes signs with or shows; sealed. */
+  /** The secret that signs or accompanies pushes, sealed. */
   sealed_webhook_secret: Sealed.nullable(),
   branch: z.string(),
   policy_path: z.string(),
-  /** Null when nobody asked for it. */
+  /** Null without scheduled syncs. */
   sync_seconds: z.int().nullable(),
-  /** When the host is asked next and what it says is applied; null for never by itself. */
+  /** When the next scheduled sync fetches and applies; null for none. */
   due_at_ms: z.number().nullable(),
-  /** When the host is asked only for what is pending, after a push that nobody signed. */
-  look_at_ms: z.number().nullable().default(null), // not there in repositories of earlier versions
-  /** Fetches in a row that failed. */
+  /** When to fetch without applying, after an unsigned push. */
+  look_at_ms: z.number().nullable().default(null), // absent in repositories of earlier versions
+  /** Consecutive failed fetches. */
   failures: z.int(),
   last: z.strictObject({
     at_ms: z.number(),
     commit: z.string().nullable(),
     error: z.string().nullable(),
   }).nullable(),
-  /** The head that was applied last; null makes the next look fetch it again. */
+  /** The head that was applied last; null makes the next sync fetch it again. */
   applied_commit: z.string().nullable(),
-  /** A head that was seen and not applied, with the first of what it would change. */
+  /** A head that was fetched and not applied, with the first of its changes. */
   pending: z.strictObject({
     commit: z.string(),
     seen_at_ms: z.number(),
@@ -55,18 +55,18 @@ export const RepositoryRecord = z.strictObject({
       z.strictObject({ action: z.enum(PLAN_ACTIONS), name: z.string(), path: z.string() }),
     ),
     changes_total: z.int(),
-  }).nullable().default(null), // not there in repositories of earlier versions
-  /** The apply that was carried out last, of any branch and path; absent before the first. */
+  }).nullable().default(null), // absent in repositories of earlier versions
+  /** The last apply, of any branch and path; absent before the first. */
   last_apply: z.strictObject({ serial: z.int(), commit: z.string() }).optional(),
   created_by: z.string(),
-  /** The credential that it was made with. */
+  /** The credential that made it. */
   created_with: StoredCreatedWith,
   standing: Standing,
   created_at_ms: z.number(),
 });
 export type RepositoryRecord = z.infer<typeof RepositoryRecord>;
 
-/** The last part of an address, by which a sender may name a repository without its host. */
+/** The path of an address, which a sender may use without the host. */
 const pathOf = (address: string) => address.slice(address.indexOf("/") + 1);
 
 export const repositories = collection({
@@ -85,7 +85,7 @@ export const repositories = collection({
   counted: true,
 });
 
-/** One policy that is in force. */
+/** A policy in force. */
 export const PolicyItem = z.strictObject({
   id: z.string(),
   name: z.string(),
@@ -95,29 +95,29 @@ export const PolicyItem = z.strictObject({
   branch: z.string(),
   /** The version in force. */
   version: z.int(),
-  /** The newest one; another than `version` after a rollback. */
+  /** The newest version, which differs from `version` after a rollback. */
   latest: z.int(),
-  /** SHA-256 of the document in force, in hex. */
+  /** SHA-256 of the document in force, hex. */
   digest: z.string(),
-  /** The same of what the file said last, which is something else after a rollback. */
+  /** SHA-256 of the file's latest document, which differs after a rollback. */
   file_digest: z.string().optional(),
-  /** The commit that the version in force came with. */
+  /** The commit of the version in force. */
   commit: z.string(),
-  /** Labels that an agent must have to be concerned. */
+  /** The labels of the agents that it applies to. */
   labels: z.record(z.string(), z.string()),
-  /** Bytes of the document. */
+  /** The document's size. */
   bytes: z.int(),
-  /** After a rollback: what the file said then, which does not come back by itself. */
+  /** Set by a rollback: the file's document at that time, which syncs do not apply again. */
   pin: z.strictObject({ digest: z.string(), by: z.string(), at_ms: z.number() }).nullable(),
   created_at_ms: z.number(),
   updated_at_ms: z.number(),
 });
 export type PolicyItem = z.infer<typeof PolicyItem>;
 
-/** All policies in force of a tenant: one record, so that they change in one step. */
+/** All policies in force of a tenant, in one record, so that they change at once. */
 export const PolicySetRecord = z.strictObject({
   id: z.literal("policies"),
-  /** A name for exactly these documents; empty for none. */
+  /** A digest of exactly these documents; empty for none. */
   version: z.string(),
   items: z.array(PolicyItem),
 });
@@ -139,7 +139,7 @@ export const NO_POLICIES: PolicySetRecord = { id: POLICIES_ID, version: "", item
 export const policySetOf = async (db: Reader, tenant: Tenant): Promise<PolicySetRecord> =>
   await db.get(policySets, tenant, POLICIES_ID) ?? NO_POLICIES;
 
-/** A version of a policy; it never changes. */
+/** A version of a policy, which never changes. */
 export const PolicyVersionRecord = z.strictObject({
   /** The policy's id and the number of the version. */
   id: z.string(),
@@ -151,11 +151,11 @@ export const PolicyVersionRecord = z.strictObject({
   path: z.string(),
   branch: z.string(),
   commit: z.string(),
-  /** The document, as its schema in core/ says. */
+  /** The document. Its schema is in core/. */
   document: z.unknown(),
   created_by: z.string(),
-  /** The person with whose right Relay itself made it; null where somebody asked for it. */
-  on_behalf_of: z.string().nullable().default(null), // not there in versions of earlier programs
+  /** The person whose rights Relay used to make it by itself; null when somebody asked for it. */
+  on_behalf_of: z.string().nullable().default(null), // absent in versions of earlier programs
   created_at_ms: z.number(),
 });
 export type PolicyVersionRecord = z.infer<typeof PolicyVersionRecord>;
@@ -170,7 +170,7 @@ export const policyVersions = collection({
   counted: true,
 });
 
-/** A push that was heard of, so that it is not obeyed twice. */
+/** A push that was received, so that it is not handled twice. */
 const GitDeliveryRecord = z.strictObject({ id: z.string(), expires_at_ms: z.number() });
 
 export const gitDeliveries = collection({

@@ -2,16 +2,16 @@ import { z } from "zod";
 import { collection } from "../store/collection.ts";
 import { Sealed } from "./fields.ts";
 
-/** What a change answered that its caller may ask for again. */
+/** The answer to a change that carried an Idempotency-Key. */
 export const IdempotencyRecord = z.strictObject({
   id: z.string(),
   actor: z.string(),
   key: z.string(),
-  /** SHA-256 of what was asked, hex. */
+  /** SHA-256 of the request, hex. */
   digest: z.string(),
-  /** `begun`: nothing is known of its end yet; `accepted`: it answered that it goes on. */
+  /** `begun` until it has an outcome; `accepted` when it goes on after its answer. */
   outcome: z.enum(["begun", "result", "accepted", "fault"]),
-  /** The answer as JSON, sealed; null when there is none yet, or it is too large to be kept. */
+  /** The answer as JSON, sealed; null when there is none yet or it is too large. */
   sealed: Sealed.nullable(),
   expires_at_ms: z.number(),
 });

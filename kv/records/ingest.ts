@@ -6,19 +6,19 @@ import { Standing } from "./standing.ts";
 export const INGEST_PURPOSES = ["alertmanager", "generic", "telegram"] as const;
 export type IngestPurpose = (typeof INGEST_PURPOSES)[number];
 
-/** What lets a sender from outside bring something in, and nothing else. */
+/** A token that lets an outside sender use one receiver, and nothing else. */
 export const IngestTokenRecord = z.strictObject({
   id: z.string(),
   name: z.string(),
   purpose: z.enum(INGEST_PURPOSES),
   /** SHA-256 of the value, hex. */
   hash: z.string(),
-  /** As much of the value as may be shown. */
+  /** The part of the value that may be shown. */
   masked: z.string(),
   created_by: z.string(),
-  /** The credential that it was made with. */
+  /** The credential that made it. */
   created_with: StoredCreatedWith,
-  /** Who beside its creator may know the value. */
+  /** Who else may know the value. */
   also_of: AlsoOf,
   standing: Standing,
   created_at_ms: z.number(),

@@ -2,12 +2,12 @@ import { z } from "zod";
 import { collection } from "../store/collection.ts";
 import { Sealed } from "./fields.ts";
 
-/** What the installation as a whole must remember; one record, in the system tenant. */
+/** The state of the whole installation: one record in the system tenant. */
 export const InstallationRecord = z.strictObject({
   id: z.literal("installation"),
-  /** Of every secret that something may be sealed with, newest first: who lacks one does not start. */
+  /** Of every secret that may have sealed something, newest first. A relay that lacks one does not start. */
   secret_fingerprints: z.array(z.string()).min(1),
-  /** Names this history of the logs: a restored backup begins another one. */
+  /** Names this history of the logs. A restored backup begins another. */
   epoch: z.string(),
   created_at_ms: z.number(),
 });
@@ -25,7 +25,7 @@ export const SigningKeyRecord = z.strictObject({
   public_jwk: z.record(z.string(), z.unknown()),
   sealed_private_jwk: Sealed,
   created_at_ms: z.number(),
-  /** Signs until here; verifies for one token lifetime longer. */
+  /** It signs until then, and verifies for one token lifetime longer. */
   signs_until_ms: z.number(),
   expires_at_ms: z.number(),
 });
@@ -37,7 +37,7 @@ export const signingKeys = collection({
   expiresAt: (key) => key.expires_at_ms,
 });
 
-/** Which key signs; one record in the system tenant, so that of several that are made at once one does. */
+/** Which key signs: one record in the system tenant, so that of keys made at the same time only one does. */
 const SignerRecord = z.strictObject({ id: z.literal("signer"), kid: z.string() });
 
 export const signers = collection({ name: "signer", schema: SignerRecord });

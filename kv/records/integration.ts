@@ -5,19 +5,19 @@ import { Standing } from "./standing.ts";
 
 export const INTEGRATION_STATUSES = ["active", "pending", "expired"] as const;
 
-/** Where an OAuth provider takes what, in the names of RFC 8414. */
+/** An OAuth provider's endpoints, in the names of RFC 8414. */
 export const OauthProvider = z.strictObject({
   issuer: z.string(),
   authorization_endpoint: z.string(),
   token_endpoint: z.string(),
   revocation_endpoint: z.string().exactOptional(),
-  /** True when each answer to the browser names the issuer, as RFC 9207 has it. */
+  /** True when each redirect names the issuer (RFC 9207). */
   id_token_signing_alg_values_supported: z.array(z.string()),
   authorization_response_iss_parameter_supported: z.boolean().exactOptional(),
 });
 export type OauthProvider = z.infer<typeof OauthProvider>;
 
-/** An outside system that an organization installed. Lives in the live space. */
+/** An integration that an organization installed, in its live space. */
 export const IntegrationRecord = z.strictObject({
   id: z.string(),
   type: z.string(),
@@ -26,29 +26,29 @@ export const IntegrationRecord = z.strictObject({
   config: z.record(z.string(), z.unknown()),
   /** The secret fields of the configuration, as JSON. */
   sealed_secrets: Sealed,
-  /** `pending` until its OAuth flow is done, `expired` when the provider takes the tokens no more. */
+  /** `pending` until its OAuth flow is done, `expired` once the provider rejects its tokens. */
   status: z.enum(INTEGRATION_STATUSES),
-  /** The tokens that an OAuth flow brought, as JSON. */
+  /** The tokens of its OAuth flow, as JSON. */
   sealed_tokens: Sealed.nullable(),
   token_ends_at_ms: z.number().nullable(),
-  /** When the tokens are refreshed, or over where they cannot be, or when the lease of whoever does it ends; null for never. */
+  /** When the tokens are refreshed, expire without refresh, or the lease on their refresh ends; null for never. */
   refresh_at_ms: z.number().nullable(),
-  /** Refreshes begun since the last one that brought tokens; tells the holder of a lease from another. */
+  /** Refreshes begun since the last success. It identifies the holder of the lease. */
   refresh_attempt: z.int(),
-  /** Counts the tokens that were stored, so that a late answer never replaces newer ones. */
+  /** Counts stored tokens, so that a late answer never replaces newer ones. */
   token_version: z.int(),
-  /** What is known of its OAuth provider since a flow was begun. */
+  /** Its OAuth provider's metadata, since a flow was begun. */
   provider: OauthProvider.nullable(),
-  /** The user whose present rights bound what it is told. */
+  /** The user whose present rights bound what it receives. */
   created_by: z.string(),
-  /** The credential that it was made with. */
+  /** The credential that made it. */
   created_with: StoredCreatedWith,
   standing: Standing,
   created_at_ms: z.number(),
-  /** The last event of the log before it was installed: it is told of those behind. */
-  after_seq: z.int().default(0), // not there in integrations of earlier versions
+  /** The log's last event before it was installed. It receives later ones. */
+  after_seq: z.int().default(0), // absent in integrations of earlier versions
   last_used_at_ms: z.number().nullable(),
-  /** What went wrong last, in a sentence; null when the last use went well. */
+  /** The last error, as a sentence; null when the last use succeeded. */
   last_error: z.string().nullable(),
 });
 export type IntegrationRecord = z.infer<typeof IntegrationRecord>;
@@ -64,22 +64,22 @@ export const integrations = collection({
   counted: true,
 });
 
-/** Something that an integration has to do outside: a message to send, or a token to revoke. */
+/** A job of an integration: a message to send or a token to revoke. */
 export const IntegrationJobRecord = z.strictObject({
   id: z.string(),
   integration_id: z.string(),
-  /** The integration's, which is gone when its tokens are revoked. */
-  type: z.string().exactOptional(), // not there in jobs of earlier versions
-  /** The event of the log that is told of; null for a revocation. */
+  /** The integration's type, because the integration is gone when its tokens are revoked. */
+  type: z.string().exactOptional(), // absent in jobs of earlier versions
+  /** The event to report; null for a revocation. */
   event: z.string().nullable(),
-  /** What is sent to revoke a token, as JSON; null for a message, which is written at each attempt. */
+  /** The revocation request, as JSON; null for a message, which each attempt composes. */
   sealed_request: Sealed.nullable(),
-  /** Attempts begun, counted at the claim. */
+  /** Attempts begun; counted when the job is claimed. */
   attempt: z.int(),
   status: z.enum(["waiting", "sending", "done", "failed"]),
   error: z.string().nullable(),
   created_at_ms: z.number(),
-  /** When it is due, or when its lease ends; null when it is over. */
+  /** When it is due or its lease ends; null when it has ended. */
   due_at_ms: z.number().nullable(),
   expires_at_ms: z.number(),
 });
@@ -92,12 +92,12 @@ export const integrationJobs = collection({
   expiresAt: (job) => job.expires_at_ms,
 });
 
-/** An OAuth flow that was begun. Gone once its state came back. */
+/** An OAuth flow in progress. Its callback deletes it. */
 export const OauthFlowRecord = z.strictObject({
   id: z.string(),
   integration_id: z.string(),
   user_id: z.string(),
-  /** The credential that began it: while that is accepted, the cookie stands for it. */
+  /** The credential that began it. The cookie stands for it while it is valid. */
   begun_by: z.strictObject({
     kind: z.enum(["user", "api_key"]),
     id: z.string(),
@@ -108,7 +108,7 @@ export const OauthFlowRecord = z.strictObject({
   }),
   /** SHA-256 of the state, hex. */
   state_hash: z.string(),
-  /** SHA-256 of what the cookie of `begin` holds, hex. */
+  /** SHA-256 of the cookie that `begin` set, hex. */
   cookie_hash: z.string(),
   /** The PKCE code verifier. */
   sealed_verifier: Sealed,

@@ -2,25 +2,25 @@ import { z } from "zod";
 import { collection } from "../store/collection.ts";
 import { madeWith, StoredCreatedWith } from "./fields.ts";
 
-/** An invitation into an organization. Lives in its live space; the code finds it store-wide. */
+/** An invitation into an organization, in its live space. The code finds it store-wide. */
 export const InvitationRecord = z.strictObject({
   id: z.string(),
   /** SHA-256 of the code, hex. */
   hash: z.string(),
-  /** Whom it is for; null for whoever has the code. */
+  /** The invited address; null for anyone who has the code. */
   email: z.string().nullable(),
-  /** What the newcomer will be. */
+  /** The roles that it grants. */
   roles: z.array(z.string()),
-  /** The person who gives those roles, and must still be able to when it is accepted. */
+  /** The person who grants the roles, and must still be able to when it is accepted. */
   invited_by: z.string(),
-  /** The credential that they did it with; of a key the same is true. */
+  /** The credential that they used; a key must still be able to, too. */
   invited_with: StoredCreatedWith,
   created_at_ms: z.number(),
-  /** Until when it can be accepted. */
+  /** When it stops being accepted. */
   ends_at_ms: z.number(),
   accepted: z.strictObject({ user_id: z.string(), at_ms: z.number() }).nullable(),
   withdrawn_at_ms: z.number().nullable(),
-  /** Until when it is kept to look at. */
+  /** When the record expires. */
   purge_at_ms: z.number(),
 });
 export type InvitationRecord = z.infer<typeof InvitationRecord>;

@@ -1,23 +1,23 @@
 import { z } from "zod";
 import { collection } from "../store/collection.ts";
 
-/** One client's session of the Model Context Protocol, as its revisions up to 2025-11-25 have them. */
+/** One client's MCP session, as protocol revisions up to 2025-11-25 define it. */
 export const McpSessionRecord = z.strictObject({
   id: z.string(),
-  /** The user or key that opened it: no other may use it. */
+  /** The user or key that opened it. No other may use it. */
   actor: z.string(),
   client: z.strictObject({ name: z.string(), version: z.string() }).nullable(),
   protocol_version: z.string(),
-  /** What the client can do, as it said. */
+  /** The capabilities that the client declared. */
   capabilities: z.record(z.string(), z.unknown()),
-  /** The mildest that its client wants in its log. */
+  /** The lowest log level that the client wants. */
   log_level: z.string().nullable().default(null),
-  /** The addresses that its client subscribed to. */
+  /** The resource URIs that the client subscribed to. */
   uris: z.array(z.string()).default([]),
-  /** Tool calls that are on record; the last minute's may be missing. */
+  /** Recorded tool calls; those of the last minute may be missing. */
   calls: z.int(),
   created_at_ms: z.number(),
-  /** When it ends unless something comes before. */
+  /** When it ends unless it is used before. */
   idle_at_ms: z.number(),
 });
 export type McpSessionRecord = z.infer<typeof McpSessionRecord>;

@@ -1,13 +1,13 @@
 import { z } from "zod";
 import { collection } from "../store/collection.ts";
 
-/** What one person should know. Lives in the live space of the organization, as its people do. */
+/** A notification for one person, in the live space of the organization. */
 export const NotificationRecord = z.strictObject({
   id: z.string(),
   user_id: z.string(),
-  /** What happened, as the audit trail calls it. */
+  /** The audit event's type. */
   type: z.string(),
-  /** Where it happened. */
+  /** The space of the event. */
   space: z.enum(["live", "test"]),
   resource_type: z.string(),
   resource_id: z.string(),
@@ -25,7 +25,7 @@ export const notifications = collection({
   expiresAt: (n) => n.expires_at_ms,
 });
 
-/** What people were told of lately and need not be told again. Lives where it happened; the id says what. */
+/** A notification that was sent lately and need not be sent again, in the event's space. The id names it. */
 const ToldOnceRecord = z.strictObject({ id: z.string(), expires_at_ms: z.number() });
 
 export const toldOnce = collection({

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { collection } from "../store/collection.ts";
 import { LimitOverrides } from "./fields.ts";
 
-/** An account of the service. Lives in the system tenant. */
+/** An account of the service, in the system tenant. */
 export const OrganizationRecord = z.strictObject({
   id: z.string(),
   name: z.string(),
@@ -11,9 +11,9 @@ export const OrganizationRecord = z.strictObject({
   /** The first organization runs the installation. */
   host: z.boolean(),
   created_at_ms: z.number(),
-  /** Whoever signs in without a second factor may only set one up. */
+  /** True to let people without a second factor only set one up. */
   require_second_factor: z.boolean(),
-  /** What the host set for this organization instead of its plan's limit; `null` in it is unlimited. */
+  /** Overrides of its plan's limit, set by the host. */
   limits: LimitOverrides.pick({ requests_per_minute: true }).nullable(),
 });
 export type OrganizationRecord = z.infer<typeof OrganizationRecord>;
@@ -21,7 +21,7 @@ export type OrganizationRecord = z.infer<typeof OrganizationRecord>;
 export const organizations = collection({
   name: "organizations",
   schema: OrganizationRecord,
-  /** Two first signups at once: one gets it. */
+  /** Of two simultaneous first signups only one becomes the host. */
   unique: { host: (org) => org.host ? ["host"] : null },
   index: {
     active: (org) => [org.active ? "yes" : "no"],

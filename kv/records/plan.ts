@@ -1,16 +1,16 @@
 import { z } from "zod";
 import { collection } from "../store/collection.ts";
 
-/** What an account may use, and what it costs. Lives in the system tenant. */
+/** A plan: its features, limit and price, in the system tenant. */
 export const PlanRecord = z.strictObject({
   id: z.string(),
   name: z.string(),
-  /** A month, in units of the currency. */
+  /** The price of a month, in units of the currency. */
   price: z.number(),
   /** ISO 4217. */
   currency: z.string(),
   features: z.array(z.string()),
-  /** For all keys and users of an account together; null is unlimited. */
+  /** Shared by all keys and users of an account; null is unlimited. */
   requests_per_minute: z.int().nullable(),
   created_at_ms: z.number(),
   updated_at_ms: z.number(),
@@ -25,12 +25,12 @@ export const plans = collection({
   cached: 1_000,
 });
 
-/** How many accounts have a plan; a row of its own, so that a plan's own row changes only with the plan. */
+/** How many accounts have a plan, in its own row, so that a plan's row changes only with the plan. */
 const PlanHoldersRecord = z.strictObject({ id: z.string(), accounts: z.int() });
 
 export const planHolders = collection({ name: "plan_holders", schema: PlanHoldersRecord });
 
-/** That an account has, or had, a plan; price and name are those of its beginning. */
+/** An account's plan, present or past, with the name and price at its start. */
 export const SubscriptionRecord = z.strictObject({
   id: z.string(),
   account_id: z.string(),
@@ -52,7 +52,7 @@ export const subscriptions = collection({
   counted: true,
 });
 
-/** That an account was given another plan. */
+/** An account's change of plan. */
 export const OrderRecord = z.strictObject({
   id: z.string(),
   account_id: z.string(),

@@ -14,33 +14,33 @@ export type ReportType = (typeof REPORT_TYPES)[number];
 
 export const REPORT_STATUSES = ["queued", "running", "completed", "failed"] as const;
 
-/** A compliance report: a job until it has ended, and what it made. */
+/** A compliance report: its job, and then its result. */
 export const ReportRecord = z.strictObject({
   id: z.string(),
   type: z.enum(REPORT_TYPES),
-  /** The period as it was asked for, and its first and last millisecond. */
+  /** The period as requested, and its first and last millisecond. */
   period: z.strictObject({ asked: z.string(), from_ms: z.number(), to_ms: z.number() }),
   status: z.enum(REPORT_STATUSES),
   /** The user or key that asked. */
   requested_by: z.string(),
   created_at_ms: z.number(),
   finished_at_ms: z.number().nullable(),
-  /** How often it was begun again after an error. */
+  /** How often it was retried after an error. */
   failures: z.int(),
-  /** The state of the log that it reads, and how far it has come; null before it has begun. */
+  /** The log state that it reads, and its progress; null before it has begun. */
   scan: z.strictObject({
     /** The signed checkpoint. */
     checkpoint: z.string(),
-    /** Rows of the log at that checkpoint. */
+    /** The log's size at that checkpoint. */
     size: z.int(),
-    /** The row before the first that may belong to the period. */
+    /** The row before the first one that may be in the period. */
     start: z.int(),
     /** The last row that was read. */
     position: z.int(),
-    /** What was counted so far; null when nothing was. */
+    /** The counts so far; null when there are none. */
     counted: BlobRef.nullable(),
   }).nullable(),
-  /** The finished pack, as canonical JSON, and the note that signs it. */
+  /** The finished pack, as canonical JSON, with its signed note. */
   pack: z.strictObject({ blob: BlobRef, sha256: z.string(), note: z.string() }).nullable(),
 });
 export type ReportRecord = z.infer<typeof ReportRecord>;

@@ -2,13 +2,13 @@ import { z } from "zod";
 import { collection } from "../store/collection.ts";
 import { madeWith, StoredCreatedWith } from "./fields.ts";
 
-/** A role that an organization made. Lives in its live space; the id is its name. */
+/** A custom role of an organization, in its live space. The id is its name. */
 export const RoleRecord = z.strictObject({
   id: z.string(),
   /** Scopes, or `all`. */
   permissions: z.array(z.string()),
   created_by: z.string(),
-  /** The credential that it was made with. */
+  /** The credential that made it. */
   created_with: StoredCreatedWith,
   created_at_ms: z.number(),
   updated_at_ms: z.number(),
@@ -21,5 +21,5 @@ export const roles = collection({
   index: { made_with: (role) => madeWith(role.created_with) },
   counted: true,
   cached: 5_000,
-  checkedPerTenant: true, // somebody's rights depend on every role that they have
+  checkedPerTenant: true, // a person's rights depend on all of their roles
 });

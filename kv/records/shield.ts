@@ -4,28 +4,28 @@ import { collection } from "../store/collection.ts";
 export const SHIELD_MODES = ["enforce", "observe", "off"] as const;
 export type ShieldMode = (typeof SHIELD_MODES)[number];
 
-/** How an organization's shield decides. Every tenant has exactly one, from its first moment. */
+/** A tenant's shield settings. Every tenant has exactly one record from its creation. */
 export const ShieldSettingsRecord = z.strictObject({
   id: z.literal("shield"),
   mode: z.enum(SHIELD_MODES),
-  /** Modes of single agents, by their id. */
+  /** Modes of single agents, by id. */
   agent_modes: z.record(z.string(), z.enum(SHIELD_MODES)),
   approvals: z.strictObject({
     /** How many people must approve. */
     required: z.int(),
-    /** One of these roles is needed to decide; empty for whoever has the right. */
+    /** A decision needs one of these roles; when empty, only the scope. */
     roles: z.array(z.string()),
     self_approval: z.boolean(),
     expires_seconds: z.int(),
   }),
-  /** Built-in rules that do not count: whole packs, and single ones. */
+  /** Disabled built-in rules: whole packs and single rules. */
   patterns: z.strictObject({
     disabled_packs: z.array(z.string()),
     disabled_rules: z.array(z.string()),
   }),
-  /** The organization's own rules, as its schema in core/ says. */
+  /** The organization's own rules. Their schema is in core/. */
   policy: z.unknown(),
-  /** Digest of all of the above: what a verdict and an approval are bound to. */
+  /** Digest of all of the above, to which verdicts and approvals are bound. */
   version: z.string(),
 });
 export type ShieldSettingsRecord = z.infer<typeof ShieldSettingsRecord>;
@@ -36,10 +36,10 @@ export const shieldSettings = collection({
   cached: 20_000,
 });
 
-/** Turning on self-approval, while it waits for a second administrator. */
+/** A request to turn on self-approval, which a second administrator must confirm. */
 const SelfApprovalChangeRecord = z.strictObject({
   id: z.literal("self_approval"),
-  /** What people name it by: a later change has another one. */
+  /** Identifies this request; a later one has another id. */
   change_id: z.string(),
   requested_by: z.string(),
   created_at_ms: z.number(),

@@ -3,7 +3,7 @@ import { collection } from "../store/collection.ts";
 
 export const SUSPENSION_REASONS = ["removed", "inactive", "rights"] as const;
 
-/** Why something does not act: what the person for whom it acts lacks. */
+/** Why something is suspended: what its person lacks. */
 export const Suspension = z.strictObject({
   person: z.string(),
   reason: z.enum(SUSPENSION_REASONS),
@@ -12,21 +12,21 @@ export const Suspension = z.strictObject({
 export type Suspension = z.infer<typeof Suspension>;
 
 /**
- * What the record of something that acts without its maker says of that. Absent while it acts for its maker
- * and was never suspended, and in records of earlier versions.
+ * Who stands for something that acts on its own. Absent while it acts for its maker and was never suspended,
+ * and in records of earlier versions.
  */
 export const Standing = z.strictObject({
   /** The person who took it over; null while it acts for its maker. */
   adopted_by: z.string().nullable(),
-  /** The suspension that the administrators were told of last; null while there is none. */
+  /** The suspension that administrators were last notified of; null without one. */
   told: Suspension.nullable(),
 }).optional();
 export type Standing = z.infer<typeof Standing>;
 
-/** Rights of an organization's people changed, and what acts for them has not been looked at since. */
+/** Set when rights of an organization's people changed, until everything that acts for them is reviewed. */
 const StandingReviewRecord = z.strictObject({
   id: z.literal("review"),
-  /** Another one with each change, so that a review ends only what it has seen. */
+  /** New with each change, so that a review clears only the changes that it saw. */
   stamp: z.string(),
 });
 

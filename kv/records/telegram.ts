@@ -2,7 +2,7 @@ import { z } from "zod";
 import { collection } from "../store/collection.ts";
 import { AlsoOf } from "./fields.ts";
 
-/** A Telegram account that a person linked, through one bot: the holder of another bot's secret cannot use it. */
+/** A Telegram account that a person linked through one bot. The holder of another bot's secret cannot use it. */
 export const TelegramLinkRecord = z.strictObject({
   id: z.string(),
   /** The ingest token of the bot. */
@@ -11,13 +11,13 @@ export const TelegramLinkRecord = z.strictObject({
   telegram_id: z.string(),
   username: z.string().nullable(),
   user_id: z.string(),
-  /** Who beside that person may have seen the code that linked it. */
+  /** Who else may have seen the code that linked it. */
   also_of: AlsoOf,
   created_at_ms: z.number(),
 });
 export type TelegramLinkRecord = z.infer<typeof TelegramLinkRecord>;
 
-/** Lives in the live space, as the person does. */
+/** In the live space. */
 export const telegramLinks = collection({
   name: "telegram_links",
   schema: TelegramLinkRecord,
@@ -25,12 +25,12 @@ export const telegramLinks = collection({
   index: { user: (link) => [link.user_id] },
 });
 
-/** What a person types to link an account; one at a time, so its id is the person's. */
+/** The code that links an account. A person has at most one, so its id is the person's. */
 const TelegramCodeRecord = z.strictObject({
   id: z.string(),
   /** SHA-256 of the code, hex. */
   hash: z.string(),
-  /** Whose bots it may be sent to, as far as they are known when it is made. */
+  /** The makers of the bots that it may be sent to, as known when it is made. */
   also_of: AlsoOf,
   expires_at_ms: z.number(),
 });
@@ -42,24 +42,24 @@ export const telegramCodes = collection({
   expiresAt: (code) => code.expires_at_ms,
 });
 
-/** A bot that is gone, while a code that it may have been shown still works. */
+/** A deleted bot, kept while a code that it may have seen is valid. */
 const GoneBotRecord = z.strictObject({
-  /** The ingest token's. */
+  /** The ingest token's id. */
   id: z.string(),
-  /** Who may have read what it was shown. */
+  /** Who may have read what it received. */
   makers: AlsoOf,
   gone_at_ms: z.number(),
   expires_at_ms: z.number(),
 });
 
-/** Lives in the live space, as codes do. */
+/** In the live space. */
 export const goneBots = collection({
   name: "telegram_gone_bots",
   schema: GoneBotRecord,
   expiresAt: (bot) => bot.expires_at_ms,
 });
 
-/** An update that was answered: what comes again gets the same answer and does nothing. */
+/** An answered update. A repetition gets the same answer and has no effect. */
 const TelegramUpdateRecord = z.strictObject({
   /** The ingest token's id and Telegram's number. */
   id: z.string(),

@@ -2,24 +2,24 @@ import { z } from "zod";
 import { collection } from "../store/collection.ts";
 import { AlsoOf, madeWith, Sealed, StoredCreatedWith } from "./fields.ts";
 
-/** A person. Lives in its organization's live space; the email finds it store-wide. */
+/** A person, in the organization's live space. The email finds them store-wide. */
 export const UserRecord = z.strictObject({
   id: z.string(),
   email: z.string(),
   /** PHC string of the password hash. */
   password: z.string(),
-  /** Who beside the person may know the password. */
+  /** Who else may know the password. */
   also_of: AlsoOf,
   roles: z.array(z.string()),
   active: z.boolean(),
-  /** Sessions of an earlier epoch have ended: it changes with the password, and when the user is switched off. */
+  /** Ends sessions of earlier epochs. It changes with the password and when the user is deactivated. */
   session_epoch: z.number(),
-  /** BCP 47. */
+  /** A BCP 47 language tag. */
   language: z.string(),
-  /** IANA. */
+  /** An IANA time zone. */
   timezone: z.string(),
   created_at_ms: z.number(),
-  /** The credential that made the invitation by which they joined. */
+  /** The credential that made their invitation. */
   created_with: StoredCreatedWith,
 });
 export type UserRecord = z.infer<typeof UserRecord>;
@@ -34,27 +34,27 @@ export const users = collection({
   },
   counted: true,
   cached: 20_000,
-  checkedPerTenant: true, // a decision of ten people depends on all of them
+  checkedPerTenant: true, // a decision may depend on ten people
 });
 
-/** A sign-in. Its JWTs and its refresh tokens work only while it stands. */
+/** A session. Its JWTs and refresh tokens work only while it exists. */
 export const SessionRecord = z.strictObject({
   id: z.string(),
   user_id: z.string(),
-  /** The user's, when it began or went on. */
+  /** The user's epoch at its start or last refresh. */
   epoch: z.number(),
-  /** Where it was begun from. */
+  /** The client that began it. */
   address: z.string(),
-  /** Whether it was begun, or went on, with a second factor. */
+  /** True when a second factor was used at its start or later. */
   second_factor: z.boolean(),
   created_at_ms: z.number(),
-  /** Each refresh moves it on. */
+  /** Each refresh extends it. */
   expires_at_ms: z.number(),
-  /** The key that its refresh tokens are derived from; null in sessions of earlier versions, which have none. */
+  /** The key that derives its refresh tokens; null in sessions of earlier versions, which have none. */
   sealed_refresh_secret: Sealed.nullable().default(null),
   /** The number of the newest refresh token. */
   refresh_count: z.int().default(0),
-  /** When the newest tokens were issued for the ones before them, oldest first; bounded. */
+  /** When the latest refreshes happened, oldest first; bounded. */
   refreshed_at_ms: z.array(z.number()).default([]),
 });
 export type SessionRecord = z.infer<typeof SessionRecord>;

@@ -3,7 +3,7 @@ import { collection } from "../store/collection.ts";
 import { madeWith, Sealed, StoredCreatedWith } from "./fields.ts";
 import { Standing } from "./standing.ts";
 
-/** A subscription of an outside address to events. */
+/** A subscription of an outside URL to events. */
 export const WebhookRecord = z.strictObject({
   id: z.string(),
   name: z.string(),
@@ -12,7 +12,7 @@ export const WebhookRecord = z.strictObject({
   events: z.array(z.string()),
   sealed_secret: Sealed,
   sealed_headers: Sealed,
-  /** The secret before the last change; it signs beside the new one until that instant. */
+  /** The secret before the last change. It signs beside the new one until then. */
   sealed_previous_secret: Sealed.nullable(),
   previous_ends_at_ms: z.number().nullable(),
   retry_policy: z.record(z.string(), z.union([z.number(), z.boolean()])),
@@ -20,18 +20,18 @@ export const WebhookRecord = z.strictObject({
   created_by: z.string(),
   /** The API key that made it, whose type bounds its rate; null when a user did. */
   created_by_key: z.string().nullable(),
-  /** The credential that it was made with. */
+  /** The credential that made it. */
   created_with: StoredCreatedWith,
   standing: Standing,
-  /** What lets its held deliveries go since it was enabled last. */
+  /** The walk that releases its held deliveries since it was last enabled. */
   release_id: z.string().nullable(),
   created_at_ms: z.number(),
-  /** The last event of the log before it was made: it gets those behind. Clocks differ, and jump. */
-  after_seq: z.int().default(0), // not there in webhooks of earlier versions
+  /** The log's last event before it was made. It receives later ones. Unlike clocks, numbers never step back. */
+  after_seq: z.int().default(0), // absent in webhooks of earlier versions
 });
 export type WebhookRecord = z.infer<typeof WebhookRecord>;
 
-/** Webhooks of earlier versions know their key alone. */
+/** Webhooks of earlier versions stored only their key. */
 const makerOf = ({ created_with, created_by_key: id }: WebhookRecord) =>
   created_with ?? (id === null ? null : { kind: "api_key" as const, id });
 
@@ -54,25 +54,25 @@ export const DELIVERY_STATUSES = [
   "timed_out",
 ] as const;
 
-/** One event on its way to one webhook. It is its own job: due, leased, attempted, settled. */
+/** The delivery of one event to one webhook. It is its own job: due, leased, attempted, settled. */
 export const DeliveryRecord = z.strictObject({
   id: z.string(),
   webhook_id: z.string(),
   event_id: z.string(),
   event_type: z.string(),
-  /** The envelope as it is sent and signed, byte for byte. */
+  /** The exact bytes that are sent and signed. */
   body: z.string(),
   event_at: z.string(),
-  /** The event's number in the log: the order in which held ones go out. Zero for a test. */
+  /** The event's number in the log, by which held deliveries are ordered; 0 for a test. */
   event_seq: z.int(),
-  /** Sent because somebody asked for a test, whatever the webhook's state. */
+  /** True for a test, which is sent whatever the webhook's state. */
   test: z.boolean(),
   status: z.enum(DELIVERY_STATUSES),
   /** True while it waits for its webhook to be enabled. */
   held: z.boolean(),
-  /** Attempts begun; counted at the claim, so that a crash cannot make more of them than the policy says. */
+  /** Attempts begun; counted at the claim, so that a crash cannot exceed the policy. */
   attempt: z.int(),
-  /** Those of earlier rounds: the policy counts from here. */
+  /** Attempts of earlier rounds, which the policy does not count. */
   attempts_before: z.int(),
   http_status: z.int().nullable(),
   response_time_ms: z.number().nullable(),
@@ -81,22 +81,22 @@ export const DeliveryRecord = z.strictObject({
   error: z.string().nullable(),
   sent_at_ms: z.number().nullable(),
   created_at_ms: z.number(),
-  /** True while an attempt is under way: a lease names it then, and no index beside the log. */
+  /** True during an attempt. A lease names it then, and no index but the log's. */
   leased: z.boolean(),
-  /** When it is due, or when its lease ends; null when nothing more happens by itself. */
+  /** When it is due or its lease ends; null when it has settled. */
   due_at_ms: z.number().nullable(),
   expires_at_ms: z.number(),
 });
 export type DeliveryRecord = z.infer<typeof DeliveryRecord>;
 
-/** What has become of a delivery; every one that was accepted is in one of them, or has expired. */
+/** The states of a delivery. Every accepted delivery is in one of them or has expired. */
 export const DELIVERY_STATES = ["pending", "held", "delivered", "exhausted", "discarded"] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-/** What an owner gave up stands under this error. */
+/** The error of a delivery that its owner discarded. */
 export const DISCARDED = "discarded";
 
-/** The state that a record is in. */
+/** The state of a delivery. */
 export function stateOf(
   { held, due_at_ms, status, error }: Pick<
     DeliveryRecord,
@@ -113,11 +113,11 @@ export const deliveries = collection({
   name: "deliveries",
   schema: DeliveryRecord,
   index: {
-    /** Every delivery in its place, written once, so that success costs one write: the record's. */
+    /** All deliveries in order. Entries never change, so a success writes only the record. */
     log: (d) => [d.webhook_id, d.created_at_ms, d.event_seq, d.id, d.event_type],
     /**
-     * The same for those that are neither delivered nor leased. What a filter asks for stands in the key,
-     * behind the place, so that counting reads no record.
+     * Deliveries that are neither delivered nor leased, in the same order. The values that filters use follow
+     * in the key, so that counting reads no record.
      */
     undelivered: (d) =>
       d.leased || stateOf(d) === "delivered" ? null : [
@@ -131,17 +131,17 @@ export const deliveries = collection({
       ],
     held: (d) => d.held ? [d.webhook_id, d.event_seq] : null,
   },
-  /** By webhook first: the backlog of one that is dead never stands before the others. */
+  /** By webhook first, so that one webhook's backlog never delays the others. */
   queue: {
     due: (d) => d.leased || d.due_at_ms === null ? null : [d.webhook_id, d.due_at_ms, d.event_seq],
   },
   expiresAt: (d) => d.expires_at_ms,
 });
 
-/** Attempts of one organization that began with one commit. It is removed when all of them have ended. */
+/** The lease of an organization's attempts that began in one commit. It is deleted when all have ended. */
 export const LeaseRecord = z.strictObject({
   id: z.string(),
-  /** From then on their process is taken for dead, and each of them that has not ended is due again. */
+  /** When their process counts as dead; attempts that have not ended are due again then. */
   ends_at_ms: z.number(),
   deliveries: z.array(z.strictObject({ id: z.string(), webhook_id: z.string(), attempt: z.int() })),
 });
@@ -153,7 +153,7 @@ export const deliveryLeases = collection({
   queue: { ends: (lease) => [lease.ends_at_ms] },
 });
 
-/** An attempt that another one followed; the latest stands in its delivery. Its id is `attemptId`. */
+/** An earlier attempt of a delivery, which holds the latest itself. Its id is `attemptId`. */
 export const AttemptRecord = z.strictObject({
   id: z.string(),
   status: z.enum(["succeeded", "failed", "timed_out"]),
@@ -175,20 +175,20 @@ export const deliveryAttempts = collection({
 
 export const attemptId = (deliveryId: string, number: number): string => `${deliveryId}.${number}`;
 
-/** A long walk over a webhook's deliveries, a piece at a time; a crash goes on where its cursor is. */
+/** A walk over a webhook's deliveries in steps. After a crash it goes on at its cursor. */
 export const RecoveryRecord = z.strictObject({
   id: z.string(),
   webhook_id: z.string(),
-  /** Lets held ones go, sends a range again, or removes what a deleted webhook left. */
+  /** Releases held deliveries, sends a range again, or deletes those of a deleted webhook. */
   kind: z.enum(["release", "recover", "purge"]),
   state: z.enum(["running", "completed", "cancelled"]),
-  /** Deliveries made from here on, in ms; a release discards those of earlier events. */
+  /** The first instant in ms of the deliveries; a release discards earlier ones. */
   since_ms: z.number(),
-  /** Deliveries made before that. */
+  /** The end of the deliveries in ms, exclusive. */
   until_ms: z.number(),
-  /** Those in one of these states. */
+  /** Only deliveries in one of these states. */
   states: z.array(z.enum(DELIVERY_STATES)),
-  /** The place in the index behind which it goes on. */
+  /** The index key after which it goes on. */
   cursor: z.array(z.union([z.string(), z.number()])),
   requeued: z.int(),
   discarded: z.int(),

@@ -8,7 +8,7 @@ export interface Entry {
 }
 
 /**
- * A read cache for a process that is its store's only writer. A commit updates or drops the slots that it
+ * A read cache for a process that is its store's only writer. A commit updates or drops the keys that it
  * changes before its callers are answered, and a load that a commit overtook is not kept. So a request that
  * starts after an answer never sees an older value.
  */
@@ -16,56 +16,58 @@ export class ReadCache {
   readonly #entries = new Map<string, RecentMap<Entry>>();
   readonly #loading = new Map<string, Set<object>>();
 
-  get(group: string, slot: string): Entry | undefined {
-    return this.#entries.get(group)?.get(slot);
+  get(group: string, keyText: string): Entry | undefined {
+    return this.#entries.get(group)?.get(keyText);
   }
 
   /** Reads through the cache; `limit` is how many entries `group` may hold. */
   async load(
     group: string,
     limit: number,
-    slot: string,
+    keyText: string,
     read: () => Promise<Entry>,
   ): Promise<Entry> {
     const ticket = {};
-    const tickets = this.#loading.get(slot) ?? new Set();
-    this.#loading.set(slot, tickets.add(ticket));
+    const tickets = this.#loading.get(keyText) ?? new Set();
+    this.#loading.set(keyText, tickets.add(ticket));
     try {
       const entry = await read();
-      if (entry.versionstamp !== null && tickets.has(ticket)) this.#keep(group, limit, slot, entry);
+      if (entry.versionstamp !== null && tickets.has(ticket)) {
+        this.#keep(group, limit, keyText, entry);
+      }
       return entry;
     } finally {
-      if (tickets.delete(ticket) && tickets.size === 0 && this.#loading.get(slot) === tickets) {
-        this.#loading.delete(slot);
+      if (tickets.delete(ticket) && tickets.size === 0 && this.#loading.get(keyText) === tickets) {
+        this.#loading.delete(keyText);
       }
     }
   }
 
-  #keep(group: string, limit: number, slot: string, entry: Entry): void {
+  #keep(group: string, limit: number, keyText: string, entry: Entry): void {
     let entries = this.#entries.get(group);
     if (entries === undefined) this.#entries.set(group, entries = new RecentMap(limit));
-    entries.set(slot, entry);
+    entries.set(keyText, entry);
   }
 
   /**
-   * Call it when a commit that changes `slot` has ended and before it is answered. Loads in flight may have
-   * read the old value, so they are not kept. The slot is set to `entry`, or dropped when that is null.
+   * Call it when a commit that changes `keyText` has ended and before it is answered. Loads in flight may have
+   * read the old value, so they are not kept. The key is set to `entry`, or dropped when that is null.
    */
-  changed(slot: string, group: string, limit: number, entry: Entry | null): void {
-    this.#abandon(slot);
-    this.#entries.get(group)?.delete(slot);
-    if (entry !== null) this.#keep(group, limit, slot, entry);
+  changed(keyText: string, group: string, limit: number, entry: Entry | null): void {
+    this.#abandon(keyText);
+    this.#entries.get(group)?.delete(keyText);
+    if (entry !== null) this.#keep(group, limit, keyText, entry);
   }
 
-  /** Drops one slot, because the engine denied a check of its value. */
-  drop(slot: string): void {
-    this.#abandon(slot);
-    for (const entries of this.#entries.values()) entries.delete(slot);
+  /** Drops one key, because the engine denied a check of its value. */
+  drop(keyText: string): void {
+    this.#abandon(keyText);
+    for (const entries of this.#entries.values()) entries.delete(keyText);
   }
 
-  #abandon(slot: string): void {
-    this.#loading.get(slot)?.clear();
-    this.#loading.delete(slot);
+  #abandon(keyText: string): void {
+    this.#loading.get(keyText)?.clear();
+    this.#loading.delete(keyText);
   }
 }
 

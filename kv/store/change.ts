@@ -1,16 +1,16 @@
-import { slotOf } from "./collection.ts";
+import { keyTextOf } from "./collection.ts";
 import type { Line } from "../log/line.ts";
 
 /** A key that must be unchanged since it was read. */
 export interface Check {
   readonly key: Deno.KvKey;
-  readonly slot: string;
+  readonly keyText: string;
   readonly versionstamp: string | null;
 }
 
 interface At {
   readonly key: Deno.KvKey;
-  readonly slot: string;
+  readonly keyText: string;
   /** True for a row under a new random id or a new log segment: nobody can have read it before. */
   readonly fresh?: boolean;
   /** The group of the read cache that may hold this key, with its limit. */
@@ -32,7 +32,7 @@ export type Mutation =
 /** A line of a value that all callers of one commit share; the value's key ends with their versionstamp. */
 export interface CoalescedLine {
   readonly key: Deno.KvKey;
-  readonly slot: string;
+  readonly keyText: string;
   readonly text: string;
   readonly bytes: number;
   readonly expireIn?: number;
@@ -73,7 +73,7 @@ export const writesOf = ({ mutations, alarms, lines, coalesced }: Change): numbe
 /** A check that a key still has the versionstamp that was read. */
 export const checkOf = (key: Deno.KvKey, versionstamp: string | null): Check => ({
   key,
-  slot: slotOf(key),
+  keyText: keyTextOf(key),
   versionstamp,
 });
 
@@ -86,7 +86,7 @@ export const setKey = (
 ): Mutation => ({
   kind: "set",
   key,
-  slot: slotOf(key),
+  keyText: keyTextOf(key),
   value,
   bytes,
   ...(expireIn === undefined ? undefined : { expireIn }),
@@ -96,14 +96,14 @@ export const setKey = (
 export const deleteKey = (key: Deno.KvKey): Mutation => ({
   kind: "delete",
   key,
-  slot: slotOf(key),
+  keyText: keyTextOf(key),
 });
 
 /** Adds to a counter. The engine's sums wrap at 2^64, so `n` wraps to subtract. */
 export const sumKey = (key: Deno.KvKey, n: bigint): Mutation => ({
   kind: "sum",
   key,
-  slot: slotOf(key),
+  keyText: keyTextOf(key),
   n,
 });
 
@@ -111,6 +111,6 @@ export const sumKey = (key: Deno.KvKey, n: bigint): Mutation => ({
 export const maxKey = (key: Deno.KvKey, n: bigint): Mutation => ({
   kind: "max",
   key,
-  slot: slotOf(key),
+  keyText: keyTextOf(key),
   n,
 });

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { CoalescedLine } from "./change.ts";
-import { slotOf } from "./collection.ts";
-import { LOG_VALUE_BYTES_MAX } from "./limits.ts";
+import { keyTextOf } from "./collection.ts";
+import { LOG_VALUE_BYTES_MAX } from "./engine_limits.ts";
 
 /**
  * A line of JSON for a value that all callers of one commit share, so that it costs one write a commit
@@ -9,15 +9,17 @@ import { LOG_VALUE_BYTES_MAX } from "./limits.ts";
  * @throws {RangeError} when one value cannot hold it
  */
 export const coalescedLine = (key: Deno.KvKey, text: string, expireIn?: number): CoalescedLine =>
-  coalescedLineAt({ key, slot: slotOf(key) }, text, expireIn);
+  coalescedLineAt({ key, keyText: keyTextOf(key) }, text, expireIn);
 
-/** The same at a key whose slot is known. @throws {RangeError} when one value cannot hold it */
+/** The same at a key whose text is known. @throws {RangeError} when one value cannot hold it */
 export function coalescedLineAt(
-  { key, slot }: { readonly key: Deno.KvKey; readonly slot: string },
+  { key, keyText }: { readonly key: Deno.KvKey; readonly keyText: string },
   text: string,
   expireIn?: number,
 ): CoalescedLine {
   const bytes = Buffer.byteLength(text);
   if (bytes > LOG_VALUE_BYTES_MAX) throw new RangeError(`a coalesced line has ${bytes} bytes`);
-  return expireIn === undefined ? { key, slot, text, bytes } : { key, slot, text, bytes, expireIn };
+  return expireIn === undefined
+    ? { key, keyText, text, bytes }
+    : { key, keyText, text, bytes, expireIn };
 }

@@ -89,7 +89,7 @@ export function collection<T extends Row>(
 /** True when the record has that key now. The pointer that led to it may be older. */
 export function holds<T>(keyOf: KeyOf<T> | undefined, record: T, key: KeyParts): boolean {
   const own = keyOf?.(record) ?? null;
-  return own !== null && slotOf(own) === slotOf(key);
+  return own !== null && keyTextOf(own) === keyTextOf(key);
 }
 
 /** Freezes a cached record, which its readers share: changing it throws. */
@@ -105,7 +105,7 @@ export function deepFreeze<T>(value: T): T {
 export const rowKey = (c: Kind, t: Tenant, id: string): KeyParts => [t.org, t.space, c.name, id];
 
 /** The same as one string, for maps. */
-export const rowSlot = (c: Kind, t: Tenant, id: string): string => slotOf(rowKey(c, t, id));
+export const rowKeyText = (c: Kind, t: Tenant, id: string): string => keyTextOf(rowKey(c, t, id));
 
 /** The prefix of an index's entries within a tenant. */
 export const indexKey = (c: Kind, t: Tenant, index: string, key: KeyParts): KeyParts => [
@@ -129,4 +129,4 @@ export const tenantCheckKey = (c: Kind, t: Tenant): KeyParts => [t.org, t.space,
 export const countOf = (counter: Deno.KvU64 | null): number => Number(counter?.value ?? 0n);
 
 /** A key as one string, for maps. Ids, names and numbers hold no NUL. */
-export const slotOf = (key: Deno.KvKey): string => key.join("\0");
+export const keyTextOf = (key: Deno.KvKey): string => key.join("\0");

@@ -1,5 +1,5 @@
 import { deleteKey } from "./change.ts";
-import { slotOf } from "./collection.ts";
+import { keyTextOf } from "./collection.ts";
 import { coalescedLineAt } from "./coalesced.ts";
 import type { Cancel } from "./clock.ts";
 import type { Store } from "./store.ts";
@@ -20,14 +20,14 @@ export class Journal {
   readonly #ended: string[] = [];
   #timer: Cancel | null = null;
 
-  readonly #at: { readonly key: Deno.KvKey; readonly slot: string };
+  readonly #at: { readonly key: Deno.KvKey; readonly keyText: string };
 
   constructor(
     private readonly store: Store,
     private readonly name: string,
     private readonly onError: (error: unknown) => void,
   ) {
-    this.#at = { key: journalKey(name), slot: slotOf(journalKey(name)) };
+    this.#at = { key: journalKey(name), keyText: keyTextOf(journalKey(name)) };
   }
 
   /** Records that work began. Returns its entry, for `end`. */

@@ -5,7 +5,7 @@ import {
   LOG_VALUE_BYTES_MAX,
   MUTATIONS_MAX,
   TENANTS_MAX,
-} from "./limits.ts";
+} from "./engine_limits.ts";
 
 /** Adds up the changes of one atomic and compares them with the engine's limits. */
 export class Load {
@@ -23,20 +23,20 @@ export class Load {
 
   /** True when the change checks a key that is written here, or checked here with another versionstamp. */
   contradicts({ checks }: Change): boolean {
-    return checks.some(({ slot, versionstamp }) =>
-      this.#written.has(slot) ||
-      this.#checked.has(slot) && this.#checked.get(slot) !== versionstamp
+    return checks.some(({ keyText, versionstamp }) =>
+      this.#written.has(keyText) ||
+      this.#checked.has(keyText) && this.#checked.get(keyText) !== versionstamp
     );
   }
 
   /** Adds a change. Returns false when the atomic exceeds a limit with it. */
   add(change: Change, bytes: number, keyBytes: number): boolean {
-    for (const { slot, versionstamp } of change.checks) this.#checked.set(slot, versionstamp);
+    for (const { keyText, versionstamp } of change.checks) this.#checked.set(keyText, versionstamp);
     for (const tenant of change.tenants) this.#tenants.add(tenant);
-    for (const { slot } of change.mutations) this.#written.add(slot);
+    for (const { keyText } of change.mutations) this.#written.add(keyText);
     for (const line of change.coalesced) {
-      const total = (this.#coalescedBytes.get(line.slot) ?? 0) + line.bytes + 1;
-      this.#coalescedBytes.set(line.slot, total);
+      const total = (this.#coalescedBytes.get(line.keyText) ?? 0) + line.bytes + 1;
+      this.#coalescedBytes.set(line.keyText, total);
       this.#largestCoalesced = Math.max(this.#largestCoalesced, total);
     }
     this.#mutations += writesOf(change);

@@ -5,16 +5,16 @@ export function oneSumEach(mutations: readonly Mutation[]): Mutation[] {
   const sums = new Map<string, number>();
   const out: Mutation[] = [];
   for (const mutation of mutations) {
-    const { slot } = mutation;
-    const at = sums.get(slot);
+    const { keyText } = mutation;
+    const at = sums.get(keyText);
     const sum = at === undefined ? undefined : out[at];
     if (mutation.kind === "sum" && sum?.kind === "sum") {
       out[at!] = { ...sum, n: BigInt.asUintN(64, sum.n + mutation.n) };
       continue;
     }
     // Sums before and after a set or delete of their counter stay separate.
-    if (mutation.kind === "sum") sums.set(slot, out.length);
-    else if (at !== undefined) sums.delete(slot);
+    if (mutation.kind === "sum") sums.set(keyText, out.length);
+    else if (at !== undefined) sums.delete(keyText);
     out.push(mutation);
   }
   return out;
@@ -27,8 +27,8 @@ export function oneValueEach(
   const values = new Map<string, CoalescedLine & { texts: string[] }>();
   for (const { coalesced } of changes) {
     for (const line of coalesced) {
-      const value = values.get(line.slot);
-      if (value === undefined) values.set(line.slot, { ...line, texts: [line.text] });
+      const value = values.get(line.keyText);
+      if (value === undefined) values.set(line.keyText, { ...line, texts: [line.text] });
       else value.texts.push(line.text);
     }
   }

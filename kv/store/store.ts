@@ -10,16 +10,16 @@ import {
   holds,
   indexKey,
   type KeyParts,
+  keyTextOf,
   type Named,
   type Row,
   rowKey,
-  slotOf,
   systemKey,
   type Tenant,
 } from "./collection.ts";
 import { Committer } from "../commit/commit.ts";
 import { ContentionError } from "./errors.ts";
-import { CHECKS_MAX, CHECKS_MAX_SHARED } from "./limits.ts";
+import { CHECKS_MAX, CHECKS_MAX_SHARED } from "./engine_limits.ts";
 import { makeLine } from "../log/line.ts";
 import type { Sequencer } from "../log/sequencer.ts";
 import type { Found, Listed, ListOptions, Page, Reader, RowSource } from "./reader.ts";
@@ -63,7 +63,7 @@ export class Store implements Reader, RowSource {
       checksMax: options.sole ? CHECKS_MAX : CHECKS_MAX_SHARED,
       after: (mutations, versionstamp) => this.#changed(mutations, versionstamp),
       log: () => this.#log,
-      denied: (checks) => checks.forEach(({ slot }) => this.#cache?.drop(slot)),
+      denied: (checks) => checks.forEach(({ keyText }) => this.#cache?.drop(keyText)),
       health: this.health,
     });
   }
@@ -119,7 +119,7 @@ export class Store implements Reader, RowSource {
 
   get<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): Promise<T | null> {
     const key = rowKey(of, tenant, id);
-    const known = of.cached > 0 ? this.peek(of, slotOf(key)) : undefined;
+    const known = of.cached > 0 ? this.peek(of, keyTextOf(key)) : undefined;
     const live = (value: T | null) => value !== null && this.isLive(of, value) ? value : null;
     return known === undefined
       ? this.entry(of, key).then(({ value }) => live(value as T | null))
@@ -176,10 +176,10 @@ export class Store implements Reader, RowSource {
       const { items } = await this.list(of, tenant, { limit: most });
       return { value: deepFreeze(items), versionstamp: items.length < most ? "" : null };
     };
-    const [group, slot] = [wholeGroup(of.name), slotOf([tenant.org, tenant.space, of.name])];
+    const [group, keyText] = [wholeGroup(of.name), keyTextOf([tenant.org, tenant.space, of.name])];
     const cache = of.cached === 0 ? null : this.#cache;
-    const { value } = cache?.get(group, slot) ??
-      await (cache?.load(group, WHOLE_MAX, slot, read) ?? read());
+    const { value } = cache?.get(group, keyText) ??
+      await (cache?.load(group, WHOLE_MAX, keyText, read) ?? read());
     return value as readonly T[];
   }
 
@@ -213,9 +213,9 @@ export class Store implements Reader, RowSource {
     return expiresAt === null || this.clock.now() < expiresAt;
   }
 
-  /** The cached record at a row's `slot`, or undefined when it must be read. */
-  peek<T extends Row>(of: Collection<T>, slot: string): T | undefined {
-    return this.#cache?.get(of.name, slot)?.value as T | undefined;
+  /** The cached record of the row with this key, or undefined when it must be read. */
+  peek<T extends Row>(of: Collection<T>, keyText: string): T | undefined {
+    return this.#cache?.get(of.name, keyText)?.value as T | undefined;
   }
 
   /** One row as stored, through the cache. */
@@ -259,20 +259,25 @@ export class Store implements Reader, RowSource {
       return { value: value === null ? null : parse(value), versionstamp };
     };
     if (this.#cache === null || limit === 0) return await read();
-    const slot = slotOf(key);
-    return this.#cache.get(group, slot) ?? await this.#cache.load(group, limit, slot, read);
+    const keyText = keyTextOf(key);
+    return this.#cache.get(group, keyText) ?? await this.#cache.load(group, limit, keyText, read);
   }
 
   #changed(mutations: readonly Mutation[], versionstamp: string | null): void {
     if (this.#cache === null) return;
     for (const mutation of mutations) {
-      const { cache, slot } = mutation;
+      const { cache, keyText } = mutation;
       if (!cache) continue;
       const entry = versionstamp !== null && mutation.kind === "set"
         ? { value: mutation.value, versionstamp }
         : null;
-      this.#cache.changed(slot, cache.group, cache.limit, entry);
-      this.#cache.changed(slot.slice(0, slot.lastIndexOf("\0")), wholeGroup(cache.group), 0, null);
+      this.#cache.changed(keyText, cache.group, cache.limit, entry);
+      this.#cache.changed(
+        keyText.slice(0, keyText.lastIndexOf("\0")),
+        wholeGroup(cache.group),
+        0,
+        null,
+      );
     }
   }
 }

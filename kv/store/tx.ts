@@ -18,18 +18,18 @@ import {
   holds,
   indexKey,
   type KeyParts,
+  keyTextOf,
   type Named,
   type Row,
   rowKey,
-  rowSlot,
-  slotOf,
+  rowKeyText,
   systemKey,
   type Tenant,
   tenantCheckKey,
 } from "./collection.ts";
 import { EMPTY, entriesOf, type IndexEntry, sameKey, samePointer } from "./entries.ts";
 import { DuplicateError } from "./errors.ts";
-import { DELAY_MS_MAX } from "./limits.ts";
+import { DELAY_MS_MAX } from "./engine_limits.ts";
 import { roughBytes } from "./load.ts";
 import type { Found, ListOptions, Page, Reader, RowSource } from "./reader.ts";
 
@@ -73,7 +73,7 @@ export class Tx implements Reader, Appending {
 
   /** The record, also when it has expired and is still stored. */
   getStored<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): Promise<T | null> {
-    const staged = this.#writes.get(rowSlot(of, tenant, id));
+    const staged = this.#writes.get(rowKeyText(of, tenant, id));
     const value = staged ? Promise.resolve(staged.value) : this.#row(of, tenant, id);
     return value as Promise<T | null>;
   }
@@ -84,10 +84,10 @@ export class Tx implements Reader, Appending {
    */
   seed<T extends Row>(of: Collection<T>, tenant: Tenant, record: T, versionstamp: string): void {
     const key = rowKey(of, tenant, record.id);
-    const slot = slotOf(key);
-    if (this.#seen.has(slot)) return;
-    this.#checks.set(slot, { key, slot, versionstamp });
-    this.#seen.set(slot, record);
+    const keyText = keyTextOf(key);
+    if (this.#seen.has(keyText)) return;
+    this.#checks.set(keyText, { key, keyText, versionstamp });
+    this.#seen.set(keyText, record);
   }
 
   async find<T extends Row>(
@@ -149,7 +149,7 @@ export class Tx implements Reader, Appending {
 
   delete<T extends Row>(of: Collection<T>, tenant: Tenant, id: string): void {
     const write = { of: erase(of), tenant, id, value: null, fresh: false };
-    this.#writes.set(rowSlot(of, tenant, id), write);
+    this.#writes.set(rowKeyText(of, tenant, id), write);
   }
 
   /** Deletes a record of a collection without indexes, without reading or checking it. */
@@ -193,7 +193,7 @@ export class Tx implements Reader, Appending {
   /** Adds a check of one of kv's own keys. */
   check(key: Deno.KvKey, versionstamp: string | null): void {
     const check = checkOf(key, versionstamp);
-    this.#checks.set(check.slot, check);
+    this.#checks.set(check.keyText, check);
   }
 
   /** Adds mutations of kv's own keys. */
@@ -215,7 +215,7 @@ export class Tx implements Reader, Appending {
     for (const step of steps) await this.#claim(mutations, taken, step);
     const tenantChecks = new Map(steps.flatMap(({ write: { of, tenant } }) => {
       const key = this.#tenantCheckKey(of, tenant);
-      return key === null ? [] : [[slotOf(key), key] as const];
+      return key === null ? [] : [[keyTextOf(key), key] as const];
     }));
     for (const key of tenantChecks.values()) mutations.push(setKey(key, EMPTY, 16));
     const added = this.#appends.change();
@@ -244,9 +244,9 @@ export class Tx implements Reader, Appending {
     // New records are not validated again; changed and cached ones are.
     const checked = sound ? record : of.schema.parse(record);
     const value = of.cached > 0 ? deepFreeze(checked) : checked;
-    const slot = rowSlot(of, tenant, value.id);
-    const isNew = fresh && !this.#writes.has(slot);
-    this.#writes.set(slot, { of: erase(of), tenant, id: value.id, value, fresh: isNew });
+    const keyText = rowKeyText(of, tenant, value.id);
+    const isNew = fresh && !this.#writes.has(keyText);
+    this.#writes.set(keyText, { of: erase(of), tenant, id: value.id, value, fresh: isNew });
     return value;
   }
 
@@ -274,16 +274,16 @@ export class Tx implements Reader, Appending {
     load: () => Promise<Entry>,
     inPlace: KeyParts | null = null,
   ): Promise<unknown> {
-    const slot = slotOf(key);
-    if (!this.#seen.has(slot)) {
+    const keyText = keyTextOf(key);
+    if (!this.#seen.has(keyText)) {
       if (inPlace !== null) await this.#read(inPlace, () => this.store.kv.get(inPlace));
       const { value, versionstamp } = await load();
-      if (!this.#seen.has(slot)) {
-        if (inPlace === null) this.#checks.set(slot, { key, slot, versionstamp });
-        this.#seen.set(slot, value);
+      if (!this.#seen.has(keyText)) {
+        if (inPlace === null) this.#checks.set(keyText, { key, keyText, versionstamp });
+        this.#seen.set(keyText, value);
       }
     }
-    return this.#seen.get(slot);
+    return this.#seen.get(keyText);
   }
 
   /** Deletes the index entries that the old record had and the new one lacks. */
@@ -291,7 +291,7 @@ export class Tx implements Reader, Appending {
     for (const { key, value, unique } of old) {
       if (next.some((entry) => sameKey(entry.key, key))) continue;
       if (unique && !samePointer(await this.#point(of, key), value)) continue;
-      out.push({ kind: "delete", key, slot: slotOf(key), ...(unique && pointerCacheOf(of)) });
+      out.push({ kind: "delete", key, keyText: keyTextOf(key), ...(unique && pointerCacheOf(of)) });
     }
   }
 
@@ -306,7 +306,9 @@ export class Tx implements Reader, Appending {
       out.push(sumKey(countKey(of, tenant), value === null ? ONE_LESS : 1n));
     }
     if (value === null) {
-      if (before !== null) out.push({ kind: "delete", key, slot: slotOf(key), ...cacheOf(of) });
+      if (before !== null) {
+        out.push({ kind: "delete", key, keyText: keyTextOf(key), ...cacheOf(of) });
+      }
       return;
     }
     const expiresAt = of.expiresAt(value);
@@ -314,22 +316,31 @@ export class Tx implements Reader, Appending {
       expireIn: Math.max(0, expiresAt - this.store.clock.now()) + EXPIRY_SLACK_MS,
     };
     const bytes = roughBytes(value);
-    out.push({ kind: "set", key, slot: slotOf(key), value, bytes, fresh, ...ttl, ...cacheOf(of) });
+    out.push({
+      kind: "set",
+      key,
+      keyText: keyTextOf(key),
+      value,
+      bytes,
+      fresh,
+      ...ttl,
+      ...cacheOf(of),
+    });
     // An entry expires with its record, so a new expiry rewrites it.
     const lasting = before !== null && of.expiresAt(before) === expiresAt;
     for (const entry of next) {
       const kept = lasting && old.some((earlier) => sameKey(earlier.key, entry.key));
       if (kept && !entry.unique) continue;
-      const slot = slotOf(entry.key);
-      if (entry.unique && taken.has(slot)) throw new DuplicateError(of.name, entry.name);
-      if (entry.unique) taken.add(slot);
+      const keyText = keyTextOf(entry.key);
+      if (entry.unique && taken.has(keyText)) throw new DuplicateError(of.name, entry.name);
+      if (entry.unique) taken.add(keyText);
       if (kept) continue;
       if (entry.unique) await this.#take(of, entry);
       const cache = entry.unique ? pointerCacheOf(of) : {};
       out.push({
         kind: "set",
         key: entry.key,
-        slot,
+        keyText,
         value: entry.value,
         bytes: 128,
         ...ttl,

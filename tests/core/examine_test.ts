@@ -186,6 +186,6 @@ Deno.test("examineFile: a store in which no relay has run is a note, and a file 
     Deno.writeTextFileSync(`${folder}/text.kv`, "a text that is no database, of any length\n");
     const [finding, ...more] = await examineFile(`${folder}/text.kv`, about, around);
     assert.deepEqual([finding?.state, more], ["fault", []]);
-    assert.match(finding!.text, /text\.kv is no store: .*see RELAY_KV, or restore/);
+    assert.match(finding!.text, /text\.kv is not a store: .*see RELAY_KV, or restore/);
   });
 });

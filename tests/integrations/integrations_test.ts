@@ -3,7 +3,7 @@ import { CATALOG, INTEGRATION_TYPES } from "../../core/integrations/catalog.ts";
 import { doJob } from "../../core/integrations/jobs.ts";
 import { repositoryCredentialOf } from "../../core/integrations/repository.ts";
 import { integrationJobs } from "../../kv/records/integration.ts";
-import { queueHeads } from "../../kv/store/walk.ts";
+import { queueHeads } from "../../kv/store/iterate.ts";
 import { World } from "../support/world.ts";
 import { exec, linkAgent } from "../areas/fixtures.ts";
 import { rpc } from "../mcp/client.ts";

@@ -3,7 +3,7 @@ import { Bench, committing, item, overKv } from "../support/kv.ts";
 
 const MOST = 5;
 
-/** A bench whose ranges are counted as they are read. */
+/** A bench that counts range reads. */
 async function counting(options?: { sole: boolean; hasQueue: boolean }) {
   const engine = await Deno.openKv(":memory:");
   const reads = { n: 0 };
@@ -17,7 +17,7 @@ async function counting(options?: { sole: boolean; hasQueue: boolean }) {
   return { bench, reads, ids };
 }
 
-Deno.test("Store.all: shows every change that was answered, and reads nothing while there is none", async () => {
+Deno.test("Store.all: returns every committed change, and reads nothing until the next one", async () => {
   const { bench, reads, ids } = await counting();
   await using _ = bench;
   const { store, items, tenant, other } = bench;
@@ -40,7 +40,7 @@ Deno.test("Store.all: shows every change that was answered, and reads nothing wh
   throws(() => Object.assign(record!, { n: 9 }), TypeError);
 });
 
-Deno.test("Store.all: what may be more than was asked for is read each time, and so is a shared store", async () => {
+Deno.test("Store.all: a truncated list is read each time, and so is a shared store", async () => {
   for (const options of [undefined, { sole: false, hasQueue: false }]) {
     const { bench, reads, ids } = await counting(options);
     await using _ = bench;
@@ -54,7 +54,7 @@ Deno.test("Store.all: what may be more than was asked for is read each time, and
   }
 });
 
-Deno.test("Store.all: a reading that a commit overtook is not kept", async () => {
+Deno.test("Store.all: a read that a commit overtook is not cached", async () => {
   const engine = await Deno.openKv(":memory:");
   const read = Promise.withResolvers<void>(), held = Promise.withResolvers<void>();
   let holding = true;
@@ -78,7 +78,7 @@ Deno.test("Store.all: a reading that a commit overtook is not kept", async () =>
   strictEqual((await store.all(items, tenant, MOST))[0]?.n, 2);
 });
 
-Deno.test("Store.all: after a commit of unknown outcome, it is what the engine has", async () => {
+Deno.test("Store.all: after a commit of unknown outcome it reads the engine", async () => {
   let failing = false;
   const kv = committing(await Deno.openKv(":memory:"), async (commit) => {
     const result = await commit();

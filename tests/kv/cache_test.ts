@@ -5,10 +5,10 @@ import { Bench, committing, item, itemsNamed, overKv } from "../support/kv.ts";
 
 const at = (versionstamp: string): Entry => ({ value: `value of ${versionstamp}`, versionstamp });
 
-/** A promise and the hand that ends it. */
+/** A promise with its resolver. */
 const gate = <T>() => Promise.withResolvers<T>();
 
-Deno.test("ReadCache.load: what is kept is served until it is changed", async () => {
+Deno.test("ReadCache.load: a cached value is served until it changes", async () => {
   const cache = new ReadCache();
   await cache.load("g", 2, "a", () => Promise.resolve(at("1")));
   deepStrictEqual(cache.get("g", "a"), at("1"));
@@ -19,17 +19,17 @@ Deno.test("ReadCache.load: what is kept is served until it is changed", async ()
 });
 
 for (const kept of [at("2"), null]) {
-  Deno.test(`ReadCache.load: a load that a commit overtook is not kept, ${kept ? "a value" : "nothing"} is`, async () => {
+  Deno.test(`ReadCache.load: a load that a commit overtook is not cached; ${kept ? "a value" : "nothing"} is`, async () => {
     const cache = new ReadCache(), read = gate<Entry>();
     const loading = cache.load("g", 2, "a", () => read.promise);
     cache.changed("a", "g", 2, kept);
     read.resolve(at("1"));
-    deepStrictEqual(await loading, at("1"), "its own reader may still have it");
+    deepStrictEqual(await loading, at("1"), "its own caller may still get it");
     deepStrictEqual(cache.get("g", "a"), kept ?? undefined);
   });
 }
 
-Deno.test("ReadCache.load: an overtaken load does not spoil the one that began after it", async () => {
+Deno.test("ReadCache.load: an overtaken load does not affect a later one", async () => {
   const cache = new ReadCache(), slow = gate<Entry>(), quick = gate<Entry>();
   const first = cache.load("g", 2, "a", () => slow.promise);
   cache.changed("a", "g", 2, null);
@@ -42,7 +42,7 @@ Deno.test("ReadCache.load: an overtaken load does not spoil the one that began a
   deepStrictEqual(cache.get("g", "a"), at("2"));
 });
 
-Deno.test("ReadCache.load: a load that fails, or finds nothing, leaves nothing", async () => {
+Deno.test("ReadCache.load: a load that fails or finds nothing caches nothing", async () => {
   const cache = new ReadCache();
   await cache.load("g", 2, "a", () => Promise.reject(new Error("no"))).catch(() => {});
   await cache.load("g", 2, "b", () => Promise.resolve({ value: null, versionstamp: null }));
@@ -50,16 +50,16 @@ Deno.test("ReadCache.load: a load that fails, or finds nothing, leaves nothing",
   strictEqual(cache.get("g", "b"), undefined);
 });
 
-Deno.test("ReadCache.load: a group holds its limit, the least used goes first", async () => {
+Deno.test("ReadCache.load: a group holds its limit and evicts the least recently used", async () => {
   const cache = new ReadCache();
-  const load = (group: string, slot: string) =>
-    cache.load(group, 2, slot, () => Promise.resolve(at("1")));
+  const load = (group: string, keyText: string) =>
+    cache.load(group, 2, keyText, () => Promise.resolve(at("1")));
   await load("g", "a");
   await load("g", "b");
   await load("h", "c");
   cache.get("g", "a");
   await load("g", "d");
-  deepStrictEqual(["a", "b", "d"].map((slot) => cache.get("g", slot) !== undefined), [
+  deepStrictEqual(["a", "b", "d"].map((keyText) => cache.get("g", keyText) !== undefined), [
     true,
     false,
     true,
@@ -67,7 +67,7 @@ Deno.test("ReadCache.load: a group holds its limit, the least used goes first", 
   deepStrictEqual(cache.get("h", "c"), at("1"));
 });
 
-Deno.test("Store: no read that starts after a change was answered sees what was before", async () => {
+Deno.test("Store: a read that starts after a change was answered never sees the old value", async () => {
   const engine = await Deno.openKv(":memory:");
   const read = gate<void>(), held = gate<void>();
   let holding = true;
@@ -92,7 +92,7 @@ Deno.test("Store: no read that starts after a change was answered sees what was 
   strictEqual((await store.get(items, tenant, "a"))?.n, 2);
 });
 
-Deno.test("Store: after a commit of unknown outcome, memory says what the engine says", async () => {
+Deno.test("Store: after a commit of unknown outcome the cache agrees with the engine", async () => {
   for (const applied of [true, false]) {
     let failing = false;
     const kv = committing(await Deno.openKv(":memory:"), async (commit) => {
@@ -114,7 +114,7 @@ Deno.test("Store: after a commit of unknown outcome, memory says what the engine
   }
 });
 
-Deno.test("Store: what the engine let go of while memory still had it holds nobody up", async () => {
+Deno.test("Store: a cached record that the engine has expired blocks nobody", async () => {
   await using bench = await Bench.memory();
   const { store, kv, tickets, tenant, clock } = bench;
   await store.transact((tx) =>
@@ -122,7 +122,7 @@ Deno.test("Store: what the engine let go of while memory still had it holds nobo
   );
   await store.find(tickets, tenant, "slug", ["s"]);
   clock.advance(1);
-  // As the engine's own housekeeping does some time after the expiry.
+  // As the engine does some time after the expiry.
   await kv.delete(rowKey(tickets, tenant, "t1"));
   await kv.delete([tenant.org, tenant.space, `${tickets.name}.slug`, "s"]);
   await store.transact(async (tx) => {
@@ -133,7 +133,7 @@ Deno.test("Store: what the engine let go of while memory still had it holds nobo
   strictEqual((await store.find(tickets, tenant, "slug", ["s"]))?.id, "t2");
 });
 
-Deno.test("Store.list: an entry whose row is gone is passed over", async () => {
+Deno.test("Store.list: an entry without a row is skipped", async () => {
   await using bench = await Bench.memory();
   const { store, kv, items, tenant } = bench;
   await bench.put(...["a", "b", "c"].map((id) => item(id)));
@@ -142,7 +142,7 @@ Deno.test("Store.list: an entry whose row is gone is passed over", async () => {
   deepStrictEqual([found.map(({ id }) => id), cursor], [["a", "c"], null]);
 });
 
-Deno.test("Tx.get: of two reads of one key that are under way together, the first one counts", async () => {
+Deno.test("Tx.get: of two concurrent reads of one key the first one counts", async () => {
   const engine = await Deno.openKv(":memory:");
   const rival = new Bench(engine);
   await rival.put(item("a", { n: 1 }));
@@ -161,7 +161,7 @@ Deno.test("Tx.get: of two reads of one key that are under way together, the firs
   strictEqual((await store.get(items, tenant, "a"))?.n, 11);
 });
 
-Deno.test("deepFreeze: holds all the way down, and lets byte arrays be", () => {
+Deno.test("deepFreeze: freezes all levels and skips byte arrays", () => {
   const value = deepFreeze({ labels: { a: ["x"] }, bytes: new Uint8Array(2), none: null });
   throws(() => value.labels.a.push("y"), TypeError);
   throws(() => value.labels.a = [], TypeError);
@@ -169,7 +169,7 @@ Deno.test("deepFreeze: holds all the way down, and lets byte arrays be", () => {
   strictEqual(value.bytes[0], 1);
 });
 
-Deno.test("Store: what is not to be cached is read each time", async () => {
+Deno.test("Store: a collection without a cache is read each time", async () => {
   await using bench = await Bench.memory();
   const { store, kv, tenant } = bench;
   const plain = itemsNamed("plain", 0);
@@ -182,7 +182,7 @@ Deno.test("Store: what is not to be cached is read each time", async () => {
   strictEqual(await store.get(plain, tenant, "a"), null);
 });
 
-Deno.test("Store: the engine may tidy a record and its keys up an hour after its expiry, not before", async () => {
+Deno.test("Store: the engine may delete a record and its keys an hour after its expiry, not before", async () => {
   const lives = new Map<string, number | undefined>();
   const engine = await Deno.openKv(":memory:");
   const kv = overKv(engine, {
@@ -212,7 +212,7 @@ Deno.test("Store: the engine may tidy a record and its keys up an hour after its
   }
 });
 
-Deno.test("Store.find: a record that gave up a key is not found by it, whatever the pointer says", async () => {
+Deno.test("Store.find: a record that gave up a key is not found by a stale pointer", async () => {
   await using bench = await Bench.memory();
   const { store, kv, items, tenant } = bench;
   await bench.put(item("a", { slug: "new", mail: "new" }));

@@ -6,7 +6,7 @@ export const set = (key: Deno.KvKey, value: unknown, bytes = 16): Mutation =>
 
 export const check = checkOf;
 
-/** A change of these parts and no others. */
+/** A change with only these parts. */
 export const change = (over: Partial<Change>): Change => ({ ...NOTHING, ...over });
 
 export const TENANT = { org: "o", space: "live" } as const;

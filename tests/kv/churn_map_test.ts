@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import { ChurnMap } from "../../kv/store/churn_map.ts";
 
-Deno.test("ChurnMap: holds what was set last under each key, until it is deleted", () => {
+Deno.test("ChurnMap: holds the last value of each key until it is deleted", () => {
   const map = new ChurnMap<{ n: number }>();
   map.set("a", { n: 1 });
   map.set("b", { n: 2 });

@@ -1,18 +1,19 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { setImmediate } from "node:timers";
 import { type Change, deleteKey, type Mutation, sumKey } from "../../kv/store/change.ts";
-import { Committer, OUTBOX } from "../../kv/commit/commit.ts";
-import { CHECKS_MAX } from "../../kv/store/limits.ts";
+import { Committer } from "../../kv/commit/commit.ts";
+import { OUTBOX } from "../../kv/log/line.ts";
+import { CHECKS_MAX } from "../../kv/store/engine_limits.ts";
 import { coalescedLine } from "../../kv/store/coalesced.ts";
 import { Tx } from "../../kv/store/tx.ts";
 import { Bench as StoreBench, committing, EagerClock } from "../support/kv.ts";
 import { random } from "../support/random.ts";
 import { change, check, event, set } from "./changes.ts";
 
-/** A committer over an engine in memory that counts its commits and can be held back. */
+/** A committer over an engine in memory that counts its commits and can delay them. */
 class Bench implements AsyncDisposable {
   commits = 0;
-  /** What the next commits wait for. */
+  /** Delays the next commits. */
   held: Promise<void> | null = null;
   readonly committer: Committer;
 
@@ -55,7 +56,7 @@ class Bench implements AsyncDisposable {
 const committed = (outcome: string | null) => outcome !== null;
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** A change whose commit is under way until it is let go. */
+/** A change whose commit is in flight until it is released. */
 async function underWay(bench: Bench, first: Change) {
   const { promise, resolve } = Promise.withResolvers<void>();
   bench.held = promise;
@@ -110,7 +111,7 @@ for (const [what, meeting] of Object.entries(MEETING)) {
     ok((await bench.submit(...reorderables(40))).every(committed));
     strictEqual(ended, false);
     await turn();
-    // While it waits nothing more goes by, or it might wait for ever.
+    // Nothing overtakes it while it waits, or it could wait for ever.
     const more = bench.submit(...reorderables(40));
     for (let n = 0; n < 10; n++) await turn();
     strictEqual(bench.commits, 2);
@@ -129,7 +130,7 @@ Deno.test("Committer.submit: reorderable changes may add to what the commit in f
   strictEqual((await bench.kv.get<Deno.KvU64>(["added"])).value?.value, 41n);
 });
 
-Deno.test("Committer.close: waits for what is under way beside, and what waits for that", async () => {
+Deno.test("Committer.close: waits for the parallel commit and for the changes behind it", async () => {
   await using bench = await Bench.open();
   const first = await underWay(bench, HELD);
   const gate = Promise.withResolvers<void>();

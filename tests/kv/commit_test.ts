@@ -1,13 +1,13 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
 import { type Change, deleteKey, sumKey } from "../../kv/store/change.ts";
-import { Committer, OUTBOX } from "../../kv/commit/commit.ts";
+import { Committer } from "../../kv/commit/commit.ts";
 import { StoreUnavailableError } from "../../kv/store/errors.ts";
-import { CHECKS_MAX } from "../../kv/store/limits.ts";
-import { makeLine } from "../../kv/log/line.ts";
+import { CHECKS_MAX } from "../../kv/store/engine_limits.ts";
+import { makeLine, OUTBOX } from "../../kv/log/line.ts";
 import { Bench as StoreBench, committing, EagerClock, item, strictKv } from "../support/kv.ts";
 import { change, check, event, set, TENANT } from "./changes.ts";
 
-/** A committer over an engine in memory that counts its commits and can be held back. */
+/** A committer over an engine in memory that counts its commits and can delay them. */
 class Bench implements AsyncDisposable {
   commits = 0;
   refusals = 0;
@@ -34,7 +34,7 @@ class Bench implements AsyncDisposable {
         sequence: () => null,
         waiting: (lines) => this.told.push(...lines.map(({ json }) => json)),
       }),
-      denied: (checks) => this.denied.push(...checks.map(({ slot }) => slot)),
+      denied: (checks) => this.denied.push(...checks.map(({ keyText }) => keyText)),
       health: { record: (why) => this.met.push(why?.message ?? null) },
     });
   }
@@ -44,7 +44,7 @@ class Bench implements AsyncDisposable {
     return new Bench(checksMax < CHECKS_MAX ? strictKv(kv) : kv, checksMax);
   }
 
-  /** All changes at once, so that they share commits. */
+  /** Submits all changes at once, so that they share commits. */
   submit(...changes: Change[]): Promise<PromiseSettledResult<string | null>[]> {
     return Promise.allSettled(changes.map((one) => this.committer.submit(one)));
   }
@@ -64,7 +64,7 @@ class Bench implements AsyncDisposable {
 const committed = (outcome: PromiseSettledResult<string | null>) =>
   outcome.status === "fulfilled" && outcome.value !== null;
 
-Deno.test("Committer.submit: callers that wait together share one commit and one journal value", async () => {
+Deno.test("Committer.submit: queued callers share one commit and one outbox value", async () => {
   await using bench = await Bench.open();
   const lines = Array.from({ length: 64 }, (_, n) => `line ${n}`);
   const outcomes = await bench.submit(...lines.map((line) => event(line)));
@@ -86,7 +86,7 @@ const BAD: Record<string, Change> = {
 };
 
 for (const [what, bad] of Object.entries(BAD)) {
-  Deno.test(`Committer.submit: ${what} fails alone, and is refused as such`, async () => {
+  Deno.test(`Committer.submit: ${what} fails alone with its own error`, async () => {
     await using bench = await Bench.open();
     await bench.kv.set(["text"], "text");
     const good = (n: number) => ({ ...event(`line ${n}`), mutations: [set(["good", n], n)] });
@@ -105,7 +105,7 @@ for (const [what, bad] of Object.entries(BAD)) {
   });
 }
 
-Deno.test("Committer.submit: a check that fails takes only its own change along", async () => {
+Deno.test("Committer.submit: a failed check fails only its own change", async () => {
   await using bench = await Bench.open();
   const stale = change({
     checks: [check(["a"], "00000000000000990000")],
@@ -119,7 +119,7 @@ Deno.test("Committer.submit: a check that fails takes only its own change along"
   strictEqual((await bench.kv.get(["b"])).value, null);
 });
 
-Deno.test("Committer.submit: of two that read different versions of one key, the older one loses", async () => {
+Deno.test("Committer.submit: of two changes that read different versions of a key the older one fails", async () => {
   await using bench = await Bench.open();
   const old = await bench.kv.set(["a"], 1), now = await bench.kv.set(["a"], 2);
   const fresh = change({
@@ -137,7 +137,7 @@ Deno.test("Committer.submit: of two that read different versions of one key, the
   }
 });
 
-Deno.test("Committer.submit: of those that write what they read, one wins and the others look again", async () => {
+Deno.test("Committer.submit: of changes that read and write one key one succeeds and the others retry", async () => {
   await using bench = await Bench.open();
   const { versionstamp } = await bench.kv.set(["a"], 0);
   const claim = (n: number) =>
@@ -145,10 +145,10 @@ Deno.test("Committer.submit: of those that write what they read, one wins and th
   const outcomes = await bench.submit(claim(1), claim(2), claim(3));
   deepStrictEqual(outcomes.map(committed), [true, false, false]);
   strictEqual((await bench.kv.get(["a"])).value, 1);
-  strictEqual(bench.commits, 1, "who has lost already must not cost a commit");
+  strictEqual(bench.commits, 1, "a change that has lost must not cost a commit");
 });
 
-Deno.test("Committer.submit: a reader that comes after a writer in the queue never rides along", async () => {
+Deno.test("Committer.submit: a change that checks a key never joins an earlier write of it", async () => {
   await using bench = await Bench.open();
   const writer = change({ mutations: [set(["a"], 1)] });
   const reader = change({ checks: [check(["a"], null)], mutations: [set(["b"], "a is absent")] });
@@ -156,7 +156,7 @@ Deno.test("Committer.submit: a reader that comes after a writer in the queue nev
   strictEqual((await bench.kv.get(["b"])).value, null);
 });
 
-Deno.test("Committer.submit: a key that was deleted may be made again", async () => {
+Deno.test("Committer.submit: a deleted key can be created again", async () => {
   await using bench = await Bench.open();
   const create = change({ checks: [check(["a"], null)], mutations: [set(["a"], 1)] });
   for (let round = 0; round < 3; round++) {
@@ -165,7 +165,7 @@ Deno.test("Committer.submit: a key that was deleted may be made again", async ()
   }
 });
 
-Deno.test("Committer.submit: whatever one change holds, the engine's limits are kept", async () => {
+Deno.test("Committer.submit: no commit exceeds the engine's limits", async () => {
   await using bench = await Bench.open();
   const wide = Array.from(
     { length: 60 },
@@ -192,7 +192,7 @@ Deno.test("Committer.submit: whatever one change holds, the engine's limits are 
   const lines = Array.from({ length: 40 }, () => event("y".repeat(14_000)));
   const many = wide.map(({ mutations }) => change({ mutations }));
   const callers = Array.from({ length: 300 }, (_, n) => change({ mutations: [set(["c", n], n)] }));
-  // Each fills a limit of its own.
+  // Each reaches another limit.
   const expected = [
     [wide, 30],
     [many, 6],
@@ -207,10 +207,10 @@ Deno.test("Committer.submit: whatever one change holds, the engine's limits are 
     ok((await bench.submit(...changes)).every(committed));
     strictEqual(bench.commits, commits);
   }
-  strictEqual(bench.refusals, 0, "a commit that the engine turns down has to be made again");
+  strictEqual(bench.refusals, 0, "a commit that the engine refuses must be repeated");
 });
 
-Deno.test("Committer.submit: what no commit could hold is refused before it waits", async () => {
+Deno.test("Committer.submit: a change that no commit could hold is refused at once", async () => {
   await using bench = await Bench.open(10);
   const checks = Array.from({ length: 11 }, (_, at) => check(["c", at], null));
   await rejects(bench.committer.submit(change({ checks, mutations: [set(["a"], 1)] })), RangeError);
@@ -220,7 +220,7 @@ Deno.test("Committer.submit: what no commit could hold is refused before it wait
   ok(committed((await bench.submit(change({ mutations })))[0]!));
 });
 
-Deno.test("Committer.submit: over ten checks an atomic, callers still share commits", async () => {
+Deno.test("Committer.submit: callers share commits on a store of ten checks", async () => {
   await using bench = await Bench.open(10);
   const changes = Array.from({ length: 30 }, (_, n) =>
     change({
@@ -228,10 +228,10 @@ Deno.test("Committer.submit: over ten checks an atomic, callers still share comm
       mutations: [set(["out", n], n)],
     }));
   ok((await bench.submit(...changes)).every(committed));
-  strictEqual(bench.commits, 4, "the check that all share counts once: nine callers a commit");
+  strictEqual(bench.commits, 4, "the shared check counts once: nine callers a commit");
 });
 
-Deno.test("Committer.submit: the order of events is the order of the callers, whatever fails", async () => {
+Deno.test("Committer.submit: events keep the order of their callers when some fail", async () => {
   await using bench = await Bench.open();
   const changes: Change[] = [];
   for (let n = 0; n < 500; n++) {
@@ -249,10 +249,10 @@ Deno.test("Committer.submit: the order of events is the order of the callers, wh
   deepStrictEqual(bench.told.map((line) => Number(line.split(" ")[1])), numbers);
 });
 
-Deno.test("Committer.submit: no change waits for ever behind those that come after it", async () => {
+Deno.test("Committer.submit: later changes never starve an earlier one", async () => {
   await using bench = await Bench.open();
   let done = false, waited = 0;
-  // Every commit writes the key that the patient one has read as absent, so it is set aside each time.
+  // Every commit writes the key that the waiting change read as absent, which defers it each time.
   const patient = async () => {
     while (true) {
       const { versionstamp } = await bench.kv.get(["hot"]);
@@ -273,7 +273,7 @@ Deno.test("Committer.submit: no change waits for ever behind those that come aft
   ok(waited <= 22, `${waited} attempts for 20 rounds of rivals`);
 });
 
-Deno.test("Committer.submit: what was set aside comes first in the next commit", async () => {
+Deno.test("Committer.submit: a deferred change comes first in the next commit", async () => {
   await using bench = await Bench.open();
   let answered = 0;
   const rival = async (n: number) => {
@@ -297,7 +297,7 @@ for (const [sole, checksMax] of [[true, 100], [false, 10]] as const) {
       hasQueue: false,
     });
     const { store, items, tenant } = bench;
-    // Beside those it reads its own row and its unique key.
+    // It also reads its own row and its unique key.
     const reading = (n: number) =>
       store.transact(async (tx) => {
         for (let at = 2; at < n; at++) await tx.get(items, tenant, `none ${at}`);
@@ -308,7 +308,7 @@ for (const [sole, checksMax] of [[true, 100], [false, 10]] as const) {
   });
 }
 
-Deno.test("Committer.submit: an unknown outcome is told to everybody in the commit, and to the log", async () => {
+Deno.test("Committer.submit: every caller and the log learn of an unknown outcome", async () => {
   await using bench = await Bench.open();
   const noReply = new Error("no reply from http://u:p@h/");
   for (const error of [noReply, new TypeError("disk I/O error")]) {
@@ -316,7 +316,7 @@ Deno.test("Committer.submit: an unknown outcome is told to everybody in the comm
       throw error;
     };
     const outcomes = await bench.submit(event("one"), event("two"));
-    strictEqual(bench.commits, 1, "what may have been written must not be written again");
+    strictEqual(bench.commits, 1, "a change that may be written must not be written again");
     for (const outcome of outcomes) {
       ok(outcome.status === "rejected" && outcome.reason instanceof StoreUnavailableError);
       strictEqual(outcome.reason.cause, error);
@@ -333,7 +333,7 @@ Deno.test("Committer.submit: an unknown outcome is told to everybody in the comm
   ]);
 });
 
-Deno.test("Committer.submit: a locked database is tried again, and not for ever", async () => {
+Deno.test("Committer.submit: a locked database is retried a limited number of times", async () => {
   await using bench = await Bench.open();
   let left = 3;
   bench.failing = () => {
@@ -347,7 +347,7 @@ Deno.test("Committer.submit: a locked database is tried again, and not for ever"
   strictEqual(bench.commits, 54);
 });
 
-Deno.test("Committer.submit: a full queue turns callers away, and empties again", async () => {
+Deno.test("Committer.submit: a full queue refuses callers and empties again", async () => {
   await using bench = await Bench.open();
   const outcomes = await bench.submit(...Array.from({ length: 20_001 }, () => event("l")));
   strictEqual(outcomes.filter(committed).length, 20_000);
@@ -359,7 +359,7 @@ Deno.test("Committer.submit: a full queue turns callers away, and empties again"
   ok(committed((await bench.submit(change({ mutations })))[0]!));
 });
 
-Deno.test("Committer.close: what waits is committed, what comes later is turned away", async () => {
+Deno.test("Committer.close: commits what is queued and refuses later changes", async () => {
   const bench = await Bench.open();
   const waiting = bench.submit(...Array.from({ length: 300 }, (_, n) => event(`line ${n}`)));
   await bench.committer.close();
@@ -370,7 +370,7 @@ Deno.test("Committer.close: what waits is committed, what comes later is turned 
   bench.kv.close();
 });
 
-Deno.test("Committer.idle: waits for what is under way", async () => {
+Deno.test("Committer.idle: waits for the commit in flight", async () => {
   await using bench = await Bench.open();
   const waiting = bench.submit(...Array.from({ length: 300 }, () => event("l")));
   await bench.committer.idle();

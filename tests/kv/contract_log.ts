@@ -1,14 +1,14 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
 import { adoptBlob, dropBlob, readBlob, sweepBlobs, writeBlob } from "../../kv/store/blob.ts";
 import { StoreUnavailableError } from "../../kv/store/errors.ts";
-import { BLOB_BYTES_MAX, CHUNK_BYTES } from "../../kv/store/limits.ts";
+import { BLOB_BYTES_MAX, CHUNK_BYTES } from "../../kv/store/engine_limits.ts";
 import { Store } from "../../kv/store/store.ts";
 import { EventLog } from "../../kv/log/log.ts";
 import { type Bench, dump, overKv, shared } from "../support/kv.ts";
 
-/** What every store guarantees of events and large values, whatever engine is below it. */
+/** Guarantees of every store for events and blobs, on any engine. */
 export function logContract(name: string, open: () => Promise<Bench>): void {
-  Deno.test(`${name}: the outbox is ordered by commit, by a stamp as the last part of the key`, async () => {
+  Deno.test(`${name}: outbox rows are ordered by the versionstamp at the end of their keys`, async () => {
     await using bench = await open();
     const { kv, tenant } = bench;
     const stamps: (string | null)[] = [];
@@ -23,7 +23,7 @@ export function logContract(name: string, open: () => Promise<Bench>): void {
     deepStrictEqual(rows.map(({ versionstamp }) => versionstamp), stamps);
   });
 
-  Deno.test(`${name}: an acknowledged event outlives the process that wrote it`, async () => {
+  Deno.test(`${name}: an acknowledged event survives its process`, async () => {
     await using bench = await open();
     const { clock, tenant, other, kv } = bench;
     const { sole, hasQueue } = bench.store;
@@ -41,7 +41,7 @@ export function logContract(name: string, open: () => Promise<Bench>): void {
     strictEqual(await next.head(tenant), 3);
   });
 
-  Deno.test(`${name}: numbers are dense per tenant, and every reader finds its place`, async () => {
+  Deno.test(`${name}: numbers are dense in each tenant, and readers can start anywhere`, async () => {
     await using bench = await open();
     const { store, log, tenant, other } = bench;
     const told: number[] = [];
@@ -71,7 +71,7 @@ export function logContract(name: string, open: () => Promise<Bench>): void {
     deepStrictEqual(ofOther.map(({ seq }) => seq), ofOther.map((_, at) => at + 1));
   });
 
-  Deno.test(`${name}: a change and its events are one`, async () => {
+  Deno.test(`${name}: a change and its events commit together or not at all`, async () => {
     await using bench = await open();
     const { store, items, tenant } = bench;
     await store.transact((tx) => {
@@ -85,7 +85,7 @@ export function logContract(name: string, open: () => Promise<Bench>): void {
     deepStrictEqual((await bench.events()).map(({ type }) => type), ["step_1", "step_2", "step_3"]);
   });
 
-  Deno.test(`${name}: a large value comes back whole, and goes with its record`, async () => {
+  Deno.test(`${name}: a blob is read back whole and deleted with its record`, async () => {
     await using bench = await open();
     const { store, kv, tenant } = bench;
     const chunks = async () => (await dump(kv, [tenant.org, tenant.space, "blob"])).length;
@@ -103,7 +103,7 @@ export function logContract(name: string, open: () => Promise<Bench>): void {
     await rejects(writeBlob(store, tenant, "huge", huge), RangeError);
   });
 
-  Deno.test(`${name}: the sweep takes chunks that no record came for, and no others`, async () => {
+  Deno.test(`${name}: the sweep deletes only blobs without a record`, async () => {
     await using bench = await open();
     const { store, tenant, clock } = bench;
     const bytes = new Uint8Array(CHUNK_BYTES * 2).fill(7);
@@ -117,13 +117,13 @@ export function logContract(name: string, open: () => Promise<Bench>): void {
     strictEqual(await sweepBlobs(store), 1);
     strictEqual(await readBlob(store, tenant, lost), null);
     const late = store.transact((tx) => adoptBlob(tx, tenant, lost));
-    await rejects(late, StoreUnavailableError, "a record refers to chunks that are gone");
+    await rejects(late, StoreUnavailableError, "a record refers to deleted chunks");
     ok(await readBlob(store, tenant, kept));
     ok(await readBlob(store, tenant, young));
     strictEqual(await sweepBlobs(store), 0);
   });
 
-  Deno.test(`${name}: chunks whose record comes while the sweep is at work stay`, async () => {
+  Deno.test(`${name}: a blob that gets its record during the sweep stays`, async () => {
     await using bench = await open();
     const { store, kv, tenant, clock } = bench;
     const bytes = new Uint8Array(CHUNK_BYTES + 1).fill(7);

@@ -7,7 +7,7 @@ import { random } from "../support/random.ts";
 type By = "cursor" | "offset";
 type Position = { cursor: string | null } | { offset: number };
 
-/** The ids of every page, one after the other, as a client would fetch them. */
+/** The ids of all pages, as a client fetches them. */
 async function walk(
   read: (at: Position) => Promise<Page<{ id: string }>>,
   by: By,
@@ -25,9 +25,9 @@ async function walk(
   throw new Error("the list has no end");
 }
 
-/** What every store guarantees of expiry, lists and queues, whatever engine is below it. */
+/** Guarantees of every store for expiry, lists and queues, on any engine. */
 export function readContract(name: string, open: () => Promise<Bench>): void {
-  Deno.test(`${name}: a record lives until the instant it expires, and then its key is free`, async () => {
+  Deno.test(`${name}: a record lives until it expires, and then its key is free`, async () => {
     await using bench = await open();
     const { store, tickets, tenant, clock } = bench;
     const until = clock.now() + 1000;
@@ -63,7 +63,7 @@ export function readContract(name: string, open: () => Promise<Bench>): void {
   const pages = (bench: Bench, options: ListOptions, by: By) =>
     walk((at) => bench.store.list(bench.items, bench.tenant, { ...options, ...at }), by, options);
 
-  Deno.test(`${name}: every way through a list gives each record once, in order`, async () => {
+  Deno.test(`${name}: paging through a list gives each record once, in order`, async () => {
     await using bench = await open();
     const dice = random(7);
     const all = dice.shuffle(Array.from({ length: 37 }, (_, at) => at)).map((at) =>
@@ -93,7 +93,7 @@ export function readContract(name: string, open: () => Promise<Bench>): void {
     deepStrictEqual((await bench.store.list(bench.items, bench.other, { limit: 5 })).items, []);
   });
 
-  Deno.test(`${name}: expired records neither show in a list nor shift its pages`, async () => {
+  Deno.test(`${name}: expired records neither appear in a list nor shift its pages`, async () => {
     await using bench = await open();
     const { store, tickets, tenant, clock } = bench;
     const dice = random(11);
@@ -116,7 +116,7 @@ export function readContract(name: string, open: () => Promise<Bench>): void {
     }
   });
 
-  Deno.test(`${name}: a record that stops expiring keeps its keys for good`, async () => {
+  Deno.test(`${name}: a record that stops expiring keeps its keys`, async () => {
     await using bench = await open();
     const { store, kv, tickets, tenant, clock } = bench;
     const ticket = { id: "t", slug: "s" };
@@ -128,7 +128,7 @@ export function readContract(name: string, open: () => Promise<Bench>): void {
     const kept = (await entries()).filter(({ key, versionstamp }) =>
       before.get(key.join("/")) === versionstamp
     );
-    deepStrictEqual(kept, [], "an entry kept the lifetime that its record had before");
+    deepStrictEqual(kept, [], "an entry kept its record's earlier expiry");
     clock.advance(10_000);
     strictEqual((await store.find(tickets, tenant, "slug", ["s"]))?.id, "t");
   });

@@ -3,7 +3,7 @@ import { logContract } from "./contract_log.ts";
 import { readContract } from "./contract_reads.ts";
 import { transactionContract } from "./contract_transactions.ts";
 
-/** Every guarantee that a rule may lean on, for one kind of store. */
+/** The guarantees that rules rely on, for one kind of store. */
 function storeContract(name: string, open: () => Promise<Bench>): void {
   transactionContract(name, open);
   readContract(name, open);

@@ -3,9 +3,9 @@ import { DuplicateError } from "../../kv/store/errors.ts";
 import { assertStored, type Bench, item } from "../support/kv.ts";
 import { random } from "../support/random.ts";
 
-/** What every store guarantees of changes, whatever engine is below it. */
+/** Guarantees of every store for transactions, on any engine. */
 export function transactionContract(name: string, open: () => Promise<Bench>): void {
-  Deno.test(`${name}: fifty concurrent increments all land`, async () => {
+  Deno.test(`${name}: fifty concurrent increments all succeed`, async () => {
     await using bench = await open();
     const { store, items, tenant } = bench;
     await bench.put(item("a"));
@@ -19,10 +19,10 @@ export function transactionContract(name: string, open: () => Promise<Bench>): v
       })));
     strictEqual((await store.get(items, tenant, "a"))?.n, 50);
     strictEqual(committed, 50);
-    ok(runs > 50, "the increments never met, so nothing was shown");
+    ok(runs > 50, "the increments never conflicted, so the test shows nothing");
   });
 
-  Deno.test(`${name}: two hundred writers of one record all get their turn`, async () => {
+  Deno.test(`${name}: two hundred concurrent writers of one record all succeed`, async () => {
     await using bench = await open();
     const { store, items, tenant } = bench;
     await bench.put(item("a"));
@@ -34,7 +34,7 @@ export function transactionContract(name: string, open: () => Promise<Bench>): v
     strictEqual((await store.get(items, tenant, "a"))?.n, 200);
   });
 
-  Deno.test(`${name}: of thirty that each ask whether there is room, as many go in as there is`, async () => {
+  Deno.test(`${name}: of thirty transactions that take a counted place only as many succeed as there are places`, async () => {
     await using bench = await open();
     const { store, items, tenant } = bench;
     const added = await Promise.all(
@@ -105,7 +105,7 @@ export function transactionContract(name: string, open: () => Promise<Bench>): v
     strictEqual((await bench.store.lookup(items, "mail", ["y"]))?.record.id, "a");
   });
 
-  Deno.test(`${name}: a key is free again once its record is gone, and may come back`, async () => {
+  Deno.test(`${name}: a key is free once its record is deleted, and can be taken again`, async () => {
     await using bench = await open();
     const { store, items, tenant } = bench;
     for (let round = 0; round < 3; round++) {
@@ -117,7 +117,7 @@ export function transactionContract(name: string, open: () => Promise<Bench>): v
     strictEqual((await store.find(items, tenant, "slug", ["s"]))?.id, "b");
   });
 
-  Deno.test(`${name}: rows, indexes and counters never disagree`, async () => {
+  Deno.test(`${name}: rows, indexes and counters agree`, async () => {
     await using bench = await open();
     const { store, items, kv, tenant, other } = bench;
     const dice = random(20260101);
@@ -161,7 +161,7 @@ export function transactionContract(name: string, open: () => Promise<Bench>): v
     }
   });
 
-  Deno.test(`${name}: what a transaction wrote, its own reads see`, async () => {
+  Deno.test(`${name}: a transaction reads its own writes`, async () => {
     await using bench = await open();
     const { store, items, tenant } = bench;
     await bench.put(item("a"));
@@ -175,7 +175,7 @@ export function transactionContract(name: string, open: () => Promise<Bench>): v
     strictEqual(await store.get(items, tenant, "a"), null);
   });
 
-  Deno.test(`${name}: what is inserted needs no read, also after a delete in the same change`, async () => {
+  Deno.test(`${name}: an insert reads nothing, also after a delete in the same change`, async () => {
     await using bench = await open();
     const { store, items, kv, tenant } = bench;
     await store.transact((tx) => tx.insert(items, tenant, item("a", { team: "old" })));
@@ -187,7 +187,7 @@ export function transactionContract(name: string, open: () => Promise<Bench>): v
     await assertStored(kv, items, new Map([["a", { tenant, record }]]));
   });
 
-  Deno.test(`${name}: a transaction that fails leaves nothing, and runs nothing afterwards`, async () => {
+  Deno.test(`${name}: a failed transaction writes nothing and runs no task after the commit`, async () => {
     await using bench = await open();
     const { store, items, tenant } = bench;
     let ran = false;
@@ -203,7 +203,7 @@ export function transactionContract(name: string, open: () => Promise<Bench>): v
     strictEqual(ran, false);
   });
 
-  Deno.test(`${name}: a lost race runs the work again on what won`, async () => {
+  Deno.test(`${name}: a transaction that lost a race runs again on the new value`, async () => {
     await using bench = await open();
     const { store, items, tenant } = bench;
     await bench.put(item("a", { n: 1 }));
@@ -223,7 +223,7 @@ export function transactionContract(name: string, open: () => Promise<Bench>): v
     strictEqual((await store.get(items, tenant, "a"))?.n, 11);
   });
 
-  Deno.test(`${name}: a key read twice counts as it was first read`, async () => {
+  Deno.test(`${name}: of two reads of one key the first one is checked`, async () => {
     await using bench = await open();
     const { store, items, tenant } = bench;
     await bench.put(item("a", { slug: "s" }));
@@ -239,7 +239,7 @@ export function transactionContract(name: string, open: () => Promise<Bench>): v
     deepStrictEqual(found, ["a", undefined]);
   });
 
-  Deno.test(`${name}: a record that was read cannot be changed in place`, async () => {
+  Deno.test(`${name}: a read record is frozen`, async () => {
     await using bench = await open();
     const { store, items, tenant } = bench;
     await bench.put(item("a"));

@@ -18,7 +18,7 @@ console.log(`counters: RELAY_COUNTERS_SEED=${seed}`);
 const ROUNDS = 12;
 const minute = (key: string, limit: number): Claim => ({ key, limit, windowMs: MINUTE_MS });
 
-/** Demand of one shape: how much, how dense, over which instances, for which of the limits. */
+/** A shape of demand: how much, how dense, over which instances and limits. */
 async function demand(world: CountersWorld, claims: Claims, takers: number): Promise<void> {
   const { dice, clock, all } = world;
   const together = dice.pick([1, 3, 20, takers]), pauseMs = dice.pick([0, 1, 30, 700]);
@@ -33,14 +33,14 @@ async function demand(world: CountersWorld, claims: Claims, takers: number): Pro
 }
 
 for (const instances of [1, 2, 3, 4]) {
-  Deno.test(`LeasedCounters: ${instances} instances, several limits together: no window admits more, none half`, async () => {
+  Deno.test(`LeasedCounters: ${instances} instances, several limits: no window admits too many, and no claim is half taken`, async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const dice = random(seed + 1000 * instances + round);
       await using world = await CountersWorld.open(dice, { instances });
       const claims = someClaims(dice, dice.pick([3, 30, 120]));
       for (let wave = 0; wave < 3; wave++) {
         await demand(world, claims, 20 + dice.below(150));
-        // When all that was not spent has gone back, the store holds exactly what was admitted.
+        // Once unspent leases are given back, the store holds exactly what was admitted.
         if (instances > 1) await world.giveBack();
         for (const claim of claims) {
           const { remaining } = await world.all[dice.below(instances)]!.left(claim);
@@ -53,7 +53,7 @@ for (const instances of [1, 2, 3, 4]) {
   });
 }
 
-Deno.test("LeasedCounters: commits that fail, or whose outcome nobody learns, admit none too many", async () => {
+Deno.test("LeasedCounters: commits that fail or have an unknown outcome admit none too many", async () => {
   let failed = 0;
   for (let round = 0; round < ROUNDS; round++) {
     const dice = random(seed + 10_000 + round);
@@ -63,10 +63,10 @@ Deno.test("LeasedCounters: commits that fail, or whose outcome nobody learns, ad
     for (let wave = 0; wave < 3; wave++) await demand(world, claims, 100);
     failed += world.failed;
   }
-  ok(failed > 0, "no commit was in doubt");
+  ok(failed > 0, "no commit had an unknown outcome");
 });
 
-Deno.test("LeasedCounters: a window that memory had no room for is not given out again", async () => {
+Deno.test("LeasedCounters: an evicted window's lease counts as spent", async () => {
   for (let round = 0; round < ROUNDS; round++) {
     const dice = random(seed + 20_000 + round);
     await using world = await CountersWorld.open(dice, {
@@ -77,7 +77,7 @@ Deno.test("LeasedCounters: a window that memory had no room for is not given out
   }
 });
 
-Deno.test("LeasedCounters: one instance admits exactly the limit in each window, asked at once or in turn", async () => {
+Deno.test("LeasedCounters: one instance admits exactly the limit of each window, concurrently or in turn", async () => {
   await using world = await CountersWorld.open(random(seed), { instances: 1 });
   const [counters] = world.all;
   for (const limit of [1, 2, 7, 100, 5000]) {
@@ -92,7 +92,7 @@ Deno.test("LeasedCounters: one instance admits exactly the limit in each window,
   }
 });
 
-Deno.test("LeasedCounters: what several instances have between them is admitted to the last, whoever asks", async () => {
+Deno.test("LeasedCounters: several instances admit the whole limit, whichever is asked", async () => {
   for (const [at, limit] of [[0, 1], [1, 7], [2, 100], [3, 1000]] as const) {
     await using world = await CountersWorld.open(random(seed), { instances: 4 });
     const claim = minute("k", limit);
@@ -105,7 +105,7 @@ Deno.test("LeasedCounters: what several instances have between them is admitted 
   }
 });
 
-Deno.test("LeasedCounters: a refusal writes nothing, whichever of its limits it knew before", async () => {
+Deno.test("LeasedCounters: a refusal writes nothing, whichever limits were read before", async () => {
   for (const instances of [1, 2]) {
     await using world = await CountersWorld.open(random(seed), { instances });
     const dry = minute("dry", 3), full = { ...minute("full", 9), windowMs: TEN_SECONDS_MS };
@@ -114,7 +114,7 @@ Deno.test("LeasedCounters: a refusal writes nothing, whichever of its limits it 
     eq(world.admitted(dry), 3);
     await world.giveBack();
     const before = await world.rows();
-    // The last instance has read neither of them.
+    // The last instance has read neither limit.
     const last = world.all.at(-1)!;
     for (const claims of [[full, dry], [dry, full], [dry]] as [Claim, ...Claim[]][]) {
       for (let n = 0; n < 20; n++) world.take(instances - 1, claims);
@@ -131,7 +131,7 @@ Deno.test("LeasedCounters: a refusal writes nothing, whichever of its limits it 
   }
 });
 
-Deno.test("LeasedCounters: of several limits the one with least left is shown, of several dry ones the last to end", async () => {
+Deno.test("LeasedCounters: answers with the limit that has least left or, when several are dry, the one that ends last", async () => {
   await using world = await CountersWorld.open(random(seed), { instances: 1 });
   const [counters] = world.all;
   const burst = { key: "b", limit: 3, windowMs: TEN_SECONDS_MS }, key = minute("k", 5);
@@ -152,7 +152,7 @@ Deno.test("LeasedCounters: of several limits the one with least left is shown, o
   deq(await take(burst), ["b", 1, true, 10_000]);
 });
 
-Deno.test("LeasedCounters: a limit that is changed within its window holds at once, for all instances", async () => {
+Deno.test("LeasedCounters: a limit that changes within its window applies at once on all instances", async () => {
   for (let round = 0; round < ROUNDS; round++) {
     const dice = random(seed + 30_000 + round);
     const instances = 1 + dice.below(4);
@@ -169,7 +169,7 @@ Deno.test("LeasedCounters: a limit that is changed within its window holds at on
   }
 });
 
-Deno.test("LeasedCounters: a clock that steps back, a little or far, opens no window twice", async () => {
+Deno.test("LeasedCounters: a clock that steps back never opens a window twice", async () => {
   for (let round = 0; round < ROUNDS; round++) {
     const dice = random(seed + 40_000 + round);
     await using world = await CountersWorld.open(dice, { instances: 1 + dice.below(3) });
@@ -187,7 +187,7 @@ Deno.test("LeasedCounters: a clock that steps back, a little or far, opens no wi
   }
 });
 
-Deno.test("LeasedCounters: a clock that was far ahead and is set right holds nobody up", async () => {
+Deno.test("LeasedCounters: a clock that was far ahead and was corrected blocks nobody", async () => {
   await using world = await CountersWorld.open(random(seed), { instances: 1 });
   const [counters] = world.all;
   const startMs = world.clock.nowMs;
@@ -200,7 +200,7 @@ Deno.test("LeasedCounters: a clock that was far ahead and is set right holds nob
   world.clock.nowMs += 1000 * MINUTE_MS;
   for (const admitted of [true, true, false]) deq(await take(), [admitted, 1001 * MINUTE_MS]);
   world.clock.nowMs = startMs + 30_000;
-  // What was leased of this window before is lost to it: it is never given out twice.
+  // The earlier lease of this window counts as spent: it is never granted twice.
   deq(await take(), [false, MINUTE_MS]);
   world.clock.nowMs += MINUTE_MS;
   for (const admitted of [true, true, false]) deq(await take(), [admitted, 2 * MINUTE_MS]);

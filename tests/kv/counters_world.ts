@@ -16,12 +16,12 @@ export const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 interface Options {
   readonly instances: number;
-  /** Commits that are refused, or whose outcome nobody learns. */
+  /** Makes commits fail or lose their reply. */
   readonly faulty?: boolean;
   readonly windowsMax?: number;
 }
 
-/** Some instances on one store, and a count of what they admitted, kept apart from theirs. */
+/** Instances on one store, with an independent count of what they admitted. */
 export class CountersWorld implements AsyncDisposable {
   readonly clock = new ManualClock();
   readonly all: LeasedCounters[];
@@ -30,7 +30,7 @@ export class CountersWorld implements AsyncDisposable {
   readonly #engine: QuietKv;
   readonly #faults: unknown[] = [];
   #underWay = 0;
-  /** Takers that got no answer, because the store did not say what became of a commit. */
+  /** Callers that got no answer, because a commit's outcome was unknown. */
   failed = 0;
 
   private constructor(
@@ -55,12 +55,12 @@ export class CountersWorld implements AsyncDisposable {
     return this.options.instances === 1;
   }
 
-  /** True where an instance knows all there is to know. */
+  /** True for a sole instance, which knows everything. */
   get exact(): boolean {
     return this.sole && !this.options.faulty && this.options.windowsMax === undefined;
   }
 
-  /** How many the window of a claim that is open now has admitted. */
+  /** How many the current window of a claim has admitted. */
   admitted({ key, windowMs }: Claim): number {
     return this.#admitted.get(this.#windowOf(key, windowMs)) ?? 0;
   }
@@ -69,7 +69,7 @@ export class CountersWorld implements AsyncDisposable {
     return this.admitted(claim) + amountOf(claim) <= claim.limit;
   }
 
-  /** One taker, whose answer is held to the law at the instant when it comes. */
+  /** One caller, whose answer is checked as soon as it comes. */
   take(at: number, claims: Claims): void {
     const taken = this.all[at]!.takeAll(claims);
     if (!(taken instanceof Promise)) return this.#judge(claims, taken);
@@ -101,12 +101,12 @@ export class CountersWorld implements AsyncDisposable {
       }
     }
     const left = Math.max(0, claim.limit - this.admitted(claim));
-    // Of a window that memory has dropped and found again, what it took before is not remembered.
+    // An evicted window does not remember what it took before.
     const promised = this.options.windowsMax === undefined ? remaining : 0;
     ok(remaining >= 0 && promised <= left, `${where} promises more than is left`);
   }
 
-  /** Moves time until every taker has its answer; never while the engine is at work, however long that takes. */
+  /** Moves time until every caller has its answer, but never while the engine works. */
   async settle(stepMs = 5): Promise<void> {
     await this.#engine.quiet();
     while (this.#underWay > 0) {
@@ -128,7 +128,7 @@ export class CountersWorld implements AsyncDisposable {
     return await answer;
   }
 
-  /** Lets what nobody spends go back. */
+  /** Lets unspent leases be given back. */
   async giveBack(): Promise<void> {
     for (let n = 0; n < 6; n++) {
       this.clock.advance(20);
@@ -161,7 +161,7 @@ export class CountersWorld implements AsyncDisposable {
   }
 }
 
-/** A burst, a minute and a plan, as a request meets them, with limits of chance. */
+/** The burst, minute and plan limits of a request, with random values. */
 export function someClaims(dice: Random, most: number): Claims {
   const claims = ["a", "b"].flatMap((key) => [
     { key: `burst ${key}`, limit: 1 + dice.below(most), windowMs: TEN_SECONDS_MS },
@@ -170,7 +170,7 @@ export function someClaims(dice: Random, most: number): Claims {
   return [{ key: "plan", limit: 1 + dice.below(2 * most), windowMs: MINUTE_MS }, ...claims];
 }
 
-/** Some of them, in some order; now and then a taker wants several of each. */
+/** Some of them, in random order; now and then a caller wants several of each. */
 export function subset(dice: Random, claims: Claims): Claims {
   const amount = 2 + dice.below(6);
   const wanted = dice.chance(0.2) ? claims.map((claim) => ({ ...claim, amount })) : claims;

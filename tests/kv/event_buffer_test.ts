@@ -10,7 +10,7 @@ const events = (first: number, count: number, chars = 100) =>
     json: "x".repeat(chars),
   }));
 
-Deno.test("EventBuffer: all are let go when there are more than the limit, and a large one counts for several", () => {
+Deno.test("EventBuffer: drops everything beyond its limit; a large event counts as several", () => {
   for (const [count, chars] of [[8, 1_024], [4, 1_025], [2, 4_096]] as const) {
     const buffer = new EventBuffer(8);
     buffer.add(a, events(1, count, chars));
@@ -25,7 +25,7 @@ Deno.test("EventBuffer: all are let go when there are more than the limit, and a
   }
 });
 
-Deno.test("EventBuffer: what was done or replaced makes room", () => {
+Deno.test("EventBuffer: handled and replaced events free their weight", () => {
   const buffer = new EventBuffer(9);
   for (let round = 0; round < 5; round++) {
     buffer.add(b, events(1 + round, 1));

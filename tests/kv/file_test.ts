@@ -12,13 +12,13 @@ const SEED = Number(
 const NUMBERS = [-Infinity, -1e300, -1.5, -1, 0, 5e-324, 1, 1.5, 2, 2 ** 53, 1e300, Infinity];
 const TEXTS = ["", " ", "a", "a b", "aa", "b", "ü", "€", "😀"];
 
-/** What `use` finds in a store's file. */
+/** Runs `use` on a store's file. */
 function inFile<R>(path: string, use: (file: StoreFile) => R): R {
   using file = openFile(path);
   return use(file);
 }
 
-/** A store of the engine's, open while `use` looks at its file. */
+/** A store that the engine has open while `use` reads its file. */
 async function withStore(use: (kv: Deno.Kv, path: string) => Promise<void>): Promise<void> {
   await withFolder(async (folder) => {
     const kv = await Deno.openKv(`${folder}/relay.kv`);
@@ -30,7 +30,7 @@ async function withStore(use: (kv: Deno.Kv, path: string) => Promise<void>): Pro
   });
 }
 
-Deno.test(`openFile: the first keys, in their order, and values that the engine wrote (RELAY_FILE_SEED=${SEED})`, async () => {
+Deno.test(`openFile: reads first keys in order, and values, as the engine wrote them (RELAY_FILE_SEED=${SEED})`, async () => {
   const dice = random(SEED);
   await withStore(async (kv, path) => {
     for (let n = 0; n < 200; n++) {
@@ -54,7 +54,7 @@ Deno.test(`openFile: the first keys, in their order, and values that the engine 
   });
 });
 
-Deno.test("encodeKey: decodeKey gives the key back, and what no key of ours holds is refused", () => {
+Deno.test("encodeKey: decodeKey reverses it, and other parts are refused", () => {
   for (const key of [[], ["a"], [...TEXTS], [...NUMBERS], ["ü", -0.5, ""]]) {
     deq(decodeKey(encodeKey(key)), key);
   }
@@ -63,7 +63,7 @@ Deno.test("encodeKey: decodeKey gives the key back, and what no key of ours hold
   throws(() => decodeKey(new Uint8Array([0x02, 0x61])), RangeError);
 });
 
-Deno.test("openFile: the versionstamp is the newest commit's, also before it is in the file itself", async () => {
+Deno.test("openFile: the versionstamp is the newest commit's, also in the write-ahead log", async () => {
   await withStore(async (kv, path) => {
     for (let n = 0; n < 3; n++) {
       const { versionstamp } = await kv.set(["n"], n);
@@ -72,7 +72,7 @@ Deno.test("openFile: the versionstamp is the newest commit's, also before it is 
   });
 });
 
-Deno.test("openFile: what should have gone before an instant is counted, up to the limit", async () => {
+Deno.test("openFile: counts expired rows up to the limit", async () => {
   await withStore(async (kv, path) => {
     const now = Date.now();
     for (let n = 0; n < 5; n++) await kv.set(["n", n], n, { expireIn: 3_600_000 });
@@ -85,18 +85,18 @@ Deno.test("openFile: what should have gone before an instant is counted, up to t
   });
 });
 
-Deno.test("openFile: what is no store is refused by name, and nothing is made", async () => {
+Deno.test("openFile: the error names a file that is not a store, and no file is created", async () => {
   await withFolder(async (folder) => {
     throws(() => openFile(`${folder}/none.kv`), Deno.errors.NotFound);
     Deno.writeTextFileSync(`${folder}/text.kv`, "no database at all, but a text of some length\n");
-    throws(() => openFile(`${folder}/text.kv`), /text\.kv is no store: /);
+    throws(() => openFile(`${folder}/text.kv`), /text\.kv is not a store: /);
     Deno.writeTextFileSync(`${folder}/empty.kv`, "");
-    throws(() => openFile(`${folder}/empty.kv`), /empty\.kv is no store: it has no data/);
+    throws(() => openFile(`${folder}/empty.kv`), /empty\.kv is not a store: it has no table/);
     deq([...Deno.readDirSync(folder)].map(({ name }) => name).sort(), ["empty.kv", "text.kv"]);
   });
 });
 
-Deno.test("openFile: faults are found in a damaged file, and none in a whole one", async () => {
+Deno.test("openFile: finds faults in a damaged file and none in an intact one", async () => {
   await withFolder(async (folder) => {
     const path = `${folder}/relay.kv`;
     const kv = await Deno.openKv(path);
@@ -111,7 +111,7 @@ Deno.test("openFile: faults are found in a damaged file, and none in a whole one
   });
 });
 
-Deno.test("vacuum: gives back the space of what was deleted, and keeps the rest", async () => {
+Deno.test("vacuum: frees the space of deleted data and keeps the rest", async () => {
   await withStore(async (kv, path) => {
     for (let n = 0; n < 500; n++) await kv.set(["n", n], "x".repeat(4_000));
     for (let n = 1; n < 500; n++) await kv.delete(["n", n]);

@@ -5,10 +5,10 @@ import { pendingGroupPrefix, pendingKey, pendingPrefix } from "../../kv/log/pend
 import type { Reader } from "../../kv/store/reader.ts";
 import { Bench, dump, item, overKv, shared } from "../support/kv.ts";
 
-/** Each of them costs two checks, and a step one for its cursor. */
+/** Each costs two checks, and a step one for its cursor. */
 const STEP_EVENTS = 20;
 
-/** A follower that writes down, in the transaction of its step, what it has been given. */
+/** A follower that records its events in the transaction of its step. */
 function following(bench: Bench, over: Partial<FollowerRules> = {}) {
   const rules: FollowerRules = {
     name: "f",
@@ -35,7 +35,7 @@ const handled = async ({ store, items }: Bench, tenant: Tenant) =>
 const once = (n: number) => Array.from({ length: n }, (_, at) => [at + 1, 1]);
 const pending = ({ kv }: Bench, name = "f") => dump(kv, pendingPrefix(name));
 
-Deno.test("LogFollower: every event of a followed log is handled once, and the mark goes", async () => {
+Deno.test("LogFollower: handles every event once, and the pending key goes", async () => {
   await using bench = await Bench.memory();
   const { store, log, tenant, other } = bench;
   const follower = following(bench);
@@ -50,11 +50,11 @@ Deno.test("LogFollower: every event of a followed log is handled once, and the m
   await store.append(other, "unwanted", "{}");
   await log.flush();
   await follower.idle();
-  deepStrictEqual(await handled(bench, other), [], "nobody asked for it");
+  deepStrictEqual(await handled(bench, other), [], "no follower wants it");
   deepStrictEqual(await pending(bench), []);
 });
 
-Deno.test("LogFollower.wake: takes up what a process left that died after its batch", async () => {
+Deno.test("LogFollower.wake: handles what a process left that died after its batch", async () => {
   await using bench = await Bench.memory();
   const { store, log, tenant } = bench;
   log.follow({ name: "f", wants: () => true });
@@ -68,7 +68,7 @@ Deno.test("LogFollower.wake: takes up what a process left that died after its ba
   deepStrictEqual(await pending(bench), []);
 });
 
-Deno.test("LogFollower: what a clean end cuts off is no error, and is handled after the next start", async () => {
+Deno.test("LogFollower: work that a clean stop cuts off is no error and is handled after the next start", async () => {
   const kv = await Deno.openKv(":memory:");
   const first = new Bench(shared(kv));
   const { promise: entered, resolve: enter } = Promise.withResolvers<void>();
@@ -94,7 +94,7 @@ Deno.test("LogFollower: what a clean end cuts off is no error, and is handled af
   deepStrictEqual(await handled(bench, bench.tenant), once(1));
 });
 
-Deno.test("LogFollower: a tenant that does not care is passed over, and only up to then", async () => {
+Deno.test("LogFollower: skips a tenant that does not care, up to that moment only", async () => {
   await using bench = await Bench.memory();
   const { store, log, tenant } = bench;
   let cares = false;
@@ -112,7 +112,7 @@ Deno.test("LogFollower: a tenant that does not care is passed over, and only up 
   deepStrictEqual(await handled(bench, tenant), [[3, 1]]);
 });
 
-Deno.test("LogFollower: one event may take several commits, each part once", async () => {
+Deno.test("LogFollower: an event may take several commits; each part is handled once", async () => {
   await using bench = await Bench.memory();
   const { store, log, tenant, items } = bench;
   const parts: string[] = [];
@@ -132,7 +132,7 @@ Deno.test("LogFollower: one event may take several commits, each part once", asy
   deepStrictEqual(parts, ["1.", "1.b", "1.c", "2.", "2.b", "2.c"]);
 });
 
-Deno.test("LogFollower: trouble with one tenant holds up nobody else, and is tried again", async () => {
+Deno.test("LogFollower: a failing tenant is retried and blocks no other", async () => {
   await using bench = await Bench.memory();
   const { store, log, tenant, other, clock, errors, items } = bench;
   let failing = true;
@@ -151,7 +151,7 @@ Deno.test("LogFollower: trouble with one tenant holds up nobody else, and is tri
   deepStrictEqual(new Set(errors.map(String)), new Set(["Error: no"]));
   failing = false;
   clock.advance(250);
-  strictEqual(clock.pending, 1, "one timer, whatever failed how often");
+  strictEqual(clock.pending, 1, "one timer, however many steps failed");
   clock.advance(749);
   await follower.idle();
   deepStrictEqual(await handled(bench, tenant), []);
@@ -170,7 +170,7 @@ Deno.test("LogFollower: a step that does nothing is an error, not an endless loo
   ok(String(errors[0]).includes("no progress"));
 });
 
-Deno.test("LogFollower: a long backlog lets the others through", async () => {
+Deno.test("LogFollower: a long backlog does not block other tenants", async () => {
   await using bench = await Bench.memory();
   const { store, log, items } = bench;
   const order: string[] = [];
@@ -190,7 +190,7 @@ Deno.test("LogFollower: a long backlog lets the others through", async () => {
   deepStrictEqual(await pending(bench), []);
 });
 
-Deno.test("followedTo: what a tenant's followers have yet to handle, marked alone or with others", async () => {
+Deno.test("followedTo: the lowest position of the followers, pending alone or in a group", async () => {
   await using bench = await Bench.memory();
   const { store, log, tenant, other } = bench;
   let failing = true, looked = Promise.withResolvers<boolean>();
@@ -219,11 +219,11 @@ Deno.test("followedTo: what a tenant's followers have yet to handle, marked alon
   deepStrictEqual(await pending(bench), []);
 });
 
-Deno.test("followedTo: a tenant that is left of a group while the pending keys are read waits all the same", async () => {
+Deno.test("followedTo: a tenant that a group leaves unfinished during the read is still pending", async () => {
   const engine = await Deno.openKv(":memory:");
   const get = async (key: Deno.KvKey) => {
     const entry = await engine.get(key);
-    // As another instance ends the group, of which this tenant is left.
+    // As another instance does that ends the group and leaves this tenant unfinished.
     if (key[1] === "mark") {
       const groups = await Array.fromAsync(engine.list({ prefix: pendingGroupPrefix("f") }));
       const end = engine.atomic().set(pendingKey("f", bench.tenant), true);
@@ -240,7 +240,7 @@ Deno.test("followedTo: a tenant that is left of a group while the pending keys a
   strictEqual(await followedTo(store, log, tenant), 0);
 });
 
-Deno.test("LogFollower: one that keeps its place itself goes on from there, and no cursor is written", async () => {
+Deno.test("LogFollower: a follower with its own position goes on from it without a cursor", async () => {
   await using bench = await Bench.memory();
   const { store, log, tenant, items } = bench;
   const given: number[][] = [];
@@ -251,7 +251,7 @@ Deno.test("LogFollower: one that keeps its place itself goes on from there, and 
     place: placeIn,
     step: async (tx, where, events) => {
       const done = Math.min(events.length, 3), n = events[done - 1]!.seq;
-      // Else the pass and the catching up may both have read that they are at the same place.
+      // Else the pass and catchUp may both have read the same position.
       if (n <= await placeIn(tx, where)) return { done, part: "" };
       tx.put(items, where, item("place", { n }));
       tx.afterCommit(() => given.push(events.slice(0, done).map(({ seq }) => seq)));
@@ -270,7 +270,7 @@ Deno.test("LogFollower: one that keeps its place itself goes on from there, and 
   deepStrictEqual(await pending(bench), []);
 });
 
-Deno.test("LogFollower: a step that was overtaken while its events were read sees its place as it is now", async () => {
+Deno.test("LogFollower: a step that was overtaken while it read sees its new position", async () => {
   const engine = await Deno.openKv(":memory:");
   let overtake = () => Promise.resolve();
   async function* list(...args: Parameters<Deno.Kv["list"]>) {
@@ -304,7 +304,7 @@ Deno.test("LogFollower: a step that was overtaken while its events were read see
   strictEqual(await placeIn(store, tenant), 5);
 });
 
-Deno.test("LogFollower: hundreds of marked tenants are all served in one go", async () => {
+Deno.test("LogFollower: one pass serves hundreds of pending tenants", async () => {
   await using bench = await Bench.memory();
   const { store, log } = bench;
   let steps = 0;
@@ -326,12 +326,12 @@ Deno.test("LogFollower: hundreds of marked tenants are all served in one go", as
   deepStrictEqual(await pending(bench), []);
 });
 
-Deno.test("LogFollower: an event that comes while the mark is taken away is not passed over", async () => {
+Deno.test("LogFollower: an event that comes while the pending key is cleared is handled", async () => {
   await using bench = await Bench.memory();
   const { store, log, tenant } = bench;
   let seen = 0, extra = 3;
   const follower = following(bench, {
-    // Asked on every look at a tenant, so also on the last one, before the mark goes.
+    // Called in every step of a tenant, so also in the last one, before the pending key goes.
     cares: async () => {
       if (seen > 0 && extra-- > 0) {
         await store.append(tenant, "wanted", "{}");
@@ -352,7 +352,7 @@ Deno.test("LogFollower: an event that comes while the mark is taken away is not 
 });
 
 for (const when of ["before", "after"]) {
-  Deno.test(`LogFollower: an event that another instance numbers ${when} the last look at the mark is handled`, async () => {
+  Deno.test(`LogFollower: an event that another instance sequences ${when} the last read of the pending key is handled`, async () => {
     const engine = await Deno.openKv(":memory:");
     const options = { sole: false, hasQueue: false };
     const other = new Bench(shared(engine), "x", options);

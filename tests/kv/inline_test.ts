@@ -1,5 +1,5 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
-import { OUTBOX } from "../../kv/commit/commit.ts";
+import { OUTBOX } from "../../kv/log/line.ts";
 import { SEQUENCING_LIMITS } from "../../kv/log/sequencing.ts";
 import { LogFollower } from "../../kv/log/follow.ts";
 import { SEQUENCE_LAZY_MS } from "../../kv/log/log.ts";
@@ -7,7 +7,7 @@ import { pendingPrefix } from "../../kv/log/pending.ts";
 import { segmentsOf } from "../../kv/log/segments.ts";
 import { Bench, committing, item, losesReply, overKv, shared } from "../support/kv.ts";
 
-/** Two of these rows are enough for a segment, and nine fill one. */
+/** Two of these rows suffice for a segment, and nine fill one. */
 const row = (n: number) => `"${n} ${"x".repeat(80)}"`;
 const LIMITS = { ...SEQUENCING_LIMITS, inlineBytes: 180, segmentBytes: 900 };
 const SOLE = { sole: true, hasQueue: true };
@@ -20,7 +20,7 @@ const bench = (kv: Deno.Kv, { sole = true, direct = true }: Options = {}) =>
     inlineBytes: direct ? LIMITS.inlineBytes : Infinity,
   });
 
-/** A bench whose log has its first event, and has looked at all that is in the outbox. */
+/** A bench whose log has its first event and an empty outbox. */
 async function started(kv: Deno.Kv, options?: Options): Promise<Bench> {
   const made = bench(kv, options);
   await made.store.append(made.tenant, "t", row(0));
@@ -28,7 +28,7 @@ async function started(kv: Deno.Kv, options?: Options): Promise<Bench> {
   return made;
 }
 
-/** Events of some numbers, in one commit. */
+/** Appends events in one commit. */
 const append = ({ store, tenant }: Bench, ...numbers: number[]) =>
   Promise.all(numbers.map((n) => store.append(tenant, "t", row(n))));
 
@@ -43,7 +43,7 @@ const rowsOf = async ({ log, tenant }: Bench) => {
 
 const rows = (count: number) => Array.from({ length: count }, (_, n) => row(n));
 
-Deno.test("InlineSequencing: what is enough for a segment has its numbers with its own commit", async () => {
+Deno.test("InlineSequencing: events that suffice for a segment get their numbers in their own commit", async () => {
   let commits = 0;
   const kv = committing(await Deno.openKv(":memory:"), (commit) => (commits++, commit()));
   await using one = await started(kv);
@@ -62,7 +62,7 @@ Deno.test("InlineSequencing: what is enough for a segment has its numbers with i
   strictEqual(commits, 1);
 });
 
-Deno.test("InlineSequencing: what waits in the outbox goes along, and comes first", async () => {
+Deno.test("InlineSequencing: rows of the outbox join the commit and come first", async () => {
   const kv = await Deno.openKv(":memory:");
   await using one = await started(kv);
   await append(one, 1);
@@ -75,7 +75,7 @@ Deno.test("InlineSequencing: what waits in the outbox goes along, and comes firs
   deepStrictEqual(await keysOf(kv, OUTBOX), []);
 });
 
-Deno.test("InlineSequencing: many tenants with little each wait in the outbox", async () => {
+Deno.test("InlineSequencing: small amounts of many tenants wait in the outbox", async () => {
   const kv = await Deno.openKv(":memory:");
   await using one = await started(kv);
   const { store, log } = one;
@@ -97,7 +97,7 @@ Deno.test("InlineSequencing: many tenants with little each wait in the outbox", 
 });
 
 for (const options of [{ sole: false }, { direct: false }]) {
-  Deno.test(`InlineSequencing: never where ${JSON.stringify(options)}, and the log is the same`, async () => {
+  Deno.test(`InlineSequencing: off with ${JSON.stringify(options)}, with the same log`, async () => {
     const kv = await Deno.openKv(":memory:");
     await using one = await started(kv, options);
     await append(one, 1, 2, 3);
@@ -107,7 +107,7 @@ for (const options of [{ sole: false }, { direct: false }]) {
   });
 }
 
-Deno.test("InlineSequencing: a process that takes over at any commit goes on where the log ends", async () => {
+Deno.test("InlineSequencing: a process that takes over after any commit goes on at the log's end", async () => {
   const sizes = [1, 3, 1, 1, 4, 12, 1, 2];
   for (let cut = 0; cut <= sizes.length; cut++) {
     const engine = await Deno.openKv(":memory:");
@@ -141,7 +141,7 @@ Deno.test("InlineSequencing: the segments hold the same events as those of a bat
 
 for (const made of [true, false]) {
   const what = made ? "made" : "not made";
-  Deno.test(`InlineSequencing: a commit whose reply is lost, and which was ${what}, is told once or never`, async () => {
+  Deno.test(`InlineSequencing: listeners hear at most once of a commit that was ${what} and whose reply is lost`, async () => {
     const { kv, loseNext } = losesReply(await Deno.openKv(":memory:"), made);
     await using one = await started(kv);
     const told: number[] = [];
@@ -149,8 +149,8 @@ for (const made of [true, false]) {
     await append(one, 1);
     loseNext();
     await rejects(append(one, 2, 3));
-    strictEqual(one.clock.pending, 1, "nobody would look whether it was made");
-    // What comes next cannot know its numbers, and waits in the outbox.
+    strictEqual(one.clock.pending, 1, "no timer would find out its outcome");
+    // The next events cannot know their numbers, so they wait in the outbox.
     await append(one, 4, 5);
     strictEqual(told.length, 0);
     await one.log.flush();
@@ -162,7 +162,7 @@ for (const made of [true, false]) {
   });
 }
 
-Deno.test("InlineSequencing: a check that fails takes its own events along, and no number", async () => {
+Deno.test("InlineSequencing: a failed check drops only its own events and uses no number", async () => {
   await using one = await started(await Deno.openKv(":memory:"));
   const { store, items, tenant } = one;
   await one.put(item("a"));
@@ -178,7 +178,7 @@ Deno.test("InlineSequencing: a check that fails takes its own events along, and 
   strictEqual((await store.get(items, tenant, "a"))!.n, 3);
 });
 
-Deno.test("InlineSequencing: a segment that nobody here knows of is not written over", async () => {
+Deno.test("InlineSequencing: an unknown segment is not overwritten", async () => {
   const kv = await Deno.openKv(":memory:");
   await using one = await started(kv);
   const key = [...segmentsOf(one.tenant), 2], there = new Uint8Array([1]);
@@ -189,7 +189,7 @@ Deno.test("InlineSequencing: a segment that nobody here knows of is not written 
   await kv.delete(key);
 });
 
-Deno.test("InlineSequencing: what is committed while a batch runs comes after what it moves", async () => {
+Deno.test("InlineSequencing: events committed while a batch runs come after it", async () => {
   const engine = await Deno.openKv(":memory:");
   const looked = Promise.withResolvers<void>(), held = Promise.withResolvers<void>();
   let holding = false;
@@ -217,7 +217,7 @@ Deno.test("InlineSequencing: what is committed while a batch runs comes after wh
   deepStrictEqual(await keysOf(engine, OUTBOX), []);
 });
 
-Deno.test("EventLog: after a flush the head is not below what could be read before", async () => {
+Deno.test("EventLog: after a flush the head is not below an event read before", async () => {
   const engine = await Deno.openKv(":memory:");
   let held: PromiseWithResolvers<void> | null = null;
   const kv = committing(engine, async (commit) => {
@@ -237,7 +237,7 @@ Deno.test("EventLog: after a flush the head is not below what could be read befo
   await appended;
 });
 
-Deno.test("LogFollower: a lazy one handles what it is told while it works when it is woken again", async () => {
+Deno.test("LogFollower: a lazy follower handles events that come during its pass when it is woken again", async () => {
   const kv = await Deno.openKv(":memory:");
   await using one = bench(kv);
   const steps: number[][] = [];

@@ -28,7 +28,7 @@ const refuse = (error: unknown) => {
   throw error;
 };
 
-Deno.test("Journal: what has begun and not ended is there, through any order of ends and a crash", async () => {
+Deno.test("Journal: holds what has begun and not ended, in any order of ends and after a crash", async () => {
   const seed = crypto.getRandomValues(new Uint16Array(1))[0]!;
   console.log(`journal seed ${seed}`);
   const dice = random(seed);
@@ -48,7 +48,7 @@ Deno.test("Journal: what has begun and not ended is there, through any order of 
     const left = await texts(store);
     eq([...open.keys()].every((name) => left.includes(name)), true);
   }
-  // A new process reads what the dead one left: all that was open, and at most its commit's companions.
+  // A new process reads what the dead one left: all open work, and at most what shared its commits.
   const { store: next } = await openStore(engine);
   const left = await texts(next);
   const companions = new Set(open.values());
@@ -62,7 +62,7 @@ Deno.test("Journal: what has begun and not ended is there, through any order of 
   await store.close();
 });
 
-Deno.test("Journal: what could not be forgotten, because the engine failed, is forgotten later", async () => {
+Deno.test("Journal: an entry whose deletion failed is deleted later", async () => {
   const { kv, loseNext } = losesReply(await Deno.openKv(":memory:"), false);
   const { store, clock } = await openStore(kv);
   const { promise: failed, resolve: fail } = Promise.withResolvers<unknown>();
@@ -77,7 +77,7 @@ Deno.test("Journal: what could not be forgotten, because the engine failed, is f
   await store.close();
 });
 
-Deno.test("shelf: a record is found within its time, by its tenant, and nowhere else", async () => {
+Deno.test("packed: a record is found only by its tenant and within its time", async () => {
   const { clock, store } = await openStore();
   const put = (text: string, tenant: typeof HERE | typeof THERE) =>
     store.add((to) => {
@@ -99,7 +99,7 @@ Deno.test("shelf: a record is found within its time, by its tenant, and nowhere 
   await store.close();
 });
 
-Deno.test("shelf: what one commit puts within 64 ms is one value, and found whenever it was put", async () => {
+Deno.test("packed: records of one commit within 64 ms make one value, and each is found", async () => {
   const { engine, clock, store } = await openStore();
   clock.nowMs = 64 * 1_000_000;
   const times = [0, 1, 63];
@@ -117,7 +117,7 @@ Deno.test("shelf: what one commit puts within 64 ms is one value, and found when
   await store.close();
 });
 
-Deno.test("shelf: none is kept for less time because of another that ended with it", async () => {
+Deno.test("packed: no record expires early because of another in its value", async () => {
   const HOUR_MS = 60 * 60 * 1000, kept: unknown[] = [];
   const engine = await Deno.openKv(":memory:");
   const kv = overKv(engine, {
@@ -144,7 +144,7 @@ Deno.test("shelf: none is kept for less time because of another that ended with 
   await store.close();
 });
 
-Deno.test("tally: adds of any order sum up, and a dropped one begins again", async () => {
+Deno.test("tally: additions sum up in any order, and a deleted counter starts again", async () => {
   const { store } = await openStore();
   await Promise.all(
     Array.from(
@@ -159,7 +159,7 @@ Deno.test("tally: adds of any order sum up, and a dropped one begins again", asy
   await store.close();
 });
 
-Deno.test("RecentMap: holds at most its limit, and keeps what is asked for", () => {
+Deno.test("RecentMap: holds at most its limit and keeps entries that are read", () => {
   const map = new RecentMap<number>(10);
   for (let n = 0; n < 1_000; n++) {
     map.set(`${n}`, n);

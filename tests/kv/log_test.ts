@@ -1,6 +1,6 @@
 import { deepStrictEqual, rejects, strictEqual, throws } from "node:assert/strict";
-import { FOLLOWERS_MAX, LINE_BYTES_MAX, TENANTS_MAX } from "../../kv/store/limits.ts";
-import { OUTBOX } from "../../kv/commit/commit.ts";
+import { FOLLOWERS_MAX, LINE_BYTES_MAX, TENANTS_MAX } from "../../kv/store/engine_limits.ts";
+import { OUTBOX } from "../../kv/log/line.ts";
 import { SEQUENCE_LAZY_MS } from "../../kv/log/log.ts";
 import { pendingGroup, pendingGroupPrefix } from "../../kv/log/pending.ts";
 import { hasSegmentAfter } from "../../kv/log/segments.ts";
@@ -9,7 +9,7 @@ import { Bench, committing, losesReply, overKv, shared } from "../support/kv.ts"
 const follower = (name: string, wants: (type: string) => boolean = () => true) => ({ name, wants });
 const live = (org: string) => ({ org, space: "live" as const });
 
-Deno.test("EventLog: an event gets its number by itself, a followed one sooner", async () => {
+Deno.test("EventLog: every event gets its number, a followed one sooner", async () => {
   await using bench = await Bench.memory();
   const { store, log, tenant, clock } = bench;
   log.follow(follower("f", (type) => type === "followed"));
@@ -20,7 +20,7 @@ Deno.test("EventLog: an event gets its number by itself, a followed one sooner",
   await store.append(tenant, "plain", "{}");
   strictEqual(clock.nextDueMs, clock.now() + SEQUENCE_LAZY_MS);
   await store.append(tenant, "followed", "{}");
-  strictEqual(clock.nextDueMs, clock.now() + 2, "the earlier wish wins");
+  strictEqual(clock.nextDueMs, clock.now() + 2, "the earlier timer wins");
   await store.append(tenant, "plain", "{}");
   strictEqual(clock.pending, 1);
   const numbered = next();
@@ -29,11 +29,11 @@ Deno.test("EventLog: an event gets its number by itself, a followed one sooner",
   strictEqual(await log.head(tenant), 3);
 });
 
-Deno.test("EventLog: an event that comes after a batch was read is not left behind", async () => {
+Deno.test("EventLog: an event that comes after a batch was read gets its number too", async () => {
   const engine = await Deno.openKv(":memory:");
   const looked = Promise.withResolvers<void>(), held = Promise.withResolvers<void>();
   let looks = 0;
-  // The first look at the outbox is over, and what it found is held back.
+  // The first read of the outbox is over, and its result is delayed.
   async function* look(...args: Parameters<Deno.Kv["list"]>) {
     const rows = await Array.fromAsync(engine.list(...args));
     if (++looks === 1) {
@@ -59,7 +59,7 @@ Deno.test("EventLog: an event that comes after a batch was read is not left behi
   await second;
 });
 
-Deno.test("EventLog.flush: what was committed before the call has its number after it", async () => {
+Deno.test("EventLog.flush: events committed before the call have their numbers after it", async () => {
   await using bench = await Bench.memory();
   const { store, log, tenant } = bench;
   await log.flush();
@@ -70,7 +70,7 @@ Deno.test("EventLog.flush: what was committed before the call has its number aft
   }
 });
 
-Deno.test("EventLog.flush: those who ask while others write are not kept waiting by what comes later", async () => {
+Deno.test("EventLog.flush: later writes do not delay it", async () => {
   await using bench = await Bench.memory();
   const { store, log, tenant } = bench;
   let flushed = 0, written = 0;
@@ -82,7 +82,7 @@ Deno.test("EventLog.flush: those who ask while others write are not kept waiting
       const before = written;
       await log.flush();
       flushed++;
-      // The last one that was begun may be under way.
+      // The last one may be in flight.
       if (await log.head(tenant) < before - 1) throw new Error("a committed event has no number");
     }
   });
@@ -90,8 +90,8 @@ Deno.test("EventLog.flush: those who ask while others write are not kept waiting
 });
 
 for (const waiting of [true, false]) {
-  const what = waiting ? "a timer was set" : "none was";
-  Deno.test(`EventLog.stop: sequences what is left, and sets no timer any more, where ${what}`, async () => {
+  const what = waiting ? "a timer is set" : "none is";
+  Deno.test(`EventLog.stop: sequences what is left and sets no timer, when ${what}`, async () => {
     await using bench = await Bench.memory();
     const { store, log, tenant, clock } = bench;
     await store.append(tenant, "a", "{}");
@@ -120,7 +120,7 @@ Deno.test("EventLog: one batch moves hundreds of tenants and stays within the en
   }
 });
 
-Deno.test("EventLog: a batch of large events is no larger than the engine takes", async () => {
+Deno.test("EventLog: a batch of large events stays within the engine's limits", async () => {
   await using bench = await Bench.memory();
   const { store, log, tenant } = bench;
   const json = `"${"x".repeat(14_000)}"`;
@@ -155,7 +155,7 @@ Deno.test("Tx.append: one change holds as many events and tenants as one batch c
   strictEqual((await log.read(tenant, 0, 1e6)).length, await log.head(tenant));
 });
 
-Deno.test("EventLog: long and multi-byte events are split over segments and come back as they were", async () => {
+Deno.test("EventLog: long and multi-byte events are split over segments and read back unchanged", async () => {
   await using bench = await Bench.memory();
   const { store, log, tenant } = bench;
   const texts = Array.from({ length: 60 }, (_, n) => `"${"ü€😀x".repeat(n * 12)}${n}"`);
@@ -168,7 +168,7 @@ Deno.test("EventLog: long and multi-byte events are split over segments and come
 
 for (const applied of [true, false]) {
   const what = applied ? "made" : "not made";
-  Deno.test(`EventLog: a batch whose reply is lost, and which was ${what}, is told once`, async () => {
+  Deno.test(`EventLog: listeners hear once of a batch that was ${what} and whose reply is lost`, async () => {
     const { kv, loseNext } = losesReply(await Deno.openKv(":memory:"), applied);
     await using bench = new Bench(kv);
     const { store, log, tenant } = bench;
@@ -185,7 +185,7 @@ for (const applied of [true, false]) {
   });
 }
 
-Deno.test("EventLog: an event whose outcome is unknown is folded all the same", async () => {
+Deno.test("EventLog: an event of unknown outcome is sequenced too", async () => {
   let failing = false;
   const kv = committing(await Deno.openKv(":memory:"), async (commit) => {
     await commit();
@@ -196,7 +196,7 @@ Deno.test("EventLog: an event whose outcome is unknown is folded all the same", 
   await using bench = new Bench(once);
   failing = true;
   await rejects(bench.store.append(bench.tenant, "a", "{}"));
-  strictEqual(bench.clock.pending, 1, "nothing would look into the outbox");
+  strictEqual(bench.clock.pending, 1, "no timer would read the outbox");
   failing = false;
 });
 
@@ -221,7 +221,7 @@ Deno.test("EventLog: a failed batch is reported and retried", async () => {
   strictEqual(await told, 1);
 });
 
-Deno.test("EventLog.onSequenced: a listener that throws takes nothing from the others", async () => {
+Deno.test("EventLog.onSequenced: a listener that throws does not affect the others", async () => {
   await using bench = await Bench.memory();
   const { store, log, tenant, errors } = bench;
   const told: number[] = [];
@@ -238,7 +238,7 @@ Deno.test("EventLog.onSequenced: a listener that throws takes nothing from the o
   deepStrictEqual([told, errors.length], [[1, 2], 1]);
 });
 
-/** Several atomics a batch, and several segments of one log. */
+/** Several atomics in one batch, and several segments of one log. */
 const SMALL = {
   atomicBytes: 60,
   atomicMutations: 4,
@@ -249,7 +249,7 @@ const SMALL = {
 };
 const tenants = (count: number) => Array.from({ length: count }, (_, n) => live(`org_${n}`));
 
-Deno.test("EventLog: each of many busy logs gets one segment a batch, however many atomics that takes", async () => {
+Deno.test("EventLog: each of many busy logs gets one segment in a batch of several atomics", async () => {
   await using bench = await Bench.memory();
   const { store, log } = bench;
   log.follow(follower("f"));
@@ -278,7 +278,7 @@ const COMMITS = 12;
 
 for (const sole of [true, false]) {
   const by = sole ? "a new process" : "another one";
-  Deno.test(`EventLog: a batch that was cut off after any of its atomics is taken up by ${by}`, async () => {
+  Deno.test(`EventLog: a batch that was cut off after any of its atomics is finished by ${by}`, async () => {
     for (let cut = 0, whole = false; !whole; cut++) {
       const engine = await Deno.openKv(":memory:");
       let left = Infinity;
@@ -298,7 +298,7 @@ for (const sole of [true, false]) {
       const told: number[] = [];
       second.log.onSequenced((_, events) => told.push(...events.map(({ seq }) => seq)));
       await second.store.append(all[1]!, "t", `${COMMITS + 1}`);
-      // Where both live, the one that was cut off goes on as well.
+      // When both live, the one that was cut off goes on as well.
       await Promise.all([second.log.flush(), ...(sole ? [] : [first.log.flush()])]);
       for (const [at, one] of all.entries()) {
         const rows = (await second.log.read(one, 0, 99)).map(({ seq, json }) => [seq, json]);

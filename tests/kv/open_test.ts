@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import type { Clock } from "../../kv/store/clock.ts";
 import { collection } from "../../kv/store/collection.ts";
 import { StoreUnavailableError } from "../../kv/store/errors.ts";
-import { DELAY_MS_MAX } from "../../kv/store/limits.ts";
+import { DELAY_MS_MAX } from "../../kv/store/engine_limits.ts";
 import { migrate, type Migration } from "../../kv/maintenance/migrations.ts";
 import { isOwned, lockStore, openStore } from "../../kv/maintenance/open.ts";
 import { Store } from "../../kv/store/store.ts";
@@ -25,7 +25,7 @@ const inDirectory = async (work: (path: string) => Promise<void>) => {
   }
 };
 
-/** Another process that tries to open the store, and says how that went. */
+/** Another process that tries to open the store and prints the result. */
 async function openElsewhere(path: string, work = ""): Promise<string> {
   const code = `
     import { openStore } from ${
@@ -47,7 +47,7 @@ async function openElsewhere(path: string, work = ""): Promise<string> {
   return new TextDecoder().decode(stdout).trim();
 }
 
-Deno.test("openStore: one process owns a file; a second is told what to do", async () => {
+Deno.test("openStore: one process owns a file, and the error of a second one says what to do", async () => {
   await inDirectory(async (path) => {
     const opened = await openStore(path, clock);
     await rejects(openStore(path, clock), /another Relay has the store .* open/);
@@ -57,14 +57,14 @@ Deno.test("openStore: one process owns a file; a second is told what to do", asy
   });
 });
 
-Deno.test("openStore: who looks whether a store is owned does not keep a relay from it", async () => {
+Deno.test("openStore: a probe of the lock does not prevent opening", async () => {
   await inDirectory(async (path) => {
     strictEqual(isOwned(path), false);
     const first = await openStore(path, clock);
     strictEqual(isOwned(path), true);
     await first.close();
     strictEqual(isOwned(path), false);
-    // In the middle of such a look.
+    // During a probe.
     using look = await Deno.open(`${path}.lock`);
     ok(await look.tryLock(false));
     let looks = 0;
@@ -78,7 +78,7 @@ Deno.test("openStore: who looks whether a store is owned does not keep a relay f
   });
 });
 
-Deno.test("lockStore: a store that was let go can be taken at once, whatever processes start meanwhile", async () => {
+Deno.test("lockStore: a released store can be locked at once while child processes start", async () => {
   const starting = `for (;;) await new Deno.Command("true").output();`;
   const worker = new Worker(`data:application/javascript,${encodeURIComponent(starting)}`, {
     type: "module",
@@ -92,7 +92,7 @@ Deno.test("lockStore: a store that was let go can be taken at once, whatever pro
   }
 });
 
-Deno.test("openStore: one process owns a file by whatever link it is reached, and only its owner reads it", async () => {
+Deno.test("openStore: links to one file share its lock, and only the owner may read the file", async () => {
   await inDirectory(async (path) => {
     const opened = await openStore(path, clock);
     const link = `${path}.link`;
@@ -105,7 +105,7 @@ Deno.test("openStore: one process owns a file by whatever link it is reached, an
   });
 });
 
-Deno.test("openStore: the same by a link that is there before its file", async () => {
+Deno.test("openStore: a link that exists before its file shares the lock", async () => {
   await inDirectory(async (path) => {
     const link = `${dirname(path)}.link`;
     await Deno.mkdir(dirname(path));
@@ -119,7 +119,7 @@ Deno.test("openStore: the same by a link that is there before its file", async (
   });
 });
 
-Deno.test("openStore: the lock of a process that was killed is gone, its answered events are not", async () => {
+Deno.test("openStore: a killed process releases its lock and keeps its acknowledged events", async () => {
   await inDirectory(async (path) => {
     const append = `await opened.store.append({ org: "o", space: "live" }, "told", "{}");
       Deno.kill(Deno.pid, "SIGKILL");`;
@@ -131,7 +131,7 @@ Deno.test("openStore: the lock of a process that was killed is gone, its answere
   });
 });
 
-Deno.test("openStore: a store that cannot be used is let go of again", async () => {
+Deno.test("openStore: a store that fails to open is unlocked", async () => {
   await inDirectory(async (path) => {
     const opened = await openStore(path, clock);
     await opened.store.kv.set(["~", "schema"], 9_999);
@@ -146,7 +146,7 @@ Deno.test("openStore: a store that cannot be used is let go of again", async () 
   });
 });
 
-Deno.test("migrate: each runs once, in order, and an empty store needs none", async () => {
+Deno.test("migrate: each migration runs once, in order, and none on a new store", async () => {
   await using bench = await Bench.memory();
   const ran: number[] = [];
   const upTo = (newest: number): Migration[] =>
@@ -167,10 +167,10 @@ Deno.test("migrate: each runs once, in order, and an empty store needs none", as
   failing[6] = { number: 7, name: "m7", run: () => Promise.reject(new Error("half way")) };
   await rejects(migrate(bench.store, failing), /half way/);
   await migrate(bench.store, upTo(7));
-  deepStrictEqual(ran, [3, 4, 5, 6, 7], "what had succeeded before is not done again");
+  deepStrictEqual(ran, [3, 4, 5, 6, 7], "a migration that succeeded does not run again");
 });
 
-Deno.test("Store.close: what is queued is committed, what comes later is turned away", async () => {
+Deno.test("Store.close: commits what is queued and refuses later changes", async () => {
   const engine = await Deno.openKv(":memory:");
   const store = new Store(overKv(engine, { close: () => {} }), {
     clock,
@@ -189,7 +189,7 @@ Deno.test("Store.close: what is queued is committed, what comes later is turned 
   engine.close();
 });
 
-Deno.test("Tx.alarm: what waits for the commit is one message, within the engine's limits", async () => {
+Deno.test("Tx.alarm: sends one message with the commit, within the engine's limits", async () => {
   const delays: (number | undefined)[] = [];
   const engine = await Deno.openKv(":memory:");
   const kv = overKv(engine, {
@@ -217,7 +217,7 @@ Deno.test("Tx.alarm: what waits for the commit is one message, within the engine
   strictEqual(delays.length, 3);
 });
 
-Deno.test("collection: a declaration that could not be kept is refused", () => {
+Deno.test("collection: an impossible declaration is refused", () => {
   const spec = { name: "c", schema: ITEM };
   const twice = () =>
     collection({ ...spec, unique: { slug: () => ["a"] }, index: { slug: () => [] } });

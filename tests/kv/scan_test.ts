@@ -3,7 +3,7 @@ import { Bench, overKv, ticketsNamed } from "../support/kv.ts";
 
 const tickets = ticketsNamed("scanned", 0);
 
-Deno.test("list: what is over its time behind a page is looked at ten at once", async () => {
+Deno.test("list: expired records after a page are read ten at a time", async () => {
   const engine = await Deno.openKv(":memory:");
   let reads = 0;
   const getMany: Deno.Kv["getMany"] = (keys, options) => {
@@ -23,6 +23,6 @@ Deno.test("list: what is over its time behind a page is looked at ten at once", 
   reads = 0;
   const { items, cursor } = await store.list(tickets, tenant, { index: "all", limit: 20 });
   deq([items.length, cursor], [20, null]);
-  // The page, the first behind it, and the other 99.
+  // The page, the first record after it, and the other 99.
   eq(reads, 2 + 1 + 10);
 });

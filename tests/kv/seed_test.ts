@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import { Bench, committing, item, overKv } from "../support/kv.ts";
 
-Deno.test("Tx.seed: a seeded row is not read, and is checked all the same", async () => {
+Deno.test("Tx.seed: a seeded row is checked without a read", async () => {
   const engine = await Deno.openKv(":memory:");
   let reads = 0, commits = 0;
   const counted = overKv(engine, {
@@ -32,7 +32,7 @@ Deno.test("Tx.seed: a seeded row is not read, and is checked all the same", asyn
   };
   [reads, commits] = [0, 0];
   deq([await add(), reads, commits], [1, 0, 1]);
-  // Known as it was before: the change is tried again, with what is there.
+  // Seeded with an old row, the change is retried with the stored one.
   eq(await add(), 2);
   eq((await store.get(items, tenant, "a"))?.n, 3);
 });

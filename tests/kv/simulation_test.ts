@@ -7,7 +7,7 @@ const ROUNDS = 40;
 const SEEDS = Number(Deno.env.get("RELAY_TEST_SEEDS") ?? 12);
 
 for (let seed = 1; seed <= SEEDS; seed++) {
-  Deno.test(`simulation, seed ${seed}: faults and deaths lose nothing and repeat nothing`, async () => {
+  Deno.test(`simulation, seed ${seed}: faults and crashes lose nothing and repeat nothing`, async () => {
     const dice = random(seed), world = new World(dice);
     const engine = await Deno.openKv(":memory:");
     const kv = shared(engine), faulty = faultyKv(kv, dice.unit);

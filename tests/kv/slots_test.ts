@@ -15,7 +15,7 @@ console.log(`slots: RELAY_SLOTS_SEED=${seed}`);
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** One process among several, which can be cut off from the store as if it were dead. */
+/** One of several processes, which can be cut off from the store as if it were dead. */
 interface Instance {
   readonly slots: LeasedSlots;
   readonly store: Store;
@@ -66,7 +66,7 @@ class SlotsWorld implements AsyncDisposable {
     return this.live.reduce((sum, { open }) => sum + open, 0);
   }
 
-  /** Somebody wants a slot; the sum over all instances is held to the limit. */
+  /** Takes a slot, and checks the sum over all instances against the limit. */
   enter(instance: Instance, limit: number, answered = (_: boolean) => {}): void {
     const entered = instance.slots.enter("key", limit);
     if (entered !== "unknown") {
@@ -116,7 +116,7 @@ class SlotsWorld implements AsyncDisposable {
 }
 
 for (const share of [1, 2, 4]) {
-  Deno.test(`LeasedSlots: ${share} instances that come and go never have more open than the limit`, async () => {
+  Deno.test(`LeasedSlots: ${share} instances that come and go never exceed the limit`, async () => {
     for (let round = 0; round < 8; round++) {
       const dice = random(seed + 1000 * share + round);
       await using world = await SlotsWorld.open(dice, share);
@@ -131,7 +131,7 @@ for (const share of [1, 2, 4]) {
       }
       await world.settle();
       ok(world.open <= limit);
-      // When all have left, all slots are there for whoever asks, and nothing is stored.
+      // When all have left, every slot is free and nothing is stored.
       for (const instance of world.live) while (instance.open > 0) world.leave(instance);
       await world.advance(200, 20);
       const rows = await Array.fromAsync(world.kv.list({ prefix: [] }));
@@ -148,7 +148,7 @@ for (const share of [1, 2, 4]) {
   });
 }
 
-Deno.test("LeasedSlots: a dead instance's slots come back after its lease, those of a live one never", async () => {
+Deno.test("LeasedSlots: a dead instance's slots are freed after its lease, a live one's never", async () => {
   await using world = await SlotsWorld.open(random(seed), 2);
   const [dying, living] = world.instances as [Instance, Instance];
   for (let n = 0; n < 3; n++) world.enter(dying, 5);
@@ -159,7 +159,7 @@ Deno.test("LeasedSlots: a dead instance's slots come back after its lease, those
   await world.advance(10 * LEASE_MS);
   world.enter(living, 5);
   await world.settle();
-  eq(living.open, 2, "a slot of an instance that renews was given away");
+  eq(living.open, 2, "a live instance lost a slot");
   dying.dead = true;
   await world.advance(LEASE_MS);
   for (let n = 0; n < 5; n++) world.enter(living, 5);
@@ -167,7 +167,7 @@ Deno.test("LeasedSlots: a dead instance's slots come back after its lease, those
   eq(living.open, 5);
 });
 
-Deno.test("LeasedSlots: an instance that ends gives back at once, whoever leaves later", async () => {
+Deno.test("LeasedSlots: an instance that stops gives its slots back at once, also before its users leave", async () => {
   await using world = await SlotsWorld.open(random(seed), 2);
   const [ending, other] = world.instances as [Instance, Instance];
   for (let n = 0; n < 4; n++) world.enter(ending, 4);
@@ -181,7 +181,7 @@ Deno.test("LeasedSlots: an instance that ends gives back at once, whoever leaves
   eq(other.open, 4);
 });
 
-Deno.test("LeasedSlots: after a clock was set back, what is given back elsewhere is found at once", async () => {
+Deno.test("LeasedSlots: after the clock was set back, slots given back elsewhere are found at once", async () => {
   await using world = await SlotsWorld.open(random(seed), 2);
   const [here, there] = world.instances as [Instance, Instance];
   const answers: boolean[] = [];
@@ -197,7 +197,7 @@ Deno.test("LeasedSlots: after a clock was set back, what is given back elsewhere
   deq(answers, [true, true, false, true]);
 });
 
-Deno.test("LeasedSlots: a limit that is lowered holds for the next one on every instance", async () => {
+Deno.test("LeasedSlots: a lowered limit applies to the next caller on every instance", async () => {
   await using world = await SlotsWorld.open(random(seed), 3);
   for (const instance of world.instances) {
     world.enter(instance, 12);
@@ -211,7 +211,7 @@ Deno.test("LeasedSlots: a limit that is lowered holds for the next one on every 
   eq(world.open, 3);
 });
 
-Deno.test("LeasedSlots: commits that fail, or whose outcome nobody learns, let none too many in", async () => {
+Deno.test("LeasedSlots: commits that fail or have an unknown outcome let none too many in", async () => {
   let failed = 0;
   for (let round = 0; round < 8; round++) {
     const dice = random(seed + 9000 + round);
@@ -227,5 +227,5 @@ Deno.test("LeasedSlots: commits that fail, or whose outcome nobody learns, let n
     await world.settle();
     failed += world.failed;
   }
-  ok(failed > 0, "no commit was in doubt");
+  ok(failed > 0, "no commit had an unknown outcome");
 });

@@ -12,7 +12,7 @@ import { NO_LIMITS } from "../support/no_limits.ts";
 import { withFolder } from "../support/processes.ts";
 import { World } from "../support/world.ts";
 
-/** Stores that relays of older commits left, each named after its commit: `deno task fixture <name>`. */
+/** Stores that relays of older commits wrote, named after the commit: `deno task fixture <name>`. */
 const STORES = new URL("../fixtures/stores/", import.meta.url);
 
 interface Stored extends FirstDay {
@@ -114,7 +114,7 @@ for (const name of namesOf(STORES)) {
           as: day.keys.caller.key,
         });
       deq((await exec("uname -a")).body.status, "succeeded");
-      // The policy of the repository that was applied then.
+      // The policy that was applied then.
       eq((await exec("forbidden-tool --now")).status, 403);
     });
   });

@@ -3,7 +3,7 @@ import { addToTally, dropTally, raiseTally, readTally } from "../../kv/store/tal
 import { Bench } from "../support/kv.ts";
 import { random } from "../support/random.ts";
 
-Deno.test("tally: what many callers add and take in one commit is added up", async () => {
+Deno.test("tally: additions and subtractions of many callers in one commit add up", async () => {
   await using bench = new Bench(await Deno.openKv(":memory:"));
   const { store, tenant } = bench;
   for (let seed = 1; seed <= 20; seed++) {
@@ -23,7 +23,7 @@ Deno.test("tally: what many callers add and take in one commit is added up", asy
   }
 });
 
-Deno.test("tally: one that is dropped between two sums of a commit holds only what came later", async () => {
+Deno.test("tally: a counter deleted between two sums of a commit holds only the later one", async () => {
   await using bench = new Bench(await Deno.openKv(":memory:"));
   const { store, tenant } = bench;
   await Promise.all([
@@ -34,7 +34,7 @@ Deno.test("tally: one that is dropped between two sums of a commit holds only wh
   eq(await readTally(store, tenant, "n", "a"), 3);
 });
 
-Deno.test("tally: one that is lifted by many callers stands at the highest, whoever comes last", async () => {
+Deno.test("tally: a counter raised by many callers has the highest value", async () => {
   await using bench = new Bench(await Deno.openKv(":memory:"));
   const { store, tenant } = bench;
   await Promise.all(

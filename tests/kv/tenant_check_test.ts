@@ -27,7 +27,7 @@ for (const sole of [true, false]) {
     deq([total, (await store.get(coins, tenant, "total"))?.n], [30, 30]);
   });
 
-  Deno.test(`checkedPerTenant, on ${where}: a record that was read, changed, made or deleted meanwhile is read again`, async () => {
+  Deno.test(`checkedPerTenant, on ${where}: the change is retried when a record was changed, created or deleted meanwhile`, async () => {
     await using bench = await open();
     const { store, tenant, other } = bench;
     await store.transact((tx) => tx.insert(coins, tenant, { id: "a", n: 1 }));
@@ -45,7 +45,7 @@ for (const sole of [true, false]) {
       });
       deq([seen.length, seen[1]], [2, expected]);
     }
-    // Another tenant's are not among them.
+    // Another tenant's records do not count.
     let runs = 0;
     await store.transact(async (tx) => {
       await tx.get(coins, tenant, "a");

@@ -35,7 +35,7 @@ for (let seed = 1; seed <= 6; seed++) {
   });
 }
 
-Deno.test("two stores: increments from both all land, and both see them at once", async () => {
+Deno.test("two stores: increments from both succeed, and both see them at once", async () => {
   const engine = await Deno.openKv(":memory:");
   const lives = [1, 2].map(() => new Life(strictKv(shared(engine)), false));
   const [{ bench }] = lives as [Life];
@@ -55,7 +55,7 @@ Deno.test("two stores: increments from both all land, and both see them at once"
   engine.close();
 });
 
-Deno.test("two stores: batches that race give each event one number", async () => {
+Deno.test("two stores: concurrent batches give each event one number", async () => {
   const engine = await Deno.openKv(":memory:");
   const lives = [1, 2, 3].map(() => new Life(strictKv(shared(engine)), false));
   const { tenant } = lives[0]!.bench;
@@ -77,14 +77,14 @@ Deno.test("two stores: batches that race give each event one number", async () =
   engine.close();
 });
 
-Deno.test("two stores: a batch that came too late and got no answer tells nobody numbers that others got", async () => {
+Deno.test("two stores: a batch that lost its race and its reply notifies nobody", async () => {
   const engine = await Deno.openKv(":memory:");
   const kv = strictKv(shared(engine));
   const other = new Bench(kv, "late", { sole: false, hasQueue: false });
   let late = false;
   const list: Deno.Kv["list"] = (selector, options) => {
     const found = kv.list(selector, options);
-    // It has seen what it moves, and looks where the log ends.
+    // It has read its batch, and now reads the log's end.
     if (!late || options?.reverse !== true) return found as never;
     const next = found.next.bind(found);
     found.next = async () => {

@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, ok } from "node:assert/strict";
 import { setImmediate } from "node:timers";
 import type { Tenant } from "../../kv/store/collection.ts";
-import { OUTBOX } from "../../kv/commit/commit.ts";
+import { OUTBOX } from "../../kv/log/line.ts";
 import { SEQUENCING_LIMITS } from "../../kv/log/sequencing.ts";
 import { type FollowerRules, LogFollower } from "../../kv/log/follow.ts";
 import { pendingPrefix } from "../../kv/log/pending.ts";
@@ -30,7 +30,7 @@ const turns = async (count: number) => {
   for (; count > 0; count--) await new Promise<void>((resolve) => setImmediate(resolve));
 };
 
-/** An engine that is slow at moments, and refuses, loses or repeats nothing but replies. */
+/** An engine that is slow at times and may lose replies. */
 class Engine {
   faulty = false;
   slow = true;
@@ -67,7 +67,7 @@ class Engine {
 }
 
 for (let seed = 1; seed <= SEEDS; seed++) {
-  Deno.test(`log, seed ${seed}: whoever follows comes to the end by itself, in order, once`, async () => {
+  Deno.test(`log, seed ${seed}: every follower handles all events by itself, in order, once`, async () => {
     const dice = random(seed);
     const engine = new Engine(await Deno.openKv(":memory:"), dice);
     const faults = seed % 3 !== 0;
@@ -119,7 +119,7 @@ for (let seed = 1; seed <= SEEDS; seed++) {
     engine.faulty = engine.slow = false;
     for (let second = 0; second < 6; second++) {
       for (let n = 0; n < 30; n++) {
-        // What is read now comes after what was asked of the engine before.
+        // Reads from now on come after earlier requests to the engine.
         await engine.inner.get(OUTBOX);
         await turns(1);
         for (const follower of followers) await follower.idle();
@@ -134,7 +134,7 @@ for (let seed = 1; seed <= SEEDS; seed++) {
       const events = await log.read(at(org), 0, 10_000);
       const seqs = events.map(({ seq }) => seq);
       deq(seqs, events.map((_, n) => n + 1), "dense");
-      deq(told.get(org) ?? [], seqs, "told once, in order");
+      deq(told.get(org) ?? [], seqs, "reported once, in order");
       const numbers = events.map(({ json }) => Number(JSON.parse(json).split(" ")[1]));
       deq(numbers, numbers.toSorted((a, b) => a - b), "the order of callers");
       events.forEach(({ json }) => found.add(json));
@@ -146,8 +146,8 @@ for (let seed = 1; seed <= SEEDS; seed++) {
         deq(own, [...new Set(own)].sort((a, b) => a - b), `${name}: once, in order`);
       }
     }
-    deq(acknowledged.filter((json) => !found.has(json)), [], "nothing acknowledged is missing");
-    // A lazy one may leave a mark at its end, which it takes away with the next events.
+    deq(acknowledged.filter((json) => !found.has(json)), [], "no acknowledged event is missing");
+    // A lazy follower may leave a pending key, which it clears with the next events.
     deq(await Array.fromAsync(engine.inner.list({ prefix: pendingPrefix("eager") })), []);
   });
 }

@@ -2,7 +2,7 @@ import { deepStrictEqual as deq } from "node:assert/strict";
 import { faultsOfStore } from "../support/whole_store.ts";
 import { World } from "../support/world.ts";
 
-Deno.test("faultsOfStore: a whole store has none; what is missing, wrong or left over is named", async () => {
+Deno.test("faultsOfStore: names missing, wrong and stray keys, and finds none in an intact store", async () => {
   await using world = await World.open();
   const { org, email } = await world.signUp();
   await world.settle();

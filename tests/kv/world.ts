@@ -10,10 +10,10 @@ type Told = { op: number } & ({ put: Item } | { drop: string });
 const seen = itemsNamed("seen", 0);
 const IDS = ["a", "b", "c", "d"];
 const SLUGS = ["s1", "s2", "s3"];
-/** Two checks each, and one for the cursor: what a store of ten checks can take. */
+/** Two checks each and one for the cursor: a store of ten checks can take that. */
 const STEP_EVENTS = 4;
-/** Few, so that some steps find their events in memory and some must read them. */
-const HELD = 12;
+/** Few, so that some steps find their events in memory and others read them. */
+const BUFFERED_EVENTS = 12;
 
 /** So small that most batches take several atomics, and some of them within one tenant. */
 const LIMITS = {
@@ -25,11 +25,11 @@ const LIMITS = {
   rows: 10,
 };
 
-/** One life of a process: a store, its log and a follower, all of which `kill` cuts off at once. */
+/** One process: a store, its log and a follower, which `kill` cuts off at once. */
 export class Life {
   readonly bench: Bench;
   readonly follower: LogFollower;
-  /** Numbers that listeners were given twice, or out of order. */
+  /** Numbers that listeners got twice or out of order. */
   readonly repeated: number[] = [];
   readonly #told = new Map<string, number>();
   #dead = false;
@@ -42,7 +42,7 @@ export class Life {
     this.bench = new Bench(mortal, "sim", { sole, hasQueue: false }, LIMITS);
     this.follower = new LogFollower(this.bench.store, this.bench.log, {
       name: "sim",
-      bufferedEvents: HELD,
+      bufferedEvents: BUFFERED_EVENTS,
       wants: () => true,
       cares: () => Promise.resolve(true),
       step: async (tx, tenant, events) => {
@@ -68,7 +68,7 @@ export class Life {
   }
 }
 
-/** What clients of several lives were answered, and whether the store agrees with it. */
+/** The answers that clients of several processes got, to compare with the store. */
 export class World {
   readonly #acknowledged = new Set<string>();
   readonly #unknown = new Set<string>();
@@ -107,7 +107,7 @@ export class World {
     }
   }
 
-  /** While nothing is under way, memory and engine say the same. */
+  /** While nothing is in flight, cache and engine agree. */
   async assertFresh({ bench, repeated }: Life, kv: Deno.Kv): Promise<void> {
     const { store, items, tenant, other } = bench;
     deepStrictEqual(repeated, [], `seed ${this.dice.seed}`);
@@ -124,7 +124,7 @@ export class World {
     }
   }
 
-  /** The log holds every acknowledged change once and no refused one, and replaying it gives the rows. */
+  /** The log holds every acknowledged change once and no refused one, and its replay gives the rows. */
   async assertTrue({ bench, follower }: Life, kv: Deno.Kv): Promise<void> {
     await bench.log.flush();
     follower.wake();
@@ -156,7 +156,7 @@ export class World {
     await assertStored(kv, bench.items, model);
   }
 
-  /** Proof that a run was worth it. */
+  /** Proves that a run exercised faults. */
   get figures(): { acknowledged: number; unknown: number; refused: number } {
     const [acknowledged, unknown, refused] = [
       this.#acknowledged.size,

@@ -1,4 +1,4 @@
-import { rowSlot, SYSTEM, type Tenant } from "../../../kv/store/collection.ts";
+import { rowKeyText, SYSTEM, type Tenant } from "../../../kv/store/collection.ts";
 import { RecentMap } from "../../../kv/store/recent.ts";
 import { type ApiKeyRecord, apiKeys } from "../../../kv/records/api_key.ts";
 import { type OrganizationRecord, organizations } from "../../../kv/records/organization.ts";
@@ -111,12 +111,12 @@ export class KeyHolders {
     const made = await customOf(store, tenant.org, user.roles);
     const rights = effectiveRights(key, combine(user.roles, made, organization.host));
     const actor = { ...actorOf(key, valueHash, tenant, organization, plan), rights };
-    const custom = made.map((role) => ({ slot: rowSlot(roles, home, role.id), role }));
+    const custom = made.map((role) => ({ slot: rowKeyText(roles, home, role.id), role }));
     const slots = {
-      key: rowSlot(apiKeys, tenant, key.id),
-      user: rowSlot(users, home, user.id),
-      organization: rowSlot(organizations, SYSTEM, tenant.org),
-      plan: rowSlot(plans, SYSTEM, organization.plan),
+      key: rowKeyText(apiKeys, tenant, key.id),
+      user: rowKeyText(users, home, user.id),
+      organization: rowKeyText(organizations, SYSTEM, tenant.org),
+      plan: rowKeyText(plans, SYSTEM, organization.plan),
     };
     return { slots, key, user, organization, plan, custom, actor, endsAtMs };
   }

@@ -1,5 +1,5 @@
 import { SYSTEM, type Tenant } from "../../../kv/store/collection.ts";
-import { everyListed, everyQueued } from "../../../kv/store/pages.ts";
+import { everyListed, everyQueued } from "../../../kv/store/iterate.ts";
 import { organizations } from "../../../kv/records/organization.ts";
 import { standingReviews } from "../../../kv/records/standing.ts";
 import type { Tx } from "../../../kv/store/tx.ts";

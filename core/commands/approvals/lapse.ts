@@ -1,5 +1,5 @@
 import type { Tenant } from "../../../kv/store/collection.ts";
-import { everyListed } from "../../../kv/store/pages.ts";
+import { everyListed } from "../../../kv/store/iterate.ts";
 import { type ApprovalRecord, approvals } from "../../../kv/records/approval.ts";
 import type { Background } from "../../work/background.ts";
 import type { Context } from "../../work/work.ts";

@@ -1,4 +1,4 @@
-import { rowSlot, type Tenant } from "../../../kv/store/collection.ts";
+import { rowKeyText, type Tenant } from "../../../kv/store/collection.ts";
 import {
   type ShieldMode,
   shieldSettings,
@@ -88,8 +88,8 @@ export function knownShield(store: Store, tenant: Tenant): ShieldInForce | null 
   let entry = known.get(tenant);
   if (entry === undefined) {
     const slots = {
-      own: rowSlot(shieldSettings, tenant, SETTINGS_ID),
-      policies: rowSlot(policySets, tenant, POLICIES_ID),
+      own: rowKeyText(shieldSettings, tenant, SETTINGS_ID),
+      policies: rowKeyText(policySets, tenant, POLICIES_ID),
     };
     known.set(tenant, entry = { slots, last: null });
   }

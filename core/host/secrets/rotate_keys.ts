@@ -1,5 +1,5 @@
 import { SYSTEM, type Tenant, tenantKey } from "../../../kv/store/collection.ts";
-import { everyListed } from "../../../kv/store/pages.ts";
+import { everyListed } from "../../../kv/store/iterate.ts";
 import { agents } from "../../../kv/records/agent.ts";
 import { installations } from "../../../kv/records/installation.ts";
 import { organizations } from "../../../kv/records/organization.ts";

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { adoptBlob, type BlobRef, readBlob, writeBlob } from "../../../kv/store/blob.ts";
 import type { Tenant } from "../../../kv/store/collection.ts";
-import { BLOB_BYTES_MAX } from "../../../kv/store/limits.ts";
+import { BLOB_BYTES_MAX } from "../../../kv/store/engine_limits.ts";
 import {
   type BackupRecord,
   backups,

@@ -1,6 +1,6 @@
 import { dropBlob } from "../../../kv/store/blob.ts";
 import type { Collection, Tenant } from "../../../kv/store/collection.ts";
-import { everyListed } from "../../../kv/store/pages.ts";
+import { everyListed } from "../../../kv/store/iterate.ts";
 import { backups, deletedAgents, type JobRecord, restores } from "../../../kv/records/backup.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import type { App } from "../../work/work.ts";

@@ -1,5 +1,5 @@
 import { type Collection, type Tenant, tenantKey } from "../../../kv/store/collection.ts";
-import { everyQueued } from "../../../kv/store/pages.ts";
+import { everyQueued } from "../../../kv/store/iterate.ts";
 import { backups, deletedAgents, type JobRecord, restores } from "../../../kv/records/backup.ts";
 import type { Link } from "../../agents/link.ts";
 import type { App } from "../../work/work.ts";
