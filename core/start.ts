@@ -179,13 +179,14 @@ async function assemble(
   const epoch = await openInstallation(store, sealer, ports);
   const metrics = new Metrics();
   const signals = new Signals();
+  const background = new Background(ports.log);
   const signingKeys = new SigningKeys(store, sealer, clock);
   const tokens = new Tokens(signingKeys, clock, settings.publicUrl ?? "relay");
   const inForce = withLocal(settings, config);
   const app: App = {
     store,
     signals,
-    background: new Background(ports.log),
+    background,
     log: new EventLog(store, complain("events could not be sequenced")),
     audit: new Sequencer(() => app),
     ports,
@@ -214,7 +215,12 @@ async function assemble(
     }),
     // Whoever has one code of their own must not guess others for nothing.
     pairings: new FailureThrottle(clock, { scope: "pairing", forgiving: false }),
-    usage: new Usage(store, instance, complain("the use of keys could not be recorded")),
+    usage: new Usage({
+      store,
+      instance,
+      background,
+      onError: complain("the use of keys could not be recorded"),
+    }),
     activity: new Activity(
       store,
       instance,

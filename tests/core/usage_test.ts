@@ -3,6 +3,7 @@ import { type Actor } from "../../core/work/work.ts";
 import { ANONYMOUS } from "../../core/access/authenticate.ts";
 import { NAMES_COUNTED, NAMES_STORED, total } from "../../core/access/usage/day.ts";
 import { Usage } from "../../core/access/usage/usage.ts";
+import { Background } from "../../core/work/background.ts";
 import type { Tenant } from "../../kv/store/collection.ts";
 import { type ApiKeyRecord, apiKeys } from "../../kv/records/api_key.ts";
 import { Store } from "../../kv/store/store.ts";
@@ -46,7 +47,10 @@ const actorOf = (id: string): Actor => ({ ...ANONYMOUS, kind: "api_key", id, ten
 function life(kv: Deno.Kv, clock: ManualClock, name: string, sole = true, max?: Max) {
   const store = new Store(kv, { clock, sole, hasQueue: false });
   const errors: unknown[] = [];
-  return { store, errors, usage: new Usage(store, name, (error) => errors.push(error), max) };
+  const onError = (error: unknown) => errors.push(error);
+  const background = new Background({ error: (_, fields) => onError(fields) });
+  const usage = new Usage({ store, instance: name, background, onError }, max);
+  return { store, errors, usage };
 }
 type Max = { keys: number; names: number };
 

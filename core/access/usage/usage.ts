@@ -10,6 +10,7 @@ import {
 } from "../../../kv/store/series.ts";
 import type { Store } from "../../../kv/store/store.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
+import type { Background } from "../../work/background.ts";
 import type { Actor } from "../../work/work.ts";
 import type { Cancel } from "../../ports/ports.ts";
 import {
@@ -64,9 +65,13 @@ export class Usage {
   #flushing: Promise<void> = Promise.resolve();
 
   constructor(
-    private readonly store: Store,
-    private readonly instance: string,
-    private readonly onError: (error: unknown) => void,
+    private readonly parts: {
+      readonly store: Store;
+      readonly instance: string;
+      readonly background: Pick<Background, "run">;
+      /** Takes the error of a flush, which is tried again later. */
+      readonly onError: (error: unknown) => void;
+    },
     private readonly max = { keys: KEYS_MAX, names: NAMES_MAX },
   ) {}
 
@@ -109,7 +114,7 @@ export class Usage {
       .filter((some) => some !== undefined)
       .filter((some) => some.id === id && some.dayMs >= fromMs && some.dayMs < toMs);
     const days = new Map<string, { dayMs: number; value: StoredDay }>();
-    const stored = readDays<StoredDay>(this.store, series(tenant, id), fromMs, toMs);
+    const stored = readDays<StoredDay>(this.parts.store, series(tenant, id), fromMs, toMs);
     for await (const { dayMs, writer, value } of stored) days.set(writer, { dayMs, value });
     for (const { dayMs, writer, day } of here) {
       days.set(writer, { dayMs, value: storedDay(day).value });
@@ -120,7 +125,7 @@ export class Usage {
   /** When a key was last used, in ms, or null. */
   async lastUsed(tenant: Tenant, id: string): Promise<number | null> {
     const here = this.#counting.get(id)?.lastMs;
-    const stored = await readLatest(this.store, series(tenant, id));
+    const stored = await readLatest(this.parts.store, series(tenant, id));
     return here === undefined ? stored : Math.max(here, stored ?? 0);
   }
 
@@ -130,7 +135,8 @@ export class Usage {
     dropLatest(tx, gone);
     tx.afterCommit(() => {
       this.#drop(id);
-      dropDays(this.store, gone).catch(this.onError);
+      const { store, background } = this.parts;
+      background.run("the removal of a deleted key's usage", () => dropDays(store, gone));
     });
   }
 
@@ -151,7 +157,7 @@ export class Usage {
   }
 
   #of({ tenant, id }: Actor): Counting {
-    const now = this.store.clock.now();
+    const now = this.parts.store.clock.now();
     let counting = this.#counting.get(id);
     if (counting === undefined || !isStillHour(counting.hourEndsMs, now)) {
       counting = this.#advance(tenant, id, counting, now);
@@ -165,9 +171,9 @@ export class Usage {
   #markDirty(counting: Counting): void {
     counting.dirty = true;
     this.#dirty.push(counting);
-    this.#timer ??= this.store.clock.after(FLUSH_MS, () => {
+    this.#timer ??= this.parts.store.clock.after(FLUSH_MS, () => {
       this.#timer = null;
-      this.flush().catch(this.onError);
+      this.flush().catch(this.parts.onError);
     });
   }
 
@@ -179,7 +185,7 @@ export class Usage {
     if (before?.dayMs === dayMs) return Object.assign(before, { hour, hourEndsMs });
     if (before !== undefined) this.#ended.add(before);
     this.#drop(id);
-    const writer = `${this.instance}.${++this.#writers}`;
+    const writer = `${this.parts.instance}.${++this.#writers}`;
     const rest = { dayMs, day: emptyDay(), hour, hourEndsMs, lastMs: now, dirty: false };
     const counting = { tenant, id, writer, ...rest };
     this.#counting.set(id, counting);
@@ -207,7 +213,7 @@ export class Usage {
   }
 
   async #writeSome(some: readonly Counting[]): Promise<void> {
-    const gone = await this.store.transact(async (tx) => {
+    const gone = await this.parts.store.transact(async (tx) => {
       // The read becomes a check, so that a deleted key's counts do not come back.
       const keys = await Promise.all(some.map(({ tenant, id }) => tx.get(apiKeys, tenant, id)));
       some.forEach(({ tenant, id, dayMs, writer, day, lastMs }, at) => {
@@ -226,7 +232,7 @@ export class Usage {
    */
   #evict(): void {
     for (const counting of this.#ended) if (!counting.dirty) this.#ended.delete(counting);
-    const todayMs = Math.floor(this.store.clock.now() / DAY_MS) * DAY_MS;
+    const todayMs = Math.floor(this.parts.store.clock.now() / DAY_MS) * DAY_MS;
     for (const [id, { dirty, dayMs }] of this.#counting) {
       const full = this.#counting.size > this.max.keys || this.#names > this.max.names;
       if (!dirty && (full || dayMs < todayMs)) this.#drop(id);
