@@ -130,7 +130,7 @@ Deno.test(`usage: whatever is flushed, restarted, crashed or forgotten by memory
   }
 });
 
-Deno.test("usage: a clock that steps back a little stays in its hour, and one that was wrong by far is followed", async () => {
+Deno.test("usage: a small step back of the clock stays in its hour, a large one is followed", async () => {
   using kv = await Deno.openKv(":memory:");
   const clock = new ManualClock();
   const { store, usage } = life(kv, clock, "ins_1");
@@ -175,7 +175,7 @@ Deno.test("usage: after a flush that fails, or whose outcome is unknown, nothing
   deq(errors, []);
 });
 
-Deno.test("usage: is written within a second by itself, once for all that came in it", async () => {
+Deno.test("usage: is written within a second, in one write for all counts", async () => {
   using engine = await Deno.openKv(":memory:");
   let commits = 0;
   const kv = committing(engine, (commit) => {
@@ -199,7 +199,7 @@ Deno.test("usage: is written within a second by itself, once for all that came i
   eq(commits, 1, "nothing new, nothing written");
 });
 
-Deno.test("usage: with more names than fit the busiest are kept, the totals are exact, and the value fits", async () => {
+Deno.test("usage: with too many names the most used are kept, the totals are exact, and the value fits", async () => {
   using kv = await Deno.openKv(":memory:");
   const { store, usage } = life(kv, new ManualClock(), "ins_1");
   await makeKeys(store, ["key_a"]);
@@ -219,7 +219,7 @@ Deno.test("usage: with more names than fit the busiest are kept, the totals are 
   deq(agents, busiest.sort());
 });
 
-Deno.test("usage: memory holds no more keys and names than its bounds after a flush, however many came", async () => {
+Deno.test("usage: after a flush memory holds at most the maximum of keys and names", async () => {
   using kv = await Deno.openKv(":memory:");
   const clock = new ManualClock();
   const { store, usage } = life(kv, clock, "ins_1", true, { keys: 3, names: 1_000 });
