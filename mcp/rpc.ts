@@ -1,5 +1,5 @@
 import { Fault, type FaultCode } from "../core/fault/fault.ts";
-import { parseJson, TooManyParts } from "../core/work/sliced_json.ts";
+import { parseJson, TooManyParts } from "../core/work/parse_json.ts";
 
 /** The revision that is current, and the older ones whose clients are served too, newest first. */
 export const CURRENT = "2026-07-28";

@@ -119,7 +119,7 @@ export class Authenticator {
 
   /** The person of another issuer's token, with those of their rights that the token names. */
   async #foreignUser(foreign: ForeignToken, space: Tenant["space"]): Promise<Actor | Refusal> {
-    const { org, userId } = await this.#foreign.personOf(foreign);
+    const { org, userId } = await this.#foreign.userOf(foreign);
     const actor = await this.#user({ org, space }, { userId, sessionId: null });
     if (typeof actor === "string") return actor;
     const { scopes, expiresAtMs } = foreign;

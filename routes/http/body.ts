@@ -2,7 +2,7 @@ import type { App } from "../../core/work/work.ts";
 import { Fault } from "../../core/fault/fault.ts";
 import type { Clock } from "../../core/ports/ports.ts";
 import { arriving } from "./arriving.ts";
-import { parseJson, TooManyParts } from "../../core/work/sliced_json.ts";
+import { parseJson, TooManyParts } from "../../core/work/parse_json.ts";
 import { short } from "../call/input.ts";
 
 /** What a route that says nothing takes. */

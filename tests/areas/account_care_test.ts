@@ -8,7 +8,7 @@ import { alive, codeOf, enrol, FACTOR, logIn, refused, SETTINGS } from "./accoun
 const PASSWORD = "/api/account/password";
 const SESSIONS = "/api/account/sessions";
 
-Deno.test("settings: are English and UTC until they are changed, each by itself", async () => {
+Deno.test("settings: are English and UTC by default, and change separately", async () => {
   await using world = await World.open();
   const { token: as } = await world.signUp();
   const read = async () => (await world.call("GET", SETTINGS, { as })).body;
@@ -46,7 +46,7 @@ Deno.test("settings: unknown languages and zones are refused with their path, an
   deq((await world.call("GET", SETTINGS, { as })).body, before);
 });
 
-Deno.test("settings: a key reads and changes those of who made it; the test space changes nothing", async () => {
+Deno.test("settings: a key reads and changes those of its creator; the test space changes nothing", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const key = await world.key(owner, ["agents:read"]);
@@ -82,7 +82,7 @@ Deno.test("password: a change ends the other sessions and the old password, not 
   ok((await world.trail(owner)).includes("password_changed"));
 });
 
-Deno.test("password: a sign-in with the old one that is under way while it changes has no session after", async () => {
+Deno.test("password: a concurrent sign-in with the old password gets no session", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const body = { current_password: "password 1", new_password: "another password" };
@@ -96,7 +96,7 @@ Deno.test("password: a sign-in with the old one that is under way while it chang
   }
 });
 
-Deno.test("password: a wrong, short or equal one changes nothing, and guesses meet a wall", async () => {
+Deno.test("password: a wrong, short or equal one changes nothing, and guesses are limited", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const change = (current_password: string, new_password: string, as = owner.token) =>
@@ -114,7 +114,7 @@ Deno.test("password: a wrong, short or equal one changes nothing, and guesses me
   eq((await change("password 1", "another password")).status, 200);
 });
 
-Deno.test("account: nothing that guards it is changed from the test space, where the live trail would not show it", async () => {
+Deno.test("account: the test space changes no security setting, since the live trail would not show it", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const { body: { sessions: [session] } } = await world.call("GET", "/api/account/sessions", {
@@ -140,7 +140,7 @@ Deno.test("account: nothing that guards it is changed from the test space, where
   ok(await alive(world, owner.token));
 });
 
-Deno.test("sessions: are listed with where they began, and ended one by one, also the current one", async () => {
+Deno.test("sessions: are listed with their addresses, and ended one by one, the current one included", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const stranger = await world.signUp();
@@ -163,7 +163,7 @@ Deno.test("sessions: are listed with where they began, and ended one by one, als
   eq(await alive(world, owner.token), false);
 });
 
-Deno.test("sessions: those that have expired are neither shown nor counted, on any page", async () => {
+Deno.test("sessions: expired ones are neither shown nor counted, on any page", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   for (let n = 0; n < 3; n++) await logIn(world, owner.email, "password 1");
@@ -179,7 +179,7 @@ Deno.test("sessions: those that have expired are neither shown nor counted, on a
   deq([...first.sessions, ...second.sessions], all.sessions);
 });
 
-Deno.test("sessions: a person has a bounded number of them, and the oldest makes room", async () => {
+Deno.test("sessions: a person has a bounded number, and a new one replaces the oldest", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const tokens: string[] = [];
@@ -192,7 +192,7 @@ Deno.test("sessions: a person has a bounded number of them, and the oldest makes
   eq(list.body.sessions.length, SESSIONS_MAX);
 });
 
-Deno.test("resetPassword: another password and no session; the second factor goes only when that is asked", async () => {
+Deno.test("resetPassword: replaces the password and ends all sessions; removes the second factor only on request", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const { email } = owner;

@@ -33,7 +33,7 @@ async function rowsOf(world: World, collection: string): Promise<unknown[]> {
   return rows;
 }
 
-Deno.test("signup: a server that others reach asks the first one for the claim code, and only that", async () => {
+Deno.test("signup: on a reachable server the first signup needs the claim code, later ones do not", async () => {
   await using world = await World.open({ settings: PUBLIC });
   const code = world.running.claimCode!;
   for (const claim_code of [undefined, "", "claim_wrong", code.slice(0, -1), `${code}x`]) {
@@ -64,7 +64,7 @@ Deno.test("signup: a server that only this machine reaches needs no claim code",
   eq((await signUp(world, 1)).status, 201);
 });
 
-Deno.test("signup: of two first ones at once exactly one becomes the host, and the other what the mode says", async () => {
+Deno.test("signup: of two concurrent first ones exactly one becomes the host, and the mode decides about the other", async () => {
   const closed = { signup: "closed" } as const;
   for (const settings of [{}, PUBLIC, closed, { ...PUBLIC, ...closed }]) {
     await using world = await World.open({ settings });
@@ -78,7 +78,7 @@ Deno.test("signup: of two first ones at once exactly one becomes the host, and t
   }
 });
 
-Deno.test("signup: an email signs up once, however it is written and however fast", async () => {
+Deno.test("signup: an email signs up once, in any spelling and under concurrency", async () => {
   await using world = await World.open();
   await signUp(world, 1);
   for (const email of ["person1@example.com", "PERSON1@Example.COM", "  person1@example.com "]) {
@@ -101,7 +101,7 @@ Deno.test("signup: after the first organization the mode decides who may make an
   }
 });
 
-Deno.test("signup and login: answer the token, whose it is and until when, and nothing secret", async () => {
+Deno.test("signup and login: answer the token, its user and its expiry, and no secret", async () => {
   await using world = await World.open();
   for (
     const answer of [
@@ -124,7 +124,7 @@ Deno.test("signup and login: answer the token, whose it is and until when, and n
   }
 });
 
-Deno.test("signup: passwords that are too short or too long, and emails that are none, make nothing", async () => {
+Deno.test("signup: short or long passwords and invalid emails create nothing", async () => {
   await using world = await World.open();
   for (const password of ["", "seven77", "x".repeat(257)]) {
     const answer = await signUp(world, 1, { password });
@@ -150,7 +150,7 @@ Deno.test("login: an unknown user and a wrong password get the same answer", asy
   deq(wrong.body, unknown.body);
 });
 
-Deno.test("login: every try is on record, with the address", async () => {
+Deno.test("login: every attempt is recorded with its address", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await logIn(world, owner.email, "wrong one", "198.51.100.7");
@@ -196,7 +196,7 @@ Deno.test("login: all addresses of an IPv6 client's /64 share their failures", a
   eq((await logIn(world, email, "password 1", "2001:db8:0:1::1")).status, 200);
 });
 
-Deno.test("login: a hash of another cost is made anew, once, and the password stays", async () => {
+Deno.test("login: a hash of another cost is replaced once, and the password stays", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const { store } = world.app;
@@ -222,7 +222,7 @@ Deno.test("login: a hash of another cost is made anew, once, and the password st
   eq(await hashed(), fresh);
 });
 
-Deno.test("login: tries under way are no failures, and no more of them than may still fail", async () => {
+Deno.test("login: unfinished attempts are not failures, but count towards the maximum", async () => {
   await using world = await World.open();
   const { logins } = world.app.signIn;
   const wrong = () => logins.attempt("somebody", () => Promise.reject(new Fault("INVALID_LOGIN")));
@@ -241,7 +241,7 @@ Deno.test("login: tries under way are no failures, and no more of them than may 
   await rejects(wrong, refusal(900));
 });
 
-Deno.test("login: eleven guesses at once are no more than ten", async () => {
+Deno.test("login: of eleven concurrent guesses ten are checked", async () => {
   await using world = await World.open();
   const { email } = await world.signUp();
   const guesses = Array.from({ length: 11 }, (_, n) => logIn(world, email, `guess number ${n}`));
@@ -249,7 +249,7 @@ Deno.test("login: eleven guesses at once are no more than ten", async () => {
   deq(statuses, [...Array(10).fill(401), 429]);
 });
 
-Deno.test("login: a try that nobody looked at, because others crowd in, is no failure of whose it is", async () => {
+Deno.test("login: an attempt that was refused because too many wait is not a failure", async () => {
   await using world = await World.open();
   const trying = (code: FaultCode) =>
     rejects(
@@ -283,7 +283,7 @@ Deno.test("login: a try that nobody looked at, because others crowd in, is no fa
   eq((await logIn(world, email, "password 1")).status, 200);
 });
 
-Deno.test("email: a letter that only becomes one of ASCII in lower case makes no email of somebody's", async () => {
+Deno.test("email: a character that becomes ASCII only in lower case does not match somebody's email", async () => {
   await using world = await World.open();
   await signUp(world, 1, { email: "kelvin@example.com" });
   const other = await logIn(world, "\u212Aelvin@example.com", "password 1");
@@ -291,7 +291,7 @@ Deno.test("email: a letter that only becomes one of ASCII in lower case makes no
   eq((await signUp(world, 2, { email: "\u212Aelvin2@example.com" })).status, 400);
 });
 
-Deno.test("login: a user or an organization that is switched off does not get in", async () => {
+Deno.test("login: an inactive user or organization is refused", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const { store } = world.app;
@@ -314,7 +314,7 @@ Deno.test("login: a user or an organization that is switched off does not get in
   eq((await logIn(world, owner.email, "password 1")).status, 200);
 });
 
-Deno.test("account info: tells a user and a key who they are and what they may do now", async () => {
+Deno.test("account info: shows a user and a key their identity and their rights now", async () => {
   await using world = await World.open();
   const host = await world.signUp();
   const owner = await world.signUp();

@@ -152,7 +152,7 @@ for (const { name, path, resource, missing, make, short } of KINDS) {
   });
 }
 
-Deno.test("adopt: a repository that is synced is synced again, with the right of whoever adopted it", async () => {
+Deno.test("adopt: a synced repository is synced again, with the rights of the adopter", async () => {
   await using world = await World.open();
   const { owner, maker } = await together(world);
   const git = await withRepository(world, { sync_seconds: 60 }, maker);
@@ -171,7 +171,7 @@ Deno.test("adopt: a repository that is synced is synced again, with the right of
   eq(version.on_behalf_of, owner.userId);
 });
 
-Deno.test("ingest tokens: one whose maker was deactivated or demoted lets nothing in, and an adopted one only by its new value", async () => {
+Deno.test("ingest tokens: one of a deactivated or demoted maker accepts nothing, an adopted one only its new value", async () => {
   await using world = await World.open();
   const { owner, maker } = await together(world);
   const old = await makeIngestToken(world, maker, "generic");
@@ -197,7 +197,7 @@ Deno.test("ingest tokens: one whose maker was deactivated or demoted lets nothin
   deq(await send(adopted.body.token), [accepted, 3]);
 });
 
-Deno.test("integrations: what somebody installed who may not install any more lends its credentials to nobody", async () => {
+Deno.test("integrations: one whose installer lost the right lends its credentials to nobody", async () => {
   await using world = await World.open();
   const { owner, maker } = await together(world);
   await installed(world, maker, "github", { token: "ghp_sealed" });
@@ -213,7 +213,7 @@ Deno.test("integrations: what somebody installed who may not install any more le
   eq(await lent(), "ghp_sealed");
 });
 
-Deno.test("adopt: a webhook and an integration deliver with the rights of whoever adopted them", async () => {
+Deno.test("adopt: a webhook and an integration deliver with the rights of the adopter", async () => {
   await using world = await World.open();
   const { owner, maker } = await together(world);
   const urls = ["https://hooks.example.com/", "https://told.example.com/"];

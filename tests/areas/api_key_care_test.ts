@@ -11,7 +11,7 @@ const PATH = "/api/v1/api-keys";
 const ids = (answer: { body: { api_keys: { id: string }[] } }) =>
   answer.body.api_keys.map(({ id }) => id);
 
-Deno.test("api_keys.list: pages newest first, without gap or repetition, and counts all", async () => {
+Deno.test("api_keys.list: pages newest first, without gaps or repetition, with the total", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const made: string[] = [];
@@ -83,7 +83,7 @@ Deno.test("api_keys: last_used is the instant of the last use, now and after a r
   eq(body.api_keys[0].last_used, "2030-01-01T00:00:05.400Z");
 });
 
-Deno.test("api_keys.delete: leaves nothing of the key, also when it was used a moment before", async () => {
+Deno.test("api_keys.delete: leaves nothing of the key, also right after its use", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const key = await world.key(owner, ["agents:read"]);
@@ -95,7 +95,7 @@ Deno.test("api_keys.delete: leaves nothing of the key, also when it was used a m
   }
 });
 
-Deno.test("api_keys: a test key lives in the test space wholly", async () => {
+Deno.test("api_keys: a test key acts only in the test space", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const rights = [
@@ -136,7 +136,7 @@ Deno.test("api_keys: a test key lives in the test space wholly", async () => {
   deq(ours.body.agents.map(({ id }: { id: string }) => id), [agent.id]);
 });
 
-Deno.test("api_keys: people without system rights look after the keys that they made, and no others", async () => {
+Deno.test("api_keys: people without system rights manage only the keys that they made", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const viewer = await colleague(world, owner, ["viewer"]);
@@ -190,7 +190,7 @@ Deno.test("api_keys: a key without system rights sees itself and manages nothing
   deq(ids(await world.call("GET", `${PATH}?offset=1`, { as: key.value })), []);
 });
 
-Deno.test("api_keys.create: a space has so many keys, and one that is deleted makes room", async () => {
+Deno.test("api_keys.create: a space has a maximum of keys, and deleting one allows another", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const { id } = await world.key(owner, ["agents:read"]);
@@ -205,7 +205,7 @@ Deno.test("api_keys.create: a space has so many keys, and one that is deleted ma
   eq([deleted.status, (await create()).status].join(), "204,201");
 });
 
-Deno.test("api_keys.create: those that are made at once share commits", async () => {
+Deno.test("api_keys.create: concurrent requests share commits", async () => {
   let commits = 0;
   const kv = committing(await Deno.openKv(":memory:"), (commit) => {
     commits++;

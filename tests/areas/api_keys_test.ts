@@ -38,7 +38,7 @@ async function setRoles(world: World, { org, userId }: Account, roles: string[])
   });
 }
 
-Deno.test("api_keys.create: answers the record with the value, which no later answer and no stored row shows", async () => {
+Deno.test("api_keys.create: only this answer shows the value, no later answer and no stored row", async () => {
   await using world = await World.open({ config: {} });
   const { token, userId } = await world.signUp();
   const body = {
@@ -82,7 +82,7 @@ Deno.test("api_keys.create: answers the record with the value, which no later an
   }
 });
 
-Deno.test("api_keys.create: takes what is not said from the defaults", async () => {
+Deno.test("api_keys.create: missing fields get their defaults", async () => {
   await using world = await World.open();
   const { token } = await world.signUp();
   const { body } = await world.call("POST", PATH, {
@@ -93,7 +93,7 @@ Deno.test("api_keys.create: takes what is not said from the defaults", async () 
   eq(Date.parse(body.expires_at) - Date.parse(body.created_at), 90 * DAY_MS);
 });
 
-Deno.test("api_keys.create: refuses rights that the creator lacks, naming them, and stores nothing", async () => {
+Deno.test("api_keys.create: refuses rights that the creator lacks, names them, and stores nothing", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const limited = await world.key(owner, ["system:write", "agents:read"]);
@@ -115,7 +115,7 @@ Deno.test("api_keys.create: refuses rights that the creator lacks, naming them, 
   eq(child.body.created_by, owner.userId);
 });
 
-Deno.test("api_keys.create: tells the path of each fault and stores nothing", async () => {
+Deno.test("api_keys.create: names the path of each error and stores nothing", async () => {
   await using world = await World.open();
   const { token } = await world.signUp();
   const good = { name: "k", scopes: ["agents:read"] };
@@ -160,7 +160,7 @@ Deno.test("api_keys.create: tells the path of each fault and stores nothing", as
   eq((await world.call("POST", PATH, { as: token, body: most })).status, 201);
 });
 
-Deno.test("api_keys: both header forms are the same key, and Authorization counts first", async () => {
+Deno.test("api_keys: both headers take the key, and Authorization takes precedence", async () => {
   await using world = await World.open();
   const key = await world.key(await world.signUp(), ["agents:read"]);
   const forms = [
@@ -257,7 +257,7 @@ Deno.test("api_keys: a key loses at once what its creator loses, and gets it bac
   eq((await scopes()).length, 3);
 });
 
-Deno.test("api_keys: make, use, refusal, revoke and delete are in the log before each is answered", async () => {
+Deno.test("api_keys: creation, use, refusal, revocation and deletion are in the log before the answer", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await world.settle();

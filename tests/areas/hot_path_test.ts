@@ -4,7 +4,7 @@ import { overKv } from "../support/kv.ts";
 import { World } from "../support/world.ts";
 import { linkAgent } from "./fixtures.ts";
 
-Deno.test("hot path: a read, a command and a body of a caller that is known already ask the store nothing before they are answered", async () => {
+Deno.test("hot path: a read, a command and a body of a known caller need no store read before the answer", async () => {
   const engine = await Deno.openKv(":memory:");
   let asked: Deno.KvKey[] | null = null;
   const kv = overKv(engine, {

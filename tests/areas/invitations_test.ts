@@ -30,7 +30,7 @@ async function users(world: World, { token }: Pick<Account, "token">): Promise<s
   return body.users.map(({ email }: { email: string }) => email);
 }
 
-Deno.test("invitations: the code makes one person a member with the roles it says, in every open mode", async () => {
+Deno.test("invitations: the code makes one person a member with its roles, in every open mode", async () => {
   for (const signup of ["open", "invite"] as const) {
     await using world = await World.open({ settings: { signup } });
     const owner = await world.signUp();
@@ -55,7 +55,7 @@ Deno.test("invitations: the code makes one person a member with the roles it say
   }
 });
 
-Deno.test("invitations: a closed server takes nobody, invited or not", async () => {
+Deno.test("invitations: a closed server accepts nobody, invited or not", async () => {
   await using world = await World.open({ settings: { signup: "closed" } });
   const owner = await world.signUp();
   const made = await invite(world, owner);
@@ -63,7 +63,7 @@ Deno.test("invitations: a closed server takes nobody, invited or not", async () 
   eq((await users(world, owner)).length, 1);
 });
 
-Deno.test("invitations: one is good for one of many who come at once", async () => {
+Deno.test("invitations: of concurrent signups with one code exactly one succeeds", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const { invite_code } = (await invite(world, owner)).body;
@@ -72,7 +72,7 @@ Deno.test("invitations: one is good for one of many who come at once", async () 
   eq((await users(world, owner)).length, 2);
 });
 
-Deno.test("invitations: unknown, withdrawn and expired ones, and those for others, let nobody in", async () => {
+Deno.test("invitations: unknown, withdrawn and expired ones, and those for another email, are refused", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const unknown = await join(world, "invite_unknown");
@@ -97,7 +97,7 @@ Deno.test("invitations: unknown, withdrawn and expired ones, and those for other
   deq(list.map(({ status }: { status: string }) => status), ["expired", "accepted", "withdrawn"]);
 });
 
-Deno.test("invitations: whoever has an account already does not join another organization", async () => {
+Deno.test("invitations: a person with an account cannot join another organization", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const stranger = await world.signUp();
@@ -106,7 +106,7 @@ Deno.test("invitations: whoever has an account already does not join another org
   eq((await join(world, invite_code)).status, 201);
 });
 
-Deno.test("invitations: give no more than who invites has, then and when they are accepted", async () => {
+Deno.test("invitations: give no more than the inviter has, when made and when accepted", async () => {
   await using world = await World.open();
   await world.signUp();
   const owner = await world.signUp();
@@ -129,7 +129,7 @@ Deno.test("invitations: give no more than who invites has, then and when they ar
   eq((await join(world, fromOwner.invite_code)).body.user.role, "owner");
 });
 
-Deno.test("invitations: one that a key made is void once the key may not give its roles any more", async () => {
+Deno.test("invitations: one made by a key is void once the key may no longer give its roles", async () => {
   await using world = await World.open();
   await world.signUp();
   const owner = await world.signUp();
@@ -158,7 +158,7 @@ Deno.test("invitations: one that a key made is void once the key may not give it
   deq(refused(await join(world, body.invite_code)), [410, "GONE"]);
 });
 
-Deno.test("invitations: of another organization are not there", async () => {
+Deno.test("invitations: those of another organization look missing", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const stranger = await world.signUp();
@@ -169,7 +169,7 @@ Deno.test("invitations: of another organization are not there", async () => {
   eq((await join(world, invite_code)).status, 201);
 });
 
-Deno.test("invitations: of many that are made at once no more than the most are open", async () => {
+Deno.test("invitations: concurrent requests do not exceed the maximum of open ones", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const room = 7;
@@ -184,7 +184,7 @@ Deno.test("invitations: of many that are made at once no more than the most are 
   eq(await crowd(), 1);
 });
 
-Deno.test("invitations: one to a role that is gone is over", async () => {
+Deno.test("invitations: one for a deleted role is void", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const body = { name: "helper", permissions: ["agents:read"] };
@@ -195,7 +195,7 @@ Deno.test("invitations: one to a role that is gone is over", async () => {
   deq(refused(await join(world, invite_code)), [410, "GONE"]);
 });
 
-Deno.test("invitations: those that have expired take no room, and hide none that keeps a role", async () => {
+Deno.test("invitations: expired ones do not count, and hide none that holds a role", async () => {
   await using world = await World.open();
   await world.signUp();
   const owner = await world.signUp();
@@ -214,7 +214,7 @@ Deno.test("invitations: those that have expired take no room, and hide none that
   deq(deleted.body.error.details.invitations, [kept.body.id]);
 });
 
-Deno.test("users: who is switched off has no session and no key, and comes back with both rights and keys", async () => {
+Deno.test("users: a deactivated person has no session and no key, and gets rights and keys back when activated", async () => {
   await using world = await World.open();
   await world.signUp();
   const owner = await world.signUp();

@@ -68,7 +68,7 @@ async function reasonOf(world: World, as: string): Promise<string> {
   return body.error.details.reason;
 }
 
-Deno.test("issuers: a token of a configured one is its verified email's user, with the token's rights", async () => {
+Deno.test("issuers: a token of a configured issuer acts for the user of its verified email, with the token's rights", async () => {
   await using world = await open();
   const owner = await world.signUp();
   const token = await issue(world, {
@@ -112,7 +112,7 @@ Deno.test("issuers: a token that names no right ends no key of its person, and c
   }
 });
 
-Deno.test("issuers: a token that names some rights looks after nothing of its person's own, by any route", async () => {
+Deno.test("issuers: a token that names some rights cannot manage its person's own things, by any route", async () => {
   await using world = await open();
   const owner = await world.signUp();
   const { id } = await world.key(owner, ["agents:read"]);
@@ -142,7 +142,7 @@ Deno.test("issuers: a token that names some rights looks after nothing of its pe
   deq(await dump(world.kv, [owner.org, "live", "api_keys"]), keys);
 });
 
-Deno.test("issuers: what the scopes of a token name, it may do with keys, its person's among them", async () => {
+Deno.test("issuers: a token may manage keys as far as its scopes name, its person's keys included", async () => {
   await using world = await open();
   const owner = await world.signUp();
   const { id } = await world.key(owner, ["agents:read"]);
@@ -159,7 +159,7 @@ Deno.test("issuers: with `scope` null a token has all rights of its person", asy
   deq((await info(world, token)).body.scopes, mine);
 });
 
-Deno.test("issuers: a token for somebody else, of somebody else, or of another kind is refused", async () => {
+Deno.test("issuers: a token with another audience, issuer or type is refused", async () => {
   await using world = await open();
   const owner = await world.signUp();
   const claims = claimsOf(owner);
@@ -199,7 +199,7 @@ Deno.test("issuers: a token for somebody else, of somebody else, or of another k
   deq([...new Set(world.network.sent.map(({ url }) => url))], [JWKS_URI]);
 });
 
-Deno.test("issuers: an email that is another mailbox before its lower case is nobody's", async () => {
+Deno.test("issuers: an email that matches only after non-ASCII lower-casing is unknown", async () => {
   await using world = await open();
   const body = { email: "kelvin@example.com", password: "password 1", organization: "Host" };
   eq((await world.call("POST", "/api/v1/signup", { body })).status, 201);
@@ -209,7 +209,7 @@ Deno.test("issuers: an email that is another mailbox before its lower case is no
   eq(await reasonOf(world, kelvinSign), "unknown_user");
 });
 
-Deno.test("issuers: one speaks for the people of its organization only, the host's unless said", async () => {
+Deno.test("issuers: an issuer covers only its organization, the host by default", async () => {
   await using world = await open();
   await world.signUp();
   const stranger = await world.signUp();
@@ -223,7 +223,7 @@ Deno.test("issuers: one speaks for the people of its organization only, the host
   eq((await info(world, token)).body.organization.id, stranger.org);
 });
 
-Deno.test("issuers: a map of subjects goes before the email, and needs none", async () => {
+Deno.test("issuers: the map of subjects takes precedence over the email, and needs none", async () => {
   await using world = await open();
   const owner = await world.signUp();
   const viewer = await world.join(owner, ["viewer"]);
@@ -237,7 +237,7 @@ Deno.test("issuers: a map of subjects goes before the email, and needs none", as
   eq(await reasonOf(world, odd), "unknown_user");
 });
 
-Deno.test("issuers: a demoted or switched-off person's token is worth that at once", async () => {
+Deno.test("issuers: a demotion or deactivation applies to the person's token at once", async () => {
   await using world = await open();
   const owner = await world.signUp();
   const other = await world.join(owner, ["operator"]);
@@ -258,7 +258,7 @@ Deno.test("issuers: a demoted or switched-off person's token is worth that at on
   eq(await reasonOf(world, token), "inactive");
 });
 
-Deno.test("issuers: keys are asked for once in ten minutes, and for an unknown one twice a minute at most", async () => {
+Deno.test("issuers: keys are fetched every ten minutes, and for unknown keys at most twice a minute", async () => {
   await using world = await open();
   const owner = await world.signUp();
   const token = await issue(world, claimsOf(owner), { lifeSeconds: 7200 });
@@ -282,7 +282,7 @@ Deno.test("issuers: keys are asked for once in ten minutes, and for an unknown o
   eq(await reasonOf(world, token), "unknown_key", "a key that is gone is worth nothing");
 });
 
-Deno.test("issuers: keys are asked for again after a clock was set back, whether they had come or not", async () => {
+Deno.test("issuers: keys are fetched again after the clock was set back, also after a failed fetch", async () => {
   await using world = await open();
   const owner = await world.signUp();
   world.network.reply = () => new OutboundError("connect", "refused");
@@ -296,7 +296,7 @@ Deno.test("issuers: keys are asked for again after a clock was set back, whether
   eq(await reasonOf(world, token), "unknown_key", "a key that is gone is worth nothing");
 });
 
-Deno.test("issuers: one that cannot be reached is 503, its known keys count for a day", async () => {
+Deno.test("issuers: an unreachable issuer gives 503; its known keys are used for a day", async () => {
   await using world = await open();
   const owner = await world.signUp();
   const down: Reply[] = [
@@ -322,7 +322,7 @@ Deno.test("issuers: one that cannot be reached is 503, its known keys count for 
   ok(world.logged.every(({ message }) => message.includes("could not be fetched")));
 });
 
-Deno.test("issuers: without an address for keys its metadata is asked, which must be its own", async () => {
+Deno.test("issuers: without a key address the metadata gives it, and must name the same issuer", async () => {
   await using world = await open({ issuer: ISSUER, audience: AUDIENCE });
   const owner = await world.signUp();
   const answers: Record<string, Reply> = {
@@ -345,7 +345,7 @@ Deno.test("issuers: without an address for keys its metadata is asked, which mus
   eq((await info(world, token)).status, 200);
 });
 
-Deno.test("issuers: metadata lists them, challenges say which rights, and no query carries a token", async () => {
+Deno.test("issuers: metadata lists them, challenges name the rights, and no query carries a token", async () => {
   await using world = await open();
   const owner = await world.signUp();
   const path = "/.well-known/oauth-protected-resource/mcp";

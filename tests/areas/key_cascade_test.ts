@@ -26,7 +26,7 @@ async function stolen(world: World, owner: Account) {
   return { key, child, own, deeper, thief: body.token as string };
 }
 
-Deno.test("api_keys.revoke: a cascade ends all that the key made, and what keys that it made have made", async () => {
+Deno.test("api_keys.revoke: a cascade ends everything that the key made, and what those keys made", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const mine = await makeEverything(world, owner.token, "mine");
@@ -62,7 +62,7 @@ Deno.test("api_keys.revoke: a cascade ends all that the key made, and what keys 
   eq((await world.call("GET", `/api/v1/gitops/repos/${mine.repository.id}`, { as })).status, 200);
 });
 
-Deno.test("api_keys.revoke: each thing that a cascade ends has its own event, by the one who revoked", async () => {
+Deno.test("api_keys.revoke: each thing that a cascade ends has its own event, by the caller", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const { key, child, own, thief } = await stolen(world, owner);
@@ -83,7 +83,7 @@ Deno.test("api_keys.revoke: each thing that a cascade ends has its own event, by
   deq((await last(user.id))[0], "user_deactivated");
 });
 
-Deno.test("api_keys.revoke: without a cascade it answers what one would end, and ends the key alone", async () => {
+Deno.test("api_keys.revoke: without a cascade only the key ends, and the answer lists what a cascade would end", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const { key, child } = await stolen(world, owner);
@@ -114,7 +114,7 @@ Deno.test("api_keys.revoke: a dry run changes nothing", async () => {
   eq(await keyReason(world, key.value), null);
 });
 
-Deno.test("api_keys.revoke: a cascade takes the rights to end each kind that is there, and else ends nothing", async () => {
+Deno.test("api_keys.revoke: a cascade needs the rights to end each kind found, or ends nothing", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const { key } = await stolen(world, owner);
@@ -125,7 +125,7 @@ Deno.test("api_keys.revoke: a cascade takes the rights to end each kind that is 
   eq(await keyReason(world, key.value), null);
 });
 
-Deno.test("api_keys.revoke: a cascade leaves what the caller may not end, with the reason", async () => {
+Deno.test("api_keys.revoke: a cascade skips what the caller may not end, with the reason", async () => {
   await using world = await World.open();
   await world.signUp(); // the host, whose admins may change less
   const owner = await world.signUp();
@@ -154,7 +154,7 @@ Deno.test("api_keys.revoke: a cascade ends keys whose present value the key got 
   eq(await keyReason(world, again.body.new_key), null);
 });
 
-Deno.test("api_keys.revoke: nothing that a cascade ended acts any more on a store that instances share", async () => {
+Deno.test("api_keys.revoke: on a shared store nothing that a cascade ended acts on any instance", async () => {
   const kv = await Deno.openKv(":memory:");
   await using world = await World.open({ kv, sole: false });
   const owner = await world.signUp();

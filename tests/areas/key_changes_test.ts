@@ -11,7 +11,7 @@ const patch = (world: World, id: string, as: string, body: unknown): Promise<Ans
 const scopesOf = async (world: World, value: string) =>
   (await world.call("GET", "/api/account/info", { as: value })).body.scopes;
 
-Deno.test("api_keys.update: replaces what is given, keeps the rest, and holds for the next request", async () => {
+Deno.test("api_keys.update: replaces the given fields, keeps the rest, and applies to the next request", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const key = await world.key(owner, ["agents:read", "policy:read"], {
@@ -36,7 +36,7 @@ Deno.test("api_keys.update: replaces what is given, keeps the rest, and holds fo
   deq(await get(), both.body);
 });
 
-Deno.test("api_keys.update: the trail tells what changed, the scopes before and after, and nothing when nothing did", async () => {
+Deno.test("api_keys.update: the trail shows the changed fields and the scopes before and after, and no row without a change", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const { id } = await world.key(owner, ["agents:read"], { name: "ci" });
@@ -87,7 +87,7 @@ Deno.test("api_keys.update: gives only rights that both the caller and the key's
   deq([status, body.error.details.required], [403, ["policy:read"]]);
 });
 
-Deno.test("api_keys.update: what was revoked, has expired or is somebody else's stays as it is", async () => {
+Deno.test("api_keys.update: revoked, expired and other people's keys stay unchanged", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const as = await managerKey(world, owner);
@@ -113,7 +113,7 @@ Deno.test("api_keys.update: what was revoked, has expired or is somebody else's 
   eq((await patch(world, rotating.id, stranger, { metadata: {} })).status, 404);
 });
 
-Deno.test("api_keys.update: an agent's link ends with the right to it, at once, and no other", async () => {
+Deno.test("api_keys.update: an agent's link closes at once when the key loses the right, and no other link", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const rights = ["agents:admin", "agents:read"];
@@ -129,7 +129,7 @@ Deno.test("api_keys.update: an agent's link ends with the right to it, at once, 
   deq([agent.closed?.code, bystander.closed], [4401, null]);
 });
 
-Deno.test("api_keys.create: a key obeys its creator's rights of now, not its own scopes", async () => {
+Deno.test("api_keys.create: a key is limited to its creator's rights of now", async () => {
   await using world = await World.open();
   await world.signUp();
   const owner = await world.signUp();
@@ -145,7 +145,7 @@ Deno.test("api_keys.create: a key obeys its creator's rights of now, not its own
   eq((await make(["agents:read"])).status, 201);
 });
 
-Deno.test("api_keys: bad input is told with the path of each fault, and nothing is stored", async () => {
+Deno.test("api_keys: invalid input is refused with the path of each error, and nothing is stored", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const { id } = await world.key(owner, ["agents:read"]);

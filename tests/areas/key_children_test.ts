@@ -6,7 +6,7 @@ import { HOUR_MS, KEYS, rotate } from "./key_fixtures.ts";
 
 const DAY_MS = 24 * HOUR_MS;
 
-Deno.test("api_keys.create: a key that a key makes ends with it unless said, and never later", async () => {
+Deno.test("api_keys.create: a key made by a key ends with it by default, and never later", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const parent = await world.key(owner, SCOPE_LIST, { expires_days: 10 });
@@ -35,7 +35,7 @@ Deno.test("api_keys.create: a key that a key makes ends with it unless said, and
   eq((await make({})).body.expires_at, end(10));
 });
 
-Deno.test("api_keys.rotate: a key that a key made keeps its end, whoever rotates it", async () => {
+Deno.test("api_keys.rotate: a key made by a key keeps its end, whoever rotates it", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const parent = await world.key(owner, SCOPE_LIST, { expires_days: 2 });
@@ -47,7 +47,7 @@ Deno.test("api_keys.rotate: a key that a key made keeps its end, whoever rotates
   eq((await world.call("GET", "/api/account/info", { as: body.new_key })).status, 401);
 });
 
-Deno.test("api_keys.create: a person's key lasts 90 days unless said", async () => {
+Deno.test("api_keys.create: a person's key lasts 90 days by default", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const body = { name: "mine", scopes: ["agents:read"] };

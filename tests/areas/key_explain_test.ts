@@ -19,7 +19,7 @@ async function failures(world: World, id: string, as: string, scope: string): Pr
 
 const MINUTE_END = "2030-01-01T00:01:00.000Z";
 
-Deno.test("api_keys.explain: shows the key, its creator, its organization and the limits that hold", async () => {
+Deno.test("api_keys.explain: shows the key, its creator, its organization and the limits in force", async () => {
   await using world = await World.open({ config: {} });
   const owner = await world.signUp();
   const key = await world.key(owner, ["agents:read", "agents:write"]);
@@ -90,7 +90,7 @@ Deno.test("api_keys.explain: names each check that fails, and only those", async
   ok(body.reasons[0].message.includes("revoked"));
 });
 
-Deno.test("api_keys.explain: is for whoever may read the key, itself included", async () => {
+Deno.test("api_keys.explain: is open to every caller who may read the key, the key included", async () => {
   await using world = await World.open({ config: {} });
   const owner = await world.signUp();
   const [key, other] = [
@@ -107,7 +107,7 @@ Deno.test("api_keys.explain: is for whoever may read the key, itself included", 
   eq((await explain(world, key.id, stranger.token, "agents:read")).status, 404);
 });
 
-Deno.test("api_keys.explain: shows what is left of each limit, after what the key did", async () => {
+Deno.test("api_keys.explain: shows what is left of each limit after the key's use", async () => {
   await using world = await World.open({ config: {} });
   const owner = await world.signUp();
   const key = await world.key(owner, ["agents:read"]);
@@ -128,7 +128,7 @@ Deno.test("api_keys.explain: shows what is left of each limit, after what the ke
   deq(await left(), [100, 120, 60]);
 });
 
-Deno.test("api_keys: limits that the host set for a key or its organization are those that are shown", async () => {
+Deno.test("api_keys: answers show the limits that the host set for a key or its organization", async () => {
   await using world = await World.open({ config: {} });
   const owner = await world.signUp();
   const key = await world.key(owner, ["agents:read"]);

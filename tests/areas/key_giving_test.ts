@@ -3,7 +3,7 @@ import { SCOPE_LIST } from "../../core/work/scopes.ts";
 import { World } from "../support/world.ts";
 import { keyReason, KEYS, rotate, setUser } from "./key_fixtures.ts";
 
-Deno.test("api_keys.rotate: gives nobody the key of a person whose roles they could not give", async () => {
+Deno.test("api_keys.rotate: is refused to callers who could not give the roles of the key's creator", async () => {
   await using world = await World.open();
   await world.signUp();
   const owner = await world.signUp();
@@ -33,7 +33,7 @@ Deno.test("api_keys.rotate: gives nobody the key of a person whose roles they co
   eq(await code(ofOther.id, owner.token), undefined);
 });
 
-Deno.test("api_keys: whoever is demoted at the same moment hands out and widens no key", async () => {
+Deno.test("api_keys: a concurrently demoted caller neither creates nor widens a key", async () => {
   await using world = await World.open();
   await world.signUp();
   const owner = await world.signUp();

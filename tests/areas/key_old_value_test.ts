@@ -5,7 +5,7 @@ import { World } from "../support/world.ts";
 import { eventsOf } from "./fixtures.ts";
 import { HOUR_MS, KEYS, rotate } from "./key_fixtures.ts";
 
-Deno.test("api_keys.rotate: the old value of a rotating key manages no key and nothing else that lets somebody in", async () => {
+Deno.test("api_keys.rotate: the old value of a rotating key cannot manage credentials", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const scopes = ["system:read", "system:write", "agents:read", "agents:admin", "policy:write"];
@@ -48,7 +48,7 @@ Deno.test("api_keys.rotate: the old value of a rotating key manages no key and n
   eq(made.status, 201);
 });
 
-Deno.test("api_keys.rotate: until its grace period ends the old value does all else that the key may", async () => {
+Deno.test("api_keys.rotate: until the grace period ends the old value may do everything else", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const person = await world.join(owner, ["viewer"]);
@@ -103,7 +103,7 @@ Deno.test("api_keys.rotate: each use of the old value is marked in the audit log
   deq(both.slice(old.length), old.map(() => undefined));
 });
 
-Deno.test("api_keys.rotate: administrators are told when the old value changes the shield or roles, not of the new one", async () => {
+Deno.test("api_keys.rotate: administrators are notified when the old value, not the new one, changes the shield or roles", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const key = await world.key(owner, SCOPE_LIST, { name: "ci" });

@@ -51,7 +51,7 @@ Deno.test("api_keys.rotate: answers both values, which work for exactly the grac
   deq([await old(), await now(), (await get()).status], ["expired", "expired", "expired"]);
 });
 
-Deno.test("api_keys.rotate: takes 0 to 168 hours; without grace the old value is dead before the answer", async () => {
+Deno.test("api_keys.rotate: takes 0 to 168 hours; without grace the old value stops before the answer", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const key = await world.key(owner, ["agents:read"]);
@@ -133,7 +133,7 @@ async function assertOneWinner(world: World, old: string, answers: Answer[]): Pr
   eq(await keyReason(world, won.new_key), null);
 }
 
-Deno.test("api_keys.rotate: two at once give one success and one 409, with grace and without", async () => {
+Deno.test("api_keys.rotate: two concurrent ones give one success and one 409, with grace and without", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   for (const [hours, callers] of [[24, 2], [0, 2], [1, 7], [0, 7]] as const) {
@@ -149,7 +149,7 @@ Deno.test("api_keys.rotate: two at once give one success and one 409, with grace
   }
 });
 
-Deno.test("api_keys.rotate: two at once on two instances over one store give one success and one 409", async () => {
+Deno.test("api_keys.rotate: two concurrent ones on two instances over one store give one success and one 409", async () => {
   const engine = await Deno.openKv(":memory:");
   // Neither commits before both have read: two that follow each other may both succeed.
   let waiting: (() => void)[] | null = null;
@@ -180,7 +180,7 @@ Deno.test("api_keys.rotate: two at once on two instances over one store give one
   engine.close();
 });
 
-Deno.test("api_keys.rotate: the old value is told so in every answer to it, and the new one is not", async () => {
+Deno.test("api_keys.rotate: every answer to the old value says so, none to the new one", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const key = await world.key(owner, [...RIGHTS, "agents:write"]);
@@ -228,7 +228,7 @@ Deno.test("api_keys.rotate: needs system:write and all rights of the key, now", 
   deq([self.status, self.body.old_key], [200, wide.value]);
 });
 
-Deno.test("api_keys.rotate: is in the log before it is answered, without any value", async () => {
+Deno.test("api_keys.rotate: is in the log before the answer, without the values", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const manager = await world.key(owner, ["system:write", "agents:read"]);
@@ -278,7 +278,7 @@ Deno.test("api_keys.rotate: links of the old value close within 1 s of its end, 
   deq(await closed(30_000), [4401, 4401, 4401, undefined]);
 });
 
-Deno.test("api_keys: a value older than 90 days is noticed, in the record of a key that still works", async () => {
+Deno.test("api_keys: the record of a working key has a notice when its value is older than 90 days", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const key = await world.key(owner, ["agents:read"], { expires_days: 365 });
@@ -296,7 +296,7 @@ Deno.test("api_keys: a value older than 90 days is noticed, in the record of a k
   eq(await notice(), null);
 });
 
-Deno.test("api_keys.rotate: a test key is rotated from the live space and from its own, a live one not from there", async () => {
+Deno.test("api_keys.rotate: a test key can be rotated from both spaces, a live key only from the live space", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const rights = ["system:write", "agents:read"];

@@ -19,7 +19,7 @@ Deno.test("api_keys.create: nobody makes a live key from the test space", async 
   eq((await create("test")).status, 201);
 });
 
-Deno.test("api_keys: a test key is looked after from the live space too, with the trail where that is done", async () => {
+Deno.test("api_keys: the live space also manages test keys, and its trail shows it", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const manager = await world.key(owner, ["system:read", "system:write", "agents:read"]);

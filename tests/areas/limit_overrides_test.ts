@@ -27,7 +27,7 @@ async function admitted(world: World, as: string, most: number): Promise<number>
   return most;
 }
 
-Deno.test("limits: what the host sets for a key holds for the next request, up, down and away", async () => {
+Deno.test("limits: the host's override of a key applies to the next request when raised, lowered or removed", async () => {
   const { world, host, key } = await hosted({ plans: { starter: { requests_per_minute: null } } });
   await using _ = world;
   eq(await admitted(world, key.value, 120), 100);
@@ -47,7 +47,7 @@ Deno.test("limits: what the host sets for a key holds for the next request, up, 
   eq(await admitted(world, key.value, 120), 80);
 });
 
-Deno.test("limits: what the host sets for an organization replaces its plan's, for keys and users", async () => {
+Deno.test("limits: the host's override of an organization replaces its plan's limit for keys and users", async () => {
   const { world, host } = await hosted();
   await using _ = world;
   const guest = await world.signUp();
@@ -61,7 +61,7 @@ Deno.test("limits: what the host sets for an organization replaces its plan's, f
   eq((await put(world, host, guest.org, {})).body.limits[0].limit, 100);
 });
 
-Deno.test("limits.get: what is in force, where each figure comes from, and what is left", async () => {
+Deno.test("limits.get: shows the limits in force, their sources, and what is left", async () => {
   const { world, host, key } = await hosted();
   await using _ = world;
   const minute = new Date(world.clock.nowMs + MINUTE_MS).toISOString();
@@ -97,7 +97,7 @@ Deno.test("limits.get: what is in force, where each figure comes from, and what 
   ]);
 });
 
-Deno.test("limits: only the host changes them, others see their own, and nobody knows of what is not there", async () => {
+Deno.test("limits: only the host changes them, others see their own, and missing ones look the same as others'", async () => {
   const { world, host, key } = await hosted();
   await using _ = world;
   const guest = await world.signUp();
@@ -116,7 +116,7 @@ Deno.test("limits: only the host changes them, others see their own, and nobody 
   }
 });
 
-Deno.test("limits.set: a change is on record, bad ones are refused with their path and change nothing", async () => {
+Deno.test("limits.set: a change is recorded; invalid ones are refused with their path and change nothing", async () => {
   const { world, host, key } = await hosted();
   await using _ = world;
   for (
@@ -150,7 +150,7 @@ Deno.test("limits.set: a change is on record, bad ones are refused with their pa
   }]);
 });
 
-Deno.test("limits: on a shared store an override holds for the next request on every instance", async () => {
+Deno.test("limits: on a shared store an override applies to the next request on every instance", async () => {
   const kv = await Deno.openKv(":memory:");
   const close = kv.close.bind(kv);
   kv.close = () => {};

@@ -23,7 +23,7 @@ Deno.test("created_with: everything that a key or a sign-in makes names it", asy
   }
 });
 
-Deno.test("created_with: what earlier versions stored is read, and found by the key that they kept", async () => {
+Deno.test("created_with: records of earlier versions are read, and found by their key", async () => {
   await using world = await World.open({ sole: false });
   const owner = await world.signUp();
   const key = await world.key(owner, MAKERS);
@@ -46,7 +46,7 @@ Deno.test("created_with: what earlier versions stored is read, and found by the 
   deq([read.status, read.body.created_with], [200, null]);
 });
 
-Deno.test("created_with: a key that is revoked while it makes something makes nothing", async () => {
+Deno.test("created_with: a key that is revoked meanwhile creates nothing", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const key = await world.key(owner, MAKERS);

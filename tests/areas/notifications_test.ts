@@ -25,7 +25,7 @@ async function waiting(world: World) {
   return { ...here, operator, viewer, pid: asked.body.approval_id };
 }
 
-Deno.test("notifications: a request for approval is told to who may decide it, and to nobody else", async () => {
+Deno.test("notifications: a request for approval reaches everybody who may decide it, and nobody else", async () => {
   await using world = await World.open();
   const here = await waiting(world);
   const [notice, ...more] = (await list(world, here.operator.token)).notifications;
@@ -46,7 +46,7 @@ Deno.test("notifications: a request for approval is told to who may decide it, a
   deq(await typesOf(world, here.viewer.token), []);
 });
 
-Deno.test("notifications: are read once, by their owner, and can be asked for by that", async () => {
+Deno.test("notifications: their owner marks them as read once, and can filter by that", async () => {
   await using world = await World.open();
   const { operator, viewer, owner } = await waiting(world);
   const stranger = await world.signUp();
@@ -69,7 +69,7 @@ Deno.test("notifications: are read once, by their owner, and can be asked for by
   deq((await list(world, operator.token, "?unread=true")).notifications, []);
 });
 
-Deno.test("notifications: a key is shown those of its creator that its own rights open", async () => {
+Deno.test("notifications: a key sees those of its creator that its own rights allow", async () => {
   await using world = await World.open();
   await world.signUp(); // On the host, only owners make keys.
   const { owner, operator } = await waiting(world);
@@ -92,7 +92,7 @@ Deno.test("notifications: a key is shown those of its creator that its own right
   eq((await list(world, admin.token, "", inTest)).notifications.length, 0);
 });
 
-Deno.test("notifications: come live to the person who is told, in order with events, and again when resumed", async () => {
+Deno.test("notifications: are streamed to their recipient in order with events, and again when resumed", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const operator = await world.join(here.owner, ["operator"]);
@@ -128,7 +128,7 @@ Deno.test("notifications: come live to the person who is told, in order with eve
   for (const client of [...streams, resumed, none]) await client.cut();
 });
 
-Deno.test("notifications: an agent that is gone for a minute is told once; one that comes back is not", async () => {
+Deno.test("notifications: an agent that is offline for a minute is reported once; one that returns is not", async () => {
   await using world = await World.open();
   const { owner, agent, key } = await linkAgent(world);
   const viewer = await world.join(owner, ["viewer"]);
@@ -144,7 +144,7 @@ Deno.test("notifications: an agent that is gone for a minute is told once; one t
   deq(await typesOf(world, viewer.token), []);
 });
 
-Deno.test("notifications: a key that expires soon is told to its creator and the administrators, once", async () => {
+Deno.test("notifications: a key that expires soon is reported to its creator and the administrators, once", async () => {
   await using world = await World.open();
   await world.signUp(); // On the host, only owners make keys.
   const owner = await world.signUp();
@@ -173,7 +173,7 @@ Deno.test("notifications: a key that expires soon is told to its creator and the
   eq((await told(owner)).length, 1);
 });
 
-Deno.test("notifications: a plan that refuses requests is told to the administrators, once a day", async () => {
+Deno.test("notifications: a plan that refuses requests is reported to the administrators, once a day", async () => {
   const config = { plans: { starter: { requests_per_minute: 5 } } };
   await using world = await World.open({ config });
   const owner = await world.signUp();

@@ -24,7 +24,7 @@ async function usedDaily(world: World, days: number) {
   return { reader, id };
 }
 
-Deno.test("period: usage and compliance take and refuse the same forms", async () => {
+Deno.test("period: usage and compliance accept and refuse the same forms", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const { id } = await world.key(owner, ["agents:read"]);
@@ -49,7 +49,7 @@ Deno.test("period: usage and compliance take and refuse the same forms", async (
   }
 });
 
-Deno.test("usage: forms of one length give one answer, and from/to the days that it names", async () => {
+Deno.test("usage: forms of equal length give the same answer, and from/to covers its days", async () => {
   await using world = await World.open();
   const { reader, id } = await usedDaily(world, 40); // today is 2030-02-09
   const bodyOf = async (period: string) => (await usageOf(world, reader, id, period)).body;
@@ -78,7 +78,7 @@ Deno.test("usage: forms of one length give one answer, and from/to the days that
   }
 });
 
-Deno.test("usage: a period that begins before what is kept says that it is not complete", async () => {
+Deno.test("usage: a period that begins before the oldest stored day is marked incomplete", async () => {
   await using world = await World.open();
   const { reader, id } = await usedDaily(world, 1);
   const bodyOf = async (period: string) => (await usageOf(world, reader, id, period)).body;
@@ -92,7 +92,7 @@ Deno.test("usage: a period that begins before what is kept says that it is not c
   deq([gone.series, gone.avg_requests_per_day, gone.complete], [[], 0, false]);
 });
 
-Deno.test("usage: the last quarter is kept until the current one ends", async () => {
+Deno.test("usage: the last quarter is stored until the current one ends", async () => {
   await using world = await World.open();
   const { reader, id } = await usedDaily(world, 1);
   world.clock.nowMs = Date.parse("2030-06-30T23:59:59.999Z");

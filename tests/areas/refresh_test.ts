@@ -54,7 +54,7 @@ async function opened() {
   return { world, body };
 }
 
-Deno.test("refresh: signup, login and invitations answer a refresh token that yields a new JWT and the next one", async () => {
+Deno.test("refresh: signup, login and invitations answer a refresh token, which gives a new JWT and the next token", async () => {
   const { world, body: first } = await opened();
   await using _ = world;
   const invited = await world.call("POST", "/api/v1/invitations", { as: first.token, body: {} });
@@ -79,7 +79,7 @@ Deno.test("refresh: signup, login and invitations answer a refresh token that yi
   ok((await typesOf(world, first.token)).includes("session_refreshed"));
 });
 
-Deno.test("refresh: nobody is thrown out after an hour, and a session ends 90 days after its sign-in", async () => {
+Deno.test("refresh: sessions outlive the JWT, and end 90 days after the sign-in", async () => {
   const { world, body } = await opened();
   await using _ = world;
   let latest = body;
@@ -98,7 +98,7 @@ Deno.test("refresh: nobody is thrown out after an hour, and a session ends 90 da
   eq(await alive(world, latest.token), false);
 });
 
-Deno.test("refresh: a session that nobody refreshes for 30 days ends", async () => {
+Deno.test("refresh: a session ends after 30 days without a refresh", async () => {
   const { world, body } = await opened();
   await using _ = world;
   world.clock.nowMs += SESSION_IDLE_MS;
@@ -123,7 +123,7 @@ Deno.test("refresh: within 30 seconds the same token gets the same successor, an
   eq((await refresh(world, second.body.refresh_token)).status, 200);
 });
 
-Deno.test("refresh: of many at once with one token, on two instances, all get the one successor", async () => {
+Deno.test("refresh: concurrent requests with one token, on two instances, all get the same successor", async () => {
   const kv = await Deno.openKv(":memory:");
   await using one = await World.open({ kv: shared(kv), sole: false });
   const { body } = await signUp(one);
@@ -136,7 +136,7 @@ Deno.test("refresh: of many at once with one token, on two instances, all get th
   eq((await refresh(two, answers[0]!.body.refresh_token)).status, 200);
 });
 
-Deno.test("refresh: a used token that comes after 30 seconds ends the family, on record and told to its person", async () => {
+Deno.test("refresh: a used token after 30 seconds ends the session, with an event and a notification", async () => {
   const { world, body } = await opened();
   await using _ = world;
   const other = await logIn(world, EMAIL, PASSWORD);
@@ -156,7 +156,7 @@ Deno.test("refresh: a used token that comes after 30 seconds ends the family, on
   );
 });
 
-Deno.test("refresh: its person is told of the reuse whatever rights they have, also live, and nobody else is", async () => {
+Deno.test("refresh: only its person is notified of the reuse, whatever their rights, also live", async () => {
   const { world, body } = await opened();
   await using _ = world;
   const role = { name: "bare", permissions: ["agents:read"] };
@@ -185,7 +185,7 @@ Deno.test("refresh: its person is told of the reuse whatever rights they have, a
   await stream.cut();
 });
 
-Deno.test("refresh: text that is no token of a session changes nothing, also with that session's id", async () => {
+Deno.test("refresh: a forged token changes nothing, also with a valid session id", async () => {
   const { world, body } = await opened();
   await using _ = world;
   const { refresh_token } = body;
@@ -210,7 +210,7 @@ Deno.test("refresh: text that is no token of a session changes nothing, also wit
   eq((await refresh(world, refresh_token)).status, 200);
 });
 
-Deno.test("refresh: sign-out, a changed password and a deactivation end the refresh token too", async () => {
+Deno.test("refresh: sign-out, a password change and a deactivation also end the refresh token", async () => {
   const { world, body } = await opened();
   await using _ = world;
   const enter = async () => (await logIn(world, EMAIL, PASSWORD)).body;
@@ -267,7 +267,7 @@ Deno.test("refresh: a session keeps its second factor, and without a required on
   eq(agents.status, 403);
 });
 
-Deno.test("refresh: the session that would end first makes room, not one that is refreshed", async () => {
+Deno.test("refresh: a new session replaces the one that would end first, not a refreshed one", async () => {
   const { world, body } = await opened();
   await using _ = world;
   const second = (await logIn(world, EMAIL, PASSWORD)).body;
@@ -311,7 +311,7 @@ Deno.test("refresh: the store holds no refresh token as text", async () => {
   }
 });
 
-Deno.test("refresh: is limited for each address", async () => {
+Deno.test("refresh: is limited by address", async () => {
   await using world = await World.open({ config: { limits: { public_per_minute: 3 } } });
   const { body } = await signUp(world);
   for (let n = 0; n < 2; n++) eq((await refresh(world, body.refresh_token)).status, 200);

@@ -33,7 +33,7 @@ async function open(): Promise<{ world: World; owner: Account }> {
   return { world, owner: await world.signUp() };
 }
 
-Deno.test("roles: the built-in ones are there from the first day and never change", async () => {
+Deno.test("roles: the built-in ones always exist and never change", async () => {
   const { world, owner } = await open();
   await using _ = world;
   const list = await world.call("GET", ROLES, { as: owner.token });
@@ -53,7 +53,7 @@ Deno.test("roles: the built-in ones are there from the first day and never chang
   deq((await world.call("GET", ROLES, { as: owner.token })).body, list.body);
 });
 
-Deno.test("roles: one of our own is made, read, listed, changed and deleted, each on record", async () => {
+Deno.test("roles: a custom one is created, read, listed, changed and deleted, each with an event", async () => {
   const { world, owner } = await open();
   await using _ = world;
   const made = await make(world, owner, "deployer", ["agents:read", "agents:write", "agents:read"]);
@@ -72,7 +72,7 @@ Deno.test("roles: one of our own is made, read, listed, changed and deleted, eac
   deq(told.map(({ event_type }) => event_type), ["role_created", "role_updated", "role_deleted"]);
 });
 
-Deno.test("roles: permissions that are none, and names that are none, are refused with their path", async () => {
+Deno.test("roles: invalid permissions and names are refused with their path", async () => {
   const { world, owner } = await open();
   await using _ = world;
   const before = await world.call("GET", ROLES, { as: owner.token });
@@ -97,7 +97,7 @@ Deno.test("roles: permissions that are none, and names that are none, are refuse
   deq((await world.call("GET", ROLES, { as: owner.token })).body, before.body);
 });
 
-Deno.test("roles: what a role permits takes effect with the next request, given, changed and taken", async () => {
+Deno.test("roles: giving, changing and revoking one takes effect with the next request", async () => {
   const { world, owner } = await open();
   await using _ = world;
   const person = await world.join(owner, []);
@@ -124,7 +124,7 @@ Deno.test("roles: what a role permits takes effect with the next request, given,
   );
 });
 
-Deno.test("roles: one whose name every object knows gives what it says, and no more", async () => {
+Deno.test("roles: one named like an object's built-in property gives its permissions and no more", async () => {
   const { world, owner } = await open();
   await using _ = world;
   const person = await world.join(owner, ["viewer"]);
@@ -159,7 +159,7 @@ Deno.test("roles: a key can do what its creator's roles permit now", async () =>
   deq(await scopes(), []);
 });
 
-Deno.test("roles: nobody makes, changes, gives or takes what is beyond their own rights", async () => {
+Deno.test("roles: nobody creates, changes, gives or revokes more than their own rights", async () => {
   const { world, owner } = await open();
   await using _ = world;
   await make(world, owner, "keeper", ["system:read", "system:write", "agents:read"]);
@@ -190,7 +190,7 @@ Deno.test("roles: nobody makes, changes, gives or takes what is beyond their own
   deq(await rolesOf(world, owner.token, other), ["operator", "mine"]);
 });
 
-Deno.test("roles: one that somebody has is not deleted, and the refusal says who has it", async () => {
+Deno.test("roles: one that somebody has is not deleted, and the refusal names who has it", async () => {
   const { world, owner } = await open();
   await using _ = world;
   const person = await world.join(owner, []);
@@ -209,7 +209,7 @@ Deno.test("roles: one that somebody has is not deleted, and the refusal says who
   eq((await drop()).status, 204);
 });
 
-Deno.test("roles: one that is given while it is deleted is either given or deleted", async () => {
+Deno.test("roles: of a concurrent assignment and deletion exactly one succeeds", async () => {
   const { world, owner } = await open();
   await using _ = world;
   const person = await world.join(owner, []);
@@ -228,7 +228,7 @@ Deno.test("roles: one that is given while it is deleted is either given or delet
   }
 });
 
-Deno.test("roles: the last owner is neither demoted nor switched off", async () => {
+Deno.test("roles: the last owner is neither demoted nor deactivated", async () => {
   const { world, owner } = await open();
   await using _ = world;
   deq(refused(await take(world, owner.token, "owner", owner)), [409, "CONFLICT"]);
@@ -245,7 +245,7 @@ Deno.test("roles: the last owner is neither demoted nor switched off", async () 
   deq(await rolesOf(world, (await logInAgain(world, owner)).token, second), []);
 });
 
-Deno.test("roles: of two requests that each remove the other of the last two owners exactly one succeeds", async () => {
+Deno.test("roles: of two concurrent removals of the last two owners exactly one succeeds", async () => {
   const { world, owner } = await open();
   await using _ = world;
   const second = await world.join(owner, ["owner"]);
@@ -265,7 +265,7 @@ Deno.test("roles: of two requests that each remove the other of the last two own
   eq(statuses.filter((status) => status === 200).length, 1, `${statuses}`);
 });
 
-Deno.test("roles: on the host only owners change the installation, whatever a role says", async () => {
+Deno.test("roles: on the host only owners change the installation, whatever a role permits", async () => {
   await using world = await World.open();
   const host = await world.signUp();
   const person = await world.join(host, ["admin"]);
@@ -284,7 +284,7 @@ Deno.test("roles: on the host only owners change the installation, whatever a ro
   eq((await make(world, guest, "x", ["system:write"])).status, 201);
 });
 
-Deno.test("roles: of another organization are not there, and neither are its people", async () => {
+Deno.test("roles: roles and people of another organization look missing", async () => {
   const { world, owner } = await open();
   await using _ = world;
   const stranger = await world.signUp();

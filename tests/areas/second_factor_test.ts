@@ -3,7 +3,7 @@ import { stepOf } from "../../core/access/sign_in/totp.ts";
 import { World } from "../support/world.ts";
 import { alive, codeOf, enrol, FACTOR, logIn, refused, SETTINGS } from "./account_fixtures.ts";
 
-Deno.test("second factor: a sign-in needs its code, and each code serves once", async () => {
+Deno.test("second factor: a sign-in needs a code, and each code works once", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const { secret, uri } = await enrol(world, owner, "password 1");
@@ -24,7 +24,7 @@ Deno.test("second factor: a sign-in needs its code, and each code serves once", 
   eq(sessions[0].second_factor, true);
 });
 
-Deno.test("second factor: a recovery code serves once; new ones make the old ones void", async () => {
+Deno.test("second factor: a recovery code works once; new ones replace the old ones", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const { secret, codes } = await enrol(world, owner, "password 1");
@@ -40,7 +40,7 @@ Deno.test("second factor: a recovery code serves once; new ones make the old one
   eq((await logIn(world, owner.email, "password 1", fresh.body.recovery_codes[1])).status, 200);
 });
 
-Deno.test("second factor: guesses meet a wall wherever they come from, until the clock forgives", async () => {
+Deno.test("second factor: guesses are limited across addresses, until the window ends", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const { secret } = await enrol(world, owner, "password 1");
@@ -53,7 +53,7 @@ Deno.test("second factor: guesses meet a wall wherever they come from, until the
   eq((await guess(12, codeOf(world, secret))).status, 200);
 });
 
-Deno.test("second factor: is set up with the password and a code, ends other sessions, and is turned off with a code", async () => {
+Deno.test("second factor: is enabled with the password and a code, ends other sessions, and is disabled with a code", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const other = (await logIn(world, owner.email, "password 1")).body.token;
@@ -75,7 +75,7 @@ Deno.test("second factor: is set up with the password and a code, ends other ses
   eq((await logIn(world, owner.email, "password 1")).status, 200);
 });
 
-Deno.test("second factor: where the organization requires one, nobody has rights without, and keys go on", async () => {
+Deno.test("second factor: if the organization requires one, nobody has rights without it, and keys keep working", async () => {
   await using world = await World.open();
   await world.signUp();
   const owner = await world.signUp();
@@ -107,7 +107,7 @@ Deno.test("second factor: where the organization requires one, nobody has rights
   eq((await require(false)).status, 200);
 });
 
-Deno.test("second factor: whoever lacks a required one looks after no key and no setting of theirs", async () => {
+Deno.test("second factor: without a required one a person manages neither own keys nor own settings", async () => {
   await using world = await World.open();
   await world.signUp();
   const owner = await world.signUp();
@@ -139,7 +139,7 @@ Deno.test("second factor: whoever lacks a required one looks after no key and no
   eq((await world.call("DELETE", key, { as: person.token })).status, 204);
 });
 
-Deno.test("second factor: who lost the authenticator signs in by a recovery code and sets another up, required or not", async () => {
+Deno.test("second factor: a recovery code lets a person replace a lost authenticator, required or not", async () => {
   await using world = await World.open();
   await world.signUp();
   const owner = await world.signUp();
@@ -155,7 +155,7 @@ Deno.test("second factor: who lost the authenticator signs in by a recovery code
   eq((await world.call("GET", "/api/v1/agents", { as: token })).status, 200);
 });
 
-Deno.test("second factor: sessions that were begun with one that is off count as begun without", async () => {
+Deno.test("second factor: sessions opened with a factor that is disabled later count as opened without", async () => {
   await using world = await World.open();
   await world.signUp();
   const owner = await world.signUp();
@@ -169,7 +169,7 @@ Deno.test("second factor: sessions that were begun with one that is off count as
   deq(refused(await world.call("PUT", `${FACTOR}/required`, required)), [409, "CONFLICT"]);
 });
 
-Deno.test("totp: takes the codes of RFC 6238, one step early and late, and no others", () => {
+Deno.test("totp: accepts the codes of RFC 6238, one step early or late, and no others", () => {
   // The secret of its appendix B, "12345678901234567890", in base32; its codes, cut to six digits.
   const secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ";
   const vectors: [number, string][] = [

@@ -24,7 +24,7 @@ async function makeRoles(
   return names;
 }
 
-Deno.test("approvals, on a shared store: as many people as may be needed approve, whatever their roles", async () => {
+Deno.test("approvals, on a shared store: the maximum of approvers approve, whatever their roles", async () => {
   await using world = await openShared();
   const here = await linkAgent(world);
   const names = await makeRoles(world, here.owner, ["approvals:write"]);
@@ -47,7 +47,7 @@ Deno.test("approvals, on a shared store: as many people as may be needed approve
   eq((await world.call("GET", path, { as })).body.status, "succeeded");
 });
 
-Deno.test("rights, on a shared store: are given and taken by who has as many roles as anybody may have", async () => {
+Deno.test("rights, on a shared store: a person with the maximum of roles gives and revokes roles", async () => {
   await using world = await openShared();
   await world.signUp();
   const owner = await world.signUp();

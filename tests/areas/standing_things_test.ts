@@ -55,7 +55,7 @@ const anonymousPush = (world: World, { git }: Here) =>
     body: { event: "push", repository: git.host.url },
   });
 
-Deno.test("repositories: whoever registered one and was deactivated does not switch the guard off by a push", async () => {
+Deno.test("repositories: a push does not apply policies for a deactivated person", async () => {
   for (const more of [{}, { sync_seconds: 60 }, { webhook_secret: HOOK_SECRET }]) {
     await using world = await World.open();
     const here = await registered(world, more);
@@ -81,7 +81,7 @@ Deno.test("repositories: whoever registered one and was deactivated does not swi
   }
 });
 
-Deno.test("repositories: an unsigned push applies nothing, also while the right is there", async () => {
+Deno.test("repositories: an unsigned push applies nothing, even with the right", async () => {
   await using world = await World.open();
   const here = await registered(world);
   const commit = await here.git.host.commit({ "off.yaml": OFF });
@@ -96,7 +96,7 @@ Deno.test("repositories: an unsigned push applies nothing, also while the right 
   eq((await exec(world, here, RISKY)).status, 202);
 });
 
-Deno.test("repositories: what a push made pending is no more once it is applied", async () => {
+Deno.test("repositories: applying a pending push clears it", async () => {
   await using world = await World.open();
   const here = await registered(world, { sync_seconds: 600 });
   await here.git.host.commit({ "a.yaml": forbidding("nmap") });
@@ -108,7 +108,7 @@ Deno.test("repositories: what a push made pending is no more once it is applied"
   deq([(await repository(here)).pending, await inForce(here.git)], [null, [["a", "1", false]]]);
 });
 
-Deno.test("repositories: a sync names the person with whose right it applies", async () => {
+Deno.test("repositories: a sync names the person whose right it applies with", async () => {
   await using world = await World.open();
   const here = await registered(world, { webhook_secret: HOOK_SECRET });
   await here.git.host.commit({ "a.yaml": forbidding("nmap") });
@@ -125,7 +125,7 @@ Deno.test("repositories: a sync names the person with whose right it applies", a
   deq([version.created_by, version.on_behalf_of], ["relay", here.maker.userId]);
 });
 
-Deno.test("repositories: a sync that ends a pin names the person with whose right it does", async () => {
+Deno.test("repositories: a sync that ends a pin names the person whose right it uses", async () => {
   await using world = await World.open();
   const here = await registered(world, { webhook_secret: HOOK_SECRET });
   let n = 0;
@@ -147,7 +147,7 @@ Deno.test("repositories: a sync that ends a pin names the person with whose righ
   ]);
 });
 
-Deno.test("standing things: administrators are told of each suspension once, and it ends with the rights' return", async () => {
+Deno.test("standing things: administrators are notified of each suspension once, and it ends when the rights return", async () => {
   await using world = await World.open();
   const here = await registered(world, { sync_seconds: 60 });
   const users = `/api/v1/users/${here.maker.userId}`;
@@ -176,7 +176,7 @@ Deno.test("standing things: administrators are told of each suspension once, and
   deq(types, ["standing_suspended", "standing_resumed", "standing_suspended"]);
 });
 
-Deno.test("standing things: a review that a crash left is done by the housekeeping", async () => {
+Deno.test("standing things: housekeeping does a review that a crash interrupted", async () => {
   await using world = await World.open();
   const here = await registered(world);
   const home = { org: here.owner.org, space: "live" } as const;
@@ -190,7 +190,7 @@ Deno.test("standing things: a review that a crash left is done by the housekeepi
   eq(await world.app.store.get(standingReviews, home, "review"), null);
 });
 
-Deno.test("repositories: one of an earlier version acts for whoever registered it", async () => {
+Deno.test("repositories: one of an earlier version acts for the person who registered it", async () => {
   await using world = await World.open();
   const here = await registered(world, { sync_seconds: 60 });
   const tenant = { org: here.owner.org, space: "live" } as const;

@@ -30,7 +30,7 @@ const claimsOf = (token: string) =>
   JSON.parse(Buffer.from(token.split(".")[1]!, "base64url").toString());
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
 
-Deno.test("tokens: a JWT is good until the instant that login told, and not after it", async () => {
+Deno.test("tokens: a JWT is valid until the instant in the login's answer", async () => {
   await using world = await World.open();
   const { token } = await world.signUp();
   await world.advance(HOUR_MS - 1);
@@ -39,7 +39,7 @@ Deno.test("tokens: a JWT is good until the instant that login told, and not afte
   eq(await reasonOf(world, token), "expired");
 });
 
-Deno.test("tokens: the end of a session ends its token at once, and no other", async () => {
+Deno.test("tokens: ending a session ends its token at once, and no other", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const other = await logIn(world, owner);
@@ -62,7 +62,7 @@ Deno.test("tokens: a session is its user's alone", async () => {
   eq(await reasonOf(world, forged), "ended");
 });
 
-Deno.test("tokens: a switched-off user or organization is out with every credential, and back when on", async () => {
+Deno.test("tokens: an inactive user or organization is refused with every credential, until activated again", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const key = await world.key(owner, ["agents:read"]);
@@ -105,7 +105,7 @@ Deno.test("jwks: any JOSE library verifies a token with the published keys", asy
   deq([protectedHeader.alg, protectedHeader.kid], ["EdDSA", body.keys[0].kid]);
 });
 
-Deno.test("signing keys: after 30 days a new one signs, and tokens of the old one stay good for their hour", async () => {
+Deno.test("signing keys: after 30 days a new one signs, and tokens of the old one stay valid for their hour", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   // Jumps over 30 quiet days, up to a minute before the old key stops signing.
@@ -126,7 +126,7 @@ Deno.test("signing keys: after 30 days a new one signs, and tokens of the old on
   deq(later.map(({ kid }: { kid: string }) => kid), [kids[1]]);
 });
 
-Deno.test("signing keys: they outlive the process, sealed", async () => {
+Deno.test("signing keys: are stored sealed and survive a restart", async () => {
   const kv = await Deno.openKv(":memory:");
   const first = await World.open({ kv: shared(kv) });
   const owner = await first.signUp();
@@ -156,7 +156,7 @@ for (const step of [1_000, -HOUR_MS]) {
   });
 }
 
-Deno.test("signing keys: of many instances that need one at once all sign with the same", async () => {
+Deno.test("signing keys: instances that need one at the same time sign with the same one", async () => {
   await using world = await World.open();
   const { store, sealer, ports: { clock } } = world.app;
   const instances = Array.from({ length: 20 }, () => new SigningKeys(store, sealer, clock));

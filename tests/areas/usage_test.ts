@@ -35,7 +35,7 @@ async function rowsOf(world: World): Promise<string[]> {
 
 const ask = (world: World, as: string, path = "/api/v1/agents") => world.call("GET", path, { as });
 
-Deno.test("usage: every figure is exact at once, and the same after a clean stop and a start", async () => {
+Deno.test("usage: every figure is exact at once, and survives a clean restart", async () => {
   const kv = await Deno.openKv(":memory:");
   const first = await World.open({ kv: shared(kv), config: {} });
   const owner = await first.signUp();
@@ -112,7 +112,7 @@ async function actorOf(world: World, value: string) {
   return await world.app.authenticator.authenticate(value, "live");
 }
 
-Deno.test("usage: a refusal by a limit counts as that only, and a 401 for nobody", async () => {
+Deno.test("usage: a refusal by a limit counts only as that, and a 401 counts for nobody", async () => {
   await using world = await World.open({
     config: { plans: { starter: { requests_per_minute: 6 } } },
   });
@@ -131,7 +131,7 @@ Deno.test("usage: a refusal by a limit counts as that only, and a 401 for nobody
   eq((await usageOf(world, owner.token, key.id)).total_requests, 5);
 });
 
-Deno.test("usage: periods end with the hour or UTC day under way, to the millisecond", async () => {
+Deno.test("usage: periods end with the current hour or UTC day, to the millisecond", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const reader = await world.key(owner, ["system:read"], FOREVER);
@@ -208,7 +208,7 @@ Deno.test("usage: two instances count together, also within one hour", async () 
   kv.close();
 });
 
-Deno.test("usage: a test key's counts lie in the test space, and stay within it", async () => {
+Deno.test("usage: a test key's counts stay in the test space", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const rights = ["agents:read", "system:read"];
@@ -223,7 +223,7 @@ Deno.test("usage: a test key's counts lie in the test space, and stay within it"
   eq((await ask(world, test.value, `${PATH}/${live.id}/usage`)).status, 404);
 });
 
-Deno.test("usage: whoever may read a key, the key included, and nobody else; a wrong period is named", async () => {
+Deno.test("usage: is open to callers who may read the key, the key included; an invalid period is named", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const [key, other] = [
@@ -266,7 +266,7 @@ Deno.test("usage: a key that is deleted while it is in use leaves nothing", asyn
   deq(await rowsOf(world), []);
 });
 
-Deno.test("usage: every path that names an agent says so", () => {
+Deno.test("usage: every route with an agent in its path declares it", () => {
   const named = routes.flatMap(({ id, path, agent }) => {
     const [, found = null] = /\/(?:agents|exec)\/\{(\w+)\}/.exec(path) ?? [];
     return found === (agent ?? null) ? [] : [id];

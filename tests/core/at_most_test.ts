@@ -31,7 +31,7 @@ Deno.test("atMost: too many items or names are refused before any of them is che
   ]);
 });
 
-Deno.test("few: what may be large is counted: labels, rules and tests of a policy, commands, and alerts", async () => {
+Deno.test("atMost: bounds labels, rules and tests of a policy, commands, and alerts", async () => {
   const evaluate = routes.find(({ id }) => id === "shield.evaluate")!.body!;
   const wrong = Array.from({ length: 5_000 }, () => ({}));
   const only = (match: unknown) => ({ rules: [{ id: "x", verdict: "deny", match }] });
@@ -53,7 +53,7 @@ Deno.test("few: what may be large is counted: labels, rules and tests of a polic
   deq(errors, [{ index: 0, message: "labels: must hold at most 64" }]);
 });
 
-Deno.test("readReports: others get their turn while many are read", async () => {
+Deno.test("readReports: other requests run while many reports are read", async () => {
   let turns = 0;
   const others = async () => {
     for (; turns < 1_000; turns++) await nextTurn();

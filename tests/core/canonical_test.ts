@@ -111,7 +111,7 @@ Deno.test("canonicalJson: undefined members are left out, undefined elsewhere is
   }
 });
 
-Deno.test("canonicalJson: what is no JSON is refused instead of turned into something else", () => {
+Deno.test("canonicalJson: values that JSON cannot hold are refused, not converted", () => {
   const others = [
     new Date(0),
     new Map(),
@@ -136,7 +136,7 @@ Deno.test("canonicalJson: objects without prototype and a key `__proto__` are pl
   assert.equal(canonicalJson(JSON.parse('{"b":1,"__proto__":{}}')), '{"__proto__":{},"b":1}');
 });
 
-Deno.test("canonicalJson: 64 levels are taken, 65 are not, and a value that holds itself ends", () => {
+Deno.test("canonicalJson: accepts 64 levels, refuses 65 and a value that contains itself", () => {
   const nested = (levels: number) => JSON.parse("[".repeat(levels) + "]".repeat(levels));
   assert.equal(canonicalJson(nested(64)).length, 128);
   assert.throws(() => canonicalJson(nested(65)), RangeError);
@@ -146,7 +146,7 @@ Deno.test("canonicalJson: 64 levels are taken, 65 are not, and a value that hold
   assert.throws(() => canonicalJson(loop), RangeError);
 });
 
-Deno.test("canonicalJson: the order in which members were added never shows, and it reads back", () => {
+Deno.test("canonicalJson: does not depend on insertion order, and parses back to the value", () => {
   const dice = random(20_250_101);
   const keys = ["a", "B", "é", "10", "9", "\n", "\ud83d\ude00", "\ufb33", "zz", ""];
   const build = (levels: number): unknown => {

@@ -12,7 +12,7 @@ const pathsOf = (config: unknown): string[] => {
   return paths;
 };
 
-Deno.test("parseConfig: trusted proxies are addresses or ranges, and anything else is told at the start", () => {
+Deno.test("parseConfig: trusted proxies are addresses or ranges; anything else is refused at the start", () => {
   const good = ["127.0.0.1", "10.0.0.0/8", "::1", "fd00::/8", "::ffff:10.0.0.1"];
   deq(parseConfig(JSON.stringify({ trusted_proxies: good })).trusted_proxies, good);
   for (const bad of ["", "proxy.example", "10", "10/8", "10.0.0.0/33", "::/129", "1.2.3", "*"]) {
@@ -20,7 +20,7 @@ Deno.test("parseConfig: trusted proxies are addresses or ranges, and anything el
   }
 });
 
-Deno.test("parseConfig: the default plan is one that there is", () => {
+Deno.test("parseConfig: the default plan must exist", () => {
   const plans = { own: { requests_per_minute: 7 } };
   for (const default_plan of ["starter", "enterprise"]) {
     eq(parseConfig(JSON.stringify({ default_plan })).default_plan, default_plan);
@@ -31,7 +31,7 @@ Deno.test("parseConfig: the default plan is one that there is", () => {
   }
 });
 
-Deno.test("readSettings: a byte order mark, with which some editors begin a file, is no fault", () => {
+Deno.test("readSettings: a byte order mark at the start of the file is ignored", () => {
   const env = { RELAY_CONFIG: "relay.json" };
   const { config, configSource } = readSettings(
     env,
@@ -42,7 +42,7 @@ Deno.test("readSettings: a byte order mark, with which some editors begin a file
   deq(JSON.parse(configSource.read()), { default_plan: "team" });
 });
 
-Deno.test("planOf: configuration comes before what is built in, and the default before nothing", () => {
+Deno.test("planOf: the configuration overrides built-in plans, and an unknown name gives the default plan", () => {
   const config = parseConfig(JSON.stringify({
     plans: { starter: { requests_per_minute: 7 }, own: { requests_per_minute: 8 } },
     default_plan: "own",

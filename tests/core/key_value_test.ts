@@ -19,7 +19,7 @@ Deno.test("makeKeyValue: has the prefix of its type, 43 random characters and 6 
   assert.match(makeKeyValue("test", entropy), /^svc_test_[0-9A-Za-z]{49}$/);
 });
 
-Deno.test("makeKeyValue: one value stays as it is, since issued keys must go on working", () => {
+Deno.test("makeKeyValue: the format stays the same, since issued keys must keep working", () => {
   const bytes = () => Uint8Array.from({ length: 32 }, (_, at) => at);
   assert.equal(
     makeKeyValue("live", { bytes }),
@@ -47,7 +47,7 @@ Deno.test("parseKeyValue: a changed character or two swapped neighbours are alwa
   }
 });
 
-Deno.test("parseKeyValue: the prefix belongs to the checksum, so a test key is no live key", () => {
+Deno.test("parseKeyValue: the checksum covers the prefix, so a test key does not pass as a live key", () => {
   const key = makeKeyValue("test", seededBytes(SEED));
   assert.equal(parseKeyValue(key.replace("test", "live")), null);
 });
@@ -91,7 +91,7 @@ Deno.test("maskKeyValue: shows the prefix and four characters, nothing of the re
   assert.match(maskKeyValue(key), /^svc_test_[0-9A-Za-z]{4}…$/);
 });
 
-Deno.test("makeSecretText: is as long as its bytes ask, and uses all of them", () => {
+Deno.test("makeSecretText: its length follows from the number of bytes, all of which it uses", () => {
   const asked: number[] = [];
   const bytes = (n: number) => {
     asked.push(n);

@@ -61,7 +61,7 @@ const key: Actor = {
   key: { type: "live", limits: null, valueHash: "h", oldSinceMs: null, oldUntilMs: null },
 };
 
-Deno.test("Limiter: MCP calls and requests have a limit each, and share the burst and the plan", async () => {
+Deno.test("Limiter: MCP calls and requests have separate limits, and share the burst and the plan", async () => {
   const limits = {
     live: { requests_per_minute: 4, mcp_calls_per_minute: 3, burst_per_10_seconds: 6 },
   };
@@ -77,7 +77,7 @@ Deno.test("Limiter: MCP calls and requests have a limit each, and share the burs
   deq(await bench.calls(user, "mcp", 9), [6, "organization"]);
 });
 
-Deno.test("Limiter: test keys have limits of their own; an override counts before them, null is unlimited", async () => {
+Deno.test("Limiter: test keys have their own limits; an override replaces them, null is unlimited", async () => {
   await using bench = await Bench.open({ plans: { starter: { requests_per_minute: null } } });
   const held = { ...key.key!, type: "test" as const };
   deq(await bench.calls({ ...key, id: "a", key: held }, "rest", 99), [30, "key"]);
@@ -89,14 +89,14 @@ Deno.test("Limiter: test keys have limits of their own; an override counts befor
   deq(await bench.calls(plan, "rest", 9), [2, "organization"]);
 });
 
-Deno.test("Limiter: what nothing limits shows the largest number", async () => {
+Deno.test("Limiter: no limit shows the largest number", async () => {
   await using bench = await Bench.open({ plans: { starter: { requests_per_minute: null } } });
   const { admitted, claim, remaining, resetMs } = await bench.limiter.admit(user, "rest");
   deq([admitted, claim.limit, remaining], [true, UNLIMITED, UNLIMITED]);
   eq(resetMs, bench.clock.now() + 60_000);
 });
 
-Deno.test("Limiter: a configuration that is loaded anew holds for the next request", async () => {
+Deno.test("Limiter: a reloaded configuration applies to the next request", async () => {
   const plans = { starter: { requests_per_minute: null } };
   const config = (n: number) => ({ limits: { live: { requests_per_minute: n } }, plans });
   await using bench = await Bench.open(config(5));
@@ -107,7 +107,7 @@ Deno.test("Limiter: a configuration that is loaded anew holds for the next reque
   deq(await bench.calls(key, "rest", 3), [2, "key"]);
 });
 
-Deno.test("Limiter: deliveries of a key's webhooks are counted by themselves, and told when to come again", async () => {
+Deno.test("Limiter: deliveries of a key's webhooks are counted separately, with the time of the next attempt", async () => {
   const limits = { test: { webhook_deliveries_per_minute: 2 } };
   await using bench = await Bench.open({ limits });
   const of = { id: "key_1", type: "test", limits: null } as const;
@@ -122,7 +122,7 @@ Deno.test("Limiter: deliveries of a key's webhooks are counted by themselves, an
   for (let n = 0; n < 9; n++) eq((await bench.limiter.takeForDelivery(unlimited)).admitted, true);
 });
 
-Deno.test("Limiter: a refusal that is written out by hand is the one that would be thrown", async () => {
+Deno.test("Limiter: the prebuilt refusal equals the thrown one", async () => {
   await using bench = await Bench.open({ limits: { public_per_minute: 1 } });
   await bench.limiter.takeForAddress("192.0.2.1");
   const limit = await bench.limiter.takeForAddress("192.0.2.1");

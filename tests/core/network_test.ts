@@ -1,7 +1,7 @@
 import { strictEqual as eq } from "node:assert/strict";
 import { networkOf } from "../../core/access/limits/network.ts";
 
-Deno.test("networkOf: an IPv4 address stands for itself, an IPv6 address for its /64", () => {
+Deno.test("networkOf: an IPv4 address counts for itself, an IPv6 address for its /64", () => {
   const expected: [string, string][] = [
     ["192.0.2.1", "192.0.2.1"],
     ["::ffff:192.0.2.1", "192.0.2.1"],

@@ -63,7 +63,7 @@ Deno.test("hashPassword: the same password never has the same hash", async () =>
   assert.notEqual(await hashPassword(PASSWORD, ports), await hashPassword(PASSWORD, ports));
 });
 
-Deno.test("verifyPassword: takes an Argon2id hash of the reference implementation", async () => {
+Deno.test("verifyPassword: accepts an Argon2id hash of the reference implementation", async () => {
   // `echo -n password | argon2 somesalt -id -t 2 -k 65536 -p 1 -l 32`, from the reference's tests.
   const phc = "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ" +
     "$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc";
@@ -72,7 +72,7 @@ Deno.test("verifyPassword: takes an Argon2id hash of the reference implementatio
   assert.equal(needsRehash(phc, ports), true);
 });
 
-Deno.test("hashPassword: where Argon2id is missing it is scrypt, which verifies anywhere", async () => {
+Deno.test("hashPassword: uses scrypt without Argon2id, which verifies anywhere", async () => {
   let phc = "";
   await withoutArgon2(async () => {
     const poorer = { ...ports, passwordCost: passwordCost() };
@@ -86,7 +86,7 @@ Deno.test("hashPassword: where Argon2id is missing it is scrypt, which verifies 
   assert.equal(needsRehash(phc, ports), true);
 });
 
-Deno.test("verifyPassword: takes scrypt hashes of other costs within the bounds", async () => {
+Deno.test("verifyPassword: accepts scrypt hashes of other costs within the bounds", async () => {
   const salt = new Uint8Array(16).fill(1);
   const hash = scryptSync(PASSWORD, salt, 32, { N: 1024, r: 8, p: 1 });
   const text = (bytes: Uint8Array) => bytes.toBase64({ omitPadding: true });
@@ -95,7 +95,7 @@ Deno.test("verifyPassword: takes scrypt hashes of other costs within the bounds"
   assert.equal(await verifyPassword("wrong horse", phc, ports), false);
 });
 
-Deno.test("verifyPassword: without a user it hashes all the same, at the same cost, and says no", async () => {
+Deno.test("verifyPassword: without a user it hashes at the same cost and returns false", async () => {
   const phc = await hashPassword(PASSWORD, ports);
   const costs: unknown[] = [];
   const deriveBits = crypto.subtle.deriveBits;
@@ -116,7 +116,7 @@ Deno.test("verifyPassword: without a user it hashes all the same, at the same co
   assert.deepEqual(costs[2], costs[0]);
 });
 
-Deno.test("verifyPassword: without a user it says no even to the hash that it compares with", async () => {
+Deno.test("verifyPassword: without a user it returns false even for the dummy hash", async () => {
   await withHeldHashes(async (held) => {
     const answer = verifyPassword(PASSWORD, null, ports);
     while (held.length === 0) await turn();
@@ -125,12 +125,12 @@ Deno.test("verifyPassword: without a user it says no even to the hash that it co
   });
 });
 
-Deno.test("hashPassword: one character that keyboards write in two ways is one password", async () => {
+Deno.test("hashPassword: two encodings of one character are the same password", async () => {
   const phc = await hashPassword("pässwört\u00e9", ports);
   assert.equal(await verifyPassword("pässwört\u00e9".normalize("NFD"), phc, ports), true);
 });
 
-Deno.test("needsRehash: a fresh hash does not, another cost or salt length does", async () => {
+Deno.test("needsRehash: false for a fresh hash, true for another cost or salt length", async () => {
   const phc = await hashPassword(PASSWORD, ports);
   assert.equal(needsRehash(phc, ports), false);
   assert.equal(needsRehash(phc.replace("m=19456", "m=19455"), ports), true);
@@ -139,7 +139,7 @@ Deno.test("needsRehash: a fresh hash does not, another cost or salt length does"
   assert.equal(needsRehash(phc.replace(/\$[^$]{22}\$/, "$AAAAAAAAAAAAAAAA$"), ports), true);
 });
 
-Deno.test("verifyPassword: a stored text that is no hash, or asks for too much, is an error", async () => {
+Deno.test("verifyPassword: an invalid or too expensive stored hash is an error", async () => {
   const salt = "A".repeat(22);
   const hash = "A".repeat(43);
   const broken = [
@@ -164,7 +164,7 @@ Deno.test("verifyPassword: a stored text that is no hash, or asks for too much, 
   }
 });
 
-Deno.test("passwords: two hashes run at once, 64 wait, the next is refused and may come again", async () => {
+Deno.test("passwords: two hashes run at once, 64 wait, the next is refused and can be retried", async () => {
   const phc = await hashPassword(PASSWORD, ports);
   await withHeldHashes(async (held) => {
     const answers = Array.from({ length: 66 }, () => verifyPassword(PASSWORD, phc, ports));
@@ -186,7 +186,7 @@ Deno.test("passwords: two hashes run at once, 64 wait, the next is refused and m
   assert.equal(await verifyPassword(PASSWORD, phc, ports), true);
 });
 
-Deno.test("passwordProblem: 8 to 256 characters, counted as people count them", () => {
+Deno.test("passwordProblem: 8 to 256 characters, counted by code points", () => {
   for (const good of ["12345678", "x".repeat(256), "\ud83d\ude00".repeat(256), "        "]) {
     assert.equal(passwordProblem(good), null);
   }

@@ -44,7 +44,7 @@ Deno.test("readPeriod: quarters and dates end with their last millisecond, insta
   }
 });
 
-Deno.test("readPeriod: anything else is refused with the forms that there are, under the caller's name for it", () => {
+Deno.test("readPeriod: anything else is refused with the valid forms and the path of the period", () => {
   const bad = ["", "0h", "24", "7D", "p7d", "P0D", "P7", "PT7D", "1y", "1m", "-7d", "2026-Q5"];
   bad.push("2026-01-01", "2026-01-01/", "/2026-01-01", "2026-02-30/2026-03-01", "a/b/c", "100000h");
   const messages: [string, RegExp][] = bad.map((asked) => [asked, /`24h`.*`P7D`.*`from\/to`/]);

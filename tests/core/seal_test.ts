@@ -12,7 +12,7 @@ function refuses(open: () => unknown, reason: SealErrorReason): void {
   assert.throws(open, (error) => error instanceof SealError && error.reason === reason);
 }
 
-Deno.test("seal: opens again in its context, whatever the text", () => {
+Deno.test("seal: any text opens again in its context", () => {
   for (const text of ["", "svc_live_abc", "naïve \ud83d\ude00 \0 text", "x".repeat(40 * 1024)]) {
     assert.equal(sealer.open(sealer.seal(text, "key_1"), "key_1"), text);
   }
@@ -25,7 +25,7 @@ Deno.test("seal: has its documented form and never repeats itself", () => {
   assert.notEqual(one, sealer.seal("same", "same"));
 });
 
-Deno.test("seal: a text sealed by an earlier version opens still", () => {
+Deno.test("seal: a text sealed by an earlier version still opens", () => {
   const sealed = "v1.ovNrqitY.AAECAwQFBgcICQoL6xCVtUQThXzcBymZSx1M4GcWNRFdFwCZt3OnXw";
   assert.equal(sealer.open(sealed, "key_1"), "svc_live_abc");
 });
@@ -58,7 +58,7 @@ Deno.test("open: one changed character anywhere is refused", () => {
   }
 });
 
-Deno.test("open: a cut text and text that was never sealed are refused", () => {
+Deno.test("open: cut texts and unsealed texts are refused", () => {
   const sealed = sealer.seal("secret", "key_1");
   for (let length = 0; length < sealed.length; length++) {
     assert.throws(() => sealer.open(sealed.slice(0, length), "key_1"), SealError);
@@ -69,7 +69,7 @@ Deno.test("open: a cut text and text that was never sealed are refused", () => {
   for (const text of others) refuses(() => sealer.open(text, "key_1"), "malformed");
 });
 
-Deno.test("open: what another secret sealed is refused as such", () => {
+Deno.test("open: a text of another secret is refused with that reason", () => {
   const other = makeSealer("another secret altogether", entropy);
   refuses(() => sealer.open(other.seal("secret", "key_1"), "key_1"), "unknown_key");
 });
@@ -82,13 +82,13 @@ Deno.test("makeSealer: after a rotation the old texts open, and new ones need th
   refuses(() => sealer.open(sealed, "key_1"), "unknown_key");
 });
 
-Deno.test("fingerprint: is the same for the same secret and another for another", () => {
+Deno.test("fingerprint: identifies its secret", () => {
   assert.equal(makeSealer(SECRET, seededBytes(99)).fingerprint(), sealer.fingerprint());
   assert.notEqual(makeSealer(`${SECRET}.`, entropy).fingerprint(), sealer.fingerprint());
   assert.equal(sealer.fingerprint().length, 43);
 });
 
-Deno.test("mac: is the same for the same secret and text, another for another, and no stored value", () => {
+Deno.test("mac: depends on the secret and the text, and differs from every stored value", () => {
   const entropy = { bytes: (n: number) => new Uint8Array(n) };
   const hex = (secret: string, text: string) =>
     Buffer.from(makeSealer(secret, entropy).mac(text)).toString("hex");
@@ -107,7 +107,7 @@ Deno.test("recognizes: knows the newest and the older secrets, and no other", ()
   assert.equal(sealer.recognizes(""), false);
 });
 
-Deno.test("makeSealer: a short secret is refused with what to do, and is not repeated", () => {
+Deno.test("makeSealer: a short secret is refused with advice and without repeating it", () => {
   for (const secret of ["", "hunter2hunter2!", `${" ".repeat(20)}short`]) {
     for (
       const make of [() => makeSealer(secret, entropy), () => makeSealer(SECRET, entropy, [secret])]
@@ -123,6 +123,6 @@ Deno.test("makeSealer: a short secret is refused with what to do, and is not rep
   makeSealer("exactly16letters", entropy);
 });
 
-Deno.test("seal: a text beyond 40 KiB is refused, since the store could not keep it", () => {
+Deno.test("seal: a text over 40 KiB is refused, since it would not fit the store", () => {
   assert.throws(() => sealer.seal("x".repeat(40 * 1024 + 1), "key_1"), RangeError);
 });

@@ -32,7 +32,7 @@ Deno.test("constantTimeEqual: is true for equal texts only", () => {
   }
 });
 
-Deno.test("constantTimeEqual: texts that only UTF-8 makes equal are different", () => {
+Deno.test("constantTimeEqual: different texts with the same UTF-8 bytes are different", () => {
   assert.equal(constantTimeEqual("\ud800", "\ud801"), false);
   assert.equal(constantTimeEqual("\ud800", "\ufffd"), false);
 });
@@ -67,7 +67,7 @@ Deno.test("encodeUint32Base62: every 32-bit number has 6 characters and its own 
   }
 });
 
-Deno.test("relay listen, pairing: what a relay answers is shown as one line that no terminal obeys", async () => {
+Deno.test("relay listen, pairing: a relay's answer is shown as one line without control characters", async () => {
   const error = { code: "FORBIDDEN", message: "no\x1b]0;\x07\nyes\u2066", details: {} };
   const shown: string[] = [];
   try {

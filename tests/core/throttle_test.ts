@@ -5,7 +5,7 @@ import { ManualClock } from "../support/clock.ts";
 
 const WINDOW_MS = 15 * 60 * 1000;
 
-Deno.test("FailureThrottle: whoever failed too often waits for a window, however the clock is set back", async () => {
+Deno.test("FailureThrottle: after too many failures a key waits for one window, also when the clock is set back", async () => {
   const clock = new ManualClock();
   const throttle = new FailureThrottle(clock, { scope: "login", forgiving: true });
   const fail = () => throttle.attempt("who", () => Promise.reject(new Error("wrong")));

@@ -59,7 +59,7 @@ async function refuses(
   );
 }
 
-Deno.test("signToken: what it signs is what verifyToken reads", async () => {
+Deno.test("signToken: verifyToken returns the claims that were signed", async () => {
   assert.deepEqual(await verifyToken([other, key], token, { issuer: ISSUER, nowMs: NOW_MS }), {
     ...WHO,
     jti: "jti_1",
@@ -96,7 +96,7 @@ Deno.test("verifyToken: a key that was stored as JSON verifies and signs as befo
   assert.equal(claims.sub, "usr_1");
 });
 
-Deno.test("verifyToken: a token is good until the second it expires, and not in it", async () => {
+Deno.test("verifyToken: a token is valid until the second in which it expires", async () => {
   const expiresAtMs = tokenExpiresAtMs(NOW_MS, HOUR_MS);
   assert.equal(expiresAtMs, 1_767_229_200_000);
   await verifyToken([key], token, { issuer: ISSUER, nowMs: expiresAtMs - 1 });
@@ -104,7 +104,7 @@ Deno.test("verifyToken: a token is good until the second it expires, and not in 
   await refuses(token, "expired", { nowMs: expiresAtMs + HOUR_MS });
 });
 
-Deno.test("verifyToken: a changed payload, header or signature does not fit", async () => {
+Deno.test("verifyToken: a changed payload, header or signature is refused", async () => {
   const changed = encode({ ...decode(payload), org: "org_2" });
   await refuses(`${header}.${changed}.${signature}`, "signature");
   const padded = encode({ ...decode(header), x: 1 });
@@ -113,7 +113,7 @@ Deno.test("verifyToken: a changed payload, header or signature does not fit", as
   await refuses(`${header}.${payload}.`, "signature");
 });
 
-Deno.test("verifyToken: another key under a known kid does not fit, before and after its use", async () => {
+Deno.test("verifyToken: another key under a known kid is refused, before and after its use", async () => {
   const impostor: VerificationKey = { kid: key.kid, publicJwk: other.publicJwk };
   await refuses(token, "signature", { keys: [impostor] });
   await verifyToken([key], token, { issuer: ISSUER, nowMs: NOW_MS });
@@ -126,7 +126,7 @@ Deno.test("verifyToken: a key that is no longer in the list is unknown, though i
   await refuses(token, "unknown_key", { keys: [] });
 });
 
-Deno.test("verifyToken: only EdDSA is taken, whatever the header says", async () => {
+Deno.test("verifyToken: only EdDSA is accepted, whatever the header says", async () => {
   const body = decode(payload);
   const none = `${encode({ alg: "none", kid: key.kid, typ: "JWT" })}.${encode(body)}.`;
   await refuses(none, "malformed");
@@ -160,7 +160,7 @@ Deno.test("verifyToken: a token that lacks a claim or has a strange one is malfo
   await refuses(await forge(key, { alg: "EdDSA", typ: "JWT" }, body), "malformed");
 });
 
-Deno.test("verifyToken: what is no token is malformed, and a huge one is not even read", async () => {
+Deno.test("verifyToken: other text is malformed, and a huge text is not even read", async () => {
   const others = [
     "",
     "a",

@@ -7,7 +7,7 @@ const meant = (name: string): string | undefined => {
   return said === undefined ? "nothing wrong" : /did you mean (\w+)\?$/.exec(said)?.[1];
 };
 
-Deno.test("unreadVariables: a misspelt name is told with the one that was meant, and without its value", () => {
+Deno.test("unreadVariables: a misspelt name gets a suggestion, and its value is not shown", () => {
   deq(unreadVariables({ RELAY_SECERT: "hidden", RELAY_SECRET: "hidden", HOME: "/root" }), [
     'Relay does not read the variable "RELAY_SECERT": did you mean RELAY_SECRET?',
   ]);
@@ -21,7 +21,7 @@ Deno.test("unreadVariables: a misspelt name is told with the one that was meant,
   ]);
 });
 
-Deno.test("unreadVariables: nothing is said of what some command reads, a test or a container is told", () => {
+Deno.test("unreadVariables: variables of commands, tests and containers give no warning", () => {
   const names = [
     ...Object.keys(SETTINGS),
     "RELAY_SECRET_OLD_2",
@@ -38,7 +38,7 @@ Deno.test("unreadVariables: nothing is said of what some command reads, a test o
   deq(unreadVariables({ RELAY_API_PORT: "tcp://10.0.0.1:80", RELAY_NOTHING: "" }), []);
 });
 
-Deno.test("readSettings: the address of a service named relay is no port of its own, and that is said", () => {
+Deno.test("readSettings: the address of a service named relay is not a port, and gives a warning", () => {
   const env = { RELAY_PORT: "tcp://10.0.0.1:80" };
   const { port, environment } = readSettings(env, () => "", false);
   deq([port, environment], [9081, []]);

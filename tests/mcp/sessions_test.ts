@@ -45,7 +45,7 @@ async function sessionEvents(world: World, { org }: Account): Promise<Json[]> {
 const keyOf = async (world: World, owner: Account) =>
   (await world.key(owner, ["agents:read", "agents:write", "system:read", "audit:read"])).value;
 
-Deno.test("sessions: initialize agrees on a revision and opens one", async () => {
+Deno.test("sessions: initialize agrees on a revision and opens a session", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   for (
@@ -64,7 +64,7 @@ Deno.test("sessions: initialize agrees on a revision and opens one", async () =>
   }
 });
 
-Deno.test("sessions: an anonymous client may initialize, and leaves nothing behind", async () => {
+Deno.test("sessions: an anonymous client may initialize, which stores nothing", async () => {
   await using world = await World.open();
   const { status, headers, body } = await open(world);
   deq([status, headers.get("mcp-session-id")], [200, null]);
@@ -98,7 +98,7 @@ Deno.test("sessions: their beginning and their end are events, with the calls ma
   eq((await get(world, as, id, "DELETE")).status, 404);
 });
 
-Deno.test("sessions: one during which the clock was set back took no time, not less", async () => {
+Deno.test("sessions: the duration is not negative after the clock was set back", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const as = owner.token;
@@ -109,7 +109,7 @@ Deno.test("sessions: one during which the clock was set back took no time, not l
   deq([closed.event_type, closed.details.duration_ms], ["session_closed", 0]);
 });
 
-Deno.test("sessions: half an hour without a call ends one, a call in between does not", async () => {
+Deno.test("sessions: half an hour without a call ends one, unless a call comes in between", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const as = await keyOf(world, owner);
@@ -125,7 +125,7 @@ Deno.test("sessions: half an hour without a call ends one, a call in between doe
   deq([last.details.idle_seconds, last.actor], [1800, "relay"]);
 });
 
-Deno.test("sessions: nobody else's credential uses one, and an unknown one is as a lost one", async () => {
+Deno.test("sessions: another credential cannot use one, and an unknown one answers like an ended one", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const id = await sessionOf(world, owner.token);
@@ -141,7 +141,7 @@ Deno.test("sessions: nobody else's credential uses one, and an unknown one is as
   eq((await rpc(world, "ping", {}, { as: owner.token, headers: within(id) })).status, 200);
 });
 
-Deno.test("sessions: a caller has 50 at the most, the oldest ends", async () => {
+Deno.test("sessions: a caller has at most 50, and the oldest ends", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const as = owner.token;
@@ -156,7 +156,7 @@ Deno.test("sessions: a caller has 50 at the most, the oldest ends", async () => 
   deq(ends.map(({ details }) => [details.session_id, details.calls]), [[first, 3]]);
 });
 
-Deno.test("sessions: a caller who opens many at once has 50 as well", async () => {
+Deno.test("sessions: a caller who opens many concurrently has 50 too", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await Promise.all(Array.from({ length: 100 }, () => sessionOf(world, owner.token)));
@@ -165,7 +165,7 @@ Deno.test("sessions: a caller who opens many at once has 50 as well", async () =
   eq((await world.app.store.list(mcpSessions, tenant, own)).items.length, 50);
 });
 
-Deno.test("sessions: the stream tells what a client subscribed to, and ends with its session", async () => {
+Deno.test("sessions: the stream carries what a client subscribed to, and ends with its session", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const as = await keyOf(world, owner);
@@ -189,7 +189,7 @@ Deno.test("sessions: the stream tells what a client subscribed to, and ends with
   ok(stream.ended);
 });
 
-Deno.test("sessions: of several streams the newest is told, and the one before when that has gone", async () => {
+Deno.test("sessions: of several streams the newest gets the news, and the former one when that is gone", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const as = await keyOf(world, owner);
@@ -212,7 +212,7 @@ Deno.test("sessions: of several streams the newest is told, and the one before w
   eq((await older.until(Infinity)).length, 1, "what the other one was told did not come here");
 });
 
-Deno.test("sessions: what is counted of one is forgotten however it ends", async () => {
+Deno.test("sessions: the counts of one are dropped however it ends", async () => {
   await using world = await World.open();
   const as = await keyOf(world, await world.signUp());
   const opened = async () => {
@@ -233,7 +233,7 @@ Deno.test("sessions: what is counted of one is forgotten however it ends", async
   eq(world.app.mcpSessions.uncounted(timedOut), undefined);
 });
 
-Deno.test("sessions: one that ended on another instance is forgotten within two of its lives", async () => {
+Deno.test("sessions: one that ended on another instance is dropped within twice its idle time", async () => {
   const kv = await Deno.openKv(":memory:");
   const one = await World.open({ kv: shared(kv), sole: false, seed: 1 });
   const two = await World.open({ kv: shared(kv), sole: false, seed: 2, clock: one.clock });
@@ -247,7 +247,7 @@ Deno.test("sessions: one that ended on another instance is forgotten within two 
   kv.close();
 });
 
-Deno.test("sessions: what one subscribed to is told by every instance, also by one that began later", async () => {
+Deno.test("sessions: every instance sends what one subscribed to, also one that started later", async () => {
   const kv = await Deno.openKv(":memory:");
   const one = await World.open({ kv: shared(kv), sole: false, seed: 1 });
   const owner = await one.signUp();
@@ -279,7 +279,7 @@ Deno.test("sessions: what one subscribed to is told by every instance, also by o
   kv.close();
 });
 
-Deno.test("sessions: an address that can name nothing is not subscribed to", async () => {
+Deno.test("sessions: an invalid URI cannot be subscribed to", async () => {
   await using world = await World.open();
   const as = await keyOf(world, await world.signUp());
   const headers = within(await sessionOf(world, as));
@@ -290,7 +290,7 @@ Deno.test("sessions: an address that can name nothing is not subscribed to", asy
   }
 });
 
-Deno.test("sessions: a stream needs a session and who accepts events", async () => {
+Deno.test("sessions: a stream needs a session and an Accept of event streams", async () => {
   await using world = await World.open();
   const { token } = await world.signUp();
   const id = await sessionOf(world, token);
@@ -309,7 +309,7 @@ Deno.test("sessions: a stream needs a session and who accepts events", async () 
   eq(await status({ accept: "text/*", ...named }), 200);
 });
 
-Deno.test("sessions: a client's log is as it asked, and what it may not read is not there", async () => {
+Deno.test("sessions: a client's log has the level it asked for, without what it may not read", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const as = (await world.key(owner, ["catalog:read"])).value;
@@ -322,7 +322,7 @@ Deno.test("sessions: a client's log is as it asked, and what it may not read is 
   deq((await send("resources/read", { uri: "relay://nowhere" })).body.error.code, -32002);
 });
 
-Deno.test("sessions: they outlive the relay that opened them", async () => {
+Deno.test("sessions: survive a restart of the relay", async () => {
   const kv = await Deno.openKv(":memory:");
   const keep = shared(kv);
   let id = "", as = "";
@@ -338,7 +338,7 @@ Deno.test("sessions: they outlive the relay that opened them", async () => {
   kv.close();
 });
 
-Deno.test("sessions: a reply to nothing is refused", async () => {
+Deno.test("sessions: a reply without a request is refused", async () => {
   await using world = await World.open();
   const { token } = await world.signUp();
   const headers = { ...within(await sessionOf(world, token)), authorization: `Bearer ${token}` };

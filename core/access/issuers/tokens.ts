@@ -93,11 +93,11 @@ export class ForeignTokens {
   }
 
   /**
-   * The person of a token: by the issuer's map of subjects, else by email; always of the issuer's
+   * The user of a token: by the issuer's map of subjects, else by email; always of the issuer's
    * organization.
    * @throws {Fault} INVALID_TOKEN
    */
-  async personOf(
+  async userOf(
     { issuer, subject, email }: ForeignToken,
   ): Promise<{ readonly org: string; readonly userId: string }> {
     const { store } = this.parts;

@@ -2,7 +2,7 @@ import { SYSTEM } from "../../../kv/store/collection.ts";
 import { organizations } from "../../../kv/records/organization.ts";
 import { type UserRecord, users } from "../../../kv/records/user.ts";
 import { issueTokens, openSession } from "./open_session.ts";
-import { factorAttempts, takeSecondFactor } from "./second_factor.ts";
+import { checkSecondFactor, factorAttempts } from "./factor_code.ts";
 import type { Stepping } from "../../work/work.ts";
 import type { Background } from "../../work/background.ts";
 import { emit } from "../../events/events.ts";
@@ -71,7 +71,7 @@ async function enter(
       const now = await tx.get(users, tenant, id);
       if (!now?.active || now.password !== found.record.password) throw new Fault("INVALID_LOGIN");
       const user = password === now.password ? now : tx.put(users, tenant, { ...now, password });
-      const shown = await takeSecondFactor(work, tx, tenant.org, id, code);
+      const shown = await checkSecondFactor(work, tx, tenant.org, id, code);
       const by = { ...work, actor: { id } };
       const resource = { type: "user", id } as const;
       if (shown === "recovery_code") {

@@ -12,9 +12,10 @@ import { personOf } from "../roles/assign.ts";
 import { homeOf } from "../roles/grant.ts";
 import { sha256Hex } from "../../codec/text.ts";
 import { mustBeUnchanged, mustKnowPassword, startSessionsAnew } from "./password.ts";
+import { factorAttempts, mustMatch } from "./factor_code.ts";
 import type { SignIn } from "./parts.ts";
 import { mustBeSignedIn } from "../people/person.ts";
-import { makeTotpSecret, stepOf, totpUri } from "./totp.ts";
+import { makeTotpSecret, totpUri } from "./totp.ts";
 
 const RECOVERY_CODES = 10;
 /** 80 bits cannot be guessed in ten attempts. */
@@ -161,44 +162,6 @@ export async function requireSecondFactor(work: Writing, { required }: { require
   return { required };
 }
 
-/** The second factor that a sign-in used. */
-export type FactorShown = "none" | "totp" | "recovery_code";
-
-/**
- * Checks the second factor of a sign-in, in the transaction that opens the session.
- * @throws {Fault} INVALID_LOGIN, with `details.reason` second_factor_required or second_factor_wrong
- */
-export async function takeSecondFactor(
-  context: Pick<Context, "sealer" | "ports">,
-  tx: Tx,
-  org: string,
-  userId: string,
-  code: string | undefined,
-): Promise<FactorShown> {
-  const home = homeOf(org);
-  const factor = await tx.get(secondFactors, home, userId);
-  if (factor === null || factor.confirmed_at_ms === null) return "none";
-  if (code === undefined) {
-    throw new Fault("INVALID_LOGIN", "Also send the `code` of your second factor.", {
-      reason: "second_factor_required",
-    });
-  }
-  const hash = sha256Hex(code);
-  if (factor.recovery_hashes.includes(hash)) {
-    const recovery_hashes = factor.recovery_hashes.filter((other) => other !== hash);
-    tx.put(secondFactors, home, { ...factor, recovery_hashes });
-    return "recovery_code";
-  }
-  const step = freshStep(context, factor, code);
-  if (step === null) {
-    throw new Fault("INVALID_LOGIN", "The code is wrong or was used already. Use the next one.", {
-      reason: "second_factor_wrong",
-    });
-  }
-  tx.put(secondFactors, home, { ...factor, last_step: step });
-  return "totp";
-}
-
 /** Counts the attempt; a success clears the failures before it. */
 async function withCode<R>(
   { store, actor }: Stepping,
@@ -212,33 +175,10 @@ async function withCode<R>(
   return await logins.attempt(factorAttempts(actor.userId), changing);
 }
 
-/** The key that counts attempts at a person's codes, from any address. */
-export const factorAttempts = (userId: string): string => `second factor ${userId}`;
-
 async function mustBeOn(tx: Tx, { tenant, userId }: Actor): Promise<SecondFactorRecord> {
   const factor = await tx.get(secondFactors, homeOf(tenant.org), userId);
   if (factor !== null && factor.confirmed_at_ms !== null) return factor;
   throw new Fault("CONFLICT", "There is no second factor. Set one up first.");
-}
-
-function mustMatch(
-  context: Pick<Context, "sealer" | "ports">,
-  factor: SecondFactorRecord,
-  code: string,
-): number {
-  const step = freshStep(context, factor, code);
-  if (step !== null) return step;
-  throw new Fault("FORBIDDEN", "The code is wrong or was used already. Use the next one.");
-}
-
-/** The time step of a correct code that was not used before; null for any other. */
-function freshStep(
-  { sealer, ports }: Pick<Context, "sealer" | "ports">,
-  { id, sealed_secret, last_step }: SecondFactorRecord,
-  code: string,
-) {
-  const step = stepOf(sealer.open(sealed_secret, id), code, ports.clock.now());
-  return step !== null && step > last_step ? step : null;
 }
 
 const makeRecoveryCodes = ({ entropy }: Context["ports"]): string[] =>

@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, ok, rejects, strictEqual as eq } from "node:assert/strict";
 import { setImmediate } from "node:timers";
-import { DEPTH_MAX, MEMBERS_MAX, parseJson, TooManyParts } from "../../core/work/sliced_json.ts";
+import { DEPTH_MAX, MEMBERS_MAX, parseJson, TooManyParts } from "../../core/work/parse_json.ts";
 import { longestParsed } from "../support/longest_parsed.ts";
 import { type Random, random } from "../support/random.ts";
 
@@ -59,7 +59,7 @@ async function inPieces(text: string): Promise<{ value: unknown } | null> {
   }
 }
 
-Deno.test("parseJson: a large text is read and refused exactly as JSON.parse does it", async () => {
+Deno.test("parseJson: accepts and refuses large texts exactly like JSON.parse", async () => {
   for (let seed = 1; seed <= 20; seed++) {
     const dice = random(seed);
     const text = `${space(dice)}${someJson(dice, 100_000)}${space(dice)}`;
@@ -88,7 +88,7 @@ Deno.test("parseJson: a large text is read and refused exactly as JSON.parse doe
   }
 });
 
-Deno.test("parseJson: what stands at the edge of a piece is not forgiven", async () => {
+Deno.test("parseJson: errors at the edge of a piece are found", async () => {
   const long = `"${"x".repeat(20_000)}"`, large = `[${long},${long}]`;
   const texts = [
     `[${long},]`,
@@ -115,7 +115,7 @@ Deno.test("parseJson: what stands at the edge of a piece is not forgiven", async
   for (const text of texts) deq(await inPieces(text), plainly(text), text.replaceAll(long, "L"));
 });
 
-Deno.test("parseJson: others run between its pieces, and no piece is large", async () => {
+Deno.test("parseJson: other tasks run between its pieces, and no piece is large", async () => {
   const shapes = [
     `{${Array.from({ length: 15_000 }, (_, n) => `"name ${n} ${"x".repeat(60)}":${n}`).join(",")}}`,
     `[${Array.from({ length: 100 }, (_, n) => `[${`"${n}",`.repeat(2_500)}0]`).join(",")}]`,
