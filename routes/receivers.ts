@@ -32,7 +32,7 @@ const largerBody = (purpose: IngestPurpose): LargerBody => ({
   bytesMax: BODY_BYTES_MAX,
   unless: "it comes with an ingest token of this purpose",
   mayCome: async ({ app, request, query }) =>
-    await findIngestToken(app.store, query.token ?? request.ingestToken, purpose) !== null,
+    await findIngestToken(app, query.token ?? request.ingestToken, purpose) !== null,
 });
 
 export const receiverRoutes = [

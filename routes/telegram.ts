@@ -30,7 +30,7 @@ export const telegramRoutes = [
       bytesMax: BODY_BYTES_MAX,
       unless: "it comes with the secret of a bot",
       mayCome: async ({ app, request }) =>
-        await findIngestToken(app.store, request.telegramSecret, "telegram") !== null,
+        await findIngestToken(app, request.telegramSecret, "telegram") !== null,
     },
     body: z.looseObject({
       update_id: anything("Of an Update: its number, by which a repetition is known."),

@@ -93,12 +93,12 @@ export interface CommandListener {
 /** What other areas do with the events and frames of links. */
 export interface LinkListeners {
   readonly commands: CommandListener;
-  /** The agent was welcomed; the link is open. `link.agent` is set. */
+  /** The agent was welcomed, and `link.agent` is set. */
   opened(link: Link, agentId: string): void;
   closed(link: Link): void;
   transferReply(link: Link, reply: TransferReply): void;
-  /** The agent confirmed its policies. Never fails. */
+  /** The agent confirmed its policies. */
   policyHeld(tenant: Tenant, agent: AgentRecord, version: string): Promise<void>;
-  /** The agent reported its state. Never fails. */
+  /** The agent reported its state. */
   stateReported(tenant: Tenant, agent: AgentRecord, state: StateFrame): Promise<void>;
 }

@@ -33,7 +33,7 @@ export async function endBot(own: Organization, person: Person): Promise<void> {
   if (status === 204) bot.goneMs = own.world.clock.nowMs;
 }
 
-/** Takes over a bot whose maker may not keep it any more; its secret is another one then. */
+/** Takes over a bot whose maker lost the right; it gets a new secret. */
 export async function adoptBot(own: Organization, person: Person): Promise<void> {
   const credential = await own.credential(person);
   const bots = present(own);
@@ -65,7 +65,7 @@ export async function makeCode(own: Organization, person: Person): Promise<void>
   if (own.dice.chance(0.5)) await showCode(own, person);
 }
 
-/** A person shows their newest code to some bot, whose maker reads it; it may get no further. */
+/** A person sends their newest code to a bot, whose maker reads it and may withhold it. */
 export async function showCode(own: Organization, person: Person): Promise<void> {
   const code = own.codes.findLast(({ knownTo }) => knownTo.has(person));
   const bots = present(own);
@@ -75,7 +75,7 @@ export async function showCode(own: Organization, person: Person): Promise<void>
   if (own.dice.chance(0.5)) await link(own, person, bot, code);
 }
 
-/** Somebody uses a code that they know, their own or another's, at any bot. */
+/** Somebody uses a known code, their own or another's, at any bot. */
 export async function useCode(own: Organization, person: Person): Promise<void> {
   const known = own.codes.filter(({ knownTo }) => knownTo.has(person));
   const others = known.filter(({ account }) => account.id !== person);
@@ -97,7 +97,7 @@ async function link(
   const atMs = own.world.clock.nowMs;
   if (atMs >= code.madeMs + CODE_MS) throw new Error("a code works when it is over");
   own.count(code.account.id === holder ? "account linked" : "account linked by another");
-  // Any bot that was there in the meantime may have been shown the code.
+  // Any bot that existed meanwhile may have seen the code.
   const readers = own.bots.filter(({ goneMs }) => goneMs === null || goneMs >= code.madeMs);
   const counts = readers.reduce<Group>(
     (all, { counts }) => joined(all, counts),
@@ -108,7 +108,7 @@ async function link(
   own.links.push({ account: code.account, bot, telegram, holder, counts });
 }
 
-/** What a bot answers to a message that has its secret. */
+/** A bot's answer to a message with its secret. */
 export async function say(
   own: Organization,
   bot: Bot,
@@ -122,7 +122,7 @@ export async function say(
   return body.text ?? "";
 }
 
-/** The links by which a person can speak: of their Telegram account, or at a bot whose secret they know. */
+/** The links that a person can use: of their Telegram account, or at a bot whose secret they know. */
 export const linksOf = (own: Organization, person: Person): Link[] =>
   own.links.filter(({ holder, bot }) =>
     bot.goneMs === null && (holder === person || bot.knownTo.has(person))

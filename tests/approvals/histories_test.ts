@@ -3,15 +3,15 @@ import { World } from "../support/world.ts";
 import { play } from "./history.ts";
 import type { Tally } from "./organization.ts";
 
-/** Histories that share one relay; it is held to what every relay promises when it ends. */
+/** Histories that share one relay, whose invariants are checked at its end. */
 const TOGETHER = 25;
-/** A long run says how far it is. */
+/** Histories after which a long run reports its progress. */
 const TELL_EVERY = 1_000;
 const wanted = Number(Deno.env.get("RELAY_HISTORIES") ?? 150);
 const chosen = Deno.env.get("RELAY_HISTORIES_SEED");
 const seed = Number(chosen ?? crypto.getRandomValues(new Uint32Array(1))[0]! % 1_000_000_000);
 
-/** What so many histories must have seen: a law that nothing tries is no law. */
+/** Cases that this many histories must have covered. */
 const SEEN: readonly (readonly [number, readonly string[]])[] = [
   [100, [
     "taken by session",

@@ -23,7 +23,7 @@ const MINUTE_MS = 60_000;
 
 type Act = (own: Organization, person: Person) => Promise<void>;
 
-/** What happens, and how often beside the others. */
+/** The steps of a history, with their weights. */
 const ACTS: readonly (readonly [Act, number])[] = [
   [makeKey, 6],
   [rotateKey, 8],
@@ -52,12 +52,12 @@ const ACTS: readonly (readonly [Act, number])[] = [
 ];
 const WEIGHTED = ACTS.flatMap(([act, weight]) => Array.from({ length: weight }, () => act));
 
-/** Some minutes go by: codes, grace periods and sign-ins end. */
+/** Minutes pass, so that codes, grace periods and sign-ins end. */
 async function wait({ world, dice }: Organization): Promise<void> {
   world.clock.nowMs += dice.pick([1, 3, 8, 20]) * MINUTE_MS;
 }
 
-/** One random history of an organization; throws where the law does not hold. */
+/** Runs one random history of an organization; throws when the guarantee is broken. */
 export async function play(world: World, seed: number, tally: Tally): Promise<void> {
   const own = await Organization.found(world, random(seed), tally);
   for (let step = 0; step < STEPS; step++) await own.dice.pick(WEIGHTED)(own, own.person());

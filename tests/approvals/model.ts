@@ -1,11 +1,11 @@
 /**
- * Who may be acting, told by what was seen to happen and by nothing that Relay keeps: every credential knows
- * which people were given it, and as whose its use has to count.
+ * A model of who may be acting, derived from the observed steps and not from Relay's records: every credential knows
+ * the people who were given it, and the people as whom its use must count.
  */
 
 /** A person, by the id of the account that they accepted. */
 export type Person = string;
-/** People as whom something counts. */
+/** The people as whom something counts. */
 export type Group = ReadonlySet<Person> | "everybody";
 
 export const joined = (a: Group, b: Group): Group =>
@@ -16,22 +16,22 @@ export const shareSomebody = (a: Group, b: Group): boolean =>
     ? b === "everybody" || b.size > 0
     : [...a].some((p) => b === "everybody" || b.has(p));
 
-/** The account of one person, with the ways in that others were given. */
+/** The account of one person, with the access that others were given. */
 export interface Account {
   readonly id: Person;
   readonly email: string;
   readonly roles: Set<string>;
   active: boolean;
   password: string;
-  /** Who knows the password. */
+  /** The people who know the password. */
   passwordOf: Set<Person>;
-  /** As whom a sign-in counts. */
+  /** The people as whom a sign-in counts. */
   counts: Group;
-  /** The secret of the second factor, and who saw it. */
+  /** The secret of the second factor, and the people who saw it. */
   factor: { readonly secret: string; readonly knownTo: Person } | null;
 }
 
-/** A sign-in, and who holds it. */
+/** A sign-in and the people who hold it. */
 export interface Session {
   readonly kind: "session";
   readonly account: Account;
@@ -52,7 +52,7 @@ export interface KeyValue {
   readonly kind: "key";
   readonly text: string;
   readonly account: Account;
-  /** Everybody who saw it in an answer. */
+  /** The people who saw it in an answer. */
   readonly knownTo: Set<Person>;
   counts: Group;
 }
@@ -64,11 +64,11 @@ export interface Bot {
   text: string;
   knownTo: Set<Person>;
   counts: Group;
-  /** Null while it is there. */
+  /** Null while it exists. */
   goneMs: number | null;
 }
 
-/** What links a Telegram account to whoever made it. */
+/** A code that links a Telegram account to its maker. */
 export interface Code {
   readonly account: Account;
   readonly text: string;
@@ -80,7 +80,7 @@ export interface Code {
 export interface Link {
   readonly account: Account;
   readonly bot: Bot;
-  /** The Telegram account, and whose it is. */
+  /** The Telegram account and its owner. */
   readonly telegram: number;
   readonly holder: Person;
   readonly counts: Group;
@@ -90,7 +90,7 @@ export interface Link {
 export interface Request {
   readonly pid: string;
   readonly commandId: string;
-  /** Whoever really asked. */
+  /** The person who really asked. */
   readonly asker: Person;
   readonly counts: Group;
   readonly selfAllowed: boolean;
@@ -99,11 +99,11 @@ export interface Request {
   approved: boolean;
 }
 
-/** As whom the use of a credential counts. */
+/** The people as whom the use of a credential counts. */
 export const countsAs = (credential: Credential): Group =>
   credential.kind === "session" ? credential.account.counts : credential.counts;
 
-/** How many of these groups have nobody in common with each other, at the most. */
+/** The largest number of these groups that share no person. */
 export function mostApart(groups: readonly Group[]): number {
   const [first, ...rest] = groups;
   if (first === undefined) return 0;

@@ -17,14 +17,14 @@ import type {
 } from "./model.ts";
 
 const MINUTE_MS = 60_000;
-/** A JWT is good for an hour. */
+/** The lifetime of a JWT. */
 const SIGN_IN_AGAIN_MS = 50 * MINUTE_MS;
 /** Longer than one code of an authenticator. */
 const CODE_MS = 30_000;
 export const CUSTOM_ROLE = "keeper";
 const ROLES = ["admin", "admin", "operator", CUSTOM_ROLE];
 
-/** How often something happened, over all histories: a law that is never near shows nothing. */
+/** Counts of cases over all histories, which show that the guarantee was tested. */
 export type Tally = Map<string, number>;
 
 /** One organization with the people, credentials and requests of one history. */
@@ -39,7 +39,7 @@ export class Organization {
   customRights: readonly string[] = ["approvals:write", "agents:write"];
   selfApproval = false;
   required = 1;
-  /** Who asked that self-approval is turned on, while that waits. */
+  /** The person whose change to self-approval is pending. */
   pending: { readonly id: string; readonly by: Person } | null = null;
   agent!: ScriptedAgent;
   #names = 0;
@@ -66,7 +66,7 @@ export class Organization {
     return own;
   }
 
-  /** An account that a person of its own has accepted, with the sign-in that this gave. */
+  /** Adds an account that a new person accepted, with the resulting sign-in. */
   add(
     who: Pick<Account, "id" | "email">,
     password: string,
@@ -119,7 +119,7 @@ export class Organization {
     return this.#signedIn(account, person, body.token);
   }
 
-  /** The sign-ins to an account end, but one. */
+  /** Ends all sign-ins to an account but one. */
   endSessions(account: Account, kept: Session | null = null): void {
     this.sessions = this.sessions.filter((each) => each.account !== account || each === kept);
   }
@@ -143,7 +143,7 @@ export class Organization {
   session = (person: Person): Promise<Session | null> =>
     this.signIn(this.enterable(person), person);
 
-  /** Something that a person can show, which may be another's. */
+  /** A credential that a person can use, which may be another's. */
   async credential(person: Person): Promise<Credential | null> {
     const known = this.values().filter(({ knownTo }) => knownTo.has(person));
     const others = known.filter(({ account }) => account.id !== person);

@@ -8,7 +8,7 @@ const PEOPLE_MAX = 7;
 const RIGHTS = ["agents:write", "approvals:write", "system:read", "system:write"];
 const ROLES = ["owner", "admin", "operator", CUSTOM_ROLE];
 
-/** Somebody gives a role or takes one. */
+/** Somebody assigns or revokes a role. */
 export async function changeRoles(own: Organization, person: Person): Promise<void> {
   const credential = await own.credential(person);
   if (credential === null) return;
@@ -25,7 +25,7 @@ export async function changeRoles(own: Organization, person: Person): Promise<vo
   else account.roles.delete(role);
 }
 
-/** Somebody edits what the custom role permits. */
+/** Somebody changes the permissions of the custom role. */
 export async function editRole(own: Organization, person: Person): Promise<void> {
   const credential = await own.credential(person);
   if (credential === null) return;
@@ -40,7 +40,7 @@ export async function editRole(own: Organization, person: Person): Promise<void>
   own.customRights = permissions;
 }
 
-/** Somebody switches a person off, or on again. */
+/** Somebody deactivates or reactivates a person. */
 export async function switchPerson(own: Organization, person: Person): Promise<void> {
   const credential = await own.credential(person);
   if (credential === null) return;
@@ -63,7 +63,7 @@ export async function switchAccount(
   if (!account.active) own.endSessions(account);
 }
 
-/** Somebody invites, and a person of its own accepts. */
+/** Somebody invites, and a new person accepts. */
 export async function invite(own: Organization, person: Person): Promise<void> {
   const credential = await own.credential(person);
   if (credential === null || own.accounts.length >= PEOPLE_MAX) return;
@@ -83,7 +83,7 @@ export async function invite(own: Organization, person: Person): Promise<void> {
   own.add({ id: joined.body.user.id, email }, password, roles, joined.body.token);
 }
 
-/** Whoever has the store resets a password: they and its owner know it then. */
+/** The operator of the store resets a password, which the operator and the owner then know. */
 export async function reset(own: Organization, person: Person): Promise<void> {
   const account = own.dice.pick(own.accounts);
   const { store, ports } = own.world.app;
@@ -96,7 +96,7 @@ export async function reset(own: Organization, person: Person): Promise<void> {
   own.count("password reset");
 }
 
-/** A person changes the password of their own account, which is theirs alone again. */
+/** A person changes their own password, which only they know then. */
 export async function changePassword(own: Organization, person: Person): Promise<void> {
   const account = own.accountOf(person);
   const session = await own.signIn(account, person);
@@ -114,7 +114,7 @@ export async function changePassword(own: Organization, person: Person): Promise
   own.endSessions(account, session);
 }
 
-/** Whoever is signed in sets a second factor up, or turns it off. */
+/** The holder of a sign-in sets up a second factor, or removes it. */
 export async function changeFactor(own: Organization, person: Person): Promise<void> {
   const session = await own.session(person);
   if (session === null) return;

@@ -13,9 +13,9 @@ import {
 import type { Organization } from "./organization.ts";
 
 const RISKY = "systemctl stop nginx";
-/** Requests that people look at: the older ones are mostly over. */
+/** Requests that people consider; older ones have mostly ended. */
 const LOOKED_AT = 3;
-/** How a refusal for who asked begins. */
+/** The start of the refusal to an asker. */
 const OF_ASKER = /^(?:Nobody approves their own request|Whoever asked|Anybody may have asked)/;
 
 export async function ask(own: Organization, person: Person): Promise<void> {
@@ -38,12 +38,12 @@ export async function ask(own: Organization, person: Person): Promise<void> {
   });
 }
 
-/** Whether a person could pass for another one. */
+/** Whether a person could act as another one. */
 const canPass = (own: Organization, person: Person): boolean =>
   linksOf(own, person).length > 0 || own.values().some(({ knownTo }) => knownTo.has(person)) ||
   own.accounts.some(({ id, passwordOf }) => id !== person && passwordOf.has(person));
 
-/** Somebody approves what waits: who asked tries it wherever they could pass for another. */
+/** Somebody approves a pending request; the asker tries it whenever they could act as another person. */
 export async function approve(own: Organization, someone: Person): Promise<void> {
   const open = own.requests.slice(-LOOKED_AT).filter(({ approved }) => !approved);
   if (open.length === 0) return;
@@ -74,7 +74,7 @@ export async function approve(own: Organization, someone: Person): Promise<void>
   hold(own, request, { by: person, counts: countsAs(credential) }, answer, credential.kind + own_);
 }
 
-/** The law, at one decision. */
+/** Checks the guarantee at one decision. */
 function hold(
   own: Organization,
   request: Request,

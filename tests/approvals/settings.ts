@@ -11,7 +11,7 @@ const mayChange = ({ customRights }: Organization, { active, roles }: Account): 
   active && (MAKERS.some((role) => roles.has(role)) ||
     roles.has(CUSTOM_ROLE) && customRights.includes("system:write"));
 
-/** Somebody asks for self-approval, or ends it. */
+/** Somebody asks to allow self-approval, or ends it. */
 export async function turnSelfApproval(own: Organization, person: Person): Promise<void> {
   const credential = await own.credential(person);
   if (credential === null) return;
@@ -34,7 +34,7 @@ export async function turnSelfApproval(own: Organization, person: Person): Promi
   }
 }
 
-/** Somebody removes all who could confirm, as far as they may, and then asks. */
+/** Somebody removes everybody who could confirm, as far as they may, and then asks. */
 export async function removeOthers(own: Organization, person: Person): Promise<void> {
   const session = await own.session(person);
   if (session === null) return;
@@ -46,7 +46,7 @@ export async function removeOthers(own: Organization, person: Person): Promise<v
   await turnSelfApproval(own, person);
 }
 
-/** Somebody decides that a change which waits is made, or not. */
+/** Somebody confirms or refuses a pending change. */
 export async function decideSelfApproval(own: Organization, person: Person): Promise<void> {
   const credential = await own.credential(person);
   if (credential === null || own.pending === null) return;
@@ -65,12 +65,12 @@ export async function decideSelfApproval(own: Organization, person: Person): Pro
   own.count("self-approval: confirmed");
 }
 
-/** Only a sign-in that is its person's alone says who they are. */
+/** Only a sign-in that one person holds identifies that person. */
 function mustBeTheirs({ kind, account: { id, counts } }: Credential, person: Person): void {
   deq([kind, id, counts], ["session", person, new Set([person])]);
 }
 
-/** Somebody changes how many people must approve. */
+/** Somebody changes the required number of approvals. */
 export async function changeRequired(own: Organization, person: Person): Promise<void> {
   const credential = await own.credential(person);
   if (credential === null) return;

@@ -76,7 +76,7 @@ Deno.test("agents: an agent of a crashed relay is recorded as lost even if the l
 Deno.test("stop: every link is closed and its end recorded before the store closes", async () => {
   const kv = await Deno.openKv(":memory:");
   let turns = 0;
-  // Where reads take their time, an end that nobody waits for comes too late.
+  // With slow reads, an end that the stop does not await comes too late.
   const slow = overKv(shared(kv), {
     get: async (...args: Parameters<Deno.Kv["get"]>) => {
       for (let n = 0; n < turns; n++) await new Promise<void>((resolve) => setImmediate(resolve));

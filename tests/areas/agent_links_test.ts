@@ -171,7 +171,7 @@ Deno.test("AgentReportLimiter: one answer a question is free, other reports are 
   ok(!take({ type: "heartbeat" }));
   ok(take({ type: "output" }));
   ok(take({ type: "heartbeat" }, 60_000));
-  // A clock that is set back begins another minute.
+  // A clock that jumps back begins a new minute.
   for (let n = 0; n < 60; n++) ok(take({ type: "heartbeat" }, n));
 });
 
@@ -214,7 +214,7 @@ Deno.test("link: an agent that does not read is disconnected before it fills the
 });
 
 Deno.test("link: it closes when its key loses its rights: at once if revoked or deleted, within 1 s if expired or demoted", async () => {
-  // Half of the second is for the way.
+  // The sweep takes half of the second.
   const ends: [string, number, (world: World, owner: Account, id: string) => Promise<unknown>][] = [
     [
       "revoked",

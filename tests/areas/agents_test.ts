@@ -8,7 +8,7 @@ const RIGHTS = ["agents:admin", "agents:read"];
 const show = async (world: World, { token }: Account, id: string) =>
   (await world.call("GET", `/api/v1/agents/${id}`, { as: token })).body;
 
-/** What happened to an agent, oldest first: each type with its details. */
+/** The events of an agent, oldest first: each type with its details. */
 async function eventsOf(world: World, { token }: Account, id: string) {
   await world.settle();
   const { body } = await world.call("GET", `/api/audit?resource_id=${id}`, { as: token });

@@ -10,7 +10,7 @@ type Alert = Record<string, unknown>;
 const ingest = (world: World, { token }: Account, alerts: unknown[]) =>
   world.call("POST", INGEST, { as: token, body: { source: "scanner", alerts } });
 
-/** What became of one alert that came by each of the three ways. */
+/** One alert as stored by import, Alertmanager and generic webhook. */
 async function byEachWay(alert: Alert): Promise<Alert[]> {
   await using world = await World.open();
   const owner = await world.signUp();

@@ -8,12 +8,12 @@ const ACCOUNT = 5_123_456_789;
 
 /** An organization whose administrators may try to approve each other's requests. */
 export interface Here extends Linked {
-  /** Whoever asks for a command and tries to approve it. */
+  /** The person who asks for a command and tries to approve it. */
   readonly admin: Account;
   readonly colleague: Account;
 }
 
-/** `required` people must approve. */
+/** Sets the number of people who must approve. */
 export async function setUp(world: World, required = 1): Promise<Here> {
   await world.signUp(); // the host, whose administrators change no keys
   const here = await linkAgent(world);
@@ -24,7 +24,7 @@ export async function setUp(world: World, required = 1): Promise<Here> {
   return { ...here, admin, colleague };
 }
 
-/** A command that waits; its process id. */
+/** Starts a command that waits for approval; returns its process id. */
 export async function waiting(world: World, here: Linked, as: string): Promise<string> {
   const { status, body } = await exec(world, here, RISKY, { as });
   eq(status, 202);
@@ -34,7 +34,7 @@ export async function waiting(world: World, here: Linked, as: string): Promise<s
 export const approve = (world: World, pid: string, as: string) =>
   world.call("POST", `/api/shield/approve/${pid}`, { as, body: {} });
 
-/** That an approval was refused and wrote nothing. */
+/** Asserts that an approval was refused and wrote nothing. */
 export async function refused(world: World, here: Here, pid: string, as: string): Promise<void> {
   const { status, body } = await approve(world, pid, as);
   deq([status, body.error.code], [403, "FORBIDDEN"]);

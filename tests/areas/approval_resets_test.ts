@@ -8,7 +8,7 @@ import { rotate } from "./key_fixtures.ts";
 
 const SETTINGS = "/api/shield/settings";
 
-/** A person with a password that was reset, signed in with it. */
+/** A person who is signed in with a reset password. */
 async function afterReset(world: World, who: Account): Promise<Account & { password: string }> {
   const { store, ports } = world.app;
   const { password } = await resetPassword(store, ports, who.email, true);

@@ -8,12 +8,12 @@ const RISKY = "systemctl stop nginx";
 const BOB = 5_123_456_789;
 
 interface Voting extends Linked {
-  /** Whose key, or chat, gives the first vote. */
+  /** The person whose key or chat gives the first vote. */
   readonly voter: Account;
   readonly pid: string;
 }
 
-/** A command of the owner's that waits for so many people. */
+/** A command of the owner that waits for this many people. */
 async function waiting(world: World, required: number): Promise<Voting> {
   await world.signUp(); // the host, whose admins make no keys
   const here = await linkAgent(world);
@@ -29,7 +29,7 @@ async function waiting(world: World, required: number): Promise<Voting> {
 const approve = async (world: World, { pid }: Voting, as: string) =>
   (await world.call("POST", `/api/shield/approve/${pid}`, { as, body: {} })).body;
 
-/** The ways in which a key ends, or may not approve any more. */
+/** The ways in which a key ends or loses the right to approve. */
 const ENDS: Readonly<Record<string, (world: World, id: string, as: string) => Promise<number>>> = {
   revoked: async (world, id, as) =>
     (await world.call("POST", `/api/v1/api-keys/${id}/revoke`, { as })).status,
@@ -75,7 +75,7 @@ Deno.test("approvals: a command approved only by a key that was revoked meanwhil
   deq(runsOf(again), []);
 });
 
-/** What a chat's person, or the keeper of its bot, does when the telephone or the secret is lost. */
+/** What a chat's person or its bot's keeper does when the telephone or the secret is lost. */
 const LOSSES: Readonly<Record<string, (link: { id: string; token_id: string }) => string>> = {
   link: ({ id }) => `/api/shield/telegram-links/${id}`,
   bot: ({ token_id }) => `/api/v1/ingest-tokens/${token_id}`,

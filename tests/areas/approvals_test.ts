@@ -18,7 +18,7 @@ interface Waiting extends Linked {
   readonly reader: Account;
 }
 
-/** A command of the owner's that waits for somebody's approval. */
+/** A command of the owner that waits for approval. */
 async function blocked(world: World, settings: Record<string, unknown> = {}): Promise<Waiting> {
   const here = await linkAgent(world);
   const approver = await world.join(here.owner, ["operator"]);
@@ -43,7 +43,7 @@ async function command(world: World, { reader, agent, commandId }: Waiting) {
   return (await world.call("GET", path, { as: reader.token })).body;
 }
 
-/** Takes the rights from a person. */
+/** Removes a person's rights. */
 async function demote(world: World, { org, userId }: Account): Promise<void> {
   const tenant = { org, space: "live" } as const;
   await world.app.store.transact(async (tx) => {
@@ -361,7 +361,7 @@ Deno.test("approvals: a request that needs more or other people now does not hol
 Deno.test("approvals: a request is kept while it may wait, however short the retention of commands", async () => {
   await using world = await World.open({ config: { retention_days: { commands: 1 } } });
   const here = await blocked(world, { expires_seconds: 3 * 24 * 3600 });
-  // What is kept depends on the instant alone: the days between need not be lived through.
+  // Retention depends on the instant alone, so the clock may skip the days between.
   const passes = async (ms: number) => {
     world.clock.nowMs += ms - MINUTE_MS;
     await world.advance(MINUTE_MS); // in which the house is kept

@@ -104,7 +104,7 @@ Deno.test("command: a late result is truncated exactly if its output did not arr
     const here = await linkAgent(world);
     here.agent.script = () => "silent";
     const { again, command_id } = await comeBack(world, here);
-    // Nobody waits for it any more, so it is not kept.
+    // No command waits for it, so it is not kept.
     if (lost) again.send({ type: "output", command_id, stream: "stdout", data: lost });
     finish(again, command_id, { stdout: "the end" });
     await world.settle();

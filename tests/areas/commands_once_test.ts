@@ -107,7 +107,7 @@ Deno.test("Idempotency-Key: another command, timeout or agent under the same key
     deq([status, body.error.code], [409, "CONFLICT"]);
     eq(body.error.details.command_id, first.body.command_id);
   }
-  // Another caller's keys are another matter.
+  // Keys of another caller are independent.
   eq((await exec(world, here, "uptime", { as: here.key.value, idempotencyKey: "k1" })).status, 200);
   deq([runsOf(here.agent).length, runsOf(there).length], [2, 0]);
   for (const idempotencyKey of ["with space", "x".repeat(256)]) {
@@ -266,7 +266,7 @@ Deno.test("commands: a command that ran when the relay crashed is lost, reported
   await dead.settle();
   const ids = runsOf(here.agent).slice(1).map(({ command_id }) => command_id);
   eq(ids.length, 2);
-  // The process is gone: nothing of it was stopped, and its last ends were not yet forgotten.
+  // The process has crashed: nothing was stopped, and its journal still holds the last ends.
   await using world = await World.open({ kv, seed: 2, clock: dead.clock });
   const back = await ScriptedAgent.connect(world, here.key.value, {
     identity: here.agent.identity,

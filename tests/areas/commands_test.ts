@@ -149,7 +149,7 @@ Deno.test("exec: the relay ends a command 5 s after its timeout if the agent doe
   const { status, body } = await asked;
   deq([status, body.error.details.command_id], [504, run!.command_id]);
   deq(here.agent.received.at(-1), { type: "cancel", command_id: run!.command_id });
-  // What it says now comes too late: the end is known.
+  // A report now comes too late: the end is recorded.
   finish(here.agent, run!.command_id, { stdout: "late" });
   await world.settle();
   eq((await get(world, here, run!.command_id)).body.status, "timed_out");

@@ -28,7 +28,7 @@ async function paired(world: World, account: Account) {
   return { id: body.device_id as string, credential: answer.body.credential as string, body };
 }
 
-/** What was refused, and why. */
+/** The status and the reason of a refusal. */
 const why = ({ status, body }: { status: number; body: { error: { details: unknown } } }) => [
   status,
   (body.error.details as { reason?: string }).reason,

@@ -6,7 +6,7 @@ import { World } from "../support/world.ts";
 import { exec, finish, linkAgent, makeHook, runsOf } from "./fixtures.ts";
 import { READ, take } from "./stream_fixtures.ts";
 
-/** What an organization's log says of a type: the newest row. */
+/** The newest row of a type in an organization's log. */
 async function newestRow(world: World, as: string, type: string) {
   await world.settle();
   return (await world.call("GET", `/api/audit?event_type=${type}&limit=1`, { as })).body.events[0];

@@ -4,7 +4,7 @@ import { ScriptedAgent } from "../support/agent.ts";
 import type { CommandOrder, CommandResult } from "../../core/protocol/protocol.ts";
 import { type Account, type Answer, World } from "../support/world.ts";
 
-/** An organization with a key of every right about agents, and one linked agent. */
+/** An organization with a key of all rights for agents, and one linked agent. */
 export interface Linked {
   readonly owner: Account;
   readonly key: { readonly id: string; readonly value: string };
@@ -26,7 +26,7 @@ interface Exec {
   readonly headers?: Record<string, string>;
 }
 
-/** Revokes a key as another instance would: this one hears nothing of it. */
+/** Revokes a key as another instance would: this instance is not notified. */
 export async function revokeElsewhere(world: World, { org }: Account, id: string): Promise<void> {
   const tenant = { org, space: "live" } as const;
   await world.app.store.transact(async (tx) => {
@@ -53,7 +53,7 @@ export function exec(
 export const runsOf = (agent: ScriptedAgent): CommandOrder[] =>
   agent.received.flatMap((frame) => frame.type === "run" ? frame.commands : []);
 
-/** Lets the link break while a command runs, and the agent come back: that command is lost by then. */
+/** Breaks the link while a command runs, so that the command is lost, and reconnects the agent. */
 export async function comeBack(world: World, here: Linked) {
   const asked = exec(world, here, "make");
   await world.settle();
@@ -70,7 +70,7 @@ export function finish(agent: ScriptedAgent, id: string, more: Partial<CommandRe
   agent.finish({ command_id: id, ...more });
 }
 
-/** What the log says of a resource, oldest first. */
+/** The events of a resource, oldest first. */
 export async function eventsOf(
   world: World,
   { token }: Account,
@@ -83,7 +83,7 @@ export async function eventsOf(
 
 const HOOK = { name: "hook", url: "https://hooks.example.com/x", secret: "sixteen characters" };
 
-/** Makes a webhook; its answer's body. */
+/** Makes a webhook; returns the body. */
 export async function makeHook(
   world: World,
   { token }: Account,

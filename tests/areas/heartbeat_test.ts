@@ -13,7 +13,7 @@ const report = (world: World, agent_id: string, as?: string, more: Record<string
 const show = async (world: World, { token }: Account, id: string) =>
   (await world.call("GET", `/api/v1/agents/${id}`, { as: token })).body;
 
-/** An agent that has lost its link, with the key that it registered with. */
+/** An agent that has lost its link, and the key that registered it. */
 async function lostAgent(world: World) {
   const here = await linkAgent(world);
   here.agent.drop();

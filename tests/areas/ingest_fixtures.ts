@@ -1,6 +1,6 @@
 import { type Account, type Answer, World } from "../support/world.ts";
 
-/** Makes an ingest token; its answer's body. */
+/** Makes an ingest token; returns the body. */
 export async function makeIngestToken(
   world: World,
   { token: as }: Account,
@@ -13,7 +13,7 @@ export async function makeIngestToken(
   return answer.body;
 }
 
-/** The alerts that an organization has in a state. */
+/** An organization's alerts of a state. */
 export const alertsOf = async (world: World, { token: as }: Account, query = "") =>
   (await world.call("GET", `/api/shield/alerts?limit=200${query}`, { as })).body.alerts;
 
@@ -27,14 +27,14 @@ export async function storedKeys(world: World): Promise<string[]> {
   return keys;
 }
 
-/** All that an answer shows but what names the request. */
+/** An answer without what names the request. */
 export const shownOf = ({ status, headers, text }: Answer) => ({
   status,
   text,
   headers: [...headers].filter(([name]) => name !== "x-request-id"),
 });
 
-/** A notification as Alertmanager sends it: a group of two alerts, one of them over. */
+/** A notification of Alertmanager: a group of two alerts, one of them resolved. */
 export const NOTIFICATION = {
   version: "4",
   groupKey: '{}/{severity="critical"}:{alertname="InstanceDown", cluster="eu-1"}',

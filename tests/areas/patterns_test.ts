@@ -52,7 +52,7 @@ Deno.test("patterns: a switched-off pack or rule does not count until it is swit
   const off = await change(world, owner, { packs });
   eq(off.status, 200, off.text);
   deq(await verdicts(world, owner, { commands }), ["allow", before[1], "allow"]);
-  // A candidate takes the place of the policy, not of the switches.
+  // A candidate replaces the policy, not the switches.
   deq(await verdicts(world, owner, { commands, policy: null }), ["allow", before[1], "allow"]);
   eq((await exec(world, linked, commands[0]!)).status, 200);
   const { body: { results: [found] } } = await world.call("POST", "/api/shield/evaluate", {
@@ -114,7 +114,7 @@ Deno.test("patterns: with everything switched off, unreadable commands are still
     "structure.unparseable",
     "structure.over_budget",
   ]);
-  // The canary tells what was switched off, and still finds what is broken.
+  // The canary lists what is switched off, and still finds broken layers.
   const canary = await world.call("POST", "/api/shield/canary", { as: owner.token, body: {} });
   eq(canary.status, 200, canary.text);
   const layers = canary.body.layers as { layer: string; switched_off: string[] }[];
@@ -151,7 +151,7 @@ Deno.test("patterns: a switch makes a new version, and requests under the earlie
   const path = `/api/shield/approvals/${waits.body.approval_id}`;
   const { body: { status } } = await world.call("GET", path, { as: owner.token });
   eq(status, "expired");
-  // The order in which they are switched makes no other version.
+  // The order of the switches does not change the version.
   await change(world, owner, { packs: { cloud: false } });
   const both = (await change(world, owner, {})).body.policy_version;
   await change(world, owner, { packs: { git: true, cloud: true } });

@@ -268,7 +268,7 @@ Deno.test("receivers: limited by address, whatever the token", async () => {
   deq(statuses, [202, 202, 202, 202, 429]);
 });
 
-/** Any JSON, more often with names and values that mean something here. */
+/** Any JSON, mostly with names and values that the receivers know. */
 function anyJson(dice: ReturnType<typeof random>, depth = 0): unknown {
   const names = ["status", "alerts", "labels", "payload", "event", "message", "chat", "from", "id"]
     .concat(

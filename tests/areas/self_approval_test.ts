@@ -26,7 +26,7 @@ const decide = (world: World, how: "confirm" | "refuse", as: string, id: string)
 const settings = async (world: World, { token: as }: Account) =>
   (await world.call("GET", SETTINGS, { as })).body;
 
-/** What a person was told of self-approval, newest first. */
+/** A person's notifications of self-approval, newest first. */
 async function told(world: World, { token: as }: Account): Promise<string[]> {
   const { body } = await world.call("GET", "/api/account/notifications", { as });
   return body.notifications.map(({ type }: { type: string }) => type)

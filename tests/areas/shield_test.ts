@@ -19,7 +19,7 @@ const evaluate = (world: World, { token }: Account, body: unknown) =>
 const canary = (world: World, { token }: Account, body: unknown = {}) =>
   world.call("POST", "/api/shield/canary", { as: token, body });
 
-/** How many events the log of an organization holds. */
+/** The number of events in an organization's log. */
 async function logLength(world: World, { token }: Account): Promise<number> {
   await world.settle();
   return (await world.call("GET", "/api/audit?limit=1", { as: token })).body.pagination.total;
@@ -124,7 +124,7 @@ Deno.test("shield.evaluate: every command gets a verdict, and nothing is run or 
   const verdicts = body.results.map(({ verdict }: { verdict: string }) => verdict);
   deq(verdicts, ["allow", "approve", "deny", "approve", "approve", "allow"]);
   deq(body.results[2], { command: "rm -rf /", ...inspectCommand("rm -rf /") });
-  // The first look at its length is in the log itself.
+  // The first read of its length writes an event itself.
   eq(await logLength(world, here.owner), before + 1);
   deq(runsOf(here.agent), []);
 });
@@ -148,7 +148,7 @@ Deno.test("shield.evaluate: labels count, and the policy in force applies unless
   eq(await verdict({ commands: ["git push --force"], labels: { env: "prod" } }), "deny");
 });
 
-/** How often the event loop came round while something was done. */
+/** The number of turns of the event loop during a task. */
 async function turnsOf(task: () => Promise<unknown>): Promise<number> {
   let turns = 0, over = false;
   const turn = () => {
@@ -213,7 +213,7 @@ Deno.test("shield.evaluate: refuses anything but a list or a replay", async () =
   }
 });
 
-/** Commands of every outcome: two ran, one waits, one was refused. */
+/** Commands of every outcome: two ran, one waits, one was denied. */
 async function history(world: World): Promise<Linked> {
   const here = await linkAgent(world);
   for (const command of ["ping x", "systemctl stop nginx", "rm -rf /", "ls"]) {

@@ -12,7 +12,7 @@ import { shared } from "../support/kv.ts";
 import { World } from "../support/world.ts";
 import { AGENT_RIGHTS, eventsOf, exec, finish, linkAgent, runsOf } from "./fixtures.ts";
 
-/** An agent that pins the verdict key as ours does, over all its links. */
+/** An agent that pins the verdict key over all its links, as Relay's agent does. */
 class Pinning {
   readonly identity = newIdentity();
   readonly pins: (Pinned | null)[] = [];
@@ -25,7 +25,7 @@ class Pinning {
 
   constructor(private readonly world: World, private readonly credential: string) {}
 
-  /** The key that it has pinned. */
+  /** The pinned key. */
   get pinned(): string | null {
     return pinnedVerdictKey("", this.#files);
   }
@@ -84,7 +84,7 @@ Deno.test("keys.rotate verdict: an agent follows, even over missed rotations, an
   eq((await exec(world, { ...here, agent: last }, "uptime")).status, 200);
   eq(last.refusals.length, 0);
   eq(last.id, first.id);
-  // Who has followed gets nothing to follow.
+  // An agent that has followed gets no hand-overs.
   await here.agent.link();
   deq([here.agent.pins.at(-1), here.agent.welcomes.at(-1)!.handovers], ["same", undefined]);
 });
@@ -160,7 +160,7 @@ Deno.test("keys.rotate verdict: beside a running instance, a link with the forme
   eq((await asked).status, 200);
   await housekeep(world.app);
   deq(agent.closed, { code: 1001, reason: "the verdict key was changed" });
-  // One that would not come back stays as long as its link does.
+  // An agent that could not follow keeps its link.
   eq(old.closed, null);
   eq((await exec(world, { ...here, agent: old }, "uptime")).status, 200);
   const again = await here.agent.link();
@@ -185,7 +185,7 @@ Deno.test("keys.rotate verdict: refused while agents could not follow, unless th
   eq(await publicKeyIn(world, tenant), before);
   eq((await rotate(world, here.owner.org)).size, 2);
   eq((await rotate(world, null, true)).size, 4);
-  // An update is enough: it then names what it has pinned.
+  // An update is enough: then the agent names its pinned key.
   const { identity } = old.agent;
   const updated = await ScriptedAgent.connect(world, old.key.value, {
     identity,

@@ -32,7 +32,7 @@ const welcomeOf = (agent: ScriptedAgent) =>
     frame.type === "welcome"
   )!;
 
-/** An organization whose agent gets what `wire` makes of the relay's messages. */
+/** An organization whose agent receives the relay's messages as `wire` changes them. */
 async function linkOver(world: World, wire: (text: string) => string): Promise<Linked> {
   const owner = await world.signUp();
   const key = await world.key(owner, AGENT_RIGHTS);
@@ -63,7 +63,7 @@ Deno.test("verdict key: one for each organization and space, proven at each welc
   const tenant = { org: here.owner.org, space: "live" } as const;
   const { privateKey } = await verdictKeyOf(world.app, tenant);
   eq(rawPublicKey(privateKey), keys[0]);
-  // A key that was copied to another tenant opens there no more.
+  // A key copied to another tenant does not open there.
   await world.app.store.transact(async (tx) => {
     const other = { ...tenant, org: there.owner.org };
     const record = await tx.get(verdictKeys, other, tenantKey(other));
@@ -92,7 +92,7 @@ Deno.test("run: commands of one turn go in one message under one verdict, at mos
   eq(batches.flatMap((batch) => batch.commands).length, 70);
   eq(here.agent.refusals.length, 0);
   eq(link.run({ order: batches[0]!.commands[0]!, sha256: "" }), true);
-  // A frame of another kind does not overtake what waits for the end of the turn.
+  // Another frame does not overtake the commands that wait for the end of the turn.
   link.send({ type: "cancel", command_id: "cmd_x" });
   deq(here.agent.received.slice(-2).map(({ type }) => type), ["run", "cancel"]);
 });
@@ -274,7 +274,7 @@ Deno.test("receipt: unsigned results are refused: the command is lost, an event 
     const events = await eventsOf(world, here.owner, here.agent.id);
     const refused = events.filter(({ event_type }) => event_type === "receipt_refused");
     deq(refused.map(({ details }) => details.command_ids), [[command_id]]);
-    // The same result with a right receipt, on a new link, still tells the truth.
+    // The same result with a valid receipt, on a new link, is still accepted.
     const again = await ScriptedAgent.connect(world, here.key.value, {
       identity: here.agent.identity,
     });

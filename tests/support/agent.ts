@@ -31,33 +31,33 @@ interface Options {
   readonly name?: string;
   readonly identity?: KeyObject;
   readonly labels?: Record<string, string>;
-  /** What is sent in place of the hello that it should send; null for nothing. */
+  /** Replaces the hello; null sends none. */
   readonly hello?: (hello: HelloFrame) => unknown;
-  /** False for one that never says which policies it holds. */
+  /** False for an agent that never confirms its policies. */
   readonly confirms?: boolean;
-  /** Takes what the script does not know of. */
+  /** Takes the frames that the script does not handle. */
   readonly take?: (frame: RelayFrame, agent: ScriptedAgent) => void;
-  /** What becomes of the relay's messages on their way. */
+  /** Changes the relay's messages in transit. */
   readonly wire?: (text: string) => string;
 }
 
-/** What an agent keeps of the commands that it got, over its links. */
+/** The verdicts of an agent's commands, kept over its links. */
 const verdictsOf = new WeakMap<KeyObject, Map<string, string>>();
 
 /** The identity that an agent keeps over its links. */
 export const newIdentity = (): KeyObject =>
   privateKeyOf(crypto.getRandomValues(new Uint8Array(32)));
 
-/** The far end of a link, without a socket: speaks the real protocol to the real Link. */
+/** An agent without a socket: speaks the protocol to the relay's own connection. */
 export class ScriptedAgent {
   readonly received: RelayFrame[] = [];
-  /** Why it refused commands. */
+  /** The reasons of refused commands. */
   readonly refusals: string[] = [];
   closed: { code: number; reason: string } | null = null;
   script: Script = () => ({ stdout: "done\n" });
   id = "";
   bufferedBytes = 0;
-  /** Signs receipts; a test may put a forger in its place. */
+  /** Signs receipts; a test may replace it by a forger. */
   sign = (text: string): string => signText(this.identity, text);
   readonly nonce = Buffer.from(crypto.getRandomValues(new Uint8Array(18))).toString("base64url");
   readonly #clock: World["clock"];
@@ -77,7 +77,7 @@ export class ScriptedAgent {
     verdictsOf.set(identity, this.#verdictOf);
   }
 
-  /** Connects with a credential and waits for the welcome, or for being refused. */
+  /** Connects with a credential and waits for the welcome or the refusal. */
   static async connect(
     world: World,
     credential: string,
@@ -88,7 +88,7 @@ export class ScriptedAgent {
     return agent;
   }
 
-  /** Connects and waits for nothing. */
+  /** Connects without waiting. */
   static async open(
     world: World,
     credential: string,
@@ -119,7 +119,7 @@ export class ScriptedAgent {
     this.#link.receive(JSON.stringify(frame));
   }
 
-  /** Ends commands as an agent does: in one message, under one receipt. */
+  /** Ends commands in one message under one receipt, as an agent does. */
   finish(...ends: (Partial<CommandResult> & { command_id: string })[]): void {
     const results = ends.map((end): CommandResult => ({
       verdict: this.#verdictOf.get(end.command_id) ?? `${this.nonce}.1`,
@@ -136,18 +136,18 @@ export class ScriptedAgent {
     this.send({ type: "results", results, signature });
   }
 
-  /** The digest of a stream of which `output` frames carried some. */
+  /** The digest of a stream that began in `output` frames. */
   #digestOf(end: Partial<CommandResult>, stream: "stdout" | "stderr") {
     const digest = this.#digests.get(`${end.command_id} ${stream}`)?.copy();
     return digest && { [`${stream}_sha256`]: digest.update(end[stream] ?? "").digest("hex") };
   }
 
-  /** Sends any text at all. */
+  /** Sends any text. */
   sendRaw(text: string): void {
     this.#link.receive(text);
   }
 
-  /** The connection breaks. */
+  /** Breaks the connection. */
   drop(): void {
     this.#link.closed("connection_lost");
   }

@@ -34,7 +34,7 @@ export async function receive<T>(
   schema: z.ZodType<T>,
   body: unknown,
 ): Promise<Received<T> | null> {
-  const found = await findIngestToken(store, value, purpose);
+  const found = await findIngestToken({ store }, value, purpose);
   // Unknown tokens take the same reads as known ones.
   const organization = await store.get(organizations, SYSTEM, found?.tenant.org ?? "nobody");
   if (found === null || !organization?.active) return null;

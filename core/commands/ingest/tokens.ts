@@ -101,7 +101,7 @@ export async function deleteIngestToken({ actor, ports, tx }: Writing, id: strin
 
 /** The token of this value, or null; a token serves only its own purpose. */
 export async function findIngestToken(
-  store: Store,
+  { store }: { readonly store: Store },
   value: string | null,
   purpose: IngestPurpose,
 ): Promise<Found<IngestTokenRecord> | null> {
