@@ -13,6 +13,7 @@ import type { Configuration } from "./host/configuration.ts";
 import type { App } from "./work/work.ts";
 import { Sequencer } from "./events/trail/sequencer.ts";
 import { WAITING } from "./commands/approvals/count.ts";
+import { lapseOutdated } from "./commands/approvals/lapse.ts";
 import { recoverCommands } from "./commands/recover.ts";
 import { Commands } from "./commands/registry.ts";
 import { reportRounds } from "./compliance/jobs.ts";
@@ -20,9 +21,15 @@ import { jobsDue } from "./host/health.ts";
 import { claimCodeOf } from "./access/sign_in/accounts.ts";
 import { doAll, keepHouse } from "./host/housekeeping.ts";
 import type { Config } from "./work/config.ts";
+import { REPOSITORY } from "./access/standing/kinds.ts";
+import { noteStanding } from "./access/standing/review.ts";
 import { FailureThrottle } from "./access/limits/throttle.ts";
-import { PolicyBook } from "./policies/book.ts";
+import { PolicyBook } from "./policies/policy_cache.ts";
+import { pushPolicies } from "./policies/agents/distribution.ts";
+import { pruneVersions } from "./policies/prune_versions.ts";
+import type { RepositoryCredentials } from "./policies/source.ts";
 import { Syncs } from "./policies/syncs.ts";
+import { repositoryCredentialOf } from "./integrations/repository.ts";
 import { Integrations } from "./integrations/runner.ts";
 import { Transfers } from "./policies/backups/transfers.ts";
 import { Limiter } from "./access/limits/limiter.ts";
@@ -156,10 +163,17 @@ async function assemble(
   const sharing = store.sole ? 1 : SHARING_INSTANCES;
   const epoch = await openInstallation(store, sealer, ports);
   const metrics = new Metrics();
+  const signals = new Signals();
+  const background = new Background(ports.log);
+  const links = new Links(() => app);
+  const policyBook = new PolicyBook(store);
+  const repositoryCredentials: RepositoryCredentials = {
+    find: (tenant, host, options) => repositoryCredentialOf(app, tenant, host, options),
+  };
   const app: App = {
     store,
-    signals: new Signals(),
-    background: new Background(ports.log),
+    signals,
+    background,
     log: new EventLog(store, complain("events could not be sequenced")),
     audit: new Sequencer(() => app),
     ports,
@@ -186,15 +200,32 @@ async function assemble(
       complain("the statistics could not be recorded"),
       (name) => metrics.counted(name),
     ),
-    links: new Links(() => app),
+    links,
     commands: new Commands(() => app, store, instance),
     sessions: new Sessions(() => clock.now()),
     deliveries: new Deliveries(() => app),
-    policyBook: new PolicyBook(() => store),
-    syncs: new Syncs(() => app),
+    policyBook,
+    repositoryCredentials,
+    syncs: new Syncs({
+      store,
+      ports,
+      sealer,
+      signals,
+      repositoryCredentials,
+      noteStanding: (tenant, repository) => noteStanding(app, tenant, REPOSITORY, repository),
+    }),
     reports: reportRounds(() => app),
     integrations: new Integrations(() => app),
-    transfers: new Transfers(() => app),
+    transfers: new Transfers({
+      store,
+      ports,
+      sealer,
+      signals,
+      background,
+      instance,
+      links,
+      policyBook,
+    }),
     metrics,
     streams: new Streams(() => app),
     epoch,
@@ -203,6 +234,11 @@ async function assemble(
   };
   app.signals.eventWritten.on(({ tenant, ...event }) => {
     for (const name of countedAs(event)) app.activity.count(tenant, name);
+  });
+  signals.policiesChanged.on(({ tenant, version }) => {
+    lapseOutdated(app, tenant, version);
+    pushPolicies(app, links.serving(tenant));
+    background.run("deleting old policy versions", () => pruneVersions(store, tenant));
   });
   return app;
 }

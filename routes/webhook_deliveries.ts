@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { getDelivery, listDeliveries, resendDelivery } from "../core/webhooks/log.ts";
+import { getDelivery, listDeliveries, resendDelivery } from "../core/webhooks/delivery_log.ts";
 import {
   cancelRecovery,
   countRecoverable,
   getRecovery,
   recoverDeliveries,
-} from "../core/webhooks/recover.ts";
+} from "../core/webhooks/recovery.ts";
 import { route } from "./call/route.ts";
 import { Id, IdParams, listOf } from "./schemas/schemas.ts";
 import { Delivery, DeliveryDetail, LogQuery, RecoverBody, Recovery } from "./schemas/webhooks.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { listEventTypes } from "../core/webhooks/catalogue.ts";
 import { RetryPolicy, RetryPolicyChange } from "../core/webhooks/retry_policy.ts";
-import { disableWebhook, enableWebhook } from "../core/webhooks/switch.ts";
+import { disableWebhook, enableWebhook } from "../core/webhooks/activation.ts";
 import { testWebhook } from "../core/webhooks/test_event.ts";
 import { updateWebhook } from "../core/webhooks/update.ts";
 import {
@@ -10,7 +10,7 @@ import {
   deleteWebhook,
   getWebhook,
   listWebhooks,
-} from "../core/webhooks/webhooks.ts";
+} from "../core/webhooks/manage.ts";
 import { route } from "./call/route.ts";
 import { ADOPTION, changeOf, IdParams, listOf, Name, Named, PageQuery } from "./schemas/schemas.ts";
 import {

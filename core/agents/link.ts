@@ -27,9 +27,9 @@ import {
   receiptText,
   verifiesText,
 } from "../protocol/statements.ts";
-import { noteState } from "../policies/drift.ts";
-import { type AgentPolicies, NO_POLICY_VERSION } from "../policies/book.ts";
-import { notePolicyHeld, pushPolicies } from "../policies/push.ts";
+import { noteState } from "../policies/agents/drift.ts";
+import { type AgentPolicies, NO_POLICY_VERSION } from "../policies/policy_cache.ts";
+import { notePolicyHeld, pushPolicies } from "../policies/agents/distribution.ts";
 import type { StateFrame, TransferKind } from "../protocol/transfers.ts";
 import { startQueued } from "../commands/queued.ts";
 import { Witness } from "./witness.ts";

@@ -9,7 +9,7 @@ import type { CloseName } from "../protocol/close_codes.ts";
 import { emit, RELAY_ACTOR, useJson } from "../events/events.ts";
 import { countAgent } from "./count.ts";
 import { lostAt } from "./lost.ts";
-import { NO_POLICY_VERSION } from "../policies/book.ts";
+import { NO_POLICY_VERSION } from "../policies/policy_cache.ts";
 import type { HelloFrame } from "../protocol/protocol.ts";
 
 /** Agents that a space has at most; of those that come at once for the first time a few more may get in. */

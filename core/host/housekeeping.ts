@@ -7,7 +7,7 @@ import type { App } from "../work/work.ts";
 import { lapseOverdue } from "../commands/approvals/lapse.ts";
 import { dropExpiredRows } from "../events/trail/retention.ts";
 import { sweepQueued } from "../commands/queued.ts";
-import { pushPolicies } from "../policies/push.ts";
+import { pushPolicies } from "../policies/agents/distribution.ts";
 import { sweepSessions } from "../access/mcp_sessions.ts";
 import { tellOfPlanLimits } from "../access/limits/plan_limit.ts";
 import { sweepReviews } from "../access/standing/review.ts";

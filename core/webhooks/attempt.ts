@@ -17,7 +17,7 @@ import { disableFailing } from "./disable.ts";
 import { dropDelivery, writeDelivery } from "./ledger.ts";
 import { requestOf } from "./request.ts";
 import { afterFailure, policyOf, retryAfterMs } from "./retry_policy.ts";
-import { isOn, mayReceive } from "./rules.ts";
+import { isOn, mayReceive } from "./checks.ts";
 
 /** How one attempt ended. */
 interface Attempt {

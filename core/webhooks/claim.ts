@@ -8,12 +8,12 @@ import {
 import type { Tx } from "../../kv/store/tx.ts";
 import type { App } from "../work/work.ts";
 import { attemptOf } from "./attempt.ts";
-import type { Lane } from "./lanes.ts";
+import type { Lane } from "./scheduler/scheduler.ts";
 import { begun, type Lease, leaseOut } from "./leases.ts";
 import { ATTEMPTS_KEPT } from "./ledger.ts";
-import { rateOf } from "./rate.ts";
+import { rateOf } from "./key_rate.ts";
 import { dueAt, isDue } from "./retry_policy.ts";
-import { isOn } from "./rules.ts";
+import { isOn } from "./checks.ts";
 
 /** A delivery that was taken to be sent. */
 export interface Claim {

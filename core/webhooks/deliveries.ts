@@ -12,7 +12,6 @@ import { attemptDelivery } from "./attempt.ts";
 import { type Claim, claimDue } from "./claim.ts";
 import { isWebhookEvent } from "../events/types/webhook_events.ts";
 import {
-  batchOf,
   CREATED_MAX,
   createDelivery,
   fanOut,
@@ -20,12 +19,13 @@ import {
   type Started,
   WEBHOOKS_READ_MAX,
 } from "./fan_out.ts";
-import { type Lane, Lanes } from "./lanes.ts";
+import { type Lane, Lanes } from "./scheduler/scheduler.ts";
 import { endLease, type Lease, leaseOut, takeBackAhead, takeBackLost } from "./leases.ts";
-import { Pacing } from "./pacing.ts";
+import { Pacing } from "./scheduler/backpressure.ts";
+import { batchOf } from "./ledger.ts";
 import { dueAt } from "./retry_policy.ts";
 import type { Rounds } from "../ports/rounds.ts";
-import { recoveryRounds } from "./recoveries.ts";
+import { recoveryRounds } from "./recovery_worker.ts";
 
 /** What nobody here was told of is found this soon all the same. */
 const SWEEP_MS = 15_000;
@@ -128,7 +128,7 @@ export class Deliveries {
     const { clock } = this.app.ports;
     const nowMs = clock.now();
     for (;;) {
-      const turn = this.#lanes.next(nowMs, batchOf(this.app));
+      const turn = this.#lanes.next(nowMs, batchOf(this.app.store));
       if (turn === null) break;
       this.#track(this.#serve(turn.lane, turn.room));
     }

@@ -4,7 +4,7 @@ import type { Tx } from "../../kv/store/tx.ts";
 import type { App } from "../work/work.ts";
 import { emit, RELAY_ACTOR } from "../events/events.ts";
 import { notifyAdministrators } from "../access/people/notify.ts";
-import { finished } from "./recoveries.ts";
+import { finished } from "./recovery_worker.ts";
 
 /** Switches a webhook off; what still lets its held deliveries go is stopped with it. */
 export async function switchOff(app: App, tx: Tx, tenant: Tenant, webhook: WebhookRecord) {

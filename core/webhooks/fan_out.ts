@@ -7,10 +7,10 @@ import type { App } from "../work/work.ts";
 import type { EventRow } from "../events/events.ts";
 import type { Claim } from "./claim.ts";
 import { isWebhookEvent } from "../events/types/webhook_events.ts";
-import type { Lane } from "./lanes.ts";
+import type { Lane } from "./scheduler/scheduler.ts";
 import { begun } from "./leases.ts";
-import { writeDelivery } from "./ledger.ts";
-import { mayReceive, WEBHOOKS_MAX } from "./rules.ts";
+import { batchOf, writeDelivery } from "./ledger.ts";
+import { mayReceive, WEBHOOKS_MAX } from "./checks.ts";
 
 /** Webhooks are counted before they are made, so those of one instant may pass their limit together. */
 export const WEBHOOKS_READ_MAX = 2 * WEBHOOKS_MAX;
@@ -22,13 +22,7 @@ export const CREATED_MAX = 80;
 const CREATED_BYTES_MAX = 500_000;
 /** What a delivery weighs beside its event. */
 const DELIVERY_BYTES = 2_500;
-/** Deliveries that one commit reads and changes: at most 40 KB each, and an atomic takes 819 KB. */
-const BATCH_MAX = 16;
-const BATCH_MAX_SHARED = 8; // a self-hosted denokv takes 10 checks
 const DAY_MS = 24 * 60 * 60 * 1000;
-
-/** How many deliveries one commit may touch on this store. */
-export const batchOf = ({ store }: App): number => store.sole ? BATCH_MAX : BATCH_MAX_SHARED;
 
 /** What is sent: an event of the log, or a test. */
 export interface Sendable {
@@ -159,7 +153,7 @@ export async function fanOut(
       for (const webhook of items.filter(({ id }) => id > lastId)) {
         if (!webhook.events.includes(type) || seq <= webhook.after_seq) continue;
         if (!await mayReceive(app, tenant, webhook, type)) continue;
-        const full = made === CREATED_MAX || holding === batchOf(app) ||
+        const full = made === CREATED_MAX || holding === batchOf(app.store) ||
           made > 0 && (bytes + weight > CREATED_BYTES_MAX || !hasRoom());
         if (full) return { done, part: lastId };
         const held = await isHolding(tx, tenant, webhook);

@@ -8,8 +8,7 @@ import {
 import type { Tx } from "../../kv/store/tx.ts";
 import type { App } from "../work/work.ts";
 import type { Claim } from "./claim.ts";
-import { batchOf } from "./fan_out.ts";
-import { writeDelivery } from "./ledger.ts";
+import { batchOf, writeDelivery } from "./ledger.ts";
 
 /** Longer than one attempt's deadline of 10 s, so that a lease only ends when its process died. */
 const LEASE_MS = 30_000;
@@ -108,7 +107,7 @@ async function takeBackSome(app: App, tenant: Tenant, id: string): Promise<boole
   return await app.store.transact(async (tx) => {
     const lease = await tx.get(deliveryLeases, tenant, id);
     if (lease === null) return false;
-    const some = lease.deliveries.slice(0, batchOf(app));
+    const some = lease.deliveries.slice(0, batchOf(app.store));
     const rows = await Promise.all(some.map((each) => tx.get(deliveries, tenant, each.id)));
     rows.forEach((row, at) => {
       if (row === null || !row.leased || row.attempt !== some[at]!.attempt) return;

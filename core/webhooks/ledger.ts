@@ -16,6 +16,13 @@ import type { App } from "../work/work.ts";
 const LEDGER = "webhook_deliveries";
 /** How many attempts of one delivery are kept, however often it is sent again. */
 export const ATTEMPTS_KEPT = 50;
+/** Deliveries that one commit reads and changes: at most 40 KB each, and an atomic takes 819 KB. */
+const BATCH_MAX = 16;
+const BATCH_MAX_SHARED = 8; // a self-hosted denokv takes 10 checks
+
+/** How many deliveries one commit may touch on this store. */
+export const batchOf = ({ sole }: Pick<Store, "sole">): number =>
+  sole ? BATCH_MAX : BATCH_MAX_SHARED;
 
 /** What has become of all deliveries: `accepted` is the sum of the others. */
 export const LEDGER_STATES = ["accepted", ...DELIVERY_STATES, "expired"] as const;

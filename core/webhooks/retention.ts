@@ -3,8 +3,7 @@ import { deliveries, webhooks } from "../../kv/records/webhook.ts";
 import { readStored } from "../../kv/store/scan.ts";
 import { indexKeys } from "../../kv/store/walk.ts";
 import type { App } from "../work/work.ts";
-import { batchOf } from "./fan_out.ts";
-import { dropDelivery } from "./ledger.ts";
+import { batchOf, dropDelivery } from "./ledger.ts";
 
 /** Webhooks that one round looks at: with 10,000 of them each has its turn in ten minutes. */
 const WEBHOOKS_PER_ROUND = 500;
@@ -40,7 +39,7 @@ export async function dropExpired(app: App): Promise<number> {
 
 /** One commit: the oldest deliveries of a webhook, as far as they are over their time. */
 async function dropOldest(app: App, tenant: Tenant, webhookId: string): Promise<number> {
-  const oldest = { prefix: [webhookId], limit: batchOf(app) };
+  const oldest = { prefix: [webhookId], limit: batchOf(app.store) };
   const ids: string[] = [];
   for await (const key of indexKeys(app.store, deliveries, tenant, "log", oldest)) {
     ids.push(String(key.at(-1)));

@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import { createHash, type Hash } from "node:crypto";
 import { RecentMap } from "../../kv/store/recent.ts";
+import { STANDARD_SECRET_PREFIX, standardKey } from "../codec/standard_webhooks.ts";
 import type { Entropy } from "../ports/ports.ts";
 
 /** One attempt of one delivery. */
@@ -24,18 +25,12 @@ const PREPARED_MAX = 2_000;
 /** What SHA-256 takes in at once. */
 const BLOCK_BYTES = 64;
 
-/** Marks a secret whose rest is base64, as Standard Webhooks writes them. */
-const STANDARD_SECRET_PREFIX = "whsec_";
-
 /** Of a secret that is made here: as long as Standard Webhooks asks for at the least. */
 const SECRET_BYTES = 24;
 
 /** A secret of the form that the libraries of Standard Webhooks take. */
 export const newSecret = (entropy: Entropy): string =>
   STANDARD_SECRET_PREFIX + Buffer.from(entropy.bytes(SECRET_BYTES)).toString("base64");
-
-/** Whole groups of four, as strict decoders want them. */
-const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{4})$/;
 
 /** The headers of one attempt: Relay's own five and the three of Standard Webhooks 1.0. */
 export function signDelivery(delivery: DeliveryToSign): Record<string, string> {
@@ -91,11 +86,4 @@ function hmacWith(secret: Buffer | string): Hmac {
   const inner = createHash("sha256").update(padded.map((byte) => byte ^ 0x36));
   const outer = createHash("sha256").update(padded.map((byte) => byte ^ 0x5c));
   return (text) => outer.copy().update(inner.copy().update(text).digest());
-}
-
-/** Libraries of Standard Webhooks decode a `whsec_` secret; any other is its own bytes. */
-export function standardKey(secret: string): Buffer | string {
-  if (!secret.startsWith(STANDARD_SECRET_PREFIX)) return secret;
-  const encoded = secret.slice(STANDARD_SECRET_PREFIX.length);
-  return BASE64.test(encoded) ? Buffer.from(encoded, "base64") : secret;
 }

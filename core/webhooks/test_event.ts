@@ -1,7 +1,7 @@
 import type { Writing } from "../work/work.ts";
 import { iso } from "../codec/instant.ts";
 import { PING, WEBHOOK_EVENTS, type WebhookEventType } from "../events/types/webhook_events.ts";
-import { mustBeEnabled, ownedWebhook } from "./rules.ts";
+import { mustBeEnabled, ownedWebhook } from "./checks.ts";
 import { showDelivery } from "./show.ts";
 
 /**

@@ -10,9 +10,9 @@ import { mustMatchRecord } from "../work/read_only.ts";
 import { type CustomHeaders, unmaskHeaders } from "./custom_headers.ts";
 import type { WebhookEventType } from "../events/types/webhook_events.ts";
 import type { RetryPolicyChange } from "./retry_policy.ts";
-import { mustBeSound, mustRead, ownedWebhook } from "./rules.ts";
+import { mustBeSound, mustRead, ownedWebhook } from "./checks.ts";
 import { showWebhook } from "./show.ts";
-import { withState } from "./switch.ts";
+import { withState } from "./activation.ts";
 
 /**
  * What may change of a webhook; what is undefined stays. A policy is changed field by field. Other fields of

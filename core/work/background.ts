@@ -6,13 +6,19 @@ export class Background {
 
   constructor(private readonly log: Pick<Log, "error">) {}
 
-  /** Starts `task`. A failure is logged under `name`. */
-  run(name: string, task: () => Promise<unknown>): void {
+  /** How many tasks run now. */
+  get size(): number {
+    return this.#running.size;
+  }
+
+  /** Starts `task`. A failure is logged under `name`. Resolves when it has ended, and never rejects. */
+  run(name: string, task: () => Promise<unknown>): Promise<void> {
     const running = task().then(
       () => {},
       (error) => this.log.error(`${name} failed`, { error: errorText(error) }),
     ).finally(() => this.#running.delete(running));
     this.#running.add(running);
+    return running;
   }
 
   /** Resolves when nothing runs any more, including what was started meanwhile. */

@@ -16,6 +16,9 @@ class Signal<T> {
 
 /** Everything that areas tell each other: the one list. */
 export class Signals {
+  /** Other policies are in force for a tenant. `version` names them together with the shield's settings. */
+  readonly policiesChanged = new Signal<{ readonly tenant: Tenant; readonly version: string }>();
+
   /** An event of this type was committed. */
   readonly eventWritten = new Signal<
     {

@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import { withBackups } from "./backup_fixtures.ts";
 
-const WHY = "who asked for it may not do so any more";
+const WHY = "its requester has lost the right to it";
 
 Deno.test("restore: one whose asker was deactivated or demoted does not go on with the agent's next link", async () => {
   for (const how of ["deactivate", "demote", "revoke"] as const) {

@@ -1,10 +1,10 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { policyVersions, repositories } from "../../kv/records/gitops.ts";
 import { SCHEMA_KEY } from "../../kv/maintenance/migrations.ts";
-import { versionId } from "../../core/policies/book.ts";
-import { VERSIONS_KEPT } from "../../core/policies/backups/prune.ts";
+import { versionId } from "../../core/policies/policy_set.ts";
+import { VERSIONS_KEPT } from "../../core/policies/prune_versions.ts";
 import { FAULTS } from "../../core/fault/fault.ts";
-import { nextLookMs } from "../../core/policies/syncs.ts";
+import { nextLookMs } from "../../core/policies/sync_schedule.ts";
 import {
   forbidding,
   HOOK_SECRET,

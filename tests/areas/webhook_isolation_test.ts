@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers";
 import { OutboundError, type OutboundResponse } from "../../core/ports/ports.ts";
 import { NOTIFICATIONS_MAX } from "../../core/access/people/notify.ts";
 import { CREATED_MAX } from "../../core/webhooks/fan_out.ts";
-import { ORGANIZATION_MAX } from "../../core/webhooks/lanes.ts";
+import { ORGANIZATION_MAX } from "../../core/webhooks/scheduler/scheduler.ts";
 import { readLedger } from "../../core/webhooks/ledger.ts";
 import { notifications } from "../../kv/records/notification.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";

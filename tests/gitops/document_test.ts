@@ -1,8 +1,8 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { diffDocuments } from "../../core/policies/diff.ts";
-import { PolicyDocument, policyJsonSchema } from "../../core/policies/document.ts";
-import { mergePolicies } from "../../core/policies/merge.ts";
-import { readPolicyFile } from "../../core/policies/read_document.ts";
+import { diffDocuments } from "../../core/policies/documents/diff.ts";
+import { PolicyDocument, policyJsonSchema } from "../../core/policies/documents/document.ts";
+import { mergePolicies } from "../../core/policies/documents/merge.ts";
+import { readPolicyFile } from "../../core/policies/documents/read_document.ts";
 import { addressOf } from "../../core/policies/git/address.ts";
 import { inspectCommand } from "../../core/shield/inspect.ts";
 import { World } from "../support/world.ts";

@@ -1,7 +1,7 @@
 import process from "node:process";
 import { setImmediate } from "node:timers";
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { readPolicyFile } from "../../core/policies/read_document.ts";
+import { readPolicyFile } from "../../core/policies/documents/read_document.ts";
 import { World } from "../support/world.ts";
 import { forbidding, withRepository } from "./fixtures.ts";
 

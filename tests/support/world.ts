@@ -188,9 +188,11 @@ export class World implements AsyncDisposable {
 
   /** Resolves when all that was started has come to rest at this instant. */
   async settle(): Promise<void> {
-    const { store, log, audit, deliveries, integrations, links, syncs, reports } = this.app;
+    const { store, log, audit, deliveries, integrations, links, syncs, reports, background } =
+      this.app;
     for (let round = 0; round < 3; round++) {
       await this.quiet();
+      await background.idle();
       await syncs.idle();
       await links.idle();
       await store.idle();

@@ -20,7 +20,7 @@ import { withdrawInvitation } from "../invitations/invitations.ts";
 import { deactivatePerson } from "../people/people.ts";
 import { deleteRole } from "../roles/roles.ts";
 import type { Scope } from "../../work/scopes.ts";
-import { deleteWebhook } from "../../webhooks/webhooks.ts";
+import { deleteWebhook } from "../../webhooks/manage.ts";
 import { isUsable } from "./show.ts";
 
 /** A kind of thing that a key may make and that goes on working without it. */

@@ -28,11 +28,7 @@ export function stageReview(app: App, tx: Tx, org: string): void {
   const home = homeOf(org);
   tx.put(standingReviews, home, { id: "review", stamp: app.ports.entropy.id("rev") });
   tx.afterCommit(() => {
-    app.syncs.also(
-      review(app, home).catch((error) =>
-        app.ports.log.error("what acts for people could not be reviewed", { error: String(error) })
-      ),
-    );
+    app.background.run("reviewing what acts for people", () => review(app, home));
   });
 }
 

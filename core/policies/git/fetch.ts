@@ -5,7 +5,7 @@ import { GitFailure, gitFailureOf, RepositoryTooLarge } from "./git_failure.ts";
 import { openMemoryFiles } from "./memory_files.ts";
 import { inMegabytes, type PackBounds, unfoldPack } from "./pack.ts";
 import { answerOf, checkPackets, packfileOf, withHead } from "./packets.ts";
-import { type FilesRead, readFiles } from "../policy_files.ts";
+import { type FilesRead, readFiles } from "./policy_files.ts";
 
 /** From the first look at the host to the last byte. */
 const FETCH_MS = 20_000;

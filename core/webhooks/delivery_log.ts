@@ -1,0 +1,204 @@
+import type { Tenant } from "../../kv/store/collection.ts";
+import {
+  attemptId,
+  type AttemptRecord,
+  deliveries,
+  deliveryAttempts,
+  type DeliveryRecord,
+  stateOf,
+} from "../../kv/records/webhook.ts";
+import { indexKeys, type Range } from "../../kv/store/walk.ts";
+import type { App, Work, Writing } from "../work/work.ts";
+import { emit } from "../events/events.ts";
+import { Fault } from "../fault/fault.ts";
+import type { Paging } from "../../kv/store/paging.ts";
+import { isoOrNull } from "../codec/instant.ts";
+import { attemptOf } from "./attempt.ts";
+import { keptAttempts, requeued, writeDelivery } from "./ledger.ts";
+import { underWayOf } from "./leases.ts";
+import type { UndeliveredKey } from "./recovery_worker.ts";
+import { mustBeEnabled, ownedWebhook } from "./checks.ts";
+import { showDelivery } from "./show.ts";
+
+/** Which deliveries a caller wants to see; times are those at which they were made, in ms. */
+export interface LogFilter {
+  readonly status?: DeliveryRecord["status"] | undefined;
+  readonly event_type?: string | undefined;
+  readonly held?: boolean | undefined;
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+}
+
+/** Totals are exact up to here. */
+const TOTAL_MAX = 10_000;
+/** Keys that one answer looks at; beyond that its total is a lower bound. */
+const KEYS_MAX = 100_000;
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** Deliveries of a webhook that match, newest first. */
+export async function listDeliveries(
+  work: Work,
+  id: string,
+  filter: LogFilter,
+  { limit, offset }: Paging,
+) {
+  const { app, actor: { tenant }, db } = work;
+  await ownedWebhook(work, id);
+  const now = app.ports.clock.now();
+  const oldestMs = now - app.config().retention_days.deliveries * DAY_MS + 1;
+  const start = [Math.max(filter.since ?? 0, oldestMs)];
+  const end = [filter.until ?? Number.MAX_SAFE_INTEGER];
+  const range = { prefix: [id], start, end, reverse: true };
+  const ids: string[] = [];
+  let total = 0, seen = 0;
+  if (start[0]! < end[0]!) {
+    for await (const place of placesOf(app, tenant, id, filter, range)) {
+      if (matches(place, filter)) {
+        if (total >= offset && ids.length < limit) ids.push(place.id);
+        total++;
+      }
+      if (total === TOTAL_MAX || ++seen === KEYS_MAX) break;
+    }
+  }
+  const rows = await Promise.all(ids.map((each) => db.get(deliveries, tenant, each)));
+  return {
+    deliveries: rows.flatMap((each) => each === null ? [] : [showDelivery(each)]),
+    pagination: { total, limit, offset, has_more: offset + ids.length < total },
+  };
+}
+
+/** What a filter asks for, of one delivery. */
+interface Place {
+  readonly id: string;
+  readonly type: string;
+  readonly status: DeliveryRecord["status"];
+  readonly held: boolean;
+}
+
+/** Deliveries of a webhook as the index has them, newest first; at least those that a filter may want. */
+async function* placesOf(
+  app: App,
+  tenant: Tenant,
+  webhookId: string,
+  filter: LogFilter,
+  range: Range,
+): AsyncGenerator<Place> {
+  const undelivered = indexKeys(app.store, deliveries, tenant, "undelivered", range);
+  const ended = filter.status === "failed" || filter.status === "timed_out";
+  if (ended || filter.held === true) {
+    for await (const key of undelivered) yield placeOf(key as unknown as UndeliveredKey);
+    return;
+  }
+  const plain = filter.status === undefined && filter.held === undefined;
+  const underWay = plain ? new Set() : await underWayOf(app, tenant, webhookId);
+  let next = plain ? undefined : (await undelivered.next()).value as UndeliveredKey | undefined;
+  for await (const key of indexKeys(app.store, deliveries, tenant, "log", range)) {
+    const [createdMs, seq, id, type] = key as unknown as LogKey;
+    // Both are in one order: what has left the log, or was made since, is passed over.
+    while (next !== undefined && isBefore([createdMs, seq, id], next)) {
+      next = (await undelivered.next()).value as UndeliveredKey | undefined;
+    }
+    if (next?.[2] === id) yield placeOf(next);
+    else yield { id, type, status: underWay.has(id) ? "sending" : "succeeded", held: false };
+  }
+}
+
+type LogKey = readonly [createdMs: number, seq: number, id: string, type: string];
+
+const placeOf = ([, , id, status, state, type]: UndeliveredKey): Place => ({
+  id,
+  type,
+  status,
+  held: state === "held",
+});
+
+/** True when the first place is older than the second. */
+function isBefore(
+  [createdMs, seq, id]: readonly [number, number, string],
+  [otherMs, otherSeq, otherId]: UndeliveredKey,
+): boolean {
+  if (createdMs !== otherMs) return createdMs < otherMs;
+  return seq !== otherSeq ? seq < otherSeq : id < otherId;
+}
+
+function matches({ status, type, held }: Place, filter: LogFilter): boolean {
+  return (filter.status === undefined || filter.status === status) &&
+    (filter.event_type === undefined || filter.event_type === type) &&
+    (filter.held === undefined || filter.held === held);
+}
+
+/** One delivery with its attempts, oldest first: the newest 50. */
+export async function getDelivery(work: Work, id: string, deliveryId: string) {
+  const delivery = await ownedDelivery(work, id, deliveryId);
+  const attempts = await attemptsOf(work.app, work.actor.tenant, delivery);
+  return { ...showDelivery(delivery), attempts };
+}
+
+/** Sends a delivery once more, with all attempts of the policy before it. */
+export async function resendDelivery(work: Writing, id: string, deliveryId: string) {
+  const { app, actor, tx } = work;
+  const webhook = await ownedWebhook(work, id);
+  const delivery = await ownedDelivery(work, id, deliveryId);
+  mustBeEnabled(webhook);
+  const { status } = delivery;
+  if (stateOf(delivery) === "pending" && (status === "pending" || status === "sending")) {
+    throw new Fault("CONFLICT", "The delivery is on its way already.");
+  }
+  const again = requeued(delivery, app.ports.clock.now());
+  writeDelivery(app, tx, actor.tenant, delivery, again);
+  emit(work, tx, actor.tenant, {
+    type: "webhook_delivery_resent",
+    resource: { type: "webhook", id },
+    details: { delivery_id: delivery.id, event_type: delivery.event_type, status },
+  });
+  return showDelivery(again);
+}
+
+async function ownedDelivery(work: Work, id: string, deliveryId: string): Promise<DeliveryRecord> {
+  await ownedWebhook(work, id);
+  const delivery = await work.db.get(deliveries, work.actor.tenant, deliveryId);
+  if (delivery !== null && delivery.webhook_id === id) return delivery;
+  throw new Fault("NOT_FOUND", "There is no such delivery.");
+}
+
+async function attemptsOf({ store }: App, tenant: Tenant, delivery: DeliveryRecord) {
+  const numbers = keptAttempts(delivery.attempt);
+  const kept = await Promise.all(
+    numbers.map((n) => store.get(deliveryAttempts, tenant, attemptId(delivery.id, n))),
+  );
+  return numbers.flatMap((number, at) => {
+    if (number === delivery.attempt && delivery.status === "sending") {
+      return [showAttempt(number, { ...UNKNOWN, started_at_ms: delivery.sent_at_ms })];
+    }
+    const attempt = kept[at] ?? (number === delivery.attempt ? attemptOf(delivery) : null);
+    return attempt === null ? [] : [showAttempt(number, attempt)];
+  });
+}
+
+/** An attempt of which nothing is known yet. */
+const UNKNOWN = {
+  status: "sending",
+  http_status: null,
+  response_time_ms: null,
+  response_body: "",
+  response_truncated: false,
+  error: null,
+} as const;
+
+function showAttempt(
+  number: number,
+  attempt: Omit<AttemptRecord, "id" | "expires_at_ms" | "status"> & {
+    readonly status: DeliveryRecord["status"];
+  },
+) {
+  return {
+    number,
+    status: attempt.status,
+    http_status: attempt.http_status,
+    response_time_ms: attempt.response_time_ms,
+    response_body: attempt.response_body,
+    truncated: attempt.response_truncated,
+    error: attempt.error,
+    started_at: isoOrNull(attempt.started_at_ms),
+  };
+}
