@@ -10,7 +10,7 @@ import { organizations } from "../kv/records/organization.ts";
 import { Links } from "./agents/links.ts";
 import { Activity } from "./host/activity.ts";
 import type { Configuration } from "./host/configuration.ts";
-import type { App } from "./work/work.ts";
+import type { App, Context } from "./work/work.ts";
 import { Sequencer } from "./events/trail/sequencer.ts";
 import { WAITING } from "./commands/approvals/count.ts";
 import { lapseOutdated } from "./commands/approvals/lapse.ts";
@@ -21,6 +21,7 @@ import { jobsDue } from "./host/health.ts";
 import { claimCodeOf } from "./access/sign_in/accounts.ts";
 import { doAll, keepHouse } from "./host/housekeeping.ts";
 import type { Config } from "./work/config.ts";
+import { notifyAdministrators } from "./access/people/notify.ts";
 import { REPOSITORY } from "./access/standing/kinds.ts";
 import { noteStanding } from "./access/standing/review.ts";
 import { FailureThrottle } from "./access/limits/throttle.ts";
@@ -163,69 +164,63 @@ async function assemble(
   const sharing = store.sole ? 1 : SHARING_INSTANCES;
   const epoch = await openInstallation(store, sealer, ports);
   const metrics = new Metrics();
-  const signals = new Signals();
+  const log = new EventLog(store, complain("events could not be sequenced"));
+  const context: Context = { store, log, ports, config, sealer, signals: new Signals() };
   const background = new Background(ports.log);
+  const audit = new Sequencer(() => app);
+  const limiter = new Limiter({
+    counters: new LeasedCounters(store, sharing),
+    addresses: new LeasedCounters(store, sharing),
+    connections: new LeasedSlots(store, instance, sharing),
+    config,
+    now: () => clock.now(),
+  });
+  const activity = new Activity(
+    store,
+    instance,
+    complain("the statistics could not be recorded"),
+    (name) => metrics.counted(name),
+  );
   const links = new Links(() => app);
   const policyBook = new PolicyBook(store);
   const repositoryCredentials: RepositoryCredentials = {
     find: (tenant, host, options) => repositoryCredentialOf(app, tenant, host, options),
   };
   const app: App = {
-    store,
-    signals,
+    ...context,
     background,
-    log: new EventLog(store, complain("events could not be sequenced")),
-    audit: new Sequencer(() => app),
-    ports,
+    audit,
     settings: withLocal(settings, config),
-    config,
     configuration: () => configuration,
     putInForce: (next) => configuration = next,
-    sealer,
     signingKeys: new SigningKeys(store, sealer, clock),
-    limiter: new Limiter({
-      counters: new LeasedCounters(store, sharing),
-      addresses: new LeasedCounters(store, sharing),
-      connections: new LeasedSlots(store, instance, sharing),
-      config,
-      now: () => clock.now(),
-    }),
+    limiter,
     logins: new FailureThrottle(clock, { scope: "login", forgiving: true }),
     // Whoever has one code of their own must not guess others for nothing.
     pairings: new FailureThrottle(clock, { scope: "pairing", forgiving: false }),
     usage: new Usage(store, instance, complain("the use of keys could not be recorded")),
-    activity: new Activity(
-      store,
-      instance,
-      complain("the statistics could not be recorded"),
-      (name) => metrics.counted(name),
-    ),
+    activity,
     links,
     commands: new Commands(() => app, store, instance),
     sessions: new Sessions(() => clock.now()),
-    deliveries: new Deliveries(() => app),
+    deliveries: new Deliveries({
+      ...context,
+      audit,
+      limiter,
+      metrics,
+      activity,
+      notifyAdministrators: (tx, tenant, notice) => notifyAdministrators(app, tx, tenant, notice),
+    }),
     policyBook,
     repositoryCredentials,
     syncs: new Syncs({
-      store,
-      ports,
-      sealer,
-      signals,
+      ...context,
       repositoryCredentials,
       noteStanding: (tenant, repository) => noteStanding(app, tenant, REPOSITORY, repository),
     }),
     reports: reportRounds(() => app),
     integrations: new Integrations(() => app),
-    transfers: new Transfers({
-      store,
-      ports,
-      sealer,
-      signals,
-      background,
-      instance,
-      links,
-      policyBook,
-    }),
+    transfers: new Transfers({ ...context, background, instance, links, policyBook }),
     metrics,
     streams: new Streams(() => app),
     epoch,
@@ -235,8 +230,9 @@ async function assemble(
   app.signals.eventWritten.on(({ tenant, ...event }) => {
     for (const name of countedAs(event)) app.activity.count(tenant, name);
   });
-  signals.policiesChanged.on(({ tenant, version }) => {
-    lapseOutdated(app, tenant, version);
+  const { signals } = context;
+  signals.shieldChanged.on(({ tenant, version }) => lapseOutdated(app, tenant, version));
+  signals.policiesChanged.on(({ tenant }) => {
     pushPolicies(app, links.serving(tenant));
     background.run("deleting old policy versions", () => pruneVersions(store, tenant));
   });

@@ -55,7 +55,8 @@ export const webhookDeliveryRoutes = [
     body: z.strictObject({}),
     success: { status: 202, body: Delivery },
     faults: ["NOT_FOUND", "CONFLICT"],
-    handle: (work, { params }) => resendDelivery(work, params.id, params.del_id),
+    handle: (work, { params }, { deliveries }) =>
+      resendDelivery(work, deliveries, params.id, params.del_id),
   }),
   route({
     id: "webhooks.recover",
@@ -79,10 +80,10 @@ export const webhookDeliveryRoutes = [
     },
     accepted: "It has begun: its recovery tells how far it is.",
     faults: ["NOT_FOUND", "CONFLICT"],
-    handle: (work, { params, body: { dry_run, ...range } }) =>
+    handle: (work, { params, body: { dry_run, ...range } }, { deliveries }) =>
       dry_run
         ? countRecoverable(work, params.id, range)
-        : recoverDeliveries(work, params.id, range),
+        : recoverDeliveries(work, deliveries, params.id, range),
   }),
   route({
     id: "webhooks.recovery",

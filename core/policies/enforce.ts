@@ -15,5 +15,8 @@ export function enforce(
   tx.put(policySets, tenant, after);
   if (after.version === before.version) return;
   const { version } = inForce(own, after);
-  tx.afterCommit(() => signals.policiesChanged.send({ tenant, version }));
+  tx.afterCommit(() => {
+    signals.shieldChanged.send({ tenant, version });
+    signals.policiesChanged.send({ tenant });
+  });
 }

@@ -8,19 +8,20 @@ import {
   stateOf,
 } from "../../kv/records/webhook.ts";
 import { indexKeys, type Range } from "../../kv/store/walk.ts";
-import type { App, Work, Writing } from "../work/work.ts";
+import type { Store } from "../../kv/store/store.ts";
+import type { Work, Writing } from "../work/work.ts";
 import { emit } from "../events/events.ts";
 import { Fault } from "../fault/fault.ts";
 import type { Paging } from "../../kv/store/paging.ts";
 import { isoOrNull } from "../codec/instant.ts";
-import { attemptOf } from "./attempt.ts";
-import { keptAttempts, requeued, writeDelivery } from "./ledger.ts";
+import { attemptOf } from "./attempt_record.ts";
+import { type DeliveryQueue, keptAttempts, requeued, writeDelivery } from "./ledger.ts";
 import { underWayOf } from "./leases.ts";
 import type { UndeliveredKey } from "./recovery_worker.ts";
 import { mustBeEnabled, ownedWebhook } from "./checks.ts";
 import { showDelivery } from "./show.ts";
 
-/** Which deliveries a caller wants to see; times are those at which they were made, in ms. */
+/** The deliveries that a caller wants to see; times are creation times in ms. */
 export interface LogFilter {
   readonly status?: DeliveryRecord["status"] | undefined;
   readonly event_type?: string | undefined;
@@ -31,7 +32,7 @@ export interface LogFilter {
 
 /** Totals are exact up to here. */
 const TOTAL_MAX = 10_000;
-/** Keys that one answer looks at; beyond that its total is a lower bound. */
+/** Keys that one answer reads; beyond that its total is a lower bound. */
 const KEYS_MAX = 100_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -42,17 +43,17 @@ export async function listDeliveries(
   filter: LogFilter,
   { limit, offset }: Paging,
 ) {
-  const { app, actor: { tenant }, db } = work;
+  const { actor: { tenant }, config, db, ports, store } = work;
   await ownedWebhook(work, id);
-  const now = app.ports.clock.now();
-  const oldestMs = now - app.config().retention_days.deliveries * DAY_MS + 1;
+  const now = ports.clock.now();
+  const oldestMs = now - config().retention_days.deliveries * DAY_MS + 1;
   const start = [Math.max(filter.since ?? 0, oldestMs)];
   const end = [filter.until ?? Number.MAX_SAFE_INTEGER];
   const range = { prefix: [id], start, end, reverse: true };
   const ids: string[] = [];
   let total = 0, seen = 0;
   if (start[0]! < end[0]!) {
-    for await (const place of placesOf(app, tenant, id, filter, range)) {
+    for await (const place of placesOf(store, tenant, id, filter, range)) {
       if (matches(place, filter)) {
         if (total >= offset && ids.length < limit) ids.push(place.id);
         total++;
@@ -67,7 +68,7 @@ export async function listDeliveries(
   };
 }
 
-/** What a filter asks for, of one delivery. */
+/** The fields of a delivery that filters use. */
 interface Place {
   readonly id: string;
   readonly type: string;
@@ -75,26 +76,26 @@ interface Place {
   readonly held: boolean;
 }
 
-/** Deliveries of a webhook as the index has them, newest first; at least those that a filter may want. */
+/** The index entries of a webhook's deliveries, newest first; at least those that the filter may want. */
 async function* placesOf(
-  app: App,
+  store: Store,
   tenant: Tenant,
   webhookId: string,
   filter: LogFilter,
   range: Range,
 ): AsyncGenerator<Place> {
-  const undelivered = indexKeys(app.store, deliveries, tenant, "undelivered", range);
+  const undelivered = indexKeys(store, deliveries, tenant, "undelivered", range);
   const ended = filter.status === "failed" || filter.status === "timed_out";
   if (ended || filter.held === true) {
     for await (const key of undelivered) yield placeOf(key as unknown as UndeliveredKey);
     return;
   }
   const plain = filter.status === undefined && filter.held === undefined;
-  const underWay = plain ? new Set() : await underWayOf(app, tenant, webhookId);
+  const underWay = plain ? new Set() : await underWayOf(store, tenant, webhookId);
   let next = plain ? undefined : (await undelivered.next()).value as UndeliveredKey | undefined;
-  for await (const key of indexKeys(app.store, deliveries, tenant, "log", range)) {
+  for await (const key of indexKeys(store, deliveries, tenant, "log", range)) {
     const [createdMs, seq, id, type] = key as unknown as LogKey;
-    // Both are in one order: what has left the log, or was made since, is passed over.
+    // Both indexes have the same order; entries that are in only one of them are skipped.
     while (next !== undefined && isBefore([createdMs, seq, id], next)) {
       next = (await undelivered.next()).value as UndeliveredKey | undefined;
     }
@@ -127,16 +128,21 @@ function matches({ status, type, held }: Place, filter: LogFilter): boolean {
     (filter.held === undefined || filter.held === held);
 }
 
-/** One delivery with its attempts, oldest first: the newest 50. */
+/** One delivery with its newest 50 attempts, oldest first. */
 export async function getDelivery(work: Work, id: string, deliveryId: string) {
   const delivery = await ownedDelivery(work, id, deliveryId);
-  const attempts = await attemptsOf(work.app, work.actor.tenant, delivery);
+  const attempts = await attemptsOf(work.store, work.actor.tenant, delivery);
   return { ...showDelivery(delivery), attempts };
 }
 
-/** Sends a delivery once more, with all attempts of the policy before it. */
-export async function resendDelivery(work: Writing, id: string, deliveryId: string) {
-  const { app, actor, tx } = work;
+/** Sends a delivery again, with all attempts of the policy ahead. */
+export async function resendDelivery(
+  work: Writing,
+  queue: DeliveryQueue,
+  id: string,
+  deliveryId: string,
+) {
+  const { actor, ports, tx } = work;
   const webhook = await ownedWebhook(work, id);
   const delivery = await ownedDelivery(work, id, deliveryId);
   mustBeEnabled(webhook);
@@ -144,8 +150,8 @@ export async function resendDelivery(work: Writing, id: string, deliveryId: stri
   if (stateOf(delivery) === "pending" && (status === "pending" || status === "sending")) {
     throw new Fault("CONFLICT", "The delivery is on its way already.");
   }
-  const again = requeued(delivery, app.ports.clock.now());
-  writeDelivery(app, tx, actor.tenant, delivery, again);
+  const again = requeued(delivery, ports.clock.now());
+  writeDelivery(queue, tx, actor.tenant, delivery, again);
   emit(work, tx, actor.tenant, {
     type: "webhook_delivery_resent",
     resource: { type: "webhook", id },
@@ -161,7 +167,7 @@ async function ownedDelivery(work: Work, id: string, deliveryId: string): Promis
   throw new Fault("NOT_FOUND", "There is no such delivery.");
 }
 
-async function attemptsOf({ store }: App, tenant: Tenant, delivery: DeliveryRecord) {
+async function attemptsOf(store: Store, tenant: Tenant, delivery: DeliveryRecord) {
   const numbers = keptAttempts(delivery.attempt);
   const kept = await Promise.all(
     numbers.map((n) => store.get(deliveryAttempts, tenant, attemptId(delivery.id, n))),
@@ -175,7 +181,7 @@ async function attemptsOf({ store }: App, tenant: Tenant, delivery: DeliveryReco
   });
 }
 
-/** An attempt of which nothing is known yet. */
+/** The fields of an attempt that is under way. */
 const UNKNOWN = {
   status: "sending",
   http_status: null,

@@ -1,22 +1,40 @@
-import { apiKeys } from "../../kv/records/api_key.ts";
+import { type ApiKeyRecord, apiKeys } from "../../kv/records/api_key.ts";
 import { webhooks } from "../../kv/records/webhook.ts";
-import type { App } from "../work/work.ts";
-import type { Lane } from "./scheduler/scheduler.ts";
+import type { Context } from "../work/work.ts";
+import type { Receiver } from "./scheduler/receiver.ts";
+
+/** The parts of the relay that limit the deliveries of an API key. */
+export interface KeyRateParts extends Pick<Context, "store"> {
+  readonly limiter: {
+    takeForDelivery(
+      key: Pick<ApiKeyRecord, "id" | "type" | "limits">,
+    ): Rate | Promise<Rate>;
+  };
+}
+interface Rate {
+  readonly admitted: boolean;
+  readonly resetMs: number;
+}
 
 /**
- * How many of so many due deliveries a webhook may send now. Only those that an API key created have a
- * limit; beyond it the lane waits for the next minute, and nothing is dropped.
+ * How many of `due` deliveries a webhook may send now. Only webhooks that an API key created have a rate limit;
+ * beyond it the receiver waits for the next minute, and no delivery is dropped.
  */
-export async function rateOf(app: App, lane: Lane, due: number): Promise<number> {
-  const webhook = await app.store.get(webhooks, lane.tenant, lane.webhookId);
+export async function admitByKeyRate(
+  { store, limiter }: KeyRateParts,
+  receiver: Receiver,
+  due: number,
+): Promise<number> {
+  const { tenant, webhookId } = receiver;
+  const webhook = await store.get(webhooks, tenant, webhookId);
   if (!webhook?.created_by_key) return due;
   const id = webhook.created_by_key;
-  const key = await app.store.get(apiKeys, lane.tenant, id);
-  const { type, limits } = key ?? { type: lane.tenant.space, limits: null };
+  const key = await store.get(apiKeys, tenant, id);
+  const { type, limits } = key ?? { type: tenant.space, limits: null };
   for (let n = 0; n < due; n++) {
-    const { admitted, resetMs } = await app.limiter.takeForDelivery({ id, type, limits });
+    const { admitted, resetMs } = await limiter.takeForDelivery({ id, type, limits });
     if (admitted) continue;
-    lane.notBeforeMs = resetMs;
+    receiver.notBeforeMs = resetMs;
     return n;
   }
   return due;

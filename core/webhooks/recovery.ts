@@ -9,14 +9,14 @@ import {
 } from "../../kv/records/webhook.ts";
 import { indexKeys } from "../../kv/store/walk.ts";
 import { Accepted } from "../work/accepted.ts";
-import type { App, Work, Writing } from "../work/work.ts";
+import type { Context, Work, Writing } from "../work/work.ts";
 import { emit } from "../events/events.ts";
 import { Fault } from "../fault/fault.ts";
 import { iso, isoOrNull } from "../codec/instant.ts";
 import { finished, isRecoverable } from "./recovery_worker.ts";
 import { mustBeEnabled, ownedWebhook } from "./checks.ts";
 
-/** What can be asked for again, and the state in which its deliveries are. */
+/** What a caller can recover, and the state of its deliveries. */
 export const RECOVERABLE = {
   failed: "pending",
   exhausted: "exhausted",
@@ -24,31 +24,37 @@ export const RECOVERABLE = {
 } as const satisfies Record<string, DeliveryState>;
 export type Recoverable = keyof typeof RECOVERABLE;
 
-/** Which deliveries, by when they were made, in ms. */
+/** The deliveries to recover, by their creation time in ms. */
 export interface RecoveryRange {
   readonly since: number;
   readonly until?: number | undefined;
   readonly status: readonly Recoverable[];
 }
 
-/** How far a dry run counts. */
+/** A dry run counts up to here. */
 const COUNT_MAX = 10_000;
-/** Keys that it looks at. */
+/** Keys that a dry run reads. */
 const KEYS_MAX = 100_000;
 /** Recoveries of one webhook that may run at once. */
 const RUNNING_MAX = 4;
-/** Later than anything. */
+/** Later than any instant. */
 export const ENDLESS_MS = Number.MAX_SAFE_INTEGER;
 
-/** Puts a long walk over a webhook's deliveries on record; it begins right after the commit. */
+/** Wakes the worker that runs recoveries. */
+export interface RecoveryQueue {
+  readonly recoveries: { wake(): void };
+}
+
+/** Records a recovery, which starts right after the commit. */
 export function startRecovery(
-  { app, actor, tx }: Writing,
+  { actor, ports, tx }: Writing,
+  { recoveries: worker }: RecoveryQueue,
   { id: webhook_id }: WebhookRecord,
   what: Pick<RecoveryRecord, "kind"> & Partial<RecoveryRecord>,
 ): RecoveryRecord {
-  tx.afterCommit(() => app.deliveries.recoveries.wake());
+  tx.afterCommit(() => worker.wake());
   return tx.insert(recoveries, actor.tenant, {
-    id: app.ports.entropy.id("rcv"),
+    id: ports.entropy.id("rcv"),
     webhook_id,
     state: "running",
     since_ms: 0,
@@ -57,16 +63,21 @@ export function startRecovery(
     cursor: [],
     requeued: 0,
     discarded: 0,
-    created_at_ms: app.ports.clock.now(),
+    created_at_ms: ports.clock.now(),
     finished_at_ms: null,
     expires_at_ms: null,
     ...what,
   });
 }
 
-/** Sends the deliveries of a time once more, each with all attempts of the policy before it. */
-export async function recoverDeliveries(work: Writing, id: string, range: RecoveryRange) {
-  const { actor, tx, app } = work;
+/** Sends the deliveries of a time range again, each with all attempts of the policy ahead. */
+export async function recoverDeliveries(
+  work: Writing,
+  queue: RecoveryQueue,
+  id: string,
+  range: RecoveryRange,
+) {
+  const { actor, ports, tx } = work;
   const webhook = await ownedWebhook(work, id);
   mustBeEnabled(webhook);
   const running = await tx.list(recoveries, actor.tenant, {
@@ -78,13 +89,13 @@ export async function recoverDeliveries(work: Writing, id: string, range: Recove
   if (running.items.filter(({ state }) => state === "running").length >= RUNNING_MAX) {
     throw new Fault("CONFLICT", `${RUNNING_MAX} recoveries of this webhook run already.`);
   }
-  // The list is not checked, but this is: of two that each would be the last one, the second looks again.
+  // The commit does not check the list, but it checks this record, so of two concurrent requests one reruns.
   tx.put(webhooks, actor.tenant, webhook);
   const { since, until, status } = range;
-  const job = startRecovery(work, webhook, {
+  const job = startRecovery(work, queue, webhook, {
     kind: "recover",
     since_ms: since,
-    until_ms: until ?? app.ports.clock.now() + 1,
+    until_ms: until ?? ports.clock.now() + 1,
     states: status.map((name) => RECOVERABLE[name]),
   });
   emit(work, tx, actor.tenant, {
@@ -100,15 +111,15 @@ export async function recoverDeliveries(work: Writing, id: string, range: Recove
   return new Accepted({ matched: null, recovery: showRecovery(job) });
 }
 
-/** How many deliveries a recovery would find now, up to 10,000. */
+/** How many deliveries a recovery would send now, up to 10,000. */
 export async function countRecoverable(work: Work, id: string, range: RecoveryRange) {
-  const { app, actor } = work;
+  const { actor } = work;
   await ownedWebhook(work, id);
-  return { matched: await count(app, actor.tenant, id, range), recovery: null };
+  return { matched: await count(work, actor.tenant, id, range), recovery: null };
 }
 
 async function count(
-  { store, ports }: App,
+  { store, ports }: Pick<Context, "store" | "ports">,
   tenant: Tenant,
   id: string,
   { since, until, status }: RecoveryRange,
@@ -123,17 +134,17 @@ async function count(
   return matched;
 }
 
-/** Where a recovery stands. */
+/** The progress of a recovery. */
 export async function getRecovery(work: Work, id: string, recoveryId: string) {
   return showRecovery(await ownedRecovery(work, id, recoveryId));
 }
 
-/** Stops a recovery: what it sent stays sent. One that has ended stays as it is. */
+/** Stops a recovery; what it has sent stays sent. An ended recovery stays as it is. */
 export async function cancelRecovery(work: Writing, id: string, recoveryId: string) {
-  const { app, actor, tx } = work;
+  const { actor, ports, tx } = work;
   const job = await ownedRecovery(work, id, recoveryId);
   if (job.state !== "running") return showRecovery(job);
-  const cancelled = tx.put(recoveries, actor.tenant, finished(app, job, "cancelled"));
+  const cancelled = tx.put(recoveries, actor.tenant, finished(ports.clock, job, "cancelled"));
   emit(work, tx, actor.tenant, {
     type: "webhook_recovery_cancelled",
     resource: { type: "webhook", id },

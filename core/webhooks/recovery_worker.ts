@@ -12,51 +12,63 @@ import {
 } from "../../kv/records/webhook.ts";
 import type { Tx } from "../../kv/store/tx.ts";
 import { indexKeys } from "../../kv/store/walk.ts";
-import type { App } from "../work/work.ts";
+import type { Store } from "../../kv/store/store.ts";
+import type { Clock } from "../ports/ports.ts";
+import type { Context } from "../work/work.ts";
 import { Rounds } from "../ports/rounds.ts";
-import { batchOf, discarded, dropDelivery, requeued, writeDelivery } from "./ledger.ts";
+import {
+  batchOf,
+  type DeliveryQueue,
+  discarded,
+  dropDelivery,
+  requeued,
+  writeDelivery,
+} from "./ledger.ts";
 
-/** Keys that one step looks at, so that each ends soon. */
+/** Keys that one step reads, so that each step ends soon. */
 const KEYS_PER_STEP = 2_000;
-/** Recoveries that are read at once. */
+/** Recoveries read at once. */
 const RUNNING_READ = 64;
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 
-/** Deliveries that a step takes up, and where the next one goes on; null when there are no more. */
+/** The deliveries of one step, and where the next step goes on; null when there are no more. */
 interface Piece {
   readonly ids: readonly string[];
   readonly cursor: KeyParts | null;
 }
 
-/** A recovery that has come to its end. */
+/** The recovery, ended now. */
 export const finished = (
-  app: App,
+  clock: Pick<Clock, "now">,
   job: RecoveryRecord,
   state: "completed" | "cancelled",
 ): RecoveryRecord => {
-  const now = app.ports.clock.now();
+  const now = clock.now();
   return { ...job, state, finished_at_ms: now, expires_at_ms: now + KEPT_MS };
 };
 
+/** The parts of the relay that a recovery uses. */
+interface RecoveryParts extends Pick<Context, "store" | "ports"> {
+  readonly queue: DeliveryQueue;
+}
+
 /**
- * Works through what must happen to many deliveries. A round is a step of each recovery that runs, in all
- * organizations: a long one does not keep the others waiting, nor does one that fails. What a step does and
- * how far it has come commit together, so a crash goes on where it was, and no two processes do the same
- * twice.
+ * Runs the recoveries, each a long change to many deliveries. A round is one step of each running recovery, in
+ * all organizations, so neither a long nor a failing one delays the others. The changes and the progress of a step
+ * commit together: after a crash a recovery goes on where it was, and no two processes do the same step.
  */
-export const recoveryRounds = (appOf: () => App): Rounds =>
+export const recoveryRounds = (parts: RecoveryParts): Rounds =>
   new Rounds({
-    clock: () => appOf().ports.clock,
+    clock: () => parts.ports.clock,
     complain: (error) =>
-      appOf().ports.log.error("a recovery was interrupted", { error: String(error) }),
+      parts.ports.log.error("a recovery was interrupted", { error: String(error) }),
     async round(rounds) {
-      const app = appOf();
       let more = false;
-      const running = everyQueued(app.store, recoveries, "running", { limit: RUNNING_READ });
+      const running = everyQueued(parts.store, recoveries, "running", { limit: RUNNING_READ });
       for await (const { tenant, record: { id } } of running) {
         if (rounds.stopped) return false;
         try {
-          await stepRecovery(app, tenant, id);
+          await stepRecovery(parts, tenant, id);
           more = true;
         } catch (error) {
           rounds.tryLater(error);
@@ -67,29 +79,31 @@ export const recoveryRounds = (appOf: () => App): Rounds =>
   });
 
 /** One commit of a recovery. */
-async function stepRecovery(app: App, tenant: Tenant, id: string): Promise<void> {
-  await app.store.transact(async (tx) => {
+async function stepRecovery(parts: RecoveryParts, tenant: Tenant, id: string): Promise<void> {
+  const { store, ports: { clock } } = parts;
+  await store.transact(async (tx) => {
     const job = await tx.get(recoveries, tenant, id);
     if (job?.state !== "running") return;
     const webhook = await tx.get(webhooks, tenant, job.webhook_id);
     const rule = RULES[job.kind];
     if (!rule.goesOn(webhook)) {
-      tx.put(recoveries, tenant, finished(app, job, "cancelled"));
+      tx.put(recoveries, tenant, finished(clock, job, "cancelled"));
       return;
     }
-    const { ids, cursor } = await rule.pick(app, tenant, job);
+    const { ids, cursor } = await rule.pick(store, tenant, job);
     const next = { ...job, cursor: [...cursor ?? job.cursor] };
-    for (const deliveryId of ids) await rule.apply(app, tx, tenant, deliveryId, next);
-    tx.put(recoveries, tenant, cursor === null ? finished(app, next, "completed") : next);
+    for (const deliveryId of ids) await rule.apply(parts, tx, tenant, deliveryId, next);
+    tx.put(recoveries, tenant, cursor === null ? finished(clock, next, "completed") : next);
   });
 }
 
 interface Rule {
+  /** False when the state of the webhook cancels the recovery. */
   readonly goesOn: (webhook: WebhookRecord | null) => boolean;
-  readonly pick: (app: App, tenant: Tenant, job: RecoveryRecord) => Promise<Piece>;
-  /** Deals with one delivery, and counts it in the job. */
+  readonly pick: (store: Store, tenant: Tenant, job: RecoveryRecord) => Promise<Piece>;
+  /** Changes one delivery, and counts it in the job. */
   readonly apply: (
-    app: App,
+    parts: RecoveryParts,
     tx: Tx,
     tenant: Tenant,
     id: string,
@@ -100,35 +114,35 @@ interface Rule {
 const RULES: Readonly<Record<RecoveryRecord["kind"], Rule>> = {
   release: {
     goesOn: (webhook) => webhook?.active === true,
-    pick: (app, tenant, job) => pick(app, tenant, job, { index: "held", places: 2 }),
-    async apply(app, tx, tenant, id, job) {
+    pick: (store, tenant, job) => pick(store, tenant, job, { index: "held", places: 2 }),
+    async apply({ queue }, tx, tenant, id, job) {
       const held = await tx.get(deliveries, tenant, id);
       if (!held?.held) return;
       const keeps = Date.parse(held.event_at) >= job.since_ms;
-      // Their own time keeps them before what happens meanwhile, and in order among themselves.
-      if (keeps) send(app, tx, tenant, held, job, released(held));
-      else discard(app, tx, tenant, held, job);
+      // Due at their own creation time, they stay in order and before newer deliveries.
+      if (keeps) send(queue, tx, tenant, held, job, released(held));
+      else discard(queue, tx, tenant, held, job);
     },
   },
   recover: {
     goesOn: (webhook) => webhook?.active === true,
-    pick: (app, tenant, job) =>
-      pick(app, tenant, job, {
+    pick: (store, tenant, job) =>
+      pick(store, tenant, job, {
         index: "undelivered",
         places: 3,
         start: [job.since_ms],
         end: [job.until_ms],
         wants: (key) => isRecoverable(key, job.states),
       }),
-    async apply(app, tx, tenant, id, job) {
+    async apply({ ports, queue }, tx, tenant, id, job) {
       const delivery = await tx.get(deliveries, tenant, id);
       if (delivery === null || !isRecoverable(keyOf(delivery), job.states)) return;
-      send(app, tx, tenant, delivery, job, requeued(delivery, app.ports.clock.now()));
+      send(queue, tx, tenant, delivery, job, requeued(delivery, ports.clock.now()));
     },
   },
   purge: {
     goesOn: () => true,
-    pick: (app, tenant, job) => pick(app, tenant, job, { index: "log", places: 3 }),
+    pick: (store, tenant, job) => pick(store, tenant, job, { index: "log", places: 3 }),
     async apply(_, tx, tenant, id) {
       const delivery = await tx.getStored(deliveries, tenant, id);
       if (delivery !== null) dropDelivery(tx, tenant, delivery, "discarded");
@@ -136,14 +150,14 @@ const RULES: Readonly<Record<RecoveryRecord["kind"], Rule>> = {
   },
 };
 
-/** True for a key of the undelivered whose delivery is no test and in one of the states; pending ones have failed. */
+/** True for a key of the `undelivered` index that is no test and in one of the states; a pending one must have failed. */
 export function isRecoverable(key: KeyParts, states: readonly string[]): boolean {
   const [, seq, , status, state] = key as UndeliveredKey;
   if (seq === 0 || !states.includes(state)) return false;
   return state !== "pending" || status === "failed" || status === "timed_out";
 }
 
-/** What a key of the undelivered says behind its webhook: where it stands, and what a filter asks for. */
+/** The parts of a key of the `undelivered` index after the webhook: its position, and the fields of filters. */
 export type UndeliveredKey = readonly [
   createdMs: number,
   seq: number,
@@ -162,9 +176,9 @@ const keyOf = (d: DeliveryRecord): UndeliveredKey => [
   d.event_type,
 ];
 
-/** The next keys of an index that a step takes up; the first `places` parts are a key's place in it. */
+/** The next keys of an index for a step; the first `places` parts are a key's position in it. */
 async function pick(
-  app: App,
+  store: Store,
   tenant: Tenant,
   { webhook_id, cursor }: RecoveryRecord,
   { index, places, start, end, wants = () => true }: {
@@ -179,10 +193,10 @@ async function pick(
   const range = { prefix: [webhook_id], ...from && { start: from }, ...end && { end } };
   const ids: string[] = [];
   let place: KeyParts | null = null, seen = 0;
-  for await (const key of indexKeys(app.store, deliveries, tenant, index, range)) {
+  for await (const key of indexKeys(store, deliveries, tenant, index, range)) {
     const at = key.slice(0, places);
     if (at.every((part, n) => part === cursor[n])) continue;
-    if (ids.length === batchOf(app.store) || seen === KEYS_PER_STEP) return { ids, cursor: place };
+    if (ids.length === batchOf(store) || seen === KEYS_PER_STEP) return { ids, cursor: place };
     seen++;
     place = at;
     if (wants(key)) ids.push(String(key.at(-1)));
@@ -190,7 +204,7 @@ async function pick(
   return { ids, cursor: null };
 }
 
-/** Goes on where it was held: in the middle of its ladder, or at the beginning. */
+/** The held delivery, which goes on with the attempts that it has left. */
 const released = (held: DeliveryRecord): DeliveryRecord => ({
   ...held,
   held: false,
@@ -198,24 +212,24 @@ const released = (held: DeliveryRecord): DeliveryRecord => ({
 });
 
 function send(
-  app: App,
+  queue: DeliveryQueue,
   tx: Tx,
   tenant: Tenant,
   before: DeliveryRecord,
   job: RecoveryRecord,
   after: DeliveryRecord,
 ): void {
-  writeDelivery(app, tx, tenant, before, after);
+  writeDelivery(queue, tx, tenant, before, after);
   job.requeued++;
 }
 
 function discard(
-  app: App,
+  queue: DeliveryQueue,
   tx: Tx,
   tenant: Tenant,
   before: DeliveryRecord,
   job: RecoveryRecord,
 ): void {
-  writeDelivery(app, tx, tenant, before, discarded(before));
+  writeDelivery(queue, tx, tenant, before, discarded(before));
   job.discarded++;
 }

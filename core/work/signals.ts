@@ -16,8 +16,11 @@ class Signal<T> {
 
 /** Everything that areas tell each other: the one list. */
 export class Signals {
-  /** Other policies are in force for a tenant. `version` names them together with the shield's settings. */
-  readonly policiesChanged = new Signal<{ readonly tenant: Tenant; readonly version: string }>();
+  /** The shield's settings or the applied policies of a tenant changed; `version` names the present ones. */
+  readonly shieldChanged = new Signal<{ readonly tenant: Tenant; readonly version: string }>();
+
+  /** Other policies are in force for a tenant. */
+  readonly policiesChanged = new Signal<{ readonly tenant: Tenant }>();
 
   /** An event of this type was committed. */
   readonly eventWritten = new Signal<

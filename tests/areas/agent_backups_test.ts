@@ -66,7 +66,7 @@ Deno.test("backup: what the store holds of one tells nothing without the secret,
     const secret = "another secret of the store";
     const { entropy } = world.app.ports;
     await rotateSecret(world.app.store, makeSealer(secret, entropy, [SETTINGS.secret]), () => {});
-    Object.assign(world.app, { sealer: makeSealer(secret, entropy) });
+    Object.assign(world.app.sealer, makeSealer(secret, entropy));
     write(`${etc}/a.conf`, "damaged");
     const done = await restore(id);
     deq([done.status, done.error, read(`${etc}/a.conf`)], ["complete", null, "one"]);

@@ -105,7 +105,7 @@ export const MADE_KINDS: readonly MadeKind[] = [
     "webhook",
     webhooks,
     "system:write",
-    ended("webhook_deleted", "webhook", deleteWebhook, ({ name, url }) => ({ name, url })),
+    ended("webhook_deleted", "webhook", endWebhook, ({ name, url }) => ({ name, url })),
   ),
   kind("integration", integrations, "system:write", removeIntegration),
   kind(
@@ -136,6 +136,11 @@ export const MADE_KINDS: readonly MadeKind[] = [
 
 /** The types of those things, each once. */
 export const MADE_TYPES = [...new Set(MADE_KINDS.map(({ type }) => type))];
+
+/** Removes a webhook. */
+function endWebhook(work: Writing, id: string) {
+  return deleteWebhook(work, work.app.deliveries, id);
+}
 
 /** Removes a repository with the policies that it brought. */
 function withPolicies(work: Writing, id: string) {
