@@ -1,13 +1,13 @@
 import type { PolicyItem } from "../../kv/records/gitops.ts";
 import type { Happening } from "../events/events.ts";
 
-/** Who changed a policy: null for Relay itself, which acts for somebody. */
+/** Who changed a policy; `user` is null for Relay itself, which acts on behalf of a person. */
 export interface ChangedBy {
   readonly user: string | null;
   readonly on_behalf_of?: string;
 }
 
-/** What is told of a policy that has come, changed or gone. */
+/** The event of a policy that was created, updated or deleted. */
 export function policyEvent(
   type: "policy_created" | "policy_updated" | "policy_deleted",
   { id, name, version, commit }: Pick<PolicyItem, "id" | "name" | "version" | "commit">,

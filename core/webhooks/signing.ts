@@ -4,14 +4,14 @@ import { RecentMap } from "../../kv/store/recent.ts";
 import { STANDARD_SECRET_PREFIX, standardKey } from "../codec/standard_webhooks.ts";
 import type { Entropy } from "../ports/ports.ts";
 
-/** One attempt of one delivery. */
+/** An attempt to sign. */
 export interface DeliveryToSign {
-  /** The bytes that will be sent, unchanged. */
+  /** The exact text that will be sent. */
   readonly body: string;
   readonly secret: string;
   /** The secret before the last change, while its grace period lasts. */
   readonly previousSecret?: string;
-  /** The same in all attempts, so that receivers can tell a repetition. */
+  /** The same in all attempts, so that receivers recognize a repetition. */
   readonly deliveryId: string;
   /** When this attempt is made, in milliseconds since the Unix epoch. */
   readonly timestampMs: number;
@@ -20,15 +20,15 @@ export interface DeliveryToSign {
   readonly eventTimestamp: string;
 }
 
-/** Secrets whose keys stay prepared. */
+/** Secrets whose prepared keys are cached. */
 const PREPARED_MAX = 2_000;
-/** What SHA-256 takes in at once. */
+/** The block size of SHA-256. */
 const BLOCK_BYTES = 64;
 
-/** Of a secret that is made here: as long as Standard Webhooks asks for at the least. */
+/** The length of a generated secret: the minimum of Standard Webhooks. */
 const SECRET_BYTES = 24;
 
-/** A secret of the form that the libraries of Standard Webhooks take. */
+/** Generates a secret in the form that libraries of Standard Webhooks accept. */
 export const newSecret = (entropy: Entropy): string =>
   STANDARD_SECRET_PREFIX + Buffer.from(entropy.bytes(SECRET_BYTES)).toString("base64");
 
@@ -64,20 +64,22 @@ function standardSignature(secret: string, signed: string): string {
 
 type Hmac = (text: string) => Hash;
 
-/** Both keys of the secrets used last, ready to sign: preparing one takes longer than signing. */
-const lately = new RecentMap<{ readonly service: Hmac; readonly standard: Hmac }>(PREPARED_MAX);
+/** The prepared keys of recent secrets: preparing a key takes longer than signing. */
+const preparedKeys = new RecentMap<{ readonly service: Hmac; readonly standard: Hmac }>(
+  PREPARED_MAX,
+);
 
 function prepared(secret: string): { readonly service: Hmac; readonly standard: Hmac } {
-  const known = lately.get(secret);
+  const known = preparedKeys.get(secret);
   if (known !== undefined) return known;
   const service = hmacWith(secret);
   const key = standardKey(secret);
   const both = { service, standard: key === secret ? service : hmacWith(key) };
-  lately.set(secret, both);
+  preparedKeys.set(secret, both);
   return both;
 }
 
-/** HMAC-SHA256 (RFC 2104) whose two hashes have taken in the key once, and are copied for each text. */
+/** HMAC-SHA256 (RFC 2104) whose two hashes absorb the key once and are copied for each text. */
 function hmacWith(secret: Buffer | string): Hmac {
   const given = Buffer.from(secret as string);
   const key = given.length > BLOCK_BYTES ? createHash("sha256").update(given).digest() : given;

@@ -150,11 +150,11 @@ Deno.test("backup: an archive of other bytes than were named is not kept", async
   const sha256 = "0".repeat(64);
   const lies: [string, (frame: TransferReply) => TransferReply][] = [
     [
-      "what came is not the archive that the agent named",
+      "the archive does not match the digest that the agent gave",
       (frame) => frame.type === "transfer_ready" ? { ...frame, sha256 } : frame,
     ],
     [
-      "what came is not the archive that the agent named",
+      "the archive does not match the digest that the agent gave",
       (frame) => {
         if (frame.type !== "transfer_data") return frame;
         const bytes = Buffer.from(frame.data, "base64");
@@ -163,15 +163,15 @@ Deno.test("backup: an archive of other bytes than were named is not kept", async
       },
     ],
     [
-      "a piece of the archive does not fit",
+      "a piece of the archive has the wrong offset or length",
       (frame) => frame.type === "transfer_data" ? { ...frame, offset: 1 } : frame,
     ],
     [
-      "a piece of the archive does not fit",
+      "a piece of the archive has the wrong offset or length",
       (frame) => frame.type === "transfer_data" ? { ...frame, data: "" } : frame,
     ],
     [
-      "a piece of the archive does not fit",
+      "a piece of the archive has the wrong offset or length",
       (frame) => frame.type === "transfer_data" ? { ...frame, data: `AAAA${frame.data}` } : frame,
     ],
     [

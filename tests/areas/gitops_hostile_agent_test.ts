@@ -37,7 +37,10 @@ Deno.test("backup: an agent that sends crumbs is given up", async () => {
   here.agent.send({ type: "transfer_data", job_id, offset: 0, data: btoa("x") });
   await world.settle();
   const { body: { backups: [backup] } } = await list(world, here, "backups");
-  deq([backup.status, backup.error], ["failed", "a piece of the archive does not fit"]);
+  deq([backup.status, backup.error], [
+    "failed",
+    "a piece of the archive has the wrong offset or length",
+  ]);
 });
 
 Deno.test("backup: an agent that takes its time with each piece is given up after ten minutes", async () => {

@@ -86,7 +86,7 @@ Deno.test("fetchPolicyFiles: only the last commit is fetched, however long the h
   ok(Math.max(...bytes) < 10_000, `${bytes}`);
 });
 
-Deno.test("fetchPolicyFiles: files that the host packs as differences from each other come out whole", async () => {
+Deno.test("fetchPolicyFiles: files that the host packs as deltas of each other come out whole", async () => {
   await using server = await startGitServer();
   using net = network();
   const repository = await server.create("rules");
@@ -106,7 +106,7 @@ Deno.test("fetchPolicyFiles: files that the host packs as differences from each 
   };
   const fetched = await fetchPolicyFiles({ ...net, outbound }, source(repository.url));
   deq(Object.fromEntries(fetched.files.map(({ path, text }) => [path, text])), files);
-  ok(bytes < 60_000, `${bytes} bytes: none of them is a difference`);
+  ok(bytes < 60_000, `${bytes} bytes: none of them is a delta`);
 });
 
 Deno.test("fetchPolicyFiles: credentials are asked for and used", async () => {

@@ -42,7 +42,7 @@ Deno.test("schemas/policy.json: it is a JSON Schema with every field, for anybod
 });
 
 Deno.test("readPolicyFile: every fault stands at its own place", async () => {
-  const unknown = "is no field of a policy";
+  const unknown = "is not a field of a policy";
   deq(await issuesOf("nme: a\nmodes: off\n"), [[1, 1, "nme", unknown], [2, 1, "modes", unknown]]);
   deq(await issuesOf("thresholds: { approve: 80, deny: 60 }\n"), [
     [1, 24, "thresholds.approve", "must not be above `deny`"],
@@ -51,9 +51,14 @@ Deno.test("readPolicyFile: every fault stands at its own place", async () => {
     [2, 3, "rules.0.verdict", 'Invalid option: expected one of "allow"|"approve"|"deny"'],
   ]);
   deq(await issuesOf('{\n  "mode": "off",\n  "mode": "observe"\n}'), [
-    [3, 3, "", "The key mode stands twice."],
+    [3, 3, "", "The key mode is repeated."],
   ]);
-  deq(await issuesOf("name: a\n---\nname: b\n"), [[2, 1, "", "One file holds one policy."]]);
+  deq(await issuesOf("name: a\n---\nname: b\n"), [[
+    2,
+    1,
+    "",
+    "A file must hold exactly one policy.",
+  ]]);
   deq(await issuesOf("name: !secret a\n"), [[1, 7, "", "Unresolved tag: !secret"]]);
   eq((await read("[".repeat(60_000))).issues.length > 0, true);
   eq((await read(`a: &a [1]\nb: [${"*a, ".repeat(9)}*a]\n`)).issues.length, 10);

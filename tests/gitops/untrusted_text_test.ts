@@ -22,7 +22,7 @@ Deno.test("readPolicyFile: names that objects have by themselves are keys like o
       column,
       message,
     ]),
-    [[3, 5, "The key __proto__ is not read."]],
+    [[3, 5, "The key __proto__ is not allowed."]],
   );
   for (const name of ["constructor", "toString"]) {
     const top = await read(`${name}: { rules: [] }\n`);
@@ -49,7 +49,7 @@ Deno.test("readPolicyFile: a list or a map is no key, and nothing of the file re
   for (const key of ["[a, b]", "{ a: b }"]) {
     const { issues } = await read(`rules: []\nagents:\n  labels:\n    ? ${key}\n    : web\n`);
     deq(issues.map(({ line, column, message }) => [line, column, message]), [
-      [4, 7, "A key is one text, no list and no map."],
+      [4, 7, "A key must be a text, not a list or a map."],
     ]);
   }
   await new Promise((resolve) => setImmediate(resolve));

@@ -22,7 +22,7 @@ import { type LinkDirectory, reportOf } from "./report.ts";
 
 const FILES = "files";
 
-/** One policy, or the files: what is applied to an agent beside what it reports. */
+/** One policy, or all files: what is applied to an agent beside what it reports. */
 interface Compared {
   readonly item: string;
   readonly kind: "policy" | "files";

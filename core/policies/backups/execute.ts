@@ -82,7 +82,7 @@ async function fetchArchive(
       : null;
     // Pieces must be whole: an agent that sends tiny ones would occupy its place for ever.
     if (data?.length !== Math.min(PIECE_BYTES, stored.length - offset)) {
-      throw new JobFailed("a piece of the archive does not fit");
+      throw new JobFailed("a piece of the archive has the wrong offset or length");
     }
     stored.set(data, offset);
     offset += data.length;
@@ -90,7 +90,7 @@ async function fetchArchive(
   link.send({ type: "transfer_end", job_id: id });
   const archive = await decompress(stored).catch(() => new Uint8Array());
   if (archive.length !== ready.bytes || sha256Hex(archive) !== ready.sha256) {
-    throw new JobFailed("what came is not the archive that the agent named");
+    throw new JobFailed("the archive does not match the digest that the agent gave");
   }
   const { entries, roots } = headOf(archive);
   const key = ports.entropy.bytes(KEY_BYTES);
@@ -116,7 +116,7 @@ function headOf(archive: Uint8Array) {
   try {
     return unpackArchive(archive).head;
   } catch {
-    throw new JobFailed("what came is no archive of a configuration");
+    throw new JobFailed("the archive is not one of a configuration");
   }
 }
 

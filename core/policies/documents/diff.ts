@@ -1,8 +1,8 @@
 import { canonicalJson } from "../../codec/canonical.ts";
 
-/** One part of a document that is not what it was. */
+/** One changed part of a document. */
 export interface DocumentChange {
-  /** Where: names, and for rules their ids. */
+  /** Field names, joined by dots; rules appear by their ids. */
   readonly path: string;
   readonly kind: "added" | "removed" | "changed" | "moved";
   readonly before?: unknown;
@@ -11,7 +11,7 @@ export interface DocumentChange {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What has changed between two documents; rules are compared by their ids, wherever they stand. */
+/** The differences between two documents; rules are matched by their ids, in any order. */
 export function diffDocuments(before: unknown, after: unknown): DocumentChange[] {
   const changes: DocumentChange[] = [];
   compare("", before, after, changes);
@@ -46,13 +46,13 @@ function compareNamed(
   const kept = (one: ReadonlyMap<string, unknown>, other: ReadonlyMap<string, unknown>) =>
     [...one.keys()].filter((id) => other.has(id));
   const [first, second] = [kept(before, after), kept(after, before)];
-  // The first rule that matches decides, so an order of its own is a change.
+  // The first rule that matches decides, so another order is a change.
   if (first.join("\n") !== second.join("\n")) {
     into.push({ path, kind: "moved", before: first, after: second });
   }
 }
 
-/** A label may be called `constructor`, which every object has besides. */
+/** Reads own fields only: a label may be called `constructor`, which every object inherits. */
 const own = (fields: Fields, key: string): unknown =>
   Object.hasOwn(fields, key) ? fields[key] : undefined;
 

@@ -5,7 +5,7 @@ import { checkPolicy, Labels, POLICY_FIELDS, RuleName, Words } from "../../shiel
 const DESCRIPTION_CHARS_MAX = 1024;
 const RETENTION_DAYS_MAX = 3650;
 
-/** A policy as it stands in a file of a repository. */
+/** The contents of a policy file. */
 export const PolicyDocument = z.strictObject({
   name: RuleName.optional().describe(
     "What rules and events call it; the file's name without its ending unless said.",
@@ -31,7 +31,7 @@ export const PolicyDocument = z.strictObject({
 });
 export type PolicyDocument = z.infer<typeof PolicyDocument>;
 
-/** The same, with its name. */
+/** A policy document with its name. */
 export type NamedDocument = PolicyDocument & { readonly name: string };
 
 /** The JSON Schema of a policy file, for editors. */

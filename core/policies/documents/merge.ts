@@ -3,27 +3,27 @@ import type { Policy, PolicyRule } from "../../shield/policy/policy.ts";
 import { APPROVE_SCORE, DENY_SCORE } from "../../shield/result.ts";
 import type { NamedDocument } from "./document.ts";
 
-/** What several policies say together of one agent. */
+/** Several policies merged for one agent. */
 export interface Merged {
-  /** Null where nobody says anything of commands. */
+  /** Null when none of them has rules or thresholds for commands. */
   readonly policy: Policy | null;
-  /** Null where no policy speaks of it. */
+  /** Null when no policy sets it. */
   readonly mode: ShieldMode | null;
   readonly retentionDays: number | null;
 }
 
-/** From the one that binds least. */
+/** From the least strict. */
 const STRICTNESS: readonly ShieldMode[] = ["off", "observe", "enforce"];
 
-/** True for a policy that concerns an agent with these labels. */
+/** True when a policy applies to an agent with these labels. */
 export const concerns = (
   { agents }: { readonly agents?: NamedDocument["agents"] },
   labels: Readonly<Record<string, string>>,
 ): boolean => Object.entries(agents?.labels ?? {}).every(([key, value]) => labels[key] === value);
 
 /**
- * Puts the policies of one agent together: their rules in order, then the organization's own. Of thresholds,
- * modes and retentions the strictest counts, and every list of tools must allow a program.
+ * Merges the policies of one agent: their rules in order, then the organization's own. The strictest threshold, mode
+ * and retention applies, and every list of tools must allow a program.
  */
 export function mergePolicies(documents: readonly NamedDocument[], own: Policy | null): Merged {
   const said = documents.map(({ thresholds }) => thresholds);
@@ -53,7 +53,7 @@ export function mergePolicies(documents: readonly NamedDocument[], own: Policy |
   };
 }
 
-/** A policy's rules under its name, the list of tools among them. */
+/** The rules of a policy, prefixed with its name, including one for its list of tools. */
 function rulesOf({ name, rules, tools }: NamedDocument): PolicyRule[] {
   const named = rules.map((rule) => ({ ...rule, id: `${name}.${rule.id}`, policy: name }));
   if (tools === undefined) return named;

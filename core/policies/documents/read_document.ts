@@ -15,29 +15,29 @@ import { type NamedDocument, PolicyDocument } from "./document.ts";
 import { mergePolicies } from "./merge.ts";
 import type { PolicyFile } from "../git/policy_files.ts";
 
-/** A fault in a policy file, at its place. */
+/** An error in a policy file, with its position. */
 export interface FileIssue {
   readonly file: string;
   /** Counted from 1. */
   readonly line: number;
   readonly column: number;
-  /** Where in the document, such as `rules.0.verdict`; empty for the whole. */
+  /** The field, such as `rules.0.verdict`; empty for the whole document. */
   readonly path: string;
   readonly message: string;
 }
 
-/** A file that was read, and what is wrong with it. */
+/** The document of a valid file, or its errors. */
 export type ReadFile =
   | { readonly document: NamedDocument; readonly issues: readonly [] }
   | { readonly document: null; readonly issues: readonly FileIssue[] };
 
 const ISSUES_MAX = 50;
-/** What stands in a text for each byte that is no UTF-8. */
-const NO_LETTER = "\ufffd";
-/** A version is one value of the store, of 64 KiB, with the file's path and where it came from. */
+/** The replacement character, which a decoder puts in place of invalid UTF-8. */
+const REPLACEMENT = "\ufffd";
+/** A version is one value of the store, of 64 KiB at most, with the path and origin of its file. */
 const STORED_BYTES_MAX = 60 * 1024;
 
-/** Reads a policy file and runs its tests; JSON is read as the YAML that it is. Never throws. */
+/** Reads a policy file and runs its tests. JSON is read as YAML, of which it is a subset. Never throws. */
 export async function readPolicyFile({ path: file, text }: PolicyFile): Promise<ReadFile> {
   const lines = new LineCounter();
   const place = (offset: number) => {
@@ -48,11 +48,11 @@ export async function readPolicyFile({ path: file, text }: PolicyFile): Promise<
     document: null,
     issues,
   });
-  // A rule with a letter that got lost would match nothing, and nobody would see it.
-  const lost = text.indexOf(NO_LETTER);
+  // A rule with a replaced character would match nothing, and nobody would notice.
+  const lost = text.indexOf(REPLACEMENT);
   if (lost >= 0) {
     const before = text.slice(0, lost).split("\n");
-    const message = "This is no letter: save the file as UTF-8.";
+    const message = "Invalid UTF-8: save the file as UTF-8.";
     const at = { file, line: before.length, column: before.at(-1)!.length + 1 };
     return failed([{ ...at, path: "", message }]);
   }
@@ -72,7 +72,11 @@ export async function readPolicyFile({ path: file, text }: PolicyFile): Promise<
     }
     value = parsed.toJS();
   } catch {
-    return failed([{ ...place(0), path: "", message: "cannot be read: it is nested too deeply" }]);
+    return failed([{
+      ...place(0),
+      path: "",
+      message: "cannot be read: the document is nested too deeply",
+    }]);
   }
   const at = (path: readonly PropertyKey[], ofKey = false) => place(offsetOf(parsed, path, ofKey));
   const checked = PolicyDocument.safeParse(value);
@@ -91,14 +95,14 @@ export async function readPolicyFile({ path: file, text }: PolicyFile): Promise<
     return failed([{
       ...place(0),
       path: "name",
-      message: "is missing, and the file's name is none",
+      message: "is missing, and the file's name is not a valid name",
     }]);
   }
   const storedBytes = serialize(document).length;
   if (storedBytes > STORED_BYTES_MAX) {
     const message =
-      `takes ${storedBytes} bytes where it is kept; ${STORED_BYTES_MAX} are allowed. A text with a letter ` +
-      "beyond Latin-1 takes two for each of its letters.";
+      `takes ${storedBytes} bytes in the store; ${STORED_BYTES_MAX} are allowed. A text with a character ` +
+      "beyond Latin-1 takes two bytes for each of its characters.";
     return failed([{ ...place(0), path: "", message }]);
   }
   const { tests = [], agents } = document;
@@ -119,24 +123,27 @@ interface Wrong {
   readonly message: string;
 }
 
-/** What YAML itself has against a text, and what a policy may not use of it. */
+/** YAML errors, and YAML features that a policy may not use. */
 function syntaxIssues(parsed: Document): Wrong[] {
   const wrong: Wrong[] = [...parsed.errors, ...parsed.warnings].map(({ code, message, pos }) => ({
     at: pos[0],
-    message: code === "MULTIPLE_DOCS" ? "One file holds one policy." : message,
+    message: code === "MULTIPLE_DOCS" ? "A file must hold exactly one policy." : message,
   }));
-  // An older version reads `no` as false and knows keys that stand for others.
+  // YAML 1.1 reads `no` as false and has merge keys.
   const version = parsed.directives?.yaml.version ?? "1.2";
   if (version !== "1.2") {
     wrong.push({
       at: 0,
-      message: `A policy is YAML 1.2: the directive of ${version} is not obeyed.`,
+      message: `A policy must be YAML 1.2; remove the directive for ${version}.`,
     });
   }
-  // An alias hides what a reviewer should read, and a few of them stand for megabytes.
+  // Aliases hide text from reviewers, and a few of them can expand to megabytes.
   visit(parsed, {
     Alias(_, node) {
-      wrong.push({ at: node.range?.[0] ?? 0, message: "An alias is not read: write it out." });
+      wrong.push({
+        at: node.range?.[0] ?? 0,
+        message: "Aliases are not allowed: write the value out.",
+      });
     },
     Map(_, map) {
       wrong.push(...wrongKeys(map));
@@ -145,7 +152,7 @@ function syntaxIssues(parsed: Document): Wrong[] {
   return wrong;
 }
 
-/** Keys that are no keys. The library compares every key of a map with every other, which a long map would make last. */
+/** Invalid and repeated keys. The library's own check for repeated keys is quadratic, so it is off. */
 function wrongKeys({ items }: YAMLMap): Wrong[] {
   const seen = new Set<string>();
   return items.flatMap(({ key }) => {
@@ -153,32 +160,32 @@ function wrongKeys({ items }: YAMLMap): Wrong[] {
     const isRepeated = seen.has(name);
     seen.add(name);
     const at = isNode(key) ? key.range?.[0] ?? 0 : 0;
-    // The library would make a text of it, and warn of it in the log in the file's own words.
-    if (!isScalar(key)) return [{ at, message: "A key is one text, no list and no map." }];
-    // As a label's name it would get lost, and the policy concern every agent.
-    if (name === "__proto__") return [{ at, message: "The key __proto__ is not read." }];
-    return isRepeated ? [{ at, message: `The key ${name} stands twice.` }] : [];
+    // The library would convert it to a text and print a warning that quotes the file.
+    if (!isScalar(key)) return [{ at, message: "A key must be a text, not a list or a map." }];
+    // A label of this name would get lost, and the policy would apply to every agent.
+    if (name === "__proto__") return [{ at, message: "The key __proto__ is not allowed." }];
+    return isRepeated ? [{ at, message: `The key ${name} is repeated.` }] : [];
   });
 }
 
 interface Issue {
   readonly path: readonly PropertyKey[];
   readonly message: string;
-  /** True when the name of the field is wrong, not what it says. */
+  /** True when the name of the field is wrong, not its value. */
   readonly ofKey?: true;
 }
 
-/** Unknown fields are told one by one, each at its own place. */
+/** Splits an issue about unknown fields, so that each has its own position. */
 function spread(issue: z.core.$ZodIssue): Issue[] {
   if (issue.code !== "unrecognized_keys") return [issue];
   return issue.keys.map((key) => ({
     path: [...issue.path, key],
-    message: "is no field of a policy",
+    message: "is not a field of a policy",
     ofKey: true,
   }));
 }
 
-/** Where a part of the document begins, or the nearest part around it that is there. */
+/** The offset of a part of the document, or of the nearest part around it that exists. */
 function offsetOf(parsed: Document, path: readonly PropertyKey[], ofKey: boolean): number {
   let node: unknown = parsed.contents;
   let offset = isNode(node) ? node.range?.[0] ?? 0 : 0;
@@ -196,7 +203,7 @@ function offsetOf(parsed: Document, path: readonly PropertyKey[], ofKey: boolean
   return offset;
 }
 
-/** The file's name without folders and ending, as far as it can be a policy's name. */
+/** The file's name without folders and extension, converted to a policy name. */
 function nameOf(file: string): string {
   const last = file.split("/").at(-1) ?? "";
   const name = last.replace(/\.[^.]+$/, "").toLowerCase().replaceAll(/[^a-z0-9_.-]/g, "-");

@@ -3,30 +3,30 @@ import { MAX_POLICIES } from "../../protocol/protocol.ts";
 import { nextTurn } from "../../ports/turn.ts";
 import { GitFailure, RepositoryTooLarge } from "./git_failure.ts";
 
-/** Folders within the folder of policies. */
+/** The deepest nesting of folders below the folder of policies. */
 const NESTING_MAX = 8;
-/** Folders and entries that are looked at: a few objects can stand for any number of folders. */
+/** Folders and entries that are read: a few objects can stand for any number of folders. */
 const FOLDERS_MAX = 2_000;
 const ENTRIES_MAX = 50_000;
-/** A path; no system takes a longer one, and the record of a version holds it. */
+/** The longest path; the record of a version holds it. */
 const PATH_CHARS_MAX = 1_024;
-/** Folders that are read before others get their turn. */
+/** Folders that are read before other work gets its turn. */
 const FOLDERS_A_TURN = 100;
-/** One policy file; reading it takes longer than its length, when somebody means it to. */
+/** The largest policy file; a malicious one takes longer to read than its length suggests. */
 const POLICY_FILE_BYTES_MAX = 32 * 1024;
 
 const POLICY_FILE = /\.(ya?ml|json)$/i;
 
-/** A file as it stands in a commit. */
+/** A file of a commit. */
 export interface PolicyFile {
   readonly path: string;
   readonly text: string;
 }
 
-/** What was found in a commit. */
+/** The policy files of a commit. */
 export interface FilesRead {
   readonly files: readonly PolicyFile[];
-  /** Paths of what is not followed: symbolic links and submodules. */
+  /** Paths of symbolic links and submodules, which are not followed. */
   readonly links: readonly string[];
 }
 
@@ -48,7 +48,7 @@ export async function readFiles(clone: Clone, commit: string, path: string): Pro
   return { files: walk.files, links: walk.links };
 }
 
-/** What lies at a path: a file or a folder; null for nothing, a link or a submodule. */
+/** The file or folder at a path; null for nothing, a link or a submodule. */
 async function lookUp(clone: Clone, commit: string, path: string) {
   let found = { type: "tree", oid: commit };
   for (const part of path === "" ? [] : path.split("/")) {
@@ -61,15 +61,15 @@ async function lookUp(clone: Clone, commit: string, path: string) {
   return found.type === "tree" || found.type === "blob" ? found : null;
 }
 
-/** A symbolic link points anywhere, so none is followed. */
+/** Symbolic links may point anywhere, so none is followed. */
 const isLink = ({ mode }: { mode: string }) => mode === "120000";
 
 interface Walk {
   readonly files: PolicyFile[];
   readonly links: string[];
-  /** What was read, by its hash: one folder may stand in many places. */
+  /** Folders by hash: the same one may be in many places. */
   readonly trees: Map<string, git.TreeObject>;
-  /** What was looked at so far. */
+  /** Folders and entries read so far. */
   folders: number;
   entries: number;
 }

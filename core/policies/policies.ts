@@ -1,0 +1,37 @@
+/**
+ * Policies as code: which policies are in force comes from files in Git repositories.
+ *
+ * An apply or a sync fetches a branch, validates its policy files, and puts the whole set in force in one commit,
+ * with a version of each changed policy and an event. A plan and the apply of it do the same, a dry run writes
+ * nothing, and a failed apply leaves everything as it was. Agents get the policies that concern them, and drift
+ * compares what they report with what is applied. Backups and restores carry an agent's configuration over its
+ * link.
+ *
+ * State in memory: `PolicyBook` caches documents of versions, which never change. `Syncs` and `Transfers` hold what
+ * runs in this process; a lease or an attempt number in the store keeps other instances from doing the same work,
+ * and a sweep takes up what an ended instance has left.
+ */
+export { notePolicyHeld, pushPolicies } from "./agents/distribution.ts";
+export { getDrift, noteState } from "./agents/drift.ts";
+export { getGuard } from "./agents/guard.ts";
+export { applyPolicies } from "./apply.ts";
+export { listBackups, listRestores, startBackup, startRestore } from "./backups/backups.ts";
+export { Transfers } from "./backups/transfers.ts";
+export { policyJsonSchema } from "./documents/document.ts";
+export { type Merged } from "./documents/merge.ts";
+export { claimsProof, isProvedPush } from "./hooks/large_body.ts";
+export { receivePush } from "./hooks/receive.ts";
+export { getPolicy, listPolicies } from "./in_force.ts";
+export { type AgentPolicies, NO_POLICY_VERSION, PolicyBook } from "./policy_cache.ts";
+export { NO_POLICIES, POLICIES_ID, policySetOf } from "./policy_set.ts";
+export { pruneVersions } from "./prune_versions.ts";
+export {
+  adoptRepository,
+  createRepository,
+  deleteRepository,
+  getRepository,
+  listRepositories,
+} from "./repositories.ts";
+export { type RepositoryCredentials } from "./source.ts";
+export { Syncs } from "./syncs.ts";
+export { diffVersions, getVersion, listVersions, rollBack, unpin } from "./versions.ts";
