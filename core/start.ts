@@ -25,7 +25,7 @@ import { notifyAdministrators } from "./access/people/notify.ts";
 import { REPOSITORY } from "./access/standing/kinds.ts";
 import { noteStanding } from "./access/standing/review.ts";
 import { FailureThrottle } from "./access/limits/throttle.ts";
-import { PolicyBook } from "./policies/policy_cache.ts";
+import { PolicyCache } from "./policies/policy_cache.ts";
 import { pushPolicies } from "./policies/agents/distribution.ts";
 import { pruneVersions } from "./policies/prune_versions.ts";
 import type { RepositoryCredentials } from "./policies/source.ts";
@@ -182,7 +182,7 @@ async function assemble(
     (name) => metrics.counted(name),
   );
   const links = new Links(() => app);
-  const policyBook = new PolicyBook(store);
+  const policyCache = new PolicyCache(store);
   const repositoryCredentials: RepositoryCredentials = {
     find: (tenant, host, options) => repositoryCredentialOf(app, tenant, host, options),
   };
@@ -211,7 +211,7 @@ async function assemble(
       activity,
       notifyAdministrators: (tx, tenant, notice) => notifyAdministrators(app, tx, tenant, notice),
     }),
-    policyBook,
+    policyCache,
     repositoryCredentials,
     syncs: new Syncs({
       ...context,
@@ -220,7 +220,7 @@ async function assemble(
     }),
     reports: reportRounds(() => app),
     integrations: new Integrations(() => app),
-    transfers: new Transfers({ ...context, background, instance, links, policyBook }),
+    transfers: new Transfers({ ...context, background, instance, links, policyCache }),
     metrics,
     streams: new Streams(() => app),
     epoch,

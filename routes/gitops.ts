@@ -273,8 +273,8 @@ export const gitopsRoutes = [
     success: { status: 200, body: Applied },
     faults: ["NOT_FOUND", "CONFLICT", "UNAVAILABLE"],
     tool: { destructive: true },
-    handle: (work, { body }, { syncs, policyBook, repositoryCredentials }) =>
-      applyPolicies(work, { syncs, policyBook, repositoryCredentials }, body),
+    handle: (work, { body }, { syncs, policyCache, repositoryCredentials }) =>
+      applyPolicies(work, { syncs, policyCache, repositoryCredentials }, body),
   }),
   route({
     id: "receivers.git",

@@ -122,8 +122,8 @@ export const gitopsAgentRoutes = [
     success: { status: 200, body: Drift },
     faults: ["AGENT_NOT_FOUND"],
     tool: { destructive: false },
-    handle: (work, { params }, { links, policyBook }) =>
-      getDrift(work, { links, policyBook }, params.agent_id),
+    handle: (work, { params }, { links, policyCache }) =>
+      getDrift(work, { links, policyCache }, params.agent_id),
   }),
   route({
     id: "gitops.guard",
@@ -136,8 +136,8 @@ export const gitopsAgentRoutes = [
     success: { status: 200, body: Guard },
     faults: ["AGENT_NOT_FOUND"],
     tool: { destructive: false },
-    handle: (work, { params }, { links, policyBook }) =>
-      getGuard(work, { links, policyBook }, params.agent_id),
+    handle: (work, { params }, { links, policyCache }) =>
+      getGuard(work, { links, policyCache }, params.agent_id),
   }),
   route({
     id: "gitops.backup",

@@ -83,7 +83,7 @@ export const gitopsPolicyRoutes = [
     },
     faults: ["POLICY_NOT_FOUND"],
     tool: { destructive: false },
-    handle: (work, { params }, { policyBook }) => getPolicy(work, policyBook, params.id),
+    handle: (work, { params }, { policyCache }) => getPolicy(work, policyCache, params.id),
   }),
   route({
     id: "gitops.list_versions",

@@ -15,7 +15,7 @@ import { GitFailure } from "./git/git_failure.ts";
 import { concerns, mergePolicies } from "./documents/merge.ts";
 import { candidateOf, carryOut, isIdle, planPolicies, type PlanStep, type Wanted } from "./plan.ts";
 import { readPolicyFile } from "./documents/read_document.ts";
-import type { PolicyBook } from "./policy_cache.ts";
+import type { PolicyCache } from "./policy_cache.ts";
 import { policySetOf } from "./policy_set.ts";
 import { repositoryAt } from "./repositories.ts";
 import { mustFit } from "./set_limits.ts";
@@ -32,7 +32,7 @@ export interface ApplyInput {
 
 /** The parts of the relay that an apply uses besides its work. */
 export interface ApplyParts extends Pick<FetchParts, "repositoryCredentials"> {
-  readonly policyBook: PolicyBook;
+  readonly policyCache: PolicyCache;
   /** Limits how many callers wait for a fetch at once. */
   readonly syncs: { awaited<T>(tenant: Tenant, task: () => Promise<T>): Promise<T> };
 }
@@ -57,7 +57,7 @@ export async function applyPolicies(work: Stepping, parts: ApplyParts, input: Ap
   const plan = planPolicies(before, wanted);
   const after = carryOut(before, plan, wanted, { nowMs: 0, newId: () => "new" });
   mustFit(after);
-  const candidate = policyAfter(work, parts.policyBook, after, wanted);
+  const candidate = policyAfter(work, parts.policyCache, after, wanted);
   const replay = input.replay === undefined
     ? null
     : await replayCommands(work, { replay: input.replay, candidate });
@@ -130,7 +130,7 @@ function faultOfGit({ kind, message, cause }: GitFailure): Fault {
 /** The policy that the shield would use after a plan, for each agent's labels. */
 function policyAfter(
   { actor: { tenant }, db }: Stepping,
-  policyBook: PolicyBook,
+  policyCache: PolicyCache,
   after: PolicySetRecord,
   { candidates }: Wanted,
 ): PolicyFor {
@@ -143,7 +143,9 @@ function policyAfter(
     if (known.has(key)) return known.get(key)!;
     const documents = [];
     for (const item of items) {
-      const [stored] = fetched.has(item.digest) ? [] : await policyBook.documentsOf(tenant, [item]);
+      const [stored] = fetched.has(item.digest)
+        ? []
+        : await policyCache.documentsOf(tenant, [item]);
       documents.push(stored ?? fetched.get(item.digest)!);
     }
     const { policy } = mergePolicies(documents, policyAndPatterns((await shield).own));

@@ -3,7 +3,7 @@ import type { Work } from "../work/work.ts";
 import { Fault } from "../fault/fault.ts";
 import { pageOf, type Paging } from "../../kv/store/paging.ts";
 import { iso } from "../codec/instant.ts";
-import type { PolicyBook } from "./policy_cache.ts";
+import type { PolicyCache } from "./policy_cache.ts";
 import { policySetOf } from "./policy_set.ts";
 
 /** The policies in force, in the order in which the shield applies them. */
@@ -16,11 +16,11 @@ export async function listPolicies({ db, actor }: Work, paging: Paging) {
 /** One policy in force, with its document. @throws {Fault} POLICY_NOT_FOUND */
 export async function getPolicy(
   { db, actor: { tenant } }: Work,
-  policyBook: PolicyBook,
+  policyCache: PolicyCache,
   id: string,
 ) {
   const item = ownedPolicy((await policySetOf(db, tenant)).items, id);
-  const [document] = await policyBook.documentsOf(tenant, [item]);
+  const [document] = await policyCache.documentsOf(tenant, [item]);
   return { ...showPolicy(item), document: { ...document } };
 }
 

@@ -7,7 +7,7 @@
  * compares what they report with what is applied. Backups and restores carry an agent's configuration over its
  * link.
  *
- * State in memory: `PolicyBook` caches documents of versions, which never change. `Syncs` and `Transfers` hold what
+ * State in memory: `PolicyCache` caches documents of versions, which never change. `Syncs` and `Transfers` hold what
  * runs in this process; a lease or an attempt number in the store keeps other instances from doing the same work,
  * and a sweep takes up what an ended instance has left.
  */
@@ -22,7 +22,7 @@ export { type Merged } from "./documents/merge.ts";
 export { claimsProof, isProvedPush } from "./hooks/large_body.ts";
 export { receivePush } from "./hooks/receive.ts";
 export { getPolicy, listPolicies } from "./in_force.ts";
-export { type AgentPolicies, NO_POLICY_VERSION, PolicyBook } from "./policy_cache.ts";
+export { type AgentPolicies, NO_POLICY_VERSION, PolicyCache } from "./policy_cache.ts";
 export { NO_POLICIES, POLICIES_ID, policySetOf } from "./policy_set.ts";
 export { pruneVersions } from "./prune_versions.ts";
 export {

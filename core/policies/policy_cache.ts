@@ -25,7 +25,7 @@ export interface AgentPolicies {
 export const NO_POLICY_VERSION = policyVersionOf([]);
 
 /** Reads the documents of policies in force and merges them; versions never change, so no entry becomes stale. */
-export class PolicyBook {
+export class PolicyCache {
   readonly #documents = new RecentMap<NamedDocument>(DOCUMENTS_MAX);
   readonly #merged = new RecentMap<Merged>(MERGED_MAX);
   readonly #ofAgents = new RecentMap<AgentPolicies>(MERGED_MAX);

@@ -27,7 +27,7 @@ async function beginBackup(world: World, here: Linked): Promise<string> {
   return last(here, "transfer").job_id;
 }
 
-Deno.test("backup: an agent that sends crumbs is given up", async () => {
+Deno.test("backup: fails when the agent sends tiny pieces", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const job_id = await beginBackup(world, here);
@@ -43,7 +43,7 @@ Deno.test("backup: an agent that sends crumbs is given up", async () => {
   ]);
 });
 
-Deno.test("backup: an agent that takes its time with each piece is given up after ten minutes", async () => {
+Deno.test("backup: fails after ten minutes when the agent is slow with each piece", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const job_id = await beginBackup(world, here);
@@ -61,7 +61,7 @@ Deno.test("backup: an agent that takes its time with each piece is given up afte
   deq([backup.status, backup.error], ["failed", "the agent took too long"]);
 });
 
-Deno.test("restore: an agent that asks for the same piece again is given up", async () => {
+Deno.test("restore: fails when the agent asks for the same piece again", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const job_id = await beginBackup(world, here);
@@ -92,7 +92,7 @@ Deno.test("restore: an agent that asks for the same piece again is given up", as
   deq([shown.status, shown.error], ["failed", "the agent asks for a piece out of order"]);
 });
 
-Deno.test("archive: a head is as long as it may be and counts what it may, before any of it is looked at", () => {
+Deno.test("archive: checks the length and the counts of a head before reading it", () => {
   const format = "relay.configuration.v1";
   const labels = (n: number) =>
     Object.fromEntries(Array.from({ length: n }, (_, at) => [`l${at}`, ""]));

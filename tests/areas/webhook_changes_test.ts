@@ -29,7 +29,7 @@ async function signIn(world: World, { email }: Account): Promise<string> {
 const hmac = (secret: string, body: unknown) =>
   `sha256=${createHmac("sha256", secret).update(String(body)).digest("hex")}`;
 
-Deno.test("webhooks.update: what is given replaces what was there, the rest stays, and the trail names the fields", async () => {
+Deno.test("webhooks.update: replaces the given fields, and the audit trail names them", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const made = await makeHook(world, owner, ["agent_created"], {
@@ -66,7 +66,7 @@ Deno.test("webhooks.update: what is given replaces what was there, the rest stay
   deq(types, ["webhook_created", "webhook_updated", "webhook_tested"]);
 });
 
-Deno.test("webhooks.update: tells the path of each fault, and changes nothing", async () => {
+Deno.test("webhooks.update: names the path of each error, and changes nothing", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const made = await makeHook(world, owner, ["agent_created"]);
@@ -90,7 +90,7 @@ Deno.test("webhooks.update: tells the path of each fault, and changes nothing", 
   deq((await world.call("GET", `${PATH}/${made.id}`, { as: owner.token })).body, made);
 });
 
-Deno.test("webhooks.update: nobody steers events that they may not read, nor gives a creator more than it may read", async () => {
+Deno.test("webhooks.update: refuses to redirect events that the caller may not read, or to add ones that the creator may not", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await makeHook(world, owner, ["agent_created"]);
@@ -119,7 +119,7 @@ Deno.test("webhooks.update: nobody steers events that they may not read, nor giv
   deq([refused.status, refused.body.error.details.granted], [403, []]);
 });
 
-Deno.test("webhooks.update: what no longer is subscribed to goes nowhere, so that steering the rest gives none of it away", async () => {
+Deno.test("webhooks.update: waiting deliveries of unsubscribed events are never sent, so a redirect does not leak them", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await hear(world, owner, { retry_policy: { auto_disable: false } });
@@ -150,7 +150,7 @@ Deno.test("webhooks.update: what no longer is subscribed to goes nowhere, so tha
   deq((await newest(world, { ...owner, token }, hook.id)).status, "succeeded");
 });
 
-Deno.test("secret: for 24 h after a change the old one signs too, and the current one's header keeps its shape", async () => {
+Deno.test("secret: for 24 h after a change the old one signs too, in a header of its own", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await makeHook(world, owner, ["agent_created"]);
@@ -179,7 +179,7 @@ Deno.test("secret: for 24 h after a change the old one signs too, and the curren
   eq(shown.body.previous_secret_ends_at, null);
 });
 
-Deno.test("secret: the same one again is no change, and a second change forgets the first", async () => {
+Deno.test("secret: setting the same one changes nothing, and a second change drops the first", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await makeHook(world, owner, ["agent_created"]);

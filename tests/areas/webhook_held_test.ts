@@ -18,7 +18,7 @@ import {
 
 const range = (n: number) => Array.from({ length: n }, (_, at) => `${at}`);
 
-Deno.test("webhooks.disable: what happens is held, and webhooks.enable lets it go in the order of the events", async () => {
+Deno.test("webhooks.disable: holds deliveries, and webhooks.enable sends them in the order of the events", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await hear(world, owner);
@@ -59,7 +59,7 @@ Deno.test("webhooks.disable: what happens is held, and webhooks.enable lets it g
   ]);
 });
 
-Deno.test("webhooks.enable: held deliveries can be discarded, or those of events before an instant", async () => {
+Deno.test("webhooks.enable: discards all held deliveries, or those of events before an instant", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await hear(world, owner, { active: false });
@@ -91,7 +91,7 @@ Deno.test("webhooks.enable: held deliveries can be discarded, or those of events
   deq([bad.status, bad.body.error.details.issues[0].path], [400, "body.held"]);
 });
 
-Deno.test("webhooks.enable: what an auto-disabled webhook missed goes out, the ladder that was held included", async () => {
+Deno.test("webhooks.enable: sends what an auto-disabled webhook missed, held retries included", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await hear(world, owner, { retry_policy: { max_retries: 2 } });
@@ -115,7 +115,7 @@ Deno.test("webhooks.enable: what an auto-disabled webhook missed goes out, the l
   ]);
 });
 
-Deno.test("webhooks.enable: a release that its process did not survive goes on in the next, each delivery once", async () => {
+Deno.test("webhooks.enable: the next process continues an interrupted release, each delivery once", async () => {
   const kv = await Deno.openKv(":memory:");
   let commits = Infinity;
   const mortal = committing(shared(kv), (commit) => {
@@ -142,7 +142,7 @@ Deno.test("webhooks.enable: a release that its process did not survive goes on i
   eq(sent.size, 200);
 });
 
-Deno.test("webhooks.disable: in the middle of a release it stops it, and the next enable lets the rest go", async () => {
+Deno.test("webhooks.disable: stops a running release, and the next enable sends the rest", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await hear(world, owner, { active: false });
@@ -193,7 +193,7 @@ async function turmoil(seed: number): Promise<void> {
   eq(answered.size, events, `seed ${seed}`);
 }
 
-Deno.test("held: whoever disables, enables and fails meanwhile, nothing is stranded and nothing is lost", async () => {
+Deno.test("held: random sequences of disabling, enabling and failures strand and lose no delivery", async () => {
   for (let seed = 1; seed <= 25; seed++) await turmoil(seed);
 });
 
@@ -221,7 +221,7 @@ async function raced(reading: "get" | "list") {
   return { world: await World.open({ kv, sole: false }), race };
 }
 
-Deno.test("held: fan-out that saw a webhook disabled while somebody enables it strands nothing", async () => {
+Deno.test("held: enabling a webhook during fan-out strands no delivery", async () => {
   const { world: opened, race } = await raced("list");
   await using world = opened;
   const owner = await world.signUp();
@@ -237,7 +237,7 @@ Deno.test("held: fan-out that saw a webhook disabled while somebody enables it s
   eq(world.network.sent.length, 1);
 });
 
-Deno.test("held: an attempt that saw its webhook disabled while somebody enables it strands nothing", async () => {
+Deno.test("held: enabling a webhook during an attempt strands no delivery", async () => {
   const { world: opened, race } = await raced("get");
   await using world = opened;
   const owner = await world.signUp();
@@ -264,7 +264,7 @@ Deno.test("held: an attempt that saw its webhook disabled while somebody enables
   eq((await newest(world, owner, hook.id)).status, "succeeded");
 });
 
-Deno.test("held: an attempt that was lost with its process stays lost, and says nothing of the one before", async () => {
+Deno.test("held: an attempt lost with its process is shown as lost, without data of the one before", async () => {
   const kv = await Deno.openKv(":memory:");
   const process = mortal(kv);
   const dead = await World.open({ kv: process.kv });
@@ -294,7 +294,7 @@ Deno.test("held: an attempt that was lost with its process stays lost, and says 
   );
 });
 
-Deno.test("held: an attempt whose organization is switched off between its claim and its sending is made when it is on again", async () => {
+Deno.test("held: an attempt whose organization is switched off after the claim is made when it is on again", async () => {
   const { world: opened, race } = await raced("get");
   await using world = opened;
   const host = await world.signUp(), owner = await world.signUp();
@@ -321,7 +321,7 @@ Deno.test("held: an attempt whose organization is switched off between its claim
   deq([status, attempt, error], ["succeeded", 2, null]);
 });
 
-Deno.test("last_delivery_at: what is held since changes nothing of it, nor of when the secret was used", async () => {
+Deno.test("last_delivery_at: held deliveries change neither it nor the secret's last use", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await hear(world, owner);
@@ -340,7 +340,7 @@ Deno.test("last_delivery_at: what is held since changes nothing of it, nor of wh
   deq([secret.id, secret.last_used_at], [hook.id, sentAt]);
 });
 
-Deno.test("webhooks.test: a test of any type says that it is one", async () => {
+Deno.test("webhooks.test: marks a test of any type as a test", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await hear(world, owner);

@@ -23,7 +23,7 @@ async function policyGoes(world: World, owner: Account): Promise<void> {
   await world.app.store.append(liveOf(owner), type, json);
 }
 
-Deno.test("startRelay: an event that a crash left without its number is sent, also when the start takes so long that the log is put in order meanwhile", async () => {
+Deno.test("startRelay: an event that a crash left without a number is sent, even when it gets its number during the start", async () => {
   const kv = await Deno.openKv(":memory:");
   const dead = await World.open({ kv: shared(kv) });
   const here = await linkAgent(dead);
@@ -61,7 +61,7 @@ Deno.test("startRelay: an event that a crash left without its number is sent, al
   ]);
 });
 
-Deno.test("startRelay: an event that a crash left without its number is sent at once, not when something else happens", async () => {
+Deno.test("startRelay: an event that a crash left without a number is sent at once, not with the next event", async () => {
   const kv = await Deno.openKv(":memory:");
   const dead = await World.open({ kv: shared(kv) });
   const owner = await dead.signUp();

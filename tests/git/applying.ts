@@ -101,7 +101,7 @@ Deno.test(`gitops: from a push to its confirmation by a connected agent in less 
   });
 });
 
-Deno.test("gitops: apply, dry run and rollback against a real host, after a force-push too", async () => {
+Deno.test("gitops: apply, dry run and rollback work against a real host, after a force-push too", async () => {
   await withAgent(async ({ repository, owner, held }) => {
     await owner("POST", "/api/v1/gitops/repos", {
       name: "rules",

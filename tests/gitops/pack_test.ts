@@ -18,7 +18,7 @@ async function hashesIn(packfile: Uint8Array): Promise<string[]> {
   return (await git.indexPack({ fs, dir: "/", filepath: "a.pack" })).oids;
 }
 
-Deno.test("unfoldPack: what is within the bounds passes, and what is beyond any of them does not", async () => {
+Deno.test("unfoldPack: accepts what is within the limits, and refuses what exceeds any of them", async () => {
   const large = { name: "RepositoryTooLarge" };
   await unfold([]);
   await unfold([blob(0), blob(10_000), blob(10_000), blob(9_000)]);

@@ -28,7 +28,7 @@ interface Shown {
   pinned: unknown;
 }
 
-Deno.test("apply: over random pairs of policy sets a dry run writes nothing, and its plan is what the apply does", async () => {
+Deno.test("apply: for random pairs of policy sets, a dry run writes nothing and the apply does what it planned", async () => {
   const { seed, unit, pick } = random(SEED);
   await using world = await World.open({ seed });
   const { owner, host, apply, get } = await withRepository(world);

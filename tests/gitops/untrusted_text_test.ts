@@ -7,13 +7,13 @@ import { forbidding, withRepository } from "./fixtures.ts";
 
 const read = (text: string) => readPolicyFile({ path: "a.yaml", text });
 
-Deno.test("readPolicyFile: a directive does not bring back another version of YAML", async () => {
+Deno.test("readPolicyFile: refuses a directive for another version of YAML", async () => {
   const { issues } = await read(`%YAML 1.1\n---\n${forbidding("nmap")}`);
   deq(issues.map(({ line, column }) => [line, column]), [[1, 1]]);
   ok(issues[0]?.message.includes("directive"), issues[0]?.message);
 });
 
-Deno.test("readPolicyFile: names that objects have by themselves are keys like others", async () => {
+Deno.test("readPolicyFile: treats names of inherited object members as ordinary keys", async () => {
   deq(
     (await read("agents:\n  labels:\n    __proto__: web\n")).issues.map((
       { line, column, message },
@@ -36,13 +36,13 @@ Deno.test("readPolicyFile: names that objects have by themselves are keys like o
   }
 });
 
-Deno.test("readPolicyFile: tags make nothing that JSON does not have", async () => {
+Deno.test("readPolicyFile: refuses tags for values that JSON does not have", async () => {
   for (const value of ["!!binary aGk=", "!!set { a }", "!!omap [ a: 1 ]", "!!js/function x"]) {
     ok((await read(`description: ${value}\n`)).issues.length > 0, value);
   }
 });
 
-Deno.test("readPolicyFile: a list or a map is no key, and nothing of the file reaches the log", async () => {
+Deno.test("readPolicyFile: refuses lists and maps as keys, and logs nothing from the file", async () => {
   const warned: Error[] = [];
   const warn = (warning: Error) => void warned.push(warning);
   process.on("warning", warn);
@@ -57,7 +57,7 @@ Deno.test("readPolicyFile: a list or a map is no key, and nothing of the file re
   deq(warned, []);
 });
 
-Deno.test("apply: a file that is no UTF-8 is refused at its place, so that no rule loses a letter unseen", async () => {
+Deno.test("apply: refuses invalid UTF-8 with its position, so that no rule loses a character unnoticed", async () => {
   await using world = await World.open();
   const { host, apply, get } = await withRepository(world);
   const text = "rules:\n  - { id: a, match: { commands: [löschen] }, verdict: deny }\n";
@@ -80,7 +80,7 @@ Deno.test("apply: a file that is no UTF-8 is refused at its place, so that no ru
   deq([status, body.changed], [200, true]);
 });
 
-Deno.test("apply: nothing that the host wrote is repeated", async () => {
+Deno.test("apply: repeats nothing from the host's answer", async () => {
   await using world = await World.open();
   const { host, apply, get, repositoryId } = await withRepository(world, { sync_seconds: 60 });
   const type = "application/x-git-upload-pack-advertisement";

@@ -120,13 +120,13 @@ async function ownSettings(db: Reader, tenant: Tenant): Promise<ShieldSettingsRe
 
 /** What is in force for an agent with these labels, all policies put together. */
 export function policiesFor(
-  { policyBook }: App,
+  { policyCache }: App,
   tenant: Tenant,
   { own, policies }: ShieldInForce,
   labels: Readonly<Record<string, string>>,
 ): Merged | Promise<Merged> {
   const { version } = own;
-  return policyBook.mergedFor(
+  return policyCache.mergedFor(
     tenant,
     policies,
     { version, policy: policyAndPatterns(own) },

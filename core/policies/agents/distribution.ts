@@ -6,7 +6,7 @@ import type { Background } from "../../work/background.ts";
 import type { Context } from "../../work/work.ts";
 import { emit, RELAY_ACTOR } from "../../events/events.ts";
 import { nextTurn } from "../../ports/turn.ts";
-import { NO_POLICY_VERSION, type PolicyBook } from "../policy_cache.ts";
+import { NO_POLICY_VERSION, type PolicyCache } from "../policy_cache.ts";
 import { policySetOf } from "../policy_set.ts";
 
 /** Links that are served before other work gets its turn: each costs a signature. */
@@ -14,7 +14,7 @@ const SLICE = 50;
 
 /** The parts of the relay from which an agent's policies are read. */
 interface PolicySource extends Pick<Context, "store"> {
-  readonly policyBook: PolicyBook;
+  readonly policyCache: PolicyCache;
 }
 
 /** Sends agents that are linked here the policies that concern them now. Never fails. */
@@ -30,12 +30,12 @@ export function pushPolicies(
   });
 }
 
-async function sendPolicies({ store, policyBook }: PolicySource, link: Link): Promise<void> {
+async function sendPolicies({ store, policyCache }: PolicySource, link: Link): Promise<void> {
   const { agent, tenant } = link;
   if (agent === null) return;
   for (;;) {
     const set = await policySetOf(store, tenant);
-    const policies = await policyBook.forAgent(tenant, set, agent.labels);
+    const policies = await policyCache.forAgent(tenant, set, agent.labels);
     // Newer policies may have been sent meanwhile, and older ones must not replace them.
     if ((await policySetOf(store, tenant)).version !== set.version) continue;
     return link.tellPolicies(policies);

@@ -15,7 +15,7 @@ import { type DetailsOf, emit, RELAY_ACTOR } from "../../events/events.ts";
 import { iso, isoOrNull } from "../../codec/instant.ts";
 import { sha256Hex } from "../../codec/text.ts";
 import type { StateFrame } from "../../protocol/transfers.ts";
-import type { PolicyBook } from "../policy_cache.ts";
+import type { PolicyCache } from "../policy_cache.ts";
 import { policySetOf, versionId } from "../policy_set.ts";
 import { findDriftCause } from "./drift_cause.ts";
 import { type LinkDirectory, reportOf } from "./report.ts";
@@ -35,14 +35,14 @@ type Reported = Pick<AgentStateRecord, "policies" | "files">;
 
 /** Compares everything that is applied to an agent with what it reports. */
 async function compare(
-  policyBook: PolicyBook,
+  policyCache: PolicyCache,
   db: Reader,
   tenant: Tenant,
   agent: AgentRecord,
   reported: Reported,
 ): Promise<Compared[]> {
   const set = await policySetOf(db, tenant);
-  const sent = await policyBook.forAgent(tenant, set, agent.labels);
+  const sent = await policyCache.forAgent(tenant, set, agent.labels);
   // Policies that the agent has not confirmed yet are still on their way, which is not drift.
   const confirmed = heldVersion(sent.version) === agent.policy_version;
   const left = new Map(reported.policies.map(({ name, sha256 }) => [name, sha256]));
@@ -97,9 +97,9 @@ async function lastBackup(
 
 /** Records the state that an agent reports, and the drift in it. Never fails. */
 export async function noteState(
-  { store, log, ports, signals, policyBook }:
+  { store, log, ports, signals, policyCache }:
     & Pick<Context, "store" | "log" | "ports" | "signals">
-    & { readonly policyBook: PolicyBook },
+    & { readonly policyCache: PolicyCache },
   tenant: Tenant,
   { id, link }: Pick<AgentRecord, "id" | "link">,
   frame: StateFrame,
@@ -109,7 +109,7 @@ export async function noteState(
     const known = await store.get(agentStates, tenant, id);
     const agent = await store.get(agents, tenant, id);
     if (agent === null) return;
-    const items = await compare(policyBook, store, tenant, agent, state);
+    const items = await compare(policyCache, store, tenant, agent, state);
     const out = items.filter(isDrift);
     const isNew = out.some(({ item }) => !known?.drift.some((one) => one.item === item));
     const by = isNew ? await findDriftCause({ log }, tenant, agent, state.roots) : {};
@@ -167,13 +167,13 @@ function isSame(before: AgentStateRecord, record: AgentStateRecord): boolean {
  */
 export async function getDrift(
   work: Reading,
-  { links, policyBook }: { readonly links: LinkDirectory; readonly policyBook: PolicyBook },
+  { links, policyCache }: { readonly links: LinkDirectory; readonly policyCache: PolicyCache },
   agentId: string,
 ) {
   const { db, actor: { tenant } } = work;
   const { agent, answered, state, reported_at } = await reportOf(work, links, agentId);
   const reported = state ?? { policies: [], files: null };
-  const compared = await compare(policyBook, db, tenant, agent, reported);
+  const compared = await compare(policyCache, db, tenant, agent, reported);
   const items = [];
   for (const one of compared) {
     const noted = state?.drift.find(({ item }) => item === one.item);

@@ -5,20 +5,20 @@ import { heldVersion } from "../../agents/register.ts";
 import type { Reading } from "../../work/work.ts";
 import { iso } from "../../codec/instant.ts";
 import { modeFor, policiesFor, shieldInForce } from "../../commands/guard/settings.ts";
-import type { PolicyBook } from "../policy_cache.ts";
+import type { PolicyCache } from "../policy_cache.ts";
 import { type LinkDirectory, reportOf } from "./report.ts";
 
 /** How the shield guards an agent now. @throws {Fault} AGENT_NOT_FOUND */
 export async function getGuard(
   work: Reading,
-  { links, policyBook }: { readonly links: LinkDirectory; readonly policyBook: PolicyBook },
+  { links, policyCache }: { readonly links: LinkDirectory; readonly policyCache: PolicyCache },
   agentId: string,
 ) {
   const { db, actor: { tenant } } = work;
   const { agent, answered, state, reported_at } = await reportOf(work, links, agentId);
   const shield = await shieldInForce(db, tenant);
   const merged = await policiesFor(work.app, tenant, shield, agent.labels);
-  const sent = await policyBook.forAgent(tenant, shield.policies, agent.labels);
+  const sent = await policyCache.forAgent(tenant, shield.policies, agent.labels);
   const applied = heldVersion(sent.version);
   const verdicts = answered?.verdicts ?? state?.verdicts ?? null;
   const key = await db.get(verdictKeys, tenant, tenantKey(tenant));

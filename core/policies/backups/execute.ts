@@ -16,7 +16,7 @@ import { decryptOnce, encryptOnce, SealError } from "../../codec/seal.ts";
 import { sha256Hex } from "../../codec/text.ts";
 import { PIECE_BYTES, type TransferReply } from "../../protocol/transfers.ts";
 import { resendPolicies } from "../agents/distribution.ts";
-import type { PolicyBook } from "../policy_cache.ts";
+import type { PolicyCache } from "../policy_cache.ts";
 
 /** Each archive is encrypted with its own key. */
 const KEY_BYTES = 32;
@@ -31,7 +31,7 @@ export type Ask = (link: Link, jobId: string, send: () => boolean) => Promise<Tr
 
 /** The parts of the relay that a backup or a restore uses. */
 export interface ExecutionParts extends Pick<Context, "store" | "ports" | "sealer" | "signals"> {
-  readonly policyBook: PolicyBook;
+  readonly policyCache: PolicyCache;
 }
 
 /** An archive whose bytes are in the store, while no record refers to them yet. */
