@@ -17,7 +17,7 @@ import { isoOrNull } from "../codec/instant.ts";
 import { attemptOf } from "./attempt_record.ts";
 import { type DeliveryQueue, keptAttempts, requeued, writeDelivery } from "./ledger.ts";
 import { underWayOf } from "./leases.ts";
-import type { UndeliveredKey } from "./recovery_worker.ts";
+import type { UndeliveredKey } from "./undelivered_index.ts";
 import { mustBeEnabled, ownedWebhook } from "./checks.ts";
 import { showDelivery } from "./show.ts";
 

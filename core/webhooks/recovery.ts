@@ -13,7 +13,8 @@ import type { Context, Work, Writing } from "../work/work.ts";
 import { emit } from "../events/events.ts";
 import { Fault } from "../fault/fault.ts";
 import { iso, isoOrNull } from "../codec/instant.ts";
-import { finished, isRecoverable } from "./recovery_worker.ts";
+import { finished } from "./recovery_worker.ts";
+import { isRecoverable } from "./undelivered_index.ts";
 import { mustBeEnabled, ownedWebhook } from "./checks.ts";
 
 /** What a caller can recover, and the state of its deliveries. */

@@ -3,10 +3,8 @@ import { everyQueued } from "../../kv/store/pages.ts";
 import {
   deliveries,
   type DeliveryRecord,
-  type DeliveryState,
   recoveries,
   type RecoveryRecord,
-  stateOf,
   type WebhookRecord,
   webhooks,
 } from "../../kv/records/webhook.ts";
@@ -15,6 +13,7 @@ import { indexKeys } from "../../kv/store/walk.ts";
 import type { Store } from "../../kv/store/store.ts";
 import type { Clock } from "../ports/ports.ts";
 import type { Context } from "../work/work.ts";
+import { isRecoverable, undeliveredKeyOf } from "./undelivered_index.ts";
 import { Rounds } from "../ports/rounds.ts";
 import {
   batchOf,
@@ -136,7 +135,7 @@ const RULES: Readonly<Record<RecoveryRecord["kind"], Rule>> = {
       }),
     async apply({ ports, queue }, tx, tenant, id, job) {
       const delivery = await tx.get(deliveries, tenant, id);
-      if (delivery === null || !isRecoverable(keyOf(delivery), job.states)) return;
+      if (delivery === null || !isRecoverable(undeliveredKeyOf(delivery), job.states)) return;
       send(queue, tx, tenant, delivery, job, requeued(delivery, ports.clock.now()));
     },
   },
@@ -149,32 +148,6 @@ const RULES: Readonly<Record<RecoveryRecord["kind"], Rule>> = {
     },
   },
 };
-
-/** True for a key of the `undelivered` index that is no test and in one of the states; a pending one must have failed. */
-export function isRecoverable(key: KeyParts, states: readonly string[]): boolean {
-  const [, seq, , status, state] = key as UndeliveredKey;
-  if (seq === 0 || !states.includes(state)) return false;
-  return state !== "pending" || status === "failed" || status === "timed_out";
-}
-
-/** The parts of a key of the `undelivered` index after the webhook: its position, and the fields of filters. */
-export type UndeliveredKey = readonly [
-  createdMs: number,
-  seq: number,
-  id: string,
-  status: DeliveryRecord["status"],
-  state: DeliveryState,
-  type: string,
-];
-
-const keyOf = (d: DeliveryRecord): UndeliveredKey => [
-  d.created_at_ms,
-  d.event_seq,
-  d.id,
-  d.status,
-  stateOf(d),
-  d.event_type,
-];
 
 /** The next keys of an index for a step; the first `places` parts are a key's position in it. */
 async function pick(

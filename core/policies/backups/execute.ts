@@ -1,7 +1,6 @@
 import { Buffer } from "node:buffer";
-import { adoptBlob, type BlobRef, readBlob, writeBlob } from "../../../kv/store/blob.ts";
+import { adoptBlob } from "../../../kv/store/blob.ts";
 import type { Tenant } from "../../../kv/store/collection.ts";
-import { BLOB_BYTES_MAX } from "../../../kv/store/limits.ts";
 import {
   type BackupRecord,
   backups,
@@ -10,34 +9,16 @@ import {
 } from "../../../kv/records/backup.ts";
 import type { Link } from "../../agents/link.ts";
 import type { Context } from "../../work/work.ts";
-import { decompress, filesDigest, unpackArchive } from "../../protocol/archive.ts";
 import { emit } from "../../events/events.ts";
-import { decryptOnce, encryptOnce, SealError } from "../../codec/seal.ts";
-import { sha256Hex } from "../../codec/text.ts";
-import { PIECE_BYTES, type TransferReply } from "../../protocol/transfers.ts";
+import { PIECE_BYTES } from "../../protocol/transfers.ts";
 import { resendPolicies } from "../agents/distribution.ts";
 import type { PolicyCache } from "../policy_cache.ts";
-
-/** Each archive is encrypted with its own key. */
-const KEY_BYTES = 32;
-
-/** Raised when a job has failed for good; the message is shown to users. */
-export class JobFailed extends Error {
-  override readonly name = "JobFailed";
-}
-
-/** Sends something to an agent with `send` and waits for its reply. */
-export type Ask = (link: Link, jobId: string, send: () => boolean) => Promise<TransferReply>;
+import { type Ask, fetchArchive, JobFailed, readArchive } from "./archives.ts";
 
 /** The parts of the relay that a backup or a restore uses. */
 export interface ExecutionParts extends Pick<Context, "store" | "ports" | "sealer" | "signals"> {
   readonly policyCache: PolicyCache;
 }
-
-/** An archive whose bytes are in the store, while no record refers to them yet. */
-type Fetched =
-  & Pick<BackupRecord, "files_sha256" | "bytes" | "stored_bytes" | "files" | "roots" | "blobs">
-  & { readonly sha256: string; readonly sealed_key: string };
 
 /** Fetches an agent's configuration. One commit completes the record and adopts all of its bytes. */
 export async function executeBackup(
@@ -62,62 +43,6 @@ export async function executeBackup(
       details: { digest: fetched.sha256, bytes: fetched.bytes, files: fetched.files },
     });
   });
-}
-
-async function fetchArchive(
-  { store, sealer, ports }: ExecutionParts,
-  ask: Ask,
-  tenant: Tenant,
-  link: Link,
-  { id, attempt }: Pick<BackupRecord, "id" | "attempt">,
-): Promise<Fetched> {
-  const ready = await ask(link, id, () => link.transfer(id, "backup", null, 0));
-  if (ready.type !== "transfer_ready") throw new JobFailed("the agent answered out of order");
-  const stored = new Uint8Array(ready.stored_bytes);
-  for (let offset = 0; offset < stored.length;) {
-    const want = { type: "transfer_want", job_id: id, offset } as const;
-    const piece = await ask(link, id, () => link.send(want));
-    const data = piece.type === "transfer_data" && piece.offset === offset
-      ? Buffer.from(piece.data, "base64")
-      : null;
-    // Pieces must be whole: an agent that sends tiny ones would occupy its place for ever.
-    if (data?.length !== Math.min(PIECE_BYTES, stored.length - offset)) {
-      throw new JobFailed("a piece of the archive has the wrong offset or length");
-    }
-    stored.set(data, offset);
-    offset += data.length;
-  }
-  link.send({ type: "transfer_end", job_id: id });
-  const archive = await decompress(stored).catch(() => new Uint8Array());
-  if (archive.length !== ready.bytes || sha256Hex(archive) !== ready.sha256) {
-    throw new JobFailed("the archive does not match the digest that the agent gave");
-  }
-  const { entries, roots } = headOf(archive);
-  const key = ports.entropy.bytes(KEY_BYTES);
-  const encrypted = encryptOnce(key, stored);
-  const blobs: BlobRef[] = [];
-  for (let at = 0; at < encrypted.length; at += BLOB_BYTES_MAX) {
-    const part = encrypted.subarray(at, at + BLOB_BYTES_MAX);
-    blobs.push(await writeBlob(store, tenant, `${id}.${attempt}.${blobs.length}`, part));
-  }
-  return {
-    sha256: ready.sha256,
-    files_sha256: filesDigest(entries),
-    bytes: archive.length,
-    stored_bytes: stored.length,
-    files: entries.length,
-    roots,
-    blobs,
-    sealed_key: sealer.seal(Buffer.from(key).toString("base64url"), id),
-  };
-}
-
-function headOf(archive: Uint8Array) {
-  try {
-    return unpackArchive(archive).head;
-  } catch {
-    throw new JobFailed("the archive is not one of a configuration");
-  }
 }
 
 /** Backs up the agent's present configuration, then has it restore the backup; a rehearsal changes nothing. */
@@ -173,27 +98,6 @@ export async function executeRestore(
     });
   });
   if (!job.dry_run) await resendPolicies(parts, link);
-}
-
-async function readArchive(
-  { store, sealer }: ExecutionParts,
-  tenant: Tenant,
-  { id, blobs }: BackupRecord,
-  sealedKey: string,
-): Promise<Uint8Array> {
-  const parts = [];
-  for (const blob of blobs) {
-    const part = await readBlob(store, tenant, blob);
-    if (part === null) throw new JobFailed("the backup is gone");
-    parts.push(part);
-  }
-  try {
-    const key = Buffer.from(sealer.open(sealedKey, id), "base64url");
-    return decryptOnce(key, Buffer.concat(parts));
-  } catch (error) {
-    if (!(error instanceof SealError)) throw error;
-    throw new JobFailed(`the backup does not open: ${error.message}`);
-  }
 }
 
 /** Backs up what the agent has before a restore; restoring that backup undoes the restore. */

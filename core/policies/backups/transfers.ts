@@ -5,13 +5,8 @@ import type { Link } from "../../agents/link.ts";
 import type { Background } from "../../work/background.ts";
 import type { LinkDirectory } from "../agents/report.ts";
 import type { TransferReply } from "../../protocol/transfers.ts";
-import {
-  type Ask,
-  executeBackup,
-  executeRestore,
-  type ExecutionParts,
-  JobFailed,
-} from "./execute.ts";
+import { type Ask, JobFailed } from "./archives.ts";
+import { executeBackup, executeRestore, type ExecutionParts } from "./execute.ts";
 import { mayRequesterStill } from "./requester.ts";
 import { dropJobs, failJob, type JobKind, pruneJobs } from "./job_records.ts";
 
