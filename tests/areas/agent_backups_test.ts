@@ -124,7 +124,7 @@ Deno.test("backup: keeps links within the listed paths, and fails on one that le
       ok(error.includes("leads out of the listed paths"), error);
       Deno.removeSync(`${etc}/out`);
     }
-    // What has become a link must not carry a restored file to elsewhere.
+    // A folder that became a link must not lead a restored file elsewhere.
     Deno.removeSync(`${etc}/conf.d`, { recursive: true });
     Deno.symlinkSync(etc, `${etc}/conf.d`);
     const through = await restore(backup.id);
@@ -208,7 +208,7 @@ Deno.test("restore: the agent writes nothing when the archive does not match its
     eq(read(`${etc}/a.conf`), "later");
     const last = (await eventsOf(world, owner, restore.id)).at(-1)!;
     eq(last.event_type, "restore_failed");
-    // The order itself is signed: another digest in it ends the link.
+    // The order is signed, so another digest in it closes the link.
     agent.spoil = (frame) =>
       frame.type === "transfer" ? { ...frame, sha256: "0".repeat(64) } : frame;
     await post("restore", { backup_id: backup.id, dry_run: true });
@@ -255,7 +255,7 @@ Deno.test("backup: allows one at a time for each agent, and none for one that is
     const second = await post("backup");
     deq([second.status, second.body.error.code], [409, "CONFLICT"]);
     eq(second.body.error.details.id, first.body.id);
-    // The link is lost on the way: the job goes on with the next one.
+    // The link is lost midway; the job goes on with the next one.
     agent.link.drop();
     await world.settle();
     const offline = await post("backup");

@@ -59,7 +59,7 @@ Deno.test("backup: all backups go with a deleted agent, wherever the relay is ki
         tx.insert(backups, tenant, { ...one, id: `bkp_${n}`, status: "failed", blobs: [] })
       );
     }
-    // Killed when the deletion was durable and nothing had followed it.
+    // Killed after the deletion was durable and before anything followed it.
     transfers.forget = () => {};
     const path = `/api/v1/agents/${agent.link.id}`;
     eq((await world.call("DELETE", path, { as: owner.token })).status, 204);

@@ -4,7 +4,7 @@ import { ScriptedAgent } from "../support/agent.ts";
 import { type Account, World } from "../support/world.ts";
 import { AGENT_RIGHTS } from "./fixtures.ts";
 
-/** Agents that are asked for a backup and never say a word of it. */
+/** Agents that never answer the order of a backup. */
 async function silent(world: World, owner: Account, count: number): Promise<ScriptedAgent[]> {
   const key = await world.key(owner, AGENT_RIGHTS);
   const agents = [];
@@ -18,11 +18,11 @@ async function silent(world: World, owner: Account, count: number): Promise<Scri
   return agents;
 }
 
-/** How many of them were asked for their configuration, over the link that they have. */
+/** How many of them were asked for their configuration over their present link. */
 const asked = (agents: readonly ScriptedAgent[]) =>
   agents.filter(({ received }) => received.some(({ type }) => type === "transfer")).length;
 
-/** Says that nothing comes of what it was asked for. */
+/** Answers that the order failed. */
 function refuse(agent: ScriptedAgent): void {
   const order = agent.received.find((frame) => frame.type === "transfer");
   if (order?.type !== "transfer") throw new Error("it was not asked");
@@ -35,7 +35,7 @@ Deno.test("backup: one organization's silent agents take half of the places at m
   const many = await silent(world, here, 9);
   eq(asked(many), 4);
   eq(asked(await silent(world, there, 3)), 3);
-  // Whoever waited goes on when another has ended, and not with the next sweep.
+  // A waiting job starts when another has ended, not with the next sweep.
   for (const [at, agent] of many.slice(0, 5).entries()) {
     refuse(agent);
     await world.quiet();

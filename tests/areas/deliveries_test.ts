@@ -8,7 +8,7 @@ import { letDie } from "./hook_fixtures.ts";
 
 const PATH = "/api/v1/webhooks";
 
-/** Lets an agent come and go, so that `agent_created` happens now and no link keeps the clock busy. */
+/** Links and unlinks an agent, so that `agent_created` happens now and no link sets timers. */
 async function agentComesAndGoes(world: World, key: { value: string }): Promise<void> {
   (await ScriptedAgent.connect(world, key.value)).drop();
   await world.settle();
@@ -82,7 +82,7 @@ Deno.test("ladder: a disabled webhook gets no waiting delivery", async () => {
   await agentComesAndGoes(world, key);
   await world.advance(10_000);
   await agentComesAndGoes(world, key);
-  // The first delivery fails for good at 30 s; the second one was to be tried again at 40 s.
+  // The first delivery fails for good at 30 s; the second one would be tried again at 40 s.
   await world.advance(100_000);
   deq(times, [0, 10, 30]);
   const { deliveries } = await deliveriesOf(world, owner, hook.id);

@@ -15,7 +15,7 @@ const ARCHIVE = packArchive({
 const list = (world: World, { owner, agent }: Linked, what: string) =>
   world.call("GET", `/api/v1/gitops/${what}/${agent.id}`, { as: owner.token });
 
-/** The last order of that kind that the agent got. */
+/** The last order of that kind that the agent received. */
 const last = <T extends string>({ agent }: Linked, type: T) =>
   agent.received.findLast((frame) => frame.type === type) as { type: T; job_id: string };
 
@@ -75,7 +75,7 @@ Deno.test("restore: fails when the agent asks for the same piece again", async (
   });
   await world.settle();
   here.agent.send({ type: "transfer_data", job_id, offset: 0, data: stored.toString("base64") });
-  // Unpacking happens beside the event loop.
+  // Unpacking happens on another thread.
   while ((await list(world, here, "backups")).body.backups[0].status === "running") {
     await world.settle();
   }

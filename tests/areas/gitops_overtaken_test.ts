@@ -31,7 +31,7 @@ Deno.test("apply: refuses to put an older commit in force after a concurrent app
   deq(await inForce(git), [["a", "2", false]]);
   const { body: { applied_commit } } = await git.get(`repos/${git.repositoryId}`);
   eq(applied_commit, newer);
-  // Of one and the same commit both are right.
+  // Two applies of the same commit both succeed.
   const both = await Promise.all([git.apply(), git.apply()]);
   deq(both.map((answer) => answer.status), [200, 200]);
 });
@@ -46,7 +46,7 @@ Deno.test("apply: refuses an older commit after a newer one for any path of the 
   const [fetch] = holdFetches(world, host, 1);
   const slow = git.apply();
   await fetch!.asked;
-  // What is in force is as it was when the fetch began, and yet another commit was applied.
+  // The set in force is as it was when the fetch began, although another commit was applied meanwhile.
   const newer = await host.commit({ "policies/a.yaml": forbidding("nmap") });
   eq((await git.apply()).body.commit, newer);
   fetch!.go();

@@ -27,7 +27,7 @@ Deno.test("syncs: put a pushed commit in force, as Relay itself", async () => {
   const first = await git.get(`repos/${git.repositoryId}`);
   eq(first.body.last_sync.error, "The repository has no branch main.");
   await git.host.commit({ "policies/a.yaml": forbidding("nmap") });
-  // After a failure it waits twice as long.
+  // After a failure the wait doubles.
   await world.advance(3 * MINUTE_MS);
   deq(await inForce(git), [["a", "1", false]]);
   const commit = await git.host.commit({ "policies/a.yaml": forbidding("nc") });
@@ -140,7 +140,7 @@ Deno.test("rollback: pins again after an unpin, and after a file that came to ma
   await rollBack("2");
   eq(await apply("ssh"), "pinned");
 
-  // The file comes to say what is in force by itself: with a pin, and without.
+  // The file changes to match the version in force: with a pin, and without.
   eq(await apply("nc"), "unpin");
   await rollBack("1");
   eq(await apply("nc"), "pinned");
@@ -201,7 +201,7 @@ Deno.test("syncs: an internal error is reported, and backs off like any failure"
   await store.transact(async (tx) => {
     const repository = (await tx.get(repositories, tenant, git.repositoryId))!;
     const due = { failures: 0, due_at_ms: ports.clock.now() };
-    // What was sealed for something else cannot be opened here.
+    // A text that was sealed for another record cannot be opened here.
     const sealed_authorization = sealer.seal("Basic x", "another");
     tx.put(repositories, tenant, { ...repository, ...due, sealed_authorization });
   });
@@ -303,7 +303,7 @@ Deno.test("syncs: only one of two instances syncs a due repository", async () =>
   const asked = git.host.asked;
   await Promise.all([first.app.syncs.sweep(), second.app.syncs.sweep()]);
   for (const world of [first, second, first]) await world.settle();
-  // The look at the head, and the two requests of a fetch.
+  // One request for the head, and two of a fetch.
   eq(git.host.asked - asked, 3);
   deq(await inForce(git), [["a", "1", false]]);
   for (const world of [second, first]) await world[Symbol.asyncDispose]();
@@ -322,7 +322,7 @@ Deno.test("versions: the oldest beyond the limit are deleted, but none in force 
   const tenant = { org: owner.org, space: "live" } as const;
   const { store } = world.app;
   const [first] = (await store.list(policyVersions, tenant, { limit: 1 })).items;
-  // Of a policy that is gone, and all of them newer.
+  // Versions of a deleted policy, all of them newer.
   for (let n = 1; n <= VERSIONS_KEPT; n += 100) {
     await store.transact((tx) => {
       for (let version = n; version < n + 100; version++) {
@@ -345,13 +345,13 @@ Deno.test("versions: the oldest beyond the limit are deleted, but none in force 
     await git.apply();
     await world.settle();
   };
-  // Now the first of three versions of a policy is one too many, and the oldest of all.
+  // Now the first of three versions of a policy exceeds the limit, and is the oldest.
   const [a, b] = [forbidding("ssh"), forbidding("nc")];
   await apply({ "policies/a.yaml": a, "policies/b.yaml": b });
   deq([await is(`${policy_id}.000001`), await is(`${policy_id}.000002`)], [false, true]);
   eq(await store.count(policyVersions, tenant), VERSIONS_KEPT + 3);
   eq((await post(world, owner, "rollback", { policy_id, version: "2" })).status, 200);
-  // Then it is the oldest of the policy that is gone, since what was rolled back to is in force.
+  // Then the oldest version of the deleted policy goes, because the rollback put the older one in force.
   for (const program of ["scp", "rsync"]) {
     await apply({ "policies/a.yaml": a, "policies/b.yaml": forbidding(program) });
   }

@@ -7,7 +7,7 @@ import { World } from "../support/world.ts";
 import { asPlanned, forbidding, post, withRepository } from "../gitops/fixtures.ts";
 import { eventsOf } from "./fixtures.ts";
 
-/** Everything that a store holds, with the versions of the rows. */
+/** All rows of a store with their versionstamps. */
 async function stored(world: World): Promise<Map<string, string>> {
   await world.settle();
   const rows = new Map<string, string>();
@@ -114,7 +114,7 @@ Deno.test("apply: answers 404 for an unregistered repository, and a specific err
   const other = await apply({ repo_url: "https://git.example.com/acme/other.git" });
   deq([other.status, other.body.error.code], [404, "NOT_FOUND"]);
   await host.commit({ "policies/a.yaml": forbidding("nmap") });
-  // Any spelling of the address is the same repository.
+  // Any spelling of the address finds the same repository.
   eq((await apply({ repo_url: "https://git.example.com/acme/policies/" })).status, 200);
   const wrong = async (input: Record<string, unknown>) => {
     const { status, body } = await apply(input);
@@ -240,7 +240,7 @@ Deno.test("apply: a sync does not undo a newer apply", async () => {
 Deno.test("apply: refuses sets that do not fit into the store, in a dry run too, and accepts those that do", async () => {
   await using world = await World.open();
   const { host, apply } = await withRepository(world);
-  // A text with one letter beyond Latin-1 takes two bytes for each of its letters.
+  // A text with one character beyond Latin-1 takes two bytes for each of its characters.
   const policyOf = (chars: number) => {
     const tests = [4_000, 4_000, 4_000, 4_000, 4_000, 4_000, 4_000, chars].map((length) => ({
       command: `echo 漢${"a".repeat(length)}`,

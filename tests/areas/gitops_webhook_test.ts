@@ -38,7 +38,7 @@ for (const { name, provider, secret = SECRET, body, headers, proof } of SENDERS)
     ok(first.asked > 0, "the push was not obeyed");
     eq((await git.get("policies")).body.policies[0].name, "a");
     eq((await push(world, git, text, right)).asked, 0);
-    // Where a signature leaves out the name of a delivery, it is the same push still with another one.
+    // The signature does not cover the delivery id, so another id does not make it another push.
     if (isSigned && !Object.hasOwn(right, "webhook-id")) {
       eq((await push(world, git, text, sign("d2"))).asked, 0);
     }
@@ -99,7 +99,7 @@ Deno.test("push: the answer is the same for known and unknown repositories, righ
   }
 });
 
-// With a time that grows with the square of a name, this takes minutes.
+// With quadratic time in the length of a name, this would take minutes.
 Deno.test("push: no body, signed or not, breaks Relay or keeps it busy", async () => {
   await using world = await World.open();
   const git = await withRepository(world, { provider: "github", webhook_secret: SECRET });
@@ -219,7 +219,7 @@ Deno.test("push: a failed sync is retried, though the push comes only once", asy
   git.host.broken = { status: 503 };
   ok((await push(world, git, text, SENDERS[0]!.headers(text, "d1", 0))).asked > 0);
   deq((await git.get("policies")).body.policies, []);
-  // The host answers again; sent once more it is a replay.
+  // The host works again; the same push again is a replay.
   git.host.broken = null;
   eq((await push(world, git, text, SENDERS[0]!.headers(text, "d1", 0))).asked, 0);
   await world.advance(2 * 60_000);

@@ -14,7 +14,7 @@ const HOUR_MS = 60 * 60 * 1000;
 const patch = (world: World, as: string, id: string, body: Record<string, unknown>) =>
   world.call("PATCH", `${PATH}/${id}`, { as, body });
 
-/** Sends a ping; the headers and the body that arrived. */
+/** Sends a ping; answers the headers and the body that arrived. */
 async function ping(world: World, { token }: Pick<Account, "token">, id: string) {
   await world.call("POST", `${PATH}/${id}/test`, { as: token });
   await world.settle();
@@ -60,7 +60,7 @@ Deno.test("webhooks.update: replaces the given fields, and the audit trail names
     name: "renamed",
     changed: ["name", "url", "events", "headers", "retry_policy"],
   }]);
-  // What is the same already changes nothing and is no event.
+  // Equal values change nothing and cause no event.
   eq((await patch(world, owner.token, made.id, { ...change, secret: OLD })).status, 200);
   const types = (await eventsOf(world, owner, made.id)).map(({ event_type }) => event_type);
   deq(types, ["webhook_created", "webhook_updated", "webhook_tested"]);
@@ -142,7 +142,7 @@ Deno.test("webhooks.update: waiting deliveries of unsubscribed events are never 
   await act(world, here, hook.id, "enable");
   await world.advance(3_600_000);
   deq(world.network.sent.map(({ url }) => url), [hook.url]);
-  // Whoever may read it subscribes again, and may have it.
+  // A person who may read it subscribes again, and gets it.
   const token = await signIn(world, owner);
   eq((await patch(world, token, hook.id, { events: hook.events })).status, 200);
   await act(world, { token }, hook.id, `deliveries/${over.id}/resend`);

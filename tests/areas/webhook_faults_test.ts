@@ -94,7 +94,7 @@ Deno.test("Deliveries.wake: retries refused claims once a second", async () => {
   refusing = true;
   const before = world.logged.length;
   await world.advance(3_000);
-  // It falls due after 1 ms, and is asked for again 1 s and 2 s later.
+  // It is due after 1 ms, and claimed again 1 s and 2 s later.
   const complaints = world.logged.slice(before).map(({ message }) => message);
   const claims = Array(3).fill("due deliveries could not be claimed");
   deq(complaints, ["the store takes no changes", ...claims]);
@@ -186,7 +186,7 @@ Deno.test("fan-out: the largest events fit into its commits and into those of th
   await using world = await World.open();
   const owner = await world.signUp();
   for (let n = 0; n < 40; n++) await hear(world, owner);
-  // One character beyond Latin-1 makes the engine store two bytes for each.
+  // With one character beyond Latin-1 the store takes two bytes for each.
   await happen(world, owner, "x".repeat(14_500) + "🚀");
   await world.settle();
   deq(world.logged, []);

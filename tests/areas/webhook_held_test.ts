@@ -47,7 +47,7 @@ Deno.test("webhooks.disable: holds deliveries, and webhooks.enable sends them in
   });
   const { kind, state, requeued, discarded } = job.body;
   deq([kind, state, requeued, discarded], ["release", "completed", 40, 0]);
-  // Doing it again changes nothing and is no event.
+  // A repetition changes nothing and causes no event.
   await act(world, owner, hook.id, "enable");
   await act(world, owner, hook.id, "disable");
   await act(world, owner, hook.id, "disable");
@@ -162,7 +162,7 @@ Deno.test("webhooks.disable: stops a running release, and the next enable sends 
   deq(namesSent(world).toSorted((a, b) => Number(a) - Number(b)), range(100));
 });
 
-/** One run of everybody at once: events, switches and receivers that fail; answers what is left. */
+/** Runs events, switches and failing receivers concurrently; answers the deliveries that are left. */
 async function turmoil(seed: number): Promise<void> {
   const dice = random(seed);
   await using world = await World.open({ seed });
@@ -197,7 +197,7 @@ Deno.test("held: random sequences of disabling, enabling and failures strand and
   for (let seed = 1; seed <= 25; seed++) await turmoil(seed);
 });
 
-/** A world whose engine lets `meanwhile` happen once, right after a webhook's row or the list of them was read. */
+/** A world that runs `meanwhile` once, right after a webhook's row or the list of webhooks was read. */
 async function raced(reading: "get" | "list") {
   const engine = await Deno.openKv(":memory:");
   const race: { meanwhile: (() => Promise<void>) | null } = { meanwhile: null };
@@ -250,7 +250,7 @@ Deno.test("held: enabling a webhook during an attempt strands no delivery", asyn
   answering(world, 204);
   let claims = 0;
   const enable = async () => {
-    // The rate is asked for before the claim; the attempt itself reads the record once more.
+    // The rate limit reads the record before the claim; the attempt reads it again.
     if (++claims < 2) {
       race.meanwhile = enable;
       return;
@@ -307,7 +307,7 @@ Deno.test("held: an attempt whose organization is switched off after the claim i
       as: host.token,
       body: { active },
     });
-  // The rate is asked for before the claim; the attempt itself reads the record once more.
+  // The rate limit reads the record before the claim; the attempt reads it again.
   race.meanwhile = async () => {
     race.meanwhile = async () => void await toggle(false);
   };

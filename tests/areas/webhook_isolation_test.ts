@@ -47,7 +47,7 @@ Deno.test("isolation: a thousand due deliveries of a dead webhook never delay a 
   const healthy = await hear(world, owner, { url: "https://healthy.example.com/" });
   await happen(world, owner, "last");
   await world.app.log.flush();
-  // The clock stands still: nothing of the dead one has ended.
+  // The clock stands still, so no attempt of the dead one has ended.
   while (!reached.has(healthy.url)) await turn();
   const sending = await world.call("GET", `${HOOKS}/${dead.id}/deliveries?status=sending`, {
     as: owner.token,
@@ -66,7 +66,7 @@ Deno.test("isolation: with 60 dead webhooks each of 20 healthy ones is reached a
   }
   for (let n = 0; n < 20; n++) await hear(world, owner, { url: `https://good${n}.example.com/` });
   const { reached } = blackHole(world, (url) => url.includes("dead"));
-  // Their first attempts teach which ones are dead.
+  // Their first attempts show which ones are dead.
   await happen(world, owner);
   await world.app.log.flush();
   while (reached.size < 20) await turn();
@@ -95,7 +95,7 @@ Deno.test("isolation: 100 slow webhooks of one organization do not delay another
   while (world.app.deliveries.underWay <= ORGANIZATION_MAX - CREATED_MAX) await turn();
   await happen(world, other);
   await world.app.log.flush();
-  // The clock stands still: nothing of the many has ended.
+  // The clock stands still, so no attempt of the many has ended.
   while (!reached.has(own.url)) await turn();
   const { pending } = await readLedger(world.app.store);
   eq(
@@ -107,7 +107,7 @@ Deno.test("isolation: 100 slow webhooks of one organization do not delay another
   world.clock.advance(10_000);
 });
 
-/** No limits but those of deliveries. */
+/** Only deliveries are rate-limited. */
 const { webhook_deliveries_per_minute: _live, ...ofKeys } = NO_LIMITS.limits.live;
 const RATED = { ...NO_LIMITS, limits: { live: ofKeys, test: ofKeys, public_per_minute: null } };
 

@@ -91,7 +91,7 @@ Deno.test("leases: when a lease expires, only its unfinished deliveries are due 
   let asked = 0;
   dead.network.request = async () => {
     if (++asked === 5) return responding(204);
-    // One has ended before the others do, which nothing writes down any more.
+    // One has ended; the outcomes of the others are never recorded.
     while (process.alive) await turn();
     return responding(204);
   };

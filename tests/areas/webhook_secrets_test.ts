@@ -6,7 +6,7 @@ import { makeHook } from "./fixtures.ts";
 const PATH = "/api/v1/webhooks";
 const HEADERS = { Authorization: "Bearer very-secret", "X-Team": "ops" };
 const MASKED = { Authorization: "********", "X-Team": "********" };
-/** Everything that managing a webhook takes but `secrets:read`. */
+/** All scopes for managing webhooks except `secrets:read`. */
 const MANAGES = ["system:read", "system:write", "agents:read"];
 
 Deno.test("webhooks: no answer shows the value of a custom header without secrets:read", async () => {

@@ -198,7 +198,7 @@ Deno.test("delivery: sends the envelope, signed over its raw bytes, with the fiv
     sent.timestamp,
   ]);
   eq(headers["X-Team"], "ops");
-  // The library wants a fresh timestamp; the signature alone is the point here.
+  // The library requires a recent timestamp; only the signature matters here.
   const stamp = Number(headers["webhook-timestamp"]);
   eq(stamp * 1000, world.clock.now());
   const signature = new Webhook(SECRET, { format: "raw" })
@@ -223,7 +223,7 @@ Deno.test("delivery: each webhook gets the events that it subscribes to, from it
   const stranger = await world.signUp();
   const foreign = await makeHook(world, stranger, ["command_executed", "agent_disconnected"]);
   await exec(world, here, "date");
-  // The clock alone moves on: the event is answered, but not yet in the log.
+  // Only the clock moves on: the event is acknowledged, but not yet in the log.
   world.clock.nowMs += 1;
   const late = await makeHook(world, here.owner, ["command_executed"]);
   here.agent.drop();
@@ -286,7 +286,7 @@ Deno.test("delivery: a webhook gets the events from its creation on, whichever w
     await hear(world, owner, { url: "https://first.example.com/" });
     await happen(world, owner, "before");
     await hear(world, owner, { url: "https://second.example.com/" });
-    // What is due and not sent yet waits until a clock that was set back has come there again.
+    // After the clock was set back, a due delivery waits until its time comes again.
     await world.settle();
     world.clock.nowMs += jumpMs;
     await happen(world, owner, "after");

@@ -6,7 +6,7 @@ import { World } from "../support/world.ts";
 import { forbidding, type GitWorld, withRepository } from "./fixtures.ts";
 import { byHash, byPlace, copyAnd, hashOf, pack, steps } from "./packs.ts";
 
-/** Puts something else in the place of what a host answers where an address ends so. */
+/** Replaces the host's answer for addresses with this ending. */
 function twist(world: World, { host }: GitWorld, end: string, make: (bytes: Buffer) => Buffer) {
   world.network.reply = (request) => {
     const answer = host.reply(request) as Exclude<Reply, number | Error> & { bytes: Uint8Array };

@@ -6,7 +6,7 @@ import { forbidding, withRepository } from "./fixtures.ts";
 const GITEA = { token: "an-integrations-token", url: "https://git.example.com" };
 const basic = (text: string) => `Basic ${btoa(text)}`;
 
-/** What was sent as credentials since, by host. */
+/** The credentials sent since, by host. */
 const credentials = (world: World, since: number) => [
   ...new Set(
     world.network.sent.slice(since).map(({ url, headers }) =>

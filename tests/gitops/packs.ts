@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { deflateSync } from "node:zlib";
 
-/** Packfiles put together by hand, sound and otherwise. */
+/** Packfiles built by hand, valid and invalid ones. */
 
 const BLOB = 3, OFS_DELTA = 6, REF_DELTA = 7;
 
@@ -37,7 +37,7 @@ export const file = (text: string): Buffer => object(BLOB, Buffer.from(text));
 export const steps = (base: number, result: number, ...rest: readonly number[]): Buffer =>
   Buffer.from([...varint(base), ...varint(result), ...rest]);
 
-/** The steps that copy some bytes from the start of the base and put a text behind them. */
+/** The instructions that copy some bytes from the start of the base and append a text. */
 export const copyAnd = (bytes: number, text: string): number[] => [
   ...(bytes === 0 ? [] : [0b1011_0000, bytes & 255, bytes >> 8]),
   ...(text === "" ? [] : [text.length, ...Buffer.from(text)]),

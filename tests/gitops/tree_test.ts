@@ -118,7 +118,7 @@ Deno.test("apply: does not delete a policy whose file or folder became a link or
     }
     deq(await inForce(), ["a", "b", "c"]);
   }
-  // What is truly gone ends, whatever links stand elsewhere.
+  // A policy whose file is truly gone is deleted, whatever links are elsewhere.
   await host.commitTree(async (write) => {
     const file = await write.file(forbidding("nmap"));
     const folder = await write.folder([a(file), ["c", "120000", await write.file("a.yaml")]]);

@@ -29,7 +29,7 @@ Deno.test("readPolicyFile: treats names of inherited object members as ordinary 
     deq(top.issues.map(({ path, line }) => [path, line]), [[name, 1]], name);
     const nested = await read(`rules:\n  - { id: a, match: {}, verdict: deny, ${name}: 1 }\n`);
     deq(nested.issues.map(({ path }) => path), [`rules.0.${name}`], name);
-    // A condition that got lost would make the policy concern every agent.
+    // With a lost condition the policy would apply to every agent.
     const label = await read(`agents:\n  labels: { ${name}: web }\n`);
     const kept = Object.keys(label.document?.agents?.labels ?? {});
     ok(label.issues.length > 0 || kept.includes(name), `the label ${name} got lost`);
@@ -74,7 +74,7 @@ Deno.test("apply: refuses invalid UTF-8 with its position, so that no rule loses
     deq([issue.file, issue.line, issue.column, more], ["policies/a.yaml", line, column, []]);
   }
   deq((await get("policies")).body.policies, []);
-  // A mark that an editor puts before it is none of its letters.
+  // A byte order mark is not part of the text.
   await host.commit({ "policies/a.yaml": `\ufeff${text}` });
   const { status, body } = await apply();
   deq([status, body.changed], [200, true]);

@@ -47,7 +47,7 @@ Deno.test("WEBHOOK_EVENTS: every example satisfies its schema and survives JSON"
   assert.deepEqual(PING.payload.parse(PING.example), PING.example);
 });
 
-/** Fields that rows of earlier versions lack. */
+/** Fields that rows of earlier releases lack. */
 const LATER = ["command_id", "rule_id"];
 
 Deno.test("WEBHOOK_EVENTS: a schema refuses a payload with an extra or a missing field", () => {

@@ -4,7 +4,7 @@ import { Webhook as SvixWebhook } from "svix";
 import { clientOf, expectStatus } from "../../core/cli/client.ts";
 import { signUpOwner, startRelayProcess, withFolder } from "../support/processes.ts";
 
-/** 24 bytes in base64, as both packages want a secret. */
+/** 24 bytes in base64, the form of a secret that both packages accept. */
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
 Deno.test("delivery: svix and standardwebhooks verify what a relay sends over the network", async () => {

@@ -107,7 +107,7 @@ Deno.test("nextDelayMs: a configured ladder replaces the built-in one, and its l
   assert.deepEqual(delays({}, []), [30, 180, 1080, 3600].map((seconds) => seconds * SECOND));
 });
 
-/** What follows the failure of an attempt. */
+/** The consequence of a failed attempt. */
 function consequence(
   policy: Partial<RetryPolicy>,
   attempt: number,

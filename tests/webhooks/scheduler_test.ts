@@ -61,7 +61,7 @@ Deno.test("DeliveryScheduler: the backlog of a dead webhook costs the others nei
   const scheduler = new DeliveryScheduler();
   scheduler.schedule(TENANT, "dead", 0, 0);
   const dead = scheduler.next(0, BATCH)!;
-  // Ten thousand more are due: it is full, so it has no turn until one of its attempts ends.
+  // More are due, but it is at its limit, so it has no turn until one of its attempts ends.
   scheduler.claimed(dead.receiver, dead.slots, dead.slots, 0, 0);
   for (let n = 0; n < 1_000; n++) scheduler.schedule(TENANT, `w${n}`, 0, 0);
   const served = new Set<string>();
@@ -118,7 +118,7 @@ Deno.test("DeliveryScheduler: another organization's webhook starts at once, how
   under.push(...begin(scheduler));
   eq(under.length, CONCURRENCY);
   for (let n = 0; n < 3; n++) scheduler.schedule(of("small"), `u${n}`, 0, 0);
-  // They all answer, slowly: each end frees one slot.
+  // They all answer slowly; each ended attempt frees one slot.
   const served: string[] = [];
   for (const receiver of under.slice(0, 9)) {
     scheduler.ended(receiver, true, 0);
@@ -146,7 +146,7 @@ Deno.test("DeliveryScheduler: random sequences never exceed a limit, and everyth
   for (let seed = 1; seed <= 200; seed++) {
     const dice = random(seed);
     const scheduler = new DeliveryScheduler();
-    /** What is due, by webhook, as a store would know it. */
+    /** The due times by webhook, as a store would hold them. */
     const due = new Map<string, number[]>();
     const under: Receiver[] = [];
     let now = 0;
@@ -202,7 +202,7 @@ Deno.test("DeliveryScheduler: random sequences never exceed a limit, and everyth
       serve();
     }
     now += 100;
-    // More than one organization may have is due at once.
+    // More deliveries are due than one organization may have under way.
     for (let n = 0; n < 100; n++) {
       due.set(`x${n}`, [now, now, now, now]);
       scheduler.schedule({ org: ORGS[0]!, space: "live" }, `x${n}`, now, now);
