@@ -52,6 +52,7 @@ export class Syncs {
 
   /** A repository may be due now. Never fails. */
   wake(): void {
+    if (this.#stopped) return;
     this.#again = true;
     this.#waking ??= this.#sweepAll()
       .catch((error) => {
@@ -59,12 +60,13 @@ export class Syncs {
       })
       .finally(() => {
         this.#waking = null;
-        if (this.#again && !this.#stopped) this.wake();
+        if (this.#again) this.wake();
       });
   }
 
   /** A repository is due at `atMs`. */
   wakeAt(atMs: number): void {
+    if (this.#stopped) return;
     const { clock } = this.parts.ports;
     if (atMs <= clock.now()) return this.wake();
     if (this.#alarm !== null && this.#alarm.atMs <= atMs) return;
