@@ -2,13 +2,14 @@ import type { Log } from "../ports/ports.ts";
 
 /** Runs work that no caller waits for. A stop waits for all of it. */
 export class Background {
-  readonly #running = new Set<Promise<void>>();
+  /** The tasks that run, with their names. */
+  readonly #running = new Map<Promise<void>, string>();
 
   constructor(private readonly log: Pick<Log, "error">) {}
 
-  /** How many tasks run now. */
-  get size(): number {
-    return this.#running.size;
+  /** How many tasks of this name run now. */
+  count(name: string): number {
+    return [...this.#running.values()].filter((each) => each === name).length;
   }
 
   /** Starts `task`. A failure is logged under `name`. Resolves when it has ended, and never rejects. */
@@ -17,13 +18,13 @@ export class Background {
       () => {},
       (error) => this.log.error(`${name} failed`, { error: errorText(error) }),
     ).finally(() => this.#running.delete(running));
-    this.#running.add(running);
+    this.#running.set(running, name);
     return running;
   }
 
   /** Resolves when nothing runs any more, including what was started meanwhile. */
   async idle(): Promise<void> {
-    while (this.#running.size > 0) await Promise.all(this.#running);
+    while (this.#running.size > 0) await Promise.all(this.#running.keys());
   }
 }
 

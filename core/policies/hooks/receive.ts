@@ -27,8 +27,10 @@ const ADDRESS_FIELDS = [
   "ssh_url",
   "git_ssh_url",
 ];
-/** Background tasks beyond which the sender of a push waits until it is processed. */
-const BACKGROUND_MAX = 100;
+/** Pushes that are processed after their answer; senders of further ones wait until theirs is processed. */
+const IN_BACKGROUND_MAX = 100;
+/** The name of the background task that processes a push. */
+const TASK = "the processing of a push";
 
 /** The parts of the relay that a push uses. */
 interface HookParts extends Pick<Context, "store" | "ports" | "sealer"> {
@@ -63,8 +65,8 @@ export async function receivePush(
   const push = readPush(body, headers);
   if (push === null) return ACCEPTED;
   const parts = { ...work, syncs };
-  const processed = background.run("a push", () => processPush(parts, push, headers, text));
-  if (background.size > BACKGROUND_MAX) await processed;
+  const processed = background.run(TASK, () => processPush(parts, push, headers, text));
+  if (background.count(TASK) > IN_BACKGROUND_MAX) await processed;
   return ACCEPTED;
 }
 
