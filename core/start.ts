@@ -45,11 +45,16 @@ import { INTEGRATION } from "./integrations/standing.ts";
 import { MADE_REPOSITORIES } from "./policies/repositories.ts";
 import { REPOSITORY } from "./policies/standing.ts";
 import { WEBHOOK } from "./webhooks/standing.ts";
-import { MADE_WEBHOOKS } from "./webhooks/webhooks.ts";
-import { PolicyBook } from "./policies/book.ts";
-import { noteState } from "./policies/drift.ts";
-import { notePolicyHeld, pushPolicies } from "./policies/push.ts";
+import { madeWebhooks } from "./webhooks/manage.ts";
+import { notifyAdministrators } from "./access/people/notify.ts";
+import { noteStanding } from "./access/standing/review.ts";
+import { PolicyCache } from "./policies/policy_cache.ts";
+import { notePolicyHeld, pushPolicies } from "./policies/agents/distribution.ts";
+import { noteState } from "./policies/agents/drift.ts";
+import { pruneVersions } from "./policies/prune_versions.ts";
+import type { RepositoryCredentials } from "./policies/source.ts";
 import { Syncs } from "./policies/syncs.ts";
+import { repositoryCredentialOf } from "./integrations/repository.ts";
 import { Integrations } from "./integrations/runner.ts";
 import { Transfers } from "./policies/backups/transfers.ts";
 import { Limiter } from "./access/limits/limiter.ts";
@@ -196,18 +201,50 @@ async function assemble(
     signals,
   };
   const background = new Background(ports.log);
-  const policyBook = new PolicyBook(() => store);
+  const audit = new Sequencer(() => app);
+  const limiter = new Limiter({
+    counters: new LeasedCounters(store, sharing),
+    addresses: new LeasedCounters(store, sharing),
+    connections: new LeasedSlots(store, instance, sharing),
+    config,
+    now: () => clock.now(),
+  });
+  const activity = new Activity(
+    store,
+    instance,
+    complain("the statistics could not be recorded"),
+    (name) => metrics.counted(name),
+  );
+  const policyCache = new PolicyCache(store);
+  const repositoryCredentials: RepositoryCredentials = {
+    find: (tenant, host, options) => repositoryCredentialOf(app, tenant, host, options),
+  };
   const authenticator = new Authenticator({ store, ports, config, tokens });
   const commands = new RunningCommands({
     context,
     background,
-    policies: policyBook,
+    policies: policyCache,
     instance,
+  });
+  const links = new Links({
+    context,
+    instance,
+    background,
+    keys: authenticator,
+    listeners: linkListeners(() => app, commands),
+  });
+  const deliveries = new Deliveries({
+    ...context,
+    audit,
+    limiter,
+    metrics,
+    activity,
+    notifyAdministrators: (tx, tenant, notice) => notifyAdministrators(app, tx, tenant, notice),
   });
   const app: App = {
     ...context,
     background,
-    audit: new Sequencer(() => app),
+    audit,
     settings: inForce,
     configuration: () => configuration,
     putInForce: (next) => configuration = next,
@@ -220,39 +257,27 @@ async function assemble(
       founders: foundersFor(() => app),
     },
     mcpSessions: new McpSessions({ store, ports, signals }),
-    madeKinds: MADE_KINDS,
+    madeKinds: madeKindsOf(deliveries),
     standingKinds: STANDING_KINDS,
-    limiter: new Limiter({
-      counters: new LeasedCounters(store, sharing),
-      addresses: new LeasedCounters(store, sharing),
-      connections: new LeasedSlots(store, instance, sharing),
-      config,
-      now: () => clock.now(),
-    }),
+    limiter,
     // Whoever has one code of their own must not guess others for nothing.
     pairings: new FailureThrottle(clock, { scope: "pairing", forgiving: false }),
     usage: new Usage(store, instance, complain("the use of keys could not be recorded")),
-    activity: new Activity(
-      store,
-      instance,
-      complain("the statistics could not be recorded"),
-      (name) => metrics.counted(name),
-    ),
-    links: new Links({
-      context,
-      instance,
-      background,
-      keys: authenticator,
-      listeners: linkListeners(() => app, commands),
-    }),
+    activity,
+    links,
     commands,
     sessions: new Sessions(() => clock.now()),
-    deliveries: new Deliveries(() => app),
-    policyBook,
-    syncs: new Syncs(() => app),
+    deliveries,
+    policyCache,
+    repositoryCredentials,
+    syncs: new Syncs({
+      ...context,
+      repositoryCredentials,
+      noteStanding: (tenant, repository) => noteStanding(app, tenant, REPOSITORY, repository),
+    }),
     reports: reportRounds(() => app),
     integrations: new Integrations(() => app),
-    transfers: new Transfers(() => app),
+    transfers: new Transfers({ ...context, background, instance, links, policyCache }),
     metrics,
     streams: new Streams(() => app),
     epoch,
@@ -275,6 +300,10 @@ function wireSignals(app: App): void {
   });
   signals.commandApproved.on(({ tenant, agentId }) => startQueued(app, tenant, agentId));
   signals.shieldChanged.on(({ tenant, version }) => lapseOutdated(app, tenant, version));
+  signals.policiesChanged.on(({ tenant }) => {
+    pushPolicies(app, links.serving(tenant));
+    app.background.run("deleting old policy versions", () => pruneVersions(app.store, tenant));
+  });
   signals.credentialEnded.on(({ id }) => links.closeCredential(id));
   signals.keyScopesChanged.on(({ id, scopes }) => {
     if (!scopes.includes(AGENT_RIGHT)) links.closeCredential(id);
@@ -320,14 +349,15 @@ const foundersFor = (app: () => App): readonly Founder[] => [
 ];
 
 /** The things that a key may have made, which a cascade ends with it. */
-const MADE_KINDS = madeKinds({
-  pairing_code: MADE_PAIRING_CODES,
-  device: MADE_DEVICES,
-  ingest_token: MADE_INGEST_TOKENS,
-  webhook: MADE_WEBHOOKS,
-  integration: MADE_INTEGRATIONS,
-  repository: MADE_REPOSITORIES,
-});
+const madeKindsOf = (deliveries: Deliveries) =>
+  madeKinds({
+    pairing_code: MADE_PAIRING_CODES,
+    device: MADE_DEVICES,
+    ingest_token: MADE_INGEST_TOKENS,
+    webhook: madeWebhooks(deliveries),
+    integration: MADE_INTEGRATIONS,
+    repository: MADE_REPOSITORIES,
+  });
 
 /** The things that act for a person, in the order of a review. */
 const STANDING_KINDS = [

@@ -126,16 +126,19 @@ export const approvalRoutes = [
     id: "approvals.approve",
     path: "/api/shield/approve/{pid}",
     summary: "Approve a blocked process: its command is sent when enough people have",
-    handle: (work, { params, body }, { policyBook }) =>
-      decideApproval(work, policyBook, params.pid, { approve: true, reason: body.reason ?? null }),
+    handle: (work, { params, body }, { policyCache }) =>
+      decideApproval(work, policyCache, params.pid, { approve: true, reason: body.reason ?? null }),
   }),
   route({
     ...decide,
     id: "approvals.reject",
     path: "/api/shield/reject/{pid}",
     summary: "Reject a blocked process: its command never runs",
-    handle: (work, { params, body }, { policyBook }) =>
-      decideApproval(work, policyBook, params.pid, { approve: false, reason: body.reason ?? null }),
+    handle: (work, { params, body }, { policyCache }) =>
+      decideApproval(work, policyCache, params.pid, {
+        approve: false,
+        reason: body.reason ?? null,
+      }),
   }),
   route({
     id: "approvals.list",

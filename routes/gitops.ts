@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { applyPolicies } from "../core/policies/apply.ts";
-import { receivePush } from "../core/policies/hooks.ts";
-import { claimsProof, isProvedPush } from "../core/policies/large_push.ts";
+import { receivePush } from "../core/policies/hooks/receive.ts";
+import { claimsProof, isProvedPush } from "../core/policies/hooks/large_body.ts";
 import {
   adoptRepository,
   createRepository,
@@ -187,7 +187,7 @@ export const gitopsRoutes = [
     },
     success: { status: 201, body: Repository },
     faults: ["FORBIDDEN", "CONFLICT"],
-    handle: (work, { body }) => createRepository(work, body),
+    handle: (work, { body }, { syncs }) => createRepository(work, syncs, body),
   }),
   route({
     id: "gitops.get_repository",
@@ -213,7 +213,7 @@ export const gitopsRoutes = [
     params: IdParams,
     success: { status: 200, body: Repository },
     faults: ["NOT_FOUND", "FORBIDDEN", "CONFLICT"],
-    handle: (work, { params }) => adoptRepository(work, params.id),
+    handle: (work, { params }, { syncs }) => adoptRepository(work, syncs, params.id),
   }),
   route({
     id: "gitops.delete_repository",
@@ -273,7 +273,8 @@ export const gitopsRoutes = [
     success: { status: 200, body: Applied },
     faults: ["NOT_FOUND", "CONFLICT", "UNAVAILABLE"],
     tool: { destructive: true },
-    handle: (work, { body }) => applyPolicies(work, body),
+    handle: (work, { body }, { syncs, policyCache, repositoryCredentials, authenticator }) =>
+      applyPolicies(work, { syncs, policyCache, repositoryCredentials, authenticator }, body),
   }),
   route({
     id: "receivers.git",
@@ -301,6 +302,7 @@ export const gitopsRoutes = [
     },
     success: { status: 202, body: Accepted },
     faults: [],
-    handle: async (work, { body, bodyText }) => await receivePush(work, body, bodyText),
+    handle: async (work, { body, bodyText }, { syncs, background }) =>
+      await receivePush(work, { syncs, background }, body, bodyText),
   }),
 ];

@@ -6,8 +6,8 @@ import {
   startBackup,
   startRestore,
 } from "../core/policies/backups/backups.ts";
-import { getDrift } from "../core/policies/drift.ts";
-import { getGuard } from "../core/policies/guard.ts";
+import { getDrift } from "../core/policies/agents/drift.ts";
+import { getGuard } from "../core/policies/agents/guard.ts";
 import { restorePlan } from "../core/protocol/transfers.ts";
 import { route } from "./call/route.ts";
 import { AgentStatus } from "./agents.ts";
@@ -122,7 +122,8 @@ export const gitopsAgentRoutes = [
     success: { status: 200, body: Drift },
     faults: ["AGENT_NOT_FOUND"],
     tool: { destructive: false },
-    handle: (work, { params }) => getDrift(work, params.agent_id),
+    handle: (work, { params }, { links, policyCache }) =>
+      getDrift(work, { links, policyCache }, params.agent_id),
   }),
   route({
     id: "gitops.guard",
@@ -135,7 +136,8 @@ export const gitopsAgentRoutes = [
     success: { status: 200, body: Guard },
     faults: ["AGENT_NOT_FOUND"],
     tool: { destructive: false },
-    handle: (work, { params }) => getGuard(work, params.agent_id),
+    handle: (work, { params }, { links, policyCache }) =>
+      getGuard(work, { links, policyCache }, params.agent_id),
   }),
   route({
     id: "gitops.backup",
@@ -155,7 +157,8 @@ export const gitopsAgentRoutes = [
     success: { status: 202, body: Backup },
     faults: ["AGENT_NOT_FOUND", "AGENT_OFFLINE", "CONFLICT"],
     tool: { destructive: false },
-    handle: (work, { params }) => startBackup(work, params.agent_id),
+    handle: (work, { params }, { links, transfers, instance }) =>
+      startBackup(work, { links, transfers, instance }, params.agent_id),
   }),
   route({
     id: "gitops.list_backups",
@@ -195,7 +198,8 @@ export const gitopsAgentRoutes = [
     success: { status: 202, body: Restore },
     faults: ["AGENT_NOT_FOUND", "NOT_FOUND", "AGENT_OFFLINE", "CONFLICT"],
     tool: { destructive: true },
-    handle: (work, { params, body }) => startRestore(work, params.agent_id, body),
+    handle: (work, { params, body }, { links, transfers, instance }) =>
+      startRestore(work, { links, transfers, instance }, params.agent_id, body),
   }),
   route({
     id: "gitops.list_restores",

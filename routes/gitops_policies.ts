@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { getPolicy, listPolicies } from "../core/policies/policies.ts";
+import { getPolicy, listPolicies } from "../core/policies/in_force.ts";
 import {
   diffVersions,
   getVersion,
@@ -83,7 +83,7 @@ export const gitopsPolicyRoutes = [
     },
     faults: ["POLICY_NOT_FOUND"],
     tool: { destructive: false },
-    handle: (work, { params }) => getPolicy(work, params.id),
+    handle: (work, { params }, { policyCache }) => getPolicy(work, policyCache, params.id),
   }),
   route({
     id: "gitops.list_versions",
@@ -188,6 +188,6 @@ export const gitopsPolicyRoutes = [
     body: z.strictObject({}),
     success: { status: 200, body: Policy },
     faults: ["POLICY_NOT_FOUND", "CONFLICT"],
-    handle: (work, { params }) => unpin(work, params.id),
+    handle: (work, { params }, { syncs }) => unpin(work, syncs, params.id),
   }),
 ];

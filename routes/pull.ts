@@ -49,6 +49,6 @@ export const pullRoutes = [
       }),
     },
     faults: ["GONE"],
-    handle: (work, { query }) => pullEvents(work, query),
+    handle: (work, { query }, { epoch }) => pullEvents(work, epoch, query),
   }),
 ];

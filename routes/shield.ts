@@ -104,10 +104,10 @@ export const shieldRoutes = [
     success: { status: 200, body: z.union([Evaluation, Replay]) },
     faults: [],
     tool: { destructive: false },
-    handle: (work, { body: { commands, replay, labels, policy } }, { policyBook }) =>
+    handle: (work, { body: { commands, replay, labels, policy } }, { policyCache }) =>
       replay === undefined
-        ? evaluateCommands(work, policyBook, { commands: commands ?? [], labels, policy })
-        : replayPolicy(work, policyBook, replay, policy ?? null),
+        ? evaluateCommands(work, policyCache, { commands: commands ?? [], labels, policy })
+        : replayPolicy(work, policyCache, replay, policy ?? null),
   }),
   route({
     id: "shield.canary",

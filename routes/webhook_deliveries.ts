@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { getDelivery, listDeliveries, resendDelivery } from "../core/webhooks/log.ts";
+import { getDelivery, listDeliveries, resendDelivery } from "../core/webhooks/delivery_log.ts";
 import {
   cancelRecovery,
   countRecoverable,
   getRecovery,
   recoverDeliveries,
-} from "../core/webhooks/recover.ts";
+} from "../core/webhooks/recovery.ts";
 import { route } from "./call/route.ts";
 import { Id, IdParams, listOf } from "./schemas/schemas.ts";
 import { Delivery, DeliveryDetail, LogQuery, RecoverBody, Recovery } from "./schemas/webhooks.ts";
@@ -55,7 +55,8 @@ export const webhookDeliveryRoutes = [
     body: z.strictObject({}),
     success: { status: 202, body: Delivery },
     faults: ["NOT_FOUND", "CONFLICT"],
-    handle: (work, { params }) => resendDelivery(work, params.id, params.del_id),
+    handle: (work, { params }, { deliveries }) =>
+      resendDelivery(work, deliveries, params.id, params.del_id),
   }),
   route({
     id: "webhooks.recover",
@@ -79,10 +80,10 @@ export const webhookDeliveryRoutes = [
     },
     accepted: "It has begun: its recovery tells how far it is.",
     faults: ["NOT_FOUND", "CONFLICT"],
-    handle: (work, { params, body: { dry_run, ...range } }) =>
+    handle: (work, { params, body: { dry_run, ...range } }, { deliveries }) =>
       dry_run
         ? countRecoverable(work, params.id, range)
-        : recoverDeliveries(work, params.id, range),
+        : recoverDeliveries(work, deliveries, params.id, range),
   }),
   route({
     id: "webhooks.recovery",

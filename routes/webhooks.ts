@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { listEventTypes } from "../core/webhooks/catalogue.ts";
 import { RetryPolicy, RetryPolicyChange } from "../core/webhooks/retry_policy.ts";
-import { disableWebhook, enableWebhook } from "../core/webhooks/switch.ts";
+import { disableWebhook, enableWebhook } from "../core/webhooks/activation.ts";
 import { testWebhook } from "../core/webhooks/test_event.ts";
 import { updateWebhook } from "../core/webhooks/update.ts";
 import {
@@ -10,7 +10,7 @@ import {
   deleteWebhook,
   getWebhook,
   listWebhooks,
-} from "../core/webhooks/webhooks.ts";
+} from "../core/webhooks/manage.ts";
 import { route } from "./call/route.ts";
 import { ADOPTION, changeOf, IdParams, listOf, Name, Named, PageQuery } from "./schemas/schemas.ts";
 import {
@@ -57,7 +57,7 @@ export const webhookRoutes = [
     },
     success: { status: 201, body: NewWebhook },
     faults: ["FORBIDDEN", "CONFLICT"],
-    handle: (work, { body }) => createWebhook(work, body),
+    handle: (work, { body }, { deliveries }) => createWebhook(work, deliveries, body),
   }),
   route({
     id: "webhooks.list",
@@ -70,7 +70,7 @@ export const webhookRoutes = [
     success: { status: 200, body: listOf("webhooks", Webhook) },
     faults: [],
     tool: { destructive: false },
-    handle: (work, { query }) => listWebhooks(work, query),
+    handle: (work, { query }, { deliveries }) => listWebhooks(work, deliveries, query),
   }),
   route({
     id: "webhooks.get",
@@ -82,7 +82,7 @@ export const webhookRoutes = [
     params: IdParams,
     success: { status: 200, body: Webhook },
     faults: ["NOT_FOUND"],
-    handle: (work, { params }) => getWebhook(work, params.id),
+    handle: (work, { params }, { deliveries }) => getWebhook(work, deliveries, params.id),
   }),
   route({
     id: "webhooks.update",
@@ -126,7 +126,8 @@ export const webhookRoutes = [
     },
     success: { status: 200, body: Webhook },
     faults: ["NOT_FOUND", "FORBIDDEN"],
-    handle: (work, { params, body }) => updateWebhook(work, params.id, body),
+    handle: (work, { params, body }, { deliveries }) =>
+      updateWebhook(work, deliveries, params.id, body),
   }),
   route({
     id: "webhooks.delete",
@@ -144,7 +145,7 @@ export const webhookRoutes = [
     params: IdParams,
     success: { status: 204, about: Named.extend({ url: z.string() }) },
     faults: ["NOT_FOUND"],
-    handle: (work, { params }) => deleteWebhook(work, params.id),
+    handle: (work, { params }, { deliveries }) => deleteWebhook(work, deliveries, params.id),
   }),
   route({
     id: "webhooks.adopt",
@@ -158,7 +159,7 @@ export const webhookRoutes = [
     params: IdParams,
     success: { status: 200, body: Webhook },
     faults: ["NOT_FOUND", "FORBIDDEN", "CONFLICT"],
-    handle: (work, { params }) => adoptWebhook(work, params.id),
+    handle: (work, { params }, { deliveries }) => adoptWebhook(work, deliveries, params.id),
   }),
   route({
     id: "webhooks.enable",
@@ -175,7 +176,8 @@ export const webhookRoutes = [
     body: z.strictObject({ held: HeldChoice.default("deliver") }),
     success: { status: 200, body: Webhook },
     faults: ["NOT_FOUND"],
-    handle: (work, { params, body }) => enableWebhook(work, params.id, body.held),
+    handle: (work, { params, body }, { deliveries }) =>
+      enableWebhook(work, deliveries, params.id, body.held),
   }),
   route({
     id: "webhooks.disable",
@@ -189,7 +191,7 @@ export const webhookRoutes = [
     body: z.strictObject({}),
     success: { status: 200, body: Webhook },
     faults: ["NOT_FOUND"],
-    handle: (work, { params }) => disableWebhook(work, params.id),
+    handle: (work, { params }, { deliveries }) => disableWebhook(work, deliveries, params.id),
   }),
   route({
     id: "webhooks.test",
@@ -211,7 +213,8 @@ export const webhookRoutes = [
     body: z.strictObject({ event_type: TestType.default("ping") }),
     success: { status: 202, body: Delivery },
     faults: ["NOT_FOUND", "CONFLICT"],
-    handle: (work, { params, body }) => testWebhook(work, params.id, body.event_type),
+    handle: (work, { params, body }, { deliveries }) =>
+      testWebhook(work, deliveries, params.id, body.event_type),
   }),
   route({
     id: "webhooks.event_types",

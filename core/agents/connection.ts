@@ -321,10 +321,11 @@ export class Connection implements Link {
       case "heartbeat":
         return this.#takeHeartbeat(frame.status, agent);
       case "checkpoint_refused":
-        return background.run(
+        background.run(
           "recording a refused checkpoint",
           () => this.#witness!.refused(agent, frame),
         );
+        return;
       case "hello":
         return this.close("unexpected_frame");
       case "state":

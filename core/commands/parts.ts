@@ -8,5 +8,5 @@ export interface CommandParts {
   readonly links: Pick<Links, "of">;
   readonly commands: RunningCommands;
   readonly sessions: Sessions;
-  readonly policyBook: PoliciesInForce;
+  readonly policyCache: PoliciesInForce;
 }

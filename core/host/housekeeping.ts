@@ -7,7 +7,7 @@ import type { App } from "../work/work.ts";
 import { lapseOverdue } from "../commands/approvals/lapse.ts";
 import { dropExpiredRows } from "../events/trail/retention.ts";
 import { sweepQueued } from "../commands/queue.ts";
-import { pushPolicies } from "../policies/push.ts";
+import { pushPolicies } from "../policies/agents/distribution.ts";
 import { notifyOfPlanLimits } from "../access/limits/plan_notice.ts";
 import { sweepStandingReviews } from "../access/standing/review.ts";
 import { dropExpired } from "../webhooks/retention.ts";

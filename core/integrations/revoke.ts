@@ -7,7 +7,7 @@ import { createJob } from "./create_job.ts";
 import { configOf, oauthClientOf } from "./integrations.ts";
 import { type Tokens, tokensOf } from "./oauth/tokens.ts";
 import type { OauthClient, ServiceRequest } from "./service.ts";
-import { basic } from "./services/fields.ts";
+import { basicAuth } from "../codec/basic_auth.ts";
 
 /** Puts on record what revokes the tokens of an integration that goes; answers how many requests it takes. */
 export function stageRevocations(
@@ -53,7 +53,7 @@ function revocation(
     form.set("client_id", clientId);
     form.set("client_secret", clientSecret);
   } else {
-    headers.authorization = basic(formEncoded(clientId), formEncoded(clientSecret));
+    headers.authorization = basicAuth(formEncoded(clientId), formEncoded(clientSecret));
   }
   return { method: "POST", url, headers, body: form.toString() };
 }

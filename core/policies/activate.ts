@@ -6,32 +6,30 @@ import {
   type RepositoryRecord,
 } from "../../kv/records/gitops.ts";
 import type { Tx } from "../../kv/store/tx.ts";
-import type { App, Context, RequestInfo } from "../work/work.ts";
+import type { Context, RequestInfo } from "../work/work.ts";
 import { emit } from "../events/events.ts";
 import { Fault } from "../fault/fault.ts";
 import { shieldInForce } from "../commands/guard/in_force.ts";
-import { versionId } from "./book.ts";
+import { versionId } from "./policy_set.ts";
 import { enforce } from "./enforce.ts";
-import { policyEvent } from "./events.ts";
+import { policyEvent } from "./policy_event.ts";
 import { carryOut, isIdle, planPolicies, type PlanStep, type Wanted } from "./plan.ts";
-import { pruneVersions } from "./backups/prune.ts";
-import { mustFit } from "./set_bounds.ts";
+import { mustFit } from "./set_limits.ts";
 import { mustAct } from "./suspended.ts";
 
-/** Who applies: a person, a key, or Relay itself, which has no request and acts for somebody. */
-export interface Applier extends Context {
-  readonly app: App;
+/** Who applies: a person, a key, or Relay itself, which has no request and acts on behalf of a person. */
+export interface Applier extends Pick<Context, "store" | "ports" | "signals"> {
   readonly actor: { readonly id: string };
   readonly request?: Pick<RequestInfo, "id">;
-  /** The person with whose right Relay itself applies. */
+  /** The person on whose behalf Relay itself applies. */
   readonly onBehalfOf?: string;
 }
 
-/** What was carried out. */
+/** The result of a plan that was carried out. */
 interface Carried {
   readonly changed: boolean;
   readonly plan: PlanStep[];
-  /** The name of all policies in force now. */
+  /** Names the set of policies in force now. */
   readonly version: string;
 }
 
@@ -44,7 +42,7 @@ export class Overtaken extends Fault {
 }
 
 /**
- * Carries a plan out in one commit: versions, what is in force, events. Agents are told afterwards.
+ * Carries a plan out in one commit: versions, the set in force, and events.
  * @throws {Fault} NOT_FOUND when the repository was removed meanwhile, VALIDATION_FAILED
  * @throws {Overtaken}
  * @throws {Suspended} when Relay itself applies and the person lost the right meanwhile
@@ -57,9 +55,8 @@ export async function activate(
   wanted: Wanted,
   alongside: (tx: Tx) => Promise<void> = async () => {},
 ): Promise<Carried> {
-  const { app } = applier;
-  const { clock, entropy } = app.ports;
-  return await app.store.transact(async (tx) => {
+  const { clock, entropy } = applier.ports;
+  return await applier.store.transact(async (tx) => {
     const registered = await tx.get(repositories, tenant, repository.id);
     if (registered === null) throw new Fault("NOT_FOUND", "The repository was removed meanwhile.");
     if (applier.onBehalfOf !== undefined) await mustAct(tx, tenant, registered);
@@ -71,10 +68,9 @@ export async function activate(
     const nowMs = clock.now();
     const after = carryOut(before, plan, wanted, { nowMs, newId: () => entropy.id("pol") });
     mustFit(after);
-    enforce(app, tx, tenant, shield, after);
+    enforce(applier, tx, tenant, shield, after);
     if (!isIdle(plan)) {
       writeSteps(applier, tx, tenant, { before, after, plan, wanted, url: repository.url });
-      tx.afterCommit(() => pruneVersions(app, tenant));
     }
     const isFollowed = branch === registered.branch && path === registered.policy_path;
     const last = { at_ms: nowMs, commit, error: null };
@@ -89,7 +85,7 @@ export async function activate(
   });
 }
 
-/** The id of a step's policy, which a new one has got by now. */
+/** The id of a step's policy; a new policy has its id by now. */
 const policyIdOf = (
   { policy_id, path }: PlanStep,
   { repositoryId }: Wanted,
@@ -98,7 +94,7 @@ const policyIdOf = (
   policy_id ??
     items.find((item) => item.repository_id === repositoryId && item.path === path)?.id ?? null;
 
-/** True when another commit was applied since a fetch began: which is newer, the fetch cannot tell. */
+/** True when another commit was applied since the fetch began; the fetch cannot tell which one is newer. */
 const isOvertaken = (
   { last_apply: before }: RepositoryRecord,
   { last_apply: now }: RepositoryRecord,
@@ -113,7 +109,7 @@ interface Change {
   readonly url: string;
 }
 
-/** Puts on record what each step of a plan has changed. */
+/** Writes the version and the event of each step of a plan. */
 function writeSteps(
   applier: Applier,
   tx: Tx,

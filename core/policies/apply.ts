@@ -1,22 +1,25 @@
+import type { Authenticator } from "../access/authenticate.ts";
 import type { Tenant } from "../../kv/store/collection.ts";
 import type { PolicySetRecord, RepositoryRecord } from "../../kv/records/gitops.ts";
 import type { Tx } from "../../kv/store/tx.ts";
 import { notifyOfOldValue } from "../access/keys/old_value.ts";
-import type { App, Stepping } from "../work/work.ts";
+import type { Stepping } from "../work/work.ts";
 import { Fault } from "../fault/fault.ts";
 import { type PolicyFor, replayCommands } from "../commands/guard/evaluate.ts";
 import type { Policy } from "../shield/shield.ts";
 import { policyAndPatterns, shieldInForce } from "../commands/guard/in_force.ts";
 import { nextTurn } from "../ports/turn.ts";
 import { activate } from "./activate.ts";
-import { policySetOf } from "./book.ts";
 import { fetchPolicyFiles, normalPath } from "./git/fetch.ts";
 import { GitFailure } from "./git/git_failure.ts";
-import { concerns, mergePolicies } from "./merge.ts";
+import { concerns, mergePolicies } from "./documents/merge.ts";
 import { candidateOf, carryOut, isIdle, planPolicies, type PlanStep, type Wanted } from "./plan.ts";
-import { readPolicyFile } from "./read_document.ts";
-import { type Reading, repositoryAt, sourceOf } from "./repositories.ts";
-import { mustFit } from "./set_bounds.ts";
+import { readPolicyFile } from "./documents/read_document.ts";
+import type { PolicyCache } from "./policy_cache.ts";
+import { policySetOf } from "./policy_set.ts";
+import { repositoryAt } from "./repositories.ts";
+import { mustFit } from "./set_limits.ts";
+import { type FetchOptions, type FetchParts, sourceOf } from "./source.ts";
 
 export interface ApplyInput {
   readonly repo_url: string;
@@ -27,29 +30,38 @@ export interface ApplyInput {
   readonly replay?: number | undefined;
 }
 
+/** The parts of the relay that an apply uses besides its work. */
+export interface ApplyParts extends Pick<FetchParts, "repositoryCredentials"> {
+  readonly policyCache: PolicyCache;
+  readonly authenticator: Pick<Authenticator, "mustStillHave">;
+  /** Limits how many callers wait for a fetch at once. */
+  readonly syncs: { awaited<T>(tenant: Tenant, task: () => Promise<T>): Promise<T> };
+}
+
 /**
- * Brings what a branch says under a path into force, or shows what that would do.
+ * Puts the policies under a path of a branch in force, or shows what that would change.
  * @throws {Fault} NOT_FOUND, VALIDATION_FAILED, CONFLICT, UNAVAILABLE, INSUFFICIENT_SCOPES; then nothing has changed
  */
-export async function applyPolicies(work: Stepping, input: ApplyInput) {
-  const { app, actor, db } = work;
+export async function applyPolicies(work: Stepping, parts: ApplyParts, input: ApplyInput) {
+  const { actor, db } = work;
+  const { repositoryCredentials } = parts;
   const { tenant } = actor;
   const repository = await repositoryAt(work, input.repo_url);
   const { branch, policy_path: path, dry_run: quiet } = input;
-  const reading = { branch, path, quiet };
-  const wanted = await app.syncs.awaited(
+  const wanted = await parts.syncs.awaited(
     tenant,
-    () => readWanted(app, tenant, repository, reading),
+    () =>
+      readWanted({ ...work, repositoryCredentials }, tenant, repository, { branch, path, quiet }),
   );
-  await app.authenticator.mustStillHave(actor, ["policy:write"]);
+  await parts.authenticator.mustStillHave(actor, ["policy:write"]);
   const before = await policySetOf(db, tenant);
   const plan = planPolicies(before, wanted);
   const after = carryOut(before, plan, wanted, { nowMs: 0, newId: () => "new" });
   mustFit(after);
-  const candidate = policyAfter(work, after, wanted);
+  const candidate = policyAfter(work, parts.policyCache, after, wanted);
   const replay = input.replay === undefined
     ? null
-    : await replayCommands(work, app.policyBook, { replay: input.replay, candidate });
+    : await replayCommands(work, parts.policyCache, { replay: input.replay, candidate });
   const about = { dry_run: input.dry_run, commit: wanted.commit, replay };
   if (input.dry_run) {
     const planned = { changed: !isIdle(plan), plan, version: after.version };
@@ -63,23 +75,23 @@ export async function applyPolicies(work: Stepping, input: ApplyInput) {
   return { ...about, ...carried, policy_id: onlyPolicy(carried.plan) };
 }
 
-/** The policy of an apply that leaves exactly one in force; null otherwise, and before it is created. */
+/** The one policy that the plan leaves in force; null for several, and for one not created yet. */
 function onlyPolicy(plan: readonly PlanStep[]): string | null {
   const [only, another] = plan.filter(({ action }) => action !== "delete");
   return another === undefined ? only?.policy_id ?? null : null;
 }
 
-/** Fetches and reads what a branch says under a path. @throws {Fault} VALIDATION_FAILED, UNAVAILABLE */
+/** Fetches and reads the policies under a path of a branch. @throws {Fault} VALIDATION_FAILED, UNAVAILABLE */
 export async function readWanted(
-  app: App,
+  parts: FetchParts,
   tenant: Tenant,
   repository: RepositoryRecord,
-  reading: Reading,
+  options: FetchOptions,
 ): Promise<Wanted> {
-  const { branch } = reading;
-  const path = normalPath(reading.path);
-  const source = await sourceOf(app, tenant, repository, { ...reading, path });
-  const { commit, files, links } = await fetchPolicyFiles(app.ports, source).catch((error) => {
+  const { branch } = options;
+  const path = normalPath(options.path);
+  const source = await sourceOf(parts, tenant, repository, { ...options, path });
+  const { commit, files, links } = await fetchPolicyFiles(parts.ports, source).catch((error) => {
     throw error instanceof GitFailure ? faultOfGit(error) : error;
   });
   const read = [];
@@ -116,9 +128,10 @@ function faultOfGit({ kind, message, cause }: GitFailure): Fault {
   return new Fault("VALIDATION_FAILED", message, { ...details, issues }, { cause });
 }
 
-/** What the shield would judge by after a plan, for each agent's labels. */
+/** The policy that the shield would use after a plan, for each agent's labels. */
 function policyAfter(
-  { app, actor: { tenant }, db }: Stepping,
+  { actor: { tenant }, db }: Stepping,
+  policyCache: PolicyCache,
   after: PolicySetRecord,
   { candidates }: Wanted,
 ): PolicyFor {
@@ -133,7 +146,7 @@ function policyAfter(
     for (const item of items) {
       const [stored] = fetched.has(item.digest)
         ? []
-        : await app.policyBook.documentsOf(tenant, [item]);
+        : await policyCache.documentsOf(tenant, [item]);
       documents.push(stored ?? fetched.get(item.digest)!);
     }
     const { policy } = mergePolicies(documents, policyAndPatterns((await shield).own));

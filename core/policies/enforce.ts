@@ -1,13 +1,12 @@
 import type { Tenant } from "../../kv/store/collection.ts";
 import { type PolicySetRecord, policySets } from "../../kv/records/gitops.ts";
 import type { Tx } from "../../kv/store/tx.ts";
-import type { App } from "../work/work.ts";
 import { inForce, type ShieldInForce } from "../commands/guard/in_force.ts";
-import { pushPolicies } from "./push.ts";
+import type { Context } from "../work/work.ts";
 
-/** Puts policies in force. Requests that were made under others lapse then, and agents are told. */
+/** Puts policies in force. Other areas hear of a new version after the commit. */
 export function enforce(
-  app: App,
+  { signals }: Pick<Context, "signals">,
   tx: Tx,
   tenant: Tenant,
   { own, policies: before }: ShieldInForce,
@@ -15,8 +14,9 @@ export function enforce(
 ): void {
   tx.put(policySets, tenant, after);
   if (after.version === before.version) return;
+  const { version } = inForce(own, after);
   tx.afterCommit(() => {
-    app.signals.shieldChanged.send({ tenant, version: inForce(own, after).version });
-    pushPolicies(app, app.links.serving(tenant));
+    signals.shieldChanged.send({ tenant, version });
+    signals.policiesChanged.send({ tenant });
   });
 }

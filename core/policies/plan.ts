@@ -2,10 +2,10 @@ import type { PLAN_ACTIONS, PolicyItem, PolicySetRecord } from "../../kv/records
 import { canonicalJson } from "../codec/canonical.ts";
 import { Fault } from "../fault/fault.ts";
 import { sha256Hex } from "../codec/text.ts";
-import { POLICIES_ID, versionOfItems } from "./book.ts";
-import type { NamedDocument } from "./document.ts";
+import { setOf } from "./policy_set.ts";
+import type { NamedDocument } from "./documents/document.ts";
 
-/** A policy file that was read and is sound. */
+/** A valid policy file of the commit. */
 export interface Candidate {
   /** The file in the repository. */
   readonly path: string;
@@ -14,7 +14,7 @@ export interface Candidate {
   readonly bytes: number;
 }
 
-/** What is said of policies: of this part of a repository, exactly these files. */
+/** The policies that a part of a repository should have: exactly these files. */
 export interface Wanted {
   readonly repositoryId: string;
   readonly branch: string;
@@ -22,39 +22,39 @@ export interface Wanted {
   /** The file or folder that was read; empty for the whole repository. */
   readonly path: string;
   readonly candidates: readonly Candidate[];
-  /** What stands there and is not followed, so that nobody knows what is behind it. */
+  /** Paths of symbolic links and submodules, which are not followed: their contents are unknown. */
   readonly links: readonly string[];
 }
 
-/** What becomes of one policy. */
+/** What an apply does to one policy. */
 export interface PlanStep {
   readonly action: (typeof PLAN_ACTIONS)[number];
-  /** Null for one that does not exist yet; what an apply answers has the id that it got. */
+  /** Null for a policy that does not exist yet; the answer of an apply holds its new id. */
   readonly policy_id: string | null;
   readonly name: string;
   readonly path: string;
-  /** In force afterwards; null for one that is deleted. */
+  /** The version in force afterwards; null for a deleted policy. */
   readonly version: string | null;
-  /** In force before; null for a new one. */
+  /** The version in force before; null for a new policy. */
   readonly previous_version: string | null;
-  /** Of the document in force afterwards. */
+  /** The digest of the document in force afterwards. */
   readonly digest: string | null;
 }
 
-/** A document with the name of its content. */
+/** A document with the digest and size of its canonical JSON. */
 export function candidateOf(path: string, document: NamedDocument): Candidate {
   const json = canonicalJson(document);
   return { path, document, digest: sha256Hex(json), bytes: new TextEncoder().encode(json).length };
 }
 
-/** True for a file that lies in what was read. */
+/** True for a file within the part of the repository that was read. */
 const liesIn = (path: string, scope: string) =>
   scope === "" || path === scope || path.startsWith(`${scope}/`);
 
 /**
- * What an apply does to the policies in force, in the order of the files. A pure function: a dry run shows
- * it, and the apply carries out exactly what it says.
- * @throws {Fault} VALIDATION_FAILED when a policy would end only because its file is not followed
+ * The steps of an apply, in the order of the files. A pure function: a dry run shows the steps, and the
+ * apply carries out exactly those.
+ * @throws {Fault} VALIDATION_FAILED when a policy would be deleted only because a link is not followed
  */
 export function planPolicies({ items }: PolicySetRecord, wanted: Wanted): PlanStep[] {
   const known = new Map(
@@ -156,9 +156,3 @@ const contentOf = ({ document, digest, bytes }: Candidate) => ({
   bytes,
   labels: document.agents?.labels ?? {},
 });
-
-/** Policies in their order, which is that of their names. */
-export function setOf(items: readonly PolicyItem[]): PolicySetRecord {
-  const sorted = items.toSorted((a, b) => a.name < b.name ? -1 : 1);
-  return { id: POLICIES_ID, version: versionOfItems(sorted), items: sorted };
-}

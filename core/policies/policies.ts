@@ -1,46 +1,37 @@
-import type { PolicyItem } from "../../kv/records/gitops.ts";
-import type { Work } from "../work/work.ts";
-import { Fault } from "../fault/fault.ts";
-import { pageOf, type Paging } from "../../kv/store/paging.ts";
-import { iso } from "../codec/instant.ts";
-import { policySetOf } from "./book.ts";
-
-/** The policies in force, in the order in which they are asked. */
-export async function listPolicies({ db, actor }: Work, paging: Paging) {
-  const set = await policySetOf(db, actor.tenant);
-  const { items, pagination } = pageOf(set.items, paging);
-  return { policies: items.map(showPolicy), pagination, version: set.version };
-}
-
-/** One policy in force, with its document. @throws {Fault} POLICY_NOT_FOUND */
-export async function getPolicy({ app, db, actor: { tenant } }: Work, id: string) {
-  const item = ownedPolicy((await policySetOf(db, tenant)).items, id);
-  const [document] = await app.policyBook.documentsOf(tenant, [item]);
-  return { ...showPolicy(item), document: { ...document } };
-}
-
-/** The caller's policy, if it is in force. @throws {Fault} POLICY_NOT_FOUND */
-export function ownedPolicy(items: readonly PolicyItem[], id: string): PolicyItem {
-  const item = items.find((one) => one.id === id);
-  if (item === undefined) throw new Fault("POLICY_NOT_FOUND");
-  return item;
-}
-
-/** A policy in force as every answer shows it. */
-export function showPolicy(item: PolicyItem) {
-  return {
-    id: item.id,
-    name: item.name,
-    repository_id: item.repository_id,
-    path: item.path,
-    branch: item.branch,
-    commit: item.commit,
-    version: String(item.version),
-    latest_version: String(item.latest),
-    digest: item.digest,
-    agent_labels: item.labels,
-    pinned: item.pin && { by: item.pin.by, at: iso(item.pin.at_ms) },
-    created_at: iso(item.created_at_ms),
-    updated_at: iso(item.updated_at_ms),
-  };
-}
+/**
+ * Policies as code: which policies are in force comes from files in Git repositories.
+ *
+ * An apply or a sync fetches a branch, validates its policy files, and puts the whole set in force in one commit,
+ * with a version of each changed policy and an event. A plan and the apply of it do the same, a dry run writes
+ * nothing, and a failed apply leaves everything as it was. Agents get the policies that concern them, and drift
+ * compares what they report with what is applied. Backups and restores carry an agent's configuration over its
+ * link.
+ *
+ * State in memory: `PolicyCache` caches documents of versions, which never change. `Syncs` and `Transfers` hold what
+ * runs in this process; a lease or an attempt number in the store keeps other instances from doing the same work,
+ * and a sweep takes up what an ended instance has left.
+ */
+export { notePolicyHeld, pushPolicies } from "./agents/distribution.ts";
+export { getDrift, noteState } from "./agents/drift.ts";
+export { getGuard } from "./agents/guard.ts";
+export { applyPolicies } from "./apply.ts";
+export { listBackups, listRestores, startBackup, startRestore } from "./backups/backups.ts";
+export { Transfers } from "./backups/transfers.ts";
+export { policyJsonSchema } from "./documents/document.ts";
+export { type Merged } from "./documents/merge.ts";
+export { claimsProof, isProvedPush } from "./hooks/large_body.ts";
+export { receivePush } from "./hooks/receive.ts";
+export { getPolicy, listPolicies } from "./in_force.ts";
+export { type AgentPolicies, NO_POLICY_VERSION, PolicyCache } from "./policy_cache.ts";
+export { NO_POLICIES, POLICIES_ID, policySetOf } from "./policy_set.ts";
+export { pruneVersions } from "./prune_versions.ts";
+export {
+  adoptRepository,
+  createRepository,
+  deleteRepository,
+  getRepository,
+  listRepositories,
+} from "./repositories.ts";
+export { type RepositoryCredentials } from "./source.ts";
+export { Syncs } from "./syncs.ts";
+export { diffVersions, getVersion, listVersions, rollBack, unpin } from "./versions.ts";

@@ -1,14 +1,12 @@
-import type { Tenant } from "../../kv/store/collection.ts";
 import { type GitProvider, repositories, type RepositoryRecord } from "../../kv/records/gitops.ts";
 import { endingWith, madeKind } from "../access/keys/made_kinds.ts";
 import { credentialInHand } from "../access/keys/made_with.ts";
-import type { App, Work, Writing } from "../work/work.ts";
+import type { Work, Writing } from "../work/work.ts";
 import { emit } from "../events/events.ts";
 import { Fault } from "../fault/fault.ts";
 import { listPage, type Paging } from "../../kv/store/paging.ts";
 import { iso } from "../codec/instant.ts";
-import { repositoryCredentialOf } from "../integrations/repository.ts";
-import { basic } from "../integrations/services/fields.ts";
+import { basicAuth } from "../codec/basic_auth.ts";
 import { mustBeDialable } from "../ports/outbound/dialable.ts";
 import { adopt } from "../access/standing/adopt.ts";
 import { REPOSITORY } from "./standing.ts";
@@ -16,11 +14,12 @@ import { showStanding } from "../access/standing/suspension.ts";
 import { shieldInForce } from "../commands/guard/in_force.ts";
 import { addressOf } from "./git/address.ts";
 import { enforce } from "./enforce.ts";
-import { policyEvent } from "./events.ts";
-import { normalPath, type Source } from "./git/fetch.ts";
-import { setOf } from "./plan.ts";
+import { policyEvent } from "./policy_event.ts";
+import { normalPath } from "./git/fetch.ts";
+import { setOf } from "./policy_set.ts";
+import type { SyncQueue } from "./sync_schedule.ts";
 
-/** Repositories of one organization and space. */
+/** Repositories of one organization and space at most. */
 const REPOSITORIES_MAX = 50;
 
 export interface NewRepository {
@@ -36,7 +35,7 @@ export interface NewRepository {
   readonly sync_seconds: number | null;
 }
 
-/** Who a token is for: each host has its own custom, and most take any name. */
+/** The user name that goes with an access token: each host has its own custom, and most accept any name. */
 const TOKEN_USERS: Readonly<Record<GitProvider, string>> = {
   github: "x-access-token",
   gitlab: "oauth2",
@@ -45,10 +44,10 @@ const TOKEN_USERS: Readonly<Record<GitProvider, string>> = {
 };
 
 /** Registers a repository; nothing is fetched yet. @throws {Fault} FORBIDDEN, VALIDATION_FAILED, CONFLICT */
-export async function createRepository(work: Writing, input: NewRepository) {
-  const { app, actor, tx } = work;
+export async function createRepository(work: Writing, syncs: SyncQueue, input: NewRepository) {
+  const { actor, ports, sealer, tx } = work;
   const { tenant } = actor;
-  const address = mustBeUsable(app, input.url);
+  const address = checkedAddress(work, input.url);
   if (await tx.count(repositories, tenant) >= REPOSITORIES_MAX) {
     const message = `There are ${REPOSITORIES_MAX} repositories already. Delete one first.`;
     throw new Fault("CONFLICT", message);
@@ -59,9 +58,9 @@ export async function createRepository(work: Writing, input: NewRepository) {
       id: known.id,
     });
   }
-  const id = app.ports.entropy.id("rpo");
-  const now = app.ports.clock.now();
-  const seal = (text: string | null) => text === null ? null : app.sealer.seal(text, id);
+  const id = ports.entropy.id("rpo");
+  const now = ports.clock.now();
+  const seal = (text: string | null) => text === null ? null : sealer.seal(text, id);
   const record = tx.insert(repositories, tenant, {
     id,
     name: input.name,
@@ -83,26 +82,31 @@ export async function createRepository(work: Writing, input: NewRepository) {
     created_with: await credentialInHand(work),
     created_at_ms: now,
   });
-  tx.afterCommit(() => app.syncs.wake());
+  tx.afterCommit(() => syncs.wake());
   return await showRepository(work, record);
 }
 
-/** @throws {Fault} VALIDATION_FAILED for what is never dialled, or is no repository's address */
-function mustBeUsable(app: App, url: string): string {
+/**
+ * The address of a URL, under which any spelling of it is found.
+ * @throws {Fault} VALIDATION_FAILED for a URL that may not be dialled or is not a repository's
+ */
+function checkedAddress(work: Writing, url: string): string {
   const refuse = (message: string): never => {
     throw new Fault("VALIDATION_FAILED", message, { issues: [{ path: "body.url", message }] });
   };
-  const { protocol, search, hash } = mustBeDialable(app, url);
-  if (protocol !== "https:" && !app.config().outbound.allow_private_targets) {
-    return refuse("Git is spoken over https only, so that nobody on the way changes a policy.");
+  const { protocol, search, hash } = mustBeDialable(work.app, url);
+  if (protocol !== "https:" && !work.config().outbound.allow_private_targets) {
+    return refuse("Git must use https, so that nobody on the way can change a policy.");
   }
-  if (search !== "" || hash !== "") return refuse("The address of a repository has no ? and no #.");
-  return addressOf(url) ?? refuse("This is no address of a repository.");
+  if (search !== "" || hash !== "") {
+    return refuse("The address of a repository must not contain ? or #.");
+  }
+  return addressOf(url) ?? refuse("This is not the address of a repository.");
 }
 
 function authorizationOf({ provider, token, username, password }: NewRepository): string | null {
-  if (token !== undefined) return basic(TOKEN_USERS[provider], token);
-  return username === undefined ? null : basic(username, password ?? "");
+  if (token !== undefined) return basicAuth(TOKEN_USERS[provider], token);
+  return username === undefined ? null : basicAuth(username, password ?? "");
 }
 
 /** The caller's repositories, oldest first. */
@@ -118,13 +122,13 @@ export async function getRepository(work: Work, id: string) {
 }
 
 /** Takes over a repository that is suspended. @throws {Fault} NOT_FOUND, INSUFFICIENT_SCOPES, FORBIDDEN, CONFLICT */
-export async function adoptRepository(work: Writing, id: string) {
-  const now = work.app.ports.clock.now();
+export async function adoptRepository(work: Writing, syncs: SyncQueue, id: string) {
+  const now = work.ports.clock.now();
   const adopted = await adopt(work, REPOSITORY, id, (repository) => ({
     ...repository,
     due_at_ms: repository.sync_seconds === null ? repository.due_at_ms : now,
   }));
-  work.tx.afterCommit(() => work.app.syncs.wake());
+  work.tx.afterCommit(() => syncs.wake());
   return await showRepository(work, adopted);
 }
 
@@ -144,11 +148,11 @@ export async function repositoryAt({ db, actor }: Work, url: string): Promise<Re
 }
 
 /**
- * Removes a repository, and with `policies` also what it brought; without, one that still has policies in
- * force stays. @throws {Fault} NOT_FOUND, CONFLICT
+ * Removes a repository, and with `policies` also the policies that came from it.
+ * @throws {Fault} NOT_FOUND; CONFLICT without `policies` while policies from it are in force
  */
 export async function deleteRepository(work: Writing, id: string, policies: boolean) {
-  const { app, actor, tx } = work;
+  const { actor, tx } = work;
   const { tenant } = actor;
   const repository = await ownedRepository(work, id);
   const shield = await shieldInForce(tx, tenant);
@@ -164,7 +168,7 @@ export async function deleteRepository(work: Writing, id: string, policies: bool
   tx.delete(repositories, tenant, id);
   if (its.length > 0) {
     const after = setOf(items.filter((item) => item.repository_id !== id));
-    enforce(app, tx, tenant, shield, after);
+    enforce(work, tx, tenant, shield, after);
     for (const item of its) {
       emit(
         work,
@@ -175,49 +179,6 @@ export async function deleteRepository(work: Writing, id: string, policies: bool
     }
   }
   return { id, name: repository.name, url: repository.url };
-}
-
-/** Repositories with their policies, as a cascade from the key that made them ends them. */
-export const MADE_REPOSITORIES = madeKind({
-  of: repositories,
-  right: "policy:write",
-  end: endingWith(
-    "repository_deleted",
-    "repository",
-    (work, id) => deleteRepository(work, id, true),
-    ({ name, url }) => ({ name, url }),
-  ),
-});
-
-/** What a fetch reads. */
-export interface Reading {
-  readonly branch: string;
-  readonly path: string;
-  /** True for a fetch that leaves no trace of itself. */
-  readonly quiet?: boolean;
-}
-
-/** What a fetch needs to know of a repository. */
-export async function sourceOf(
-  app: App,
-  tenant: Tenant,
-  repository: RepositoryRecord,
-  { branch, path, quiet = false }: Reading,
-): Promise<Source> {
-  const { id, url, sealed_authorization: sealed } = repository;
-  const authorization = sealed === null
-    ? await lentAuthorization(app, tenant, url, quiet)
-    : app.sealer.open(sealed, id);
-  return { organization: tenant.org, url, branch, path, authorization };
-}
-
-/** The credentials of the organization's integration for exactly this host, never over plain http. */
-async function lentAuthorization(app: App, tenant: Tenant, url: string, quiet: boolean) {
-  const { protocol, host } = new URL(url);
-  // Integrations are the live space's, and so is what they can read.
-  if (protocol !== "https:" || tenant.space !== "live") return null;
-  const lent = await repositoryCredentialOf(app, tenant, host, { quiet });
-  return lent && basic(lent.username, lent.password);
 }
 
 /** A repository as every answer shows it. */
@@ -250,3 +211,15 @@ async function showRepository(
     created_at: iso(repository.created_at_ms),
   };
 }
+
+/** Repositories with their policies, as a cascade from the key that made them ends them. */
+export const MADE_REPOSITORIES = madeKind({
+  of: repositories,
+  right: "policy:write",
+  end: endingWith(
+    "repository_deleted",
+    "repository",
+    (work, id) => deleteRepository(work, id, true),
+    ({ name, url }) => ({ name, url }),
+  ),
+});

@@ -5,7 +5,7 @@ import { Fault } from "../fault/fault.ts";
 import { REPOSITORY } from "./standing.ts";
 import { actsFor, suspensionOf } from "../access/standing/suspension.ts";
 
-/** The person for whom a repository is synced may not write policies now. */
+/** Raised when the person for whom a repository is synced may not write policies now. */
 export class Suspended extends Fault {
   constructor(person: string) {
     const message = `It is suspended: ${person}, for whom it is synced, may not write policies.`;
@@ -13,7 +13,7 @@ export class Suspended extends Fault {
   }
 }
 
-/** The person for whom Relay itself acts on a repository. @throws {Suspended} */
+/** The person on whose behalf Relay itself syncs a repository. @throws {Suspended} */
 export async function mustAct(
   db: Reader,
   tenant: Tenant,

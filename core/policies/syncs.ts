@@ -2,69 +2,72 @@ import { SYSTEM, type Tenant, tenantKey } from "../../kv/store/collection.ts";
 import { everyQueued } from "../../kv/store/iterate.ts";
 import { repositories, type RepositoryRecord } from "../../kv/records/gitops.ts";
 import { organizations } from "../../kv/records/organization.ts";
-import type { App } from "../work/work.ts";
+import type { Context } from "../work/work.ts";
 import { emit, RELAY_ACTOR } from "../events/events.ts";
 import { Fault, FAULTS } from "../fault/fault.ts";
-import { REPOSITORY } from "./standing.ts";
-import { noteStanding } from "../access/standing/review.ts";
 import { activate, Overtaken } from "./activate.ts";
 import { readWanted } from "./apply.ts";
 import { fetchHead } from "./git/fetch.ts";
 import { GitFailure } from "./git/git_failure.ts";
-import { endPending, showPending } from "./pending.ts";
-import { sourceOf } from "./repositories.ts";
+import { clearPending, recordPending } from "./pending_commit.ts";
+import { type FetchParts, sourceOf } from "./source.ts";
 import { mustAct, Suspended } from "./suspended.ts";
+import {
+  type DueField,
+  hasCome,
+  isDue,
+  isImplausible,
+  nextLookMs,
+  nextLookWhileOffMs,
+} from "./sync_schedule.ts";
 
-/** Longer than a fetch and an apply take: another instance does not begin the same, and a crash is made up for. */
+/** Longer than a fetch and an apply take: no other instance starts the same sync, and a crash only delays it. */
 const LEASE_MS = 60_000;
-/** Repositories that are looked at together, over all organizations and of one: a host may take its time. */
+/** Syncs at once, over all organizations and of one: a host may be slow. */
 const CONCURRENCY = 4;
 const OF_ONE_MAX = 2;
-/** Due ones that are read at a time. */
+/** Due repositories read at once. */
 const PAGE = 16;
-/** Fetches that somebody waits for, over all organizations and of one: each holds a repository in memory. */
+/** Fetches that callers wait for, over all organizations and of one: each holds a repository in memory. */
 const AWAITED_MAX = 8;
 const AWAITED_OF_ONE_MAX = 3;
-const BACKOFF_MS_MAX = 60 * 60 * 1000;
-/** Half of the first wait after a look failed that only a push asks for: a push comes once. */
-const PUSHED_SECONDS = 30;
-/** Doublings of the wait after failures. */
-const DOUBLINGS_MAX = 6;
-/** Longer than any look waits for its turn: one that is due later was put off by a clock that has been set back. */
-const WAIT_MS_MAX = 27 * 60 * 60 * 1000;
-/** Looks are spread by a tenth to either side, so that organizations do not come all at once. */
-const JITTER = 0.1;
 
-/** Looks at repositories when they are due, and brings into force what has changed. */
+/** The parts of the relay that a sync uses. */
+export interface SyncParts extends FetchParts, Pick<Context, "store" | "signals"> {
+  /** Records that a repository is suspended or works again. */
+  noteStanding(tenant: Tenant, repository: RepositoryRecord): Promise<void>;
+}
+
+/** Syncs repositories when they are due: fetches the head of the branch and applies what has changed. */
 export class Syncs {
   readonly #running = new Map<string, { readonly org: string; readonly ended: Promise<void> }>();
-  readonly #others = new Set<Promise<void>>();
   readonly #awaited: string[] = [];
   #waking: Promise<void> | null = null;
-  /** Something came due while the store was being asked. */
+  /** True when a repository came due while the store was being read. */
   #again = false;
   #alarm: { readonly atMs: number; readonly cancel: () => void } | null = null;
   #stopped = false;
 
-  constructor(private readonly app: () => App) {}
+  constructor(private readonly parts: SyncParts) {}
 
-  /** Something may be due now; never fails. */
+  /** A repository may be due now. Never fails. */
   wake(): void {
+    if (this.#stopped) return;
     this.#again = true;
     this.#waking ??= this.#sweepAll()
       .catch((error) => {
-        const fields = { error: String(error) };
-        this.app().ports.log.error("repositories could not be looked at", fields);
+        this.parts.ports.log.error("due repositories could not be read", { error: String(error) });
       })
       .finally(() => {
         this.#waking = null;
-        if (this.#again && !this.#stopped) this.wake();
+        if (this.#again) this.wake();
       });
   }
 
-  /** Something will be due then. */
+  /** A repository is due at `atMs`. */
   wakeAt(atMs: number): void {
-    const { clock } = this.app().ports;
+    if (this.#stopped) return;
+    const { clock } = this.parts.ports;
     if (atMs <= clock.now()) return this.wake();
     if (this.#alarm !== null && this.#alarm.atMs <= atMs) return;
     this.#alarm?.cancel();
@@ -75,7 +78,7 @@ export class Syncs {
     this.#alarm = { atMs, cancel };
   }
 
-  /** Begins nothing any more; resolves when what was under way has ended. */
+  /** Starts nothing more and waits for the syncs under way. */
   async stop(): Promise<void> {
     this.#alarm?.cancel();
     this.#stopped = true;
@@ -89,21 +92,21 @@ export class Syncs {
     }
   }
 
-  /** Starts on what is due, as far as there is room; what is left is begun when there is. */
+  /** Starts the syncs that are due, as many as may run at once; each one that ends starts the next. */
   async sweep(): Promise<void> {
-    const { store, ports } = this.app();
+    const { store, ports } = this.parts;
     const now = ports.clock.now(), before = [now + 1];
     for await (const due of everyQueued(store, repositories, "due", { limit: PAGE, before })) {
-      if (!this.#hasRoom()) break;
+      if (!this.#hasCapacity()) break;
       this.#begin(due.tenant, due.record.id);
     }
     const last = await store.queued(repositories, "due", { limit: PAGE, reverse: true });
     for (const { tenant, record } of last.items) {
-      if (isPutOff(record, now)) this.#begin(tenant, record.id);
+      if (isImplausible(record, now)) this.#begin(tenant, record.id);
     }
   }
 
-  #hasRoom(): boolean {
+  #hasCapacity(): boolean {
     return !this.#stopped && this.#running.size < CONCURRENCY;
   }
 
@@ -111,28 +114,22 @@ export class Syncs {
     const key = `${tenantKey(tenant)}/${id}`;
     const { org } = tenant;
     const own = [...this.#running.values()].filter((one) => one.org === org).length;
-    if (!this.#hasRoom() || this.#running.has(key) || own >= OF_ONE_MAX) return;
-    const { log } = this.app().ports;
+    if (!this.#hasCapacity() || this.#running.has(key) || own >= OF_ONE_MAX) return;
+    const { log } = this.parts.ports;
     const ended = this.#sync(tenant, id)
       .then(() => true, (error) => {
         log.error("a sync failed", { error: String(error) });
         return false;
       })
-      .then((isKept) => {
+      .then((isRecorded) => {
         this.#running.delete(key);
-        // Where the store could not be written it is still due; the next sweep tries it again, and not at once.
-        if (isKept) this.wake();
+        // An unrecorded sync is still due. The next sweep tries it again; waking here would loop.
+        if (isRecorded) this.wake();
       });
     this.#running.set(key, { org, ended });
   }
 
-  /** Something is under way that never fails, and that the relay's end waits for. */
-  also(task: Promise<void>): void {
-    this.#others.add(task);
-    task.then(() => this.#others.delete(task));
-  }
-
-  /** A fetch that somebody waits for. @throws {Fault} UNAVAILABLE when too many are under way */
+  /** Runs a fetch that a caller waits for. @throws {Fault} UNAVAILABLE when too many are under way */
   async awaited<T>({ org }: Tenant, task: () => Promise<T>): Promise<T> {
     const own = this.#awaited.filter((each) => each === org).length;
     if (own >= AWAITED_OF_ONE_MAX || this.#awaited.length >= AWAITED_MAX) {
@@ -146,69 +143,61 @@ export class Syncs {
     }
   }
 
-  /** How many others are under way. */
-  get alsoRunning(): number {
-    return this.#others.size;
-  }
-
-  /** Resolves when nothing is under way. */
+  /** Resolves when no sync is under way. */
   async idle(): Promise<void> {
-    while (this.#waking !== null || this.#running.size + this.#others.size > 0) {
+    while (this.#waking !== null || this.#running.size > 0) {
       await this.#waking;
-      const running = [...this.#running.values()].map(({ ended }) => ended);
-      await Promise.all([...running, ...this.#others]);
+      await Promise.all([...this.#running.values()].map(({ ended }) => ended));
     }
   }
 
   async #sync(tenant: Tenant, id: string): Promise<void> {
-    const { store, ports } = this.app();
+    const { store, ports } = this.parts;
     const now = ports.clock.now();
     const leaseMs = now + LEASE_MS;
-    // What is due by schedule or by a signed push is applied; after an unsigned push it is only shown.
-    let field: Due = "due_at_ms";
+    // A scheduled sync and a signed push apply what they find; an unsigned push only records it as pending.
+    let field: DueField = "due_at_ms";
     const repository = await store.transact(async (tx) => {
       const found = await tx.get(repositories, tenant, id);
       if (found === null || !isDue(found, now)) return null;
-      field = isDueIn(found.due_at_ms, now) ? "due_at_ms" : "look_at_ms";
+      field = hasCome(found.due_at_ms, now) ? "due_at_ms" : "look_at_ms";
       if (!(await tx.get(organizations, SYSTEM, tenant.org))?.active) {
-        // Not looked at while its organization is off, and not forgotten.
-        const due_at_ms = nextLookMs(found, now, ports.entropy.unit()) ?? now + BACKOFF_MS_MAX;
-        tx.put(repositories, tenant, { ...found, [field]: due_at_ms });
+        const atMs = nextLookWhileOffMs(found, now, ports.entropy.unit());
+        tx.put(repositories, tenant, { ...found, [field]: atMs });
         return null;
       }
       return tx.put(repositories, tenant, { ...found, [field]: leaseMs });
     });
     if (repository === null) return;
     const error = await this.#follow(tenant, repository, field).then(() => null, (error) => error);
-    if (error instanceof Overtaken) return await this.#lookAgain(tenant, id, field);
-    if (error instanceof Suspended) {
-      await noteStanding(this.app(), tenant, REPOSITORY, repository);
-    }
+    if (error instanceof Overtaken) return await this.#syncAgain(tenant, id, field);
+    if (error instanceof Suspended) await this.parts.noteStanding(tenant, repository);
     await this.#finish(tenant, id, { field, leaseMs, error });
   }
 
-  async #follow(tenant: Tenant, repository: RepositoryRecord, field: Due): Promise<void> {
-    const app = this.app();
-    const { person } = await mustAct(app.store, tenant, repository);
+  /** Brings what is in force, or only what is pending, up to the head of the branch. */
+  async #follow(tenant: Tenant, repository: RepositoryRecord, field: DueField): Promise<void> {
+    const { parts } = this;
+    const { person } = await mustAct(parts.store, tenant, repository);
     const { branch, policy_path: path } = repository;
-    const source = await sourceOf(app, tenant, repository, { branch, path });
-    const head = await fetchHead(app.ports, source);
+    const source = await sourceOf(parts, tenant, repository, { branch, path });
+    const head = await fetchHead(parts.ports, source);
     if (head === repository.applied_commit) {
-      if (repository.pending !== null) await endPending(app, tenant, repository);
+      if (repository.pending !== null) await clearPending(parts, tenant, repository);
       return;
     }
     if (field === "look_at_ms") {
-      if (head !== repository.pending?.commit) await showPending(app, tenant, repository);
+      if (head !== repository.pending?.commit) await recordPending(parts, tenant, repository);
       return;
     }
-    const wanted = await readWanted(app, tenant, repository, { branch, path });
-    const relay = { ...app, app, actor: RELAY_ACTOR, onBehalfOf: person };
+    const wanted = await readWanted(parts, tenant, repository, { branch, path });
+    const relay = { ...parts, actor: RELAY_ACTOR, onBehalfOf: person };
     await activate(relay, tenant, repository, wanted);
   }
 
-  /** What was applied meanwhile may be older than what was seen here, so the repository is due at once. */
-  async #lookAgain(tenant: Tenant, id: string, field: Due): Promise<void> {
-    const { store, ports } = this.app();
+  /** Makes the repository due at once: the commit applied meanwhile may be older than the one fetched here. */
+  async #syncAgain(tenant: Tenant, id: string, field: DueField): Promise<void> {
+    const { store, ports } = this.parts;
     const nowMs = ports.clock.now();
     await store.transact(async (tx) => {
       const found = await tx.get(repositories, tenant, id);
@@ -216,10 +205,10 @@ export class Syncs {
     });
   }
 
-  /** Why a sync came to nothing, for whoever looks at the repository. */
+  /** Why a sync failed, for readers of the repository. */
   #reasonOf(error: unknown): string {
     if (error instanceof Fault || error instanceof GitFailure) return error.message;
-    this.app().ports.log.error("a sync failed", { error: String(error) });
+    this.parts.ports.log.error("a sync failed", { error: String(error) });
     return FAULTS.INTERNAL_ERROR.title;
   }
 
@@ -227,59 +216,33 @@ export class Syncs {
     tenant: Tenant,
     id: string,
     { field, leaseMs, error }: {
-      readonly field: Due;
+      readonly field: DueField;
       readonly leaseMs: number;
       readonly error: unknown;
     },
   ): Promise<void> {
-    const app = this.app();
-    const now = app.ports.clock.now();
+    const { store, ports, signals } = this.parts;
+    const now = ports.clock.now();
     const failure = error === null ? null : this.#reasonOf(error);
-    // The host is not to blame for a suspension, which ends as soon as rights return.
+    // A suspension is not the host's fault and ends as soon as the rights return, so it does not back off.
     const hasFailed = failure !== null && !(error instanceof Suspended);
-    await app.store.transact(async (tx) => {
+    await store.transact(async (tx) => {
       const found = await tx.get(repositories, tenant, id);
       if (found === null) return;
       const failures = hasFailed ? found.failures + 1 : 0;
       const sync_seconds = field === "due_at_ms" ? found.sync_seconds : null;
-      // Who pushed meanwhile has asked for another look.
+      // A push that came meanwhile has set another due time, which stays.
       const atMs = found[field] === leaseMs
-        ? nextLookMs({ sync_seconds, failures }, now, app.ports.entropy.unit())
+        ? nextLookMs({ sync_seconds, failures }, now, ports.entropy.unit())
         : found[field];
       const last = { at_ms: now, commit: found.applied_commit, error: failure };
       tx.put(repositories, tenant, { ...found, failures, [field]: atMs, last });
       if (!hasFailed || failure === found.last?.error) return;
-      emit({ ports: app.ports, signals: app.signals, actor: RELAY_ACTOR }, tx, tenant, {
+      emit({ ports, signals, actor: RELAY_ACTOR }, tx, tenant, {
         type: "repository_sync_failed",
         resource: { type: "repository", id },
         details: { name: found.name, repository: found.url, reason: failure },
       });
     });
   }
-}
-
-/** What is due: an apply, or only a look at what is pending. */
-type Due = "due_at_ms" | "look_at_ms";
-type Waiting = Pick<RepositoryRecord, Due>;
-
-const isDue = ({ due_at_ms, look_at_ms }: Waiting, nowMs: number): boolean =>
-  isDueIn(due_at_ms, nowMs) || isDueIn(look_at_ms, nowMs);
-
-const isDueIn = (atMs: number | null, nowMs: number): boolean =>
-  atMs !== null && (atMs <= nowMs || atMs > nowMs + WAIT_MS_MAX);
-
-const isPutOff = ({ due_at_ms, look_at_ms }: Waiting, nowMs: number): boolean =>
-  [due_at_ms, look_at_ms].some((atMs) => atMs !== null && atMs > nowMs + WAIT_MS_MAX);
-
-/** When a repository is looked at next by itself, in ms; null for never. What failed is tried again. */
-export function nextLookMs(
-  { sync_seconds, failures }: Pick<RepositoryRecord, "sync_seconds" | "failures">,
-  nowMs: number,
-  unit: number,
-): number | null {
-  if (sync_seconds === null && failures === 0) return null;
-  const everyMs = (sync_seconds ?? PUSHED_SECONDS) * 1000;
-  const backedOffMs = everyMs * 2 ** Math.min(failures, DOUBLINGS_MAX);
-  const waitMs = Math.max(everyMs, Math.min(backedOffMs, BACKOFF_MS_MAX));
-  return Math.round(nowMs + waitMs * (1 - JITTER + 2 * JITTER * unit));
 }

@@ -11,16 +11,16 @@ import { Fault } from "../fault/fault.ts";
 import { listPage, type Paging } from "../../kv/store/paging.ts";
 import { iso } from "../codec/instant.ts";
 import { shieldInForce } from "../commands/guard/in_force.ts";
-import { policySetOf, versionId } from "./book.ts";
-import { diffDocuments } from "./diff.ts";
-import { type NamedDocument, PolicyDocument } from "./document.ts";
+import { policySetOf, setOf, versionId } from "./policy_set.ts";
+import { diffDocuments } from "./documents/diff.ts";
+import { type NamedDocument, PolicyDocument } from "./documents/document.ts";
 import { enforce } from "./enforce.ts";
-import { policyEvent } from "./events.ts";
-import { setOf } from "./plan.ts";
-import { ownedPolicy, showPolicy } from "./policies.ts";
-import { mustFit } from "./set_bounds.ts";
+import { policyEvent } from "./policy_event.ts";
+import { ownedPolicy, showPolicy } from "./in_force.ts";
+import { mustFit } from "./set_limits.ts";
+import type { SyncQueue } from "./sync_schedule.ts";
 
-/** The versions of one policy, or of all, the newest first. @throws {Fault} POLICY_NOT_FOUND */
+/** The versions of one policy, or of all policies, newest first. @throws {Fault} POLICY_NOT_FOUND */
 export async function listVersions(
   { db, actor }: Work,
   { policy_id, ...paging }: Paging & { readonly policy_id?: string | undefined },
@@ -41,7 +41,7 @@ export async function getVersion(work: Work, policyId: string, version: string) 
   return { ...showVersion(record, items), document: record.document as Record<string, unknown> };
 }
 
-/** What has changed between two versions. @throws {Fault} POLICY_NOT_FOUND, NOT_FOUND */
+/** The differences between two versions. @throws {Fault} POLICY_NOT_FOUND, NOT_FOUND */
 export async function diffVersions(
   work: Work,
   policyId: string,
@@ -71,14 +71,14 @@ async function versionOf({ db, actor }: Work, policyId: string, version: string)
 }
 
 /**
- * Brings an earlier version back and pins it: what the file says now does not return by itself.
+ * Puts an earlier version back in force and pins it, so that a sync does not undo the rollback.
  * @throws {Fault} POLICY_NOT_FOUND, NOT_FOUND, VALIDATION_FAILED
  */
 export async function rollBack(
   work: Writing,
   { policy_id, version }: { readonly policy_id: string; readonly version: string },
 ) {
-  const { app, actor, tx } = work;
+  const { actor, ports, tx } = work;
   const { tenant } = actor;
   const shield = await shieldInForce(tx, tenant);
   const { items } = shield.policies;
@@ -96,13 +96,13 @@ export async function rollBack(
     pin: {
       digest: item.file_digest ?? item.pin?.digest ?? item.digest,
       by: actor.id,
-      at_ms: app.ports.clock.now(),
+      at_ms: ports.clock.now(),
     },
-    updated_at_ms: app.ports.clock.now(),
+    updated_at_ms: ports.clock.now(),
   };
   const after = setOf(items.map((one) => one.id === item.id ? pinned : one));
   mustFit(after);
-  enforce(app, tx, tenant, shield, after);
+  enforce(work, tx, tenant, shield, after);
   if (pinned.version !== item.version) {
     emit(
       work,
@@ -114,31 +114,31 @@ export async function rollBack(
   return showPolicy(pinned);
 }
 
-/** A version that an earlier program wrote may say what this one does not know. */
+/** The document of a version; one that an earlier release wrote may hold fields that this one does not know. */
 function readable({ document, version }: PolicyVersionRecord): NamedDocument {
   const read = PolicyDocument.safeParse(document);
   if (read.success) return document as NamedDocument;
   const issues = read.error.issues.map(({ path, message }) => ({ path: path.join("."), message }));
-  throw new Fault("VALIDATION_FAILED", `This Relay cannot read version ${version} any more.`, {
+  throw new Fault("VALIDATION_FAILED", `This release of Relay cannot read version ${version}.`, {
     issues,
   });
 }
 
 /** Lets a policy follow its repository again. @throws {Fault} POLICY_NOT_FOUND, CONFLICT */
-export async function unpin(work: Writing, policyId: string) {
-  const { app, actor, tx } = work;
+export async function unpin(work: Writing, syncs: SyncQueue, policyId: string) {
+  const { actor, ports, tx } = work;
   const { tenant } = actor;
   const before = await policySetOf(tx, tenant);
   const item = ownedPolicy(before.items, policyId);
   if (item.pin === null) throw new Fault("CONFLICT", "The policy is not pinned.");
-  const now = app.ports.clock.now();
+  const now = ports.clock.now();
   const followed = { ...item, pin: null, updated_at_ms: now };
   tx.put(policySets, tenant, setOf(before.items.map((one) => one.id === item.id ? followed : one)));
   const repository = await tx.get(repositories, tenant, item.repository_id);
   if (repository !== null) {
     const due_at_ms = repository.sync_seconds === null ? repository.due_at_ms : now;
     tx.put(repositories, tenant, { ...repository, applied_commit: null, due_at_ms });
-    tx.afterCommit(() => app.syncs.wake());
+    tx.afterCommit(() => syncs.wake());
   }
   return showPolicy(followed);
 }

@@ -1,23 +1,33 @@
 import type { Tenant } from "../../kv/store/collection.ts";
 import {
-  attemptId,
-  type AttemptRecord,
   deliveries,
   type DeliveryRecord,
-  DISCARDED,
   type WebhookRecord,
   webhooks,
 } from "../../kv/records/webhook.ts";
+import type { Store } from "../../kv/store/store.ts";
 import type { Tx } from "../../kv/store/tx.ts";
-import type { App } from "../work/work.ts";
+import type { Context } from "../work/work.ts";
 import { OutboundError } from "../ports/ports.ts";
-import type { Claim } from "./claim.ts";
+import type { AttemptCounts } from "./attempt_counts.ts";
+import { LOST, NOT_ALLOWED } from "./attempt_record.ts";
 import { isWebhookEvent } from "../events/types/webhook_events.ts";
-import { disableFailing } from "./disable.ts";
-import { dropDelivery, writeDelivery } from "./ledger.ts";
-import { requestOf } from "./request.ts";
+import { disableFailing, type DisableParts } from "./disable.ts";
+import type { Claim } from "./leases.ts";
+import { type DeliveryQueue, dropDelivery, writeDelivery } from "./ledger.ts";
+import { requestOf, type RequestParts } from "./request.ts";
 import { afterFailure, policyOf, retryAfterMs } from "./retry_policy.ts";
-import { isOn, mayReceive } from "./rules.ts";
+import { isOn, mayReceive } from "./checks.ts";
+
+/** The parts of the relay that an attempt uses. */
+export interface AttemptParts
+  extends Pick<Context, "store" | "config">, RequestParts, DisableParts {
+  readonly ports: Context["ports"];
+  readonly queue: DeliveryQueue;
+  readonly attempts: AttemptCounts;
+  readonly metrics: { delivery(result: Attempt["status"]): void };
+  readonly activity: { count(tenant: Tenant, name: string): void };
+}
 
 /** How one attempt ended. */
 interface Attempt {
@@ -30,62 +40,39 @@ interface Attempt {
   readonly tookMs: number;
 }
 
-/** Ways to fail without a word from the receiver. */
+/** Errors of attempts that got no answer from the receiver. */
 const UNANSWERED: readonly (string | null)[] = ["timeout", "connect", "dns", "tls"];
-/** Ways to end between attempts, which say nothing of the one before. */
-const NOT_ALLOWED = "not_allowed";
-const BETWEEN: readonly (string | null)[] = [NOT_ALLOWED, DISCARDED];
-/** What is known of an attempt whose process died in it: nothing, also not whether it arrived. */
-const LOST = {
-  http_status: null,
-  response_time_ms: null,
-  response_body: "",
-  response_truncated: false,
-  error: "lost",
-} as const;
-
 /**
- * Sends a claimed delivery and records how it went. Answers whether the receiver said anything at all, or
- * null when no attempt was made.
+ * Sends a claimed delivery and records the outcome. Answers true when the receiver answered, false when it did
+ * not, and null when no attempt was made.
  */
-export async function attemptDelivery(app: App, claim: Claim): Promise<boolean | null> {
-  const webhook = await admit(app, claim);
+export async function attemptDelivery(parts: AttemptParts, claim: Claim): Promise<boolean | null> {
+  const webhook = await admit(parts, claim);
   if (webhook === null) return null;
-  const attempt = await send(app, claim.tenant, webhook, claim.delivery);
-  app.metrics.delivery(attempt.status);
-  app.activity.count(claim.tenant, `deliveries.${attempt.status}`);
-  await change(app, claim, (tx) => settle(app, tx, claim, attempt));
-  app.deliveries.attempts.add(claim.tenant, webhook.id);
+  const attempt = await send(parts, claim.tenant, webhook, claim.delivery);
+  parts.metrics.delivery(attempt.status);
+  parts.activity.count(claim.tenant, `deliveries.${attempt.status}`);
+  await change(parts, claim, (tx) => settle(parts, tx, claim, attempt));
+  parts.attempts.add(claim.tenant, webhook.id);
   return !UNANSWERED.includes(attempt.error);
 }
 
-/** The latest attempt of a record, to be kept beside it; null when it had none, or that is kept already. */
-export function attemptOf(delivery: DeliveryRecord): AttemptRecord | null {
-  const { id, attempt, error, expires_at_ms } = delivery;
-  if (attempt === 0 || BETWEEN.includes(error)) return null;
-  const common = { id: attemptId(id, attempt), started_at_ms: delivery.sent_at_ms, expires_at_ms };
-  if (delivery.status === "sending") return { ...common, status: "failed", ...LOST };
-  return {
-    ...common,
-    status: error === null ? "succeeded" : error === "timeout" ? "timed_out" : "failed",
-    http_status: delivery.http_status,
-    response_time_ms: delivery.response_time_ms,
-    response_body: delivery.response_body,
-    response_truncated: delivery.response_truncated,
-    error,
-  };
-}
-
-/** The webhook to send to, or null when no attempt is made: the delivery then waits or is over. */
-async function admit(app: App, claim: Claim): Promise<WebhookRecord | null> {
+/** The webhook to send to; null when no attempt is made because the delivery has to wait or has ended. */
+async function admit(parts: AttemptParts, claim: Claim): Promise<WebhookRecord | null> {
   const { tenant, before } = claim;
-  const webhook = await app.store.get(webhooks, tenant, before.webhook_id);
-  if (webhook !== null && await findObstacle(app, tenant, webhook, before) === null) return webhook;
-  return await change(app, claim, (tx) => turnAway(app, tx, claim));
+  const webhook = await parts.store.get(webhooks, tenant, before.webhook_id);
+  if (webhook !== null && await findObstacle(parts.store, tenant, webhook, before) === null) {
+    return webhook;
+  }
+  return await change(parts, claim, (tx) => turnAway(parts, tx, claim));
 }
 
-/** The same, decided in the transaction that writes down why no attempt is made. */
-async function turnAway(app: App, tx: Tx, claim: Claim): Promise<WebhookRecord | null> {
+/** Decides the same in a transaction, which records why no attempt is made. */
+async function turnAway(
+  parts: AttemptParts,
+  tx: Tx,
+  claim: Claim,
+): Promise<WebhookRecord | null> {
   const { tenant, before } = claim;
   const webhook = await tx.get(webhooks, tenant, before.webhook_id);
   if (webhook === null) {
@@ -93,18 +80,18 @@ async function turnAway(app: App, tx: Tx, claim: Claim): Promise<WebhookRecord |
     if (record !== null) dropDelivery(tx, tenant, record, "discarded");
     return null;
   }
-  const obstacle = await findObstacle(app, tenant, webhook, before);
+  const obstacle = await findObstacle(parts.store, tenant, webhook, before);
   if (obstacle === null) return webhook;
   const delivery = await leased(tx, claim);
   if (delivery !== null) {
-    writeDelivery(app, tx, tenant, delivery, { ...before, due_at_ms: null, ...obstacle });
+    writeDelivery(parts.queue, tx, tenant, delivery, { ...before, due_at_ms: null, ...obstacle });
   }
   return null;
 }
 
-/** Changes the delivery of a claim: at first as it was written, and when that is not true any more as it is. */
+/** Changes the delivery of a claim. The first run takes the record as claimed, without a read; a rerun reads it. */
 async function change<R>(
-  { store }: App,
+  { store }: AttemptParts,
   { tenant, delivery, versionstamp }: Claim,
   work: (tx: Tx) => Promise<R>,
 ): Promise<R> {
@@ -116,9 +103,9 @@ async function change<R>(
   });
 }
 
-/** Why a delivery is not sent, as what its record then says. */
+/** Why a delivery may not be sent now, as changes to its record; null when it may. */
 async function findObstacle(
-  app: App,
+  store: Store,
   tenant: Tenant,
   webhook: WebhookRecord,
   { status, attempt, attempts_before, event_type, test, due_at_ms }: DeliveryRecord,
@@ -126,34 +113,34 @@ async function findObstacle(
   const lost = status === "sending";
   const spent = lost && attempt - attempts_before >= policyOf(webhook).max_retries;
   if (spent) return { status: "failed", ...LOST };
-  if (!await isOn(app, tenant)) return { due_at_ms };
+  if (!await isOn(store, tenant)) return { due_at_ms };
   const held = webhook.active ? null : { status: "pending", held: true, ...lost && LOST } as const;
-  // A test is of nobody's data, so it needs no right.
+  // A test holds nobody's data, so it needs no right.
   if (test || !isWebhookEvent(event_type)) return held;
-  // Whoever steers a webhook may read what it subscribes to now, and perhaps not what it once did.
+  // Who changes the events of a webhook may read the new ones, but perhaps not those of an older delivery.
   const wanted = webhook.events.includes(event_type);
-  if (!wanted || !await mayReceive(app, tenant, webhook, event_type)) {
+  if (!wanted || !await mayReceive(store, tenant, webhook, event_type)) {
     return { status: "failed", error: NOT_ALLOWED };
   }
   return held;
 }
 
-/** The record, unless the lease ran out and somebody else has it: then their outcome counts. */
+/** The record; null when the lease expired and another attempt took over, whose outcome counts. */
 async function leased(tx: Tx, { tenant, delivery }: Claim): Promise<DeliveryRecord | null> {
   const record = await tx.get(deliveries, tenant, delivery.id);
   return record?.leased && record.attempt === delivery.attempt ? record : null;
 }
 
 async function send(
-  app: App,
+  parts: AttemptParts,
   tenant: Tenant,
   webhook: WebhookRecord,
   delivery: DeliveryRecord,
 ): Promise<Attempt> {
-  const { clock, outbound, log } = app.ports;
+  const { clock, outbound, log } = parts.ports;
   const startedMs = clock.now();
   try {
-    const response = await outbound.request(requestOf(app, tenant, webhook, delivery));
+    const response = await outbound.request(requestOf(parts, tenant, webhook, delivery));
     const good = response.status >= 200 && response.status < 300;
     return {
       status: good ? "succeeded" : "failed",
@@ -181,11 +168,16 @@ async function send(
   }
 }
 
-async function settle(app: App, tx: Tx, claim: Claim, outcome: Attempt): Promise<void> {
+async function settle(
+  parts: AttemptParts,
+  tx: Tx,
+  claim: Claim,
+  outcome: Attempt,
+): Promise<void> {
   const { tenant } = claim;
   const delivery = await leased(tx, claim);
   if (delivery === null) return;
-  // Nobody waits for it but its receiver's next one, so it need not wait for what fan-out writes.
+  // Only the receiver's next attempt waits for this commit, so it need not keep its order with fan-out.
   tx.allowReordering();
   const good = outcome.status === "succeeded";
   const webhook = good ? null : await tx.get(webhooks, tenant, delivery.webhook_id);
@@ -194,9 +186,9 @@ async function settle(app: App, tx: Tx, claim: Claim, outcome: Attempt): Promise
     policyOf(webhook),
     attempts,
     outcome,
-    app.config().webhooks.retry_delays_seconds,
+    parts.config().webhooks.retry_delays_seconds,
   );
-  writeDelivery(app, tx, tenant, delivery, {
+  writeDelivery(parts.queue, tx, tenant, delivery, {
     ...delivery,
     status: outcome.status,
     http_status: outcome.httpStatus,
@@ -205,9 +197,9 @@ async function settle(app: App, tx: Tx, claim: Claim, outcome: Attempt): Promise
     response_truncated: outcome.truncated,
     error: outcome.error,
     leased: false,
-    due_at_ms: delayMs === null ? null : app.ports.clock.now() + delayMs,
+    due_at_ms: delayMs === null ? null : parts.ports.clock.now() + delayMs,
   });
   if (delayMs !== null) tx.alarm(delayMs);
   if (webhook === null || !disable || !webhook.active || delivery.test) return;
-  await disableFailing(app, tx, tenant, webhook, { attempts, error: outcome.error });
+  await disableFailing(parts, tx, tenant, webhook, { attempts, error: outcome.error });
 }

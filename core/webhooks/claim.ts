@@ -6,47 +6,35 @@ import {
   type DeliveryRecord,
 } from "../../kv/records/webhook.ts";
 import type { Tx } from "../../kv/store/tx.ts";
-import type { App } from "../work/work.ts";
-import { attemptOf } from "./attempt.ts";
-import type { Lane } from "./lanes.ts";
-import { begun, type Lease, leaseOut } from "./leases.ts";
+import type { Context } from "../work/work.ts";
+import { attemptOf } from "./attempt_record.ts";
+import { isOn } from "./checks.ts";
+import { admitByKeyRate, type KeyRateParts } from "./key_rate.ts";
+import { type Claim, grantLease, withAttemptStarted } from "./leases.ts";
 import { ATTEMPTS_KEPT } from "./ledger.ts";
-import { rateOf } from "./rate.ts";
 import { dueAt, isDue } from "./retry_policy.ts";
-import { isOn } from "./rules.ts";
-
-/** A delivery that was taken to be sent. */
-export interface Claim {
-  readonly tenant: Tenant;
-  /** The record before, for an attempt that is not made after all. */
-  readonly before: DeliveryRecord;
-  /** The record now: leased, the attempt counted. */
-  readonly delivery: DeliveryRecord;
-  /** That of the record now, so that it need not be read again. */
-  readonly versionstamp: string;
-  readonly lease: Lease;
-}
+import type { Receiver } from "./scheduler/receiver.ts";
 
 /**
- * Takes up to `room` due deliveries of a webhook: the lease and the counted attempt are durable before
- * anything is sent. Answers too when it has more.
+ * Claims up to `slots` due deliveries of a receiver: the lease and the counted attempt are durable before
+ * anything is sent. Also answers when its next delivery is due.
  */
 export async function claimDue(
-  app: App,
-  lane: Lane,
-  room: number,
+  parts: KeyRateParts & Pick<Context, "ports">,
+  receiver: Receiver,
+  slots: number,
 ): Promise<{ claims: readonly Claim[]; nextMs: number }> {
-  const { store, ports } = app;
-  const { tenant, webhookId } = lane;
+  const { store, ports } = parts;
+  const { tenant, webhookId } = receiver;
   const now = ports.clock.now();
   const { items } = await store.queued(deliveries, "due", {
     prefix: [webhookId],
-    limit: room + 1,
+    limit: slots + 1,
   });
-  const due = items.slice(0, room).filter(({ record }) => isDue(record.due_at_ms!, now));
-  // What an organization has due while it is off stays so, for a sweep to find when it is on again.
-  if (due.length > 0 && !await isOn(app, tenant)) return { claims: [], nextMs: Infinity };
-  const admitted = due.length === 0 ? 0 : await rateOf(app, lane, due.length);
+  const due = items.slice(0, slots).filter(({ record }) => isDue(record.due_at_ms!, now));
+  // The deliveries of an organization that is off stay due; a sweep finds them when it is on again.
+  if (due.length > 0 && !await isOn(store, tenant)) return { claims: [], nextMs: Infinity };
+  const admitted = due.length === 0 ? 0 : await admitByKeyRate(parts, receiver, due.length);
   const some = due.slice(0, admitted);
   const next = items.find((each) => !some.includes(each));
   const nextMs = next === undefined ? Infinity : dueAt(next.record.due_at_ms!, now);
@@ -65,12 +53,12 @@ export async function claimDue(
         ? []
         : [{ before, delivery: claim(tx, tenant, before, now) }]
     );
-    leaseOut(app, tx, tenant, taken, (begun) => claims = begun);
+    grantLease(parts, tx, tenant, taken, (granted) => claims = granted);
   });
   return { claims, nextMs };
 }
 
-/** Counts the next attempt and leases it; what the one before came to moves to its own row. */
+/** Counts the next attempt; the outcome of the one before moves to a row of its own. */
 function claim(tx: Tx, tenant: Tenant, before: DeliveryRecord, now: number): DeliveryRecord {
   const { id, attempt } = before;
   const last = attemptOf(before);
@@ -78,5 +66,5 @@ function claim(tx: Tx, tenant: Tenant, before: DeliveryRecord, now: number): Del
   if (attempt > ATTEMPTS_KEPT) {
     tx.drop(deliveryAttempts, tenant, attemptId(id, attempt - ATTEMPTS_KEPT));
   }
-  return tx.rewrite(deliveries, tenant, begun(before, now));
+  return tx.rewrite(deliveries, tenant, withAttemptStarted(before, now));
 }

@@ -3,33 +3,33 @@ import { Fault } from "../fault/fault.ts";
 import type { Scope } from "../work/scopes.ts";
 import { MASK } from "../codec/seal.ts";
 
-/** What a webhook's owner may add to each delivery, by header name. */
+/** Headers that a webhook's owner adds to each delivery, by name. */
 export type CustomHeaders = Readonly<Record<string, string>>;
 
 const MAX_HEADERS = 20;
 const MAX_NAME_CHARS = 128;
 
-/** Names and values together: with ours they stay under the 8 KiB that most servers take. */
+/** Names and values together: with Relay's own headers they stay under the 8 KiB that most servers accept. */
 const MAX_TOTAL_CHARS = 4096;
 
 /** RFC 9110, section 5.6.2. */
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
-/** Visible ASCII, space and tab: no line break can begin another header. */
+/** Visible ASCII, space and tab: no line break can start another header. */
 const FIELD_VALUE = /^[\t\x20-\x7e]*$/;
 
-/** Names that describe the body, and the families that prove where a delivery comes from. */
+/** Prefixes of headers that describe the body or prove the origin of a delivery. */
 const RESERVED_PREFIXES = ["content-", "webhook-", "x-service-", "x-audit-", "svix-", "proxy-"];
 const RESERVED_NAMES = new Set(["accept-encoding"]);
 
-/** The headers as a caller sees them. A value may be a credential, so reading it takes `secrets:read`. */
+/** The headers as a caller sees them. A value may be a credential, so reading it requires `secrets:read`. */
 export function visibleHeaders(rights: ReadonlySet<Scope>, headers: CustomHeaders): CustomHeaders {
   if (rights.has("secrets:read")) return headers;
   return Object.fromEntries(Object.keys(headers).map((name) => [name, MASK]));
 }
 
 /**
- * The headers that a caller means: a mask that is sent back stands for the stored value of its name.
+ * Replaces masks that a caller sends back by the stored values of the same names.
  * @throws {Fault} VALIDATION_FAILED for a mask without a stored value; `field` is what the request calls them
  */
 export function unmaskHeaders(
@@ -46,7 +46,7 @@ export function unmaskHeaders(
   return Object.fromEntries(Object.entries(given).map(meant));
 }
 
-/** What is wrong with the headers of a webhook, one `headers.<name>: reason` each; empty if sound. */
+/** The errors in the headers of a webhook, each as `headers.<name>: reason`; empty if valid. */
 export function checkCustomHeaders(headers: CustomHeaders): string[] {
   const entries = Object.entries(headers);
   if (entries.length > MAX_HEADERS) {
@@ -65,8 +65,8 @@ export function checkCustomHeaders(headers: CustomHeaders): string[] {
 }
 
 /**
- * The headers to send. Signed ones always win, and reserved or malformed custom ones are left out
- * even if they were stored before the rule existed.
+ * The headers to send. Signed headers take precedence, and reserved or malformed custom headers are left out even if
+ * they were stored before the rule existed.
  */
 export function mergeCustomHeaders(
   custom: CustomHeaders,

@@ -4,14 +4,13 @@ import type { Sequenced } from "../../kv/log/log.ts";
 import { everyQueued, queueHeads } from "../../kv/store/iterate.ts";
 import { deliveries, type DeliveryRecord, webhooks } from "../../kv/records/webhook.ts";
 import type { Tx } from "../../kv/store/tx.ts";
-import type { App } from "../work/work.ts";
+import type { Context } from "../work/work.ts";
 import type { Cancel } from "../ports/ports.ts";
 import { AttemptCounts } from "./attempt_counts.ts";
-import { attemptDelivery } from "./attempt.ts";
-import { type Claim, claimDue } from "./claim.ts";
+import { attemptDelivery, type AttemptParts } from "./attempt.ts";
+import { claimDue } from "./claim.ts";
 import { isWebhookEvent } from "../events/types/webhook_events.ts";
 import {
-  batchOf,
   CREATED_MAX,
   createDelivery,
   fanOut,
@@ -19,37 +18,52 @@ import {
   type Started,
   WEBHOOKS_READ_MAX,
 } from "./fan_out.ts";
-import { type Lane, Lanes } from "./lanes.ts";
-import { endLease, type Lease, leaseOut, takeBackAhead, takeBackLost } from "./leases.ts";
-import { Pacing } from "./pacing.ts";
+import type { KeyRateParts } from "./key_rate.ts";
+import {
+  type Claim,
+  endLease,
+  grantLease,
+  type Lease,
+  reclaimExpired,
+  reclaimImplausible,
+} from "./leases.ts";
+import { batchOf, type DeliveryQueue } from "./ledger.ts";
 import { dueAt } from "./retry_policy.ts";
 import type { Rounds } from "../ports/rounds.ts";
-import { recoveryRounds } from "./recoveries.ts";
+import { recoveryRounds } from "./recovery_worker.ts";
+import { Backpressure } from "./scheduler/backpressure.ts";
+import type { Receiver } from "./scheduler/receiver.ts";
+import { DeliveryScheduler } from "./scheduler/scheduler.ts";
 
-/** What nobody here was told of is found this soon all the same. */
+/** Finds deliveries that this process was not told of: the time until the next sweep. */
 const SWEEP_MS = 15_000;
-/** New events that fan-out finds in memory: what it does while they come, it does without a read. */
+/** New events that fan-out finds in memory, so that it need not read them. */
 const BUFFERED_EVENTS = 256;
-/** Webhooks that are read at once. */
+/** Webhooks read at once. */
 const PAGE = 500;
-/** How soon to look again after trouble. */
+/** The wait after deliveries could not be claimed. */
 const RETRY_MS = 1_000;
 
+/** The parts of the relay that deliver webhooks. */
+export interface DeliveryParts
+  extends Context, KeyRateParts, Omit<AttemptParts, "queue" | "attempts"> {}
+
 /**
- * Sends events to webhooks. A follower of the log makes one delivery for each matching webhook, exactly
- * once; a delivery is its own job: a row with a due time that is claimed with a lease, its attempt
- * counted at the claim, so a crash can repeat an attempt but never lose a delivery.
+ * Delivers events to webhooks. A follower of the log creates one delivery for each subscribed webhook, exactly
+ * once. A delivery is its own job: a row with a due time that is claimed with a lease, and whose attempt is
+ * counted at the claim, so a crash may repeat an attempt but never loses a delivery.
  */
-export class Deliveries {
+export class Deliveries implements DeliveryQueue {
   readonly recoveries: Rounds;
   /** The attempts of each webhook. */
   readonly attempts: AttemptCounts;
-  readonly #lanes = new Lanes();
-  readonly #pacing: Pacing;
+  readonly #parts: DeliveryParts & AttemptParts;
+  readonly #scheduler = new DeliveryScheduler();
+  readonly #backpressure: Backpressure;
   #follower: LogFollower | null = null;
-  /** Tenants that have webhooks, so that the log of the others is left in peace. */
+  /** Tenants that have webhooks; the logs of the others are not read. */
   readonly #subscribed = new Set<string>();
-  /** What fan-out has reserved for a commit of which nothing is known yet. */
+  /** Attempts reserved by fan-out for a commit whose outcome is not known yet. */
   #reserved: Started[] = [];
   /** When the next lease ends. */
   #leaseMs = Infinity;
@@ -62,40 +76,38 @@ export class Deliveries {
   #stopped = false;
   #idle: (() => void)[] = [];
 
-  constructor(private readonly appOf: () => App) {
-    this.recoveries = recoveryRounds(appOf);
-    this.#pacing = new Pacing(
-      () => appOf().ports.clock,
-      (org) => this.#hasRoom(org),
+  constructor(parts: DeliveryParts) {
+    const { store, ports } = parts;
+    this.recoveries = recoveryRounds({ store, ports, queue: this });
+    this.#backpressure = new Backpressure(
+      ports.clock,
+      (org) => this.#mayFanOut(org),
       () => this.#follower?.wake(),
     );
     this.attempts = new AttemptCounts(
-      () => appOf().store,
-      (error) => appOf().ports.log.error("attempts could not be counted", { error: String(error) }),
+      store,
+      (error) => ports.log.error("attempts could not be counted", { error: String(error) }),
     );
+    this.#parts = { ...parts, queue: this, attempts: this.attempts };
   }
 
-  private get app(): App {
-    return this.appOf();
-  }
-
-  /** Passes over what a tenant's log holds now. */
+  /** Has fan-out skip what a tenant's log holds now. */
   async skip(tx: Tx, tenant: Tenant): Promise<void> {
     await this.#follower?.skip(tx, tenant);
   }
 
-  /** There is a webhook, or will be: the log may have something for it. Only a hint. */
+  /** The tenant has a webhook, or will have one, so fan-out reads its log. Only a hint. */
   subscribe(tenant: Tenant): void {
     this.#subscribed.add(tenantKey(tenant));
   }
 
-  /** Takes up what an earlier process left, and listens for what comes. */
+  /** Takes up what earlier processes left, and follows the log from now on. */
   async start(): Promise<void> {
-    const { store, log, ports } = this.app;
+    const { store, log, ports } = this.#parts;
     const all = everyQueued(store, webhooks, "all", { limit: PAGE });
     for await (const { tenant } of all) this.subscribe(tenant);
     const complain = (error: unknown) => {
-      this.#giveBack();
+      this.#releaseReserved();
       ports.log.error("webhook fan-out failed", { error: String(error) });
     };
     this.#follower = new LogFollower(store, log, {
@@ -107,41 +119,40 @@ export class Deliveries {
         store.sole
           ? (await store.all(webhooks, tenant, WEBHOOKS_READ_MAX)).length > 0
           : await store.count(webhooks, tenant) > 0,
-      ready: ({ org }) => this.#stopped || this.#pacing.mayFanOut(org),
+      ready: ({ org }) => this.#stopped || this.#backpressure.mayFanOut(org),
       step: (tx, tenant, events, part) => this.#fanOut(tx, tenant, events, part),
     }, complain);
-    await takeBackAhead(this.app);
+    await reclaimImplausible(this.#parts);
     this.sweep();
   }
 
-  /** The webhook has a delivery that is due then. Called after the commit that says so. */
-  announce(tenant: Tenant, webhookId: string, dueMs: number): void {
-    const nowMs = this.app.ports.clock.now();
-    this.#lanes.announce(tenant, webhookId, dueAt(dueMs, nowMs), nowMs);
+  schedule(tenant: Tenant, webhookId: string, dueMs: number): void {
+    const nowMs = this.#parts.ports.clock.now();
+    this.#scheduler.schedule(tenant, webhookId, dueAt(dueMs, nowMs), nowMs);
     this.wake();
   }
 
-  /** Begins whatever is due, as far as there is room. */
+  /** Starts whatever is due, as far as there are free slots. */
   wake(): void {
     if (this.#stopped) return;
-    const { clock } = this.app.ports;
+    const { store, ports: { clock } } = this.#parts;
     const nowMs = clock.now();
     for (;;) {
-      const turn = this.#lanes.next(nowMs, batchOf(this.app));
+      const turn = this.#scheduler.next(nowMs, batchOf(store));
       if (turn === null) break;
-      this.#track(this.#serve(turn.lane, turn.room));
+      this.#track(this.#serve(turn.receiver, turn.slots));
     }
-    const waitMs = Math.max(1, Math.min(this.#lanes.nextMs, this.#nextSweepMs) - nowMs);
-    // One that comes sooner looks again then; to set it anew each time would cost more than the look.
+    const waitMs = Math.max(1, Math.min(this.#scheduler.nextMs, this.#nextSweepMs) - nowMs);
+    // An earlier timer stays: setting it again each time would cost more than one extra wake.
     if (nowMs + waitMs >= this.#timerMs) return;
     this.#timer?.();
     this.#timerMs = nowMs + waitMs;
-    this.#timer = clock.after(waitMs, () => this.#look());
+    this.#timer = clock.after(waitMs, () => this.#onTimer());
   }
 
-  #look(): void {
+  #onTimer(): void {
     this.#timerMs = Infinity;
-    if (this.app.ports.clock.now() >= this.#nextSweepMs) this.sweep();
+    if (this.#parts.ports.clock.now() >= this.#nextSweepMs) this.sweep();
     else this.wake();
   }
 
@@ -149,16 +160,17 @@ export class Deliveries {
     return Math.min(this.#sweptAtMs + SWEEP_MS, this.#leaseMs);
   }
 
-  /** Looks for whatever nobody here was told of: what an instance that is gone has left, in the log or due. */
+  /** Finds work that this process was not told of, such as what an ended instance has left. */
   sweep(): void {
     if (this.#stopped) return;
+    const { ports } = this.#parts;
     this.#follower?.wake();
     this.recoveries.wake();
-    this.#sweptAtMs = this.app.ports.clock.now();
+    this.#sweptAtMs = ports.clock.now();
     this.#leaseMs = Infinity;
     this.#sweeping ??= this.#findDue()
       .catch((error) => {
-        this.app.ports.log.error("due deliveries could not be found", { error: String(error) });
+        ports.log.error("due deliveries could not be found", { error: String(error) });
       })
       .finally(() => {
         this.#sweeping = null;
@@ -166,9 +178,9 @@ export class Deliveries {
       });
   }
 
-  /** Deliveries that are under way now. */
+  /** Attempts under way or reserved. */
   get underWay(): number {
-    return this.#lanes.running;
+    return this.#scheduler.running;
   }
 
   /** Resolves when nothing is due or under way. */
@@ -177,7 +189,7 @@ export class Deliveries {
     await this.recoveries.idle();
     while (this.#sweeping !== null || this.#tasks > 0) {
       await (this.#sweeping ?? new Promise<void>((resolve) => this.#idle.push(resolve)));
-      // What ends makes room for more.
+      // Ended attempts free slots, so fan-out may go on.
       await this.#follower?.idle();
     }
   }
@@ -186,99 +198,102 @@ export class Deliveries {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timer?.();
-    this.#pacing.stop();
+    this.#backpressure.stop();
     await this.recoveries.stop();
     await this.idle();
     await this.attempts.stop();
   }
 
-  /** Puts a test on record; it is sent right after the commit, whatever the webhook's state. */
+  /** Creates a test delivery, which is sent right after the commit. */
   create(tx: Tx, tenant: Tenant, webhookId: string, event: Sendable): DeliveryRecord {
-    return createDelivery(this.app, tx, tenant, webhookId, event);
+    return createDelivery(this.#parts, tx, tenant, webhookId, event);
   }
 
   async #findDue(): Promise<void> {
-    const { store, ports: { clock } } = this.app;
-    this.#leaseMs = Math.min(this.#leaseMs, await takeBackLost(this.app));
+    const { store, ports: { clock } } = this.#parts;
+    this.#leaseMs = Math.min(this.#leaseMs, await reclaimExpired(this.#parts));
     for await (const { tenant, key } of queueHeads(store, deliveries, "due")) {
       const [webhookId, dueMs] = key as [string, number];
       const nowMs = clock.now();
-      this.#lanes.announce(tenant, webhookId, dueAt(dueMs, nowMs), nowMs);
+      this.#scheduler.schedule(tenant, webhookId, dueAt(dueMs, nowMs), nowMs);
     }
   }
 
-  /** Makes the deliveries of some events, and begins those that find room at once. */
+  /** Creates the deliveries of some events, and starts those that get a slot at once. */
   async #fanOut(
     tx: Tx,
     tenant: Tenant,
     events: readonly Sequenced[],
     part: string,
   ): Promise<Step> {
-    // The commit of a run before has failed, or this would be the next one's.
-    this.#giveBack();
-    const { clock } = this.app.ports;
+    // A reservation that is left belongs to an earlier run whose commit has failed.
+    this.#releaseReserved();
+    const { clock } = this.#parts.ports;
     const started: Started[] = this.#reserved = [];
     const reserve = (webhookId: string) =>
-      this.#stopped ? null : this.#lanes.reserve(tenant, webhookId, clock.now());
-    // With room at the beginning, what comes when it is used up is made by the next step.
-    const paced = this.#lanes.roomFor(tenant.org) > 0;
-    const hasRoom = () => !paced || this.#lanes.roomFor(tenant.org) > 0;
-    const step = await fanOut(this.app, tx, tenant, events, part, { reserve, hasRoom, started });
-    leaseOut(this.app, tx, tenant, started, (claims) => {
+      this.#stopped ? null : this.#scheduler.reserve(tenant, webhookId, clock.now());
+    // When slots are free at the beginning, the step ends once they are used up, and the next step goes on.
+    const isPaced = this.#scheduler.slotsFor(tenant.org) > 0;
+    const areFree = () => !isPaced || this.#scheduler.slotsFor(tenant.org) > 0;
+    const step = await fanOut(this.#parts, tx, tenant, events, part, { reserve, areFree, started });
+    grantLease(this.#parts, tx, tenant, started, (claims) => {
       this.#reserved = [];
-      claims.forEach((claim, at) => this.#track(this.#run(started[at]!.lane, claim)));
+      claims.forEach((claim, at) => this.#track(this.#run(started[at]!.receiver, claim)));
     });
     return step;
   }
 
-  #giveBack(): void {
-    const nowMs = this.app.ports.clock.now();
-    for (const { lane } of this.#reserved.splice(0)) this.#lanes.ended(lane, null, nowMs);
+  #releaseReserved(): void {
+    const nowMs = this.#parts.ports.clock.now();
+    for (const { receiver } of this.#reserved.splice(0)) {
+      this.#scheduler.ended(receiver, null, nowMs);
+    }
   }
 
-  /** Who has nothing under way waits for nobody. */
-  #hasRoom(org: string): boolean {
-    return this.#lanes.runningOf(org) === 0 || this.#lanes.roomFor(org) >= CREATED_MAX;
+  /** An organization with nothing under way never waits. */
+  #mayFanOut(org: string): boolean {
+    return this.#scheduler.runningOf(org) === 0 || this.#scheduler.slotsFor(org) >= CREATED_MAX;
   }
 
-  /** Takes what is due for one webhook and begins it. */
-  async #serve(lane: Lane, room: number): Promise<void> {
-    const { ports: { clock, log } } = this.app;
+  /** Claims the due deliveries of one receiver and starts their attempts. */
+  async #serve(receiver: Receiver, slots: number): Promise<void> {
+    const { ports: { clock, log } } = this.#parts;
     try {
-      const { claims, nextMs } = await claimDue(this.app, lane, room);
-      this.#lanes.begun(lane, room, claims.length, nextMs, clock.now());
-      for (const claim of claims) this.#track(this.#run(lane, claim));
+      const { claims, nextMs } = await claimDue(this.#parts, receiver, slots);
+      this.#scheduler.claimed(receiver, slots, claims.length, nextMs, clock.now());
+      for (const claim of claims) this.#track(this.#run(receiver, claim));
     } catch (error) {
       log.error("due deliveries could not be claimed", { error: String(error) });
       const againMs = clock.now() + RETRY_MS;
-      lane.notBeforeMs = Math.max(lane.notBeforeMs, againMs);
-      this.#lanes.begun(lane, room, 0, againMs, clock.now());
+      receiver.notBeforeMs = Math.max(receiver.notBeforeMs, againMs);
+      this.#scheduler.claimed(receiver, slots, 0, againMs, clock.now());
     }
     this.wake();
   }
 
-  async #run(lane: Lane, claim: Claim): Promise<void> {
-    const { ports: { clock, log } } = this.app;
+  async #run(receiver: Receiver, claim: Claim): Promise<void> {
+    const { ports: { clock, log } } = this.#parts;
     let answered: boolean | null = null;
     try {
-      answered = await attemptDelivery(this.app, claim);
+      answered = await attemptDelivery(this.#parts, claim);
       if (--claim.lease.left === 0) this.#track(this.#end(claim.lease));
     } catch (error) {
-      // The lease runs out and another attempt follows.
+      // The lease expires and another attempt follows.
       log.error("a delivery attempt failed", { error: String(error) });
       this.#leaseMs = Math.min(this.#leaseMs, claim.lease.record.ends_at_ms);
     }
-    this.#lanes.ended(lane, answered, clock.now());
-    if (!this.#stopped) this.#pacing.attemptEnded();
+    this.#scheduler.ended(receiver, answered, clock.now());
+    if (!this.#stopped) this.#backpressure.attemptEnded();
     this.wake();
   }
 
   async #end(lease: Lease): Promise<void> {
+    const { store, ports } = this.#parts;
     try {
-      await endLease(this.app, lease);
+      await endLease(store, lease);
     } catch (error) {
-      // It is removed when its time is over.
-      this.app.ports.log.error("a lease could not be removed", { error: String(error) });
+      // A sweep removes it after its end.
+      ports.log.error("a lease could not be removed", { error: String(error) });
     }
   }
 

@@ -3,34 +3,27 @@ import type { Step } from "../../kv/log/follow.ts";
 import type { Sequenced } from "../../kv/log/log.ts";
 import { type DeliveryRecord, webhooks } from "../../kv/records/webhook.ts";
 import type { Tx } from "../../kv/store/tx.ts";
-import type { App } from "../work/work.ts";
+import type { Context } from "../work/work.ts";
 import type { EventRow } from "../events/events.ts";
-import type { Claim } from "./claim.ts";
 import { isWebhookEvent } from "../events/types/webhook_events.ts";
-import type { Lane } from "./lanes.ts";
-import { begun } from "./leases.ts";
-import { writeDelivery } from "./ledger.ts";
-import { mayReceive, WEBHOOKS_MAX } from "./rules.ts";
+import { type Claim, withAttemptStarted } from "./leases.ts";
+import type { Receiver } from "./scheduler/receiver.ts";
+import { batchOf, type DeliveryQueue, writeDelivery } from "./ledger.ts";
+import { mayReceive, WEBHOOKS_MAX } from "./checks.ts";
 
-/** Webhooks are counted before they are made, so those of one instant may pass their limit together. */
+/** Concurrent requests may create webhooks beyond the limit, because the count is not checked at the commit. */
 export const WEBHOOKS_READ_MAX = 2 * WEBHOOKS_MAX;
 /**
- * Deliveries that one commit of fan-out creates, each with 720 bytes of keys of the 80 KiB that an atomic
- * takes, and what they may weigh: the list of webhooks is read once for all of them.
+ * Deliveries that one commit of fan-out creates, each with 720 bytes of the 80 KiB of keys that an atomic takes,
+ * and their total size. The list of webhooks is read once for all of them.
  */
 export const CREATED_MAX = 80;
 const CREATED_BYTES_MAX = 500_000;
-/** What a delivery weighs beside its event. */
+/** The size of a delivery without its event. */
 const DELIVERY_BYTES = 2_500;
-/** Deliveries that one commit reads and changes: at most 40 KB each, and an atomic takes 819 KB. */
-const BATCH_MAX = 16;
-const BATCH_MAX_SHARED = 8; // a self-hosted denokv takes 10 checks
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** How many deliveries one commit may touch on this store. */
-export const batchOf = ({ store }: App): number => store.sole ? BATCH_MAX : BATCH_MAX_SHARED;
-
-/** What is sent: an event of the log, or a test. */
+/** An event of the log, or a test, as it is sent. */
 export interface Sendable {
   readonly id: string;
   readonly type: string;
@@ -38,44 +31,49 @@ export interface Sendable {
   readonly at: string;
   readonly agentId?: string | undefined;
   readonly payload: Readonly<Record<string, unknown>>;
-  /** Its number in the log; left out of tests, which say that they are one. */
+  /** Its number in the log; absent for a test. */
   readonly seq?: number;
 }
 
-/** A delivery that begins with the commit that creates it. */
+/** A delivery whose first attempt starts with the commit that creates it. */
 export interface Started extends Pick<Claim, "before" | "delivery"> {
-  readonly lane: Lane;
+  readonly receiver: Receiver;
 }
 
-/** Where attempts may begin. */
-export interface Room {
-  /** Reserves an attempt; null when the next delivery has to wait. */
-  readonly reserve: (webhookId: string) => Lane | null;
-  /** False when it is better to make the next delivery later than to let it wait in line. */
-  readonly hasRoom: () => boolean;
+/** The slots for attempts that fan-out may start at once. */
+export interface Slots {
+  /** Reserves an attempt; null when the next delivery has to wait for its turn. */
+  readonly reserve: (webhookId: string) => Receiver | null;
+  /** False when creating the next delivery later is cheaper than letting it wait for its turn. */
+  readonly areFree: () => boolean;
   readonly started: Started[];
 }
 
-/** Puts a delivery on record; it is sent right after the commit. */
+/** The parts of the relay that create deliveries. */
+export interface FanOutParts extends Pick<Context, "store" | "ports" | "config"> {
+  readonly queue: DeliveryQueue;
+}
+
+/** Creates a delivery, which is sent right after the commit. */
 export const createDelivery = (
-  app: App,
+  parts: FanOutParts,
   tx: Tx,
   tenant: Tenant,
   webhookId: string,
   event: Sendable,
 ): DeliveryRecord =>
   writeDelivery(
-    app,
+    parts.queue,
     tx,
     tenant,
     null,
-    newDelivery(app, webhookId, event, envelopeOf(tenant, event), false),
+    newDelivery(parts, webhookId, event, envelopeOf(tenant, event), false),
   );
 
-/** What an event's deliveries send, but for their ids: what is before the id and what is behind it. */
+/** The body of an event's deliveries, before and after the delivery's id. */
 type Envelope = readonly [string, string];
 
-/** All deliveries of an event share it, since it is long. */
+/** All deliveries of an event share its envelope, because it is long. */
 function envelopeOf({ org }: Tenant, event: Sendable): Envelope {
   const before = JSON.stringify({
     event_id: event.id,
@@ -93,13 +91,12 @@ function envelopeOf({ org }: Tenant, event: Sendable): Envelope {
 
 /** A delivery that waits for its first attempt, or until its webhook is enabled. */
 function newDelivery(
-  app: App,
+  { ports: { clock, entropy }, config }: FanOutParts,
   webhookId: string,
   event: Sendable,
   envelope: Envelope,
   held: boolean,
 ): DeliveryRecord {
-  const { clock, entropy } = app.ports;
   const id = entropy.id("dlv");
   const now = clock.now();
   return {
@@ -124,23 +121,24 @@ function newDelivery(
     created_at_ms: now,
     leased: false,
     due_at_ms: held ? null : now,
-    expires_at_ms: now + app.config().retention_days.deliveries * DAY_MS,
+    expires_at_ms: now + config().retention_days.deliveries * DAY_MS,
   };
 }
 
 /**
- * One delivery for each webhook that wants an event; long lists take several commits. What finds
- * room at once begins with the commit that creates it, and is added to `started`; the rest waits in line.
+ * Creates one delivery for each webhook that subscribes to an event; long lists take several commits. A delivery
+ * that gets a slot starts with the commit that creates it, and is added to `started`; the rest wait for their turn.
  */
 export async function fanOut(
-  app: App,
+  parts: FanOutParts,
   tx: Tx,
   tenant: Tenant,
   events: readonly Sequenced[],
   part: string,
-  { reserve, hasRoom, started }: Room,
+  { reserve, areFree, started }: Slots,
 ): Promise<Step> {
-  const items = await app.store.all(webhooks, tenant, WEBHOOKS_READ_MAX);
+  const { store, ports, queue } = parts;
+  const items = await store.all(webhooks, tenant, WEBHOOKS_READ_MAX);
   let made = 0, holding = 0, bytes = 0, done = 0, lastId = part;
   for (const { seq, type, json } of events) {
     if (isWebhookEvent(type)) {
@@ -154,22 +152,22 @@ export async function fanOut(
         seq,
       };
       const envelope = envelopeOf(tenant, event);
-      // The engine stores two bytes for each character when one of them is beyond Latin-1.
+      // V8 serializes a text with two bytes a character when one of them is beyond Latin-1.
       const weight = 2 * json.length + DELIVERY_BYTES;
       for (const webhook of items.filter(({ id }) => id > lastId)) {
         if (!webhook.events.includes(type) || seq <= webhook.after_seq) continue;
-        if (!await mayReceive(app, tenant, webhook, type)) continue;
-        const full = made === CREATED_MAX || holding === batchOf(app) ||
-          made > 0 && (bytes + weight > CREATED_BYTES_MAX || !hasRoom());
+        if (!await mayReceive(store, tenant, webhook, type)) continue;
+        const full = made === CREATED_MAX || holding === batchOf(store) ||
+          made > 0 && (bytes + weight > CREATED_BYTES_MAX || !areFree());
         if (full) return { done, part: lastId };
         const held = await isHolding(tx, tenant, webhook);
         if (held === null) continue;
-        const before = newDelivery(app, webhook.id, event, envelope, held);
-        // The rate of an API key is asked for when a delivery is taken from its line.
-        const lane = held || webhook.created_by_key !== null ? null : reserve(webhook.id);
-        const delivery = lane === null ? before : begun(before, app.ports.clock.now());
-        writeDelivery(app, tx, tenant, null, delivery);
-        if (lane !== null) started.push({ lane, before, delivery });
+        const before = newDelivery(parts, webhook.id, event, envelope, held);
+        // The rate limit of an API key applies when a delivery is claimed, so these wait for their turn.
+        const receiver = held || webhook.created_by_key !== null ? null : reserve(webhook.id);
+        const delivery = receiver === null ? before : withAttemptStarted(before, ports.clock.now());
+        writeDelivery(queue, tx, tenant, null, delivery);
+        if (receiver !== null) started.push({ receiver, before, delivery });
         made++;
         bytes += weight;
         if (held) holding++;
@@ -183,8 +181,8 @@ export async function fanOut(
 }
 
 /**
- * Whether the webhook holds what happens; null when it is gone. Holding depends on the record, so that
- * whoever enables it meanwhile finds the held one, or this is done again.
+ * True when the webhook is disabled and holds its deliveries; null when it is gone. The read makes the commit
+ * depend on the record: enabling the webhook meanwhile either finds the held delivery or reruns this.
  */
 async function isHolding(
   tx: Tx,

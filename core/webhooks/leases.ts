@@ -5,20 +5,19 @@ import {
   type DeliveryRecord,
   type LeaseRecord,
 } from "../../kv/records/webhook.ts";
+import type { Store } from "../../kv/store/store.ts";
 import type { Tx } from "../../kv/store/tx.ts";
-import type { App } from "../work/work.ts";
-import type { Claim } from "./claim.ts";
-import { batchOf } from "./fan_out.ts";
-import { writeDelivery } from "./ledger.ts";
+import type { Context } from "../work/work.ts";
+import { batchOf, type DeliveryQueue, writeDelivery } from "./ledger.ts";
 
 /** Longer than one attempt's deadline of 10 s, so that a lease only ends when its process died. */
 const LEASE_MS = 30_000;
-/** Leases that a sweep looks at, at once. */
+/** Leases that a sweep reads at once. */
 const READ_MAX = 64;
-/** Leases of one organization that are looked through for what is under way. */
+/** Leases of one organization that are read to find what is under way. */
 const UNDER_WAY_READ_MAX = 1_000;
 
-/** A lease whose attempts are under way here. */
+/** A lease whose attempts run in this process. */
 export interface Lease {
   readonly record: LeaseRecord;
   readonly tenant: Tenant;
@@ -27,8 +26,20 @@ export interface Lease {
   left: number;
 }
 
-/** A delivery whose next attempt begins with the commit that writes it. */
-export const begun = (before: DeliveryRecord, nowMs: number): DeliveryRecord => ({
+/** A delivery that this process has claimed for an attempt. */
+export interface Claim {
+  readonly tenant: Tenant;
+  /** The record before, for an attempt that is not made after all. */
+  readonly before: DeliveryRecord;
+  /** The record now: leased, with the attempt counted. */
+  readonly delivery: DeliveryRecord;
+  /** The versionstamp of the record now, so that it need not be read again. */
+  readonly versionstamp: string;
+  readonly lease: Lease;
+}
+
+/** A delivery whose next attempt starts with the commit that writes it. */
+export const withAttemptStarted = (before: DeliveryRecord, nowMs: number): DeliveryRecord => ({
   ...before,
   status: "sending",
   attempt: before.attempt + 1,
@@ -38,81 +49,90 @@ export const begun = (before: DeliveryRecord, nowMs: number): DeliveryRecord => 
 });
 
 /**
- * Puts a lease over deliveries that begin with this commit; `begin` is called after it with what to send.
- * One row and its place in the queue stand for all of them, so that a delivery costs nothing but its own.
+ * Grants one lease for all deliveries whose attempts start with this commit, and calls `start` with their claims
+ * after it. One row in the queue stands for all of them, so a delivery costs no write but its own.
  */
-export function leaseOut(
-  app: App,
+export function grantLease(
+  { ports }: Pick<Context, "ports">,
   tx: Tx,
   tenant: Tenant,
-  begun: readonly Pick<Claim, "before" | "delivery">[],
-  begin: (claims: readonly Claim[]) => void,
+  started: readonly Pick<Claim, "before" | "delivery">[],
+  start: (claims: readonly Claim[]) => void,
 ): void {
-  if (begun.length === 0) return;
+  if (started.length === 0) return;
   const record = tx.insert(deliveryLeases, tenant, {
-    id: app.ports.entropy.id("lse"),
-    ends_at_ms: app.ports.clock.now() + LEASE_MS,
-    deliveries: begun.map(({ delivery: { id, webhook_id, attempt } }) => ({
+    id: ports.entropy.id("lse"),
+    ends_at_ms: ports.clock.now() + LEASE_MS,
+    deliveries: started.map(({ delivery: { id, webhook_id, attempt } }) => ({
       id,
       webhook_id,
       attempt,
     })),
   });
   tx.afterCommit((versionstamp) => {
-    const lease: Lease = { record, tenant, versionstamp, left: begun.length };
-    begin(begun.map((each) => ({ ...each, tenant, versionstamp, lease })));
+    const lease: Lease = { record, tenant, versionstamp, left: started.length };
+    start(started.map((each) => ({ ...each, tenant, versionstamp, lease })));
   });
 }
 
 /** Removes a lease whose attempts have all ended. */
-export async function endLease(app: App, lease: Lease): Promise<void> {
+export async function endLease(store: Store, lease: Lease): Promise<void> {
   let known = true;
-  await app.store.transact(async (tx) => {
+  await store.transact(async (tx) => {
     if (known) tx.seed(deliveryLeases, lease.tenant, lease.record, lease.versionstamp);
     known = false;
     tx.delete(deliveryLeases, lease.tenant, lease.record.id);
   });
 }
 
-/** Makes due again what processes that died have left under way; answers when the next lease ends. */
-export async function takeBackLost(app: App): Promise<number> {
-  const { store, ports: { clock } } = app;
+/** The parts of the relay that reclaim leases. */
+interface ReclaimParts extends Pick<Context, "store" | "ports"> {
+  readonly queue: DeliveryQueue;
+}
+
+/** Makes the deliveries of expired leases due again. Answers when the next lease ends, or Infinity. */
+export async function reclaimExpired(parts: ReclaimParts): Promise<number> {
+  const { store, ports: { clock } } = parts;
   for (;;) {
     const { items } = await store.queued(deliveryLeases, "ends", { limit: READ_MAX });
     for (const { tenant, record } of items) {
       if (record.ends_at_ms > clock.now()) return record.ends_at_ms;
-      while (await takeBackSome(app, tenant, record.id));
+      while (await reclaimSome(parts, tenant, record.id));
     }
     if (items.length < READ_MAX) return Infinity;
   }
 }
 
 /**
- * The same at the start, for what was begun by a clock that was far ahead and has been set right since: its lease ends
- * later than any that is begun now, and no process works on it any more.
+ * Does the same at the start for leases that end implausibly late, because the clock has jumped back since: no
+ * process works on their deliveries any more.
  */
-export async function takeBackAhead(app: App): Promise<void> {
-  const { store, ports: { clock } } = app;
+export async function reclaimImplausible(parts: ReclaimParts): Promise<void> {
+  const { store, ports: { clock } } = parts;
   for (;;) {
     const last = { limit: READ_MAX, reverse: true };
     const { items } = await store.queued(deliveryLeases, "ends", last);
     const ahead = items.filter(({ record }) => record.ends_at_ms > clock.now() + 2 * LEASE_MS);
-    for (const { tenant, record } of ahead) while (await takeBackSome(app, tenant, record.id));
+    for (const { tenant, record } of ahead) while (await reclaimSome(parts, tenant, record.id));
     if (ahead.length < READ_MAX) return;
   }
 }
 
 /** One commit; false when nothing of the lease is left. */
-async function takeBackSome(app: App, tenant: Tenant, id: string): Promise<boolean> {
-  const now = app.ports.clock.now();
-  return await app.store.transact(async (tx) => {
+async function reclaimSome(
+  { store, ports, queue }: ReclaimParts,
+  tenant: Tenant,
+  id: string,
+): Promise<boolean> {
+  const now = ports.clock.now();
+  return await store.transact(async (tx) => {
     const lease = await tx.get(deliveryLeases, tenant, id);
     if (lease === null) return false;
-    const some = lease.deliveries.slice(0, batchOf(app));
+    const some = lease.deliveries.slice(0, batchOf(store));
     const rows = await Promise.all(some.map((each) => tx.get(deliveries, tenant, each.id)));
     rows.forEach((row, at) => {
       if (row === null || !row.leased || row.attempt !== some[at]!.attempt) return;
-      writeDelivery(app, tx, tenant, row, { ...row, leased: false, due_at_ms: now });
+      writeDelivery(queue, tx, tenant, row, { ...row, leased: false, due_at_ms: now });
     });
     const left = lease.deliveries.slice(some.length);
     if (left.length === 0) tx.delete(deliveryLeases, tenant, id);
@@ -121,9 +141,9 @@ async function takeBackSome(app: App, tenant: Tenant, id: string): Promise<boole
   });
 }
 
-/** The ids of a webhook's deliveries that are under way. */
+/** The ids of a webhook's deliveries whose attempts are under way. */
 export async function underWayOf(
-  { store }: App,
+  store: Store,
   tenant: Tenant,
   webhookId: string,
 ): Promise<Set<string>> {

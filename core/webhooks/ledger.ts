@@ -11,13 +11,19 @@ import {
 import type { Store } from "../../kv/store/store.ts";
 import { addToTally, readTally } from "../../kv/store/tally.ts";
 import type { Tx } from "../../kv/store/tx.ts";
-import type { App } from "../work/work.ts";
 
 const LEDGER = "webhook_deliveries";
-/** How many attempts of one delivery are kept, however often it is sent again. */
+/** Attempts of one delivery that are kept, however often it is sent again. */
 export const ATTEMPTS_KEPT = 50;
+/** Deliveries that one commit reads and changes: at most 40 KB each, and an atomic takes 819 KB. */
+const BATCH_MAX = 16;
+const BATCH_MAX_SHARED = 8; // a self-hosted denokv takes 10 checks
 
-/** What has become of all deliveries: `accepted` is the sum of the others. */
+/** How many deliveries one commit may touch on this store. */
+export const batchOf = ({ sole }: Pick<Store, "sole">): number =>
+  sole ? BATCH_MAX : BATCH_MAX_SHARED;
+
+/** The states in which deliveries are counted; `accepted` is the sum of the others. */
 export const LEDGER_STATES = ["accepted", ...DELIVERY_STATES, "expired"] as const;
 type LedgerState = (typeof LEDGER_STATES)[number];
 
@@ -29,9 +35,15 @@ export async function readLedger(store: Store): Promise<Record<LedgerState, numb
   return Object.fromEntries(await Promise.all(figures)) as Record<LedgerState, number>;
 }
 
-/** Writes a delivery and moves it in the ledger; with `before` null it is a new one. */
+/** Schedules attempts of deliveries. */
+export interface DeliveryQueue {
+  /** The webhook has a delivery that is due at `dueMs`. Called after the commit that says so. */
+  schedule(tenant: Tenant, webhookId: string, dueMs: number): void;
+}
+
+/** Writes a delivery and counts its change of state; with `before` null it is a new one. */
 export function writeDelivery(
-  app: App,
+  queue: DeliveryQueue,
   tx: Tx,
   tenant: Tenant,
   before: DeliveryRecord | null,
@@ -39,7 +51,7 @@ export function writeDelivery(
 ): DeliveryRecord {
   const { webhook_id, due_at_ms, leased } = after;
   if (due_at_ms !== null && !leased) {
-    tx.afterCommit(() => app.deliveries.announce(tenant, webhook_id, due_at_ms));
+    tx.afterCommit(() => queue.schedule(tenant, webhook_id, due_at_ms));
   }
   if (before === null) {
     count(tx, "accepted", 1);
@@ -50,7 +62,7 @@ export function writeDelivery(
   return tx.rewrite(deliveries, tenant, after);
 }
 
-/** Removes a delivery with all that is known of it; one that had not ended is then known as `as`. */
+/** Removes a delivery and its attempts; one that had not ended is counted as `as` from then on. */
 export function dropDelivery(
   tx: Tx,
   tenant: Tenant,
@@ -65,13 +77,13 @@ export function dropDelivery(
   tx.delete(deliveries, tenant, record.id);
 }
 
-/** The numbers of the attempts that are kept of so many, oldest first. */
+/** The numbers of the attempts that are kept, oldest first. */
 export function keptAttempts(attempts: number): number[] {
   const first = Math.max(1, attempts - ATTEMPTS_KEPT + 1);
   return Array.from({ length: attempts - first + 1 }, (_, at) => first + at);
 }
 
-/** The delivery, due now with all the attempts of its policy before it. */
+/** The delivery, due at `dueMs`, with all attempts of its policy ahead. */
 export const requeued = (delivery: DeliveryRecord, dueMs: number): DeliveryRecord => ({
   ...delivery,
   status: "pending",
@@ -80,7 +92,7 @@ export const requeued = (delivery: DeliveryRecord, dueMs: number): DeliveryRecor
   due_at_ms: dueMs,
 });
 
-/** The delivery, given up by its owner. */
+/** The delivery, discarded by its owner. */
 export const discarded = (delivery: DeliveryRecord): DeliveryRecord => ({
   ...delivery,
   status: "failed",

@@ -3,11 +3,11 @@ import { mustFollow } from "../events/trail/cursor.ts";
 import { prepare } from "../events/streams/message.ts";
 import { EVENT_TYPES, WEBHOOK_EVENTS } from "../events/types/webhook_events.ts";
 
-/** Rows of the log that one answer looks at; the cursor goes on from there. */
+/** Rows of the log that one answer reads; the next one goes on from there. */
 const SCAN_MAX = 5_000;
 const PAGE = 500;
 
-/** An event as a webhook's body has it, but for the delivery, with its number in the log. */
+/** An event as in a webhook's body, with its number in the log instead of the delivery. */
 export interface PulledEvent {
   readonly seq: number;
   readonly event_id: string;
@@ -18,36 +18,37 @@ export interface PulledEvent {
   readonly payload: Record<string, unknown>;
 }
 
-/** Any of these opens some events. */
+/** The scopes each of which allows reading some events. */
 export const READABLE_BY = [...new Set(EVENT_TYPES.map((type) => WEBHOOK_EVENTS[type].scope))];
 
 /**
- * Events of the log behind a number, oldest first, as far as the caller may read them. `next` is where to
- * go on, also when nothing in between was for the caller, so that no event is passed over or comes twice.
- * @throws {Fault} GONE for a number that the log does not have, or no longer
+ * The events of the log after a number that the caller may read, oldest first. `next` is where to go on, even
+ * when no event in between was for the caller, so that no event is skipped or repeated.
+ * @throws {Fault} GONE for a number that the log does not hold (any more)
  */
 export async function pullEvents(
-  { app, actor }: Reading,
+  { actor, log }: Reading,
+  epoch: string,
   { since, limit, types }: {
     since: number;
     limit: number;
     types?: readonly string[] | undefined;
   },
 ) {
-  await app.log.flush();
+  await log.flush();
   const { tenant, rights } = actor;
-  const head = await app.log.head(tenant);
-  await mustFollow(app, tenant, since, head);
+  const head = await log.head(tenant);
+  await mustFollow({ log }, tenant, since, head);
   const end = Math.min(head, since + SCAN_MAX);
   const events: PulledEvent[] = [];
   let next = since;
   scan: while (next < end) {
-    const page = await app.log.read(tenant, next, Math.min(PAGE, end - next));
+    const page = await log.read(tenant, next, Math.min(PAGE, end - next));
     if (page.length === 0 || next > 0 && page[0]!.seq !== next + 1) break;
     for (const sequenced of page) {
       if (events.length === limit) break scan;
       next = sequenced.seq;
-      const event = prepare(tenant, app.epoch, sequenced);
+      const event = prepare(tenant, epoch, sequenced);
       if (event?.kind !== "event" || event.scope === null || !rights.has(event.scope)) continue;
       if (types !== undefined && !types.includes(event.type)) continue;
       events.push({ seq: next, ...JSON.parse(event.json) as Omit<PulledEvent, "seq"> });

@@ -1,6 +1,6 @@
 import type { Tenant } from "../../kv/store/collection.ts";
 import type { DeliveryRecord, WebhookRecord } from "../../kv/records/webhook.ts";
-import type { App } from "../work/work.ts";
+import type { Context } from "../work/work.ts";
 import type { OutboundRequest } from "../ports/ports.ts";
 import type { Sealer } from "../codec/seal.ts";
 import { type CustomHeaders, mergeCustomHeaders } from "./custom_headers.ts";
@@ -9,14 +9,19 @@ import { signDelivery } from "./signing.ts";
 
 const RESPONSE_BYTES_KEPT = 4 * 1024;
 
-/** An attempt as it is sent, signed now. @throws {SealError} when the webhook's secrets do not open */
+/** The parts of the relay from which a request is made. */
+export interface RequestParts extends Pick<Context, "sealer" | "ports"> {
+  /** The header that lets receivers witness the newest checkpoint of the audit log. */
+  readonly audit: { witnessHeader(tenant: Tenant): Readonly<Record<string, string>> };
+}
+
+/** The request of an attempt, signed now. @throws {SealError} when the webhook's secrets do not open */
 export function requestOf(
-  app: App,
+  { sealer, ports: { clock }, audit }: RequestParts,
   tenant: Tenant,
   webhook: WebhookRecord,
   delivery: DeliveryRecord,
 ): OutboundRequest {
-  const { sealer, ports: { clock } } = app;
   const { secret, custom } = opened(sealer, webhook);
   const { sealed_previous_secret: previous, previous_ends_at_ms: endsAtMs } = webhook;
   const inGrace = previous !== null && clock.now() < (endsAtMs ?? 0);
@@ -33,15 +38,15 @@ export function requestOf(
     organization: tenant.org,
     method: "POST",
     url: webhook.url,
-    headers: mergeCustomHeaders(custom, { ...signed, ...app.audit.witnessHeader(tenant) }),
+    headers: mergeCustomHeaders(custom, { ...signed, ...audit.witnessHeader(tenant) }),
     body: delivery.body,
-    repeatable: true, // its id tells its receiver
+    repeatable: true, // receivers recognize a repetition by the id
     deadlineMs: policyOf(webhook).timeout_seconds * 1000,
     keepBytes: RESPONSE_BYTES_KEPT,
   };
 }
 
-/** What a webhook's record holds sealed, opened once for as long as the store's memory has the record. */
+/** The opened secret and headers of webhooks, for as long as the store's cache holds their records. */
 const openedOf = new WeakMap<WebhookRecord, Opened>();
 
 interface Opened {

@@ -2,54 +2,59 @@ import type { Tenant } from "../../kv/store/collection.ts";
 import { deliveries, webhooks } from "../../kv/records/webhook.ts";
 import { readStored } from "../../kv/store/scan.ts";
 import { indexKeys } from "../../kv/store/iterate.ts";
-import type { App } from "../work/work.ts";
-import { batchOf } from "./fan_out.ts";
-import { dropDelivery } from "./ledger.ts";
+import type { Store } from "../../kv/store/store.ts";
+import type { Context } from "../work/work.ts";
+import { batchOf, dropDelivery } from "./ledger.ts";
 
-/** Webhooks that one round looks at: with 10,000 of them each has its turn in ten minutes. */
+/** Webhooks that one round checks: with 10,000 of them each has its turn within ten minutes. */
 const WEBHOOKS_PER_ROUND = 500;
 /** Deliveries that one round removes, so that it ends soon. */
 const DROPPED_PER_ROUND = 2_000;
 
-/** Where the next round goes on, by app. */
-const cursors = new WeakMap<App, string>();
+/** Where the next round goes on in each store. Losing it only starts the rounds again. */
+const cursors = new WeakMap<Store, string>();
 
 /**
- * Removes deliveries that are over their time, with their index entries and attempts; answers how many. Of each
- * webhook the oldest are looked at, and more of it as long as some of those are over their time.
+ * Removes expired deliveries with their index entries and attempts, and answers how many. It checks the oldest
+ * deliveries of each webhook, and goes on as long as some of them have expired.
  */
-export async function dropExpired(app: App): Promise<number> {
-  const page = await app.store.queued(webhooks, "all", {
+export async function dropExpired(parts: Pick<Context, "store" | "ports">): Promise<number> {
+  const { store } = parts;
+  const page = await store.queued(webhooks, "all", {
     limit: WEBHOOKS_PER_ROUND,
-    cursor: cursors.get(app) ?? null,
+    cursor: cursors.get(store) ?? null,
   });
   let dropped = 0;
   for (const { tenant, record: { id } } of page.items) {
     for (let more = true; more && dropped < DROPPED_PER_ROUND;) {
-      const some = await dropOldest(app, tenant, id);
+      const some = await dropOldest(parts, tenant, id);
       dropped += some;
       more = some > 0;
     }
   }
-  // What is left of this round's webhooks is found in the next one.
+  // The next round goes on with the webhooks of this one.
   if (dropped >= DROPPED_PER_ROUND) return dropped;
-  if (page.cursor === null) cursors.delete(app);
-  else cursors.set(app, page.cursor);
+  if (page.cursor === null) cursors.delete(store);
+  else cursors.set(store, page.cursor);
   return dropped;
 }
 
-/** One commit: the oldest deliveries of a webhook, as far as they are over their time. */
-async function dropOldest(app: App, tenant: Tenant, webhookId: string): Promise<number> {
-  const oldest = { prefix: [webhookId], limit: batchOf(app) };
+/** One commit: removes the expired ones among the oldest deliveries of a webhook. */
+async function dropOldest(
+  { store, ports }: Pick<Context, "store" | "ports">,
+  tenant: Tenant,
+  webhookId: string,
+): Promise<number> {
+  const oldest = { prefix: [webhookId], limit: batchOf(store) };
   const ids: string[] = [];
-  for await (const key of indexKeys(app.store, deliveries, tenant, "log", oldest)) {
+  for await (const key of indexKeys(store, deliveries, tenant, "log", oldest)) {
     ids.push(String(key.at(-1)));
   }
-  const now = app.ports.clock.now();
-  const over = (await readStored(app.store, deliveries, tenant, ids))
+  const now = ports.clock.now();
+  const over = (await readStored(store, deliveries, tenant, ids))
     .filter(({ expires_at_ms }) => expires_at_ms <= now);
   if (over.length === 0) return 0;
-  return await app.store.transact(async (tx) => {
+  return await store.transact(async (tx) => {
     let dropped = 0;
     for (const { id } of over) {
       const record = await tx.getStored(deliveries, tenant, id);

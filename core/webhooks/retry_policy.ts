@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { WebhookRecord } from "../../kv/records/webhook.ts";
 
-/** The delays of a policy that nobody changed; with them the server's ladder applies. */
+/** The default delays; a policy that has them follows the server's ladder. */
 const DEFAULT_DELAYS = {
   backoff_multiplier: 6,
   initial_delay_seconds: 30,
@@ -9,7 +9,7 @@ const DEFAULT_DELAYS = {
 } as const;
 
 const DAY_SECONDS = 86_400;
-/** Longer than any attempt waits: one that is due later was put off by a clock that has been set right since. */
+/** Longer than any attempt waits: a later due time means the clock jumped back. */
 const WAIT_MS_MAX = 25 * 60 * 60 * 1000;
 
 const FIELDS = {
@@ -31,7 +31,7 @@ const FIELDS = {
     .describe("Waits longer when the receiver says so in Retry-After."),
 };
 
-/** A webhook's retry policy; whatever a create request leaves out takes its default. */
+/** A webhook's retry policy; omitted fields take their defaults. */
 export const RetryPolicy = z.strictObject({
   max_retries: FIELDS.max_retries.default(5),
   backoff_multiplier: FIELDS.backoff_multiplier.default(DEFAULT_DELAYS.backoff_multiplier),
@@ -43,17 +43,17 @@ export const RetryPolicy = z.strictObject({
   respect_retry_after: FIELDS.respect_retry_after.default(false),
 });
 
-/** A change of a policy: what it leaves out stays. */
+/** A change of a policy; omitted fields stay. */
 export const RetryPolicyChange = z.strictObject(FIELDS).partial();
 export type RetryPolicyChange = z.infer<typeof RetryPolicyChange>;
 
-/** A whole policy, defaults filled in. */
+/** A complete policy. */
 export type RetryPolicy = z.infer<typeof RetryPolicy>;
 
-/** What the policies of records say, for as long as the store's memory has the record. */
+/** The parsed policies of records, for as long as the store's cache holds the record. */
 const policies = new WeakMap<WebhookRecord, RetryPolicy>();
 
-/** What cannot be read must not keep a delivery from its end, so it takes the defaults. */
+/** The policy of a webhook; an unreadable one counts as the default, so that its deliveries still end. */
 export function policyOf(webhook: WebhookRecord): RetryPolicy {
   let policy = policies.get(webhook);
   if (policy === undefined) {
@@ -79,14 +79,14 @@ export function nextDelayMs(
   return 1000 * (step ?? backoffSeconds(policy, failedAttempt));
 }
 
-/** When the attempt that waits for this instant is to be made. */
+/** When an attempt with this due time is made: an implausibly late one is made now. */
 export const dueAt = (dueMs: number, nowMs: number): number =>
   dueMs > nowMs + WAIT_MS_MAX ? nowMs : dueMs;
 
-/** Whether it is to be made now. */
+/** True when an attempt with this due time is made now. */
 export const isDue = (dueMs: number, nowMs: number): boolean => dueAt(dueMs, nowMs) <= nowMs;
 
-/** What follows a failed attempt: the next one, or the end of the delivery and perhaps of its webhook. */
+/** What follows a failed attempt: another attempt, or the end of the delivery and perhaps the disabling of its webhook. */
 export interface Consequence {
   /** Milliseconds until the next attempt; null when this was the last. */
   readonly delayMs: number | null;
@@ -95,13 +95,13 @@ export interface Consequence {
 
 const GONE = 410;
 
-/** Statuses whose `Retry-After` says when to come again (RFC 9110, section 10.2.3; RFC 6585). */
+/** Statuses whose `Retry-After` is respected (RFC 9110, section 10.2.3; RFC 6585). */
 const BUSY = [429, 503];
 
-/** The form that RFC 9110, section 5.6.7, has senders write. */
+/** The date format that RFC 9110, section 5.6.7, prescribes for senders. */
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
-/** What a policy makes of attempt `failedAttempt` (1-based), given what the receiver answered to it. */
+/** The consequence of failed attempt `failedAttempt` (1-based), given the receiver's answer. */
 export function afterFailure(
   policy: RetryPolicy,
   failedAttempt: number,
@@ -118,8 +118,8 @@ export function afterFailure(
 }
 
 /**
- * Milliseconds that a receiver asks to be left alone: its `Retry-After`, in seconds or as an HTTP date,
- * when the status is 429 or 503. Zero when it asks for nothing that can be read.
+ * The wait that a receiver asks for, in ms: its `Retry-After`, in seconds or as an HTTP date, when the status is
+ * 429 or 503. Zero when there is none or it cannot be read.
  */
 export function retryAfterMs(status: number, header: string | undefined, nowMs: number): number {
   if (header === undefined || !BUSY.includes(status)) return 0;

@@ -1,3 +1,4 @@
+import type { Tenant } from "../../kv/store/collection.ts";
 import { type DeliveryRecord, stateOf, type WebhookRecord } from "../../kv/records/webhook.ts";
 import type { Work } from "../work/work.ts";
 import { iso, isoOrNull } from "../codec/instant.ts";
@@ -6,18 +7,23 @@ import { showStanding } from "../access/standing/suspension.ts";
 import { visibleHeaders } from "./custom_headers.ts";
 import type { RetryPolicy } from "./retry_policy.ts";
 
-/**
- * A webhook as every answer shows it: without its signing secret, and with the values of its headers only
- * for a caller with `secrets:read`.
- */
+/** Counts the attempts of webhooks. */
+export interface AttemptCounter {
+  readonly attempts: {
+    of(tenant: Tenant, webhookId: string): Promise<{ n: number; latestMs: number | null }>;
+  };
+}
+
+/** A webhook as every answer shows it: without its secret, and with header values only for `secrets:read`. */
 export async function showWebhook(
-  { app, db, actor }: Pick<Work, "app" | "db" | "actor">,
+  { ports, sealer, db, actor }: Pick<Work, "ports" | "sealer" | "db" | "actor">,
+  { attempts: counter }: AttemptCounter,
   webhook: WebhookRecord,
 ) {
-  const attempts = await app.deliveries.attempts.of(actor.tenant, webhook.id);
-  const headers = JSON.parse(app.sealer.open(webhook.sealed_headers, webhook.id));
+  const attempts = await counter.of(actor.tenant, webhook.id);
+  const headers = JSON.parse(sealer.open(webhook.sealed_headers, webhook.id));
   const endsAtMs = webhook.previous_ends_at_ms ?? 0;
-  const inGrace = app.ports.clock.now() < endsAtMs;
+  const inGrace = ports.clock.now() < endsAtMs;
   return {
     id: webhook.id,
     name: webhook.name,
@@ -36,7 +42,7 @@ export async function showWebhook(
   };
 }
 
-/** A delivery as its latest attempt left it. */
+/** A delivery as every answer shows it, with its latest attempt. */
 export function showDelivery(delivery: DeliveryRecord) {
   const state = stateOf(delivery);
   return {

@@ -1,16 +1,17 @@
 import { Buffer } from "node:buffer";
 import { createHash, type Hash } from "node:crypto";
 import { RecentMap } from "../../kv/store/recent.ts";
+import { STANDARD_SECRET_PREFIX, standardKey } from "../codec/standard_webhooks.ts";
 import type { Entropy } from "../ports/ports.ts";
 
-/** One attempt of one delivery. */
+/** An attempt to sign. */
 export interface DeliveryToSign {
-  /** The bytes that will be sent, unchanged. */
+  /** The exact text that will be sent. */
   readonly body: string;
   readonly secret: string;
   /** The secret before the last change, while its grace period lasts. */
   readonly previousSecret?: string;
-  /** The same in all attempts, so that receivers can tell a repetition. */
+  /** The same in all attempts, so that receivers recognize a repetition. */
   readonly deliveryId: string;
   /** When this attempt is made, in milliseconds since the Unix epoch. */
   readonly timestampMs: number;
@@ -19,23 +20,17 @@ export interface DeliveryToSign {
   readonly eventTimestamp: string;
 }
 
-/** Secrets whose keys stay prepared. */
+/** Secrets whose prepared keys are cached. */
 const PREPARED_MAX = 2_000;
-/** What SHA-256 takes in at once. */
+/** The block size of SHA-256. */
 const BLOCK_BYTES = 64;
 
-/** Marks a secret whose rest is base64, as Standard Webhooks writes them. */
-const STANDARD_SECRET_PREFIX = "whsec_";
-
-/** Of a secret that is made here: as long as Standard Webhooks asks for at the least. */
+/** The length of a generated secret: the minimum of Standard Webhooks. */
 const SECRET_BYTES = 24;
 
-/** A secret of the form that the libraries of Standard Webhooks take. */
+/** Generates a secret in the form that libraries of Standard Webhooks accept. */
 export const newSecret = (entropy: Entropy): string =>
   STANDARD_SECRET_PREFIX + Buffer.from(entropy.bytes(SECRET_BYTES)).toString("base64");
-
-/** Whole groups of four, as strict decoders want them. */
-const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{4})$/;
 
 /** The headers of one attempt: Relay's own five and the three of Standard Webhooks 1.0. */
 export function signDelivery(delivery: DeliveryToSign): Record<string, string> {
@@ -69,20 +64,22 @@ function standardSignature(secret: string, signed: string): string {
 
 type Hmac = (text: string) => Hash;
 
-/** Both keys of the secrets used last, ready to sign: preparing one takes longer than signing. */
-const lately = new RecentMap<{ readonly service: Hmac; readonly standard: Hmac }>(PREPARED_MAX);
+/** The prepared keys of recent secrets: preparing a key takes longer than signing. */
+const preparedKeys = new RecentMap<{ readonly service: Hmac; readonly standard: Hmac }>(
+  PREPARED_MAX,
+);
 
 function prepared(secret: string): { readonly service: Hmac; readonly standard: Hmac } {
-  const known = lately.get(secret);
+  const known = preparedKeys.get(secret);
   if (known !== undefined) return known;
   const service = hmacWith(secret);
   const key = standardKey(secret);
   const both = { service, standard: key === secret ? service : hmacWith(key) };
-  lately.set(secret, both);
+  preparedKeys.set(secret, both);
   return both;
 }
 
-/** HMAC-SHA256 (RFC 2104) whose two hashes have taken in the key once, and are copied for each text. */
+/** HMAC-SHA256 (RFC 2104) whose two hashes absorb the key once and are copied for each text. */
 function hmacWith(secret: Buffer | string): Hmac {
   const given = Buffer.from(secret as string);
   const key = given.length > BLOCK_BYTES ? createHash("sha256").update(given).digest() : given;
@@ -91,11 +88,4 @@ function hmacWith(secret: Buffer | string): Hmac {
   const inner = createHash("sha256").update(padded.map((byte) => byte ^ 0x36));
   const outer = createHash("sha256").update(padded.map((byte) => byte ^ 0x5c));
   return (text) => outer.copy().update(inner.copy().update(text).digest());
-}
-
-/** Libraries of Standard Webhooks decode a `whsec_` secret; any other is its own bytes. */
-export function standardKey(secret: string): Buffer | string {
-  if (!secret.startsWith(STANDARD_SECRET_PREFIX)) return secret;
-  const encoded = secret.slice(STANDARD_SECRET_PREFIX.length);
-  return BASE64.test(encoded) ? Buffer.from(encoded, "base64") : secret;
 }

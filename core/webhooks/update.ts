@@ -10,13 +10,14 @@ import { mustMatchRecord } from "../work/read_only.ts";
 import { type CustomHeaders, unmaskHeaders } from "./custom_headers.ts";
 import type { WebhookEventType } from "../events/types/webhook_events.ts";
 import type { RetryPolicyChange } from "./retry_policy.ts";
-import { mustBeSound, mustRead, ownedWebhook } from "./rules.ts";
-import { showWebhook } from "./show.ts";
-import { withState } from "./switch.ts";
+import { mustBeSound, mustRead, ownedWebhook } from "./checks.ts";
+import type { RecoveryQueue } from "./recovery.ts";
+import { type AttemptCounter, showWebhook } from "./show.ts";
+import { withState } from "./activation.ts";
 
 /**
- * What may change of a webhook; what is undefined stays. A policy is changed field by field. Other fields of
- * the record may stand beside these as they were read.
+ * A change of a webhook; undefined fields stay. A retry policy is changed field by field. Other fields of the
+ * record may be sent back unchanged.
  */
 export interface WebhookChange {
   readonly name?: string | undefined;
@@ -25,27 +26,32 @@ export interface WebhookChange {
   readonly events?: readonly string[] | undefined;
   readonly secret?: string | undefined;
   readonly headers?: CustomHeaders | undefined;
-  /** The same, as the record calls it. */
+  /** The same as `headers`, under the name that the record uses. */
   readonly custom_headers?: CustomHeaders | undefined;
   readonly retry_policy?: RetryPolicyChange | undefined;
 }
 
-/** Figures that deliveries move on. */
-const GROWING = ["delivery_count", "last_delivery_at"];
+/** Figures that deliveries change, so that they need not match. */
+const CHANGING = ["delivery_count", "last_delivery_at"];
 
-/** How long the secret before still signs beside the new one. */
+/** How long the previous secret signs beside the new one. */
 const SECRET_GRACE_MS = 24 * 60 * 60 * 1000;
 
 /**
  * Changes a webhook for every attempt that starts after the answer.
  * @throws {Fault} FORBIDDEN, NOT_FOUND, VALIDATION_FAILED, INSUFFICIENT_SCOPES
  */
-export async function updateWebhook(work: Writing, id: string, change: WebhookChange) {
-  const { app, actor, tx } = work;
+export async function updateWebhook(
+  work: Writing,
+  deliveries: RecoveryQueue & AttemptCounter,
+  id: string,
+  change: WebhookChange,
+) {
+  const { actor, tx } = work;
   const webhook = await ownedWebhook(work, id);
   const { name, url, active, events, secret, headers, custom_headers, retry_policy, ...others } =
     change;
-  mustMatchRecord(others, await showWebhook(work, webhook), GROWING);
+  mustMatchRecord(others, await showWebhook(work, deliveries, webhook), CHANGING);
   const given = headers ?? custom_headers;
   const field = headers === undefined ? "custom_headers" : "headers";
   const next: WebhookRecord = {
@@ -60,7 +66,7 @@ export async function updateWebhook(work: Writing, id: string, change: WebhookCh
   const changed = FIELDS.filter(([, field]) =>
     canonicalJson([webhook[field]]) !== canonicalJson([next[field]])
   ).map(([shown]) => shown);
-  if (changed.includes("url")) mustBeDialable(app, next.url);
+  if (changed.includes("url")) mustBeDialable(work.app, next.url);
   await mustBeAllowed(work, next, secret === undefined ? changed : [...changed, "secret"]);
   mustNotRedirectHeaders(work, { webhook, next, given: given ?? {} });
   if (changed.length > 0) {
@@ -71,15 +77,16 @@ export async function updateWebhook(work: Writing, id: string, change: WebhookCh
       details: { name: next.name, changed },
     });
   }
-  return await showWebhook(work, await withState(work, next, active ?? next.active));
+  const updated = await withState(work, deliveries, next, active ?? next.active);
+  return await showWebhook(work, deliveries, updated);
 }
 
 /**
- * Whoever says where events go, and what proves them, could read them.
+ * Checks that the caller may read all events: who sets their target or their secret could read them.
  * @throws {Fault} INSUFFICIENT_SCOPES
  */
 async function mustBeAllowed(
-  { app, actor }: Writing,
+  { store, actor }: Writing,
   next: WebhookRecord,
   changed: readonly (typeof FIELDS[number][0])[],
 ): Promise<void> {
@@ -87,12 +94,12 @@ async function mustBeAllowed(
   const steering = ["url", "events", "secret", "headers"] as const;
   if (steering.some((field) => changed.includes(field))) mustRead(actor.rights, events, "You");
   if (changed.includes("events")) {
-    const person = await personRights(app.store, actor.tenant.org, actsFor(next));
+    const person = await personRights(store, actor.tenant.org, actsFor(next));
     mustRead(person, events, "The person for whom the webhook acts");
   }
 }
 
-/** What a caller may change, as it is called in a request and in the record. */
+/** The fields that a caller may change, by their names in a request and in the record. */
 const FIELDS = [
   ["name", "name"],
   ["url", "url"],
@@ -103,11 +110,11 @@ const FIELDS = [
 ] as const;
 
 /**
- * Each sealing gives another text, so what stays the same is not sealed anew.
+ * The sealed headers; unchanged ones are not sealed again, because each sealing gives a different text.
  * @throws {Fault} VALIDATION_FAILED
  */
 function changedHeaders(
-  { app: { sealer } }: Writing,
+  { sealer }: Writing,
   webhook: WebhookRecord,
   given: CustomHeaders,
   field: string,
@@ -120,11 +127,11 @@ function changedHeaders(
 }
 
 /**
- * Another address would receive the stored header values, so moving them there takes what reading them does.
+ * A new URL receives the stored header values, so it needs the right to read them.
  * @throws {Fault} INSUFFICIENT_SCOPES
  */
 function mustNotRedirectHeaders(
-  { app: { sealer }, actor }: Writing,
+  { sealer, actor }: Writing,
   { webhook, next, given }: {
     readonly webhook: WebhookRecord;
     readonly next: WebhookRecord;
@@ -142,8 +149,7 @@ function mustNotRedirectHeaders(
   mustCover(actor.rights, ["secrets:read"], message);
 }
 
-function changedSecret({ app }: Writing, webhook: WebhookRecord, secret: string) {
-  const { sealer, ports } = app;
+function changedSecret({ sealer, ports }: Writing, webhook: WebhookRecord, secret: string) {
   if (sealer.open(webhook.sealed_secret, webhook.id) === secret) return {};
   return {
     sealed_secret: sealer.seal(secret, webhook.id),
@@ -152,7 +158,7 @@ function changedSecret({ app }: Writing, webhook: WebhookRecord, secret: string)
   };
 }
 
-/** The fields that a change gives. */
+/** The defined fields of a change. */
 const givenFields = (change: RetryPolicyChange = {}): WebhookRecord["retry_policy"] =>
   Object.fromEntries(
     Object.entries(change).flatMap(([name, value]) => value === undefined ? [] : [[name, value]]),

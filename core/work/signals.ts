@@ -16,6 +16,12 @@ class Signal<T> {
 
 /** Every signal between areas. */
 export class Signals {
+  /** The shield's settings or the applied policies of a tenant changed; `version` names the present ones. */
+  readonly shieldChanged = new Signal<{ readonly tenant: Tenant; readonly version: string }>();
+
+  /** Other policies are in force for a tenant. */
+  readonly policiesChanged = new Signal<{ readonly tenant: Tenant }>();
+
   /** An event of this type was committed. */
   readonly eventWritten = new Signal<
     {
@@ -57,7 +63,4 @@ export class Signals {
       readonly commandEnded: "rejected" | "expired" | "cancelled" | null;
     }
   >();
-
-  /** The shield's settings or the applied policies of a tenant changed; `version` names the present ones. */
-  readonly shieldChanged = new Signal<{ readonly tenant: Tenant; readonly version: string }>();
 }

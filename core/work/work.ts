@@ -13,7 +13,8 @@ import type { Sequencer } from "../events/trail/sequencer.ts";
 import type { RunningCommands } from "../commands/running_commands.ts";
 import type { Rounds } from "../ports/rounds.ts";
 import type { Config } from "./config.ts";
-import type { PolicyBook } from "../policies/book.ts";
+import type { PolicyCache } from "../policies/policy_cache.ts";
+import type { RepositoryCredentials } from "../policies/source.ts";
 import type { Syncs } from "../policies/syncs.ts";
 import type { Issuer } from "./issuer_config.ts";
 import type { Integrations } from "../integrations/runner.ts";
@@ -84,7 +85,8 @@ export interface App extends Context {
   readonly sessions: Sessions;
   readonly deliveries: Deliveries;
   /** The documents of the policies in force. */
-  readonly policyBook: PolicyBook;
+  readonly policyCache: PolicyCache;
+  readonly repositoryCredentials: RepositoryCredentials;
   /** Repositories that are being looked at. */
   readonly syncs: Syncs;
   /** Makes compliance reports. */

@@ -12,7 +12,7 @@ import { AGENT_RIGHTS, eventsOf } from "./fixtures.ts";
 const read = (path: string) => Deno.readTextFileSync(path);
 const write = (path: string, text: string) => Deno.writeTextFileSync(path, text);
 
-Deno.test("backup: is listed with its digest and size, restored whole, and the restore is undone", async () => {
+Deno.test("backup: is listed with its digest and size, and restored whole, and the restore can be undone", async () => {
   await withBackups(async ({ world, owner, etc, backUp, restore }) => {
     const backup = await backUp();
     deq([backup.status, backup.error, backup.files, backup.roots], ["complete", null, 2, [etc]]);
@@ -54,7 +54,7 @@ Deno.test("backup: is listed with its digest and size, restored whole, and the r
   });
 });
 
-Deno.test("backup: what the store holds of one tells nothing without the secret, and opens after that was changed", async () => {
+Deno.test("backup: its bytes in the store are encrypted, and open after the secret was rotated", async () => {
   await withBackups(async ({ world, owner, etc, backUp, restore }) => {
     const { id } = await backUp();
     const chunks: Uint8Array[] = [];
@@ -66,14 +66,14 @@ Deno.test("backup: what the store holds of one tells nothing without the secret,
     const secret = "another secret of the store";
     const { entropy } = world.app.ports;
     await rotateSecret(world.app.store, makeSealer(secret, entropy, [SETTINGS.secret]), () => {});
-    Object.assign(world.app, { sealer: makeSealer(secret, entropy) });
+    Object.assign(world.app.sealer, makeSealer(secret, entropy));
     write(`${etc}/a.conf`, "damaged");
     const done = await restore(id);
     deq([done.status, done.error, read(`${etc}/a.conf`)], ["complete", null, "one"]);
   });
 });
 
-Deno.test("backup: one whose bytes were changed in the store is not restored", async () => {
+Deno.test("backup: is not restored when its bytes were changed in the store", async () => {
   await withBackups(async ({ world, owner, etc, backUp, restore }) => {
     const { id } = await backUp();
     for await (const { key, value } of world.kv.list({ prefix: [owner.org, "live", "blob"] })) {
@@ -88,7 +88,7 @@ Deno.test("backup: one whose bytes were changed in the store is not restored", a
   });
 });
 
-Deno.test("drift: files that were backed up and have changed since are drift, until they are restored", async () => {
+Deno.test("drift: backed-up files that have changed are drift until they are restored", async () => {
   await withBackups(async ({ world, owner, agent, etc, backUp, restore }) => {
     const drift = async () => {
       const path = `/api/v1/gitops/drift/${agent.link.id}`;
@@ -110,7 +110,7 @@ Deno.test("drift: files that were backed up and have changed since are drift, un
   });
 });
 
-Deno.test("backup: links within the listed paths are kept, and one that leads out refuses the whole", async () => {
+Deno.test("backup: keeps links within the listed paths, and fails on one that leads out", async () => {
   await withBackups(async ({ etc, backUp, restore }) => {
     Deno.symlinkSync("conf.d/b.conf", `${etc}/current`);
     const backup = await backUp();
@@ -124,7 +124,7 @@ Deno.test("backup: links within the listed paths are kept, and one that leads ou
       ok(error.includes("leads out of the listed paths"), error);
       Deno.removeSync(`${etc}/out`);
     }
-    // What has become a link must not carry a restored file to elsewhere.
+    // A folder that became a link must not lead a restored file elsewhere.
     Deno.removeSync(`${etc}/conf.d`, { recursive: true });
     Deno.symlinkSync(etc, `${etc}/conf.d`);
     const through = await restore(backup.id);
@@ -133,7 +133,7 @@ Deno.test("backup: links within the listed paths are kept, and one that leads ou
   });
 });
 
-Deno.test("backup: more than 1,000 files or 16 MiB are refused by the agent, with the reason", async () => {
+Deno.test("backup: the agent refuses more than 1,000 files or 16 MiB, with the reason", async () => {
   await withBackups(async ({ etc, backUp }) => {
     write(`${etc}/big`, "");
     Deno.truncateSync(`${etc}/big`, 16 * 1024 * 1024 + 1);
@@ -146,15 +146,15 @@ Deno.test("backup: more than 1,000 files or 16 MiB are refused by the agent, wit
   });
 });
 
-Deno.test("backup: an archive of other bytes than were named is not kept", async () => {
+Deno.test("backup: an archive that does not match its digest is not kept", async () => {
   const sha256 = "0".repeat(64);
   const lies: [string, (frame: TransferReply) => TransferReply][] = [
     [
-      "what came is not the archive that the agent named",
+      "the archive does not match the digest that the agent gave",
       (frame) => frame.type === "transfer_ready" ? { ...frame, sha256 } : frame,
     ],
     [
-      "what came is not the archive that the agent named",
+      "the archive does not match the digest that the agent gave",
       (frame) => {
         if (frame.type !== "transfer_data") return frame;
         const bytes = Buffer.from(frame.data, "base64");
@@ -163,15 +163,15 @@ Deno.test("backup: an archive of other bytes than were named is not kept", async
       },
     ],
     [
-      "a piece of the archive does not fit",
+      "a piece of the archive has the wrong offset or length",
       (frame) => frame.type === "transfer_data" ? { ...frame, offset: 1 } : frame,
     ],
     [
-      "a piece of the archive does not fit",
+      "a piece of the archive has the wrong offset or length",
       (frame) => frame.type === "transfer_data" ? { ...frame, data: "" } : frame,
     ],
     [
-      "a piece of the archive does not fit",
+      "a piece of the archive has the wrong offset or length",
       (frame) => frame.type === "transfer_data" ? { ...frame, data: `AAAA${frame.data}` } : frame,
     ],
     [
@@ -192,7 +192,7 @@ Deno.test("backup: an archive of other bytes than were named is not kept", async
   }
 });
 
-Deno.test("restore: what the agent gets must be what the relay named, or nothing is written", async () => {
+Deno.test("restore: the agent writes nothing when the archive does not match its digest", async () => {
   await withBackups(async ({ world, owner, agent, etc, backUp, post, endOf }) => {
     const backup = await backUp();
     write(`${etc}/a.conf`, "later");
@@ -208,7 +208,7 @@ Deno.test("restore: what the agent gets must be what the relay named, or nothing
     eq(read(`${etc}/a.conf`), "later");
     const last = (await eventsOf(world, owner, restore.id)).at(-1)!;
     eq(last.event_type, "restore_failed");
-    // The order itself is signed: another digest in it ends the link.
+    // The order is signed, so another digest in it closes the link.
     agent.spoil = (frame) =>
       frame.type === "transfer" ? { ...frame, sha256: "0".repeat(64) } : frame;
     await post("restore", { backup_id: backup.id, dry_run: true });
@@ -217,7 +217,7 @@ Deno.test("restore: what the agent gets must be what the relay named, or nothing
   });
 });
 
-Deno.test("restore: only a complete backup of the same agent, and of paths that it lists", async () => {
+Deno.test("restore: refuses an incomplete backup, one of another agent, and paths that the agent does not list", async () => {
   await withBackups(async ({ world, owner, agent, etc, backUp, post, restore }) => {
     const good = await backUp();
     Deno.symlinkSync("/etc", `${etc}/out`);
@@ -247,7 +247,7 @@ Deno.test("restore: only a complete backup of the same agent, and of paths that 
   });
 });
 
-Deno.test("backup: one at a time for each agent, and none for one that is not linked", async () => {
+Deno.test("backup: allows one at a time for each agent, and none for one that is not linked", async () => {
   await withBackups(async ({ world, owner, agent, post, endOf }) => {
     agent.hold = true;
     const first = await post("backup");
@@ -255,7 +255,7 @@ Deno.test("backup: one at a time for each agent, and none for one that is not li
     const second = await post("backup");
     deq([second.status, second.body.error.code], [409, "CONFLICT"]);
     eq(second.body.error.details.id, first.body.id);
-    // The link is lost on the way: the job goes on with the next one.
+    // The link is lost midway; the job goes on with the next one.
     agent.link.drop();
     await world.settle();
     const offline = await post("backup");
@@ -269,7 +269,7 @@ Deno.test("backup: one at a time for each agent, and none for one that is not li
   });
 });
 
-Deno.test("backup: an agent that does not come back, or is deleted on the way, leaves none behind", async () => {
+Deno.test("backup: fails when the agent does not come back, and goes with a deleted agent", async () => {
   await withBackups(async ({ world, owner, agent, post, endOf, backUp }) => {
     agent.hold = true;
     const lost = await post("backup");
@@ -297,7 +297,7 @@ Deno.test("backup: an agent that does not come back, or is deleted on the way, l
   });
 });
 
-Deno.test("backup: one that was begun by a clock far ahead is given up like others, and another may begin", async () => {
+Deno.test("backup: one started while the clock was far ahead fails like others, and another may start", async () => {
   await withBackups(async ({ world, owner, agent, post, backUp }) => {
     agent.hold = true;
     world.clock.nowMs += 50 * 60_000;
@@ -315,7 +315,7 @@ Deno.test("backup: one that was begun by a clock far ahead is given up like othe
   });
 });
 
-Deno.test("backup: an agent that does not answer in time fails it", async () => {
+Deno.test("backup: fails when the agent does not answer in time", async () => {
   await withBackups(async ({ world, agent, post, endOf }) => {
     agent.hold = true;
     const started = await post("backup");

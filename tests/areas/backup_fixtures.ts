@@ -9,7 +9,7 @@ interface Setting {
   readonly agent: ConfiguredAgent;
   readonly etc: string;
   post(what: "backup" | "restore", body?: unknown, as?: string): Promise<Answer>;
-  /** The job when it has ended. */
+  /** Resolves with the job when it has ended. */
   // deno-lint-ignore no-explicit-any -- backups and restores are looked into
   endOf(list: "backups" | "restores", id: string): Promise<any>;
   // deno-lint-ignore no-explicit-any -- backups are looked into

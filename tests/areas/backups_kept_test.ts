@@ -2,7 +2,7 @@ import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import { backups } from "../../kv/records/backup.ts";
 import { withBackups } from "./backup_fixtures.ts";
 
-Deno.test("backup: the newest 20 complete ones and 20 failed ones are kept, and failures cost no complete one", async () => {
+Deno.test("backup: the newest 20 complete and 20 failed ones are kept, counted apart", async () => {
   await withBackups(async ({ world, owner, agent, etc, backUp, restore }) => {
     const kept = async () => {
       const path = `/api/v1/gitops/backups/${agent.link.id}?limit=100`;
@@ -27,7 +27,7 @@ Deno.test("backup: the newest 20 complete ones and 20 failed ones are kept, and 
   });
 });
 
-Deno.test("backup: a rehearsal of a restore drops none", async () => {
+Deno.test("backup: a rehearsal of a restore drops no backup", async () => {
   await withBackups(async ({ world, owner, agent, backUp, restore }) => {
     const { id } = await backUp();
     const tenant = { org: owner.org, space: "live" } as const;
@@ -48,7 +48,7 @@ Deno.test("backup: a rehearsal of a restore drops none", async () => {
   });
 });
 
-Deno.test("backup: what an agent had goes with it, however much it is and wherever the relay is killed", async () => {
+Deno.test("backup: all backups go with a deleted agent, wherever the relay is killed", async () => {
   await withBackups(async ({ world, owner, agent, backUp }) => {
     const { id } = await backUp();
     const tenant = { org: owner.org, space: "live" } as const;
@@ -59,7 +59,7 @@ Deno.test("backup: what an agent had goes with it, however much it is and wherev
         tx.insert(backups, tenant, { ...one, id: `bkp_${n}`, status: "failed", blobs: [] })
       );
     }
-    // Killed when the deletion was durable and nothing had followed it.
+    // Killed after the deletion was durable and before anything followed it.
     transfers.forget = () => {};
     const path = `/api/v1/agents/${agent.link.id}`;
     eq((await world.call("DELETE", path, { as: owner.token })).status, 204);

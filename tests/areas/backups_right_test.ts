@@ -1,9 +1,9 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import { withBackups } from "./backup_fixtures.ts";
 
-const WHY = "who asked for it may not do so any more";
+const WHY = "its requester has lost the right to it";
 
-Deno.test("restore: one whose asker was deactivated or demoted does not go on with the agent's next link", async () => {
+Deno.test("restore: does not continue with the agent's next link when the requester was deactivated or demoted", async () => {
   for (const how of ["deactivate", "demote", "revoke"] as const) {
     await withBackups(async ({ world, owner, agent, etc, post, endOf, backUp }) => {
       const asker = await world.join(owner, ["admin"]);
@@ -32,7 +32,7 @@ Deno.test("restore: one whose asker was deactivated or demoted does not go on wi
   }
 });
 
-Deno.test("restore: one whose asker may still ask goes on with the agent's next link", async () => {
+Deno.test("restore: continues with the agent's next link while the requester has the right", async () => {
   await withBackups(async ({ agent, etc, post, endOf, backUp }) => {
     const backup = await backUp();
     Deno.writeTextFileSync(`${etc}/a.conf`, "changed since");

@@ -4,7 +4,7 @@ import { ScriptedAgent } from "../support/agent.ts";
 import { type Account, World } from "../support/world.ts";
 import { AGENT_RIGHTS } from "./fixtures.ts";
 
-/** Agents that are asked for a backup and never say a word of it. */
+/** Agents that never answer the order of a backup. */
 async function silent(world: World, owner: Account, count: number): Promise<ScriptedAgent[]> {
   const key = await world.key(owner, AGENT_RIGHTS);
   const agents = [];
@@ -18,24 +18,24 @@ async function silent(world: World, owner: Account, count: number): Promise<Scri
   return agents;
 }
 
-/** How many of them were asked for their configuration, over the link that they have. */
+/** How many of them were asked for their configuration over their present link. */
 const asked = (agents: readonly ScriptedAgent[]) =>
   agents.filter(({ received }) => received.some(({ type }) => type === "transfer")).length;
 
-/** Says that nothing comes of what it was asked for. */
+/** Answers that the order failed. */
 function refuse(agent: ScriptedAgent): void {
   const order = agent.received.find((frame) => frame.type === "transfer");
   if (order?.type !== "transfer") throw new Error("it was not asked");
   agent.send({ type: "transfer_failed", job_id: order.job_id, message: "no" });
 }
 
-Deno.test("backup: agents that do not answer have half of the places, and others of their organization wait for those", async () => {
+Deno.test("backup: one organization's silent agents take half of the places at most", async () => {
   await using world = await World.open();
   const [here, there] = [await world.signUp(), await world.signUp()];
   const many = await silent(world, here, 9);
   eq(asked(many), 4);
   eq(asked(await silent(world, there, 3)), 3);
-  // Whoever waited goes on when another has ended, and not with the next sweep.
+  // A waiting job starts when another has ended, not with the next sweep.
   for (const [at, agent] of many.slice(0, 5).entries()) {
     refuse(agent);
     await world.quiet();
@@ -43,7 +43,7 @@ Deno.test("backup: agents that do not answer have half of the places, and others
   }
 });
 
-Deno.test("backup: however many wait for a place of their organization, others' agents link without a look at them", async () => {
+Deno.test("backup: jobs that wait for their organization's places cost other agents' links nothing", async () => {
   await using world = await World.open();
   const [here, there] = [await world.signUp(), await world.signUp()];
   const many = await silent(world, here, 4);
@@ -65,7 +65,7 @@ Deno.test("backup: however many wait for a place of their organization, others' 
   ok(looks >= 1_000, `${looks} looks`);
 });
 
-Deno.test("backup: more jobs than one look reads, of agents that are gone, hold up nobody's", async () => {
+Deno.test("backup: many jobs of absent agents do not delay those of present ones", async () => {
   await using world = await World.open();
   const [here, there] = [await world.signUp(), await world.signUp()];
   const [gone] = await silent(world, here, 1);
@@ -86,7 +86,7 @@ Deno.test("backup: more jobs than one look reads, of agents that are gone, hold 
   deq([asked(waiting), world.logged], [1, []]);
 });
 
-Deno.test("backup: organizations take turns, however many agents of one wait before another's", async () => {
+Deno.test("backup: organizations take turns, however many agents of one are waiting", async () => {
   await using world = await World.open();
   const [one, two, third] = [await world.signUp(), await world.signUp(), await world.signUp()];
   const [first, second] = [await silent(world, one, 6), await silent(world, two, 6)];

@@ -8,7 +8,7 @@ import { letDie } from "./hook_fixtures.ts";
 
 const PATH = "/api/v1/webhooks";
 
-/** Lets an agent come and go, so that `agent_created` happens now and no link keeps the clock busy. */
+/** Links and unlinks an agent, so that `agent_created` happens now and no link sets timers. */
 async function agentComesAndGoes(world: World, key: { value: string }): Promise<void> {
   (await ScriptedAgent.connect(world, key.value)).drop();
   await world.settle();
@@ -71,7 +71,7 @@ Deno.test("ladder: five attempts at 0, 30 s, 2 m, 10 m and 30 m after each failu
   eq(times.length, 5);
 });
 
-Deno.test("ladder: a disabled webhook gets no waiting delivery either", async () => {
+Deno.test("ladder: a disabled webhook gets no waiting delivery", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const key = await world.key(owner, AGENT_RIGHTS);
@@ -82,7 +82,7 @@ Deno.test("ladder: a disabled webhook gets no waiting delivery either", async ()
   await agentComesAndGoes(world, key);
   await world.advance(10_000);
   await agentComesAndGoes(world, key);
-  // The first delivery fails for good at 30 s; the second one was to be tried again at 40 s.
+  // The first delivery fails for good at 30 s; the second one would be tried again at 40 s.
   await world.advance(100_000);
   deq(times, [0, 10, 30]);
   const { deliveries } = await deliveriesOf(world, owner, hook.id);
@@ -92,7 +92,7 @@ Deno.test("ladder: a disabled webhook gets no waiting delivery either", async ()
   );
 });
 
-Deno.test("ladder: without auto_disable a webhook outlives its failures", async () => {
+Deno.test("ladder: without auto_disable a webhook stays enabled after failures", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const key = await world.key(owner, AGENT_RIGHTS);
@@ -109,7 +109,7 @@ Deno.test("ladder: without auto_disable a webhook outlives its failures", async 
   ]);
 });
 
-Deno.test("ladder: the first success ends it, and a policy may set its own pace", async () => {
+Deno.test("ladder: the first success ends it, and a policy may set its own delays", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const key = await world.key(owner, AGENT_RIGHTS);
@@ -125,7 +125,7 @@ Deno.test("ladder: the first success ends it, and a policy may set its own pace"
   eq((await world.call("GET", `${PATH}/${hook.id}`, { as: owner.token })).body.active, true);
 });
 
-Deno.test("attempt: only 2xx is a success; no answer in time is timed_out, and nothing is followed", async () => {
+Deno.test("attempt: only 2xx succeeds, no answer in time is timed_out, and no redirect is followed", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await makeHook(world, owner, ["agent_created"], {
@@ -149,7 +149,7 @@ Deno.test("attempt: only 2xx is a success; no answer in time is timed_out, and n
   eq(world.network.sent.length, cases.length);
 });
 
-Deno.test("deliveries: listed newest first, paged, each on its own, and only under its webhook", async () => {
+Deno.test("deliveries: are listed newest first in pages, and only under their own webhook", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const [hook, other] = [
@@ -181,7 +181,7 @@ Deno.test("deliveries: listed newest first, paged, each on its own, and only und
   deq((await deliveriesOf(world, { ...owner, token }, hook.id)).deliveries, []);
 });
 
-Deno.test("webhooks.delete: nothing reaches it any more, what waited included", async () => {
+Deno.test("webhooks.delete: nothing is sent any more, including waiting deliveries", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const key = await world.key(owner, AGENT_RIGHTS);
@@ -202,7 +202,7 @@ Deno.test("webhooks.delete: nothing reaches it any more, what waited included", 
   }
 });
 
-Deno.test("crash: an attempt that a dead relay had claimed counts, and is made again when its lease ends", async () => {
+Deno.test("crash: an attempt that a dead relay had claimed counts, and another follows when the lease ends", async () => {
   const kv = await Deno.openKv(":memory:");
   const process = mortal(kv);
   const dead = await World.open({ kv: process.kv });
@@ -226,7 +226,7 @@ Deno.test("crash: an attempt that a dead relay had claimed counts, and is made a
   eq(world.network.sent[0]!.body, dead.network.sent[0]!.body);
 });
 
-Deno.test("crash: an event that was answered but not yet fanned out is delivered by the next process, once", async () => {
+Deno.test("crash: an acknowledged event without deliveries is delivered once by the next process", async () => {
   const kv = await Deno.openKv(":memory:");
   const dead = await World.open({ kv: shared(kv) });
   const here = await linkAgent(dead);

@@ -15,7 +15,7 @@ const ARCHIVE = packArchive({
 const list = (world: World, { owner, agent }: Linked, what: string) =>
   world.call("GET", `/api/v1/gitops/${what}/${agent.id}`, { as: owner.token });
 
-/** The last order of that kind that the agent got. */
+/** The last order of that kind that the agent received. */
 const last = <T extends string>({ agent }: Linked, type: T) =>
   agent.received.findLast((frame) => frame.type === type) as { type: T; job_id: string };
 
@@ -27,7 +27,7 @@ async function beginBackup(world: World, here: Linked): Promise<string> {
   return last(here, "transfer").job_id;
 }
 
-Deno.test("backup: an agent that sends crumbs is given up", async () => {
+Deno.test("backup: fails when the agent sends tiny pieces", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const job_id = await beginBackup(world, here);
@@ -37,10 +37,13 @@ Deno.test("backup: an agent that sends crumbs is given up", async () => {
   here.agent.send({ type: "transfer_data", job_id, offset: 0, data: btoa("x") });
   await world.settle();
   const { body: { backups: [backup] } } = await list(world, here, "backups");
-  deq([backup.status, backup.error], ["failed", "a piece of the archive does not fit"]);
+  deq([backup.status, backup.error], [
+    "failed",
+    "a piece of the archive has the wrong offset or length",
+  ]);
 });
 
-Deno.test("backup: an agent that takes its time with each piece is given up after ten minutes", async () => {
+Deno.test("backup: fails after ten minutes when the agent is slow with each piece", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const job_id = await beginBackup(world, here);
@@ -58,7 +61,7 @@ Deno.test("backup: an agent that takes its time with each piece is given up afte
   deq([backup.status, backup.error], ["failed", "the agent took too long"]);
 });
 
-Deno.test("restore: an agent that asks for the same piece again is given up", async () => {
+Deno.test("restore: fails when the agent asks for the same piece again", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const job_id = await beginBackup(world, here);
@@ -72,7 +75,7 @@ Deno.test("restore: an agent that asks for the same piece again is given up", as
   });
   await world.settle();
   here.agent.send({ type: "transfer_data", job_id, offset: 0, data: stored.toString("base64") });
-  // Unpacking happens beside the event loop.
+  // Unpacking happens on another thread.
   while ((await list(world, here, "backups")).body.backups[0].status === "running") {
     await world.settle();
   }
@@ -89,7 +92,7 @@ Deno.test("restore: an agent that asks for the same piece again is given up", as
   deq([shown.status, shown.error], ["failed", "the agent asks for a piece out of order"]);
 });
 
-Deno.test("archive: a head is as long as it may be and counts what it may, before any of it is looked at", () => {
+Deno.test("archive: checks the length and the counts of a head before reading it", () => {
   const format = "relay.configuration.v1";
   const labels = (n: number) =>
     Object.fromEntries(Array.from({ length: n }, (_, at) => [`l${at}`, ""]));

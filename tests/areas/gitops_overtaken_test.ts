@@ -13,7 +13,7 @@ import { World } from "../support/world.ts";
 
 const MINUTE_MS = 60_000;
 
-Deno.test("apply: one that was overtaken by another commit's does not bring the older one back", async () => {
+Deno.test("apply: refuses to put an older commit in force after a concurrent apply of another one", async () => {
   await using world = await World.open();
   const git = await withRepository(world, { policy_path: "policies" });
   const { host } = git;
@@ -31,12 +31,12 @@ Deno.test("apply: one that was overtaken by another commit's does not bring the 
   deq(await inForce(git), [["a", "2", false]]);
   const { body: { applied_commit } } = await git.get(`repos/${git.repositoryId}`);
   eq(applied_commit, newer);
-  // Of one and the same commit both are right.
+  // Two applies of the same commit both succeed.
   const both = await Promise.all([git.apply(), git.apply()]);
   deq(both.map((answer) => answer.status), [200, 200]);
 });
 
-Deno.test("apply: an older commit follows no newer one under a path that is not the repository's own either", async () => {
+Deno.test("apply: refuses an older commit after a newer one for any path of the repository", async () => {
   await using world = await World.open();
   const git = await withRepository(world);
   const { host } = git;
@@ -46,7 +46,7 @@ Deno.test("apply: an older commit follows no newer one under a path that is not 
   const [fetch] = holdFetches(world, host, 1);
   const slow = git.apply();
   await fetch!.asked;
-  // What is in force is as it was when the fetch began, and yet another commit was applied.
+  // The set in force is as it was when the fetch began, although another commit was applied meanwhile.
   const newer = await host.commit({ "policies/a.yaml": forbidding("nmap") });
   eq((await git.apply()).body.commit, newer);
   fetch!.go();
@@ -55,7 +55,7 @@ Deno.test("apply: an older commit follows no newer one under a path that is not 
   deq(await inForce(git), [["a", "1", false]]);
 });
 
-Deno.test("syncs: a push is not forgotten whose look gives way to an apply of an older commit", async () => {
+Deno.test("syncs: a push whose sync was overtaken by an apply of an older commit is synced again", async () => {
   await using world = await World.open();
   const git = await withRepository(world, { policy_path: "policies", webhook_secret: HOOK_SECRET });
   const { host } = git;
@@ -78,7 +78,7 @@ Deno.test("syncs: a push is not forgotten whose look gives way to an apply of an
   deq([body.applied_commit, body.last_sync.error], [newest, null]);
 });
 
-Deno.test("syncs: a push is not forgotten during whose look a policy is unpinned", async () => {
+Deno.test("syncs: a push is synced again when a policy is unpinned during its sync", async () => {
   await using world = await World.open();
   const git = await withRepository(world, { policy_path: "policies", webhook_secret: HOOK_SECRET });
   const { host, owner } = git;
@@ -100,7 +100,7 @@ Deno.test("syncs: a push is not forgotten during whose look a policy is unpinned
   eq((await git.get(`repos/${git.repositoryId}`)).body.applied_commit, newest);
 });
 
-Deno.test("apply: an organization that has several fetched at once is told to wait", async () => {
+Deno.test("apply: refuses more concurrent fetches than an organization may have", async () => {
   await using world = await World.open();
   const git = await withRepository(world);
   await git.host.commit({ "policies/a.yaml": forbidding("nmap") });
@@ -119,7 +119,7 @@ Deno.test("apply: an organization that has several fetched at once is told to wa
   eq((await dry()).status, 200);
 });
 
-Deno.test("syncs: an organization whose hosts take their time keeps nobody else's policies waiting", async () => {
+Deno.test("syncs: slow hosts of one organization do not delay the policies of another", async () => {
   await using world = await World.open();
   const slow = await world.signUp();
   for (let n = 0; n < 20; n++) {
@@ -156,7 +156,7 @@ Deno.test("syncs: an organization whose hosts take their time keeps nobody else'
   deq(await inForce(git), [["a", "1", false]]);
 });
 
-Deno.test("syncs: what is due is not tried again and again while the store cannot be written", async () => {
+Deno.test("syncs: do not loop while the store cannot be written", async () => {
   let refused = 0;
   const kv = committing(await Deno.openKv(":memory:"), (commit) => {
     if (refused === 0) return commit();

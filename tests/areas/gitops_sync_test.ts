@@ -1,10 +1,10 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { policyVersions, repositories } from "../../kv/records/gitops.ts";
 import { SCHEMA_KEY } from "../../kv/maintenance/migrations.ts";
-import { versionId } from "../../core/policies/book.ts";
-import { VERSIONS_KEPT } from "../../core/policies/backups/prune.ts";
+import { versionId } from "../../core/policies/policy_set.ts";
+import { VERSIONS_KEPT } from "../../core/policies/prune_versions.ts";
 import { FAULTS } from "../../core/fault/fault.ts";
-import { nextLookMs } from "../../core/policies/syncs.ts";
+import { nextLookMs } from "../../core/policies/sync_schedule.ts";
 import {
   forbidding,
   HOOK_SECRET,
@@ -20,14 +20,14 @@ import { eventsOf } from "./fixtures.ts";
 const SYNCED = { sync_seconds: 60, policy_path: "policies" };
 const MINUTE_MS = 60_000;
 
-Deno.test("syncs: what is pushed is in force after the next look, by Relay itself", async () => {
+Deno.test("syncs: put a pushed commit in force, as Relay itself", async () => {
   await using world = await World.open();
   const git = await withRepository(world, SYNCED);
   await world.settle();
   const first = await git.get(`repos/${git.repositoryId}`);
   eq(first.body.last_sync.error, "The repository has no branch main.");
   await git.host.commit({ "policies/a.yaml": forbidding("nmap") });
-  // After a failure it waits twice as long.
+  // After a failure the wait doubles.
   await world.advance(3 * MINUTE_MS);
   deq(await inForce(git), [["a", "1", false]]);
   const commit = await git.host.commit({ "policies/a.yaml": forbidding("nc") });
@@ -40,7 +40,7 @@ Deno.test("syncs: what is pushed is in force after the next look, by Relay itsel
   deq([created?.actor, created?.details["user"]], ["relay", null]);
 });
 
-Deno.test("syncs: a faulty commit leaves everything in force, is told once, and is made good by the next", async () => {
+Deno.test("syncs: an invalid commit changes nothing and is reported once, and the next valid one is applied", async () => {
   await using world = await World.open();
   const git = await withRepository(world, SYNCED);
   await world.settle();
@@ -58,7 +58,7 @@ Deno.test("syncs: a faulty commit leaves everything in force, is told once, and 
   deq(await inForce(git), [["a", "2", false]]);
 });
 
-Deno.test("syncs: an organization that is switched off is not looked at, and goes on once it is on", async () => {
+Deno.test("syncs: pause while the organization is off, and resume when it is on", async () => {
   await using world = await World.open();
   const host = await world.signUp();
   const git = await withRepository(world, SYNCED);
@@ -79,7 +79,7 @@ Deno.test("syncs: an organization that is switched off is not looked at, and goe
   deq(await inForce(git), [["a", "2", false]]);
 });
 
-Deno.test("syncs: a clock that was a year ahead for a while keeps nobody waiting for a year", async () => {
+Deno.test("syncs: a due time set while the clock was a year ahead does not delay the next sync", async () => {
   await using world = await World.open();
   const git = await withRepository(world, SYNCED);
   const yearMs = 365 * 24 * 60 * MINUTE_MS;
@@ -92,7 +92,7 @@ Deno.test("syncs: a clock that was a year ahead for a while keeps nobody waiting
   deq(await inForce(git), [["a", "1", false]]);
 });
 
-Deno.test("rollback: no sync and no apply undoes it, until the file says something new", async () => {
+Deno.test("rollback: stays through syncs and applies until the file changes", async () => {
   await using world = await World.open();
   const git = await withRepository(world, SYNCED);
   const { owner, host } = git;
@@ -124,7 +124,7 @@ Deno.test("rollback: no sync and no apply undoes it, until the file says somethi
   ]);
 });
 
-Deno.test("rollback: its pin holds against what the file says, also after an unpin or a file that came to say the same", async () => {
+Deno.test("rollback: pins again after an unpin, and after a file that came to match", async () => {
   await using world = await World.open();
   const git = await withRepository(world);
   const { owner, host } = git;
@@ -140,7 +140,7 @@ Deno.test("rollback: its pin holds against what the file says, also after an unp
   await rollBack("2");
   eq(await apply("ssh"), "pinned");
 
-  // The file comes to say what is in force by itself: with a pin, and without.
+  // The file changes to match the version in force: with a pin, and without.
   eq(await apply("nc"), "unpin");
   await rollBack("1");
   eq(await apply("nc"), "pinned");
@@ -174,7 +174,7 @@ Deno.test("unpin: the policy follows its repository again", async () => {
   deq((await git.get(`policies/${id}/diff?from=2&to=3`)).body.changes, []);
 });
 
-Deno.test("unpin: a push that waits for its look is not forgotten", async () => {
+Deno.test("unpin: keeps the due time of a waiting push", async () => {
   await using world = await World.open();
   const git = await withRepository(world, { policy_path: "policies", webhook_secret: HOOK_SECRET });
   const { owner, host } = git;
@@ -192,7 +192,7 @@ Deno.test("unpin: a push that waits for its look is not forgotten", async () => 
   deq(await inForce(git), [["a", "3", false]]);
 });
 
-Deno.test("syncs: one that fails for a reason of Relay's own is told, and waits as after any failure", async () => {
+Deno.test("syncs: an internal error is reported, and backs off like any failure", async () => {
   await using world = await World.open();
   const git = await withRepository(world, { ...SYNCED, sync_seconds: 600, token: "a token" });
   await world.settle();
@@ -201,7 +201,7 @@ Deno.test("syncs: one that fails for a reason of Relay's own is told, and waits 
   await store.transact(async (tx) => {
     const repository = (await tx.get(repositories, tenant, git.repositoryId))!;
     const due = { failures: 0, due_at_ms: ports.clock.now() };
-    // What was sealed for something else cannot be opened here.
+    // A text that was sealed for another record cannot be opened here.
     const sealed_authorization = sealer.seal("Basic x", "another");
     tx.put(repositories, tenant, { ...repository, ...due, sealed_authorization });
   });
@@ -213,7 +213,7 @@ Deno.test("syncs: one that fails for a reason of Relay's own is told, and waits 
   eq(world.logged.filter(({ message }) => message === "a sync failed").length, 1);
 });
 
-Deno.test("rollback: a policy or a version that is not there is told, and nothing changes", async () => {
+Deno.test("rollback: refuses an unknown policy or version, and changes nothing", async () => {
   await using world = await World.open();
   const git = await withRepository(world);
   await git.host.commit({ "policies/a.yaml": forbidding("nmap") });
@@ -236,7 +236,7 @@ Deno.test("rollback: a policy or a version that is not there is told, and nothin
   deq(await inForce(git), [["a", "1", false]]);
 });
 
-Deno.test("repositories: one with policies in force stays, unless they are to end with it", async () => {
+Deno.test("repositories.delete: refuses while its policies are in force, unless they are to be deleted too", async () => {
   await using world = await World.open();
   const git = await withRepository(world, { token: "a secret token", ...SYNCED });
   const { owner, repositoryId, host } = git;
@@ -266,7 +266,7 @@ Deno.test("repositories: one with policies in force stays, unless they are to en
   eq(host.asked, asked);
 });
 
-Deno.test("repositories: what is never dialled or is no address is refused", async () => {
+Deno.test("repositories.create: refuses addresses that may not be dialled or are not a repository's", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   for (
@@ -286,7 +286,7 @@ Deno.test("repositories: what is never dialled or is no address is refused", asy
   }
 });
 
-Deno.test("syncs: of two instances one looks at a repository that is due", async () => {
+Deno.test("syncs: only one of two instances syncs a due repository", async () => {
   const kv = await Deno.openKv(":memory:");
   const first = await World.open({ kv: shared(kv), sole: false });
   const git = await withRepository(first, SYNCED);
@@ -303,14 +303,14 @@ Deno.test("syncs: of two instances one looks at a repository that is due", async
   const asked = git.host.asked;
   await Promise.all([first.app.syncs.sweep(), second.app.syncs.sweep()]);
   for (const world of [first, second, first]) await world.settle();
-  // The look at the head, and the two requests of a fetch.
+  // One request for the head, and two of a fetch.
   eq(git.host.asked - asked, 3);
   deq(await inForce(git), [["a", "1", false]]);
   for (const world of [second, first]) await world[Symbol.asyncDispose]();
   kv.close();
 });
 
-Deno.test("versions: the oldest beyond the bound are deleted, but none in force and not the last two of a policy", async () => {
+Deno.test("versions: the oldest beyond the limit are deleted, but none in force and not the last two of a policy", async () => {
   await using world = await World.open();
   const git = await withRepository(world);
   const { host, owner } = git;
@@ -322,7 +322,7 @@ Deno.test("versions: the oldest beyond the bound are deleted, but none in force 
   const tenant = { org: owner.org, space: "live" } as const;
   const { store } = world.app;
   const [first] = (await store.list(policyVersions, tenant, { limit: 1 })).items;
-  // Of a policy that is gone, and all of them newer.
+  // Versions of a deleted policy, all of them newer.
   for (let n = 1; n <= VERSIONS_KEPT; n += 100) {
     await store.transact((tx) => {
       for (let version = n; version < n + 100; version++) {
@@ -345,13 +345,13 @@ Deno.test("versions: the oldest beyond the bound are deleted, but none in force 
     await git.apply();
     await world.settle();
   };
-  // Now the first of three versions of a policy is one too many, and the oldest of all.
+  // Now the first of three versions of a policy exceeds the limit, and is the oldest.
   const [a, b] = [forbidding("ssh"), forbidding("nc")];
   await apply({ "policies/a.yaml": a, "policies/b.yaml": b });
   deq([await is(`${policy_id}.000001`), await is(`${policy_id}.000002`)], [false, true]);
   eq(await store.count(policyVersions, tenant), VERSIONS_KEPT + 3);
   eq((await post(world, owner, "rollback", { policy_id, version: "2" })).status, 200);
-  // Then it is the oldest of the policy that is gone, since what was rolled back to is in force.
+  // Then the oldest version of the deleted policy goes, because the rollback put the older one in force.
   for (const program of ["scp", "rsync"]) {
     await apply({ "policies/a.yaml": a, "policies/b.yaml": forbidding(program) });
   }
@@ -359,7 +359,7 @@ Deno.test("versions: the oldest beyond the bound are deleted, but none in force 
   eq((await git.get(`policies/${policy_id}`)).body.version, "2");
 });
 
-Deno.test("versions: those of all policies are listed newest first, also those from before they were sorted so", async () => {
+Deno.test("versions: are listed newest first over all policies, including those of earlier releases", async () => {
   const kv = await Deno.openKv(":memory:");
   const first = await World.open({ kv: shared(kv) });
   const git = await withRepository(first);
@@ -388,7 +388,7 @@ Deno.test("versions: those of all policies are listed newest first, also those f
   kv.close();
 });
 
-Deno.test("nextLookMs: spread by a tenth, doubled with each failure up to an hour", () => {
+Deno.test("nextLookMs: varies by a tenth, and doubles with each failure up to an hour", () => {
   const at = (failures: number, unit: number, sync_seconds: number | null = 300) =>
     nextLookMs({ sync_seconds, failures }, 1_000_000, unit);
   deq([at(0, 0), at(0, 0.5), at(0, 1)], [1_270_000, 1_300_000, 1_330_000]);

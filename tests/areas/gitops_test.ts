@@ -7,7 +7,7 @@ import { World } from "../support/world.ts";
 import { asPlanned, forbidding, post, withRepository } from "../gitops/fixtures.ts";
 import { eventsOf } from "./fixtures.ts";
 
-/** Everything that a store holds, with the versions of the rows. */
+/** All rows of a store with their versionstamps. */
 async function stored(world: World): Promise<Map<string, string>> {
   await world.settle();
   const rows = new Map<string, string>();
@@ -20,7 +20,7 @@ async function stored(world: World): Promise<Map<string, string>> {
 const actions = (plan: { name: string; action: string }[]) =>
   Object.fromEntries(plan.map(({ name, action }) => [name, action]));
 
-Deno.test("apply: what is in the repository is in force, judges commands and is told by events", async () => {
+Deno.test("apply: puts the repository's policies in force for commands, with events", async () => {
   await using world = await World.open();
   const { owner, host, apply, get } = await withRepository(world);
   const commit = await host.commit({
@@ -66,7 +66,7 @@ Deno.test("apply: what is in the repository is in force, judges commands and is 
   deq(versions.map((one: { version: string }) => one.version), ["2", "1"]);
 });
 
-Deno.test("apply: a dry run leaves every row as it was and shows what the apply then does", async () => {
+Deno.test("apply: a dry run writes nothing and shows what the apply then does", async () => {
   await using world = await World.open();
   const { host, apply } = await withRepository(world);
   await host.commit({ "policies/a.yaml": forbidding("nmap"), "policies/b.yaml": forbidding("nc") });
@@ -82,7 +82,7 @@ Deno.test("apply: a dry run leaves every row as it was and shows what the apply 
   deq([dry.body.version, dry.body.changed], [done.body.version, done.body.changed]);
 });
 
-Deno.test("apply: faults are told with file, line and column, and nothing changes", async () => {
+Deno.test("apply: reports errors with file, line and column, and changes nothing", async () => {
   await using world = await World.open();
   const { host, apply } = await withRepository(world);
   const cases = [
@@ -108,13 +108,13 @@ Deno.test("apply: faults are told with file, line and column, and nothing change
   }
 });
 
-Deno.test("apply: a repository that is not registered is 404, and what a host does wrong has its own error", async () => {
+Deno.test("apply: answers 404 for an unregistered repository, and a specific error for each failure of a host", async () => {
   await using world = await World.open();
   const { host, apply } = await withRepository(world);
   const other = await apply({ repo_url: "https://git.example.com/acme/other.git" });
   deq([other.status, other.body.error.code], [404, "NOT_FOUND"]);
   await host.commit({ "policies/a.yaml": forbidding("nmap") });
-  // Any spelling of the address is the same repository.
+  // Any spelling of the address finds the same repository.
   eq((await apply({ repo_url: "https://git.example.com/acme/policies/" })).status, 200);
   const wrong = async (input: Record<string, unknown>) => {
     const { status, body } = await apply(input);
@@ -130,7 +130,7 @@ Deno.test("apply: a repository that is not registered is 404, and what a host do
   deq(await wrong({}), [400, "too_large", "body.repo_url"]);
 });
 
-Deno.test("apply: agents are told the policies that concern them, and confirm", async () => {
+Deno.test("apply: agents receive the policies that concern them, and confirm them", async () => {
   await using world = await World.open();
   const { owner, host, apply } = await withRepository(world);
   const key = await world.key(owner, ["agents:admin"]);
@@ -169,7 +169,7 @@ Deno.test("apply: agents are told the policies that concern them, and confirm", 
   eq(confirmed.length, 3);
 });
 
-Deno.test("apply: replay shows which of the last commands would be judged otherwise", async () => {
+Deno.test("apply: replay shows which of the last commands would get another verdict", async () => {
   await using world = await World.open();
   const { owner, host, apply } = await withRepository(world);
   const key = await world.key(owner, ["agents:admin", "agents:write"]);
@@ -189,7 +189,7 @@ Deno.test("apply: replay shows which of the last commands would be judged otherw
   );
 });
 
-Deno.test("apply: as many policies as may be in force are exchanged for as many others in one step", async () => {
+Deno.test("apply: replaces the largest set of policies by another one in one commit", async () => {
   await using world = await World.open();
   const url = `https://git.example.com/${"p".repeat(170)}.git`;
   const { owner, host, get } = await withRepository(world, { url }, undefined, url);
@@ -218,7 +218,7 @@ Deno.test("apply: as many policies as may be in force are exchanged for as many 
   deq([beyond.status, beyond.body.error.details.git], [400, "too_large"]);
 });
 
-Deno.test("apply: a sync gives way to who has applied something newer meanwhile", async () => {
+Deno.test("apply: a sync does not undo a newer apply", async () => {
   await using world = await World.open();
   const git = await withRepository(world, { sync_seconds: 60, policy_path: "policies" });
   await git.host.commit({ "policies/a.yaml": forbidding("nmap") });
@@ -237,10 +237,10 @@ Deno.test("apply: a sync gives way to who has applied something newer meanwhile"
   eq((await git.get("policies")).body.version, version);
 });
 
-Deno.test("apply: what would not fit into the store is refused, by a dry run as well, and what fits is taken", async () => {
+Deno.test("apply: refuses sets that do not fit into the store, in a dry run too, and accepts those that do", async () => {
   await using world = await World.open();
   const { host, apply } = await withRepository(world);
-  // A text with one letter beyond Latin-1 takes two bytes for each of its letters.
+  // A text with one character beyond Latin-1 takes two bytes for each of its characters.
   const policyOf = (chars: number) => {
     const tests = [4_000, 4_000, 4_000, 4_000, 4_000, 4_000, 4_000, chars].map((length) => ({
       command: `echo 漢${"a".repeat(length)}`,
@@ -268,7 +268,7 @@ Deno.test("apply: what would not fit into the store is refused, by a dry run as 
   eq(taken.status, 200, taken.text);
 });
 
-Deno.test("policies: mode, tools and retention hold on the agents that they concern", async () => {
+Deno.test("policies: mode, tools and retention apply to the agents that they concern", async () => {
   await using world = await World.open();
   const { owner, host, apply } = await withRepository(world);
   const key = await world.key(owner, ["agents:admin", "agents:write"]);
@@ -305,7 +305,7 @@ Deno.test("policies: mode, tools and retention hold on the agents that they conc
   eq((await world.call("GET", path(lab, late.body.command_id), { as })).status, 200);
 });
 
-Deno.test("repositories: a space has fifty of them", async () => {
+Deno.test("repositories.create: allows fifty in a space", async () => {
   await using world = await World.open();
   const { owner } = await withRepository(world);
   const register = async (n: number) =>
@@ -318,7 +318,7 @@ Deno.test("repositories: a space has fifty of them", async () => {
   eq(await register(50), 409);
 });
 
-Deno.test("syncs: three fetches of one organization are waited for, and eight of all", async () => {
+Deno.test("syncs.awaited: allows three fetches of one organization and eight in total", async () => {
   await using world = await World.open();
   const { syncs } = world.app;
   const end = Promise.withResolvers<void>();

@@ -38,7 +38,7 @@ for (const { name, provider, secret = SECRET, body, headers, proof } of SENDERS)
     ok(first.asked > 0, "the push was not obeyed");
     eq((await git.get("policies")).body.policies[0].name, "a");
     eq((await push(world, git, text, right)).asked, 0);
-    // Where a signature leaves out the name of a delivery, it is the same push still with another one.
+    // The signature does not cover the delivery id, so another id does not make it another push.
     if (isSigned && !Object.hasOwn(right, "webhook-id")) {
       eq((await push(world, git, text, sign("d2"))).asked, 0);
     }
@@ -52,7 +52,7 @@ for (const { name, provider, secret = SECRET, body, headers, proof } of SENDERS)
   });
 }
 
-Deno.test("webhook: a push of GitLab that brings a branch to where it was before is heard, though its body is the same", async () => {
+Deno.test("push: a GitLab push that moves a branch back is processed, though its body is a repetition", async () => {
   await using world = await World.open();
   const git = await withRepository(world, { provider: "gitlab", webhook_secret: SECRET });
   const { body, headers } = SENDERS[1]!;
@@ -66,7 +66,7 @@ Deno.test("webhook: a push of GitLab that brings a branch to where it was before
   }
 });
 
-Deno.test("webhook: a secret that only looks encoded is no empty key", async () => {
+Deno.test("push: a secret that only looks encoded does not become an empty key", async () => {
   await using world = await World.open();
   const git = await withRepository(world, { provider: "gitlab", webhook_secret: "whsec_!!!!" });
   const text = JSON.stringify(BODIES.gitlab);
@@ -80,7 +80,7 @@ Deno.test("webhook: a secret that only looks encoded is no empty key", async () 
   ok((await push(world, git, text, signed("whsec_!!!!", "d2"))).asked > 0);
 });
 
-Deno.test("webhook: known or not, right or wrong, the answer is the same", async () => {
+Deno.test("push: the answer is the same for known and unknown repositories, right and wrong signatures", async () => {
   await using world = await World.open();
   const git = await withRepository(world, { provider: "github", webhook_secret: SECRET });
   const github = JSON.stringify(BODIES.github);
@@ -99,8 +99,8 @@ Deno.test("webhook: known or not, right or wrong, the answer is the same", async
   }
 });
 
-// With a time that grows with the square of a name, this takes minutes.
-Deno.test("webhook: no body keeps Relay busy or breaks it, a signed one neither", async () => {
+// With quadratic time in the length of a name, this would take minutes.
+Deno.test("push: no body, signed or not, breaks Relay or keeps it busy", async () => {
   await using world = await World.open();
   const git = await withRepository(world, { provider: "github", webhook_secret: SECRET });
   const names = Array.from({ length: 15_000 }, (_, n) => [`k${n}`, `https://h${n}.example/a`]);
@@ -123,7 +123,7 @@ Deno.test("webhook: no body keeps Relay busy or breaks it, a signed one neither"
   }
 });
 
-Deno.test("webhook: the short form makes Relay show what is pending in a repository without a secret, not too often", async () => {
+Deno.test("push: the short form records what is pending in a repository without a secret, with a minimum interval", async () => {
   await using world = await World.open();
   const git = await withRepository(world);
   const commit = (program: string) => git.host.commit({ "a.yaml": forbidding(program) });
@@ -154,7 +154,7 @@ Deno.test("webhook: the short form makes Relay show what is pending in a reposit
   eq(git.host.asked, asked);
 });
 
-Deno.test("webhook: what nobody signed is written once for each look", async () => {
+Deno.test("push: unsigned pushes are written once for each sync", async () => {
   await using world = await World.open();
   const git = await withRepository(world);
   const send = (after: string) =>
@@ -174,7 +174,7 @@ Deno.test("webhook: what nobody signed is written once for each look", async () 
   deq(await stamps(), before);
 });
 
-Deno.test("webhook: fifty registrations without a secret are looked at, and hide none that has one", async () => {
+Deno.test("push: wakes fifty registrations without a secret, and every one with a secret", async () => {
   await using world = await World.open();
   const others = await withRepository(world);
   const last = await withRepository(
@@ -200,7 +200,7 @@ Deno.test("webhook: fifty registrations without a secret are looked at, and hide
   eq(after.filter((each) => each!.look_at_ms !== null).length, 50);
 });
 
-Deno.test("webhook: it is limited for each address", async () => {
+Deno.test("push: is rate-limited for each address", async () => {
   await using world = await World.open({ config: { limits: { public_per_minute: 3 } } });
   const body = { event: "push", repository: "acme/none" };
   const statuses = [];
@@ -211,7 +211,7 @@ Deno.test("webhook: it is limited for each address", async () => {
   eq((await world.call("POST", HOOK, { body, from: "198.51.100.8" })).status, 202);
 });
 
-Deno.test("webhook: a push whose look failed is made good by itself, though it comes only once", async () => {
+Deno.test("push: a failed sync is retried, though the push comes only once", async () => {
   await using world = await World.open();
   const git = await withRepository(world, { provider: "github", webhook_secret: SECRET });
   await git.host.commit({ "a.yaml": forbidding("nmap") });
@@ -219,7 +219,7 @@ Deno.test("webhook: a push whose look failed is made good by itself, though it c
   git.host.broken = { status: 503 };
   ok((await push(world, git, text, SENDERS[0]!.headers(text, "d1", 0))).asked > 0);
   deq((await git.get("policies")).body.policies, []);
-  // The host answers again; sent once more it is a replay.
+  // The host works again; the same push again is a replay.
   git.host.broken = null;
   eq((await push(world, git, text, SENDERS[0]!.headers(text, "d1", 0))).asked, 0);
   await world.advance(2 * 60_000);
@@ -229,7 +229,7 @@ Deno.test("webhook: a push whose look failed is made good by itself, though it c
   eq(git.host.asked, asked, "it is asked on, though nothing failed");
 });
 
-Deno.test("webhook: a signature that covers its time is good for five minutes to either side", async () => {
+Deno.test("push: a signature with a time is valid within five minutes of it", async () => {
   await using world = await World.open();
   const git = await withRepository(world, { provider: "gitlab", webhook_secret: WHSEC });
   const { headers } = SENDERS.find(({ secret }) => secret === WHSEC)!;

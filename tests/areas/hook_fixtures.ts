@@ -9,7 +9,7 @@ export const HOOKS = "/api/v1/webhooks";
 
 export const liveOf = ({ org }: Pick<Account, "org">): Tenant => ({ org, space: "live" });
 
-/** The event that the webhooks of `hear` ask for, as JSON of the log. */
+/** The event that the webhooks of `hear` subscribe to, as JSON of the log. */
 export const eventOf = (world: World, owner: Account, name = "one") =>
   eventJson({ ...world.app, actor: RELAY_ACTOR }, liveOf(owner), {
     resource: { type: "agent", id: "agt_1" },
@@ -22,7 +22,7 @@ export async function happen(world: World, owner: Account, name?: string): Promi
   await world.app.store.append(liveOf(owner), "agent_disconnected", eventOf(world, owner, name));
 }
 
-/** Makes a webhook that hears of it. */
+/** Creates a webhook that subscribes to it. */
 export const hear = (world: World, owner: Account, more: Record<string, unknown> = {}) =>
   makeHook(world, owner, ["agent_disconnected"], more);
 
@@ -40,8 +40,8 @@ export async function alter(
 }
 
 /**
- * Lets a process whose commits fail come as far as it can: to come to rest is to put the log in order, which
- * the dead may not be able to do.
+ * Lets a process whose commits fail come as far as it can. It cannot settle, because that would need commits for
+ * the log.
  */
 export async function letDie(world: World): Promise<void> {
   await Promise.allSettled([world.settle()]);
@@ -64,13 +64,13 @@ export function answering(
   };
 }
 
-/** What a receiver answers. */
+/** The answer of a receiver. */
 export const responding = (
   status: number,
   headers: Record<string, string> = {},
 ): OutboundResponse => ({ status, headers, bytes: new Uint8Array(), body: "", truncated: false });
 
-/** Does something to a webhook, such as `enable`; the answer's body. */
+/** Posts an action of a webhook, such as `enable`; answers the body. */
 export async function act(
   world: World,
   { token }: Pick<Account, "token">,

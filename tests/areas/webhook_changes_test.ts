@@ -14,7 +14,7 @@ const HOUR_MS = 60 * 60 * 1000;
 const patch = (world: World, as: string, id: string, body: Record<string, unknown>) =>
   world.call("PATCH", `${PATH}/${id}`, { as, body });
 
-/** Sends a ping; the headers and the body that arrived. */
+/** Sends a ping; answers the headers and the body that arrived. */
 async function ping(world: World, { token }: Pick<Account, "token">, id: string) {
   await world.call("POST", `${PATH}/${id}/test`, { as: token });
   await world.settle();
@@ -29,7 +29,7 @@ async function signIn(world: World, { email }: Account): Promise<string> {
 const hmac = (secret: string, body: unknown) =>
   `sha256=${createHmac("sha256", secret).update(String(body)).digest("hex")}`;
 
-Deno.test("webhooks.update: what is given replaces what was there, the rest stays, and the trail names the fields", async () => {
+Deno.test("webhooks.update: replaces the given fields, and the audit trail names them", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const made = await makeHook(world, owner, ["agent_created"], {
@@ -60,13 +60,13 @@ Deno.test("webhooks.update: what is given replaces what was there, the rest stay
     name: "renamed",
     changed: ["name", "url", "events", "headers", "retry_policy"],
   }]);
-  // What is the same already changes nothing and is no event.
+  // Equal values change nothing and cause no event.
   eq((await patch(world, owner.token, made.id, { ...change, secret: OLD })).status, 200);
   const types = (await eventsOf(world, owner, made.id)).map(({ event_type }) => event_type);
   deq(types, ["webhook_created", "webhook_updated", "webhook_tested"]);
 });
 
-Deno.test("webhooks.update: tells the path of each fault, and changes nothing", async () => {
+Deno.test("webhooks.update: names the path of each error, and changes nothing", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const made = await makeHook(world, owner, ["agent_created"]);
@@ -90,7 +90,7 @@ Deno.test("webhooks.update: tells the path of each fault, and changes nothing", 
   deq((await world.call("GET", `${PATH}/${made.id}`, { as: owner.token })).body, made);
 });
 
-Deno.test("webhooks.update: nobody steers events that they may not read, nor gives a creator more than it may read", async () => {
+Deno.test("webhooks.update: refuses to redirect events that the caller may not read, or to add ones that the creator may not", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await makeHook(world, owner, ["agent_created"]);
@@ -119,7 +119,7 @@ Deno.test("webhooks.update: nobody steers events that they may not read, nor giv
   deq([refused.status, refused.body.error.details.granted], [403, []]);
 });
 
-Deno.test("webhooks.update: what no longer is subscribed to goes nowhere, so that steering the rest gives none of it away", async () => {
+Deno.test("webhooks.update: waiting deliveries of unsubscribed events are never sent, so a redirect does not leak them", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await hear(world, owner, { retry_policy: { auto_disable: false } });
@@ -142,7 +142,7 @@ Deno.test("webhooks.update: what no longer is subscribed to goes nowhere, so tha
   await act(world, here, hook.id, "enable");
   await world.advance(3_600_000);
   deq(world.network.sent.map(({ url }) => url), [hook.url]);
-  // Whoever may read it subscribes again, and may have it.
+  // A person who may read it subscribes again, and gets it.
   const token = await signIn(world, owner);
   eq((await patch(world, token, hook.id, { events: hook.events })).status, 200);
   await act(world, { token }, hook.id, `deliveries/${over.id}/resend`);
@@ -150,7 +150,7 @@ Deno.test("webhooks.update: what no longer is subscribed to goes nowhere, so tha
   deq((await newest(world, { ...owner, token }, hook.id)).status, "succeeded");
 });
 
-Deno.test("secret: for 24 h after a change the old one signs too, and the current one's header keeps its shape", async () => {
+Deno.test("secret: for 24 h after a change the old one signs too, in a header of its own", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await makeHook(world, owner, ["agent_created"]);
@@ -179,7 +179,7 @@ Deno.test("secret: for 24 h after a change the old one signs too, and the curren
   eq(shown.body.previous_secret_ends_at, null);
 });
 
-Deno.test("secret: the same one again is no change, and a second change forgets the first", async () => {
+Deno.test("secret: setting the same one changes nothing, and a second change drops the first", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await makeHook(world, owner, ["agent_created"]);

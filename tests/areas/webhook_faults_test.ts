@@ -1,8 +1,8 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { setImmediate } from "node:timers";
 import type { OutboundRequest } from "../../core/ports/ports.ts";
-import { CONCURRENCY, ORGANIZATION_MAX } from "../../core/webhooks/lanes.ts";
-import { WEBHOOKS_MAX } from "../../core/webhooks/rules.ts";
+import { CONCURRENCY, ORGANIZATION_MAX } from "../../core/webhooks/scheduler/scheduler.ts";
+import { WEBHOOKS_MAX } from "../../core/webhooks/checks.ts";
 import { EventLog } from "../../kv/log/log.ts";
 import { users } from "../../kv/records/user.ts";
 import { type WebhookRecord, webhooks } from "../../kv/records/webhook.ts";
@@ -73,12 +73,12 @@ const neitherPollsNorEnds = async (owners: number, most: number) => {
   }
 };
 
-Deno.test("Deliveries.wake: while nothing more may be begun it neither polls nor ends what comes later", async () => {
+Deno.test("Deliveries.wake: at full capacity it neither polls nor forgets what comes later", async () => {
   await neitherPollsNorEnds(3, CONCURRENCY);
   await neitherPollsNorEnds(1, ORGANIZATION_MAX);
 });
 
-Deno.test("Deliveries.wake: a store that refuses claims is asked once a second, and then goes on", async () => {
+Deno.test("Deliveries.wake: retries refused claims once a second", async () => {
   let refusing = false;
   const kv = committing(await Deno.openKv(":memory:"), (commit) => {
     if (refusing) throw new Error("no disk");
@@ -94,7 +94,7 @@ Deno.test("Deliveries.wake: a store that refuses claims is asked once a second, 
   refusing = true;
   const before = world.logged.length;
   await world.advance(3_000);
-  // It falls due after 1 ms, and is asked for again 1 s and 2 s later.
+  // It is due after 1 ms, and claimed again 1 s and 2 s later.
   const complaints = world.logged.slice(before).map(({ message }) => message);
   const claims = Array(3).fill("due deliveries could not be claimed");
   deq(complaints, ["the store takes no changes", ...claims]);
@@ -103,7 +103,7 @@ Deno.test("Deliveries.wake: a store that refuses claims is asked once a second, 
   eq(world.network.sent.length, 2);
 });
 
-Deno.test("delivery: one that cannot even be sent ends on the ladder, and is logged", async () => {
+Deno.test("delivery: an internal error follows the ladder, and is logged", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await hear(world, owner, { retry_policy: { max_retries: 2 } });
@@ -120,7 +120,7 @@ Deno.test("delivery: one that cannot even be sent ends on the ladder, and is log
   deq(messages.filter((message) => message === "a delivery could not be sent").length, 2);
 });
 
-Deno.test("delivery: a policy that cannot be read is taken as the default one", async () => {
+Deno.test("delivery: an unreadable policy counts as the default", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await hear(world, owner);
@@ -132,7 +132,7 @@ Deno.test("delivery: a policy that cannot be read is taken as the default one", 
   deq([status, final, attempt, world.network.sent.length], ["failed", true, 5, 5]);
 });
 
-Deno.test("crash: a delivery whose process died in its last attempt is over, and the webhook stays", async () => {
+Deno.test("crash: a delivery whose process died in its last attempt ends, and the webhook stays enabled", async () => {
   const kv = await Deno.openKv(":memory:");
   const process = mortal(kv);
   const dead = await World.open({ kv: process.kv });
@@ -153,7 +153,7 @@ Deno.test("crash: a delivery whose process died in its last attempt is over, and
   eq((await world.call("GET", `${PATH}/${hook.id}`, { as: owner.token })).body.active, true);
 });
 
-Deno.test("fan-out: 70 webhooks each get their delivery, whatever is disabled on the way", async () => {
+Deno.test("fan-out: each of 70 webhooks gets its delivery, whichever are disabled meanwhile", async () => {
   const engine = await Deno.openKv(":memory:");
   let disable: (() => Promise<void>) | null = null;
   const kv = committing(engine, async (commit) => {
@@ -182,11 +182,11 @@ Deno.test("fan-out: 70 webhooks each get their delivery, whatever is disabled on
   deq(got, Array(70).fill(1));
 });
 
-Deno.test("fan-out: the largest events fit into its commits, and into those of the attempts", async () => {
+Deno.test("fan-out: the largest events fit into its commits and into those of the attempts", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   for (let n = 0; n < 40; n++) await hear(world, owner);
-  // One character beyond Latin-1 makes the engine store two bytes for each.
+  // With one character beyond Latin-1 the store takes two bytes for each.
   await happen(world, owner, "x".repeat(14_500) + "🚀");
   await world.settle();
   deq(world.logged, []);
@@ -226,7 +226,7 @@ Deno.test("webhooks.create: refuses more webhooks than fan-out reads", async () 
   eq((await make()).status, 201);
 });
 
-Deno.test("webhooks.create: one whose commit was made but not confirmed gets its events", async () => {
+Deno.test("webhooks.create: a webhook whose commit succeeded unconfirmed gets its events", async () => {
   let losing = false;
   const kv = committing(await Deno.openKv(":memory:"), async (commit) => {
     const result = await commit();
@@ -249,7 +249,7 @@ Deno.test("webhooks.create: one whose commit was made but not confirmed gets its
   eq(world.network.sent.length, 1);
 });
 
-Deno.test("delivery: a disabled webhook holds what is due and refuses a test", async () => {
+Deno.test("delivery: a disabled webhook holds due deliveries and refuses a test", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await hear(world, owner);
@@ -274,7 +274,7 @@ Deno.test("delivery: a disabled webhook holds what is due and refuses a test", a
   eq(world.network.sent.length, 1);
 });
 
-Deno.test("delivery: one whose creator lost the right since is over, and nothing is sent", async () => {
+Deno.test("delivery: ends without an attempt when the creator has lost the right", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await hear(world, owner);
@@ -296,7 +296,7 @@ Deno.test("delivery: one whose creator lost the right since is over, and nothing
   eq((await world.call("GET", `${PATH}/${hook.id}`, { as: owner.token })).body.active, true);
 });
 
-Deno.test("disable_on_gone: status 410 is the end of the delivery and disables the webhook", async () => {
+Deno.test("disable_on_gone: status 410 ends the delivery and disables the webhook", async () => {
   for (const disable_on_gone of [true, false]) {
     await using world = await World.open();
     const owner = await world.signUp();
@@ -315,7 +315,7 @@ Deno.test("disable_on_gone: status 410 is the end of the delivery and disables t
   }
 });
 
-Deno.test("respect_retry_after: the next attempt comes when the receiver says, never sooner than the ladder", async () => {
+Deno.test("respect_retry_after: the next attempt waits as the receiver asks, but at least as long as the ladder", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await hear(world, owner, { retry_policy: { respect_retry_after: true } });
@@ -328,7 +328,7 @@ Deno.test("respect_retry_after: the next attempt comes when the receiver says, n
   eq((await newest(world, owner, hook.id)).next_attempt_at, "2030-01-01T00:03:40.000Z");
 });
 
-Deno.test("respect_retry_after: a receiver that asks for 31 years waits as long as its policy allows", async () => {
+Deno.test("respect_retry_after: a wait of 31 years is cut to the policy's maximum", async () => {
   for (
     const [status, respect_retry_after, againMs] of [[503, true, 3_600_000], [503, false, 30_000], [
       500,
@@ -347,7 +347,7 @@ Deno.test("respect_retry_after: a receiver that asks for 31 years waits as long 
   }
 });
 
-Deno.test("delivery_count: attempts whose count could not be written are counted the next time", async () => {
+Deno.test("delivery_count: counts that could not be written are written the next time", async () => {
   let full = false;
   const kv = committing(await Deno.openKv(":memory:"), (commit) => {
     if (full) throw new Error("no disk");

@@ -18,7 +18,7 @@ import {
 
 const range = (n: number) => Array.from({ length: n }, (_, at) => `${at}`);
 
-Deno.test("webhooks.disable: what happens is held, and webhooks.enable lets it go in the order of the events", async () => {
+Deno.test("webhooks.disable: holds deliveries, and webhooks.enable sends them in the order of the events", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await hear(world, owner);
@@ -47,7 +47,7 @@ Deno.test("webhooks.disable: what happens is held, and webhooks.enable lets it g
   });
   const { kind, state, requeued, discarded } = job.body;
   deq([kind, state, requeued, discarded], ["release", "completed", 40, 0]);
-  // Doing it again changes nothing and is no event.
+  // A repetition changes nothing and causes no event.
   await act(world, owner, hook.id, "enable");
   await act(world, owner, hook.id, "disable");
   await act(world, owner, hook.id, "disable");
@@ -59,7 +59,7 @@ Deno.test("webhooks.disable: what happens is held, and webhooks.enable lets it g
   ]);
 });
 
-Deno.test("webhooks.enable: held deliveries can be discarded, or those of events before an instant", async () => {
+Deno.test("webhooks.enable: discards all held deliveries, or those of events before an instant", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await hear(world, owner, { active: false });
@@ -91,7 +91,7 @@ Deno.test("webhooks.enable: held deliveries can be discarded, or those of events
   deq([bad.status, bad.body.error.details.issues[0].path], [400, "body.held"]);
 });
 
-Deno.test("webhooks.enable: what an auto-disabled webhook missed goes out, the ladder that was held included", async () => {
+Deno.test("webhooks.enable: sends what an auto-disabled webhook missed, held retries included", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await hear(world, owner, { retry_policy: { max_retries: 2 } });
@@ -115,7 +115,7 @@ Deno.test("webhooks.enable: what an auto-disabled webhook missed goes out, the l
   ]);
 });
 
-Deno.test("webhooks.enable: a release that its process did not survive goes on in the next, each delivery once", async () => {
+Deno.test("webhooks.enable: the next process continues an interrupted release, each delivery once", async () => {
   const kv = await Deno.openKv(":memory:");
   let commits = Infinity;
   const mortal = committing(shared(kv), (commit) => {
@@ -142,7 +142,7 @@ Deno.test("webhooks.enable: a release that its process did not survive goes on i
   eq(sent.size, 200);
 });
 
-Deno.test("webhooks.disable: in the middle of a release it stops it, and the next enable lets the rest go", async () => {
+Deno.test("webhooks.disable: stops a running release, and the next enable sends the rest", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await hear(world, owner, { active: false });
@@ -162,7 +162,7 @@ Deno.test("webhooks.disable: in the middle of a release it stops it, and the nex
   deq(namesSent(world).toSorted((a, b) => Number(a) - Number(b)), range(100));
 });
 
-/** One run of everybody at once: events, switches and receivers that fail; answers what is left. */
+/** Runs events, switches and failing receivers concurrently; answers the deliveries that are left. */
 async function turmoil(seed: number): Promise<void> {
   const dice = random(seed);
   await using world = await World.open({ seed });
@@ -193,11 +193,11 @@ async function turmoil(seed: number): Promise<void> {
   eq(answered.size, events, `seed ${seed}`);
 }
 
-Deno.test("held: whoever disables, enables and fails meanwhile, nothing is stranded and nothing is lost", async () => {
+Deno.test("held: random sequences of disabling, enabling and failures strand and lose no delivery", async () => {
   for (let seed = 1; seed <= 25; seed++) await turmoil(seed);
 });
 
-/** A world whose engine lets `meanwhile` happen once, right after a webhook's row or the list of them was read. */
+/** A world that runs `meanwhile` once, right after a webhook's row or the list of webhooks was read. */
 async function raced(reading: "get" | "list") {
   const engine = await Deno.openKv(":memory:");
   const race: { meanwhile: (() => Promise<void>) | null } = { meanwhile: null };
@@ -221,7 +221,7 @@ async function raced(reading: "get" | "list") {
   return { world: await World.open({ kv, sole: false }), race };
 }
 
-Deno.test("held: fan-out that saw a webhook disabled while somebody enables it strands nothing", async () => {
+Deno.test("held: enabling a webhook during fan-out strands no delivery", async () => {
   const { world: opened, race } = await raced("list");
   await using world = opened;
   const owner = await world.signUp();
@@ -237,7 +237,7 @@ Deno.test("held: fan-out that saw a webhook disabled while somebody enables it s
   eq(world.network.sent.length, 1);
 });
 
-Deno.test("held: an attempt that saw its webhook disabled while somebody enables it strands nothing", async () => {
+Deno.test("held: enabling a webhook during an attempt strands no delivery", async () => {
   const { world: opened, race } = await raced("get");
   await using world = opened;
   const owner = await world.signUp();
@@ -250,7 +250,7 @@ Deno.test("held: an attempt that saw its webhook disabled while somebody enables
   answering(world, 204);
   let claims = 0;
   const enable = async () => {
-    // The rate is asked for before the claim; the attempt itself reads the record once more.
+    // The rate limit reads the record before the claim; the attempt reads it again.
     if (++claims < 2) {
       race.meanwhile = enable;
       return;
@@ -264,7 +264,7 @@ Deno.test("held: an attempt that saw its webhook disabled while somebody enables
   eq((await newest(world, owner, hook.id)).status, "succeeded");
 });
 
-Deno.test("held: an attempt that was lost with its process stays lost, and says nothing of the one before", async () => {
+Deno.test("held: an attempt lost with its process is shown as lost, without data of the one before", async () => {
   const kv = await Deno.openKv(":memory:");
   const process = mortal(kv);
   const dead = await World.open({ kv: process.kv });
@@ -294,7 +294,7 @@ Deno.test("held: an attempt that was lost with its process stays lost, and says 
   );
 });
 
-Deno.test("held: an attempt whose organization is switched off between its claim and its sending is made when it is on again", async () => {
+Deno.test("held: an attempt whose organization is switched off after the claim is made when it is on again", async () => {
   const { world: opened, race } = await raced("get");
   await using world = opened;
   const host = await world.signUp(), owner = await world.signUp();
@@ -307,7 +307,7 @@ Deno.test("held: an attempt whose organization is switched off between its claim
       as: host.token,
       body: { active },
     });
-  // The rate is asked for before the claim; the attempt itself reads the record once more.
+  // The rate limit reads the record before the claim; the attempt reads it again.
   race.meanwhile = async () => {
     race.meanwhile = async () => void await toggle(false);
   };
@@ -321,7 +321,7 @@ Deno.test("held: an attempt whose organization is switched off between its claim
   deq([status, attempt, error], ["succeeded", 2, null]);
 });
 
-Deno.test("last_delivery_at: what is held since changes nothing of it, nor of when the secret was used", async () => {
+Deno.test("last_delivery_at: held deliveries change neither it nor the secret's last use", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await hear(world, owner);
@@ -340,7 +340,7 @@ Deno.test("last_delivery_at: what is held since changes nothing of it, nor of wh
   deq([secret.id, secret.last_used_at], [hook.id, sentAt]);
 });
 
-Deno.test("webhooks.test: a test of any type says that it is one", async () => {
+Deno.test("webhooks.test: marks a test of any type as a test", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await hear(world, owner);

@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers";
 import { OutboundError, type OutboundResponse } from "../../core/ports/ports.ts";
 import { NOTIFICATIONS_MAX } from "../../core/access/people/notify.ts";
 import { CREATED_MAX } from "../../core/webhooks/fan_out.ts";
-import { ORGANIZATION_MAX } from "../../core/webhooks/lanes.ts";
+import { ORGANIZATION_MAX } from "../../core/webhooks/scheduler/scheduler.ts";
 import { readLedger } from "../../core/webhooks/ledger.ts";
 import { notifications } from "../../kv/records/notification.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";
@@ -37,7 +37,7 @@ function blackHole(world: World, isDead: (url: string) => boolean): { reached: S
   return { reached };
 }
 
-Deno.test("isolation: a thousand due deliveries of a dead webhook never stand before a healthy one's", async () => {
+Deno.test("isolation: a thousand due deliveries of a dead webhook never delay a healthy one's", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const dead = await hear(world, owner, { url: "https://dead.example.com/" });
@@ -47,7 +47,7 @@ Deno.test("isolation: a thousand due deliveries of a dead webhook never stand be
   const healthy = await hear(world, owner, { url: "https://healthy.example.com/" });
   await happen(world, owner, "last");
   await world.app.log.flush();
-  // The clock stands still: nothing of the dead one has ended.
+  // The clock stands still, so no attempt of the dead one has ended.
   while (!reached.has(healthy.url)) await turn();
   const sending = await world.call("GET", `${HOOKS}/${dead.id}/deliveries?status=sending`, {
     as: owner.token,
@@ -66,7 +66,7 @@ Deno.test("isolation: with 60 dead webhooks each of 20 healthy ones is reached a
   }
   for (let n = 0; n < 20; n++) await hear(world, owner, { url: `https://good${n}.example.com/` });
   const { reached } = blackHole(world, (url) => url.includes("dead"));
-  // Their first attempts teach which ones are dead.
+  // Their first attempts show which ones are dead.
   await happen(world, owner);
   await world.app.log.flush();
   while (reached.size < 20) await turn();
@@ -83,7 +83,7 @@ Deno.test("isolation: with 60 dead webhooks each of 20 healthy ones is reached a
   world.clock.advance(10_000);
 });
 
-Deno.test("isolation: an organization with 100 webhooks that answer late holds up nobody else's", async () => {
+Deno.test("isolation: 100 slow webhooks of one organization do not delay another's", async () => {
   await using world = await World.open();
   const many = await world.signUp(), other = await world.signUp();
   for (let n = 0; n < 100; n++) await hear(world, many, { url: `https://dead${n}.example.com/` });
@@ -95,7 +95,7 @@ Deno.test("isolation: an organization with 100 webhooks that answer late holds u
   while (world.app.deliveries.underWay <= ORGANIZATION_MAX - CREATED_MAX) await turn();
   await happen(world, other);
   await world.app.log.flush();
-  // The clock stands still: nothing of the many has ended.
+  // The clock stands still, so no attempt of the many has ended.
   while (!reached.has(own.url)) await turn();
   const { pending } = await readLedger(world.app.store);
   eq(
@@ -107,11 +107,11 @@ Deno.test("isolation: an organization with 100 webhooks that answer late holds u
   world.clock.advance(10_000);
 });
 
-/** No limits but those of deliveries. */
+/** Only deliveries are rate-limited. */
 const { webhook_deliveries_per_minute: _live, ...ofKeys } = NO_LIMITS.limits.live;
 const RATED = { ...NO_LIMITS, limits: { live: ofKeys, test: ofKeys, public_per_minute: null } };
 
-Deno.test("isolation: however many recoveries an organization has, another's has its turn in each round", async () => {
+Deno.test("isolation: another organization's recovery has its turn in each round, however many recoveries one has", async () => {
   await using world = await World.open();
   const owner = await world.signUp(), other = await world.signUp();
   const many: string[] = [];
@@ -133,7 +133,7 @@ Deno.test("isolation: however many recoveries an organization has, another's has
   ok(left > 0, `all of the others' ${many.length * 33} had had their turn before it was sent`);
 });
 
-Deno.test("rate: a webhook that an API key created sends 50 a minute, and the rest later, none dropped", async () => {
+Deno.test("rate: a webhook that an API key created sends 50 a minute, then the rest, and drops none", async () => {
   await using world = await World.open({ config: RATED });
   const owner = await world.signUp();
   const key = await world.key(owner, ["system:write", "system:read", "agents:read"]);

@@ -28,7 +28,7 @@ async function rowsOf(world: World): Promise<string[]> {
   return names.sort();
 }
 
-Deno.test("leases: what was delivered at once leaves its record and its place in the log, and no more", async () => {
+Deno.test("leases: a delivery sent at once leaves only its record and its index entries", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await hear(world, owner);
@@ -38,7 +38,7 @@ Deno.test("leases: what was delivered at once leaves its record and its place in
   deq([(await newest(world, owner, hook.id)).status, namesSent(world)], ["succeeded", ["one"]]);
 });
 
-Deno.test("leases: an attempt is durable before it is sent, and filters tell those under way from the rest", async () => {
+Deno.test("leases: an attempt is durable before it is sent, and filters find those under way", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const slow = await hear(world, owner, { url: "https://slow.example.com/" });
@@ -79,7 +79,7 @@ Deno.test("leases: an attempt is durable before it is sent, and filters tell tho
   deq([await total(slow.id, "?status=sending"), await total(slow.id, "?status=succeeded")], [0, 2]);
 });
 
-Deno.test("leases: of those that began together, what a dead process left is due again when the lease ends, the rest is not", async () => {
+Deno.test("leases: when a lease expires, only its unfinished deliveries are due again", async () => {
   const kv = await Deno.openKv(":memory:");
   const process = mortal(kv);
   const dead = await World.open({ kv: process.kv });
@@ -91,7 +91,7 @@ Deno.test("leases: of those that began together, what a dead process left is due
   let asked = 0;
   dead.network.request = async () => {
     if (++asked === 5) return responding(204);
-    // One has ended before the others do, which nothing writes down any more.
+    // One has ended; the outcomes of the others are never recorded.
     while (process.alive) await turn();
     return responding(204);
   };
@@ -116,7 +116,7 @@ Deno.test("leases: of those that began together, what a dead process left is due
 
 const YEAR_MS = 365 * 24 * 60 * 60 * 1000;
 
-Deno.test("leases: what a process died over by a clock far ahead is due again at the next start by a right one", async () => {
+Deno.test("leases: a lease granted while the clock was far ahead is reclaimed at the next start", async () => {
   const kv = await Deno.openKv(":memory:");
   const process = mortal(kv);
   const dead = await World.open({ kv: process.kv });
@@ -142,7 +142,7 @@ Deno.test("leases: what a process died over by a clock far ahead is due again at
   deq(await rowsOf(world), ["deliveries", "deliveries.log", "delivery_attempts"]);
 });
 
-Deno.test("delivery: one that a clock far ahead had put off is tried again once that is set right", async () => {
+Deno.test("delivery: one put off while the clock was far ahead is attempted once the clock jumps back", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await hear(world, owner);
@@ -158,7 +158,7 @@ Deno.test("delivery: one that a clock far ahead had put off is tried again once 
   deq((await newest(world, owner, hook.id)).status, "succeeded");
 });
 
-Deno.test("delivery: however many a clock far ahead had put off, all are sent once that is set right", async () => {
+Deno.test("delivery: any number put off while the clock was far ahead is sent once the clock jumps back", async () => {
   for (const held of [false, true]) {
     await using world = await World.open();
     const owner = await world.signUp();

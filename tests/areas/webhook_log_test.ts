@@ -72,7 +72,7 @@ Deno.test("webhooks.deliveries: filters by status, type, time and held, with exa
   }
 });
 
-Deno.test("webhooks.delivery: shows every attempt, also those of earlier rounds", async () => {
+Deno.test("webhooks.delivery: shows every attempt, including those before a resend", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await hear(world, owner, { retry_policy: { max_retries: 3, auto_disable: false } });
@@ -118,7 +118,7 @@ Deno.test("webhooks.delivery: shows every attempt, also those of earlier rounds"
   }]);
 });
 
-Deno.test("webhooks.delivery: a response body is kept up to 4 KiB, with a mark when more came", async () => {
+Deno.test("webhooks.delivery: keeps 4 KiB of a response body, and marks a longer one as truncated", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await hear(world, owner);
@@ -141,7 +141,7 @@ Deno.test("webhooks.delivery: a response body is kept up to 4 KiB, with a mark w
   eq(response_truncated, false);
 });
 
-Deno.test("webhooks.resend: a new round has all attempts of the policy; what is on its way or disabled is a conflict", async () => {
+Deno.test("webhooks.resend: gives all attempts of the policy again, and refuses a delivery under way or a disabled webhook", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await hear(world, owner, { retry_policy: { max_retries: 2, auto_disable: false } });
@@ -170,7 +170,7 @@ Deno.test("webhooks.resend: a new round has all attempts of the policy; what is 
   }
 });
 
-Deno.test("webhooks.test: one that is due while the webhook is disabled is held, and goes out once it is enabled", async () => {
+Deno.test("webhooks.test: a test that is due while the webhook is disabled is held, and sent once it is enabled", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await hear(world, owner);
@@ -188,7 +188,7 @@ Deno.test("webhooks.test: one that is due while the webhook is disabled is held,
   deq([sent.id, sent.status, world.network.sent.length], [id, "succeeded", 2]);
 });
 
-Deno.test("webhooks.recover: sends what failed in a time once more; a dry run only counts", async () => {
+Deno.test("webhooks.recover: resends failed deliveries of a time range; a dry run only counts", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await hear(world, owner, { retry_policy: { max_retries: 1, auto_disable: false } });
@@ -235,7 +235,7 @@ Deno.test("webhooks.recover: sends what failed in a time once more; a dry run on
   eq((await world.call("POST", path, { as: owner.token, body })).status, 409);
 });
 
-Deno.test("webhooks.cancel_recovery: stops it, and what is left can be asked for again", async () => {
+Deno.test("webhooks.cancel_recovery: stops a recovery, and the rest can be recovered again", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await hear(world, owner, { active: false });
@@ -268,7 +268,7 @@ Deno.test("webhooks.event_types: all 17, each with a schema that its example sat
   }
 });
 
-Deno.test("retention: after 30 days a delivery is gone with its index entries and attempts, and not before", async () => {
+Deno.test("retention: removes a delivery with its index entries and attempts after 30 days, not before", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await hear(world, owner);
@@ -297,7 +297,7 @@ Deno.test("retention: after 30 days a delivery is gone with its index entries an
   deq([accepted, delivered, held, expired], [42, 41, 0, 1]);
 });
 
-Deno.test("retention: what is not over its time is looked at without a read for each", async () => {
+Deno.test("retention: checks unexpired deliveries without a read for each", async () => {
   const engine = await Deno.openKv(":memory:");
   let reads = 0;
   const kv = overKv(engine, {
@@ -316,7 +316,7 @@ Deno.test("retention: what is not over its time is looked at without a read for 
   eq(reads, 0);
 });
 
-Deno.test("webhooks.delete: its log goes with it, and what waited is given up", async () => {
+Deno.test("webhooks.delete: removes the delivery log, and discards waiting deliveries", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await hear(world, owner);
@@ -332,7 +332,7 @@ Deno.test("webhooks.delete: its log goes with it, and what waited is given up", 
   deq([accepted, delivered, discarded], [80, 40, 40]);
 });
 
-Deno.test("webhooks.recover: of many at once four begin, and the others are told to wait", async () => {
+Deno.test("webhooks.recover: four run at once, and further ones are refused", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await makeHook(world, owner, ["agent_created"]);

@@ -11,10 +11,10 @@ import { type Account, World } from "../support/world.ts";
 import { exec, linkAgent, makeHook } from "./fixtures.ts";
 import { liveOf } from "./hook_fixtures.ts";
 
-/** Turns of the event loop in which a relay that begins does whatever it is about to. */
+/** Turns of the event loop in which a starting relay does all its work. */
 const TURNS = 200;
 
-/** An event that nothing else in these tests causes, so that no later one brings it along. */
+/** An event that nothing else in these tests causes, so that a later one does not deliver it too. */
 async function policyGoes(world: World, owner: Account): Promise<void> {
   const type = "policy_deleted";
   const resource = { type: "policy", id: "pol_1" } as const;
@@ -23,18 +23,18 @@ async function policyGoes(world: World, owner: Account): Promise<void> {
   await world.app.store.append(liveOf(owner), type, json);
 }
 
-Deno.test("startRelay: an event that a crash left without its number is sent, also when the start takes so long that the log is put in order meanwhile", async () => {
+Deno.test("startRelay: an event that a crash left without a number is sent, even when it gets its number during the start", async () => {
   const kv = await Deno.openKv(":memory:");
   const dead = await World.open({ kv: shared(kv) });
   const here = await linkAgent(dead);
   await makeHook(dead, here.owner, ["policy_deleted"]);
-  // The next process tells that this command is lost, and so has something to put in order.
+  // The next process records this command as lost, and so writes events of its own.
   here.agent.script = () => "silent";
   exec(dead, here, "make").catch(() => {});
   await dead.settle();
   await policyGoes(dead, here.owner);
   deq(dead.network.sent, []);
-  // A clock of its own: the dead one's timers never fire again.
+  // A clock of its own, so that timers of the dead process never fire.
   const clock = new ManualClock();
   const places = JSON.stringify(systemKey(webhooks, "all", []));
   let slow = true;
@@ -54,14 +54,14 @@ Deno.test("startRelay: an event that a crash left without its number is sent, al
   };
   await using world = await World.open({ kv: overKv(kv, { list }), seed: 2, clock });
   eq(slow, false);
-  // Longer than a sweep takes to come, and before the agent is given up, which is another event.
+  // Longer than the time to a sweep, but before the agent counts as lost, which is another event.
   await world.advance(20_000);
   deq(world.network.sent.map(({ body }) => JSON.parse(String(body)).event_type), [
     "policy_deleted",
   ]);
 });
 
-Deno.test("startRelay: an event that a crash left without its number is sent at once, not when something else happens", async () => {
+Deno.test("startRelay: an event that a crash left without a number is sent at once, not with the next event", async () => {
   const kv = await Deno.openKv(":memory:");
   const dead = await World.open({ kv: shared(kv) });
   const owner = await dead.signUp();

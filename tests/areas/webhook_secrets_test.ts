@@ -6,10 +6,10 @@ import { makeHook } from "./fixtures.ts";
 const PATH = "/api/v1/webhooks";
 const HEADERS = { Authorization: "Bearer very-secret", "X-Team": "ops" };
 const MASKED = { Authorization: "********", "X-Team": "********" };
-/** Everything that managing a webhook takes but `secrets:read`. */
+/** All scopes for managing webhooks except `secrets:read`. */
 const MANAGES = ["system:read", "system:write", "agents:read"];
 
-Deno.test("webhooks: without secrets:read no answer shows the value of a custom header", async () => {
+Deno.test("webhooks: no answer shows the value of a custom header without secrets:read", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await makeHook(world, owner, ["agent_created"], { headers: HEADERS });
@@ -37,7 +37,7 @@ Deno.test("webhooks: without secrets:read no answer shows the value of a custom 
   deq(read.body.custom_headers, HEADERS);
 });
 
-Deno.test("webhooks.update: without secrets:read nobody sends stored header values to another address", async () => {
+Deno.test("webhooks.update: refuses to send stored header values to another URL without secrets:read", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await makeHook(world, owner, ["agent_created"], { headers: HEADERS });

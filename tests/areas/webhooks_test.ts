@@ -15,7 +15,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{1
 const bodiesOf = (world: World) => world.network.sent.map(({ body }) => JSON.parse(String(body)));
 const typesOf = (world: World) => bodiesOf(world).map(({ event_type }) => event_type);
 
-Deno.test("webhooks.create: answers the record with the policy filled in, and never the secret", async () => {
+Deno.test("webhooks.create: answers the record with a complete policy, and without the given secret", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const made = await makeHook(world, owner, ["command_denied", "agent_created"], {
@@ -64,7 +64,7 @@ Deno.test("webhooks.create: answers the record with the policy filled in, and ne
   }
 });
 
-Deno.test("webhooks.create: without a secret one is made, told once, and signs as the libraries expect", async () => {
+Deno.test("webhooks.create: generates a secret, shows it once, and signs as the libraries expect", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const { secret, ...made } = await makeHook(world, owner, ["agent_created"], {
@@ -83,7 +83,7 @@ Deno.test("webhooks.create: without a secret one is made, told once, and signs a
   ok(!trail.text.includes(secret));
 });
 
-Deno.test("webhooks.create: tells the path of each fault, and makes nothing", async () => {
+Deno.test("webhooks.create: names the path of each error, and creates nothing", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const good = { name: "h", url: "https://x.example", secret: SECRET, events: ["agent_created"] };
@@ -127,7 +127,7 @@ Deno.test("webhooks.create: tells the path of each fault, and makes nothing", as
   eq((await world.call("GET", PATH, { as: owner.token })).body.pagination.total, 0);
 });
 
-Deno.test("webhooks.create: private targets are allowed where the configuration says so", async () => {
+Deno.test("webhooks.create: allows private targets if the configuration does", async () => {
   await using world = await World.open({ config: { outbound: { allow_private_targets: true } } });
   const made = await makeHook(world, await world.signUp(), ["agent_created"], {
     url: "http://127.0.0.1:9/",
@@ -135,7 +135,7 @@ Deno.test("webhooks.create: private targets are allowed where the configuration 
   eq(made.url, "http://127.0.0.1:9/");
 });
 
-Deno.test("webhooks.create: only events that the creator may read", async () => {
+Deno.test("webhooks.create: refuses events that the creator may not read", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const key = await world.key(owner, ["system:write", "policy:read"]);
@@ -150,7 +150,7 @@ Deno.test("webhooks.create: only events that the creator may read", async () => 
   deq(error.details.required, ["agents:read", "approvals:read"]);
 });
 
-Deno.test("delivery: the envelope, signed over its raw bytes, with the five headers and the custom ones", async () => {
+Deno.test("delivery: sends the envelope, signed over its raw bytes, with the five headers and the custom ones", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const hook = await makeHook(world, here.owner, ["command_denied"], {
@@ -198,7 +198,7 @@ Deno.test("delivery: the envelope, signed over its raw bytes, with the five head
     sent.timestamp,
   ]);
   eq(headers["X-Team"], "ops");
-  // The library wants a fresh timestamp; the signature alone is the point here.
+  // The library requires a recent timestamp; only the signature matters here.
   const stamp = Number(headers["webhook-timestamp"]);
   eq(stamp * 1000, world.clock.now());
   const signature = new Webhook(SECRET, { format: "raw" })
@@ -210,7 +210,7 @@ Deno.test("delivery: the envelope, signed over its raw bytes, with the five head
   deq([audit.body.events[0].event_id, audit.body.events[0].details], [sent.event_id, sent.payload]);
 });
 
-Deno.test("delivery: each webhook gets the events that it asked for, from its creation on", async () => {
+Deno.test("delivery: each webhook gets the events that it subscribes to, from its creation on", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   await exec(world, here, "uptime");
@@ -223,7 +223,7 @@ Deno.test("delivery: each webhook gets the events that it asked for, from its cr
   const stranger = await world.signUp();
   const foreign = await makeHook(world, stranger, ["command_executed", "agent_disconnected"]);
   await exec(world, here, "date");
-  // The clock alone moves on: the event is answered, but not yet in the log.
+  // Only the clock moves on: the event is acknowledged, but not yet in the log.
   world.clock.nowMs += 1;
   const late = await makeHook(world, here.owner, ["command_executed"]);
   here.agent.drop();
@@ -253,7 +253,7 @@ Deno.test("delivery: live and test events go to webhooks of their own space", as
   deq(world.network.sent, []);
 });
 
-Deno.test("delivery: a webhook gets nothing that its creator may not read now, waiting or new", async () => {
+Deno.test("delivery: a webhook gets no event that its creator may not read now, waiting or new", async () => {
   await using world = await World.open();
   await world.signUp();
   const here = await linkAgent(world);
@@ -279,14 +279,14 @@ Deno.test("delivery: a webhook gets nothing that its creator may not read now, w
   deq(typesOf(world), ["command_executed", "agent_connected"]);
 });
 
-Deno.test("delivery: a webhook gets what happens from its creation on, whichever way the clock jumps", async () => {
+Deno.test("delivery: a webhook gets the events from its creation on, whichever way the clock jumps", async () => {
   for (const jumpMs of [-3_600_000, 0, 3_600_000]) {
     await using world = await World.open();
     const owner = await world.signUp();
     await hear(world, owner, { url: "https://first.example.com/" });
     await happen(world, owner, "before");
     await hear(world, owner, { url: "https://second.example.com/" });
-    // What is due and not sent yet waits until a clock that was set back has come there again.
+    // After the clock was set back, a due delivery waits until its time comes again.
     await world.settle();
     world.clock.nowMs += jumpMs;
     await happen(world, owner, "after");
@@ -300,7 +300,7 @@ Deno.test("delivery: a webhook gets what happens from its creation on, whichever
   }
 });
 
-Deno.test("webhooks.test: one that fails in every attempt leaves the webhook as it is", async () => {
+Deno.test("webhooks.test: a failing test does not disable the webhook", async () => {
   for (const [status, attempts] of [[500, 5], [410, 1]] as const) {
     await using world = await World.open();
     const owner = await world.signUp();

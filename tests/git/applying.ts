@@ -13,7 +13,7 @@ import { NO_LIMITS } from "../support/no_limits.ts";
 import { type GitServer, type Repository, startGitServer } from "./git_server.ts";
 
 const SECRET = "a secret of the hook";
-/** What is promised from a push until the agent has confirmed, on loopback. */
+/** The promised time from a push to the agent's confirmation, on loopback. */
 const CONFIRMED_MS = 2_000;
 const PUSHES = 5;
 
@@ -101,7 +101,7 @@ Deno.test(`gitops: from a push to its confirmation by a connected agent in less 
   });
 });
 
-Deno.test("gitops: apply, dry run and rollback against a real host, after a force-push too", async () => {
+Deno.test("gitops: apply, dry run and rollback work against a real host, after a force-push too", async () => {
   await withAgent(async ({ repository, owner, held }) => {
     await owner("POST", "/api/v1/gitops/repos", {
       name: "rules",
@@ -119,7 +119,7 @@ Deno.test("gitops: apply, dry run and rollback against a real host, after a forc
     await repository.push("next", { "rules/a.yaml": policy("two") });
     const dry = await apply({ dry_run: true });
     const done = await apply();
-    // A dry run makes no policy, so it has no ids to show.
+    // A dry run creates no policy, so it shows no ids.
     deq(dry.body.plan, done.body.plan.map((step) => ({ ...step, policy_id: null })));
     ok(done.body.plan.every(({ policy_id }) => policy_id?.startsWith("pol_")));
     deq(done.body.plan.map(({ action }) => action), ["create", "create"]);

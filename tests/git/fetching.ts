@@ -19,7 +19,7 @@ const source = (url: string, path = "", branch = "main"): Source => ({
 
 const basic = (user: string, password: string) => `Basic ${btoa(`${user}:${password}`)}`;
 
-Deno.test("fetchPolicyFiles: a file, a folder and the whole repository, of the branch that is asked for", async () => {
+Deno.test("fetchPolicyFiles: reads a file, a folder or the whole repository of the given branch", async () => {
   await using server = await startGitServer();
   using net = network();
   const repository = await server.create("rules");
@@ -46,7 +46,7 @@ Deno.test("fetchPolicyFiles: a file, a folder and the whole repository, of the b
   eq(await fetchHead(net, source(repository.url, "", "next")), next);
 });
 
-Deno.test("fetchPolicyFiles: a branch is fetched though the host's default one is not there", async () => {
+Deno.test("fetchPolicyFiles: fetches a branch even if the host's default branch does not exist", async () => {
   await using server = await startGitServer();
   using net = network();
   const repository = await server.create("headless");
@@ -56,7 +56,7 @@ Deno.test("fetchPolicyFiles: a branch is fetched though the host's default one i
   eq((await fetchPolicyFiles(net, trunk)).commit, commit);
 });
 
-Deno.test("fetchPolicyFiles: after a force-push the new history counts", async () => {
+Deno.test("fetchPolicyFiles: reads the new history after a force-push", async () => {
   await using server = await startGitServer();
   using net = network();
   const repository = await server.create("rules");
@@ -67,7 +67,7 @@ Deno.test("fetchPolicyFiles: after a force-push the new history counts", async (
   deq([commit, files[0]?.text], [forced, "3"]);
 });
 
-Deno.test("fetchPolicyFiles: only the last commit is fetched, however long the history is", async () => {
+Deno.test("fetchPolicyFiles: fetches only the last commit, however long the history is", async () => {
   await using server = await startGitServer();
   using net = network();
   const repository = await server.create("rules");
@@ -86,7 +86,7 @@ Deno.test("fetchPolicyFiles: only the last commit is fetched, however long the h
   ok(Math.max(...bytes) < 10_000, `${bytes}`);
 });
 
-Deno.test("fetchPolicyFiles: files that the host packs as differences from each other come out whole", async () => {
+Deno.test("fetchPolicyFiles: unpacks files that the host sends as deltas", async () => {
   await using server = await startGitServer();
   using net = network();
   const repository = await server.create("rules");
@@ -106,10 +106,10 @@ Deno.test("fetchPolicyFiles: files that the host packs as differences from each 
   };
   const fetched = await fetchPolicyFiles({ ...net, outbound }, source(repository.url));
   deq(Object.fromEntries(fetched.files.map(({ path, text }) => [path, text])), files);
-  ok(bytes < 60_000, `${bytes} bytes: none of them is a difference`);
+  ok(bytes < 60_000, `${bytes} bytes: none of them is a delta`);
 });
 
-Deno.test("fetchPolicyFiles: credentials are asked for and used", async () => {
+Deno.test("fetchPolicyFiles: uses credentials when the host asks for them", async () => {
   await using server = await startGitServer();
   using net = network();
   const repository = await server.create("rules");
@@ -123,7 +123,7 @@ Deno.test("fetchPolicyFiles: credentials are asked for and used", async () => {
   eq((await fetchPolicyFiles(net, right)).files.length, 1);
 });
 
-Deno.test("fetchPolicyFiles: an empty repository, a missing branch, path and repository each have an error", async () => {
+Deno.test("fetchPolicyFiles: gives an error each for an empty repository and a missing branch, path or repository", async () => {
   await using server = await startGitServer();
   using net = network();
   const empty = await server.create("empty");
@@ -139,7 +139,7 @@ Deno.test("fetchPolicyFiles: an empty repository, a missing branch, path and rep
   await rejects(fetchHead(net, source(repository.url, "", "nowhere")), { kind: "missing_branch" });
 });
 
-Deno.test("fetchPolicyFiles: a repository of 200 MB is refused, and no more than the bound is read", async () => {
+Deno.test("fetchPolicyFiles: refuses a repository of 200 MB, and reads no more than the limit", async () => {
   await using server = await startGitServer();
   using net = network();
   const repository = await server.create("big", { compressed: false });
@@ -160,7 +160,7 @@ Deno.test("fetchPolicyFiles: a repository of 200 MB is refused, and no more than
   ok(grown < 150, `${grown} MiB`);
 });
 
-Deno.test("fetchPolicyFiles: what unfolds beyond the bounds is refused, however small it is packed", async () => {
+Deno.test("fetchPolicyFiles: refuses what unpacks beyond the limits, however small it is packed", async () => {
   await using server = await startGitServer();
   using net = network();
   const repository = await server.create("bomb");
@@ -168,7 +168,7 @@ Deno.test("fetchPolicyFiles: what unfolds beyond the bounds is refused, however 
   await rejects(fetchPolicyFiles(net, source(repository.url)), { kind: "too_large" });
 });
 
-Deno.test("fetchPolicyFiles: a host that hangs is given up, and a private address is not dialled", async () => {
+Deno.test("fetchPolicyFiles: a fetch from a host that hangs times out, and a private address is not dialled", async () => {
   await using server = await startGitServer();
   const repository = await server.create("rules");
   await repository.push("main", { "a.yaml": "1" });

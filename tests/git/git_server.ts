@@ -3,13 +3,13 @@ import { Buffer } from "node:buffer";
 /** A folder of bare repositories, served by `git http-backend`. */
 export interface GitServer extends AsyncDisposable {
   readonly url: string;
-  /** Makes an empty repository, as `<name>.git`; what nothing can compress is better not tried. */
+  /** Creates an empty repository `<name>.git`; without compression for incompressible files. */
   create(name: string, more?: { readonly compressed: boolean }): Promise<Repository>;
-  /** What a request must carry from now on; null for nothing. */
+  /** The credentials that requests must carry from now on; null for none. */
   requireBasic(user: string, password: string): void;
-  /** From now on every request stays without an answer. */
+  /** Leaves every request unanswered from now on. */
   hang(): void;
-  /** Requests that came, as `METHOD path?query`. */
+  /** Requests received, as `METHOD path?query`. */
   readonly seen: string[];
 }
 

@@ -1,8 +1,8 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { diffDocuments } from "../../core/policies/diff.ts";
-import { PolicyDocument, policyJsonSchema } from "../../core/policies/document.ts";
-import { mergePolicies } from "../../core/policies/merge.ts";
-import { readPolicyFile } from "../../core/policies/read_document.ts";
+import { diffDocuments } from "../../core/policies/documents/diff.ts";
+import { PolicyDocument, policyJsonSchema } from "../../core/policies/documents/document.ts";
+import { mergePolicies } from "../../core/policies/documents/merge.ts";
+import { readPolicyFile } from "../../core/policies/documents/read_document.ts";
 import { addressOf } from "../../core/policies/git/address.ts";
 import { inspectCommand } from "../../core/shield/shield.ts";
 import { World } from "../support/world.ts";
@@ -16,7 +16,7 @@ const documentOf = async (text: string, path?: string) => {
 const issuesOf = async (text: string) =>
   (await read(text)).issues.map(({ line, column, path, message }) => [line, column, path, message]);
 
-Deno.test("docs/policy.md: its example is a policy whose tests pass, and every field is explained", async () => {
+Deno.test("docs/policy.md: the tests of its example pass, and it explains every field", async () => {
   const page = await Deno.readTextFile(new URL("../../docs/policy.md", import.meta.url));
   const [, example] = /```yaml\n([\s\S]*?)```/.exec(page)!;
   eq((await documentOf(example!)).name, "production");
@@ -31,7 +31,7 @@ Deno.test("docs/policy.md: its example is a policy whose tests pass, and every f
   }
 });
 
-Deno.test("schemas/policy.json: it is a JSON Schema with every field, for anybody", async () => {
+Deno.test("schemas/policy.json: is a public JSON Schema with every field", async () => {
   await using world = await World.open();
   const answer = await world.call("GET", "/schemas/policy.json");
   eq(answer.headers.get("content-type"), "application/schema+json");
@@ -41,8 +41,8 @@ Deno.test("schemas/policy.json: it is a JSON Schema with every field, for anybod
   deq(Object.keys(schema.properties).sort(), Object.keys(PolicyDocument.shape).sort());
 });
 
-Deno.test("readPolicyFile: every fault stands at its own place", async () => {
-  const unknown = "is no field of a policy";
+Deno.test("readPolicyFile: gives the position of every error", async () => {
+  const unknown = "is not a field of a policy";
   deq(await issuesOf("nme: a\nmodes: off\n"), [[1, 1, "nme", unknown], [2, 1, "modes", unknown]]);
   deq(await issuesOf("thresholds: { approve: 80, deny: 60 }\n"), [
     [1, 24, "thresholds.approve", "must not be above `deny`"],
@@ -51,21 +51,26 @@ Deno.test("readPolicyFile: every fault stands at its own place", async () => {
     [2, 3, "rules.0.verdict", 'Invalid option: expected one of "allow"|"approve"|"deny"'],
   ]);
   deq(await issuesOf('{\n  "mode": "off",\n  "mode": "observe"\n}'), [
-    [3, 3, "", "The key mode stands twice."],
+    [3, 3, "", "The key mode is repeated."],
   ]);
-  deq(await issuesOf("name: a\n---\nname: b\n"), [[2, 1, "", "One file holds one policy."]]);
+  deq(await issuesOf("name: a\n---\nname: b\n"), [[
+    2,
+    1,
+    "",
+    "A file must hold exactly one policy.",
+  ]]);
   deq(await issuesOf("name: !secret a\n"), [[1, 7, "", "Unresolved tag: !secret"]]);
   eq((await read("[".repeat(60_000))).issues.length > 0, true);
   eq((await read(`a: &a [1]\nb: [${"*a, ".repeat(9)}*a]\n`)).issues.length, 10);
 });
 
-Deno.test("readPolicyFile: the name is the file's, and JSON is read too", async () => {
+Deno.test("readPolicyFile: takes the name from the file, and reads JSON", async () => {
   eq((await documentOf("rules: []", "policies/Web Servers.yml")).name, "web-servers");
   eq((await documentOf('{\n\t"name": "b",\n\t"rules": []\n}', "x.json")).name, "b");
   eq((await read("rules: []", "policies/_.yaml")).issues[0]?.path, "name");
 });
 
-Deno.test("readPolicyFile: tests have a context, and one that fails is told", async () => {
+Deno.test("readPolicyFile: runs tests in their context, and reports a failed one", async () => {
   const rules = "rules:\n- { id: a, match: { roles: [admin], users: [u1], labels: { env: prod }, " +
     'hours: { from: "08:00", to: "09:00" } }, verdict: deny }\n';
   const test = (more: string, expect: string) =>
@@ -84,7 +89,7 @@ Deno.test("readPolicyFile: tests have a context, and one that fails is told", as
   deq((await issuesOf(alone("allow"))).map(([line, , path]) => [line, path]), [[3, "tests.0"]]);
 });
 
-Deno.test("mergePolicies: the strictest of several counts, and every list of tools must allow", async () => {
+Deno.test("mergePolicies: the strictest setting applies, and every list of tools must allow a program", async () => {
   const documents = await Promise.all([
     "name: a\nmode: observe\nthresholds: { approve: 20, deny: 90 }\ntools: { allow: [cat, ls] }\n",
     "name: b\nmode: enforce\nthresholds: { approve: 40, deny: 60 }\ntools: { allow: [cat, id] }\n" +
@@ -106,7 +111,7 @@ Deno.test("mergePolicies: the strictest of several counts, and every list of too
   deq(mergePolicies([], null), { policy: null, mode: null, retentionDays: null });
 });
 
-Deno.test("diffDocuments: rules are compared by their ids, and an order of their own is a change", () => {
+Deno.test("diffDocuments: matches rules by id, and reports a changed order", () => {
   const rule = (id: string, verdict = "deny") => ({ id, match: {}, verdict });
   const before = { name: "a", rules: [rule("x"), rule("y"), rule("z")], mode: "off" };
   const after = { name: "a", rules: [rule("z"), rule("x", "allow"), rule("w")], tools: {} };
@@ -125,7 +130,7 @@ Deno.test("diffDocuments: rules are compared by their ids, and an order of their
   ]);
 });
 
-Deno.test("addressOf: every spelling of an address is one", () => {
+Deno.test("addressOf: gives the same address for every spelling", () => {
   for (
     const text of [
       "https://git.example.com/acme/policies.git",

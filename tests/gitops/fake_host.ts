@@ -10,15 +10,15 @@ const ZERO = "0".repeat(40);
 /** A Git host in memory that holds one branch of one repository and answers over the recorded network. */
 export interface FakeHost {
   readonly url: string;
-  /** Puts a commit with exactly these files at the head; answers its id. */
+  /** Commits exactly these files as the new head; answers the id of the commit. */
   commit(files: Readonly<Record<string, string>>): Promise<string>;
-  /** The same with a tree of its own, put together by hand. */
+  /** Commits a tree that was built by hand. */
   commitTree(make: (write: TreeWriter) => Promise<string>): Promise<string>;
-  /** To be the network's reply. */
+  /** Answers a request; set it as the network's reply. */
   reply(request: OutboundRequest): Reply;
-  /** Fails from now on; null works again. */
+  /** Makes requests fail from now on; null ends that. */
   broken: Reply | null;
-  /** Requests that came. */
+  /** Requests received. */
   asked: number;
 }
 

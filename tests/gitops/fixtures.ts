@@ -26,7 +26,7 @@ export async function withRepository(
   const body = { name: "policies", provider: "generic", url: host.url, ...more };
   const made = await world.call("POST", "/api/v1/gitops/repos", { as, body });
   eq(made.status, 201, made.text);
-  // The look that a registration brings is over, so that it overtakes nobody.
+  // Waits for the sync that the registration starts, so that it does not interfere.
   await world.app.syncs.idle();
   return {
     owner,
@@ -41,7 +41,7 @@ export async function withRepository(
   };
 }
 
-/** Holds back what a host answers to the next fetches, each until it is let go. */
+/** Delays the answers to the next fetches, each until it is released. */
 export function holdFetches(world: World, host: FakeHost, count: number) {
   const held = Array.from({ length: count }, () => ({
     asked: Promise.withResolvers<void>(),
@@ -69,7 +69,7 @@ export const asPlanned = (plan: readonly { action: string; policy_id: string | n
 /** The secret of a repository whose pushes `pushSigned` sends. */
 export const HOOK_SECRET = "a secret of the hook";
 
-/** Tells Relay of a push, with the signature of the repository's secret. */
+/** Sends a push to Relay, signed with the repository's secret. */
 export async function pushSigned(world: World, { host }: GitWorld, after?: string): Promise<void> {
   const body = JSON.stringify({ event: "push", repository: host.url, after });
   const signature = createHmac("sha256", HOOK_SECRET).update(body).digest("hex");
@@ -80,11 +80,11 @@ export async function pushSigned(world: World, { host }: GitWorld, after?: strin
   eq((await world.call("POST", "/api/v1/gitops/webhook", { body, headers })).status, 202);
 }
 
-/** Sends something to GitOps. */
+/** Sends a POST request to a GitOps endpoint. */
 export const post = (world: World, { token }: Account, path: string, body: unknown = {}) =>
   world.call("POST", `/api/v1/gitops/${path}`, { as: token, body });
 
-/** Name, version and pin of what is in force. */
+/** Name, version and pin of the policies in force. */
 export async function inForce({ get }: GitWorld) {
   const { body } = await get("policies");
   return body.policies.map((one: Record<string, unknown>) => [

@@ -6,7 +6,7 @@ import { World } from "../support/world.ts";
 import { forbidding, type GitWorld, withRepository } from "./fixtures.ts";
 import { byHash, byPlace, copyAnd, hashOf, pack, steps } from "./packs.ts";
 
-/** Puts something else in the place of what a host answers where an address ends so. */
+/** Replaces the host's answer for addresses with this ending. */
 function twist(world: World, { host }: GitWorld, end: string, make: (bytes: Buffer) => Buffer) {
   world.network.reply = (request) => {
     const answer = host.reply(request) as Exclude<Reply, number | Error> & { bytes: Uint8Array };
@@ -24,7 +24,7 @@ async function opened(world: World): Promise<GitWorld> {
   return git;
 }
 
-Deno.test("fetch: an object that stands on itself, by its place or by its hash, ends at once", async () => {
+Deno.test("fetch: refuses a delta on itself at once, by offset or by hash", async () => {
   await using world = await World.open();
   const git = await opened(world);
   twist(
@@ -44,7 +44,7 @@ Deno.test("fetch: an object that stands on itself, by its place or by its hash, 
   eq((await git.apply()).status, 200);
 });
 
-Deno.test("fetch: what a host tells besides the packfile changes nothing, and too much of it is refused", async () => {
+Deno.test("fetch: ignores progress messages, and refuses too many of them", async () => {
   await using world = await World.open();
   const git = await opened(world);
   const before = (text: string, times: number) => (bytes: Buffer) =>
@@ -60,7 +60,7 @@ Deno.test("fetch: what a host tells besides the packfile changes nothing, and to
   }
 });
 
-Deno.test("fetch: a list of branches in more packets than it can have is refused", async () => {
+Deno.test("fetch: refuses a list of branches with too many packets", async () => {
   await using world = await World.open();
   const git = await opened(world);
   for (const text of ["0000", "0004"]) {
@@ -70,7 +70,7 @@ Deno.test("fetch: a list of branches in more packets than it can have is refused
   }
 });
 
-Deno.test("fetch: a branch is fetched though the one that the host calls the default is not there", async () => {
+Deno.test("fetch: fetches a branch even if the host's default branch does not exist", async () => {
   await using world = await World.open();
   const git = await opened(world);
   twist(world, git, REFS, (bytes) => {
@@ -82,7 +82,7 @@ Deno.test("fetch: a branch is fetched though the one that the host calls the def
   eq((await git.apply()).body.changed, true);
 });
 
-Deno.test("fetch: a repository with SHA-256 names is refused as such", async () => {
+Deno.test("fetch: refuses a repository with SHA-256 object names, and says so", async () => {
   await using world = await World.open();
   const git = await opened(world);
   const able = "shallow object-format=sha256";
@@ -96,7 +96,7 @@ Deno.test("fetch: a repository with SHA-256 names is refused as such", async () 
   deq([status, error.details.git], [400, "unsupported"], error.message);
 });
 
-Deno.test("fetch: a host that gives up on the way is told as such", async () => {
+Deno.test("fetch: reports a host that answers with an error midway", async () => {
   await using world = await World.open();
   const git = await opened(world);
   const answers = [

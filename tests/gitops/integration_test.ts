@@ -6,7 +6,7 @@ import { forbidding, withRepository } from "./fixtures.ts";
 const GITEA = { token: "an-integrations-token", url: "https://git.example.com" };
 const basic = (text: string) => `Basic ${btoa(text)}`;
 
-/** What was sent as credentials since, by host. */
+/** The credentials sent since, by host. */
 const credentials = (world: World, since: number) => [
   ...new Set(
     world.network.sent.slice(since).map(({ url, headers }) =>
@@ -28,7 +28,7 @@ Deno.test("apply: a repository without credentials uses the organization's integ
   eq((await git.get(`repos/${git.repositoryId}`)).body.has_credentials, false);
 });
 
-Deno.test("syncs: they use the organization's integration too", async () => {
+Deno.test("syncs: use the organization's integration too", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await installed(world, owner, "gitlab", GITEA);
@@ -41,7 +41,7 @@ Deno.test("syncs: they use the organization's integration too", async () => {
   deq(credentials(world, from), expected);
 });
 
-Deno.test("apply: an integration's credentials go to no other host, port or organization, nor over http, nor from the test space", async () => {
+Deno.test("apply: never uses an integration's credentials for another host, port or organization, over http, or in the test space", async () => {
   const cases: readonly (readonly [name: string, url: string, integration: string])[] = [
     ["another host", "https://git.example.org/acme/policies.git", "https://git.example.com"],
     ["a host below", "https://x.git.example.com/acme/policies.git", "https://git.example.com"],
@@ -76,7 +76,7 @@ Deno.test("apply: an integration's credentials go to no other host, port or orga
   deq(credentials(world, tried), ["https://git.example.com none"]);
 });
 
-Deno.test("apply: a repository's own credentials go before the integration's", async () => {
+Deno.test("apply: prefers a repository's own credentials to the integration's", async () => {
   await using world = await World.open();
   const git = await withRepository(world, { token: "its own" });
   await git.host.commit({ "policies/a.yaml": forbidding("nmap") });

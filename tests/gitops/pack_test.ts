@@ -18,7 +18,7 @@ async function hashesIn(packfile: Uint8Array): Promise<string[]> {
   return (await git.indexPack({ fs, dir: "/", filepath: "a.pack" })).oids;
 }
 
-Deno.test("unfoldPack: what is within the bounds passes, and what is beyond any of them does not", async () => {
+Deno.test("unfoldPack: accepts what is within the limits, and refuses what exceeds any of them", async () => {
   const large = { name: "RepositoryTooLarge" };
   await unfold([]);
   await unfold([blob(0), blob(10_000), blob(10_000), blob(9_000)]);
@@ -41,7 +41,7 @@ Deno.test("unfoldPack: what is within the bounds passes, and what is beyond any 
   await rejects(unfold([base, half, other, last]), large);
 });
 
-Deno.test("unfoldPack: differences come out whole, whatever names their base, and nothing stands on another", async () => {
+Deno.test("unfoldPack: deltas become whole objects, whether they name their base by offset or by hash", async () => {
   const base = file("policies");
   const one = byPlace(base.length, steps(8, 9, ...copyAnd(6, "ing")));
   const texts = ["policies", "policiing", "policies and more", "policiing!"];
@@ -59,10 +59,10 @@ Deno.test("unfoldPack: differences come out whole, whatever names their base, an
   eq((await hashesIn(await unfold(far))).length, 100);
 });
 
-Deno.test("unfoldPack: an object that stands on itself, on a part of another or on what is not there is refused", async () => {
+Deno.test("unfoldPack: refuses a delta on itself, on a part of an object or on a missing one", async () => {
   const one = steps(1, 1, 1, 65);
   const hidden = byPlace(0, one);
-  const none = /stands on none that is there/;
+  const none = /delta base missing/;
   await rejects(unfold([byPlace(0, one)]), none);
   await rejects(unfold([blob(1), byPlace(blob(1).length - 1, one)]), none);
   await rejects(unfold([file(hidden.toString("latin1")), byPlace(hidden.length, one)]), none);
@@ -70,7 +70,7 @@ Deno.test("unfoldPack: an object that stands on itself, on a part of another or 
   await rejects(unfold([byHash(hashOf("later"), steps(5, 1, 1, 65)), file("later")]), none);
 });
 
-Deno.test("unfoldPack: a difference that does not make what it says is refused", async () => {
+Deno.test("unfoldPack: refuses a delta that does not make what it declares", async () => {
   const base = file("base");
   const wrong = {
     "another base": steps(5, 1, 1, 65),
@@ -83,15 +83,15 @@ Deno.test("unfoldPack: a difference that does not make what it says is refused",
     "nothing": Buffer.alloc(0),
   };
   for (const [name, data] of Object.entries(wrong)) {
-    await rejects(unfold([base, byPlace(base.length, data)]), /a difference/, name);
+    await rejects(unfold([base, byPlace(base.length, data)]), /delta/, name);
   }
 });
 
-Deno.test("unfoldPack: what lies about its size or breaks off is refused", async () => {
+Deno.test("unfoldPack: refuses wrong sizes and truncated packfiles", async () => {
   await rejects(unfold([blob(9_000, 10)]));
-  await rejects(unfold([blob(10, 9_000)]), /another size/);
+  await rejects(unfold([blob(10, 9_000)]), /wrong size/);
   await rejects(unfold([blob(1)], 2));
-  await rejects(unfoldPack(new Uint8Array(40), BOUNDS), /no packfile/);
+  await rejects(unfoldPack(new Uint8Array(40), BOUNDS), /not a packfile/);
   const whole = pack([blob(1), blob(2)]);
   for (let length = 0; length < whole.length - 20; length++) {
     await rejects(unfoldPack(whole.subarray(0, length), BOUNDS), `${length}`);

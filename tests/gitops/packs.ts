@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { deflateSync } from "node:zlib";
 
-/** Packfiles put together by hand, sound and otherwise. */
+/** Packfiles built by hand, valid and invalid ones. */
 
 const BLOB = 3, OFS_DELTA = 6, REF_DELTA = 7;
 
@@ -23,31 +23,31 @@ function varint(size: number): number[] {
   return size < 128 ? [size] : [(size & 127) | 128, ...varint(size >> 7)];
 }
 
-/** How far back the base of a difference lies; enough for two bytes. */
+/** How far back the base of a delta lies; it takes two bytes. */
 const offset = (back: number) => back < 128 ? [back] : [((back >> 7) - 1) | 128, back & 127];
 
-/** A file of zeros, which may claim another size. */
+/** A file of zeros, which may declare another size. */
 export const blob = (size: number, claimed = size): Buffer =>
   Buffer.concat([Buffer.from(headOf(BLOB, claimed)), deflateSync(Buffer.alloc(size))]);
 
 /** A file. */
 export const file = (text: string): Buffer => object(BLOB, Buffer.from(text));
 
-/** What a difference says: the sizes of its base and of its result, and its steps. */
+/** A delta: the sizes of its base and of its result, and its instructions. */
 export const steps = (base: number, result: number, ...rest: readonly number[]): Buffer =>
   Buffer.from([...varint(base), ...varint(result), ...rest]);
 
-/** The steps that copy some bytes from the start of the base and put a text behind them. */
+/** The instructions that copy some bytes from the start of the base and append a text. */
 export const copyAnd = (bytes: number, text: string): number[] => [
   ...(bytes === 0 ? [] : [0b1011_0000, bytes & 255, bytes >> 8]),
   ...(text === "" ? [] : [text.length, ...Buffer.from(text)]),
 ];
 
-/** A difference from what lies some bytes before it. */
+/** A delta whose base lies some bytes before it. */
 export const byPlace = (back: number, data: Uint8Array): Buffer =>
   object(OFS_DELTA, data, offset(back));
 
-/** A difference from an object of a hash. */
+/** A delta whose base is named by its hash. */
 export const byHash = (hash: string, data: Uint8Array): Buffer =>
   object(REF_DELTA, data, [...Buffer.from(hash, "hex")]);
 
@@ -55,7 +55,7 @@ export const byHash = (hash: string, data: Uint8Array): Buffer =>
 export const hashOf = (text: string): string =>
   createHash("sha1").update(`blob ${Buffer.byteLength(text)}\0${text}`).digest("hex");
 
-/** A packfile of these objects, which may claim another number. */
+/** A packfile of these objects, which may declare another number. */
 export function pack(objects: readonly Buffer[], count = objects.length): Buffer {
   const head = Buffer.alloc(12);
   head.write("PACK");

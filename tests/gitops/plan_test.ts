@@ -28,7 +28,7 @@ interface Shown {
   pinned: unknown;
 }
 
-Deno.test("apply: over random pairs of policy sets a dry run writes nothing, and its plan is what the apply does", async () => {
+Deno.test("apply: for random pairs of policy sets, a dry run writes nothing and the apply does what it planned", async () => {
   const { seed, unit, pick } = random(SEED);
   await using world = await World.open({ seed });
   const { owner, host, apply, get } = await withRepository(world);
@@ -42,7 +42,7 @@ Deno.test("apply: over random pairs of policy sets a dry run writes nothing, and
       `${name}.yaml`,
       forbidding(pick(["nmap", "nc", "ssh"])),
     ]);
-    // A folder that is not there is an error, so each has a file that is no policy.
+    // A missing folder is an error, so each has a file that is not a policy.
     const readme = ["policies/deep/README", "other/README"].map((path) => [path, "x"] as const);
     const commit = await host.commit(Object.fromEntries([...files, ...readme]));
     const policy_path = pick(SCOPES);
@@ -58,7 +58,7 @@ Deno.test("apply: over random pairs of policy sets a dry run writes nothing, and
     const now = await inForce();
     changes += done.body.changed ? 1 : 0;
 
-    // What the plan says of each policy is what is there, and nothing else has moved.
+    // The plan matches the policies in force, and no other policy has changed.
     const steps = new Map(done.body.plan.map((step: { path: string }) => [step.path, step]));
     const liesIn = (path: string) => policy_path === "" || path.startsWith(`${policy_path}/`);
     const wanted = files.map(([path]) => path).filter(liesIn);

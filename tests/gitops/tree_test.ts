@@ -5,7 +5,7 @@ import { forbidding, withRepository } from "./fixtures.ts";
 const FILE = "100644";
 const FOLDER = "40000";
 
-Deno.test("fetch: folders that stand for any number of folders are refused within bounds", async () => {
+Deno.test("fetch: refuses objects that stand for too many folders", async () => {
   await using world = await World.open();
   const { host, apply } = await withRepository(world);
   await host.commitTree(async (write) => {
@@ -23,7 +23,7 @@ Deno.test("fetch: folders that stand for any number of folders are refused withi
   ok(answer.text.includes("2000 folders"), answer.text);
 });
 
-Deno.test("fetch: a folder may stand in many places, and a path has a bound", async () => {
+Deno.test("fetch: reads a folder that is in many places, and limits the length of paths", async () => {
   await using world = await World.open();
   const { host, apply } = await withRepository(world);
   const commit = (name: string, places: number) =>
@@ -40,7 +40,7 @@ Deno.test("fetch: a folder may stand in many places, and a path has a bound", as
   ok(answer.text.includes("1024 characters"), answer.text);
 });
 
-Deno.test("fetch: a tree with one name twice is refused", async () => {
+Deno.test("fetch: refuses a tree with a repeated name", async () => {
   await using world = await World.open();
   const { host, apply, get } = await withRepository(world);
   await host.commitTree(async (write) => {
@@ -56,7 +56,7 @@ Deno.test("fetch: a tree with one name twice is refused", async () => {
   eq((await get("policies")).body.policies.length, 0);
 });
 
-Deno.test("fetch: links, submodules and names that lead elsewhere bring nothing", async () => {
+Deno.test("fetch: does not follow links, submodules and names that lead elsewhere", async () => {
   await using world = await World.open();
   const { host, apply } = await withRepository(world);
   await host.commitTree(async (write) => {
@@ -83,7 +83,7 @@ Deno.test("fetch: links, submodules and names that lead elsewhere bring nothing"
   }
 });
 
-Deno.test("apply: a policy whose file or folder has become a link or a submodule does not end by that", async () => {
+Deno.test("apply: does not delete a policy whose file or folder became a link or a submodule", async () => {
   await using world = await World.open();
   const { host, apply, get } = await withRepository(world);
   const inForce = async () => {
@@ -118,7 +118,7 @@ Deno.test("apply: a policy whose file or folder has become a link or a submodule
     }
     deq(await inForce(), ["a", "b", "c"]);
   }
-  // What is truly gone ends, whatever links stand elsewhere.
+  // A policy whose file is truly gone is deleted, whatever links are elsewhere.
   await host.commitTree(async (write) => {
     const file = await write.file(forbidding("nmap"));
     const folder = await write.folder([a(file), ["c", "120000", await write.file("a.yaml")]]);

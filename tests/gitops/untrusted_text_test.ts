@@ -1,19 +1,19 @@
 import process from "node:process";
 import { setImmediate } from "node:timers";
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { readPolicyFile } from "../../core/policies/read_document.ts";
+import { readPolicyFile } from "../../core/policies/documents/read_document.ts";
 import { World } from "../support/world.ts";
 import { forbidding, withRepository } from "./fixtures.ts";
 
 const read = (text: string) => readPolicyFile({ path: "a.yaml", text });
 
-Deno.test("readPolicyFile: a directive does not bring back another version of YAML", async () => {
+Deno.test("readPolicyFile: refuses a directive for another version of YAML", async () => {
   const { issues } = await read(`%YAML 1.1\n---\n${forbidding("nmap")}`);
   deq(issues.map(({ line, column }) => [line, column]), [[1, 1]]);
   ok(issues[0]?.message.includes("directive"), issues[0]?.message);
 });
 
-Deno.test("readPolicyFile: names that objects have by themselves are keys like others", async () => {
+Deno.test("readPolicyFile: treats names of inherited object members as ordinary keys", async () => {
   deq(
     (await read("agents:\n  labels:\n    __proto__: web\n")).issues.map((
       { line, column, message },
@@ -22,34 +22,34 @@ Deno.test("readPolicyFile: names that objects have by themselves are keys like o
       column,
       message,
     ]),
-    [[3, 5, "The key __proto__ is not read."]],
+    [[3, 5, "The key __proto__ is not allowed."]],
   );
   for (const name of ["constructor", "toString"]) {
     const top = await read(`${name}: { rules: [] }\n`);
     deq(top.issues.map(({ path, line }) => [path, line]), [[name, 1]], name);
     const nested = await read(`rules:\n  - { id: a, match: {}, verdict: deny, ${name}: 1 }\n`);
     deq(nested.issues.map(({ path }) => path), [`rules.0.${name}`], name);
-    // A condition that got lost would make the policy concern every agent.
+    // With a lost condition the policy would apply to every agent.
     const label = await read(`agents:\n  labels: { ${name}: web }\n`);
     const kept = Object.keys(label.document?.agents?.labels ?? {});
     ok(label.issues.length > 0 || kept.includes(name), `the label ${name} got lost`);
   }
 });
 
-Deno.test("readPolicyFile: tags make nothing that JSON does not have", async () => {
+Deno.test("readPolicyFile: refuses tags for values that JSON does not have", async () => {
   for (const value of ["!!binary aGk=", "!!set { a }", "!!omap [ a: 1 ]", "!!js/function x"]) {
     ok((await read(`description: ${value}\n`)).issues.length > 0, value);
   }
 });
 
-Deno.test("readPolicyFile: a list or a map is no key, and nothing of the file reaches the log", async () => {
+Deno.test("readPolicyFile: refuses lists and maps as keys, and logs nothing from the file", async () => {
   const warned: Error[] = [];
   const warn = (warning: Error) => void warned.push(warning);
   process.on("warning", warn);
   for (const key of ["[a, b]", "{ a: b }"]) {
     const { issues } = await read(`rules: []\nagents:\n  labels:\n    ? ${key}\n    : web\n`);
     deq(issues.map(({ line, column, message }) => [line, column, message]), [
-      [4, 7, "A key is one text, no list and no map."],
+      [4, 7, "A key must be a text, not a list or a map."],
     ]);
   }
   await new Promise((resolve) => setImmediate(resolve));
@@ -57,7 +57,7 @@ Deno.test("readPolicyFile: a list or a map is no key, and nothing of the file re
   deq(warned, []);
 });
 
-Deno.test("apply: a file that is no UTF-8 is refused at its place, so that no rule loses a letter unseen", async () => {
+Deno.test("apply: refuses invalid UTF-8 with its position, so that no rule loses a character unnoticed", async () => {
   await using world = await World.open();
   const { host, apply, get } = await withRepository(world);
   const text = "rules:\n  - { id: a, match: { commands: [löschen] }, verdict: deny }\n";
@@ -74,13 +74,13 @@ Deno.test("apply: a file that is no UTF-8 is refused at its place, so that no ru
     deq([issue.file, issue.line, issue.column, more], ["policies/a.yaml", line, column, []]);
   }
   deq((await get("policies")).body.policies, []);
-  // A mark that an editor puts before it is none of its letters.
+  // A byte order mark is not part of the text.
   await host.commit({ "policies/a.yaml": `\ufeff${text}` });
   const { status, body } = await apply();
   deq([status, body.changed], [200, true]);
 });
 
-Deno.test("apply: nothing that the host wrote is repeated", async () => {
+Deno.test("apply: repeats nothing from the host's answer", async () => {
   await using world = await World.open();
   const { host, apply, get, repositoryId } = await withRepository(world, { sync_seconds: 60 });
   const type = "application/x-git-upload-pack-advertisement";

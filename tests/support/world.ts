@@ -192,6 +192,7 @@ export class World implements AsyncDisposable {
       this.app;
     for (let round = 0; round < 3; round++) {
       await this.quiet();
+      await background.idle();
       await syncs.idle();
       await background.idle();
       await links.idle();

@@ -41,7 +41,7 @@ const MALFORMED: Readonly<Record<string, string>> = {
   "X-Wide": "snow ☃",
 };
 
-Deno.test("checkCustomHeaders: accepts headers that a receiver may want", () => {
+Deno.test("checkCustomHeaders: accepts ordinary headers", () => {
   const sound = { Authorization: "Bearer abc.def", "X-Tenant": "a\tb", "User-Agent": "mine" };
   assert.deepEqual(checkCustomHeaders(sound), []);
   assert.deepEqual(checkCustomHeaders({}), []);
@@ -55,7 +55,7 @@ Deno.test("checkCustomHeaders: names each reserved header in any case", () => {
   }
 });
 
-Deno.test("checkCustomHeaders: refuses names and values that would not be one header", () => {
+Deno.test("checkCustomHeaders: refuses names and values that do not form one header", () => {
   for (const [name, value] of Object.entries(MALFORMED)) {
     assert.equal(checkCustomHeaders({ [name]: value }).length, 1, JSON.stringify([name, value]));
   }
@@ -65,7 +65,7 @@ Deno.test("checkCustomHeaders: a header given in two spellings is refused once",
   assert.deepEqual(checkCustomHeaders({ "X-A": "1", "x-a": "2" }), ["headers.x-a: is given twice"]);
 });
 
-Deno.test("checkCustomHeaders: bounds the number, the length of a name and the size of all", () => {
+Deno.test("checkCustomHeaders: limits the number of headers, the length of names and the total size", () => {
   const many = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [`x-${index}`, "1"]));
   assert.deepEqual(checkCustomHeaders(many(20)), []);
@@ -76,7 +76,7 @@ Deno.test("checkCustomHeaders: bounds the number, the length of a name and the s
   assert.match(checkCustomHeaders({ x: "a".repeat(4096) })[0] ?? "", /^headers: holds 4097 char/);
 });
 
-Deno.test("mergeCustomHeaders: adds sound headers and never lets one replace a signed or reserved one", () => {
+Deno.test("mergeCustomHeaders: adds valid headers, and never replaces a signed or reserved one", () => {
   const custom = {
     "X-Tenant": "7",
     ...Object.fromEntries(RESERVED.map((name) => [name, "forged"])),
@@ -85,7 +85,7 @@ Deno.test("mergeCustomHeaders: adds sound headers and never lets one replace a s
   assert.deepEqual(mergeCustomHeaders(custom, SIGNED), { "X-Tenant": "7", ...SIGNED });
 });
 
-Deno.test("mergeCustomHeaders: a custom header with the name of any signed one loses, in any case", () => {
+Deno.test("mergeCustomHeaders: drops a custom header with the name of a signed one, in any case", () => {
   const signed = { ...SIGNED, "X-Other": "ours" };
   assert.deepEqual(mergeCustomHeaders({ "x-OTHER": "forged" }, signed), signed);
 });

@@ -6,7 +6,7 @@ import { withFolder } from "../support/processes.ts";
 
 const PAGE = Deno.readTextFileSync(new URL("../../docs/webhooks.md", import.meta.url));
 
-/** What a receiver must accept or refuse, by what was done to a genuine delivery. */
+/** Whether a receiver must accept a delivery, by the change made to a genuine one. */
 function receivedDeliveries() {
   const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
   const body = '{"event_type":"ping","payload":{"message":"Zoë 🚀"}}';
@@ -68,7 +68,7 @@ function receivedDeliveries() {
   ];
 }
 
-/** How the recipe of a language is run, which is short: `lines` at the most. */
+/** How the recipe of a language is run, and the most `lines` that it may have. */
 const DRIVERS = {
   python: {
     program: "python3",

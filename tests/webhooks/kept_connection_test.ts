@@ -5,7 +5,7 @@ import { handClock } from "../outbound/hand_clock.ts";
 import { reply, startReceiver } from "../outbound/receiver.ts";
 import { World } from "../support/world.ts";
 
-Deno.test("attempt: a receiver that closes a kept connection just then gets the delivery in the same attempt", async () => {
+Deno.test("attempt: a receiver that closes a kept-alive connection gets the delivery in the same attempt", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const hook = await makeHook(world, owner, ["command_denied"]);

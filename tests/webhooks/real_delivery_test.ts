@@ -4,10 +4,10 @@ import { Webhook as SvixWebhook } from "svix";
 import { clientOf, expectStatus } from "../../core/cli/client.ts";
 import { signUpOwner, startRelayProcess, withFolder } from "../support/processes.ts";
 
-/** 24 bytes in base64, as both packages want a secret. */
+/** 24 bytes in base64, the form of a secret that both packages accept. */
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
-Deno.test("delivery: what a relay sends over the network is verified by svix and by standardwebhooks", async () => {
+Deno.test("delivery: svix and standardwebhooks verify what a relay sends over the network", async () => {
   const arrived = Promise.withResolvers<{ headers: Record<string, string>; body: string }>();
   const server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen: () => {} },

@@ -37,7 +37,7 @@ Deno.test("RetryPolicy: an empty policy is the default of the interface", () => 
   });
 });
 
-Deno.test("RetryPolicy: what is given is kept, the rest takes its default", () => {
+Deno.test("RetryPolicy: keeps given fields, and fills the others with defaults", () => {
   const policy = RetryPolicy.parse({ max_retries: 3, backoff_multiplier: 2 });
   assert.equal(policy.max_retries, 3);
   assert.equal(policy.backoff_multiplier, 2);
@@ -75,17 +75,17 @@ Deno.test("nextDelayMs: more attempts continue at one hour", () => {
   assert.deepEqual(delays({ max_retries: 8 }).slice(4), [HOUR, HOUR, HOUR]);
 });
 
-Deno.test("nextDelayMs: max_retries counts attempts, so 1 means no second one", () => {
+Deno.test("nextDelayMs: max_retries counts all attempts, so 1 means no second one", () => {
   assert.deepEqual(delays({ max_retries: 1 }), []);
   assert.deepEqual(delays({ max_retries: 2 }), [30 * SECOND]);
 });
 
-Deno.test("nextDelayMs: delay fields equal to the defaults mean the ladder, whatever else is changed", () => {
+Deno.test("nextDelayMs: a policy with the default delays follows the ladder, whatever else differs", () => {
   const same = { backoff_multiplier: 6, initial_delay_seconds: 30, max_delay_seconds: 3600 };
   assert.deepEqual(delays({ ...same, timeout_seconds: 3, auto_disable: false }), delays({}));
 });
 
-Deno.test("nextDelayMs: another value in any delay field means exponential backoff up to its cap", () => {
+Deno.test("nextDelayMs: a policy with another delay backs off exponentially up to its cap", () => {
   assert.deepEqual(
     delays({ backoff_multiplier: 2, max_retries: 6 }),
     [30, 60, 120, 240, 480].map((seconds) => seconds * SECOND),
@@ -102,12 +102,12 @@ Deno.test("nextDelayMs: another value in any delay field means exponential backo
   assert.equal(delays({ backoff_multiplier: 100, max_retries: 12 }).at(-1), HOUR);
 });
 
-Deno.test("nextDelayMs: a configured ladder replaces the built-in one, its last step repeating", () => {
+Deno.test("nextDelayMs: a configured ladder replaces the built-in one, and its last step repeats", () => {
   assert.deepEqual(delays({}, [1, 2]), [SECOND, 2 * SECOND, 2 * SECOND, 2 * SECOND]);
   assert.deepEqual(delays({}, []), [30, 180, 1080, 3600].map((seconds) => seconds * SECOND));
 });
 
-/** What follows the failure of an attempt. */
+/** The consequence of a failed attempt. */
 function consequence(
   policy: Partial<RetryPolicy>,
   attempt: number,
@@ -127,14 +127,14 @@ Deno.test("afterFailure: the last attempt disables the webhook, unless auto_disa
   });
 });
 
-Deno.test("afterFailure: 410 is the end with disable_on_gone, and a failure like others without", () => {
+Deno.test("afterFailure: 410 ends the delivery with disable_on_gone, and is an ordinary failure without", () => {
   const policy = { disable_on_gone: true, auto_disable: false };
   assert.deepEqual(consequence(policy, 1, 410), { delayMs: null, disable: true });
   assert.deepEqual(consequence(policy, 1, 404), { delayMs: 30 * SECOND, disable: false });
   assert.deepEqual(consequence({}, 1, 410), { delayMs: 30 * SECOND, disable: false });
 });
 
-Deno.test("afterFailure: what a receiver asks for lengthens a wait up to the cap, if the policy says so", () => {
+Deno.test("afterFailure: Retry-After lengthens a wait up to the cap, if the policy respects it", () => {
   const wait = (policy: Partial<RetryPolicy>, askedMs: number) =>
     consequence(policy, 1, 503, askedMs).delayMs;
   const policy = { respect_retry_after: true };
@@ -147,7 +147,7 @@ Deno.test("afterFailure: what a receiver asks for lengthens a wait up to the cap
   assert.deepEqual(consequence(policy, 5, 503, HOUR), { delayMs: null, disable: true });
 });
 
-Deno.test("retryAfterMs: reads seconds and HTTP dates of 429 and 503, and nothing else", () => {
+Deno.test("retryAfterMs: reads seconds and HTTP dates of 429 and 503 only", () => {
   const nowMs = Date.UTC(2030, 0, 1);
   const cases: [number, string | undefined, number][] = [
     [503, "120", 2 * MINUTE],

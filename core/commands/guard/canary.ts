@@ -118,7 +118,7 @@ export async function runCanary(work: Stepping, parts: CommandParts, agentId: st
   const { actor, ports, store } = work;
   const { tenant } = actor;
   const shield = await shieldInForce(work.db, tenant);
-  const { policy } = await policiesFor(parts.policyBook, tenant, shield, {});
+  const { policy } = await policiesFor(parts.policyCache, tenant, shield, {});
   const layers = checkLayers({ policy });
   const agent = agentId === null ? null : await tryAgent(work, parts, agentId);
   const failed = [

@@ -35,13 +35,13 @@ export interface Judgement {
 /** Judges a command by all layers, under the agent's mode and after the earlier commands of the session. */
 export async function judgeForAgent(
   work: Work,
-  { sessions, policyBook }: Pick<CommandParts, "sessions" | "policyBook">,
+  { sessions, policyCache }: Pick<CommandParts, "sessions" | "policyCache">,
   command: string,
   { id, labels }: Pick<AgentRecord, "id" | "labels">,
   shield: ShieldInForce,
 ): Promise<Judgement> {
   const { actor, ports } = work;
-  const merged = await policiesFor(policyBook, actor.tenant, shield, labels);
+  const merged = await policiesFor(policyCache, actor.tenant, shield, labels);
   const { policy, retentionDays } = merged;
   const who = await whoIs(work, policy);
   const key = `${actor.tenant.org} ${actor.tenant.space} ${actor.sessionId ?? actor.id} ${id}`;

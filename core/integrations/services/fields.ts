@@ -28,7 +28,3 @@ export const CLIENT = {
 /** True when exactly one of these ways to sign in is there. */
 export const exactlyOne = (...ways: readonly unknown[]): boolean =>
   ways.filter((way) => way !== undefined).length === 1;
-
-/** The user and the password of HTTP Basic. */
-export const basic = (user: string, password: string): string =>
-  `Basic ${new TextEncoder().encode(`${user}:${password}`).toBase64()}`;

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { type OauthClient, service, type ServiceRequest } from "../service.ts";
-import { basic, CLIENT, exactlyOne, SecretText, Server } from "./fields.ts";
+import { basicAuth } from "../../codec/basic_auth.ts";
+import { CLIENT, exactlyOne, SecretText, Server } from "./fields.ts";
 
 interface Forge {
   readonly name: string;
@@ -73,7 +74,7 @@ export const github = forge({
     url: `${apiOf(url)}/applications/${encodeURIComponent(id)}/token`,
     headers: {
       accept: "application/vnd.github+json",
-      authorization: basic(id, secret),
+      authorization: basicAuth(id, secret),
       "content-type": "application/json",
       "user-agent": "relay",
     },

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { cut, jsonRequest, type Message, service } from "../service.ts";
-import { basic, CLIENT, exactlyOne, SecretText, Server, Short, Topics } from "./fields.ts";
+import { basicAuth } from "../../codec/basic_auth.ts";
+import { CLIENT, exactlyOne, SecretText, Server, Short, Topics } from "./fields.ts";
 
 const SUMMARY_MAX = 255;
 /** A description has 32,767 characters. */
@@ -57,7 +58,7 @@ export const jira = service({
       },
     };
     if (api_token !== undefined) {
-      const authorization = basic(email!, api_token);
+      const authorization = basicAuth(email!, api_token);
       return jsonRequest(`${url}/rest/api/3/issue`, issue, { authorization });
     }
     if (accessToken === null) return null;

@@ -108,7 +108,7 @@ async function decide(
   }
   try {
     const approve = name === "approve";
-    const { status } = await decideApproval({ ...asked, actor }, asked.app.policyBook, pid, {
+    const { status } = await decideApproval({ ...asked, actor }, asked.app.policyCache, pid, {
       approve,
       reason,
     });

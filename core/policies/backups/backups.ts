@@ -7,7 +7,8 @@ import {
   restores,
 } from "../../../kv/records/backup.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
-import { offline, ownedAgent } from "../../agents/manage.ts";
+import { offline, ownedAgent } from "../../agents/agents.ts";
+import type { LinkDirectory } from "../agents/report.ts";
 import type { Work, Writing } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
@@ -15,13 +16,20 @@ import { listPage, type Paging } from "../../../kv/store/paging.ts";
 import { iso, isoOrNull } from "../../codec/instant.ts";
 import type { RestorePlan } from "../../protocol/transfers.ts";
 
-/** Begins a backup through the agent's link. @throws {Fault} AGENT_NOT_FOUND, AGENT_OFFLINE, CONFLICT */
-export async function startBackup(work: Writing, agentId: string) {
-  const { app, actor, tx } = work;
+/** The parts of the relay that start a backup or a restore. */
+interface JobParts {
+  readonly links: LinkDirectory;
+  readonly transfers: { begin(tenant: Tenant, agentId: string): void };
+  readonly instance: string;
+}
+
+/** Starts a backup through the agent's link. @throws {Fault} AGENT_NOT_FOUND, AGENT_OFFLINE, CONFLICT */
+export async function startBackup(work: Writing, parts: JobParts, agentId: string) {
+  const { actor, tx } = work;
   const { tenant } = actor;
-  await mustBeFree(work, agentId);
+  await mustBeFree(work, parts.links, agentId);
   const record = tx.insert(backups, tenant, {
-    ...newJob(work, "bkp", agentId),
+    ...newJob(work, parts, "bkp", agentId),
     reason: "requested",
     sha256: null,
     files_sha256: null,
@@ -38,24 +46,25 @@ export async function startBackup(work: Writing, agentId: string) {
     agentId,
     details: {},
   });
-  tx.afterCommit(() => app.transfers.begin(tenant, agentId));
+  tx.afterCommit(() => parts.transfers.begin(tenant, agentId));
   return showBackup(record);
 }
 
 /**
- * Begins to put a backup in place through the agent's link, or to rehearse that.
+ * Starts the restore of a backup through the agent's link, or a rehearsal of it.
  * @throws {Fault} AGENT_NOT_FOUND, NOT_FOUND, AGENT_OFFLINE, CONFLICT
  */
 export async function startRestore(
   work: Writing,
+  parts: JobParts,
   agentId: string,
   { backup_id, dry_run }: { readonly backup_id: string; readonly dry_run: boolean },
 ) {
-  const { app, actor, tx } = work;
+  const { actor, tx } = work;
   const { tenant } = actor;
   await ownedAgent(work, agentId);
   const backup = await ownedBackup(tx, tenant, agentId, backup_id);
-  await mustBeFree(work, agentId);
+  await mustBeFree(work, parts.links, agentId);
   if (backup.status !== "complete") {
     throw new Fault(
       "CONFLICT",
@@ -63,7 +72,7 @@ export async function startRestore(
     );
   }
   const record = tx.insert(restores, tenant, {
-    ...newJob(work, "rst", agentId),
+    ...newJob(work, parts, "rst", agentId),
     backup_id,
     dry_run,
     undo_backup_id: null,
@@ -76,27 +85,32 @@ export async function startRestore(
     agentId,
     details: { backup_id, dry_run },
   });
-  tx.afterCommit(() => app.transfers.begin(tenant, agentId));
+  tx.afterCommit(() => parts.transfers.begin(tenant, agentId));
   return showRestore(record);
 }
 
-function newJob({ app, actor }: Writing, prefix: string, agent_id: string) {
+function newJob(
+  { ports, actor }: Writing,
+  { instance }: JobParts,
+  prefix: string,
+  agent_id: string,
+) {
   return {
-    id: app.ports.entropy.id(prefix),
+    id: ports.entropy.id(prefix),
     agent_id,
     status: "running" as const,
     attempt: 0,
-    instance: app.instance,
+    instance,
     error: null,
     created_by: actor.id,
-    created_at_ms: app.ports.clock.now(),
+    created_at_ms: ports.clock.now(),
     finished_at_ms: null,
   };
 }
 
-/** An agent that is linked and whose configuration is not under way already. */
-async function mustBeFree(work: Writing, agentId: string): Promise<void> {
-  const { app, actor: { tenant }, tx } = work;
+/** @throws {Fault} AGENT_OFFLINE, and CONFLICT while another job of the agent is under way */
+async function mustBeFree(work: Writing, links: LinkDirectory, agentId: string): Promise<void> {
+  const { actor: { tenant }, tx } = work;
   const agent = await ownedAgent(work, agentId);
   const job = await tx.find(backups, tenant, "running", [agentId]) ??
     await tx.find(restores, tenant, "running", [agentId]);
@@ -104,7 +118,7 @@ async function mustBeFree(work: Writing, agentId: string): Promise<void> {
     const message = "Another backup or restore of this agent is under way. Wait for its end.";
     throw new Fault("CONFLICT", message, { id: job.id });
   }
-  if (app.links.of(tenant, agentId) === undefined) throw offline(agent);
+  if (links.of(tenant, agentId) === undefined) throw offline(agent);
 }
 
 /** The caller's backup of that agent. @throws {Fault} NOT_FOUND */

@@ -2,56 +2,66 @@ import { type Collection, type Tenant, tenantKey } from "../../../kv/store/colle
 import { everyQueued } from "../../../kv/store/iterate.ts";
 import { backups, deletedAgents, type JobRecord, restores } from "../../../kv/records/backup.ts";
 import type { Link } from "../../agents/link.ts";
-import type { App } from "../../work/work.ts";
+import type { Background } from "../../work/background.ts";
+import type { LinkDirectory } from "../agents/report.ts";
 import type { TransferReply } from "../../protocol/transfers.ts";
-import { carryBackup, carryRestore, JobFailed } from "./carry.ts";
-import { mayStillAsk } from "../job_right.ts";
-import { dropJobs, finishJob, type JobKind, pruneJobs } from "./finish.ts";
+import { type Ask, JobFailed } from "./archives.ts";
+import { executeBackup, executeRestore, type ExecutionParts } from "./execute.ts";
+import { mayRequesterStill } from "./requester.ts";
+import { dropJobs, failJob, type JobKind, pruneJobs } from "./job_records.ts";
 
-/** Agents whose configuration is carried at once, in all and of one organization: each holds an archive in memory. */
+/** Jobs at once, in all and of one organization: each holds an archive in memory. */
 const CONCURRENCY = 8;
 const OF_ONE_MAX = 4;
-/** How long an agent may take for one answer; packing and restoring are among them. */
-const ANSWER_MS = 60_000;
-/** How long an agent may take for a whole archive: there are few places, and others wait for them. */
-const CARRY_MS_MAX = 10 * 60_000;
-/** A job that no agent came back for. */
+/** How long an agent may take for one reply, packing and restoring included. */
+const REPLY_MS = 60_000;
+/** How long one run of a job may take: there are few places, and other jobs wait for them. */
+const JOB_RUN_MS_MAX = 10 * 60_000;
+/** A job whose agent did not come back in this time has failed. */
 const JOB_MS_MAX = 15 * 60_000;
-/** A job that is cut this often is given up. */
+/** A job that is interrupted more often than this has failed. */
 const ATTEMPTS_MAX = 5;
-/** Jobs that are read at once. */
+/** Jobs read at once. */
 const PAGE = 100;
 
-/** The link was lost on the way: the job goes on with the agent's next one. */
+/** Raised when the link is lost under way: the job goes on with the agent's next link. */
 class LinkLost extends Error {
   override readonly name = "LinkLost";
 }
 
-/** An answer of an agent that is being waited for. */
+/** A reply of an agent that a job waits for. */
 interface Waiting {
   readonly link: Link;
   take(reply: TransferReply): void;
   lose(): void;
 }
 
-/** Backups and restores that this process carries. */
+/** The parts of the relay that run backups and restores. */
+export interface TransferParts extends ExecutionParts {
+  readonly links: LinkDirectory;
+  readonly background: Background;
+  /** Names this process in the records of its jobs. */
+  readonly instance: string;
+}
+
+/** Runs the backups and restores of agents that are linked to this process. */
 export class Transfers {
   readonly #running = new Map<string, { readonly org: string; readonly ended: Promise<void> }>();
-  /** What is begun when something has ended: of agents that are being served, or found no room, by organization. */
+  /** Agents that wait for capacity or for the end of their running job, by organization. */
   readonly #later = new Map<string, Map<string, () => void>>();
   readonly #waiting = new Map<string, Waiting>();
-  /** When what is carried over a link has to be whole. */
+  /** When the job of a link must have ended. */
   readonly #ends = new Map<Link, number>();
   #stopped = false;
 
-  constructor(private readonly app: () => App) {}
+  constructor(private readonly parts: TransferParts) {}
 
-  /** Begins what waits for an agent, or goes on with it, if its link is here; never fails. */
+  /** Starts or continues the job of an agent whose link is here. Never fails. */
   begin(tenant: Tenant, agentId: string): void {
     const key = `${tenantKey(tenant)}/${agentId}`;
-    const link = this.app().links.of(tenant, agentId);
+    const link = this.parts.links.of(tenant, agentId);
     if (this.#stopped || link === undefined) return;
-    if (this.#running.has(key) || !this.#hasRoom(tenant.org)) {
+    if (this.#running.has(key) || !this.#hasCapacity(tenant.org)) {
       const line = this.#later.get(tenant.org) ?? new Map();
       this.#later.set(tenant.org, line.set(key, () => this.begin(tenant, agentId)));
       return;
@@ -59,7 +69,7 @@ export class Transfers {
     const ended = this.#run(tenant, agentId, link)
       .catch((error) => {
         const fields = { error: String(error) };
-        this.app().ports.log.error("a backup or restore could not be carried", fields);
+        this.parts.ports.log.error("a backup or restore could not be run", fields);
       })
       .finally(() => {
         this.#running.delete(key);
@@ -68,10 +78,10 @@ export class Transfers {
     this.#running.set(key, { org: tenant.org, ended });
   }
 
-  /** Begins one of each organization in turn while there is room: thousands may wait, and are not looked at. */
+  /** Starts waiting jobs, one of each organization in turn, without a scan of all that wait. */
   #beginLater(): void {
     for (const [org, line] of this.#later) {
-      if (!this.#hasRoom(org)) continue;
+      if (!this.#hasCapacity(org)) continue;
       const next = line.keys().find((key) => !this.#running.has(key));
       if (next === undefined) continue;
       const begin = line.get(next)!;
@@ -82,12 +92,12 @@ export class Transfers {
     }
   }
 
-  #hasRoom(org: string): boolean {
+  #hasCapacity(org: string): boolean {
     const own = [...this.#running.values()].filter((one) => one.org === org).length;
     return own < OF_ONE_MAX && this.#running.size < CONCURRENCY;
   }
 
-  /** An agent answers. */
+  /** Takes the reply of an agent. */
   take(link: Link, reply: TransferReply): void {
     const waiting = this.#waiting.get(reply.job_id);
     if (waiting?.link === link) waiting.take(reply);
@@ -98,9 +108,9 @@ export class Transfers {
     for (const waiting of [...this.#waiting.values()]) if (waiting.link === link) waiting.lose();
   }
 
-  /** The next answer of an agent to what `send` sends. @throws {LinkLost | JobFailed} */
-  ask(link: Link, jobId: string, send: () => boolean): Promise<TransferReply> {
-    const { clock } = this.app().ports;
+  /** Sends something with `send` and resolves with the agent's reply. @throws {LinkLost | JobFailed} */
+  #ask(link: Link, jobId: string, send: () => boolean): Promise<TransferReply> {
+    const { clock } = this.parts.ports;
     return new Promise((resolve, reject) => {
       const end = (task: () => void) => {
         cancel();
@@ -108,11 +118,11 @@ export class Transfers {
         task();
       };
       const leftMs = (this.#ends.get(link) ?? Infinity) - clock.now();
-      const why = leftMs < ANSWER_MS
+      const why = leftMs < REPLY_MS
         ? "the agent took too long"
         : "the agent did not answer in time";
       const cancel = clock.after(
-        Math.max(0, Math.min(ANSWER_MS, leftMs)),
+        Math.max(0, Math.min(REPLY_MS, leftMs)),
         () => end(() => reject(new JobFailed(why))),
       );
       this.#waiting.set(jobId, {
@@ -128,39 +138,40 @@ export class Transfers {
   }
 
   async #run(tenant: Tenant, agentId: string, link: Link): Promise<void> {
-    const app = this.app();
+    const { parts } = this;
+    const ask: Ask = (link, id, send) => this.#ask(link, id, send);
     const backup = await this.#claim(backups, tenant, agentId);
     const restore = backup === null ? await this.#claim(restores, tenant, agentId) : null;
     const job = backup ?? restore;
     if (job === null) return;
-    this.#ends.set(link, app.ports.clock.now() + CARRY_MS_MAX);
+    this.#ends.set(link, parts.ports.clock.now() + JOB_RUN_MS_MAX);
     try {
       if (job.attempt > ATTEMPTS_MAX) throw new JobFailed("its link broke too often");
-      if (!await mayStillAsk(app, tenant, job)) {
-        throw new JobFailed("who asked for it may not do so any more");
+      if (!await mayRequesterStill(parts, tenant, job)) {
+        throw new JobFailed("its requester has lost the right to it");
       }
-      if (backup !== null) await carryBackup(app, tenant, link, backup);
-      if (restore !== null) await carryRestore(app, tenant, link, restore);
-      await pruneJobs(app, tenant, job);
+      if (backup !== null) await executeBackup(parts, ask, tenant, link, backup);
+      if (restore !== null) await executeRestore(parts, ask, tenant, link, restore);
+      await pruneJobs(parts.store, tenant, job);
     } catch (error) {
       if (error instanceof LinkLost) return;
-      const why = error instanceof JobFailed ? error.message : "the relay could not carry it";
+      const why = error instanceof JobFailed ? error.message : "the relay could not run it";
       if (backup !== null) {
-        await finishJob(app, tenant, { kind: "backup", of: backups }, job, why);
-      } else await finishJob(app, tenant, { kind: "restore", of: restores }, job, why);
+        await failJob(parts, tenant, { kind: "backup", of: backups }, job, why);
+      } else await failJob(parts, tenant, { kind: "restore", of: restores }, job, why);
       if (!(error instanceof JobFailed)) throw error;
     } finally {
       this.#ends.delete(link);
     }
   }
 
-  /** Takes the job of an agent over from whoever had it before: this process has the link. */
+  /** Claims the job of an agent from any earlier instance: this process has the link. */
   async #claim<T extends JobRecord>(
     of: Collection<T>,
     tenant: Tenant,
     agentId: string,
   ): Promise<T | null> {
-    const { store, instance } = this.app();
+    const { store, instance } = this.parts;
     return await store.transact(async (tx) => {
       const job = await tx.find(of, tenant, "running", [agentId]);
       if (job === null) return null;
@@ -168,46 +179,43 @@ export class Transfers {
     });
   }
 
-  /** Gives up what nobody came back for, begins what found no room, drops what deleted agents had. */
+  /** Fails jobs whose agent did not come back, starts waiting ones, and drops the jobs of deleted agents. */
   async sweep(): Promise<void> {
     await this.#sweep("backup", backups);
     await this.#sweep("restore", restores);
-    const { store } = this.app();
+    const { store } = this.parts;
     const deleted = await store.queued(deletedAgents, "oldest", { limit: PAGE });
-    for (const { tenant, record } of deleted.items) await dropJobs(this.app(), tenant, record.id);
+    for (const { tenant, record } of deleted.items) await dropJobs(store, tenant, record.id);
   }
 
   async #sweep<T extends JobRecord>(kind: JobKind, of: Collection<T>): Promise<void> {
-    const { store, ports } = this.app();
+    const { store, ports } = this.parts;
     for await (const { tenant, record } of everyQueued(store, of, "open", { limit: PAGE })) {
       if (this.#running.has(`${tenantKey(tenant)}/${record.agent_id}`)) continue;
-      // One that was begun in the future was so by a clock that has been set right since.
+      // A start far in the future means the clock jumped back.
       if (Math.abs(ports.clock.now() - record.created_at_ms) < JOB_MS_MAX) {
         this.begin(tenant, record.agent_id);
       } else {
         const why = "the agent did not come back in time";
-        await finishJob(this.app(), tenant, { kind, of }, record, why);
+        await failJob(this.parts, tenant, { kind, of }, record, why);
       }
     }
   }
 
-  /** The agent was removed, and with it go its backups; never fails: what is left is the sweep's. */
+  /** Drops the jobs and backups of a deleted agent. Never fails: the sweep drops what is left. */
   forget(tenant: Tenant, agentId: string): void {
-    const app = this.app();
-    app.background.run(
-      "deleting the backups of a deleted agent",
-      () => dropJobs(app, tenant, agentId),
-    );
+    const { store, background } = this.parts;
+    background.run("dropping backups of a deleted agent", () => dropJobs(store, tenant, agentId));
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when no job is under way. */
   async idle(): Promise<void> {
     while (this.#running.size > 0) {
       await Promise.all([...this.#running.values()].map(({ ended }) => ended));
     }
   }
 
-  /** Begins nothing any more; what is under way goes on after the next start. */
+  /** Starts nothing more; interrupted jobs go on after the next start. */
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const waiting of [...this.#waiting.values()]) waiting.lose();

@@ -14,7 +14,7 @@ export function addressOf(text: string): string | null {
 export const pathOf = (text: string): string =>
   text.split("/").filter((part) => part !== "").join("/").replace(/(\.git)+$/i, "");
 
-/** A character that needs no percent sign stands for itself; of others there is one spelling (RFC 3986, 6.2.2). */
+/** Decodes a percent code of an unreserved character and upper-cases any other (RFC 3986, section 6.2.2). */
 function plain(code: string): string {
   const character = String.fromCharCode(parseInt(code.slice(1), 16));
   return /[\w.~-]/.test(character) ? character : code.toUpperCase();

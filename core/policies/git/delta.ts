@@ -1,15 +1,17 @@
+/** The bit of an instruction that copies from the base. */
 const COPIES = 128;
-/** What a copy takes that tells no length. */
+/** The length of a copy that gives none. */
 const COPY_BYTES = 0x10000;
-/** A view of so few bytes takes longer than they do. */
+/** Up to this length a loop is faster than making a view. */
 const LOOP_BYTES_MAX = 32;
-/** More groups of seven bits than any size has that fits. */
+/** No valid size has more groups of seven bits. */
 const SIZE_GROUPS_MAX = 5;
 
 /**
- * What a difference of a packfile makes of its base: the sizes of the base and of the result, then pieces of
- * the base to copy and pieces of its own. `mustFit` sees the size of the result before it is made.
- * @throws {Error} when it does not make exactly that
+ * Applies a delta of a packfile to its base. A delta holds the sizes of the base and of the result, then
+ * instructions to copy from the base or to insert its own bytes. `mustFit` checks the size of the result before
+ * memory is allocated.
+ * @throws {Error} for a delta that is malformed, truncated or of another base
  */
 export function applyDelta(
   delta: Uint8Array,
@@ -19,7 +21,7 @@ export function applyDelta(
   let at = 0;
   const next = () => {
     const byte = delta[at++];
-    if (byte === undefined) throw new Error("a difference breaks off");
+    if (byte === undefined) throw new Error("the delta is truncated");
     return byte;
   };
   const size = () => {
@@ -29,9 +31,9 @@ export function applyDelta(
       value += (byte & 127) * 128 ** group;
       if ((byte & 128) === 0) return value;
     }
-    throw new Error("a difference has a size that is none");
+    throw new Error("the delta has an invalid size");
   };
-  /** The bytes of a number that are there, lowest first, each told by its flag. */
+  /** Reads a little-endian number whose bytes are present where `flags` has a bit. */
   const number = (flags: number) => {
     let value = 0;
     for (let shift = 0; flags > 0; flags >>= 1, shift += 8) {
@@ -39,7 +41,7 @@ export function applyDelta(
     }
     return value;
   };
-  if (size() !== base.length) throw new Error("a difference stands on another object");
+  if (size() !== base.length) throw new Error("the delta is of another base");
   const bytes = size();
   mustFit(bytes);
   const result = new Uint8Array(bytes);
@@ -51,13 +53,13 @@ export function applyDelta(
     const length = copies ? number((step >> 4) & 7) || COPY_BYTES : step;
     const source = copies ? base : delta;
     if (length === 0 || start + length > source.length || made + length > bytes) {
-      throw new Error("a difference does not fit");
+      throw new Error("a delta instruction is out of range");
     }
     if (length > LOOP_BYTES_MAX) result.set(source.subarray(start, start + length), made);
     else for (let n = 0; n < length; n++) result[made + n] = source[start + n]!;
     made += length;
     if (!copies) at += length;
   }
-  if (made !== bytes) throw new Error("a difference makes an object of another size");
+  if (made !== bytes) throw new Error("the delta makes an object of the wrong size");
   return result;
 }

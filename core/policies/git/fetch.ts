@@ -5,26 +5,26 @@ import { GitFailure, gitFailureOf, RepositoryTooLarge } from "./git_failure.ts";
 import { openMemoryFiles } from "./memory_files.ts";
 import { inMegabytes, type PackBounds, unfoldPack } from "./pack.ts";
 import { answerOf, checkPackets, packfileOf, withHead } from "./packets.ts";
-import { type FilesRead, readFiles } from "../policy_files.ts";
+import { type FilesRead, readFiles } from "./policy_files.ts";
 
-/** From the first look at the host to the last byte. */
+/** The deadline for all requests of one fetch. */
 const FETCH_MS = 20_000;
-/** The list of branches and tags. */
+/** The largest list of branches and tags. */
 const REFS_BYTES_MAX = 4 * 1024 * 1024;
-/** The files of one commit, compressed. */
+/** The largest packfile of one commit. */
 const PACK_BYTES_MAX = 16 * 1024 * 1024;
 const BOUNDS: PackBounds = {
   objectsMax: 50_000,
   objectBytesMax: 16 * 1024 * 1024,
   totalBytesMax: 64 * 1024 * 1024,
 };
-/** The packfile, unfolded, its index and what a Git folder holds besides. */
+/** Room for the packfile, its unpacked objects, its index and the other files of a Git folder. */
 const FILES_BYTES_MAX = PACK_BYTES_MAX + BOUNDS.totalBytesMax + 8 * 1024 * 1024;
 const DIR = "/clone";
 
 /** Where policies come from. */
 export interface Source {
-  /** The organization that they are fetched for. */
+  /** The organization on whose behalf they are fetched. */
   readonly organization: string;
   readonly url: string;
   /** The value of the Authorization header, or null. */
@@ -104,8 +104,8 @@ const headersOf = ({ authorization }: Source): Record<string, string> =>
   authorization === null ? {} : { authorization };
 
 /**
- * The Git library's network: the Outbound port, with one deadline over all requests of a fetch, and without
- * what could keep the library busy.
+ * The HTTP client for the Git library: the Outbound port with one deadline over all requests of a fetch, and with
+ * answers checked and unpacked first, because the library sets no bounds.
  */
 function httpOver(
   { outbound, clock }: Network,

@@ -1,7 +1,7 @@
 import { Errors } from "isomorphic-git";
 import { OutboundError } from "../../ports/ports.ts";
 
-/** Raised when a repository is larger than what Relay reads. */
+/** Raised when a repository exceeds the limits of what Relay reads. */
 export class RepositoryTooLarge extends Error {
   override readonly name = "RepositoryTooLarge";
 }
@@ -19,7 +19,7 @@ export type GitFailureKind =
   | "timeout"
   | "host";
 
-/** A repository that could not be read; the message is for whoever registered it. */
+/** Raised when a repository could not be read; the message is for the person who registered it. */
 export class GitFailure extends Error {
   override readonly name = "GitFailure";
   constructor(readonly kind: GitFailureKind, message: string, options?: ErrorOptions) {
@@ -27,7 +27,7 @@ export class GitFailure extends Error {
   }
 }
 
-/** What a failed fetch means for whoever asked for it. Nothing that the host wrote is repeated. */
+/** The failure as users see it. Nothing from the host's answer is repeated. */
 export function gitFailureOf(error: unknown, branch: string): GitFailure {
   if (error instanceof GitFailure) return error;
   const say = (kind: GitFailureKind, message: string) =>
@@ -47,9 +47,15 @@ export function gitFailureOf(error: unknown, branch: string): GitFailure {
     return say("missing_branch", `The repository has no branch ${branch}.`);
   }
   if (error instanceof Errors.SmartHttpError) {
-    return say("host", "There is no Git repository at this address: another page answered.");
+    return say(
+      "host",
+      "There is no Git repository at this address: the answer is some other page.",
+    );
   }
-  return say("host", "What the Git host sent is not what Git sends: it could not be read.");
+  return say(
+    "host",
+    "The answer of the Git host could not be read: it does not follow the Git protocol.",
+  );
 }
 
 type Say = (kind: GitFailureKind, message: string) => GitFailure;

@@ -5,8 +5,8 @@ const FILE_MODE = 0o100644;
 const FOLDER_MODE = 0o40755;
 
 /**
- * Opens an empty file system of at most `bytesMax`, where a Git library may keep a clone: in memory, for one
- * fetch, and nowhere else. Symbolic links do not exist here.
+ * Opens an empty file system in memory of at most `bytesMax`, for the clone of one fetch. It has no symbolic
+ * links.
  */
 export function openMemoryFiles(bytesMax: number): PromiseFsClient {
   const files = new Map<string, Uint8Array>();
@@ -104,12 +104,12 @@ export function openMemoryFiles(bytesMax: number): PromiseFsClient {
   };
 }
 
-/** Without empty and `.` parts. */
+/** The path without empty and `.` parts. */
 const normal = (path: string): string =>
   `/${path.split("/").filter((part) => part !== "" && part !== ".").join("/")}`;
 
 const parentOf = (name: string): string => name.slice(0, name.lastIndexOf("/")) || "/";
 
-/** As Node's file system fails: Git libraries look at the code. */
+/** An error with a code as Node's file system has it, because Git libraries read the code. */
 const failure = (code: string, path: string) =>
   Object.assign(new Error(`${code}: ${path}`), { code });

@@ -5,12 +5,12 @@ import { nextTurn } from "../../ports/turn.ts";
 import { applyDelta } from "./delta.ts";
 import { RepositoryTooLarge } from "./git_failure.ts";
 
-/** Bounds of what one fetch may unfold to; a Git library would inflate whatever comes. */
+/** Limits of what one fetch may unpack to; a Git library would inflate anything. */
 export interface PackBounds {
   readonly objectsMax: number;
   /** Bytes of one object. */
   readonly objectBytesMax: number;
-  /** Bytes of all objects together, with those of the differences. */
+  /** Bytes of all objects and deltas together. */
   readonly totalBytesMax: number;
 }
 
@@ -20,7 +20,7 @@ const TYPES: Readonly<Record<number, string>> = { 1: "commit", 2: "tree", 3: "bl
 const OFS_DELTA = 6;
 const REF_DELTA = 7;
 const HASH_BYTES = 20;
-/** What is unfolded before others get their turn; an object takes a while, however small it is. */
+/** Bytes unpacked before other work gets its turn; each object counts as some more bytes. */
 const TURN_BYTES = 2 * 1024 * 1024;
 const OBJECT_TURN_BYTES = 4 * 1024;
 
@@ -30,21 +30,21 @@ interface GitObject {
 }
 
 /**
- * The same packfile with every object whole. A few bytes of a packfile can stand for gigabytes, objects can
- * stand on each other without end, and a Git library unfolds one anew for each that stands on it. So all of
- * that is done here, once for each object and within the bounds, and nothing of it is left to do.
- * @throws {RepositoryTooLarge}, and {Error} for what is no packfile
+ * Rewrites a packfile so that every object is whole. A few bytes of a packfile can expand to gigabytes, deltas can
+ * form long chains, and a Git library unpacks a base again for each delta on it. Here each object is unpacked once
+ * and within the limits, so that the library has nothing left to expand.
+ * @throws {RepositoryTooLarge}, and {Error} for an invalid packfile
  */
 export async function unfoldPack(pack: Uint8Array, bounds: PackBounds): Promise<Uint8Array> {
   const view = new DataView(pack.buffer, pack.byteOffset, pack.byteLength);
   if (pack.length < HEADER_BYTES + TRAILER_BYTES || view.getUint32(0) !== 0x5041434b) {
-    throw new Error("the host sent no packfile");
+    throw new Error("the answer is not a packfile");
   }
   const objects = view.getUint32(8);
   if (objects > bounds.objectsMax) {
     throw new RepositoryTooLarge(`it holds ${objects} objects; ${bounds.objectsMax} are read`);
   }
-  // By their places and by their hashes: a difference names its base by either.
+  // By offset and by hash: a delta names its base by either.
   const known = new Map<number | string, GitObject>();
   const whole = [pack.subarray(0, HEADER_BYTES)];
   let at = HEADER_BYTES;
@@ -73,7 +73,7 @@ export async function unfoldPack(pack: Uint8Array, bounds: PackBounds): Promise<
 }
 
 interface PackedObject extends GitObject {
-  /** The place or the hash of the object that a difference stands on; null for no difference. */
+  /** The offset or the hash of the base of a delta; null for a whole object. */
   readonly base: number | string | null;
   readonly end: number;
 }
@@ -108,26 +108,26 @@ function mustFit(bytes: number, { objectBytesMax }: PackBounds): void {
   throw new RepositoryTooLarge(`one of its files has more than ${inMegabytes(objectBytesMax)}`);
 }
 
-/** One zlib stream at the start of `bytes`, and how many bytes it takes. */
+/** Inflates the zlib stream at the start of `bytes`; `taken` is its compressed length. */
 function inflate(bytes: Uint8Array, size: number): { data: Uint8Array; taken: number } {
   const options: ZlibOptions = { info: true, maxOutputLength: size + 1 };
-  // With `info` the answer holds the engine too, which the types do not say.
+  // With `info` the result also holds the engine, which the type declarations omit.
   const { buffer, engine } = inflateSync(bytes, options) as unknown as {
     buffer: Uint8Array;
     engine: { bytesWritten: number };
   };
-  if (buffer.length !== size) throw new Error("an object of the packfile has another size");
+  if (buffer.length !== size) throw new Error("an object of the packfile has the wrong size");
   return { data: buffer, taken: engine.bytesWritten };
 }
 
-/** What a difference makes of its base, which must have come before it. */
+/** The object that a delta makes of its base, which must precede it. */
 function unfold(delta: Uint8Array, base: GitObject | undefined, bounds: PackBounds): GitObject {
-  if (base === undefined) throw new Error("an object of the packfile stands on none that is there");
+  if (base === undefined) throw new Error("delta base missing");
   const data = applyDelta(delta, base.data, (bytes) => mustFit(bytes, bounds));
   return { type: base.type, data };
 }
 
-/** An object as it stands in a packfile; not compressed, which would take longest of all. */
+/** An object in the form of a packfile, stored without compression to save time. */
 function packWhole({ type, data }: GitObject): Uint8Array {
   const head = [(type << 4) | (data.length & 15)];
   for (let rest = data.length >> 4; rest > 0; rest >>= 7) {
@@ -140,7 +140,7 @@ function packWhole({ type, data }: GitObject): Uint8Array {
 
 function hashOf({ type, data }: GitObject): string {
   const name = TYPES[type];
-  if (name === undefined) throw new Error("the packfile holds what is no object");
+  if (name === undefined) throw new Error("the packfile holds an object of an unknown type");
   return sha1([Buffer.from(`${name} ${data.length}\0`), data]).digest("hex");
 }
 
@@ -152,9 +152,9 @@ function sha1(pieces: readonly Uint8Array[]) {
 
 function byteAt(bytes: Uint8Array, at: number): number {
   const byte = bytes[at];
-  if (byte === undefined) throw new Error("the packfile breaks off");
+  if (byte === undefined) throw new Error("the packfile is truncated");
   return byte;
 }
 
-/** Bytes as people read them. */
+/** Bytes in whole mebibytes, for messages. */
 export const inMegabytes = (bytes: number): string => `${Math.floor(bytes / (1024 * 1024))} MiB`;

@@ -2,8 +2,8 @@ import { Buffer } from "node:buffer";
 import { GitFailure, RepositoryTooLarge } from "./git_failure.ts";
 
 /**
- * Packets of one answer; the Git library takes some microseconds for each. Branches and tags come one by
- * one, 80,000 in what is read of them; hosts cut packfiles into pieces of kilobytes.
+ * Packets of one answer at most; the Git library takes some microseconds for each. The largest list of branches
+ * and tags has 80,000, and hosts cut packfiles into pieces of kilobytes.
  */
 const PACKETS_MAX = 200_000;
 const LENGTH_DIGITS = 4;
@@ -13,7 +13,7 @@ const FAILURE = 3;
 const PIECE_BYTES_MAX = 65_515;
 
 /**
- * What is in the packets of an answer, up to what is no packet; a packet begins with its own length.
+ * The contents of the packets of an answer, up to the first invalid packet; a packet begins with its length.
  * @throws {RepositoryTooLarge}
  */
 function* packets(answer: Uint8Array): Generator<Uint8Array> {
@@ -25,7 +25,7 @@ function* packets(answer: Uint8Array): Generator<Uint8Array> {
     }
     const digits = bytes.toString("latin1", at, at + LENGTH_DIGITS);
     if (!/^[0-9a-f]{4}$/i.test(digits)) return;
-    // Those of less than four bytes are marks, and hold nothing.
+    // Lengths below four are markers without contents.
     const end = at + Math.max(LENGTH_DIGITS, parseInt(digits, 16));
     yield bytes.subarray(at + LENGTH_DIGITS, end);
     at = end;
@@ -37,12 +37,12 @@ export function checkPackets(answer: Uint8Array): void {
   for (const _ of packets(answer));
 }
 
-/** Of a branch or tag; behind the first one stands what the host can do. */
+/** A line of the list of branches and tags; the first one is followed by the host's capabilities. */
 const REF = /^([0-9a-f]{40}) ([^\s\0]+)/;
 
 /**
- * A list of branches and tags that has a HEAD. A host tells of none where the branch that it calls the default
- * is not there, and then the Git library fetches no other one either.
+ * The list of branches and tags, with a HEAD added if it has none. A host sends no HEAD when its default branch
+ * does not exist, and without one the Git library fetches no other branch.
  * @throws {GitFailure} for a repository whose objects the library cannot read
  */
 export function withHead(list: Uint8Array): Uint8Array {
@@ -61,17 +61,17 @@ export function withHead(list: Uint8Array): Uint8Array {
   return branch === undefined ? list : Buffer.concat([list, Buffer.from(`0032${branch} HEAD\n`)]);
 }
 
-/** The packfile in an answer, without what the host tells of its work. */
+/** The packfile in an answer, without the host's progress messages. */
 export function packfileOf(answer: Uint8Array): Uint8Array {
   const pieces = [];
   for (const packet of packets(answer)) {
-    if (packet[0] === FAILURE) throw new Error("the host gives up");
+    if (packet[0] === FAILURE) throw new Error("the host reported an error");
     if (packet[0] === PACKFILE) pieces.push(packet.subarray(1));
   }
   return Buffer.concat(pieces);
 }
 
-/** An answer of a packfile and nothing else. */
+/** An answer that holds only a packfile. */
 export function* answerOf(packfile: Uint8Array): Generator<Uint8Array> {
   yield Buffer.from("0008NAK\n");
   for (let at = 0; at < packfile.length; at += PIECE_BYTES_MAX) {

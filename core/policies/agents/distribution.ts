@@ -1,0 +1,75 @@
+import type { Tenant } from "../../../kv/store/collection.ts";
+import { type AgentRecord, agents } from "../../../kv/records/agent.ts";
+import type { Link } from "../../agents/link.ts";
+import { heldVersion } from "../../agents/register.ts";
+import type { Background } from "../../work/background.ts";
+import type { Context } from "../../work/work.ts";
+import { emit, RELAY_ACTOR } from "../../events/events.ts";
+import { nextTurn } from "../../ports/turn.ts";
+import { NO_POLICY_VERSION, type PolicyCache } from "../policy_cache.ts";
+import { policySetOf } from "../policy_set.ts";
+
+/** Links that are served before other work gets its turn: each costs a signature. */
+const SLICE = 50;
+
+/** The parts of the relay from which an agent's policies are read. */
+interface PolicySource extends Pick<Context, "store"> {
+  readonly policyCache: PolicyCache;
+}
+
+/** Sends agents that are linked here the policies that concern them now. Never fails. */
+export function pushPolicies(
+  parts: PolicySource & { readonly background: Background },
+  links: readonly Link[],
+): void {
+  parts.background.run("sending policies to agents", async () => {
+    for (const [at, link] of links.entries()) {
+      if (at % SLICE === SLICE - 1) await nextTurn();
+      await sendPolicies(parts, link);
+    }
+  });
+}
+
+async function sendPolicies({ store, policyCache }: PolicySource, link: Link): Promise<void> {
+  const { agent, tenant } = link;
+  if (agent === null) return;
+  for (;;) {
+    const set = await policySetOf(store, tenant);
+    const policies = await policyCache.forAgent(tenant, set, agent.labels);
+    // Newer policies may have been sent meanwhile, and older ones must not replace them.
+    if ((await policySetOf(store, tenant)).version !== set.version) continue;
+    return link.sendPolicies(policies);
+  }
+}
+
+/** Sends an agent the policies in force again after a restore put earlier ones back. */
+export async function resendPolicies(parts: PolicySource, link: Link): Promise<void> {
+  const state = await link.inspect();
+  if (state === null) return;
+  link.holdsPolicies(state.policy_version ?? NO_POLICY_VERSION);
+  await sendPolicies(parts, link);
+}
+
+/** Records which policies an agent has confirmed. Never fails. */
+export async function notePolicyHeld(
+  { store, ports, signals }: Pick<Context, "store" | "ports" | "signals">,
+  tenant: Tenant,
+  { id, link }: Pick<AgentRecord, "id" | "link">,
+  version: string,
+): Promise<void> {
+  try {
+    await store.transact(async (tx) => {
+      const agent = await tx.get(agents, tenant, id);
+      const held = heldVersion(version);
+      if (agent === null || agent.link !== link || agent.policy_version === held) return;
+      tx.put(agents, tenant, { ...agent, policy_version: held });
+      emit({ ports, signals, actor: RELAY_ACTOR }, tx, tenant, {
+        type: "policy_confirmed",
+        resource: { type: "agent", id },
+        details: { name: agent.name, policy_version: held, previous_version: agent.policy_version },
+      });
+    });
+  } catch (error) {
+    ports.log.error("an agent's policies could not be recorded", { error: String(error) });
+  }
+}

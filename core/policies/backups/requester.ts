@@ -1,0 +1,23 @@
+import type { Tenant } from "../../../kv/store/collection.ts";
+import { apiKeys } from "../../../kv/records/api_key.ts";
+import type { JobRecord } from "../../../kv/records/backup.ts";
+import type { Context } from "../../work/work.ts";
+import { rightsToGive } from "../../access/roles/grant.ts";
+import type { Scope } from "../../work/scopes.ts";
+
+/** The right that a backup or a restore needs. */
+const RIGHT: Scope = "policy:write";
+
+/**
+ * True while the requester of a backup or a restore still has the right to it: a job starts again with each
+ * link of its agent, which may be long after the request.
+ */
+export async function mayRequesterStill(
+  { store, ports }: Pick<Context, "store" | "ports">,
+  tenant: Tenant,
+  { created_by: id }: Pick<JobRecord, "created_by">,
+): Promise<boolean> {
+  const key = await store.get(apiKeys, tenant, id);
+  const source = { userId: key?.created_by ?? id, keyId: key === null ? null : id };
+  return (await rightsToGive(store, tenant, source, ports.clock.now())).has(RIGHT);
+}

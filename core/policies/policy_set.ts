@@ -1,0 +1,34 @@
+import type { Tenant } from "../../kv/store/collection.ts";
+import { type PolicyItem, type PolicySetRecord, policySets } from "../../kv/records/gitops.ts";
+import type { Reader } from "../../kv/store/reader.ts";
+import { sha256Hex } from "../codec/text.ts";
+
+/** Hexadecimal digits of a set's version. */
+const VERSION_CHARS = 16;
+
+/** The id of the one record that holds a tenant's policies. */
+export const POLICIES_ID = "policies";
+
+/** The policies of a tenant that has none. */
+export const NO_POLICIES: PolicySetRecord = { id: POLICIES_ID, version: "", items: [] };
+
+/** All policies in force of a tenant. */
+export const policySetOf = async (db: Reader, tenant: Tenant): Promise<PolicySetRecord> =>
+  await db.get(policySets, tenant, POLICIES_ID) ?? NO_POLICIES;
+
+/** Policies as a set, sorted by name, which is the order in which rules are asked. */
+export function setOf(items: readonly PolicyItem[]): PolicySetRecord {
+  const sorted = items.toSorted((a, b) => a.name < b.name ? -1 : 1);
+  return { id: POLICIES_ID, version: versionOfItems(sorted), items: sorted };
+}
+
+/** Names exactly these policies in this order; empty for none. */
+const versionOfItems = (items: readonly PolicyItem[]): string =>
+  items.length === 0
+    ? ""
+    : sha256Hex(items.map(({ name, digest }) => `${name} ${digest}`).join("\n"))
+      .slice(0, VERSION_CHARS);
+
+/** The id of a version's record; the padding keeps ids in the order of the numbers. */
+export const versionId = ({ id, version }: Pick<PolicyItem, "id" | "version">): string =>
+  `${id}.${String(version).padStart(6, "0")}`;

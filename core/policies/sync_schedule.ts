@@ -1,0 +1,54 @@
+import type { RepositoryRecord } from "../../kv/records/gitops.ts";
+
+/** The longest wait between attempts after failures. */
+const BACKOFF_MS_MAX = 60 * 60 * 1000;
+/** Half of the first wait after a failure when only a push asked for the sync: a push comes once. */
+const PUSHED_SECONDS = 30;
+/** Doublings of the wait after failures. */
+const DOUBLINGS_MAX = 6;
+/** Longer than any repository waits: a due time beyond it means the clock jumped back. */
+const WAIT_MS_MAX = 27 * 60 * 60 * 1000;
+/** Waits vary by a tenth to either side, so that organizations do not all sync at once. */
+const JITTER = 0.1;
+
+/** Has repositories synced that are due. */
+export interface SyncQueue {
+  /** A repository may be due now. Never fails. */
+  wake(): void;
+  /** A repository is due at `atMs`. */
+  wakeAt(atMs: number): void;
+}
+
+/** The two due times of a repository: of a sync that applies, and of a look that only records what is pending. */
+export type DueField = "due_at_ms" | "look_at_ms";
+type Waiting = Pick<RepositoryRecord, DueField>;
+
+export const isDue = ({ due_at_ms, look_at_ms }: Waiting, nowMs: number): boolean =>
+  hasCome(due_at_ms, nowMs) || hasCome(look_at_ms, nowMs);
+
+export const hasCome = (atMs: number | null, nowMs: number): boolean =>
+  atMs !== null && (atMs <= nowMs || atMs > nowMs + WAIT_MS_MAX);
+
+/** True when a due time lies so far ahead that the clock must have jumped back. */
+export const isImplausible = ({ due_at_ms, look_at_ms }: Waiting, nowMs: number): boolean =>
+  [due_at_ms, look_at_ms].some((atMs) => atMs !== null && atMs > nowMs + WAIT_MS_MAX);
+
+/** When a repository is synced next without a push, in ms; null for never. A failed sync is tried again. */
+export function nextLookMs(
+  { sync_seconds, failures }: Pick<RepositoryRecord, "sync_seconds" | "failures">,
+  nowMs: number,
+  unit: number,
+): number | null {
+  if (sync_seconds === null && failures === 0) return null;
+  const everyMs = (sync_seconds ?? PUSHED_SECONDS) * 1000;
+  const backedOffMs = everyMs * 2 ** Math.min(failures, DOUBLINGS_MAX);
+  const waitMs = Math.max(everyMs, Math.min(backedOffMs, BACKOFF_MS_MAX));
+  return Math.round(nowMs + waitMs * (1 - JITTER + 2 * JITTER * unit));
+}
+
+/** The same, for a repository whose organization is off: it stays in the queue. */
+export const nextLookWhileOffMs = (
+  repository: RepositoryRecord,
+  nowMs: number,
+  unit: number,
+): number => nextLookMs(repository, nowMs, unit) ?? nowMs + BACKOFF_MS_MAX;
