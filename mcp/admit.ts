@@ -1,8 +1,8 @@
 import { Fault } from "../core/fault/fault.ts";
-import { deny, denyTestSpace, missingRights } from "../routes/call/call.ts";
+import { deny, denyTestSpace, isClosedTo, missingRights } from "../routes/call/rights.ts";
 import type { Route } from "../routes/call/route.ts";
 import type { Exchange } from "./exchange.ts";
-import { isClosedTo, mayCall } from "./tools.ts";
+import { mayCall } from "./tools.ts";
 
 /**
  * Refuses callers that may not use a route, before anything is answered; null at once for who may.
@@ -11,12 +11,12 @@ import { isClosedTo, mayCall } from "./tools.ts";
 export const admit = (exchange: Exchange, route: Route): Promise<void> | null =>
   mayCall(exchange.actor, route) ? null : turnAway(exchange, route);
 
-async function turnAway({ app, actor, info }: Exchange, route: Route): Promise<never> {
+async function turnAway({ relay, actor, info }: Exchange, route: Route): Promise<never> {
   if (actor.kind === "anonymous") {
     throw new Fault("MISSING_CREDENTIALS", undefined, { required: scopesOf(route) });
   }
-  if (isClosedTo(actor, route)) throw await denyTestSpace(app, route, actor, info);
-  throw await deny(app, route, actor, info, missingRights(route, actor) ?? []);
+  if (isClosedTo(actor, route)) throw await denyTestSpace(relay, route, actor, info);
+  throw await deny(relay, route, actor, info, missingRights(route, actor) ?? []);
 }
 
 /** The rights of which each would do. */

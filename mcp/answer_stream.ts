@@ -1,5 +1,5 @@
-import { headersOf } from "../routes/call/answer.ts";
-import type { Visit } from "../routes/http/mount.ts";
+import { headersOf } from "../routes/http/answer.ts";
+import type { Visit } from "../routes/http/serve_service.ts";
 import type { Exchange, Sink } from "./exchange.ts";
 import { CODES, inSession, type Params, type Reply, RpcError } from "./rpc.ts";
 import type { Server } from "./exchange.ts";
@@ -29,20 +29,20 @@ export function streamResponse({ envelope, stays }: Visit, stream: Stream): Resp
  */
 export function openAnswer(
   visit: Visit,
-  { server, app, session }: Exchange,
+  { server, relay, session }: Exchange,
   work: (sink: Sink) => Promise<string>,
   refusal: () => Promise<string | null>,
 ): Response {
-  const stream = openStream(app, (method, params, own) => {
+  const stream = openStream(relay, (method, params, own) => {
     if (session === null) throw new TypeError("a client without a session cannot be asked");
     return ask(server, session.id, method, params, own);
   });
   const look = async () => {
     const text = await refusal();
     if (text !== null) stream.end(text);
-    else if (stream.open) cancelLook = app.ports.clock.after(LOOK_MS, look);
+    else if (stream.open) cancelLook = relay.ports.clock.after(LOOK_MS, look);
   };
-  let cancelLook = app.ports.clock.after(LOOK_MS, look);
+  let cancelLook = relay.ports.clock.after(LOOK_MS, look);
   stream.onGone(() => cancelLook());
   work(stream).then((text) => {
     cancelLook();
@@ -59,7 +59,7 @@ function ask(
   params: Params,
   stream: Pick<Stream, "send" | "onGone">,
 ): Promise<unknown> {
-  const { entropy, clock } = server.app.ports;
+  const { entropy, clock } = server.relay.ports;
   const id = entropy.uuid();
   const key = inSession(session, id);
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();

@@ -56,7 +56,7 @@ export function answerPending(
 }
 
 function askToWait(exchange: Exchange, tool: Tool, args: Params, view: CommandView): Result {
-  const { app, actor } = exchange;
+  const { relay, actor } = exchange;
   const state: State = {
     command: view.command_id,
     actor: actor.id,
@@ -64,7 +64,7 @@ function askToWait(exchange: Exchange, tool: Tool, args: Params, view: CommandVi
   };
   return resultOf({
     inputRequests: { approval: waitRequest(view) },
-    requestState: app.sealer.seal(JSON.stringify(state), STATE_CONTEXT),
+    requestState: relay.sealer.seal(JSON.stringify(state), STATE_CONTEXT),
   }, "input_required");
 }
 
@@ -81,12 +81,12 @@ export async function resumePending(exchange: Exchange, tool: Tool, args: Params
   return isOpen(view) ? answerPending(exchange, tool, args, view) : endedResult(view, exchange);
 }
 
-function openState({ app, actor, params }: Exchange, tool: Tool, args: Params): State {
+function openState({ relay, actor, params }: Exchange, tool: Tool, args: Params): State {
   const { requestState } = params;
   if (typeof requestState !== "string") throw refusedState();
   let state: State;
   try {
-    state = JSON.parse(app.sealer.open(requestState, STATE_CONTEXT));
+    state = JSON.parse(relay.sealer.open(requestState, STATE_CONTEXT));
   } catch (error) {
     if (error instanceof SealError) throw refusedState();
     throw error;

@@ -2,11 +2,11 @@ import { Accepted } from "../core/work/accepted.ts";
 import type { RequestInfo } from "../core/work/work.ts";
 import { Fault } from "../core/fault/fault.ts";
 import { countCall } from "../core/access/mcp_sessions.ts";
-import { call, recordUse } from "../routes/call/call.ts";
-import { faultOf } from "../routes/call/answer.ts";
-import { copyInfo } from "../routes/http/request.ts";
+import { call } from "../routes/call/call.ts";
+import { faultOf } from "../routes/call/fault_of.ts";
+import { recordUse } from "../routes/call/records.ts";
 import { answerPending, resumePending } from "./approvals.ts";
-import { type Exchange, metaOf, type Result, structured, textOf } from "./exchange.ts";
+import { copyInfo, type Exchange, metaOf, type Result, structured, textOf } from "./exchange.ts";
 import { failedCall } from "./failed_call.ts";
 import { once } from "./idempotency.ts";
 import { CODES, isObject, type Params, RpcError } from "./rpc.ts";
@@ -31,15 +31,15 @@ export function toolNamed(exchange: Exchange): Tool {
 /** Calls the tool that a request names. */
 export async function callTool(exchange: Exchange): Promise<Result> {
   const tool = toolNamed(exchange);
-  const { app, session, params } = exchange;
-  if (session !== null) countCall(app, session.id);
+  const { relay, session, params } = exchange;
+  if (session !== null) countCall(relay, session.id);
   const args = argumentsOf(exchange);
   try {
     if (params.requestState !== undefined) return await resumePending(exchange, tool, args);
     await mustKnow(exchange, tool, args);
     const result = await runRoute(exchange, tool, args);
     const pending = result instanceof Accepted;
-    app.metrics.toolCall(tool.name, pending ? "pending" : "ok");
+    relay.metrics.toolCall(tool.name, pending ? "pending" : "ok");
     if (!pending) return contentOf(tool, result);
     return isCommandView(result.value)
       ? answerPending(exchange, tool, args, result.value)
@@ -48,7 +48,7 @@ export async function callTool(exchange: Exchange): Promise<Result> {
     const fault = faultOf(error);
     // One that is come back to was counted when it began.
     if (params.requestState === undefined) {
-      app.metrics.toolCall(tool.name, fault?.code ?? "INTERNAL_ERROR");
+      relay.metrics.toolCall(tool.name, fault?.code ?? "INTERNAL_ERROR");
     }
     if (fault === null || fault.code === "INSUFFICIENT_SCOPES") throw error;
     return failedCall(fault, exchange.info.id);
@@ -63,7 +63,7 @@ const isCommandView = (value: unknown): value is CommandView =>
  * of one learns both. @throws {Fault} VALIDATION_FAILED
  */
 async function mustKnow(
-  { app, actor, info }: Exchange,
+  { relay, actor, info }: Exchange,
   { route, places }: Tool,
   args: Params,
 ): Promise<void> {
@@ -71,7 +71,7 @@ async function mustKnow(
     if (places.has(name)) continue;
     const known = [...places.keys()].join(", ") || "none";
     const message = `there is no ${JSON.stringify(name.slice(0, 100))}; known here: ${known}`;
-    await recordUse(app, route, actor, info, 400);
+    await recordUse(relay, route, actor, info, 400);
     throw new Fault("VALIDATION_FAILED", `arguments: ${message}`, {
       issues: [{ path: "arguments", message }],
     });
@@ -80,7 +80,7 @@ async function mustKnow(
 
 /** Runs a tool's route: the same checks, limits and records as over HTTP. */
 function runRoute(exchange: Exchange, tool: Tool, args: Params): Promise<unknown> {
-  const { app, actor } = exchange;
+  const { relay, actor } = exchange;
   const placed = placeArguments(tool, args);
   const input = {
     params: placed.params,
@@ -89,16 +89,16 @@ function runRoute(exchange: Exchange, tool: Tool, args: Params): Promise<unknown
     accept: "application/json",
   };
   const route = tool.bind?.(exchange, tool.route) ?? tool.route;
-  if (route.effect === "read") return call(app, route, actor, exchange.info, input);
+  if (route.effect === "read") return call(relay, route, actor, exchange.info, input);
   const info = infoOf(exchange);
   const key = info.idempotencyKey;
-  if (key === null) return call(app, route, actor, info, input);
+  if (key === null) return call(relay, route, actor, info, input);
   return once(
-    { app, actor, info },
+    { relay, actor, info },
     route,
     key,
     args,
-    (recorded) => call(app, recorded, actor, info, input),
+    (recorded) => call(relay, recorded, actor, info, input),
   );
 }
 

@@ -21,8 +21,9 @@ interface Source {
 
 const idsOf = <T extends { id: string }>(of: Collection<T>, tool: string): Source => ({
   tool,
-  newest: ({ app, actor }) => app.store.list(of, actor.tenant, { limit: READ_MAX, reverse: true }),
-  has: async ({ app, actor }, id) => await app.store.get(of, actor.tenant, id) !== null,
+  newest: ({ relay, actor }) =>
+    relay.store.list(of, actor.tenant, { limit: READ_MAX, reverse: true }),
+  has: async ({ relay, actor }, id) => await relay.store.get(of, actor.tenant, id) !== null,
 });
 
 const SOURCES: Readonly<Record<string, Source>> = {

@@ -1,12 +1,12 @@
-import type { App } from "../core/work/work.ts";
+import type { Relay } from "../core/start.ts";
 import { SCOPE_LIST } from "../core/work/scopes.ts";
-import { headersOf } from "../routes/call/answer.ts";
-import type { Service, Visit } from "../routes/http/mount.ts";
+import { headersOf } from "../routes/http/answer.ts";
+import type { Service, Visit } from "../routes/http/serve_service.ts";
 
 const WELL_KNOWN = "/.well-known/oauth-protected-resource";
 
 /** Where the relay is, as far as it was told or the request says. */
-const baseOf = ({ settings }: App, request: Request): string =>
+const baseOf = ({ settings }: Relay, request: Request): string =>
   settings.publicUrl ?? new URL(request.url).origin;
 
 /**
@@ -14,14 +14,14 @@ const baseOf = ({ settings }: App, request: Request): string =>
  * call needs.
  */
 export function challenge(
-  app: App,
+  relay: Relay,
   request: Request,
   more: { readonly error?: string; readonly scopes?: readonly string[] } = {},
 ): string {
   const { pathname } = new URL(request.url);
   const parts = [
     'realm="relay"',
-    `resource_metadata="${baseOf(app, request)}${WELL_KNOWN}${pathname}"`,
+    `resource_metadata="${baseOf(relay, request)}${WELL_KNOWN}${pathname}"`,
     ...(more.error === undefined ? [] : [`error="${more.error}"`]),
     ...(more.scopes === undefined ? [] : [`scope="${more.scopes.join(" ")}"`]),
   ];
@@ -45,9 +45,9 @@ export function metadataServices(paths: readonly `/${string}`[]): Service[] {
   ];
 }
 
-function metadata({ app, request, envelope }: Visit, resource: string): Response {
-  const base = baseOf(app, request);
-  const { issuers } = app.config().auth;
+function metadata({ relay, request, envelope }: Visit, resource: string): Response {
+  const base = baseOf(relay, request);
+  const { issuers } = relay.config().auth;
   const body = {
     resource: `${base}${resource}`,
     resource_name: "Relay",

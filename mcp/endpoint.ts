@@ -1,16 +1,17 @@
-import type { App } from "../core/work/work.ts";
+import type { Relay } from "../core/start.ts";
 import { checkIdempotencyKey } from "../core/commands/idempotency_key.ts";
 import { Fault } from "../core/fault/fault.ts";
-import { faultOf, headersOf, okJson, refusalHeaders } from "../routes/call/answer.ts";
-import { recordUse } from "../routes/call/call.ts";
-import { BODY_BYTES_MAX, mustSayJson, readText } from "../routes/http/body.ts";
+import { faultOf } from "../routes/call/fault_of.ts";
+import { recordUse } from "../routes/call/records.ts";
+import { headersOf, okJson } from "../routes/http/answer.ts";
+import { refusalHeaders } from "../routes/http/refusal.ts";
+import { BODY_BYTES_MAX, mustBeJsonType, readText } from "../routes/http/body.ts";
 import { OPEN_BODY_BYTES_MAX } from "../routes/http/open_body.ts";
-import { copyInfo } from "../routes/http/request.ts";
-import type { Service, Visit } from "../routes/http/mount.ts";
+import type { Service, Visit } from "../routes/http/serve_service.ts";
 import type { Route } from "../routes/call/route.ts";
 import { openAnswer } from "./answer_stream.ts";
 import { challenge, metadataServices } from "./discovery.ts";
-import { type Exchange, type Result, type Sink, writeResult } from "./exchange.ts";
+import { copyInfo, type Exchange, type Result, type Sink, writeResult } from "./exchange.ts";
 import { checkModern, eraOf } from "./headers.ts";
 import { hear, listenStream } from "./hearing.ts";
 import { type Method, methodOf } from "./methods.ts";
@@ -43,16 +44,16 @@ export interface Mcp {
 
 /** Serves the routes that are tools by the Model Context Protocol. */
 export function serveMcp(
-  app: App,
+  relay: Relay,
   routes: readonly Route[],
   extend: Extend | null = null,
 ): Mcp {
-  const server = makeServer(app, routes, extend);
+  const server = makeServer(relay, routes, extend);
   const at = (path: typeof MCP_PATHS[number], alwaysStreams: boolean): Service => ({
     path,
     methods: ["POST", "GET", "DELETE"],
     call: "mcp",
-    challenge: (app, request) => challenge(app, request, { error: "invalid_token" }),
+    challenge: (relay, request) => challenge(relay, request, { error: "invalid_token" }),
     handle: (visit) => handle(server, visit, alwaysStreams),
   });
   return {
@@ -62,8 +63,8 @@ export function serveMcp(
 }
 
 function handle(server: Server, visit: Visit, alwaysStreams: boolean): Promise<Response> {
-  const { app, request } = visit;
-  checkOrigin(app, request);
+  const { relay, request } = visit;
+  checkOrigin(relay, request);
   return request.method === "POST" ? post(server, visit, alwaysStreams) : hearOrEnd(server, visit);
 }
 
@@ -79,13 +80,13 @@ async function hearOrEnd(server: Server, visit: Visit): Promise<Response> {
 }
 
 async function post(server: Server, visit: Visit, alwaysStreams: boolean): Promise<Response> {
-  const { app, request } = visit;
-  mustSayJson(app, request);
+  const { relay, request } = visit;
+  mustBeJsonType(relay, request);
   if (visit.info.idempotencyKey !== null) checkIdempotencyKey(visit.info.idempotencyKey);
   const bytesMax = visit.actor.kind === "anonymous" ? OPEN_BODY_BYTES_MAX : BODY_BYTES_MAX;
   let read: Message | Reply | null = null;
   try {
-    read = await parseMessage(await readText(app, request, { bytesMax }).catch(unread));
+    read = await parseMessage(await readText(relay, request, { bytesMax }).catch(unread));
     // Whoever holds a body back gets no more from it than the rights of when it was there.
     const now = { ...visit, actor: await visit.identifyAgain() };
     if (!("method" in read)) return await takeReply(server, now, read);
@@ -109,7 +110,7 @@ async function answer(
   message: Message,
   alwaysStreams: boolean,
 ): Promise<Response> {
-  const { app, actor, request, info, envelope } = visit;
+  const { relay, actor, request, info, envelope } = visit;
   const { headers } = request;
   const era = eraOf(headers, message);
   const session = era === "legacy" ? await sessionOf(visit) : null;
@@ -127,7 +128,7 @@ async function answer(
   }
   const base: Exchange = {
     server,
-    app,
+    relay,
     actor,
     info,
     era,
@@ -180,7 +181,7 @@ const run = (method: Method, exchange: Exchange): Result | Promise<Result> =>
 async function answerAndRecord(method: Method, exchange: Exchange): Promise<Result> {
   const result = await method.answer(exchange);
   const endpoint = { method: "POST", path: `/mcp#${exchange.method}` } as const;
-  await recordUse(exchange.app, endpoint, exchange.actor, exchange.info, 200);
+  await recordUse(exchange.relay, endpoint, exchange.actor, exchange.info, 200);
   return result;
 }
 
@@ -206,7 +207,7 @@ async function refusalNow(method: Method, visit: Visit, base: Exchange): Promise
   } catch (error) {
     const status = faultOf(error)?.status;
     if (status === 401 || status === 403) return tell(visit, error, base.id).text;
-    visit.app.ports.log.warn("a caller could not be checked", { error: String(error) });
+    visit.relay.ports.log.warn("a caller could not be checked", { error: String(error) });
     return null;
   }
 }
@@ -247,20 +248,20 @@ function refuse(visit: Visit, error: unknown, id: Message["id"]): Response {
     ? { error: "insufficient_scope", ...scopes }
     : scopes;
   if (status === 401 || fault?.code === "INSUFFICIENT_SCOPES") {
-    headers["www-authenticate"] = challenge(visit.app, visit.request, more);
+    headers["www-authenticate"] = challenge(visit.relay, visit.request, more);
   }
   return new Response(text, { status, headers });
 }
 
 /** What a caller is told of an error; a bug is logged. */
 function tell(
-  { app, info }: Visit,
+  { relay, info }: Visit,
   error: unknown,
   id: Message["id"],
 ): { text: string; status: number } {
   const refusal = refusalOf(faultOf(error) ?? error, id, info.id);
   if (refusal !== null) return refusal;
-  app.ports.log.error("an MCP request failed by a bug", {
+  relay.ports.log.error("an MCP request failed by a bug", {
     request_id: info.id,
     error: error instanceof Error ? error.stack : String(error),
   });

@@ -1,4 +1,5 @@
-import type { Actor, App, RequestInfo } from "../core/work/work.ts";
+import type { Relay } from "../core/start.ts";
+import type { Actor, RequestInfo } from "../core/work/work.ts";
 import type { McpSessionRecord } from "../kv/records/mcp_session.ts";
 import { type Era, META_SERVER } from "./headers.ts";
 import type { Route } from "../routes/call/route.ts";
@@ -65,7 +66,7 @@ export interface Extension {
 
 /** The protocol's side of one relay. */
 export interface Server {
-  readonly app: App;
+  readonly relay: Relay;
   readonly tools: Toolbox;
   readonly identityJson: string;
   readonly listeners: Listeners;
@@ -80,7 +81,7 @@ export interface Server {
 /** One request under way. */
 export interface Exchange {
   readonly server: Server;
-  readonly app: App;
+  readonly relay: Relay;
   readonly actor: Actor;
   readonly info: RequestInfo;
   readonly era: Era;
@@ -180,3 +181,17 @@ export function mustBeFirstPage({ params }: Pick<Exchange, "params">): void {
   if (params.cursor === undefined) return;
   throw new RpcError(CODES.invalidParams, "The cursor is not one that this list gave.");
 }
+
+/** A copy of what is known of a request, for an answer that outlives it. */
+export const copyInfo = (info: RequestInfo): RequestInfo => ({
+  id: info.id,
+  address: info.address,
+  idempotencyKey: info.idempotencyKey,
+  lastEventId: info.lastEventId,
+  ingestToken: info.ingestToken,
+  telegramSecret: info.telegramSecret,
+  gitHook: info.gitHook,
+  cookie: (name) => info.cookie(name),
+  forwarded: info.forwarded,
+  prefetch: info.prefetch,
+});

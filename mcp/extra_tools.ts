@@ -80,12 +80,12 @@ interface ExecInput {
 
 /** `run_command` tells what the command writes while it runs, and ends it when its client wants it no more. */
 const bindRunCommand: Bind = (exchange: Exchange, declared: Route): Route => {
-  const { app, actor, sink, session, id: requestId, server } = exchange;
+  const { relay, actor, sink, session, id: requestId, server } = exchange;
   let unwanted = false;
   let id: string | null = null;
   const abandon = () => {
     unwanted = true;
-    if (id !== null) app.commands.cancel(id, actor.id);
+    if (id !== null) relay.commands.cancel(id, actor.id);
   };
   if (goingEnds(exchange)) sink?.onGone(abandon);
   const called = session && inSession(session.id, requestId);
@@ -102,7 +102,7 @@ const bindRunCommand: Bind = (exchange: Exchange, declared: Route): Route => {
         id = record.id;
         if (unwanted) abandon();
         progress.log({ command_id: record.id, status: record.status });
-        unfollow = app.commands.follow(record.id, (_, data) => progress.write(data));
+        unfollow = relay.commands.follow(record.id, (_, data) => progress.write(data));
       });
     } finally {
       if (called !== null) server.cancellations.delete(called);

@@ -1,7 +1,7 @@
 import { touchSession } from "../core/access/mcp_sessions.ts";
 import { Fault } from "../core/fault/fault.ts";
 import { acceptedOf } from "../routes/call/accept.ts";
-import type { Visit } from "../routes/http/mount.ts";
+import type { Visit } from "../routes/http/serve_service.ts";
 import { streamResponse } from "./answer_stream.ts";
 import { type Exchange, writeResult } from "./exchange.ts";
 import { META_SUBSCRIPTION } from "./headers.ts";
@@ -22,7 +22,7 @@ const refusing = (stream: Stream) => (error: unknown): never => {
 
 /** `subscriptions/listen`: a stream that stays open. */
 export async function listenStream(visit: Visit, exchange: Exchange): Promise<Response> {
-  const stream = openStream(exchange.app, nobodyToAsk);
+  const stream = openStream(exchange.relay, nobodyToAsk);
   const meta = { [META_SUBSCRIPTION]: exchange.id };
   const last = response(exchange.id, writeResult(exchange, { members: "", meta }));
   const stop = await listen(exchange, { notify: stream.notify, end: () => stream.endForNow(last) })
@@ -33,17 +33,17 @@ export async function listenStream(visit: Visit, exchange: Exchange): Promise<Re
 
 /** The stream of a session, as revisions up to 2025-11-25 have it. @throws {Fault} NOT_ACCEPTABLE */
 export async function hear(server: Server, visit: Visit): Promise<Response> {
-  const { app, actor, request } = visit;
+  const { relay, actor, request } = visit;
   acceptedOf(request.headers.get("accept") ?? "*/*", [EVENT_STREAM]);
   const session = await mustHaveSession(visit);
-  const stream = openStream(app, nobodyToAsk);
+  const stream = openStream(relay, nobodyToAsk);
   const listener: Listener = {
     actor,
     session,
     async identifyAgain() {
       const now = await visit.identifyAgain();
       const before = listener.session;
-      const open = await touchSession({ app, actor: now }, session.id);
+      const open = await touchSession({ app: relay, actor: now }, session.id);
       if (open === null) throw new Fault("NOT_FOUND", "The session is over.");
       // What its client changed meanwhile is newer.
       if (listener.session === before) listener.session = open;

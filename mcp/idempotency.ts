@@ -1,13 +1,14 @@
 import { Accepted } from "../core/work/accepted.ts";
-import type { Actor, App, RequestInfo, Writing } from "../core/work/work.ts";
+import type { Relay } from "../core/start.ts";
+import type { Actor, RequestInfo, Writing } from "../core/work/work.ts";
 import { canonicalJson } from "../core/codec/canonical.ts";
 import { Fault, type FaultCode } from "../core/fault/fault.ts";
 import { sha256Hex } from "../core/codec/text.ts";
 import { DuplicateError } from "../kv/store/errors.ts";
 import { commands } from "../kv/records/command.ts";
 import { type IdempotencyRecord, idempotencyRecords } from "../kv/records/idempotency.ts";
-import { faultOf } from "../routes/call/answer.ts";
-import { recordUse } from "../routes/call/call.ts";
+import { faultOf } from "../routes/call/fault_of.ts";
+import { recordUse } from "../routes/call/records.ts";
 import type { Route } from "../routes/call/route.ts";
 import type { Params } from "./rpc.ts";
 
@@ -18,7 +19,7 @@ const KEY = /^[\x21-\x7e]{1,255}$/;
 
 /** A call that is to happen once. */
 interface Call {
-  readonly app: App;
+  readonly relay: Relay;
   readonly actor: Actor;
   readonly info: RequestInfo;
   readonly route: Route;
@@ -32,7 +33,7 @@ interface Call {
  * @throws {Fault} CONFLICT when the key was used for something else, and whatever the change throws
  */
 export async function once(
-  { app, actor, info }: Pick<Call, "app" | "actor" | "info">,
+  { relay, actor, info }: Pick<Call, "relay" | "actor" | "info">,
   route: Route,
   key: string,
   args: Params,
@@ -43,12 +44,12 @@ export async function once(
       issues: [{ path: "idempotency_key", message: "1 to 255 visible ASCII characters" }],
     });
   }
-  const call: Call = { app, actor, info, route, key, digest: digestOf(route, args) };
+  const call: Call = { relay, actor, info, route, key, digest: digestOf(route, args) };
   for (let looked = "";;) {
     const earlier = await find(call);
     if (earlier === null) break; // a refused one gives its key back
     if (earlier.digest !== call.digest) throw usedForAnother();
-    const running = underWay(app).get(earlier.id);
+    const running = underWay(relay).get(earlier.id);
     // One that was under way when it was read, and is no more, has an end by now.
     const over = running === undefined && looked === earlier.id;
     if (earlier.outcome !== "begun" || over) return await replay(call, earlier);
@@ -56,7 +57,7 @@ export async function once(
     await running;
   }
   if (route.idempotencyKey) return await change(route); // its rule does the rest
-  const command = await app.store.find(commands, actor.tenant, "idempotency", [actor.id, key]);
+  const command = await relay.store.find(commands, actor.tenant, "idempotency", [actor.id, key]);
   if (command !== null) throw usedForAnother({ command_id: command.id });
   try {
     return route.effect === "write" ? await inOneCommit(call, change) : await inSteps(call, change);
@@ -80,15 +81,15 @@ export function digestOf(route: Route, args: Params): string {
   }
 }
 
-const find = ({ app, actor, key }: Call) =>
-  app.store.find(idempotencyRecords, actor.tenant, "key", [actor.id, key]);
+const find = ({ relay, actor, key }: Call) =>
+  relay.store.find(idempotencyRecords, actor.tenant, "key", [actor.id, key]);
 
 /** The answer is on record in the change's own commit. */
 async function inOneCommit(
   call: Call,
   change: (route: Route) => Promise<unknown>,
 ): Promise<unknown> {
-  const { app, actor, route, key } = call;
+  const { actor, route, key } = call;
   const recording: Route = {
     ...route,
     async handle(work: never, input: never, relay: never) {
@@ -98,7 +99,7 @@ async function inOneCommit(
       if (twin !== null) throw new DuplicateError("idempotency", "key");
       const result = await route.handle(work, input, relay);
       const record = begin(call);
-      tx.insert(idempotencyRecords, actor.tenant, { ...record, ...answer(app, record, result) });
+      tx.insert(idempotencyRecords, actor.tenant, { ...record, ...answer(relay, record, result) });
       return result;
     },
   };
@@ -111,22 +112,22 @@ async function inOneCommit(
 }
 
 /** What runs in this process, by its record. */
-const running = new WeakMap<App, Map<string, Promise<void>>>();
+const running = new WeakMap<Relay, Map<string, Promise<void>>>();
 
-function underWay(app: App): Map<string, Promise<void>> {
-  let all = running.get(app);
-  if (all === undefined) running.set(app, all = new Map());
+function underWay(relay: Relay): Map<string, Promise<void>> {
+  let all = running.get(relay);
+  if (all === undefined) running.set(relay, all = new Map());
   return all;
 }
 
 /** The key is taken before the first commit of several, so that a crash among them is no second run. */
 async function inSteps(call: Call, change: (route: Route) => Promise<unknown>): Promise<unknown> {
-  const { app, actor, route } = call;
+  const { relay, actor, route } = call;
   const record = begin(call);
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
-  underWay(app).set(record.id, ended);
+  underWay(relay).set(record.id, ended);
   try {
-    await app.store.transact((tx) => tx.insert(idempotencyRecords, actor.tenant, record))
+    await relay.store.transact((tx) => tx.insert(idempotencyRecords, actor.tenant, record))
       .catch((error) => {
         throw error instanceof DuplicateError ? new TwinWasFaster() : error;
       });
@@ -134,40 +135,40 @@ async function inSteps(call: Call, change: (route: Route) => Promise<unknown>): 
       await concludeFailure(call, record, error);
       throw error;
     });
-    await app.store.transact((tx) =>
-      tx.put(idempotencyRecords, actor.tenant, { ...record, ...answer(app, record, result) })
+    await relay.store.transact((tx) =>
+      tx.put(idempotencyRecords, actor.tenant, { ...record, ...answer(relay, record, result) })
     );
     return result;
   } finally {
-    underWay(app).delete(record.id);
+    underWay(relay).delete(record.id);
     end();
   }
 }
 
 /** A refusal gives its key back; what a bug leaves behind nobody knows. */
-async function concludeFailure({ app, actor }: Call, record: IdempotencyRecord, error: unknown) {
+async function concludeFailure({ relay, actor }: Call, record: IdempotencyRecord, error: unknown) {
   const fault = faultOf(error);
   if (fault === null) return;
   const refused = fault.status < 500 || fault.code === "UNAVAILABLE";
-  await app.store.transact((tx) => {
+  await relay.store.transact((tx) => {
     if (refused) tx.delete(idempotencyRecords, actor.tenant, record.id);
-    else tx.put(idempotencyRecords, actor.tenant, { ...record, ...answer(app, record, fault) });
+    else tx.put(idempotencyRecords, actor.tenant, { ...record, ...answer(relay, record, fault) });
   });
 }
 
-const begin = ({ app, actor, key, digest }: Call): IdempotencyRecord => ({
-  id: app.ports.entropy.id("idm"),
+const begin = ({ relay, actor, key, digest }: Call): IdempotencyRecord => ({
+  id: relay.ports.entropy.id("idm"),
   actor: actor.id,
   key,
   digest,
   outcome: "begun",
   sealed: null,
-  expires_at_ms: app.ports.clock.now() + KEPT_MS,
+  expires_at_ms: relay.ports.clock.now() + KEPT_MS,
 });
 
 /** How an end is kept. */
 function answer(
-  { sealer }: App,
+  { sealer }: Relay,
   { id }: IdempotencyRecord,
   result: unknown,
 ): Pick<IdempotencyRecord, "outcome" | "sealed"> {
@@ -183,7 +184,7 @@ function answer(
 
 /** Gives what the first call of this key gave. @throws {Fault} that one's, or CONFLICT */
 async function replay(call: Call, { id, outcome, sealed }: IdempotencyRecord): Promise<unknown> {
-  const { app, actor, info, route } = call;
+  const { relay, actor, info, route } = call;
   if (outcome === "begun") {
     throw new Fault(
       "CONFLICT",
@@ -191,10 +192,10 @@ async function replay(call: Call, { id, outcome, sealed }: IdempotencyRecord): P
         "it again under another key.",
     );
   }
-  const value = sealed === null ? undefined : JSON.parse(app.sealer.open(sealed, id));
+  const value = sealed === null ? undefined : JSON.parse(relay.sealer.open(sealed, id));
   const fault = outcome === "fault" && value !== undefined ? faultFrom(value) : null;
   const status = fault?.status ?? (outcome === "accepted" ? 202 : route.success.status);
-  await recordUse(app, route, actor, info, status);
+  await recordUse(relay, route, actor, info, status);
   if (fault !== null) throw fault;
   if (value === undefined) {
     throw new Fault("CONFLICT", "This was done already; its answer was too large to be kept.");

@@ -1,4 +1,5 @@
-import type { Actor, App } from "../core/work/work.ts";
+import type { Relay } from "../core/start.ts";
+import type { Actor } from "../core/work/work.ts";
 import type { EventRow } from "../core/events/events.ts";
 import { Fault } from "../core/fault/fault.ts";
 import type { Sequenced } from "../kv/log/log.ts";
@@ -42,12 +43,12 @@ export class Listeners {
   /** On a store that others write to: the last event of each tenant's that was told. */
   readonly #told = new Map<string, number>();
   #polling = false;
-  readonly #app: App;
+  readonly #relay: Relay;
   #timer: (() => void) | null = null;
   #unfollow: (() => void) | null = null;
 
-  constructor(app: App, private readonly most = LISTENERS_MAX) {
-    this.#app = app;
+  constructor(relay: Relay, private readonly most = LISTENERS_MAX) {
+    this.#relay = relay;
   }
 
   /**
@@ -55,7 +56,7 @@ export class Listeners {
    * @throws {Fault} RATE_LIMIT_EXCEEDED when too many listen
    */
   async add(listener: Listener, begin: () => void = () => {}): Promise<() => void> {
-    const { log, store } = this.#app;
+    const { log, store } = this.#relay;
     const { tenant } = listener.actor;
     if (!store.sole) {
       await log.flush();
@@ -141,7 +142,7 @@ export class Listeners {
 
   /** What happened since, whichever instance did it. */
   async #poll(): Promise<void> {
-    const { log } = this.#app;
+    const { log } = this.#relay;
     for (const [key, told] of [...this.#told]) {
       const tenant = tenantOf(key);
       if (![...this.#all].some(({ actor }) => tenantKey(actor.tenant) === key)) {
@@ -157,15 +158,15 @@ export class Listeners {
   }
 
   #pollOnce(): void {
-    if (this.#polling || this.#app.store.sole) return;
+    if (this.#polling || this.#relay.store.sole) return;
     this.#polling = true;
     this.#poll().catch((error) => {
-      this.#app.ports.log.warn("others' events could not be read", { error: String(error) });
+      this.#relay.ports.log.warn("others' events could not be read", { error: String(error) });
     }).finally(() => this.#polling = false);
   }
 
   #checkLater(): () => void {
-    return this.#app.ports.clock.after(CHECK_MS, () => {
+    return this.#relay.ports.clock.after(CHECK_MS, () => {
       for (const listener of this.#all) this.#check(listener);
       this.#pollOnce();
       this.#timer = this.#all.size === 0 ? null : this.#checkLater();
@@ -185,7 +186,7 @@ export class Listeners {
       }
     } catch (error) {
       if (!(error instanceof Fault)) {
-        this.#app.ports.log.warn("a listener could not be checked", { error: String(error) });
+        this.#relay.ports.log.warn("a listener could not be checked", { error: String(error) });
       }
       this.#end(listener);
     } finally {

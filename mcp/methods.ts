@@ -114,6 +114,12 @@ async function setLevel(exchange: Exchange): Promise<Result> {
   if (level === undefined) {
     throw new RpcError(CODES.invalidParams, `\`level\` must be one of ${LEVELS.join(", ")}.`);
   }
-  if (session !== null) await changeSession(exchange, session.id, () => ({ log_level: level }));
+  if (session !== null) {
+    await changeSession(
+      { app: exchange.relay, actor: exchange.actor },
+      session.id,
+      () => ({ log_level: level }),
+    );
+  }
   return { members: "" };
 }

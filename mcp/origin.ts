@@ -1,4 +1,4 @@
-import type { App } from "../core/work/work.ts";
+import type { Relay } from "../core/start.ts";
 import { Fault } from "../core/fault/fault.ts";
 import { isWelcome } from "../routes/http/origin.ts";
 
@@ -7,8 +7,8 @@ import { isWelcome } from "../routes/http/origin.ts";
  * before this, as for every path.
  * @throws {Fault} FORBIDDEN
  */
-export function checkOrigin(app: App, request: Request): void {
+export function checkOrigin(relay: Relay, request: Request): void {
   const origin = request.headers.get("origin");
-  if (origin === null || isWelcome(app, request, origin)) return;
+  if (origin === null || isWelcome(relay, request, origin)) return;
   throw new Fault("FORBIDDEN", "Requests from this origin are not taken: see `allowed_origins`.");
 }

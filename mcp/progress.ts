@@ -31,7 +31,7 @@ const INFO = LEVELS.indexOf("info");
 
 /** Reports to the client of an exchange, as far as it asked for that. */
 export function reportProgress(exchange: Exchange): Progress {
-  const { sink, app } = exchange;
+  const { sink, relay } = exchange;
   const token = metaOf(exchange).progressToken as Id | undefined;
   const wanted = sink !== null && (typeof token === "string" || typeof token === "number");
   let progress = 0;
@@ -44,7 +44,7 @@ export function reportProgress(exchange: Exchange): Progress {
     const message = waiting.slice(0, CHARS_MAX);
     waiting = waiting.slice(CHARS_MAX);
     sink!.notify("notifications/progress", { progressToken: token, progress: ++progress, message });
-    cancel = app.ports.clock.after(INTERVAL_MS, tell);
+    cancel = relay.ports.clock.after(INTERVAL_MS, tell);
   };
   return {
     write(text) {

@@ -115,7 +115,7 @@ export async function readResource(exchange: Exchange): Promise<Result> {
 }
 
 async function valueOf(exchange: Exchange, uri: string): Promise<unknown> {
-  const { app, actor, info } = exchange;
+  const { relay, actor, info } = exchange;
   const found = findResource(uri);
   if (found === null) throw notFound(exchange, uri);
   const { resource, params } = found;
@@ -123,7 +123,7 @@ async function valueOf(exchange: Exchange, uri: string): Promise<unknown> {
   await admit(exchange, route);
   const input = { params, query: {}, body: () => ({}), accept: MIME };
   try {
-    return await call(app, route, actor, info, input);
+    return await call(relay, route, actor, info, input);
   } catch (error) {
     if (error instanceof Fault && (error.status === 404 || error.status === 400)) {
       throw notFound(exchange, uri);

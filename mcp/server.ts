@@ -1,4 +1,5 @@
-import { type App, VERSION } from "../core/work/work.ts";
+import type { Relay } from "../core/start.ts";
+import { VERSION } from "../core/work/work.ts";
 import type { Route } from "../routes/call/route.ts";
 import { binds, extraTools } from "./extra_tools.ts";
 import type { Extension, Server } from "./exchange.ts";
@@ -24,18 +25,18 @@ export const INSTRUCTIONS =
   "it; then look with get_command and do not send it again.";
 
 /** Makes an extension of one relay's protocol side. */
-export type Extend = (app: App, listeners: Listeners) => Extension;
+export type Extend = (relay: Relay, listeners: Listeners) => Extension;
 
 /** Puts the protocol side of a relay together. */
-export function makeServer(app: App, routes: readonly Route[], extend: Extend | null): Server {
-  const listeners = new Listeners(app);
+export function makeServer(relay: Relay, routes: readonly Route[], extend: Extend | null): Server {
+  const listeners = new Listeners(relay);
   return {
-    app,
+    relay,
     tools: new Tools([...routes, ...extraTools], binds),
     identityJson: JSON.stringify(IDENTITY),
     listeners,
     asked: new Map(),
     cancellations: new Map(),
-    extension: extend?.(app, listeners) ?? null,
+    extension: extend?.(relay, listeners) ?? null,
   };
 }

@@ -6,7 +6,7 @@ import {
 } from "../core/access/mcp_sessions.ts";
 import { Fault } from "../core/fault/fault.ts";
 import type { McpSessionRecord } from "../kv/records/mcp_session.ts";
-import type { Visit } from "../routes/http/mount.ts";
+import type { Visit } from "../routes/http/serve_service.ts";
 import { type Exchange, type Result, resultOf, textOf } from "./exchange.ts";
 import { mayRead } from "./listen.ts";
 import { CODES, isObject, OLDER, RpcError } from "./rpc.ts";
@@ -24,7 +24,7 @@ export const openedBy = (exchange: Exchange): string | undefined => opened.get(e
 
 /** `initialize`: agrees on a revision; who is known gets a session. */
 export async function initialize(exchange: Exchange): Promise<Result> {
-  const { app, actor, info, params, server } = exchange;
+  const { relay, actor, info, params, server } = exchange;
   const asked = textOf(exchange, "protocolVersion");
   const protocolVersion = OLDER.find((revision) => revision === asked) ?? OLDER[0];
   const capabilities = isObject(params.capabilities) ? params.capabilities : {};
@@ -34,7 +34,7 @@ export async function initialize(exchange: Exchange): Promise<Result> {
   // Nobody in particular needs no session, and must not fill the store with them.
   if (actor.kind !== "anonymous" || server.extension !== null) {
     const client = clientOf(params.clientInfo);
-    const session = await openSession({ app, actor, info }, {
+    const session = await openSession({ app: relay, actor, info }, {
       client,
       protocolVersion,
       capabilities,
@@ -60,10 +60,14 @@ function clientOf(info: unknown): McpSessionRecord["client"] {
  * The session that a request names; null when it names none.
  * @throws {Fault} NOT_FOUND when it is over
  */
-export async function sessionOf({ app, actor, request }: Visit): Promise<McpSessionRecord | null> {
+export async function sessionOf(
+  { relay, actor, request }: Visit,
+): Promise<McpSessionRecord | null> {
   const id = request.headers.get("mcp-session-id");
   if (id === null) return null;
-  const session = /^[\x21-\x7e]{1,128}$/.test(id) ? await touchSession({ app, actor }, id) : null;
+  const session = /^[\x21-\x7e]{1,128}$/.test(id)
+    ? await touchSession({ app: relay, actor }, id)
+    : null;
   if (session !== null) return session;
   throw new Fault("NOT_FOUND", "This session is over, or never was. Initialize again.");
 }
@@ -71,7 +75,7 @@ export async function sessionOf({ app, actor, request }: Visit): Promise<McpSess
 /** Ends the session that a DELETE names. @throws {Fault} VALIDATION_FAILED, NOT_FOUND */
 export async function endSession(visit: Visit): Promise<void> {
   const session = await mustHaveSession(visit);
-  await closeSession(visit, session.id);
+  await closeSession({ app: visit.relay, actor: visit.actor, info: visit.info }, session.id);
 }
 
 /** @throws {Fault} VALIDATION_FAILED when none is named, NOT_FOUND when it is over */
@@ -110,7 +114,11 @@ async function changeUris(
 ): Promise<Result> {
   const { server, session } = exchange;
   if (session === null) return { members: "" };
-  const changed = await changeSession(exchange, session.id, ({ uris }) => ({ uris: change(uris) }));
+  const changed = await changeSession(
+    { app: exchange.relay, actor: exchange.actor },
+    session.id,
+    ({ uris }) => ({ uris: change(uris) }),
+  );
   if (changed !== null) server.listeners.sessionChanged(changed);
   return { members: "" };
 }

@@ -1,4 +1,4 @@
-import type { App } from "../core/work/work.ts";
+import type { Relay } from "../core/start.ts";
 import { retryAfterMs } from "../core/events/streams/streams.ts";
 import type { Sink } from "./exchange.ts";
 import { notification, type Params } from "./rpc.ts";
@@ -24,14 +24,14 @@ export interface Stream extends Sink {
 
 /** Opens a stream; `ask` carries requests to the client where that is possible. */
 export function openStream(
-  app: App,
+  relay: Relay,
   ask: (
     method: string,
     params: Params,
     stream: Pick<Stream, "send" | "onGone">,
   ) => Promise<unknown>,
 ): Stream {
-  const { clock } = app.ports;
+  const { clock } = relay.ports;
   let controller!: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>;
   let open = true;
   const goneTasks = new Set<() => void>();
@@ -73,7 +73,7 @@ export function openStream(
       controller.close();
     },
     endForNow(text) {
-      if (open) controller.enqueue(encoder.encode(`retry: ${retryAfterMs(app)}\n\n`));
+      if (open) controller.enqueue(encoder.encode(`retry: ${retryAfterMs(relay)}\n\n`));
       stream.end(text);
     },
   };

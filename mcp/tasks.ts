@@ -70,16 +70,16 @@ const inputOf = (id: string) => ({
 
 /** The command behind a task. @throws {Fault} NOT_FOUND, INSUFFICIENT_SCOPES */
 export async function lookAt(exchange: Exchange, id: string): Promise<CommandView> {
-  const { app, actor, info } = exchange;
+  const { relay, actor, info } = exchange;
   await admit(exchange, getTask);
-  return await call(app, getTask, actor, info, inputOf(id)) as CommandView;
+  return await call(relay, getTask, actor, info, inputOf(id)) as CommandView;
 }
 
 /** Ends the command behind a task; answers it as it is then. */
 export async function withdraw(exchange: Exchange, { command_id }: CommandView) {
-  const { app, actor, info } = exchange;
+  const { relay, actor, info } = exchange;
   await admit(exchange, cancelTask);
-  return await call(app, cancelTask, actor, info, inputOf(command_id)) as CommandView;
+  return await call(relay, cancelTask, actor, info, inputOf(command_id)) as CommandView;
 }
 
 /** True for a command that may still run. */
@@ -107,10 +107,16 @@ function stateOf(exchange: Exchange, view: CommandView): Result {
 
 /** The same as JSON, for who listens to it; null when it is no task of the caller's, or none any more. */
 export async function stateToTell(exchange: Exchange, id: string): Promise<string | null> {
-  const { app, actor, info } = exchange;
+  const { relay, actor, info } = exchange;
   if (!mayCall(actor, getTask)) return null;
   try {
-    const view = await getOwnCommand({ ...app, app, actor, request: info, db: app.store }, id);
+    const view = await getOwnCommand({
+      ...relay,
+      app: relay,
+      actor,
+      request: info,
+      db: relay.store,
+    }, id);
     return `{${stateOf(exchange, view).members}}`;
   } catch (error) {
     if (error instanceof Fault && error.code === "NOT_FOUND") return null;
@@ -164,7 +170,7 @@ function taskOf(exchange: Exchange, view: CommandView) {
       : `The command is ${view.status}.`,
     createdAt: view.created_at,
     lastUpdatedAt: view.finished_at ?? view.started_at ?? view.created_at,
-    ttlMs: exchange.app.config().retention_days.commands * DAY_MS,
+    ttlMs: exchange.relay.config().retention_days.commands * DAY_MS,
     pollIntervalMs: POLL_MS,
   };
 }

@@ -2,7 +2,7 @@ import type { Actor } from "../core/work/work.ts";
 import { SCOPE_LIST } from "../core/work/scopes.ts";
 import { z } from "zod";
 import { RecentMap } from "../kv/store/recent.ts";
-import { missingRights } from "../routes/call/call.ts";
+import { isClosedTo, missingRights } from "../routes/call/rights.ts";
 import { standaloneSchema } from "../routes/openapi/schemas.ts";
 import type { Route } from "../routes/call/route.ts";
 import type { Bind, Tool, Toolbox } from "./exchange.ts";
@@ -61,10 +61,6 @@ export function mayCall(actor: Actor, route: Route): boolean {
   if ("public" in route.access) return true;
   return actor.kind !== "anonymous" && missingRights(route, actor) === null;
 }
-
-/** True for what only the live space may do. */
-export const isClosedTo = ({ tenant }: Actor, { liveOnly }: Route): boolean =>
-  liveOnly === true && tenant.space === "test";
 
 function rightsKey({ kind, host, rights, tenant }: Actor): string {
   const bits = SCOPE_LIST.map((scope) => rights.has(scope) ? "1" : "0").join("");

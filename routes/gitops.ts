@@ -297,7 +297,7 @@ export const gitopsRoutes = [
       bytesMax: PUSH_BYTES_MAX,
       unless: "it is signed with the webhook secret of the repository that it names",
       mayCome: ({ request }) => claimsProof(request.gitHook),
-      proved: ({ app, request }, bytes) => isProvedPush(app, request.gitHook, bytes),
+      proved: ({ relay, request }, bytes) => isProvedPush(relay, request.gitHook, bytes),
     },
     success: { status: 202, body: Accepted },
     faults: [],

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { Accepted } from "../../core/work/accepted.ts";
-import type { Actor, App, Reading, RequestInfo, Stepping, Writing } from "../../core/work/work.ts";
+import type { Relay } from "../../core/start.ts";
+import type { Actor, Reading, RequestInfo, Stepping, Writing } from "../../core/work/work.ts";
 import type { ResourceType } from "../../core/events/types/resources.ts";
 import type { WithCookie } from "../../core/work/cookie.ts";
 import type { DetailsOf, EventType } from "../../core/events/events.ts";
@@ -79,7 +80,7 @@ export type Success<R extends z.ZodType> =
 
 /** A public route's caller, before the body is read. */
 export interface Caller {
-  readonly app: App;
+  readonly relay: Relay;
   readonly request: RequestInfo;
   readonly query: Readonly<Record<string, string>>;
 }
@@ -151,7 +152,7 @@ export interface RouteSpec<E extends Effect, P, Q, B, R extends z.ZodType> {
   readonly handle: (
     work: WorkOf<E>,
     input: Input<P, Q, B>,
-    relay: App,
+    relay: Relay,
   ) => Answer<R> | Promise<Answer<R>>;
 }
 

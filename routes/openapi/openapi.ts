@@ -10,7 +10,7 @@ import { SOCKET_SCHEMAS, socketOperation } from "./socket.ts";
 import type { ApiResponse, JsonSchema, OpenApi, Operation, Parameter } from "./types.ts";
 import type { Access, Route } from "../call/route.ts";
 import { Space } from "../schemas/schemas.ts";
-import { StreamQuery } from "../events.ts";
+import { StreamQuery } from "../schemas/event_stream.ts";
 
 const SECURITY_SCHEMES = {
   bearer_jwt: {

@@ -65,7 +65,7 @@ Deno.test("listen: nothing is told before the acknowledgement, whenever it happe
   const told: string[] = [];
   const exchange = {
     server,
-    app: world.app,
+    relay: world.app,
     actor,
     id: 1,
     params: { notifications: { toolsListChanged: true } },
@@ -107,7 +107,7 @@ Deno.test("listen: whatever happens behind the acknowledgement is told, also on 
   const params = { notifications: { resourceSubscriptions: ["relay://events"] } };
   const exchange = {
     server,
-    app: world.app,
+    relay: world.app,
     actor,
     id: 1,
     params,

@@ -69,7 +69,7 @@ async function callOnce(
   const actor = await authenticate(app, token, "live");
   const input = { params: {}, query: {}, body: () => args, accept: "application/json" };
   return await once(
-    { app, actor, info: INFO },
+    { relay: app, actor, info: INFO },
     declared,
     key,
     args,

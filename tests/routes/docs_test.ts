@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, match, ok } from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { OTHER_LIMITS } from "../../core/access/limits/limits.ts";
-import { content } from "../../routes/call/answer.ts";
+import { content } from "../../routes/http/answer.ts";
 import { docsPage } from "../../routes/pages/docs_page.ts";
 import { exampleOf } from "../../routes/pages/docs_schema.ts";
 import { STYLE } from "../../routes/pages/docs_style.ts";
