@@ -4,17 +4,18 @@ import { Fault } from "../core/fault/fault.ts";
 import { countCall } from "../core/access/mcp_sessions.ts";
 import { call } from "../routes/call/call.ts";
 import { faultOf } from "../routes/call/fault_of.ts";
+import { callOnce } from "../routes/call/once.ts";
 import { recordUse } from "../routes/call/records.ts";
-import { answerPending, resumePending } from "./approvals.ts";
-import { copyInfo, type Exchange, metaOf, type Result, structured, textOf } from "./exchange.ts";
-import { failedCall } from "./failed_call.ts";
-import { once } from "./idempotency.ts";
-import { CODES, isObject, type Params, RpcError } from "./rpc.ts";
+import { copyInfo, type Exchange, type Tool } from "./exchange.ts";
+import { CODES, isObject, type Params, RpcError } from "./json_rpc.ts";
+import { metaOf, textOf } from "./params.ts";
+import { answerPending, resumePending } from "./pending_command.ts";
+import type { Result } from "./result.ts";
 import type { CommandView } from "./tasks.ts";
+import { failedCall, structured } from "./tool_result.ts";
 import { placeArguments } from "./tools.ts";
-import type { Tool } from "./exchange.ts";
 
-/** The member of `_meta` that makes a call happen once, like the header of that purpose. */
+/** The member of `_meta` that holds an idempotency key, like the header Idempotency-Key. */
 export const META_IDEMPOTENCY = "relay/idempotencyKey";
 
 /** The tool that a request names. @throws {RpcError} invalidParams */
@@ -36,7 +37,7 @@ export async function callTool(exchange: Exchange): Promise<Result> {
   const args = argumentsOf(exchange);
   try {
     if (params.requestState !== undefined) return await resumePending(exchange, tool, args);
-    await mustKnow(exchange, tool, args);
+    await mustKnowArguments(exchange, tool, args);
     const result = await runRoute(exchange, tool, args);
     const pending = result instanceof Accepted;
     relay.metrics.toolCall(tool.name, pending ? "pending" : "ok");
@@ -46,7 +47,7 @@ export async function callTool(exchange: Exchange): Promise<Result> {
       : contentOf(tool, result.value);
   } catch (error) {
     const fault = faultOf(error);
-    // One that is come back to was counted when it began.
+    // A continued call was counted when it began.
     if (params.requestState === undefined) {
       relay.metrics.toolCall(tool.name, fault?.code ?? "INTERNAL_ERROR");
     }
@@ -59,10 +60,10 @@ const isCommandView = (value: unknown): value is CommandView =>
   isObject(value) && typeof value.command_id === "string";
 
 /**
- * Tells an argument that is none before all else, with all that there are: a client that missed the name
- * of one learns both. @throws {Fault} VALIDATION_FAILED
+ * Refuses an unknown argument with a list of the known ones, before any other check.
+ * @throws {Fault} VALIDATION_FAILED
  */
-async function mustKnow(
+async function mustKnowArguments(
   { relay, actor, info }: Exchange,
   { route, places }: Tool,
   args: Params,
@@ -78,7 +79,7 @@ async function mustKnow(
   }
 }
 
-/** Runs a tool's route: the same checks, limits and records as over HTTP. */
+/** Runs a tool's route by the same call path as over HTTP. */
 function runRoute(exchange: Exchange, tool: Tool, args: Params): Promise<unknown> {
   const { relay, actor } = exchange;
   const placed = placeArguments(tool, args);
@@ -93,13 +94,7 @@ function runRoute(exchange: Exchange, tool: Tool, args: Params): Promise<unknown
   const info = infoOf(exchange);
   const key = info.idempotencyKey;
   if (key === null) return call(relay, route, actor, info, input);
-  return once(
-    { relay, actor, info },
-    route,
-    key,
-    args,
-    (recorded) => call(relay, recorded, actor, info, input),
-  );
+  return callOnce(args, { relay, route, actor, request: info, input, key });
 }
 
 /** @throws {RpcError} invalidParams */
@@ -109,7 +104,7 @@ function argumentsOf({ params }: Exchange): Params {
   throw new RpcError(CODES.invalidParams, "`params.arguments` must be an object.");
 }
 
-/** What is known of the request, with the key that `_meta` may hold. @throws {Fault} VALIDATION_FAILED */
+/** The request's values, with the key that `_meta` may hold. @throws {Fault} VALIDATION_FAILED */
 function infoOf(exchange: Exchange): RequestInfo {
   const key = metaOf(exchange)[META_IDEMPOTENCY];
   if (key === undefined) return exchange.info;

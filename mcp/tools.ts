@@ -6,9 +6,9 @@ import { isClosedTo, missingRights } from "../routes/call/rights.ts";
 import { standaloneSchema } from "../routes/openapi/schemas.ts";
 import type { Route } from "../routes/call/route.ts";
 import type { Bind, Tool, Toolbox } from "./exchange.ts";
-import type { Params } from "./rpc.ts";
+import type { Params } from "./json_rpc.ts";
 
-/** Routes whose tools have names of their own; others are called after their id. */
+/** The names of tools that are not named after their route's id. */
 const NAMES: Readonly<Record<string, string>> = {
   "health.live": "health",
   "agents.list": "list_agents",
@@ -22,7 +22,7 @@ const NAMES: Readonly<Record<string, string>> = {
   "shield.evaluate": "evaluate_command",
 };
 
-/** Every tool, by name: the routes that opted in. */
+/** The routes that are declared as tools, by name. */
 export class Tools implements Toolbox {
   readonly #byName = new Map<string, Tool>();
   readonly #lists = new RecentMap<string>(256);
@@ -39,12 +39,12 @@ export class Tools implements Toolbox {
     return this.#byName.get(name);
   }
 
-  /** What a caller may call, in order. */
+  /** The tools that a caller may call, in order of their names. */
   callable(actor: Actor): Tool[] {
     return [...this.#byName.values()].filter(({ route }) => mayCall(actor, route));
   }
 
-  /** The `tools` member of a list, the same text for all callers with the same rights. */
+  /** The `tools` member of a list: one text for all callers with the same rights. */
   listJson(actor: Actor): string {
     const key = rightsKey(actor);
     const known = this.#lists.get(key);
@@ -55,7 +55,7 @@ export class Tools implements Toolbox {
   }
 }
 
-/** What a call needs is known from the declaration. */
+/** True when the caller has the rights that the route declares. */
 export function mayCall(actor: Actor, route: Route): boolean {
   if (isClosedTo(actor, route)) return false;
   if ("public" in route.access) return true;
@@ -96,7 +96,7 @@ function describe(name: string, route: Route) {
     title: summary,
     description: description === undefined ? `${summary}.` : `${summary}. ${description}`,
     inputSchema: standaloneSchema(input, "input"),
-    // A choice of several shapes is an object all the same, which clients want to read at the top.
+    // Clients expect a type at the top, which a union of objects does not have.
     ...("body" in success && {
       outputSchema: { type: "object", ...standaloneSchema(success.body, "output") },
     }),
@@ -108,7 +108,7 @@ function describe(name: string, route: Route) {
   };
 }
 
-/** Arguments as the route takes them apart: all of them are the tool's. */
+/** The tool's arguments as the parts of its route's input. */
 export function placeArguments({ places }: Tool, args: Params) {
   const placed: Record<"params" | "query" | "body", Record<string, unknown>> = {
     params: {},
@@ -117,7 +117,7 @@ export function placeArguments({ places }: Tool, args: Params) {
   };
   for (const [name, value] of Object.entries(args)) {
     const place = places.get(name)!;
-    // Paths and queries hold text, in which yes and no are words.
+    // Paths and queries are text, so booleans become words.
     placed[place][name] = place !== "body" && typeof value === "boolean" ? `${value}` : value;
   }
   return placed;

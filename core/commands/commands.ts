@@ -7,7 +7,7 @@ import { aboutCommand } from "./about.ts";
 import { offline, ownedAgent } from "../agents/agents.ts";
 import { emit } from "../events/events.ts";
 import { Fault } from "../fault/fault.ts";
-import { checkIdempotencyKey } from "./idempotency_key.ts";
+import { checkIdempotencyKey, usedForAnotherCall } from "../work/idempotency_key.ts";
 import { iso, isoOrNull } from "../codec/instant.ts";
 import { Accepted } from "../work/accepted.ts";
 import { alertOfDenial, denyingRule } from "./alerts/denied.ts";
@@ -289,7 +289,5 @@ async function earlierCommand(
 ): Promise<CommandRecord | null> {
   const earlier = await db.find(commands, actor.tenant, "idempotency", [actor.id, key]);
   if (earlier === null || earlier.idempotency?.digest === digest) return earlier;
-  throw new Fault("CONFLICT", "This Idempotency-Key was used for another command.", {
-    command_id: earlier.id,
-  });
+  throw usedForAnotherCall({ command_id: earlier.id });
 }

@@ -1,4 +1,4 @@
-import { IDEMPOTENCY_KEY } from "../../core/commands/idempotency_key.ts";
+import { IDEMPOTENCY_KEY } from "../../core/work/idempotency_key.ts";
 import { FAULTS } from "../../core/fault/fault.ts";
 import { SCOPES } from "../../core/work/scopes.ts";
 import { ERROR_SCHEMAS, EVERY_RESPONSE, faultResponses, faultsOf, HEADERS } from "./faults.ts";

@@ -5,6 +5,7 @@ import { authenticate } from "../../core/access/authenticate.ts";
 import type { Exchange } from "../../mcp/exchange.ts";
 import { listen as listenTo } from "../../mcp/listen.ts";
 import { Listeners } from "../../mcp/listeners.ts";
+import { METHODS } from "../../mcp/methods.ts";
 import { makeServer } from "../../mcp/server.ts";
 import { routes } from "../../routes/index.ts";
 import { shared } from "../support/kv.ts";
@@ -61,7 +62,7 @@ Deno.test("listen: nothing is told before the acknowledgement, whenever it happe
   await using world = await World.open();
   const { token } = await world.signUp();
   const actor = await authenticate(world.app, token, "live");
-  const server = makeServer(world.app, [...routes], null);
+  const server = makeServer(world.app, routes, METHODS);
   const told: string[] = [];
   const exchange = {
     server,
@@ -88,7 +89,7 @@ Deno.test("listen: whatever happens behind the acknowledgement is told, also on 
   await using world = await World.open({ sole: false });
   const { token } = await world.signUp();
   const actor = await authenticate(world.app, token, "live");
-  const server = makeServer(world.app, [...routes], null);
+  const server = makeServer(world.app, routes, METHODS);
   await world.settle();
   const told: string[] = [];
   const { log } = world.app;
@@ -139,7 +140,7 @@ Deno.test("listen: a caller who is still being looked up is not looked up again"
     },
     wantsResource: () => false,
     wantsList: () => false,
-    tellTask: null,
+    taskChanged: null,
     notify: () => true,
     end() {},
   });
@@ -163,7 +164,7 @@ Deno.test("listen: one organization has half of the room", async () => {
       identifyAgain: () => Promise.resolve(actor),
       wantsResource: () => false,
       wantsList: () => false,
-      tellTask: null,
+      taskChanged: null,
       notify: () => true,
       end() {},
     });

@@ -5,8 +5,7 @@ import type { RequestInfo } from "../../core/work/work.ts";
 import { authenticate } from "../../core/access/authenticate.ts";
 import { Fault } from "../../core/fault/fault.ts";
 import { idempotencyRecords } from "../../kv/records/idempotency.ts";
-import { once } from "../../mcp/idempotency.ts";
-import { call } from "../../routes/call/call.ts";
+import { callOnce as callWithKey } from "../../routes/call/once.ts";
 import { type Route, route } from "../../routes/call/route.ts";
 import { eventsOf, linkAgent } from "../areas/fixtures.ts";
 import { overKv } from "../support/kv.ts";
@@ -68,13 +67,9 @@ async function callOnce(
   const { app } = world;
   const actor = await authenticate(app, token, "live");
   const input = { params: {}, query: {}, body: () => args, accept: "application/json" };
-  return await once(
-    { relay: app, actor, info: INFO },
-    declared,
-    key,
-    args,
-    (route) => call(app, route, actor, INFO, input),
-  );
+  const request = INFO;
+  const called = { relay: app, route: declared, actor, request, input, key };
+  return await callWithKey(args, called);
 }
 
 const refuses = (promise: Promise<unknown>, code: string, message = /./) =>

@@ -1,10 +1,17 @@
-import type { Result } from "./exchange.ts";
-import type { Params } from "./rpc.ts";
+import type { Params } from "./json_rpc.ts";
+import type { Result } from "./result.ts";
 
-/** The member of a result's `_meta` that tells a refusal to programs. */
+/** The member of a result's `_meta` that holds the error for programs. */
 const META_ERROR = "relay/error";
 
-/** A refusal as a tool tells it, so that the model can read it and do better. */
+/** A tool's answer as structured content, and as text for older clients. */
+export function structured(value: unknown): Result {
+  const text = JSON.stringify(value);
+  const quoted = JSON.stringify(text);
+  return { members: `"content":[{"type":"text","text":${quoted}}],"structuredContent":${text}` };
+}
+
+/** A tool's refusal as a result, so that the model reads it and can correct its call. */
 export function failedCall(
   { code, message, details }: { code: string; message: string; details: Params },
   requestId: string,
@@ -30,6 +37,6 @@ function withArguments(details: Params): Params {
   return { ...details, issues };
 }
 
-/** Tools have arguments where HTTP has paths, queries and bodies. */
+/** A path of the route's input as a path of the tool's arguments. */
 const inArguments = (text: string): string =>
   text.replace(/^(params|query|body)(?=$|[.:])/, "arguments");

@@ -1,50 +1,43 @@
-import type { Relay } from "../core/start.ts";
-import { retryAfterMs } from "../core/events/streams/streams.ts";
-import type { Sink } from "./exchange.ts";
-import { notification, type Params } from "./rpc.ts";
+import { retryAfterMs } from "../../core/events/streams/streams.ts";
+import type { Relay } from "../../core/start.ts";
+import { headersOf } from "../../routes/http/answer.ts";
+import type { Visit } from "../../routes/http/serve_service.ts";
+import type { Sink } from "../exchange.ts";
 
-/** The media type of answers that are streams. */
+/** The media type of a stream of events. */
 export const EVENT_STREAM = "text/event-stream";
-/** What may wait for a client that reads slowly; notifications beyond it are not sent. */
+/** Beyond this much unread data messages are dropped. */
 const BUFFERED_BYTES_MAX = 1024 * 1024;
 const KEEP_ALIVE_MS = 15_000;
 const encoder = new TextEncoder();
 
-/** An answer that is a stream of server-sent events. */
+/** A response that is a stream of server-sent events. */
 export interface Stream extends Sink {
   readonly body: ReadableStream<Uint8Array<ArrayBuffer>>;
-  /** Sends a message that must arrive. */
-  send(text: string): void;
-  /** Ends the stream, after a last message if there is one. */
+  /** Ends the stream, after a last message if one is given. That one is never dropped. */
   end(text?: string): void;
-  /** The same for a stream that its client wants to have again, and when: not all at the same moment. */
+  /** Ends a stream that its client should open again, and says when, so that not all come at once. */
   endForNow(text?: string): void;
   readonly open: boolean;
 }
 
-/** Opens a stream; `ask` carries requests to the client where that is possible. */
-export function openStream(
-  relay: Relay,
-  ask: (
-    method: string,
-    params: Params,
-    stream: Pick<Stream, "send" | "onGone">,
-  ) => Promise<unknown>,
-): Stream {
+/** Opens a stream. */
+export function openStream(relay: Relay): Stream {
   const { clock } = relay.ports;
   let controller!: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>;
   let open = true;
   const goneTasks = new Set<() => void>();
   const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
     start: (given) => void (controller = given),
-    // The one sign of a client's going that comes for every client and for no other reason.
+    // Only this tells reliably that the client has left.
     cancel() {
       close();
       for (const task of goneTasks) task();
     },
   }, new ByteLengthQueuingStrategy({ highWaterMark: BUFFERED_BYTES_MAX }));
+  const hasRoom = () => (controller.desiredSize ?? 0) > 0;
   const keepAlive = () => {
-    if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(": still here\n\n"));
+    if (hasRoom()) controller.enqueue(encoder.encode(": still here\n\n"));
     cancelTimer = clock.after(KEEP_ALIVE_MS, keepAlive);
   };
   let cancelTimer = clock.after(KEEP_ALIVE_MS, keepAlive);
@@ -58,13 +51,11 @@ export function openStream(
     get open() {
       return open;
     },
-    send: (text) => open && write(text),
-    notify(method, params) {
-      if (!open || (controller.desiredSize ?? 0) <= 0) return false;
-      write(notification(method, params));
-      return true;
+    send(message) {
+      const sent = open && hasRoom();
+      if (sent) write(message);
+      return sent;
     },
-    ask: (method, params) => ask(method, params, stream),
     onGone: (task) => void goneTasks.add(task),
     end(text) {
       if (!open) return;
@@ -82,3 +73,16 @@ export function openStream(
 
 /** One message as an event. */
 export const eventOf = (text: string) => `event: message\ndata: ${text}\n\n`;
+
+/** The response whose body is a stream; its connection counts until it ends. */
+export function streamResponse({ envelope, stays }: Visit, stream: Stream): Response {
+  stays();
+  const headers = {
+    ...headersOf(envelope),
+    "content-type": EVENT_STREAM,
+    "cache-control": "no-store",
+    // Proxies that buffer responses would hold events back.
+    "x-accel-buffering": "no",
+  };
+  return new Response(stream.body, { headers });
+}

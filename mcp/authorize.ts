@@ -5,13 +5,13 @@ import type { Exchange } from "./exchange.ts";
 import { mayCall } from "./tools.ts";
 
 /**
- * Refuses callers that may not use a route, before anything is answered; null at once for who may.
+ * Refuses a caller who may not use a route, before the answer begins; null, without waiting, for one who may.
  * @throws {Fault} MISSING_CREDENTIALS, INSUFFICIENT_SCOPES, FORBIDDEN
  */
-export const admit = (exchange: Exchange, route: Route): Promise<void> | null =>
-  mayCall(exchange.actor, route) ? null : turnAway(exchange, route);
+export const authorize = (exchange: Exchange, route: Route): Promise<void> | null =>
+  mayCall(exchange.actor, route) ? null : refuse(exchange, route);
 
-async function turnAway({ relay, actor, info }: Exchange, route: Route): Promise<never> {
+async function refuse({ relay, actor, info }: Exchange, route: Route): Promise<never> {
   if (actor.kind === "anonymous") {
     throw new Fault("MISSING_CREDENTIALS", undefined, { required: scopesOf(route) });
   }
@@ -19,6 +19,6 @@ async function turnAway({ relay, actor, info }: Exchange, route: Route): Promise
   throw await deny(relay, route, actor, info, missingRights(route, actor) ?? []);
 }
 
-/** The rights of which each would do. */
+/** The rights of which the route needs one. */
 const scopesOf = ({ access }: Route): readonly string[] =>
   "scope" in access ? [access.scope].flat() : [];

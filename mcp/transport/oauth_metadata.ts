@@ -1,17 +1,17 @@
-import type { Relay } from "../core/start.ts";
-import { SCOPE_LIST } from "../core/work/scopes.ts";
-import { headersOf } from "../routes/http/answer.ts";
-import type { Service, Visit } from "../routes/http/serve_service.ts";
+import type { Relay } from "../../core/start.ts";
+import { SCOPE_LIST } from "../../core/work/scopes.ts";
+import { headersOf } from "../../routes/http/answer.ts";
+import type { Service, Visit } from "../../routes/http/serve_service.ts";
 
 const WELL_KNOWN = "/.well-known/oauth-protected-resource";
 
-/** Where the relay is, as far as it was told or the request says. */
+/** The relay's address: the configured one, or the one that the request used. */
 const baseOf = ({ settings }: Relay, request: Request): string =>
   settings.publicUrl ?? new URL(request.url).origin;
 
 /**
- * The challenge of a 401 or 403 (RFC 6750), with where the metadata is (RFC 9728) and every right that the
- * call needs.
+ * The challenge of a 401 or 403 (RFC 6750), with the address of the metadata (RFC 9728) and the rights that
+ * the call needs.
  */
 export function challenge(
   relay: Relay,
@@ -34,7 +34,7 @@ export function metadataServices(paths: readonly `/${string}`[]): Service[] {
     path,
     methods: ["GET"],
     call: "rest",
-    // Whoever looks here often has a token that has ended.
+    // Clients with an expired token look here.
     public: true,
     challenge,
     handle: (visit) => metadata(visit, resource),
