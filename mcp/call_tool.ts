@@ -10,9 +10,8 @@ import { copyInfo, type Exchange, type Tool } from "./exchange.ts";
 import { CODES, isObject, type Params, RpcError } from "./json_rpc.ts";
 import { metaOf, textOf } from "./params.ts";
 import { answerPending, resumePending } from "./pending_command.ts";
-import type { Result } from "./result.ts";
+import { failedCall, type Result, structured } from "./result.ts";
 import type { CommandView } from "./tasks.ts";
-import { failedCall, structured } from "./tool_result.ts";
 import { placeArguments } from "./tools.ts";
 
 /** The member of `_meta` that holds an idempotency key, like the header Idempotency-Key. */

@@ -1,5 +1,4 @@
 import { changeSession } from "../core/access/mcp_sessions.ts";
-import { authorize } from "./authorize.ts";
 import { callTool, toolNamed } from "./call_tool.ts";
 import { complete } from "./completion.ts";
 import type { Exchange, Method, Methods } from "./exchange.ts";
@@ -12,6 +11,7 @@ import { type Result, resultOf, withCacheHints } from "./result.ts";
 import type { Era } from "./revision.ts";
 import { CAPABILITIES, INSTRUCTIONS } from "./server.ts";
 import { initialize, subscribe, unsubscribe } from "./sessions.ts";
+import { authorize } from "./tools.ts";
 import { cancelTaskResult, getTaskResult, TASKS, updateTask } from "./tasks.ts";
 
 const ALL: readonly Era[] = ["modern", "legacy", "plain"];

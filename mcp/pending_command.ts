@@ -4,7 +4,7 @@ import { approvalQuestion, withdraws } from "./approval_question.ts";
 import type { Exchange, Tool } from "./exchange.ts";
 import { CODES, type Params, RpcError } from "./json_rpc.ts";
 import { can, canExtend } from "./params.ts";
-import { type Result, resultOf } from "./result.ts";
+import { failedCall, type Result, resultOf } from "./result.ts";
 import {
   cancel,
   type CommandView,
@@ -14,7 +14,6 @@ import {
   readCommand,
   TASKS,
 } from "./tasks.ts";
-import { failedCall } from "./tool_result.ts";
 
 const STATE_CONTEXT = "mcp request state";
 

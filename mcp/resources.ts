@@ -3,12 +3,11 @@ import { call } from "../routes/call/call.ts";
 import type { Route } from "../routes/call/route.ts";
 import { Id } from "../routes/schemas/schemas.ts";
 import type { Actor } from "../core/work/work.ts";
-import { authorize } from "./authorize.ts";
 import type { Exchange, Server } from "./exchange.ts";
 import { CODES, RpcError } from "./json_rpc.ts";
 import { mustBeFirstPage, textOf } from "./params.ts";
 import { type Result, withCacheHints } from "./result.ts";
-import { mayCall } from "./tools.ts";
+import { authorize, mayCall } from "./tools.ts";
 
 /** A resource, which a tool's route reads. */
 interface Resource {

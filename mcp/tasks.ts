@@ -6,13 +6,11 @@ import { Command } from "../routes/commands.ts";
 import { route } from "../routes/call/route.ts";
 import { Id } from "../routes/schemas/schemas.ts";
 import { approvalQuestion, withdraws } from "./approval_question.ts";
-import { authorize } from "./authorize.ts";
 import type { Exchange } from "./exchange.ts";
 import { CODES, RpcError } from "./json_rpc.ts";
 import { can, mustExtend, textOf } from "./params.ts";
-import { type Result, resultOf } from "./result.ts";
-import { failedCall, structured } from "./tool_result.ts";
-import { mayCall } from "./tools.ts";
+import { failedCall, type Result, resultOf, structured } from "./result.ts";
+import { authorize, mayCall } from "./tools.ts";
 
 /** The name of the protocol's extension for tasks. */
 export const TASKS = "io.modelcontextprotocol/tasks";

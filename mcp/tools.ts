@@ -2,10 +2,11 @@ import type { Actor } from "../core/work/work.ts";
 import { SCOPE_LIST } from "../core/work/scopes.ts";
 import { z } from "zod";
 import { RecentMap } from "../kv/store/recent.ts";
-import { isClosedTo, missingRights } from "../routes/call/rights.ts";
+import { Fault } from "../core/fault/fault.ts";
+import { deny, denyTestSpace, isClosedTo, missingRights } from "../routes/call/rights.ts";
 import { standaloneSchema } from "../routes/openapi/schemas.ts";
 import type { Route } from "../routes/call/route.ts";
-import type { Bind, Tool, Toolbox } from "./exchange.ts";
+import type { Bind, Exchange, Tool, Toolbox } from "./exchange.ts";
 import type { Params } from "./json_rpc.ts";
 
 /** The names of tools that are not named after their route's id. */
@@ -61,6 +62,25 @@ export function mayCall(actor: Actor, route: Route): boolean {
   if ("public" in route.access) return true;
   return actor.kind !== "anonymous" && missingRights(route, actor) === null;
 }
+
+/**
+ * Refuses a caller who may not use a route, before the answer begins; null, without waiting, for one who may.
+ * @throws {Fault} MISSING_CREDENTIALS, INSUFFICIENT_SCOPES, FORBIDDEN
+ */
+export const authorize = (exchange: Exchange, route: Route): Promise<void> | null =>
+  mayCall(exchange.actor, route) ? null : refuse(exchange, route);
+
+async function refuse({ relay, actor, info }: Exchange, route: Route): Promise<never> {
+  if (actor.kind === "anonymous") {
+    throw new Fault("MISSING_CREDENTIALS", undefined, { required: scopesOf(route) });
+  }
+  if (isClosedTo(actor, route)) throw await denyTestSpace(relay, route, actor, info);
+  throw await deny(relay, route, actor, info, missingRights(route, actor) ?? []);
+}
+
+/** The rights of which the route needs one. */
+const scopesOf = ({ access }: Route): readonly string[] =>
+  "scope" in access ? [access.scope].flat() : [];
 
 function rightsKey({ kind, host, rights, tenant }: Actor): string {
   const bits = SCOPE_LIST.map((scope) => rights.has(scope) ? "1" : "0").join("");
