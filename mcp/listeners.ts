@@ -1,6 +1,5 @@
 import { Fault } from "../core/fault/fault.ts";
-import type { Relay } from "../core/start.ts";
-import type { Actor } from "../core/work/work.ts";
+import type { Actor, Context } from "../core/work/work.ts";
 import type { Sequenced } from "../kv/log/log.ts";
 import type { McpSessionRecord } from "../kv/records/mcp_session.ts";
 import { tenantKey, tenantOf } from "../kv/store/collection.ts";
@@ -49,14 +48,17 @@ export class Listeners {
   #timer: (() => void) | null = null;
   #unfollow: (() => void) | null = null;
 
-  constructor(private readonly relay: Relay, private readonly most = LISTENERS_MAX) {}
+  constructor(
+    private readonly context: Pick<Context, "store" | "log" | "ports">,
+    private readonly most = LISTENERS_MAX,
+  ) {}
 
   /**
    * Notifies a listener of what happens from now on. `begin` is called right before the first notification.
    * @throws {Fault} RATE_LIMIT_EXCEEDED when too many listen
    */
   async add(listener: Listener, begin: () => void = () => {}): Promise<() => void> {
-    const { log, store } = this.relay;
+    const { log, store } = this.context;
     const { tenant } = listener.actor;
     if (!store.sole) {
       await log.flush();
@@ -145,7 +147,7 @@ export class Listeners {
 
   /** Reads the events that any instance wrote since the last poll. */
   async #poll(): Promise<void> {
-    const { log } = this.relay;
+    const { log } = this.context;
     for (const [key, sent] of [...this.#sentSeq]) {
       const tenant = tenantOf(key);
       if (![...this.#all].some(({ actor }) => tenantKey(actor.tenant) === key)) {
@@ -161,16 +163,16 @@ export class Listeners {
   }
 
   #pollOnce(): void {
-    if (this.#polling || this.relay.store.sole) return;
+    if (this.#polling || this.context.store.sole) return;
     this.#polling = true;
     this.#poll().catch((error) => {
-      const { log } = this.relay.ports;
+      const { log } = this.context.ports;
       log.warn("events of other instances could not be read", { error: String(error) });
     }).finally(() => this.#polling = false);
   }
 
   #checkLater(): () => void {
-    return this.relay.ports.clock.after(CHECK_MS, () => {
+    return this.context.ports.clock.after(CHECK_MS, () => {
       for (const listener of this.#all) this.#check(listener);
       this.#pollOnce();
       this.#timer = this.#all.size === 0 ? null : this.#checkLater();
@@ -190,7 +192,7 @@ export class Listeners {
       }
     } catch (error) {
       if (!(error instanceof Fault)) {
-        const { log } = this.relay.ports;
+        const { log } = this.context.ports;
         log.warn("a listener could not be checked", { error: String(error) });
       }
       this.#end(listener);

@@ -15,7 +15,7 @@ export function textOf({ params }: Pick<Exchange, "params">, name: string): stri
 /** Refuses any cursor: lists have one page here. @throws {RpcError} invalidParams */
 export function mustBeFirstPage({ params }: Pick<Exchange, "params">): void {
   if (params.cursor === undefined) return;
-  throw new RpcError(CODES.invalidParams, "The cursor is not one that this list gave.");
+  throw new RpcError(CODES.invalidParams, "The cursor is invalid: this list has one page.");
 }
 
 /** True when the client declared this capability. */

@@ -96,4 +96,4 @@ function openState({ relay, actor, params }: Exchange, tool: Tool, args: Params)
 }
 
 const refusedState = () =>
-  new RpcError(CODES.invalidParams, "`requestState` is not one that this call was given.");
+  new RpcError(CODES.invalidParams, "`requestState` does not belong to this call.");

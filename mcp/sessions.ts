@@ -80,7 +80,7 @@ export async function sessionOf(
     ? await touchSession({ app: relay, actor }, id)
     : null;
   if (session !== null) return session;
-  throw new Fault("NOT_FOUND", "This session is over, or never was. Initialize again.");
+  throw new Fault("NOT_FOUND", "There is no such session, or it has ended. Initialize again.");
 }
 
 /** Ends the session that a DELETE names. @throws {Fault} VALIDATION_FAILED, NOT_FOUND */

@@ -37,7 +37,7 @@ const RepoUrl = z.string().min(1).max(URL_CHARS_MAX)
     description: "The address by which it is cloned, over HTTPS.",
     examples: ["https://git.example.com/policies.git"],
   });
-/** As `git check-ref-format` has it, as far as it matters here. */
+/** The rules of `git check-ref-format` that matter here. */
 const Branch = z.string().min(1).max(200).regex(
   /^(?![-/.])(?!.*(\.\.|\/\/|\/\.|@\{))[^\p{Cc} ~^:?*[\\]+(?<![/.])$/u,
   "is no name of a branch",

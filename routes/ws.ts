@@ -11,7 +11,7 @@ import { parse, parseNoQuery } from "./call/input.ts";
 import { recordUse } from "./call/records.ts";
 import { deny } from "./call/rights.ts";
 import { openEventSocket } from "./http/event_socket.ts";
-import { isWelcome } from "./http/origin.ts";
+import { mustBeWelcome } from "./http/origin.ts";
 import { BEARER, EVENTS_PROTOCOL, offeredProtocols } from "./http/protocols.ts";
 import { queryOf } from "./http/request.ts";
 import { type StreamChoice, StreamQuery } from "./schemas/event_stream.ts";
@@ -72,13 +72,6 @@ async function open(
   const choice = { ...asked, last_event_id: info.lastEventId ?? asked.last_event_id };
   const record = () => recordUse(relay, ENDPOINT, actor, info, SWITCHED);
   return openEventSocket(relay, actor, request, choice, record);
-}
-
-/** A page of another site must not act for its visitor. @throws {Fault} FORBIDDEN */
-function mustBeWelcome(relay: Relay, request: Request): void {
-  const origin = request.headers.get("origin");
-  if (origin === null || isWelcome(relay, request, origin)) return;
-  throw new Fault("FORBIDDEN", "This origin may not connect: name it in `allowed_origins`.");
 }
 
 const ENDPOINT = { method: "GET", path: "/ws" } as const;

@@ -3,7 +3,7 @@ import { checkIdempotencyKey } from "../../core/work/idempotency_key.ts";
 import { headersOf } from "../../routes/http/answer.ts";
 import { BODY_BYTES_MAX, mustBeJsonType, readText } from "../../routes/http/body.ts";
 import { OPEN_BODY_BYTES_MAX } from "../../routes/http/open_body.ts";
-import { isWelcome } from "../../routes/http/origin.ts";
+import { mustBeWelcome } from "../../routes/http/origin.ts";
 import type { Visit } from "../../routes/http/serve_service.ts";
 import type { Server } from "../exchange.ts";
 import { CODES, type Message, parseMessage, type Reply, RpcError } from "../json_rpc.ts";
@@ -14,20 +14,10 @@ import { refuse } from "./refusal.ts";
 
 /** Handles a request to one of the protocol's paths. */
 export function handle(server: Server, visit: Visit, alwaysStreams: boolean): Promise<Response> {
-  mustBeWelcome(visit);
+  mustBeWelcome(visit.relay, visit.request);
   return visit.request.method === "POST"
     ? post(server, visit, alwaysStreams)
     : streamOrEnd(server, visit);
-}
-
-/**
- * Refuses pages of other sites. The host of a local relay has been checked, as for every path.
- * @throws {Fault} FORBIDDEN
- */
-function mustBeWelcome({ relay, request }: Visit): void {
-  const origin = request.headers.get("origin");
-  if (origin === null || isWelcome(relay, request, origin)) return;
-  throw new Fault("FORBIDDEN", "Requests from this origin are not taken: see `allowed_origins`.");
 }
 
 /** GET opens a session's stream and DELETE ends a session, in revisions up to 2025-11-25. */
@@ -69,5 +59,7 @@ function unread(error: unknown): never {
 /** A relay sends its clients no requests, so no reply is expected. @throws {RpcError} invalidRequest */
 async function refuseReply(visit: Visit): Promise<never> {
   await sessionOf({ ...visit, headers: visit.request.headers });
-  throw new RpcError(CODES.invalidRequest, "Nothing was asked.", { status: 400 });
+  throw new RpcError(CODES.invalidRequest, "No request of the server waits for a reply.", {
+    status: 400,
+  });
 }

@@ -47,7 +47,7 @@ export async function sessionStream(server: Server, visit: Visit): Promise<Respo
       const now = await visit.identifyAgain();
       const before = listener.session;
       const open = await touchSession({ app: relay, actor: now }, session.id);
-      if (open === null) throw new Fault("NOT_FOUND", "The session is over.");
+      if (open === null) throw new Fault("NOT_FOUND", "The session has ended.");
       // A change that the client made meanwhile is newer.
       if (listener.session === before) listener.session = open;
       return now;

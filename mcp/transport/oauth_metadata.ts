@@ -1,12 +1,16 @@
-import type { Relay } from "../../core/start.ts";
 import { SCOPE_LIST } from "../../core/work/scopes.ts";
 import { headersOf } from "../../routes/http/answer.ts";
 import type { Service, Visit } from "../../routes/http/serve_service.ts";
 
 const WELL_KNOWN = "/.well-known/oauth-protected-resource";
 
+/** The settings that name the relay's address. */
+interface Address {
+  readonly settings: { readonly publicUrl: string | null };
+}
+
 /** The relay's address: the configured one, or the one that the request used. */
-const baseOf = ({ settings }: Relay, request: Request): string =>
+const baseOf = ({ settings }: Address, request: Request): string =>
   settings.publicUrl ?? new URL(request.url).origin;
 
 /**
@@ -14,14 +18,14 @@ const baseOf = ({ settings }: Relay, request: Request): string =>
  * the call needs.
  */
 export function challenge(
-  relay: Relay,
+  address: Address,
   request: Request,
   more: { readonly error?: string; readonly scopes?: readonly string[] } = {},
 ): string {
   const { pathname } = new URL(request.url);
   const parts = [
     'realm="relay"',
-    `resource_metadata="${baseOf(relay, request)}${WELL_KNOWN}${pathname}"`,
+    `resource_metadata="${baseOf(address, request)}${WELL_KNOWN}${pathname}"`,
     ...(more.error === undefined ? [] : [`error="${more.error}"`]),
     ...(more.scopes === undefined ? [] : [`scope="${more.scopes.join(" ")}"`]),
   ];

@@ -1,6 +1,6 @@
 import type { Fault } from "../../core/fault/fault.ts";
 import type { Relay } from "../../core/start.ts";
-import type { Actor, RequestInfo } from "../../core/work/work.ts";
+import type { Actor, Context, RequestInfo } from "../../core/work/work.ts";
 import { EFFECTS, Recorded } from "./effects.ts";
 import { faultOf } from "./fault_of.ts";
 import { parse, parseNoQuery } from "./input.ts";
@@ -61,7 +61,7 @@ export async function call(
 
 /** Records a denial, and the use of a key unless it is recorded already. */
 async function recordFailure(
-  relay: Relay,
+  log: Pick<Context, "store" | "ports" | "signals">,
   route: Route,
   actor: Actor,
   request: RequestInfo,
@@ -73,6 +73,6 @@ async function recordFailure(
   if (denied && actor.kind !== "anonymous") {
     const { required } = fault.details;
     const reason = required === undefined ? {} : { required };
-    await recordDenial(relay, route, actor, request, reason, used);
-  } else if (!used) await recordUse(relay, route, actor, request, fault?.status ?? 500);
+    await recordDenial(log, route, actor, request, reason, used);
+  } else if (!used) await recordUse(log, route, actor, request, fault?.status ?? 500);
 }

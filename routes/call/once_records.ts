@@ -59,8 +59,8 @@ export async function replay(
   if (outcome === "begun") {
     throw new Fault(
       "CONFLICT",
-      "A call with this key began, and its end is not known. Look at what it did before you make " +
-        "it again under another key.",
+      "A call with this key began, and its outcome is unknown. Check what it did before you repeat " +
+        "it under another key.",
     );
   }
   const value = sealed === null ? undefined : JSON.parse(relay.sealer.open(sealed, id));
@@ -69,7 +69,7 @@ export async function replay(
   await recordUse(relay, route, actor, request, status);
   if (fault !== null) throw fault;
   if (value === undefined) {
-    throw new Fault("CONFLICT", "This was done already; its answer was too large to be kept.");
+    throw new Fault("CONFLICT", "This call was made already; its answer was too large to keep.");
   }
   return outcome === "accepted" ? new Accepted(value) : value;
 }

@@ -52,7 +52,7 @@ const hostOf = (request: Request): string =>
  * True for a page that may act for its visitor: a page of the relay's own address, or of a site in
  * `allowed_origins`. A local relay answers to every loopback name, so only the port must match.
  */
-export function isWelcome(
+function isWelcome(
   { config, settings }: OriginRules,
   request: Request,
   origin: string,
@@ -65,6 +65,17 @@ export function isWelcome(
   const host = hostOf(request);
   return from.host === host ||
     local && LOOPBACK.test(from.host) && portIn(from.host) === portIn(host);
+}
+
+/**
+ * Refuses a page of another site, which must not act for its visitor.
+ * @throws {Fault} FORBIDDEN
+ */
+export function mustBeWelcome(rules: OriginRules, request: Request): void {
+  const origin = request.headers.get("origin");
+  if (origin === null || isWelcome(rules, request, origin)) return;
+  const message = "Pages of this origin may not call this server: name it in `allowed_origins`.";
+  throw new Fault("FORBIDDEN", message);
 }
 
 const portIn = (host: string): string => /:(\d+)$/.exec(host)?.[1] ?? "";
@@ -88,7 +99,7 @@ export function keepPagesOut<I>(
 }
 
 /** Why a local relay refuses this request, or null. */
-function foreignTo(relay: Relay, request: Request): string | null {
+function foreignTo(rules: OriginRules, request: Request): string | null {
   const { headers, method } = request;
   const host = hostOf(request);
   if (!LOOPBACK.test(host)) {
@@ -97,7 +108,7 @@ function foreignTo(relay: Relay, request: Request): string | null {
   }
   const origin = headers.get("origin");
   if (origin !== null) {
-    return isWelcome(relay, request, origin)
+    return isWelcome(rules, request, origin)
       ? null
       : `A page of ${
         quoted(origin)

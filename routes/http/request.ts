@@ -49,7 +49,7 @@ export function queryOf({ url }: Request): Record<string, string> {
   return queryFor({}, values);
 }
 
-/** What is known of a request. Each value is looked up when it is asked for, since most requests need few. */
+/** The values of a request, each looked up when it is asked for, since most requests need few. */
 export class HttpRequestInfo implements RequestInfo {
   readonly id: string;
 

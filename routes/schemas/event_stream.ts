@@ -19,7 +19,7 @@ export const StreamQuery = z.strictObject({
   }),
 });
 
-/** The same once it is checked. */
+/** The checked query. */
 export type StreamChoice = z.output<typeof StreamQuery>;
 
 /** The filter of a stream with this query. */

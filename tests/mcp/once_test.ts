@@ -176,7 +176,7 @@ Deno.test("once: a call that was cut off in the middle is not made again, and sa
   });
   await rejects(callOnce(world, owner, cut.route), TypeError);
   const { route, runs } = steps(() => ({}));
-  await refuses(callOnce(world, owner, route), "CONFLICT", /its end is not known/);
+  await refuses(callOnce(world, owner, route), "CONFLICT", /its outcome is unknown/);
   eq(runs.count, 0);
 });
 

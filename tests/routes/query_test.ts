@@ -69,7 +69,7 @@ Deno.test("query: a query parameter that is there twice is refused, wherever it 
     const [, name] = /[?](\w+)=/.exec(path)!;
     deq(answer.body.error.details.issues[0], {
       path: `query.${name}`,
-      message: "is there more than once",
+      message: "occurs more than once",
     });
   }
 });
