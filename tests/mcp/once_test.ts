@@ -78,7 +78,7 @@ const refuses = (promise: Promise<unknown>, code: string, message = /./) =>
     return message.test((error as Fault).message);
   });
 
-Deno.test("once: a tool of several commits runs once under a key, also when many come at once", async () => {
+Deno.test("once: a tool of several commits runs once under a key, also for simultaneous calls", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const gate = Promise.withResolvers<void>();
@@ -96,7 +96,7 @@ Deno.test("once: a tool of several commits runs once under a key, also when many
   deq(await callOnce(world, owner, route, "k2"), { turn: 2 });
 });
 
-Deno.test("once: what was accepted is accepted again, and what failed fails the same", async () => {
+Deno.test("once: a repetition gets the same 202 or the same fault", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const waiting = steps(() => new Accepted({ id: "cmd_1" }));
@@ -121,7 +121,7 @@ Deno.test("once: what was accepted is accepted again, and what failed fails the 
   deq([waiting.runs.count, lost.runs.count], [1, 1]);
 });
 
-Deno.test("once: a refused call gives its key back, to its twin and to a later one", async () => {
+Deno.test("once: a refused call gives its key back, to a simultaneous and to a later one", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   for (const code of ["CONFLICT", "UNAVAILABLE"] as const) {
@@ -136,7 +136,7 @@ Deno.test("once: a refused call gives its key back, to its twin and to a later o
   }
 });
 
-Deno.test("once: a twin that reads of a call before its end, and hears of it after, gets what is true then", async () => {
+Deno.test("once: a repetition that read the record before the call's end gets its final answer", async () => {
   const engine = await Deno.openKv(":memory:");
   let hold: ((entry: Deno.KvEntryMaybe<unknown>) => Promise<void>) | null = null;
   const get = async (key: Deno.KvKey) => {
@@ -168,7 +168,7 @@ Deno.test("once: a twin that reads of a call before its end, and hears of it aft
   deq(await twin, { turn: 2 });
 });
 
-Deno.test("once: a call that was cut off in the middle is not made again, and says so", async () => {
+Deno.test("once: an interrupted call is not repeated, and the refusal says so", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const cut = steps(() => {
@@ -199,7 +199,7 @@ Deno.test("once: answers are sealed, and one of 40 KiB is kept whole", async () 
   }
 });
 
-Deno.test("once: a key that ran a command is no key for another tool, nor the other way round", async () => {
+Deno.test("once: a command's key is refused for another tool, and the other way round", async () => {
   await using world = await World.open();
   const { key, agent } = await linkAgent(world);
   const run = { agent_id: agent.id, command: "uptime" };
@@ -222,7 +222,7 @@ Deno.test("once: a key that ran a command is no key for another tool, nor the ot
   eq(agent.received.filter(({ type }) => type === "restart").length, 1);
 });
 
-Deno.test("once: the canary's run and a cancelled command are changes like the others", async () => {
+Deno.test("once: canary runs and cancellations are keyed like other changes", async () => {
   await using world = await World.open();
   const { owner, agent } = await linkAgent(world);
   const as = owner.token;

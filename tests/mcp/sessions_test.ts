@@ -65,7 +65,7 @@ Deno.test("sessions: initialize agrees on a revision and opens one", async () =>
   }
 });
 
-Deno.test("sessions: an anonymous client may initialize, and leaves nothing behind", async () => {
+Deno.test("sessions: an anonymous client may initialize without a stored session", async () => {
   await using world = await World.open();
   const { status, headers, body } = await open(world);
   deq([status, headers.get("mcp-session-id")], [200, null]);
@@ -76,7 +76,7 @@ Deno.test("sessions: an anonymous client may initialize, and leaves nothing behi
   deq(listed.body.result.tools.map(({ name }: Json) => name), ["health"]);
 });
 
-Deno.test("sessions: their beginning and their end are events, with the calls made in them", async () => {
+Deno.test("sessions: opening and ending are events with the number of calls", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const as = owner.token;
@@ -99,7 +99,7 @@ Deno.test("sessions: their beginning and their end are events, with the calls ma
   eq((await get(world, as, id, "DELETE")).status, 404);
 });
 
-Deno.test("sessions: one during which the clock was set back took no time, not less", async () => {
+Deno.test("sessions: a clock that is set back gives a duration of 0, not less", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const as = owner.token;
@@ -126,7 +126,7 @@ Deno.test("sessions: half an hour without a call ends one, a call in between doe
   deq([last.details.idle_seconds, last.actor], [1800, "relay"]);
 });
 
-Deno.test("sessions: nobody else's credential uses one, and an unknown one is as a lost one", async () => {
+Deno.test("sessions: another credential gets the 404 of an unknown session", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const id = await sessionOf(world, owner.token);
@@ -142,7 +142,7 @@ Deno.test("sessions: nobody else's credential uses one, and an unknown one is as
   eq((await rpc(world, "ping", {}, { as: owner.token, headers: within(id) })).status, 200);
 });
 
-Deno.test("sessions: a caller has 50 at the most, the oldest ends", async () => {
+Deno.test("sessions: a caller may have 50, and the oldest ends", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const as = owner.token;
@@ -157,7 +157,7 @@ Deno.test("sessions: a caller has 50 at the most, the oldest ends", async () => 
   deq(ends.map(({ details }) => [details.session_id, details.calls]), [[first, 3]]);
 });
 
-Deno.test("sessions: a caller who opens many at once has 50 as well", async () => {
+Deno.test("sessions: the limit of 50 also holds for simultaneous openings", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await Promise.all(Array.from({ length: 100 }, () => sessionOf(world, owner.token)));
@@ -166,7 +166,7 @@ Deno.test("sessions: a caller who opens many at once has 50 as well", async () =
   eq((await world.app.store.list(mcpSessions, tenant, own)).items.length, 50);
 });
 
-Deno.test("sessions: the stream tells what a client subscribed to, and ends with its session", async () => {
+Deno.test("sessions: the stream carries the subscriptions and ends with its session", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const as = await keyOf(world, owner);
@@ -190,7 +190,7 @@ Deno.test("sessions: the stream tells what a client subscribed to, and ends with
   ok(stream.ended);
 });
 
-Deno.test("sessions: of several streams the newest is told, and the one before when that has gone", async () => {
+Deno.test("sessions: the newest of several streams gets notifications, then the one before it", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const as = await keyOf(world, owner);
@@ -213,7 +213,7 @@ Deno.test("sessions: of several streams the newest is told, and the one before w
   eq((await older.until(Infinity)).length, 1, "what the other one was told did not come here");
 });
 
-Deno.test("sessions: what is counted of one is forgotten however it ends", async () => {
+Deno.test("sessions: the count of calls is forgotten however a session ends", async () => {
   await using world = await World.open();
   const as = await keyOf(world, await world.signUp());
   const opened = async () => {
@@ -234,7 +234,7 @@ Deno.test("sessions: what is counted of one is forgotten however it ends", async
   eq(recall(world.app, timedOut), undefined);
 });
 
-Deno.test("sessions: one that ended on another instance is forgotten within two of its lives", async () => {
+Deno.test("sessions: one that ended on another instance is forgotten within two idle times", async () => {
   const kv = await Deno.openKv(":memory:");
   const one = await World.open({ kv: shared(kv), sole: false, seed: 1 });
   const two = await World.open({ kv: shared(kv), sole: false, seed: 2, clock: one.clock });
@@ -248,7 +248,7 @@ Deno.test("sessions: one that ended on another instance is forgotten within two 
   kv.close();
 });
 
-Deno.test("sessions: what one subscribed to is told by every instance, also by one that began later", async () => {
+Deno.test("sessions: every instance sends a session's subscriptions, also one that started later", async () => {
   const kv = await Deno.openKv(":memory:");
   const one = await World.open({ kv: shared(kv), sole: false, seed: 1 });
   const owner = await one.signUp();
@@ -280,7 +280,7 @@ Deno.test("sessions: what one subscribed to is told by every instance, also by o
   kv.close();
 });
 
-Deno.test("sessions: an address that can name nothing is not subscribed to", async () => {
+Deno.test("sessions: an address without a resource cannot be subscribed to", async () => {
   await using world = await World.open();
   const as = await keyOf(world, await world.signUp());
   const headers = within(await sessionOf(world, as));
@@ -291,7 +291,7 @@ Deno.test("sessions: an address that can name nothing is not subscribed to", asy
   }
 });
 
-Deno.test("sessions: a stream needs a session and who accepts events", async () => {
+Deno.test("sessions: a stream needs a session and an Accept of events", async () => {
   await using world = await World.open();
   const { token } = await world.signUp();
   const id = await sessionOf(world, token);
@@ -310,7 +310,7 @@ Deno.test("sessions: a stream needs a session and who accepts events", async () 
   eq(await status({ accept: "text/*", ...named }), 200);
 });
 
-Deno.test("sessions: a client's log is as it asked, and what it may not read is not there", async () => {
+Deno.test("sessions: the log level is the client's, and unreadable resources are not found", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const as = (await world.key(owner, ["catalog:read"])).value;
@@ -323,7 +323,7 @@ Deno.test("sessions: a client's log is as it asked, and what it may not read is 
   deq((await send("resources/read", { uri: "relay://nowhere" })).body.error.code, -32002);
 });
 
-Deno.test("sessions: they outlive the relay that opened them", async () => {
+Deno.test("sessions: survive a restart of the relay", async () => {
   const kv = await Deno.openKv(":memory:");
   const keep = shared(kv);
   let id = "", as = "";
@@ -339,7 +339,7 @@ Deno.test("sessions: they outlive the relay that opened them", async () => {
   kv.close();
 });
 
-Deno.test("sessions: a reply to nothing is refused", async () => {
+Deno.test("sessions: an unexpected reply is refused", async () => {
   await using world = await World.open();
   const { token } = await world.signUp();
   const headers = { ...within(await sessionOf(world, token)), authorization: `Bearer ${token}` };
