@@ -74,6 +74,9 @@ import { Usage } from "./access/usage/usage.ts";
 import { Deliveries } from "./webhooks/deliveries.ts";
 import { readLedger } from "./webhooks/ledger.ts";
 
+/** The parts of a running relay, as this composition puts them together. */
+export type { App as Relay } from "./work/work.ts";
+
 /** A running Relay and how to end it. */
 export interface Running {
   readonly app: App;

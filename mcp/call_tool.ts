@@ -1,19 +1,19 @@
 import { Accepted } from "../core/work/accepted.ts";
 import type { RequestInfo } from "../core/work/work.ts";
 import { Fault } from "../core/fault/fault.ts";
-import { call, recordUse } from "../routes/call/call.ts";
-import { faultOf } from "../routes/call/answer.ts";
-import { copyInfo } from "../routes/http/request.ts";
-import { answerPending, resumePending } from "./approvals.ts";
-import { type Exchange, metaOf, type Result, structured, textOf } from "./exchange.ts";
-import { failedCall } from "./failed_call.ts";
-import { once } from "./idempotency.ts";
-import { CODES, isObject, type Params, RpcError } from "./rpc.ts";
+import { call } from "../routes/call/call.ts";
+import { faultOf } from "../routes/call/fault_of.ts";
+import { callOnce } from "../routes/call/once.ts";
+import { recordUse } from "../routes/call/records.ts";
+import { copyInfo, type Exchange, type Tool } from "./exchange.ts";
+import { CODES, isObject, type Params, RpcError } from "./json_rpc.ts";
+import { metaOf, textOf } from "./params.ts";
+import { answerPending, resumePending } from "./pending_command.ts";
+import { failedCall, type Result, structured } from "./result.ts";
 import type { CommandView } from "./tasks.ts";
 import { placeArguments } from "./tools.ts";
-import type { Tool } from "./exchange.ts";
 
-/** The member of `_meta` that makes a call happen once, like the header of that purpose. */
+/** The member of `_meta` that holds an idempotency key, like the header Idempotency-Key. */
 export const META_IDEMPOTENCY = "relay/idempotencyKey";
 
 /** The tool that a request names. @throws {RpcError} invalidParams */
@@ -30,24 +30,24 @@ export function toolNamed(exchange: Exchange): Tool {
 /** Calls the tool that a request names. */
 export async function callTool(exchange: Exchange): Promise<Result> {
   const tool = toolNamed(exchange);
-  const { app, session, params } = exchange;
-  if (session !== null) app.mcpSessions.countCall(session.id);
+  const { relay, session, params } = exchange;
+  if (session !== null) relay.mcpSessions.countCall(session.id);
   const args = argumentsOf(exchange);
   try {
     if (params.requestState !== undefined) return await resumePending(exchange, tool, args);
-    await mustKnow(exchange, tool, args);
+    await mustKnowArguments(exchange, tool, args);
     const result = await runRoute(exchange, tool, args);
     const pending = result instanceof Accepted;
-    app.metrics.toolCall(tool.name, pending ? "pending" : "ok");
+    relay.metrics.toolCall(tool.name, pending ? "pending" : "ok");
     if (!pending) return contentOf(tool, result);
     return isCommandView(result.value)
       ? answerPending(exchange, tool, args, result.value)
       : contentOf(tool, result.value);
   } catch (error) {
     const fault = faultOf(error);
-    // One that is come back to was counted when it began.
+    // A continued call was counted when it began.
     if (params.requestState === undefined) {
-      app.metrics.toolCall(tool.name, fault?.code ?? "INTERNAL_ERROR");
+      relay.metrics.toolCall(tool.name, fault?.code ?? "INTERNAL_ERROR");
     }
     if (fault === null || fault.code === "INSUFFICIENT_SCOPES") throw error;
     return failedCall(fault, exchange.info.id);
@@ -58,11 +58,11 @@ const isCommandView = (value: unknown): value is CommandView =>
   isObject(value) && typeof value.command_id === "string";
 
 /**
- * Tells an argument that is none before all else, with all that there are: a client that missed the name
- * of one learns both. @throws {Fault} VALIDATION_FAILED
+ * Refuses an unknown argument with a list of the known ones, before any other check.
+ * @throws {Fault} VALIDATION_FAILED
  */
-async function mustKnow(
-  { app, actor, info }: Exchange,
+async function mustKnowArguments(
+  { relay, actor, info }: Exchange,
   { route, places }: Tool,
   args: Params,
 ): Promise<void> {
@@ -70,16 +70,16 @@ async function mustKnow(
     if (places.has(name)) continue;
     const known = [...places.keys()].join(", ") || "none";
     const message = `there is no ${JSON.stringify(name.slice(0, 100))}; known here: ${known}`;
-    await recordUse(app, route, actor, info, 400);
+    await recordUse(relay, route, actor, info, 400);
     throw new Fault("VALIDATION_FAILED", `arguments: ${message}`, {
       issues: [{ path: "arguments", message }],
     });
   }
 }
 
-/** Runs a tool's route: the same checks, limits and records as over HTTP. */
+/** Runs a tool's route by the same call path as over HTTP. */
 function runRoute(exchange: Exchange, tool: Tool, args: Params): Promise<unknown> {
-  const { app, actor } = exchange;
+  const { relay, actor } = exchange;
   const placed = placeArguments(tool, args);
   const input = {
     params: placed.params,
@@ -88,17 +88,11 @@ function runRoute(exchange: Exchange, tool: Tool, args: Params): Promise<unknown
     accept: "application/json",
   };
   const route = tool.bind?.(exchange, tool.route) ?? tool.route;
-  if (route.effect === "read") return call(app, route, actor, exchange.info, input);
+  if (route.effect === "read") return call(relay, route, actor, exchange.info, input);
   const info = infoOf(exchange);
   const key = info.idempotencyKey;
-  if (key === null) return call(app, route, actor, info, input);
-  return once(
-    { app, actor, info },
-    route,
-    key,
-    args,
-    (recorded) => call(app, recorded, actor, info, input),
-  );
+  if (key === null) return call(relay, route, actor, info, input);
+  return callOnce(args, { relay, route, actor, request: info, input, key });
 }
 
 /** @throws {RpcError} invalidParams */
@@ -108,7 +102,7 @@ function argumentsOf({ params }: Exchange): Params {
   throw new RpcError(CODES.invalidParams, "`params.arguments` must be an object.");
 }
 
-/** What is known of the request, with the key that `_meta` may hold. @throws {Fault} VALIDATION_FAILED */
+/** The request's values, with the key that `_meta` may hold. @throws {Fault} VALIDATION_FAILED */
 function infoOf(exchange: Exchange): RequestInfo {
   const key = metaOf(exchange)[META_IDEMPOTENCY];
   if (key === undefined) return exchange.info;

@@ -3,16 +3,17 @@ import { agents } from "../kv/records/agent.ts";
 import { approvals } from "../kv/records/approval.ts";
 import type { Page } from "../kv/store/reader.ts";
 import { Id } from "../routes/schemas/schemas.ts";
-import { type Exchange, type Result, resultOf } from "./exchange.ts";
+import type { Exchange } from "./exchange.ts";
+import { CODES, isObject, RpcError } from "./json_rpc.ts";
 import { promptTakes } from "./prompts.ts";
-import { CODES, isObject, RpcError } from "./rpc.ts";
+import { type Result, resultOf } from "./result.ts";
 import { mayCall } from "./tools.ts";
 
 const VALUES_MAX = 100;
-/** So many, the newest, are looked through; an older one is found by its whole id. */
+/** The newest ids that are searched; an older one is found by its whole id. */
 const READ_MAX = 1_000;
 
-/** What completes an argument: ids of one kind, for who may call the tool that lists them. */
+/** Ids that complete an argument, for callers of the tool that lists them. */
 interface Source {
   readonly tool: string;
   newest(exchange: Exchange): Promise<Page<{ id: string }>>;
@@ -21,8 +22,9 @@ interface Source {
 
 const idsOf = <T extends { id: string }>(of: Collection<T>, tool: string): Source => ({
   tool,
-  newest: ({ app, actor }) => app.store.list(of, actor.tenant, { limit: READ_MAX, reverse: true }),
-  has: async ({ app, actor }, id) => await app.store.get(of, actor.tenant, id) !== null,
+  newest: ({ relay, actor }) =>
+    relay.store.list(of, actor.tenant, { limit: READ_MAX, reverse: true }),
+  has: async ({ relay, actor }, id) => await relay.store.get(of, actor.tenant, id) !== null,
 });
 
 const SOURCES: Readonly<Record<string, Source>> = {
@@ -30,7 +32,7 @@ const SOURCES: Readonly<Record<string, Source>> = {
   pid: idsOf(approvals, "list_approvals"),
 };
 
-/** `completion/complete`: ids that begin as the caller typed, of what the caller may list. */
+/** `completion/complete`: ids with the typed beginning, among those that the caller may list. */
 export async function complete(exchange: Exchange): Promise<Result> {
   const { ref, argument } = exchange.params;
   if (!isObject(ref) || !isObject(argument) || typeof argument.value !== "string") {
@@ -42,7 +44,7 @@ export async function complete(exchange: Exchange): Promise<Result> {
   return resultOf({ completion: { values, hasMore, ...(all && { total: found.length }) } });
 }
 
-/** The ids that begin as was typed, and whether they are all of them. */
+/** The ids with the typed beginning, and whether they are all. */
 async function find(
   exchange: Exchange,
   source: Source | undefined,

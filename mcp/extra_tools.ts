@@ -7,13 +7,13 @@ import { AuditEvent, AuditTypes } from "../routes/audit.ts";
 import { Command, CommandText, Timeout } from "../routes/commands.ts";
 import { type Route, route } from "../routes/call/route.ts";
 import { Id, PageLimit, wholeNumber } from "../routes/schemas/schemas.ts";
-import { type Exchange, metaOf } from "./exchange.ts";
 import { META_IDEMPOTENCY } from "./call_tool.ts";
+import type { Bind, Exchange } from "./exchange.ts";
+import { inSession } from "./json_rpc.ts";
+import { metaOf } from "./params.ts";
 import { reportProgress } from "./progress.ts";
-import { inSession } from "./rpc.ts";
-import type { Bind } from "./exchange.ts";
 
-/** Tools that are no endpoints. */
+/** Tools that are not endpoints of the HTTP interface. */
 export const extraTools: readonly Route[] = [
   route({
     id: "request.approval",
@@ -78,31 +78,31 @@ interface ExecInput {
   readonly query: { readonly command: string; readonly timeout: number };
 }
 
-/** `run_command` tells what the command writes while it runs, and ends it when its client wants it no more. */
+/** Lets `run_command` send its output while it runs, and cancels the command when the client gives up. */
 const bindRunCommand: Bind = (exchange: Exchange, declared: Route): Route => {
-  const { app, actor, sink, session, id: requestId, server } = exchange;
-  let unwanted = false;
+  const { relay, actor, sink, session, id: requestId, server } = exchange;
+  let abandoned = false;
   let id: string | null = null;
   const abandon = () => {
-    unwanted = true;
-    if (id !== null) app.commands.cancel(id, actor.id);
+    abandoned = true;
+    if (id !== null) relay.commands.cancel(id, actor.id);
   };
-  if (goingEnds(exchange)) sink?.onGone(abandon);
+  if (leavingCancels(exchange)) sink?.onGone(abandon);
   const called = session && inSession(session.id, requestId);
   const handle = async (work: Stepping, { params, query }: ExecInput) => {
     const progress = reportProgress(exchange);
     let unfollow = () => {};
     if (called !== null) server.cancellations.set(called, abandon);
     try {
-      return await runCommand(work, app, {
+      return await runCommand(work, relay, {
         agentId: params.agent_id,
         command: query.command,
         timeoutMs: query.timeout * 1000,
       }, (record) => {
         id = record.id;
-        if (unwanted) abandon();
+        if (abandoned) abandon();
         progress.log({ command_id: record.id, status: record.status });
-        unfollow = app.commands.follow(record.id, (_, data) => progress.write(data));
+        unfollow = relay.commands.follow(record.id, (_, data) => progress.write(data));
       });
     } finally {
       if (called !== null) server.cancellations.delete(called);
@@ -113,12 +113,12 @@ const bindRunCommand: Bind = (exchange: Exchange, declared: Route): Route => {
   return { ...declared, handle: handle as Route["handle"] };
 };
 
-/** Who sends a key means to come back, and older revisions say that going means nothing. */
-function goingEnds(exchange: Exchange): boolean {
+/** A client with an idempotency key will come back, and in older revisions leaving means nothing. */
+function leavingCancels(exchange: Exchange): boolean {
   const { era, info } = exchange;
   return era === "modern" && info.idempotencyKey === null &&
     metaOf(exchange)[META_IDEMPOTENCY] === undefined;
 }
 
-/** What is rebound at each call, by route. */
+/** The routes that are replaced at each call, by id. */
 export const binds: Readonly<Record<string, Bind>> = { "commands.exec": bindRunCommand };

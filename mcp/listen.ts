@@ -1,27 +1,18 @@
-import type { Actor } from "../core/work/work.ts";
-import { META_SUBSCRIPTION } from "./headers.ts";
-import { type Exchange, mustExtend } from "./exchange.ts";
+import type { Exchange } from "./exchange.ts";
+import { CODES, isObject, type Params, RpcError } from "./json_rpc.ts";
 import type { Listener, ListName } from "./listeners.ts";
-import { findResource } from "./resources.ts";
-import { CODES, isObject, type Params, RpcError } from "./rpc.ts";
-import type { Server } from "./exchange.ts";
-import { stateToTell, TASKS } from "./tasks.ts";
-import { mayCall } from "./tools.ts";
+import { mustExtend } from "./params.ts";
+import { mayRead } from "./resources.ts";
+import { META_SUBSCRIPTION } from "./revision.ts";
+import { TASKS, taskStateOrNull } from "./tasks.ts";
 
 const SUBSCRIPTIONS_MAX = 100;
 const ID = /^\w{1,64}$/;
 const LISTS: readonly ListName[] = ["tools", "prompts", "resources"];
 
-/** True when a caller may read what an address shows. */
-export function mayRead({ tools, extension }: Server, actor: Actor, uri: string): boolean {
-  const found = findResource(uri);
-  if (found === null) return extension?.read(uri) != null;
-  return mayCall(actor, tools.get(found.resource.tool)!.route);
-}
-
 /**
- * `subscriptions/listen`: acknowledges what will be told, then tells it until the client goes, its credential
- * ends, or the relay stops.
+ * `subscriptions/listen`: acknowledges the subscriptions, then notifies until the client leaves, its
+ * credential ends, or the relay stops. Returns how to stop it.
  * @throws {RpcError} invalidParams, missingCapability, and {Fault} RATE_LIMIT_EXCEEDED
  */
 export async function listen(
@@ -44,17 +35,18 @@ export async function listen(
     identifyAgain,
     wantsResource: (now, uri) => readable.has(uri) && mayRead(server, now, uri),
     wantsList: (list) => lists.has(list),
-    tellTask: tasks.size === 0 ? null : (id) => {
-      const told = tasks.get(id);
-      if (told !== undefined) told.turn = told.turn.then(() => tellTask(id, told));
+    taskChanged: tasks.size === 0 ? null : (id) => {
+      const task = tasks.get(id);
+      if (task !== undefined) task.turn = task.turn.then(() => notifyTask(id, task));
     },
     notify,
     end: stream.end,
   };
-  const tellTask = async (id: string, told: Told) => {
-    const state = await stateToTell({ ...exchange, actor: listener.actor }, id).catch(() => null);
-    if (state === null || state === told.state) return;
-    told.state = state;
+  const notifyTask = async (id: string, task: FollowedTask) => {
+    const now = { ...exchange, actor: listener.actor };
+    const state = await taskStateOrNull(now, id).catch(() => null);
+    if (state === null || state === task.sentState) return;
+    task.sentState = state;
     if (!notify("notifications/tasks", JSON.parse(state))) stream.end();
   };
   const honoured = {
@@ -66,23 +58,27 @@ export async function listen(
     listener,
     () => notify("notifications/subscriptions/acknowledged", { notifications: honoured }),
   );
-  // What happened to a task since it was looked at.
-  for (const id of tasks.keys()) listener.tellTask?.(id);
+  // A task may have changed since its state was read.
+  for (const id of tasks.keys()) listener.taskChanged?.(id);
   return stop;
 }
 
-/** How a task was when its client was last told. */
-interface Told {
-  state: string;
+interface FollowedTask {
+  /** The state that the client knows, as JSON. */
+  sentState: string;
+  /** Notifications of one task go out one after another. */
   turn: Promise<void>;
 }
 
-/** Those of the tasks that are the caller's, as they stand. */
-async function followTasks(exchange: Exchange, ids: readonly string[]): Promise<Map<string, Told>> {
-  const tasks = new Map<string, Told>();
+/** The caller's tasks among these ids, with their states. */
+async function followTasks(
+  exchange: Exchange,
+  ids: readonly string[],
+): Promise<Map<string, FollowedTask>> {
+  const tasks = new Map<string, FollowedTask>();
   for (const id of new Set(ids)) {
-    const state = ID.test(id) ? await stateToTell(exchange, id) : null;
-    if (state !== null) tasks.set(id, { state, turn: Promise.resolve() });
+    const state = ID.test(id) ? await taskStateOrNull(exchange, id) : null;
+    if (state !== null) tasks.set(id, { sentState: state, turn: Promise.resolve() });
   }
   return tasks;
 }

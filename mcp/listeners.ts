@@ -1,79 +1,84 @@
-import type { Actor, App } from "../core/work/work.ts";
-import type { EventRow } from "../core/events/events.ts";
 import { Fault } from "../core/fault/fault.ts";
+import type { Actor, Context } from "../core/work/work.ts";
 import type { Sequenced } from "../kv/log/log.ts";
 import type { McpSessionRecord } from "../kv/records/mcp_session.ts";
 import { tenantKey, tenantOf } from "../kv/store/collection.ts";
-import type { Params } from "./rpc.ts";
+import { changedCommands, changedResources } from "./changes.ts";
+import type { Params } from "./json_rpc.ts";
 
-/** With the time that looking takes, a lost right is gone from open streams within a second. */
+/** How often callers are authenticated again; lost rights are gone from open streams within 1 s. */
 const CHECK_MS = 500;
-/** Events that are read at once. */
-const PAGE = 1_000;
+/** The most events that one poll reads. */
+const EVENTS_MAX = 1_000;
 const LISTENERS_MAX = 5_000;
-/** The part of them that one organization may have. */
+/** The share of all listeners that one organization may have. */
 const ORGANIZATION_SHARE = 0.5;
 const PER_ACTOR_MAX = 10;
 
-/** Somebody who wants to hear of changes. */
+/** An open stream that gets notifications. */
 export interface Listener {
-  /** Who it is, as last found out. */
+  /** The caller, as last authenticated. */
   actor: Actor;
-  /** The session whose stream it is, as last found out; null for one that stands for itself. */
+  /** The session that the stream belongs to, as last read; null for `subscriptions/listen`. */
   session: McpSessionRecord | null;
   readonly identifyAgain: () => Promise<Actor>;
-  /** Whether it wants to hear that what an address shows has changed, and may. */
+  /** True when it subscribes to a resource that the caller may read. */
   readonly wantsResource: (actor: Actor, uri: string) => boolean;
   readonly wantsList: (list: ListName) => boolean;
-  /** Tells how a task stands now, if it is one of those that it wants to hear of. */
-  readonly tellTask: ((id: string) => void) | null;
-  /** False when it does not keep up. */
+  /** Called with the id of a task that may have changed; null when it follows no tasks. */
+  readonly taskChanged: ((id: string) => void) | null;
+  /** False when the client does not keep up. */
   readonly notify: (method: string, params: Params) => boolean;
   readonly end: () => void;
 }
 
 export type ListName = "tools" | "prompts" | "resources";
 
-/** Everybody who listens here: they hear only what they may read now. */
+/**
+ * The open notification streams of this instance. Each gets what its caller may read now. Memory is enough: a
+ * stream lives in one process, and events of other instances are read from the log.
+ */
 export class Listeners {
   readonly #all = new Set<Listener>();
-  /** Those whose caller is being looked up: while the store stalls they must not become more and more. */
+  /** The listeners under check: a slow store must not pile checks up. */
   readonly #checking = new Set<Listener>();
-  /** On a store that others write to: the last event of each tenant's that was told. */
-  readonly #told = new Map<string, number>();
+  /** Where other processes write to the store: the last event sent, by tenant. */
+  readonly #sentSeq = new Map<string, number>();
   #polling = false;
-  readonly #app: App;
   #timer: (() => void) | null = null;
   #unfollow: (() => void) | null = null;
 
-  constructor(app: App, private readonly most = LISTENERS_MAX) {
-    this.#app = app;
-  }
+  constructor(
+    private readonly context: Pick<Context, "store" | "log" | "ports">,
+    private readonly most = LISTENERS_MAX,
+  ) {}
 
   /**
-   * Begins to tell what happens from now on; right before, `begin` is called.
+   * Notifies a listener of what happens from now on. `begin` is called right before the first notification.
    * @throws {Fault} RATE_LIMIT_EXCEEDED when too many listen
    */
   async add(listener: Listener, begin: () => void = () => {}): Promise<() => void> {
-    const { log, store } = this.#app;
+    const { log, store } = this.context;
     const { tenant } = listener.actor;
     if (!store.sole) {
       await log.flush();
       const head = await log.head(tenant);
-      if (!this.#told.has(tenantKey(tenant))) this.#told.set(tenantKey(tenant), head);
+      if (!this.#sentSeq.has(tenantKey(tenant))) this.#sentSeq.set(tenantKey(tenant), head);
     }
-    this.#mustHaveRoom(listener.actor);
+    this.#mustBeWithinLimits(listener.actor);
     begin();
     this.#all.add(listener);
     if (store.sole) {
-      this.#unfollow ??= log.onSequenced((tenant, events) => this.#tell(tenantKey(tenant), events));
+      this.#unfollow ??= log.onSequenced((tenant, events) =>
+        this.#notify(tenantKey(tenant), events)
+      );
     }
     this.#timer ??= this.#checkLater();
     return () => this.#remove(listener);
   }
 
   /** @throws {Fault} RATE_LIMIT_EXCEEDED */
-  #mustHaveRoom({ id, tenant: { org } }: Actor): void {
+  #mustBeWithinLimits({ id, tenant: { org } }: Actor): void {
     const refuse = (limit: number, whose: string) => {
       const message = `At most ${limit} streams ${whose} listen at a time. Close one.`;
       throw new Fault("RATE_LIMIT_EXCEEDED", message, { limit, scope: "streams" });
@@ -86,32 +91,33 @@ export class Listeners {
     if (count((actor) => actor.id === id) >= PER_ACTOR_MAX) refuse(PER_ACTOR_MAX, "of one caller");
   }
 
-  /** A list has changed, for everybody. */
+  /** Notifies everybody that a list has changed. */
   listChanged(list: ListName): void {
-    for (const listener of hearersOf(this.#all)) this.#tellList(listener, list);
+    for (const listener of receiversOf(this.#all)) this.#notifyList(listener, list);
   }
 
-  /** The client of a session wants something else. */
+  /** Puts a session's change into effect on its streams. */
   sessionChanged(session: McpSessionRecord): void {
     for (const listener of this.#all) {
       if (listener.session?.id === session.id) listener.session = session;
     }
   }
 
-  /** Ends every stream: the relay stops. */
+  /** Ends every stream, because the relay stops. */
   close(): void {
     for (const listener of this.#all) this.#end(listener);
   }
 
-  #tell(tenant: string, events: readonly Sequenced[]): void {
-    const listeners = hearersOf(this.#all).filter(({ actor }) =>
+  #notify(tenant: string, events: readonly Sequenced[]): void {
+    const listeners = receiversOf(this.#all).filter(({ actor }) =>
       tenantKey(actor.tenant) === tenant
     );
     if (listeners.length === 0) return;
-    const uris = new Set(events.flatMap((event) => resourcesOf(event)));
-    const tasks = listeners.some(({ tellTask }) => tellTask !== null) ? tasksOf(events) : [];
+    const uris = new Set(events.flatMap(changedResources));
+    const follows = listeners.some(({ taskChanged }) => taskChanged !== null);
+    const tasks = follows ? changedCommands(events) : [];
     for (const listener of listeners) {
-      for (const id of tasks) listener.tellTask?.(id);
+      for (const id of tasks) listener.taskChanged?.(id);
       for (const uri of uris) {
         if (!listener.wantsResource(listener.actor, uri)) continue;
         if (!listener.notify("notifications/resources/updated", { uri })) this.#end(listener);
@@ -119,7 +125,7 @@ export class Listeners {
     }
   }
 
-  #tellList(listener: Listener, list: ListName): void {
+  #notifyList(listener: Listener, list: ListName): void {
     if (!listener.wantsList(list)) return;
     if (!listener.notify(`notifications/${list}/list_changed`, {})) this.#end(listener);
   }
@@ -136,56 +142,58 @@ export class Listeners {
     this.#timer = null;
     this.#unfollow?.();
     this.#unfollow = null;
-    this.#told.clear();
+    this.#sentSeq.clear();
   }
 
-  /** What happened since, whichever instance did it. */
+  /** Reads the events that any instance wrote since the last poll. */
   async #poll(): Promise<void> {
-    const { log } = this.#app;
-    for (const [key, told] of [...this.#told]) {
+    const { log } = this.context;
+    for (const [key, sent] of [...this.#sentSeq]) {
       const tenant = tenantOf(key);
       if (![...this.#all].some(({ actor }) => tenantKey(actor.tenant) === key)) {
-        this.#told.delete(key);
+        this.#sentSeq.delete(key);
         continue;
       }
-      if (await log.head(tenant) <= told) continue;
-      const events = await log.read(tenant, told, PAGE);
-      if (!this.#told.has(key)) continue;
-      this.#told.set(key, events.at(-1)?.seq ?? told);
-      this.#tell(key, events);
+      if (await log.head(tenant) <= sent) continue;
+      const events = await log.read(tenant, sent, EVENTS_MAX);
+      if (!this.#sentSeq.has(key)) continue;
+      this.#sentSeq.set(key, events.at(-1)?.seq ?? sent);
+      this.#notify(key, events);
     }
   }
 
   #pollOnce(): void {
-    if (this.#polling || this.#app.store.sole) return;
+    if (this.#polling || this.context.store.sole) return;
     this.#polling = true;
     this.#poll().catch((error) => {
-      this.#app.ports.log.warn("others' events could not be read", { error: String(error) });
+      const { log } = this.context.ports;
+      log.warn("events of other instances could not be read", { error: String(error) });
     }).finally(() => this.#polling = false);
   }
 
   #checkLater(): () => void {
-    return this.#app.ports.clock.after(CHECK_MS, () => {
+    return this.context.ports.clock.after(CHECK_MS, () => {
       for (const listener of this.#all) this.#check(listener);
       this.#pollOnce();
       this.#timer = this.#all.size === 0 ? null : this.#checkLater();
     });
   }
 
-  /** Who has lost the credential hears no more; who has other rights has other tools. */
+  /** Ends the stream of a caller without a valid credential; other rights mean other tools and resources. */
   async #check(listener: Listener): Promise<void> {
     if (this.#checking.has(listener)) return;
     this.#checking.add(listener);
     try {
       const before = listener.actor;
       listener.actor = await listener.identifyAgain();
-      if (!sameRights(before, listener.actor) && hearersOf(this.#all).includes(listener)) {
-        this.#tellList(listener, "tools");
-        this.#tellList(listener, "resources");
+      if (!sameRights(before, listener.actor) && receiversOf(this.#all).includes(listener)) {
+        this.#notifyList(listener, "tools");
+        this.#notifyList(listener, "resources");
       }
     } catch (error) {
       if (!(error instanceof Fault)) {
-        this.#app.ports.log.warn("a listener could not be checked", { error: String(error) });
+        const { log } = this.context.ports;
+        log.warn("a listener could not be checked", { error: String(error) });
       }
       this.#end(listener);
     } finally {
@@ -194,40 +202,12 @@ export class Listeners {
   }
 }
 
-/** Those who are told: of several streams of one session the newest, as a message goes out on one only. */
-const hearersOf = (listeners: Iterable<Listener>): Listener[] => [
+/** The listeners that get a message: of several streams of one session only the newest. */
+const receiversOf = (listeners: Iterable<Listener>): Listener[] => [
   ...new Map(
     [...listeners].map((listener) => [listener.session?.id ?? listener, listener] as const),
   ).values(),
 ];
 
-/** Rows that say that somebody looked, and change nothing. */
-const isLook = (type: string) => type === "api_key_used" || type === "audit_read";
-
 const sameRights = (a: Actor, b: Actor) =>
   a.rights.size === b.rights.size && [...a.rights].every((right) => b.rights.has(right));
-
-/** The commands that something happened to. */
-function tasksOf(events: readonly Sequenced[]): string[] {
-  const told = events.filter(({ type }) => type !== "api_key_used");
-  const ids = told.map(({ json }) => (JSON.parse(json) as EventRow).details.command_id);
-  return [...new Set(ids.filter((id): id is string => typeof id === "string"))];
-}
-
-/** The resources that show an event, or what it changed. */
-function resourcesOf({ type, json }: Sequenced): string[] {
-  // A reader who is told to read again by its own reading would never stop.
-  if (isLook(type)) return [];
-  const always = ["relay://events", "relay://audit"];
-  const kind = type.startsWith("agent_")
-    ? "agents"
-    : type.startsWith("approval_")
-    ? "approvals"
-    : type.startsWith("policy_") && type !== "policy_confirmed"
-    ? "policies"
-    : null;
-  if (kind === null) return always;
-  const { agent_id, resource_id } = JSON.parse(json) as EventRow;
-  const id = kind === "agents" ? agent_id ?? resource_id : resource_id;
-  return [...always, `relay://${kind}`, `relay://${kind}/${id}`];
-}

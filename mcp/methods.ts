@@ -1,41 +1,23 @@
-import { admit } from "./admit.ts";
 import { callTool, toolNamed } from "./call_tool.ts";
 import { complete } from "./completion.ts";
-import {
-  type Exchange,
-  mustBeFirstPage,
-  type Result,
-  resultOf,
-  withCacheHints,
-} from "./exchange.ts";
-import type { Era } from "./headers.ts";
-import { getPrompt, listPrompts } from "./prompts.ts";
+import type { Exchange, Method, Methods } from "./exchange.ts";
+import { CODES, CURRENT, type Message, RpcError } from "./json_rpc.ts";
+import { mustBeFirstPage } from "./params.ts";
 import { LEVELS } from "./progress.ts";
+import { getPrompt, listPrompts } from "./prompts.ts";
 import { listResources, listTemplates, readResource } from "./resources.ts";
-import { CODES, CURRENT, type Message, RpcError } from "./rpc.ts";
-import { capabilitiesOf, INSTRUCTIONS } from "./server.ts";
+import { type Result, resultOf, withCacheHints } from "./result.ts";
+import type { Era } from "./revision.ts";
+import { CAPABILITIES, INSTRUCTIONS } from "./server.ts";
 import { initialize, subscribe, unsubscribe } from "./sessions.ts";
+import { authorize } from "./tools.ts";
 import { cancelTaskResult, getTaskResult, TASKS, updateTask } from "./tasks.ts";
-
-/** A method of the protocol. */
-export interface Method {
-  readonly eras: readonly Era[];
-  /** True when a caller may be nobody. */
-  readonly anonymous?: true;
-  /** True when it puts its use on record itself. */
-  readonly recorded?: true;
-  /** Refuses what can be refused before an answer is begun; null at once for who may. */
-  readonly admit?: (exchange: Exchange) => Promise<void> | null;
-  /** True when the answer is better as a stream, for who takes both. */
-  readonly streams?: (exchange: Exchange) => boolean;
-  readonly answer: (exchange: Exchange) => Result | Promise<Result>;
-}
 
 const ALL: readonly Era[] = ["modern", "legacy", "plain"];
 const NOW: readonly Era[] = ["modern", "plain"];
 
-/** Every method, by name. `subscriptions/listen` is answered by the endpoint: it has no end of its own. */
-export const METHODS: Readonly<Record<string, Method>> = {
+/** Every method of a relay. The transport answers `subscriptions/listen`, which has no result of its own. */
+export const METHODS: Methods = {
   "server/discover": { eras: NOW, anonymous: true, answer: discover },
   "initialize": { eras: ["legacy"], anonymous: true, answer: initialize },
   "ping": { eras: ["legacy", "plain"], anonymous: true, answer: () => ({ members: "" }) },
@@ -45,9 +27,9 @@ export const METHODS: Readonly<Record<string, Method>> = {
     eras: ALL,
     anonymous: true,
     recorded: true,
-    admit: admitCall,
+    admit: (exchange) => authorize(exchange, toolNamed(exchange).route),
     streams: wantsStream,
-    answer: (exchange) => exchange.server.extension?.call(exchange) ?? callTool(exchange),
+    answer: callTool,
   },
   "resources/list": { eras: ALL, answer: listResources },
   "resources/templates/list": { eras: ALL, answer: listTemplates },
@@ -57,29 +39,21 @@ export const METHODS: Readonly<Record<string, Method>> = {
   "prompts/list": { eras: ALL, answer: listPrompts },
   "prompts/get": { eras: ALL, answer: getPrompt },
   "completion/complete": { eras: ALL, answer: complete },
-  "tasks/get": ofTask(getTaskResult),
-  "tasks/update": ofTask(updateTask),
-  "tasks/cancel": ofTask(cancelTaskResult),
+  "tasks/get": { eras: NOW, recorded: true, answer: getTaskResult },
+  "tasks/update": { eras: NOW, recorded: true, answer: updateTask },
+  "tasks/cancel": { eras: NOW, recorded: true, answer: cancelTaskResult },
 };
 
 /** The method of a request. @throws {RpcError} methodNotFound */
-export function methodOf({ method, id }: Message, era: Era): Method {
-  const known = Object.hasOwn(METHODS, method) ? METHODS[method]! : null;
+export function methodOf(methods: Methods, { method, id }: Message, era: Era): Method {
+  const known = Object.hasOwn(methods, method) ? methods[method]! : null;
   if (known?.eras.includes(era)) return known;
   const status = era === "legacy" ? 200 : 404;
   throw new RpcError(CODES.methodNotFound, "There is no such method.", { status, id });
 }
 
-function ofTask(answer: Method["answer"]): Method {
-  return {
-    eras: NOW,
-    recorded: true,
-    answer: (exchange) => exchange.server.extension?.task(exchange) ?? answer(exchange),
-  };
-}
-
 function discover(exchange: Exchange): Result {
-  const capabilities = { ...capabilitiesOf(exchange.server), extensions: { [TASKS]: {} } };
+  const capabilities = { ...CAPABILITIES, extensions: { [TASKS]: {} } };
   const found = { supportedVersions: [CURRENT], capabilities, instructions: INSTRUCTIONS };
   const { members } = resultOf(found);
   return withCacheHints(exchange, members, { ttlMs: 3_600_000, scope: "public" });
@@ -88,33 +62,24 @@ function discover(exchange: Exchange): Result {
 function listTools(exchange: Exchange): Result {
   mustBeFirstPage(exchange);
   const { server, actor } = exchange;
-  const own = server.tools.listJson(actor);
-  const more = server.extension?.toolsJson();
-  const list = more ? `${own.slice(0, -1)}${own === "[]" ? "" : ","}${more.slice(1)}` : own;
   const scope = actor.kind === "anonymous" ? "public" : "private";
-  return withCacheHints(exchange, `"tools":${list}`, { ttlMs: 60_000, scope });
+  const members = `"tools":${server.tools.listJson(actor)}`;
+  return withCacheHints(exchange, members, { ttlMs: 60_000, scope });
 }
 
-function admitCall(exchange: Exchange): Promise<void> | null {
-  if (exchange.server.extension?.admit(exchange)) return null;
-  return admit(exchange, toolNamed(exchange).route);
-}
-
-/** Who gave a token for progress wants to hear of it; a command may take long. */
+/** A client with a progress token expects notifications, and so does one that runs a command. */
 function wantsStream({ params, server }: Exchange): boolean {
-  if (server.extension?.knows(params.name)) return true;
   const token = (params._meta as { progressToken?: unknown } | undefined)?.progressToken;
   return token !== undefined || server.tools.get(String(params.name))?.bind !== undefined;
 }
 
-async function setLevel(exchange: Exchange): Promise<Result> {
-  const { app, actor, session, params } = exchange;
+async function setLevel({ relay, actor, session, params }: Exchange): Promise<Result> {
   const level = LEVELS.find((known) => known === params.level);
   if (level === undefined) {
     throw new RpcError(CODES.invalidParams, `\`level\` must be one of ${LEVELS.join(", ")}.`);
   }
   if (session !== null) {
-    await app.mcpSessions.change(actor, session.id, () => ({ log_level: level }));
+    await relay.mcpSessions.change(actor, session.id, () => ({ log_level: level }));
   }
   return { members: "" };
 }

@@ -1,22 +1,24 @@
-import { type Exchange, metaOf } from "./exchange.ts";
-import { META_LOG_LEVEL } from "./headers.ts";
-import { type Id, type Params } from "./rpc.ts";
+import type { Exchange } from "./exchange.ts";
+import { type Id, notification, type Params } from "./json_rpc.ts";
+import { metaOf } from "./params.ts";
+import { META_LOG_LEVEL } from "./revision.ts";
 
-/** Output is told at most this often, and this much of it at once. */
+/** The least time between two notifications of output. */
 const INTERVAL_MS = 100;
+/** The most output in one notification. */
 const CHARS_MAX = 16 * 1024;
 
-/** Tells a client what happens while it waits. */
+/** Notifies a client while its call runs. */
 export interface Progress {
-  /** More output: told at once, or together with what comes soon after. */
+  /** Sends output at once, or together with what follows soon. */
   write(text: string): void;
-  /** Something for the client's log, if it wants to know. */
+  /** Sends a log message, if the client's log level asks for it. */
   log(data: Params): void;
-  /** Tells what is left; nothing comes after. */
+  /** Sends the rest; nothing may follow. */
   end(): void;
 }
 
-/** The levels of a log, from the least important on. */
+/** The log levels, from the least important on. */
 export const LEVELS = [
   "debug",
   "info",
@@ -29,35 +31,37 @@ export const LEVELS = [
 ] as const;
 const INFO = LEVELS.indexOf("info");
 
-/** Reports to the client of an exchange, as far as it asked for that. */
+/** Reports progress to the client of an exchange, as far as the client asked for it. */
 export function reportProgress(exchange: Exchange): Progress {
-  const { sink, app } = exchange;
+  const { sink, relay } = exchange;
   const token = metaOf(exchange).progressToken as Id | undefined;
   const wanted = sink !== null && (typeof token === "string" || typeof token === "number");
   let progress = 0;
   let waiting = "";
   let cancel: (() => void) | null = null;
-  const tell = () => {
+  const sendNext = () => {
     cancel?.();
     cancel = null;
     if (waiting === "") return;
     const message = waiting.slice(0, CHARS_MAX);
     waiting = waiting.slice(CHARS_MAX);
-    sink!.notify("notifications/progress", { progressToken: token, progress: ++progress, message });
-    cancel = app.ports.clock.after(INTERVAL_MS, tell);
+    const params = { progressToken: token, progress: ++progress, message };
+    sink!.send(notification("notifications/progress", params));
+    cancel = relay.ports.clock.after(INTERVAL_MS, sendNext);
   };
   return {
     write(text) {
       if (!wanted) return;
       waiting += text;
-      if (cancel === null) tell();
+      if (cancel === null) sendNext();
     },
     log(data) {
       if (sink === null || !wantsLog(exchange)) return;
-      sink.notify("notifications/message", { level: "info", logger: "relay", data });
+      const params = { level: "info", logger: "relay", data };
+      sink.send(notification("notifications/message", params));
     },
     end() {
-      while (waiting !== "") tell();
+      while (waiting !== "") sendNext();
       cancel?.();
     },
   };

@@ -1,5 +1,7 @@
-import { type Exchange, mustBeFirstPage, type Result, textOf, withCacheHints } from "./exchange.ts";
-import { CODES, isObject, RpcError } from "./rpc.ts";
+import type { Exchange } from "./exchange.ts";
+import { CODES, isObject, RpcError } from "./json_rpc.ts";
+import { mustBeFirstPage, textOf } from "./params.ts";
+import { type Result, withCacheHints } from "./result.ts";
 
 interface Argument {
   readonly name: string;
@@ -76,17 +78,14 @@ const HINT = { ttlMs: 3_600_000, scope: "private" } as const;
 /** `prompts/list`. */
 export function listPrompts(exchange: Exchange): Result {
   mustBeFirstPage(exchange);
-  const own = PROMPTS.map(({ text: _, ...prompt }) => prompt);
-  const all = [...own, ...exchange.server.extension?.prompts ?? []];
-  return withCacheHints(exchange, `"prompts":${JSON.stringify(all)}`, HINT);
+  const prompts = PROMPTS.map(({ text: _, ...prompt }) => prompt);
+  return withCacheHints(exchange, `"prompts":${JSON.stringify(prompts)}`, HINT);
 }
 
 /** `prompts/get`. */
 export function getPrompt(exchange: Exchange): Result {
   const name = textOf(exchange, "name");
   const args = argumentsOf(exchange);
-  const other = exchange.server.extension?.prompt(exchange, name, args) ?? null;
-  if (other !== null) return other;
   const prompt = PROMPTS.find((prompt) => prompt.name === name);
   if (prompt === undefined) {
     throw invalid(`There is no prompt ${JSON.stringify(name.slice(0, 100))}.`);

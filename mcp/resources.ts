@@ -2,18 +2,20 @@ import { Fault } from "../core/fault/fault.ts";
 import { call } from "../routes/call/call.ts";
 import type { Route } from "../routes/call/route.ts";
 import { Id } from "../routes/schemas/schemas.ts";
-import { admit } from "./admit.ts";
-import { type Exchange, mustBeFirstPage, type Result, textOf, withCacheHints } from "./exchange.ts";
-import { CODES, RpcError } from "./rpc.ts";
-import { mayCall } from "./tools.ts";
+import type { Actor } from "../core/work/work.ts";
+import type { Exchange, Server } from "./exchange.ts";
+import { CODES, RpcError } from "./json_rpc.ts";
+import { mustBeFirstPage, textOf } from "./params.ts";
+import { type Result, withCacheHints } from "./result.ts";
+import { authorize, mayCall } from "./tools.ts";
 
-/** What can be read by an address: a route each, with the name of its one parameter if it has one. */
+/** A resource, which a tool's route reads. */
 interface Resource {
   readonly uri: string;
   readonly name: string;
   readonly description: string;
   readonly tool: string;
-  /** The parameter in braces. */
+  /** The name of the parameter in braces. */
   readonly parameter?: string;
 }
 
@@ -72,58 +74,53 @@ const RESOURCES: readonly Resource[] = [
 ];
 
 const MIME = "application/json";
-/** Lists of resources follow from rights, which seldom change. */
+/** Lists of resources depend on rights, which seldom change. */
 const LIST_HINT = { ttlMs: 60_000, scope: "private" } as const;
-/** What a resource says is true for now. */
+/** The content of a resource may change at any moment. */
 const READ_HINT = { ttlMs: 0, scope: "private" } as const;
 
 const routeOf = ({ server }: Exchange, { tool }: Resource): Route => server.tools.get(tool)!.route;
 
 /** `resources/list`. */
 export const listResources = (exchange: Exchange): Result =>
-  listThose(exchange, "resources", "uri", exchange.server.extension?.resources);
+  listThose(exchange, "resources", "uri");
 
 /** `resources/templates/list`. */
 export const listTemplates = (exchange: Exchange): Result =>
-  listThose(exchange, "resourceTemplates", "uriTemplate", exchange.server.extension?.templates);
+  listThose(exchange, "resourceTemplates", "uriTemplate");
 
-/** Those that a caller may read: with a parameter in their address, or without one. */
+/** The resources that the caller may read, with or without a parameter in their address. */
 function listThose(
   exchange: Exchange,
   member: string,
   address: "uri" | "uriTemplate",
-  others: readonly unknown[] = [],
 ): Result {
   mustBeFirstPage(exchange);
-  const own = RESOURCES.filter((resource) =>
+  const those = RESOURCES.filter((resource) =>
     (resource.parameter !== undefined) === (address === "uriTemplate") &&
     mayCall(exchange.actor, routeOf(exchange, resource))
   ).map(({ uri, name, description }) => ({ [address]: uri, name, description, mimeType: MIME }));
-  return withCacheHints(exchange, `"${member}":${JSON.stringify([...own, ...others])}`, LIST_HINT);
+  return withCacheHints(exchange, `"${member}":${JSON.stringify(those)}`, LIST_HINT);
 }
 
 /** `resources/read`. */
 export async function readResource(exchange: Exchange): Promise<Result> {
   const uri = textOf(exchange, "uri");
-  const other = exchange.server.extension?.read(uri) ?? null;
-  if (other !== null) {
-    return withCacheHints(exchange, `"contents":${JSON.stringify([other])}`, READ_HINT);
-  }
   const text = JSON.stringify(await valueOf(exchange, uri));
   const contents = JSON.stringify([{ uri, mimeType: MIME, text }]);
   return withCacheHints(exchange, `"contents":${contents}`, READ_HINT);
 }
 
 async function valueOf(exchange: Exchange, uri: string): Promise<unknown> {
-  const { app, actor, info } = exchange;
+  const { relay, actor, info } = exchange;
   const found = findResource(uri);
   if (found === null) throw notFound(exchange, uri);
   const { resource, params } = found;
   const route = routeOf(exchange, resource);
-  await admit(exchange, route);
+  await authorize(exchange, route);
   const input = { params, query: {}, body: () => ({}), accept: MIME };
   try {
-    return await call(app, route, actor, info, input);
+    return await call(relay, route, actor, info, input);
   } catch (error) {
     if (error instanceof Fault && (error.status === 404 || error.status === 400)) {
       throw notFound(exchange, uri);
@@ -132,8 +129,14 @@ async function valueOf(exchange: Exchange, uri: string): Promise<unknown> {
   }
 }
 
-/** The resource of an address, with what its parameter is. */
-export function findResource(
+/** True when a caller may read the resource of this address. */
+export function mayRead({ tools }: Server, actor: Actor, uri: string): boolean {
+  const found = findResource(uri);
+  return found !== null && mayCall(actor, tools.get(found.resource.tool)!.route);
+}
+
+/** The resource of an address, with the value of its parameter. */
+function findResource(
   uri: string,
 ): { resource: Resource; params: Record<string, string> } | null {
   for (const resource of RESOURCES) {

@@ -1,34 +1,45 @@
 import { Fault } from "../core/fault/fault.ts";
 import type { McpSessionRecord } from "../kv/records/mcp_session.ts";
-import type { Visit } from "../routes/http/mount.ts";
-import { type Exchange, type Result, resultOf, textOf } from "./exchange.ts";
-import { mayRead } from "./listen.ts";
-import { CODES, isObject, OLDER, RpcError } from "./rpc.ts";
-import { capabilitiesOf, IDENTITY, INSTRUCTIONS } from "./server.ts";
+import type { Relay } from "../core/start.ts";
+import type { Actor, RequestInfo } from "../core/work/work.ts";
+import type { Exchange } from "./exchange.ts";
+import { CODES, isObject, OLDER, RpcError } from "./json_rpc.ts";
+import { textOf } from "./params.ts";
+import { mayRead } from "./resources.ts";
+import { type Result, resultOf } from "./result.ts";
+import { CAPABILITIES, IDENTITY, INSTRUCTIONS } from "./server.ts";
 
 const SUBSCRIPTIONS_MAX = 100;
 const TEXT_CHARS_MAX = 200;
 const CAPABILITIES_CHARS_MAX = 4_000;
 
-/** Sessions that were opened by the request of an exchange, for the header of its answer. */
+/** A request that may name a session. */
+interface SessionRequest {
+  readonly relay: Relay;
+  readonly actor: Actor;
+  readonly info: RequestInfo;
+  readonly headers: Headers;
+}
+
+/** The session that a request opened, for a header of its answer. */
 const opened = new WeakMap<object, string>();
 
-/** The id of the session that a request has opened, if it has. */
+/** The id of the session that a request opened, if any. */
 export const openedBy = (exchange: Exchange): string | undefined => opened.get(exchange.info);
 
-/** `initialize`: agrees on a revision; who is known gets a session. */
+/** `initialize`: agrees on a revision, and opens a session for a known caller. */
 export async function initialize(exchange: Exchange): Promise<Result> {
-  const { app, actor, info, params, server } = exchange;
+  const { relay, actor, info, params } = exchange;
   const asked = textOf(exchange, "protocolVersion");
   const protocolVersion = OLDER.find((revision) => revision === asked) ?? OLDER[0];
   const capabilities = isObject(params.capabilities) ? params.capabilities : {};
   if (JSON.stringify(capabilities).length > CAPABILITIES_CHARS_MAX) {
     throw new RpcError(CODES.invalidParams, "`capabilities` is too large.");
   }
-  // Nobody in particular needs no session, and must not fill the store with them.
-  if (actor.kind !== "anonymous" || server.extension !== null) {
+  // Anonymous callers must not fill the store with sessions.
+  if (actor.kind !== "anonymous") {
     const client = clientOf(params.clientInfo);
-    const session = await app.mcpSessions.open({ actor, info }, {
+    const session = await relay.mcpSessions.open({ actor, info }, {
       client,
       protocolVersion,
       capabilities,
@@ -37,7 +48,7 @@ export async function initialize(exchange: Exchange): Promise<Result> {
   }
   return resultOf({
     protocolVersion,
-    capabilities: { ...capabilitiesOf(server), logging: {} },
+    capabilities: { ...CAPABILITIES, logging: {} },
     serverInfo: IDENTITY,
     instructions: INSTRUCTIONS,
   });
@@ -52,32 +63,35 @@ function clientOf(info: unknown): McpSessionRecord["client"] {
 
 /**
  * The session that a request names; null when it names none.
- * @throws {Fault} NOT_FOUND when it is over
+ * @throws {Fault} NOT_FOUND when it has ended
  */
-export async function sessionOf({ app, actor, request }: Visit): Promise<McpSessionRecord | null> {
-  const id = request.headers.get("mcp-session-id");
+export async function sessionOf(
+  { relay, actor, headers }: SessionRequest,
+): Promise<McpSessionRecord | null> {
+  const id = headers.get("mcp-session-id");
   if (id === null) return null;
-  const session = /^[\x21-\x7e]{1,128}$/.test(id) ? await app.mcpSessions.touch(actor, id) : null;
+  const session = /^[\x21-\x7e]{1,128}$/.test(id) ? await relay.mcpSessions.touch(actor, id) : null;
   if (session !== null) return session;
-  throw new Fault("NOT_FOUND", "This session is over, or never was. Initialize again.");
+  throw new Fault("NOT_FOUND", "There is no such session, or it has ended. Initialize again.");
 }
 
 /** Ends the session that a DELETE names. @throws {Fault} VALIDATION_FAILED, NOT_FOUND */
-export async function endSession(visit: Visit): Promise<void> {
-  const session = await mustHaveSession(visit);
-  await visit.app.mcpSessions.close(visit, session.id);
+export async function endSession(request: SessionRequest): Promise<void> {
+  const session = await mustHaveSession(request);
+  const { relay, actor, info } = request;
+  await relay.mcpSessions.close({ actor, info }, session.id);
 }
 
-/** @throws {Fault} VALIDATION_FAILED when none is named, NOT_FOUND when it is over */
-export async function mustHaveSession(visit: Visit): Promise<McpSessionRecord> {
-  const session = await sessionOf(visit);
+/** @throws {Fault} VALIDATION_FAILED when none is named, NOT_FOUND when it has ended */
+export async function mustHaveSession(request: SessionRequest): Promise<McpSessionRecord> {
+  const session = await sessionOf(request);
   if (session !== null) return session;
   throw new Fault("VALIDATION_FAILED", "Send the session in Mcp-Session-Id.", {
     issues: [{ path: "headers.mcp-session-id", message: "is missing" }],
   });
 }
 
-/** `resources/subscribe`: changes are told on the session's stream. */
+/** `resources/subscribe`: notifications go to the session's stream. */
 export async function subscribe(exchange: Exchange): Promise<Result> {
   const { server, actor } = exchange;
   const uri = textOf(exchange, "uri");
@@ -102,9 +116,9 @@ async function changeUris(
   exchange: Exchange,
   change: (uris: readonly string[]) => string[],
 ): Promise<Result> {
-  const { app, actor, server, session } = exchange;
+  const { relay, actor, server, session } = exchange;
   if (session === null) return { members: "" };
-  const changed = await app.mcpSessions.change(
+  const changed = await relay.mcpSessions.change(
     actor,
     session.id,
     ({ uris }) => ({ uris: change(uris) }),

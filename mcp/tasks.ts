@@ -6,27 +6,19 @@ import { call } from "../routes/call/call.ts";
 import { Command } from "../routes/commands.ts";
 import { route } from "../routes/call/route.ts";
 import { Id } from "../routes/schemas/schemas.ts";
-import { admit } from "./admit.ts";
-import {
-  can,
-  type Exchange,
-  mustExtend,
-  type Result,
-  resultOf,
-  structured,
-  textOf,
-} from "./exchange.ts";
-import { failedCall } from "./failed_call.ts";
-import { CODES, RpcError } from "./rpc.ts";
-import { mayCall } from "./tools.ts";
-import { saysWithdraw, waitRequest } from "./wait.ts";
+import { approvalQuestion, withdraws } from "./approval_question.ts";
+import type { Exchange } from "./exchange.ts";
+import { CODES, RpcError } from "./json_rpc.ts";
+import { can, mustExtend, textOf } from "./params.ts";
+import { failedCall, type Result, resultOf, structured } from "./result.ts";
+import { authorize, mayCall } from "./tools.ts";
 
-/** The extension's name. */
+/** The name of the protocol's extension for tasks. */
 export const TASKS = "io.modelcontextprotocol/tasks";
 const POLL_MS = 2_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** A command as answers show it: a task is nothing else, so it is as durable as its command. */
+/** A command as responses show it. A task is a command, and as durable. */
 export type CommandView = Awaited<ReturnType<typeof showCommand>>;
 
 const TaskParams = z.strictObject({ task_id: Id });
@@ -70,24 +62,24 @@ const inputOf = (id: string) => ({
 });
 
 /** The command behind a task. @throws {Fault} NOT_FOUND, INSUFFICIENT_SCOPES */
-export async function lookAt(exchange: Exchange, id: string): Promise<CommandView> {
-  const { app, actor, info } = exchange;
-  await admit(exchange, getTask);
-  return await call(app, getTask, actor, info, inputOf(id)) as CommandView;
+export async function readCommand(exchange: Exchange, id: string): Promise<CommandView> {
+  const { relay, actor } = exchange;
+  await authorize(exchange, getTask);
+  return await call(relay, getTask, actor, info, inputOf(id)) as CommandView;
 }
 
-/** Ends the command behind a task; answers it as it is then. */
-export async function withdraw(exchange: Exchange, { command_id }: CommandView) {
-  const { app, actor, info } = exchange;
-  await admit(exchange, cancelTask);
-  return await call(app, cancelTask, actor, info, inputOf(command_id)) as CommandView;
+/** Cancels the command behind a task, and returns it. */
+export async function cancel(exchange: Exchange, { command_id }: CommandView) {
+  const { relay, actor } = exchange;
+  await authorize(exchange, cancelTask);
+  return await call(relay, cancelTask, actor, info, inputOf(command_id)) as CommandView;
 }
 
 /** True for a command that may still run. */
 export const isOpen = ({ status }: CommandView): boolean =>
   status === "pending_approval" || status === "queued" || status === "running";
 
-/** The answer to a call that goes on as a task: its command is on record already. */
+/** The answer to a call that continues as a task. Its command is recorded already. */
 export const createTask = (exchange: Exchange, view: CommandView): Result =>
   resultOf(taskOf(exchange, view), "task");
 
@@ -96,22 +88,26 @@ export async function getTaskResult(exchange: Exchange): Promise<Result> {
   return stateOf(exchange, await viewOf(exchange));
 }
 
-/** A task with what its state brings: what is asked, or the result. */
+/** A task with its question or its result, if it has one. */
 function stateOf(exchange: Exchange, view: CommandView): Result {
   const task = taskOf(exchange, view);
   if (task.status === "input_required") {
-    return resultOf({ ...task, inputRequests: { approval: waitRequest(view) } });
+    return resultOf({ ...task, inputRequests: { approval: approvalQuestion(view) } });
   }
   if (task.status !== "completed") return resultOf(task);
   return { members: `${resultOf(task).members},"result":{${endedMembers(view, exchange)}}` };
 }
 
-/** The same as JSON, for who listens to it; null when it is no task of the caller's, or none any more. */
-export async function stateToTell(exchange: Exchange, id: string): Promise<string | null> {
-  const { app, actor } = exchange;
+/** The state of a task as JSON, for a notification; null when the caller has no such task. */
+export async function taskStateOrNull(exchange: Exchange, id: string): Promise<string | null> {
+  const { relay, actor } = exchange;
   if (!mayCall(actor, getTask)) return null;
   try {
-    const view = await getOwnCommand({ actor, db: app.store, store: app.store }, app.commands, id);
+    const view = await getOwnCommand(
+      { actor, db: relay.store, store: relay.store },
+      relay.commands,
+      id,
+    );
     return `{${stateOf(exchange, view).members}}`;
   } catch (error) {
     if (error instanceof Fault && error.code === "NOT_FOUND") return null;
@@ -119,24 +115,24 @@ export async function stateToTell(exchange: Exchange, id: string): Promise<strin
   }
 }
 
-/** `tasks/update`: takes what the client's user has said. */
+/** `tasks/update`: takes the answer of the client's user. */
 export async function updateTask(exchange: Exchange): Promise<Result> {
   const view = await viewOf(exchange);
   const { inputResponses } = exchange.params;
-  if (view.status === "pending_approval" && saysWithdraw(inputResponses)) {
-    await withdraw(exchange, view);
+  if (view.status === "pending_approval" && withdraws(inputResponses)) {
+    await cancel(exchange, view);
   }
   return { members: "" };
 }
 
-/** `tasks/cancel`: what has ended stays as it ended. */
+/** `tasks/cancel`: an ended task stays as it is. */
 export async function cancelTaskResult(exchange: Exchange): Promise<Result> {
   const view = await viewOf(exchange);
   try {
-    if (isOpen(view)) await withdraw(exchange, view);
+    if (isOpen(view)) await cancel(exchange, view);
   } catch (error) {
-    const over = error instanceof Fault && error.code === "CONFLICT";
-    if (!over) throw error;
+    const hasEnded = error instanceof Fault && error.code === "CONFLICT";
+    if (!hasEnded) throw error;
   }
   return { members: "" };
 }
@@ -144,12 +140,12 @@ export async function cancelTaskResult(exchange: Exchange): Promise<Result> {
 async function viewOf(exchange: Exchange): Promise<CommandView> {
   mustExtend(exchange, TASKS);
   try {
-    return await lookAt(exchange, textOf(exchange, "taskId"));
+    return await readCommand(exchange, textOf(exchange, "taskId"));
   } catch (error) {
-    const gone = error instanceof Fault &&
+    const missing = error instanceof Fault &&
       (error.code === "NOT_FOUND" || error.code === "VALIDATION_FAILED");
-    if (!gone) throw error;
-    throw new RpcError(CODES.invalidParams, "There is no such task of yours.", {
+    if (!missing) throw error;
+    throw new RpcError(CODES.invalidParams, "You have no such task.", {
       fault: "NOT_FOUND",
     });
   }
@@ -165,14 +161,14 @@ function taskOf(exchange: Exchange, view: CommandView) {
       : `The command is ${view.status}.`,
     createdAt: view.created_at,
     lastUpdatedAt: view.finished_at ?? view.started_at ?? view.created_at,
-    ttlMs: exchange.app.config().retention_days.commands * DAY_MS,
+    ttlMs: exchange.relay.config().retention_days.commands * DAY_MS,
     pollIntervalMs: POLL_MS,
   };
 }
 
 const endOf = ({ status }: CommandView) => status === "cancelled" ? "cancelled" : "completed";
 
-/** What the call would have answered had it waited for this end. */
+/** The result of the call, had it waited for the command's end. */
 export function endedResult(view: CommandView, { info }: Pick<Exchange, "info">): Result {
   const ran = view.status === "succeeded" || (view.status === "failed" && view.reason === null);
   if (ran) return structured(view);

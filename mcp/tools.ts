@@ -2,13 +2,14 @@ import type { Actor } from "../core/work/work.ts";
 import { SCOPE_LIST } from "../core/work/scopes.ts";
 import { z } from "zod";
 import { RecentMap } from "../kv/store/recent.ts";
-import { missingRights } from "../routes/call/call.ts";
+import { Fault } from "../core/fault/fault.ts";
+import { deny, denyTestSpace, isClosedTo, missingRights } from "../routes/call/rights.ts";
 import { standaloneSchema } from "../routes/openapi/schemas.ts";
 import type { Route } from "../routes/call/route.ts";
-import type { Bind, Tool, Toolbox } from "./exchange.ts";
-import type { Params } from "./rpc.ts";
+import type { Bind, Exchange, Tool, Toolbox } from "./exchange.ts";
+import type { Params } from "./json_rpc.ts";
 
-/** Routes whose tools have names of their own; others are called after their id. */
+/** The names of tools that are not named after their route's id. */
 const NAMES: Readonly<Record<string, string>> = {
   "health.live": "health",
   "agents.list": "list_agents",
@@ -22,7 +23,7 @@ const NAMES: Readonly<Record<string, string>> = {
   "shield.evaluate": "evaluate_command",
 };
 
-/** Every tool, by name: the routes that opted in. */
+/** The routes that are declared as tools, by name. */
 export class Tools implements Toolbox {
   readonly #byName = new Map<string, Tool>();
   readonly #lists = new RecentMap<string>(256);
@@ -39,12 +40,12 @@ export class Tools implements Toolbox {
     return this.#byName.get(name);
   }
 
-  /** What a caller may call, in order. */
+  /** The tools that a caller may call, in order of their names. */
   callable(actor: Actor): Tool[] {
     return [...this.#byName.values()].filter(({ route }) => mayCall(actor, route));
   }
 
-  /** The `tools` member of a list, the same text for all callers with the same rights. */
+  /** The `tools` member of a list: one text for all callers with the same rights. */
   listJson(actor: Actor): string {
     const key = rightsKey(actor);
     const known = this.#lists.get(key);
@@ -55,16 +56,31 @@ export class Tools implements Toolbox {
   }
 }
 
-/** What a call needs is known from the declaration. */
+/** True when the caller has the rights that the route declares. */
 export function mayCall(actor: Actor, route: Route): boolean {
   if (isClosedTo(actor, route)) return false;
   if ("public" in route.access) return true;
   return actor.kind !== "anonymous" && missingRights(route, actor) === null;
 }
 
-/** True for what only the live space may do. */
-export const isClosedTo = ({ tenant }: Actor, { liveOnly }: Route): boolean =>
-  liveOnly === true && tenant.space === "test";
+/**
+ * Refuses a caller who may not use a route, before the answer begins; null, without waiting, for one who may.
+ * @throws {Fault} MISSING_CREDENTIALS, INSUFFICIENT_SCOPES, FORBIDDEN
+ */
+export const authorize = (exchange: Exchange, route: Route): Promise<void> | null =>
+  mayCall(exchange.actor, route) ? null : refuse(exchange, route);
+
+async function refuse({ relay, actor, info }: Exchange, route: Route): Promise<never> {
+  if (actor.kind === "anonymous") {
+    throw new Fault("MISSING_CREDENTIALS", undefined, { required: scopesOf(route) });
+  }
+  if (isClosedTo(actor, route)) throw await denyTestSpace(relay, route, actor, info);
+  throw await deny(relay, route, actor, info, missingRights(route, actor) ?? []);
+}
+
+/** The rights of which the route needs one. */
+const scopesOf = ({ access }: Route): readonly string[] =>
+  "scope" in access ? [access.scope].flat() : [];
 
 function rightsKey({ kind, host, rights, tenant }: Actor): string {
   const bits = SCOPE_LIST.map((scope) => rights.has(scope) ? "1" : "0").join("");
@@ -100,7 +116,7 @@ function describe(name: string, route: Route) {
     title: summary,
     description: description === undefined ? `${summary}.` : `${summary}. ${description}`,
     inputSchema: standaloneSchema(input, "input"),
-    // A choice of several shapes is an object all the same, which clients want to read at the top.
+    // Clients expect a type at the top, which a union of objects does not have.
     ...("body" in success && {
       outputSchema: { type: "object", ...standaloneSchema(success.body, "output") },
     }),
@@ -112,7 +128,7 @@ function describe(name: string, route: Route) {
   };
 }
 
-/** Arguments as the route takes them apart: all of them are the tool's. */
+/** The tool's arguments as the parts of its route's input. */
 export function placeArguments({ places }: Tool, args: Params) {
   const placed: Record<"params" | "query" | "body", Record<string, unknown>> = {
     params: {},
@@ -121,7 +137,7 @@ export function placeArguments({ places }: Tool, args: Params) {
   };
   for (const [name, value] of Object.entries(args)) {
     const place = places.get(name)!;
-    // Paths and queries hold text, in which yes and no are words.
+    // Paths and queries are text, so booleans become words.
     placed[place][name] = place !== "body" && typeof value === "boolean" ? `${value}` : value;
   }
   return placed;

@@ -11,7 +11,7 @@ import { REPORTED_STATUSES } from "../kv/records/agent.ts";
 import { route, type RouteSpec } from "./call/route.ts";
 import { Id, IdParams, listOf, Named, PageQuery, Timestamp } from "./schemas/schemas.ts";
 
-/** How an agent is, as far as its link tells. */
+/** The status of an agent, by its link. */
 export const AgentStatus = z.enum(["online", "degraded", "offline"]).meta({ id: "AgentStatus" });
 const ReportedStatus = z.enum(REPORTED_STATUSES).meta({ id: "ReportedStatus" });
 

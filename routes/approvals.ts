@@ -79,7 +79,7 @@ const Settings = z.object({
   }),
 }).meta({ id: "ShieldSettings" });
 
-/** Modes of single agents that an event shows; it is bounded, and the version holds the rest. */
+/** The most characters of agents' modes in an event. The version holds all modes. */
 const SHOWN_MODES_CHARS_MAX = 4 * 1024;
 
 function showChange(

@@ -37,10 +37,10 @@ export const AuditEvent = z.object({
   details: JsonObject,
 }).meta({ id: "AuditEvent" });
 
-/** An event that has no number in the log yet. */
+/** An event without a sequence number yet. */
 const RegisteredEvent = AuditEvent.omit({ seq: true }).meta({ id: "RegisteredAuditEvent" });
 
-/** A signed state of the log; hashes in base64. */
+/** A signed checkpoint of the log, with hashes in base64. */
 const Checkpoint = z.object({
   tree_size: z.int(),
   root_hash: z.string(),
@@ -50,10 +50,10 @@ const Checkpoint = z.object({
 
 const Size = wholeNumber(1, Number.MAX_SAFE_INTEGER);
 
-/** A text that a row of the log can hold. */
-const RowText = z.string().min(1).refine((text) => text.isWellFormed(), "no half characters");
+/** Text that a row of the log can hold. */
+const RowText = z.string().min(1).refine((text) => text.isWellFormed(), "no unpaired surrogates");
 
-/** Types of events, an organization's own among them, of which any will do. */
+/** Event types, separated by commas, including an organization's own. */
 export const AuditTypes = z.string().max(2000).transform((text) => text.split(",")).pipe(
   z.array(RowText.max(64)),
 ).meta({ description: "One of these types, separated by commas." });
@@ -69,7 +69,7 @@ const Filter = z.strictObject({
   actor: RowText.max(128).optional().meta({
     description: "The id of the user, the API key or whoever else did it.",
   }),
-  resource_type: z.enum(RESOURCE_TYPES).optional().meta({
+  resource_type: z.enum(RESOURCE_TYPES).meta({ id: "ResourceType" }).optional().meta({
     description: "What it was done to, such as `api_key` or `agent`.",
   }),
   resource_id: RowText.max(128).optional().meta({

@@ -10,26 +10,29 @@ import { COMMAND_STATUSES } from "../kv/records/command.ts";
 import { route } from "./call/route.ts";
 import { Id, IdParams, Timestamp, wholeNumber } from "./schemas/schemas.ts";
 
-/** The longest that a command may take. */
+/** The longest timeout of a command. */
 const TIMEOUT_SECONDS_MAX = 600;
 
-/** Longer scripts belong into a file on the agent; the record of a command is one value of the store. */
+/** Limits a command to one value of the store. Longer scripts belong into a file on the agent. */
 const COMMAND_CHARS_MAX = 16 * 1024;
 
 const TIMEOUT = { description: "Seconds that the command may take; then it is ended." };
 
-/** The text of a command, as callers send it. */
+/** The text of a command. */
 export const CommandText = z.string().min(1).max(COMMAND_CHARS_MAX)
-  .refine((text) => !text.includes("\0") && text.isWellFormed(), "no NUL and no half characters")
+  .refine(
+    (text) => !text.includes("\0") && text.isWellFormed(),
+    "no NUL and no unpaired surrogates",
+  )
   .meta({ description: "A line for the agent's shell.", examples: ["uname -a"] });
 
-/** How long a command may take, as bodies say it. */
+/** The timeout of a command in a body. */
 export const Timeout = z.int().min(1).max(TIMEOUT_SECONDS_MAX).default(60).meta(TIMEOUT);
 
-/** What became of a command. */
+/** The status of a command. */
 export const CommandStatus = z.enum(COMMAND_STATUSES).meta({ id: "CommandStatus" });
 
-/** A command as every answer shows it. */
+/** A command in responses. */
 export const Command = z.object({
   command_id: z.string(),
   agent_id: z.string(),
@@ -171,7 +174,7 @@ export const commandRoutes = [
   }),
 ];
 
-/** A browser that fetches ahead of a click must not run anything. */
+/** Browsers fetch links ahead of a click, which must not run a command. */
 function mustBeMeant({ request }: Stepping): void {
   if (!request.prefetch) return;
   throw new Fault("FORBIDDEN", "A command is not run by a prefetch.");

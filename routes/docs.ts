@@ -8,7 +8,7 @@ const JSON_TYPE = "application/json";
 const HTML = "text/html; charset=utf-8";
 const SCHEMA = "application/schema+json";
 
-/** What these endpoints answer: the same for everybody, so it is made once in a process. */
+/** The contents of these endpoints: the same for everybody, so they are made once in a process. */
 interface Documentation {
   readonly json: Content;
   readonly page: Content;

@@ -1,35 +1,11 @@
-import { z } from "zod";
-import { NOTIFICATION } from "../core/events/streams/notification.ts";
 import { EVENT_RIGHTS, retryAfterMs } from "../core/events/streams/streams.ts";
-import type { Stream, StreamFilter } from "../core/events/streams/stream.ts";
-import { EVENT_TYPES } from "../core/events/types/webhook_events.ts";
+import type { Stream } from "../core/events/streams/stream.ts";
 import { acceptedOf } from "./call/accept.ts";
 import { route } from "./call/route.ts";
-import { commaList, Id, Severity } from "./schemas/schemas.ts";
+import { filterOf, StreamQuery } from "./schemas/event_stream.ts";
 import { SseSink } from "./http/sse.ts";
 
 const EVENT_STREAM = "text/event-stream";
-
-const Types = commaList([...EVENT_TYPES, NOTIFICATION], 2000).meta({
-  description: "Event types, and `notification`, separated by commas.",
-  examples: ["command_executed"],
-});
-
-/** What a subscriber may ask for. */
-export const StreamQuery = z.strictObject({
-  types: Types.optional(),
-  agent_id: Id.optional(),
-  severity: Severity.optional().meta({ description: "At least this one." }),
-  last_event_id: z.string().max(128).optional().meta({
-    description: "Where to go on; the header `Last-Event-ID` says the same and wins.",
-  }),
-});
-
-export type StreamChoice = z.output<typeof StreamQuery>;
-
-export const filterOf = (
-  { types, agent_id, severity }: Omit<StreamChoice, "last_event_id">,
-): StreamFilter => ({ types: types && new Set(types), agentId: agent_id, severity });
 
 export const eventRoutes = [
   route({

@@ -37,7 +37,7 @@ const RepoUrl = z.string().min(1).max(URL_CHARS_MAX)
     description: "The address by which it is cloned, over HTTPS.",
     examples: ["https://git.example.com/policies.git"],
   });
-/** As `git check-ref-format` has it, as far as it matters here. */
+/** The rules of `git check-ref-format` that matter here. */
 const Branch = z.string().min(1).max(200).regex(
   /^(?![-/.])(?!.*(\.\.|\/\/|\/\.|@\{))[^\p{Cc} ~^:?*[\\]+(?<![/.])$/u,
   "is no name of a branch",
@@ -298,7 +298,7 @@ export const gitopsRoutes = [
       bytesMax: PUSH_BYTES_MAX,
       unless: "it is signed with the webhook secret of the repository that it names",
       mayCome: ({ request }) => claimsProof(request.gitHook),
-      proved: ({ app, request }, bytes) => isProvedPush(app, request.gitHook, bytes),
+      proved: ({ relay, request }, bytes) => isProvedPush(relay, request.gitHook, bytes),
     },
     success: { status: 202, body: Accepted },
     faults: [],

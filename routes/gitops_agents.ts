@@ -41,7 +41,7 @@ const Drift = z.object({
   })),
 }).meta({ id: "Drift" });
 
-/** What came of a check of the shield. */
+/** The outcome of a check of the shield. */
 export const CanaryStatus = z.enum(["passed", "failed"]).meta({ id: "CanaryStatus" });
 
 const Guard = z.object({

@@ -73,5 +73,5 @@ export const routes: readonly Route[] = [
   ...docsRoutes(() => routes),
 ];
 
-/** Paths that leave HTTP. */
+/** Paths that upgrade to WebSocket. */
 export const upgrades = [socket];

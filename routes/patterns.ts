@@ -4,7 +4,7 @@ import { PackName, RuleId } from "../core/shield/shield.ts";
 import { route } from "./call/route.ts";
 import { PageQuery, Pagination } from "./schemas/schemas.ts";
 
-/** A request that switches every rule has a tenth of it. */
+/** The largest body in bytes: ten times a request that switches every rule. */
 const BODY_BYTES_MAX = 64 * 1024;
 
 const Patterns = z.object({

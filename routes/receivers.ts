@@ -31,8 +31,8 @@ const TOKEN =
 const largerBody = (purpose: IngestPurpose): LargerBody => ({
   bytesMax: BODY_BYTES_MAX,
   unless: "it comes with an ingest token of this purpose",
-  mayCome: async ({ app, request, query }) =>
-    await findIngestToken(app, query.token ?? request.ingestToken, purpose) !== null,
+  mayCome: async ({ relay, request, query }) =>
+    await findIngestToken(relay, query.token ?? request.ingestToken, purpose) !== null,
 });
 
 export const receiverRoutes = [

@@ -9,9 +9,9 @@ import { Id, ShieldMode, Timestamp } from "./schemas/schemas.ts";
 
 const COMMANDS_MAX = 1_000;
 const LABELS_MAX = 64;
-/** Commands of one replay. */
+/** The most commands in one replay. */
 export const REPLAY_MAX = 10_000;
-/** Longer than any command that is inspected, so that the limit itself can be tried. */
+/** Above the longest inspected command, so that callers can try the limit itself. */
 const COMMAND_CHARS_MAX = 128 * 1024;
 const EVALUATE_BYTES_MAX = 4 * 1024 * 1024;
 
@@ -41,7 +41,7 @@ const EvaluateBody = z.strictObject({
 
 const Evaluated = ShieldResult.extend({ command: z.string() }).meta({ id: "EvaluatedCommand" });
 const Evaluation = z.object({ results: z.array(Evaluated) }).meta({ id: "Evaluation" });
-/** What a candidate makes of the last commands. */
+/** The verdicts of a candidate on the last commands. */
 export const Replay = z.object({
   replayed: z.int().describe("Commands that were judged."),
   changed: z.array(Evaluated.extend({

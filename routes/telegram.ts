@@ -29,8 +29,8 @@ export const telegramRoutes = [
     largerBody: {
       bytesMax: BODY_BYTES_MAX,
       unless: "it comes with the secret of a bot",
-      mayCome: async ({ app, request }) =>
-        await findIngestToken(app, request.telegramSecret, "telegram") !== null,
+      mayCome: async ({ relay, request }) =>
+        await findIngestToken(relay, request.telegramSecret, "telegram") !== null,
     },
     body: z.looseObject({
       update_id: anything("Of an Update: its number, by which a repetition is known."),

@@ -1,4 +1,5 @@
-import type { Actor, App, RequestInfo } from "../core/work/work.ts";
+import type { Relay } from "../core/start.ts";
+import type { Actor, RequestInfo } from "../core/work/work.ts";
 import type { Connection } from "../core/agents/connection.ts";
 import type { Wire } from "../core/agents/sender.ts";
 import { AGENT_RIGHT } from "../core/agents/links.ts";
@@ -7,43 +8,45 @@ import { Fault } from "../core/fault/fault.ts";
 import { type LimitState, mustPass } from "../core/access/limits/limiter.ts";
 import { CLOSE_CODES } from "../core/protocol/close_codes.ts";
 import { AGENT_PROTOCOL } from "../core/protocol/protocol.ts";
-import { deny, recordUse } from "./call/call.ts";
-import { parse, parseNoQuery, queryOf } from "./call/input.ts";
+import { parse, parseNoQuery } from "./call/input.ts";
+import { recordUse } from "./call/records.ts";
+import { deny } from "./call/rights.ts";
 import { openEventSocket } from "./http/event_socket.ts";
-import { isWelcome } from "./http/origin.ts";
+import { mustBeWelcome } from "./http/origin.ts";
 import { BEARER, EVENTS_PROTOCOL, offeredProtocols } from "./http/protocols.ts";
-import { type StreamChoice, StreamQuery } from "./events.ts";
+import { queryOf } from "./http/request.ts";
+import { type StreamChoice, StreamQuery } from "./schemas/event_stream.ts";
 import { upgrade } from "./http/upgrade.ts";
-import type { Upgrade } from "./http/mount.ts";
+import type { Upgrade } from "./http/serve_upgrade.ts";
 
 /** `/ws`: an agent's link, by the subprotocol `relay.agent.v1`; without one, a stream of events. */
 export const socket: Upgrade = { path: "/ws", handle: openSocket };
 
 async function openSocket(
-  app: App,
+  relay: Relay,
   actor: Actor,
   request: Request,
   info: RequestInfo,
   limited: (state: LimitState) => void,
 ): Promise<Response> {
   const asksForLink = offeredProtocols(request.headers).includes(AGENT_PROTOCOL);
-  // Agents come back all at once, and however busy their key is.
-  if (asksForLink && mayLink(actor)) return await open(app, actor, request, info);
-  const limit = await app.limiter.admit(actor, "rest");
+  // Agents reconnect all at once, however busy their key is.
+  if (asksForLink && mayLink(actor)) return await open(relay, actor, request, info);
+  const limit = await relay.limiter.admit(actor, "rest");
   limited(limit);
-  mustPass(limit, app.ports.clock.now());
+  mustPass(limit, relay.ports.clock.now());
   let stays = false;
   try {
-    const response = await open(app, actor, request, info);
-    stays = !asksForLink; // a stream gives its connection back when it ends
+    const response = await open(relay, actor, request, info);
+    stays = !asksForLink; // an event stream gives its connection back at its end
     return response;
   } finally {
-    if (!stays) app.limiter.leave(actor);
+    if (!stays) relay.limiter.leave(actor);
   }
 }
 
 async function open(
-  app: App,
+  relay: Relay,
   actor: Actor,
   request: Request,
   info: RequestInfo,
@@ -53,9 +56,9 @@ async function open(
   if (headers.get("upgrade")?.toLowerCase() !== "websocket") {
     throw new Fault("UPGRADE_REQUIRED", "Connect here by WebSocket.");
   }
-  mustBeHome(app, request);
+  mustBeWelcome(relay, request);
   const offered = offeredProtocols(headers);
-  if (offered.includes(AGENT_PROTOCOL)) return await openAgentSocket(app, actor, request, info);
+  if (offered.includes(AGENT_PROTOCOL)) return await openAgentSocket(relay, actor, request, info);
   const other = offered.filter((name) => name !== EVENTS_PROTOCOL && !name.startsWith(BEARER));
   if (other.length > 0) {
     throw new Fault(
@@ -65,18 +68,11 @@ async function open(
     );
   }
   if (!EVENT_RIGHTS.some((right) => actor.rights.has(right))) {
-    throw await deny(app, ENDPOINT, actor, info, EVENT_RIGHTS);
+    throw await deny(relay, ENDPOINT, actor, info, EVENT_RIGHTS);
   }
   const choice = { ...asked, last_event_id: info.lastEventId ?? asked.last_event_id };
-  const record = () => recordUse(app, ENDPOINT, actor, info, SWITCHED);
-  return openEventSocket(app, actor, request, choice, record);
-}
-
-/** A page of another site must not use what its visitor may do. @throws {Fault} FORBIDDEN */
-function mustBeHome(app: App, request: Request): void {
-  const origin = request.headers.get("origin");
-  if (origin === null || isWelcome(app, request, origin)) return;
-  throw new Fault("FORBIDDEN", "This origin may not connect: name it in `allowed_origins`.");
+  const record = () => recordUse(relay, ENDPOINT, actor, info, SWITCHED);
+  return openEventSocket(relay, actor, request, choice, record);
 }
 
 const ENDPOINT = { method: "GET", path: "/ws" } as const;
@@ -86,23 +82,23 @@ const mayLink = ({ kind, rights }: Actor): boolean =>
   kind === "device" || kind === "api_key" && rights.has(AGENT_RIGHT);
 
 async function openAgentSocket(
-  app: App,
+  relay: Relay,
   actor: Actor,
   request: Request,
   info: RequestInfo,
 ): Promise<Response> {
   parseNoQuery(queryOf(request));
   if (actor.kind !== "device" && !actor.rights.has(AGENT_RIGHT)) {
-    throw await deny(app, ENDPOINT, actor, info, [AGENT_RIGHT]);
+    throw await deny(relay, ENDPOINT, actor, info, [AGENT_RIGHT]);
   }
   if (actor.kind === "user") {
     const message = "An agent connects with a device's credential or an API key, not with a JWT.";
     throw new Fault("FORBIDDEN", message);
   }
-  // `info` looks things up in the request, which the upgrade takes away; the link needs this much.
+  // `info` reads the request, which is gone after the upgrade. The link needs its id only.
   const { id } = info;
   const { socket, response } = upgrade(request, AGENT_PROTOCOL);
-  attach(socket, (wire) => app.links.open(actor, { id }, wire));
+  attach(socket, (wire) => relay.links.open(actor, { id }, wire));
   return response;
 }
 

@@ -36,7 +36,6 @@ export {
 export { listPatterns, switchPatterns } from "./guard/patterns.ts";
 export { Sessions } from "./guard/sessions.ts";
 export { decideSelfApproval, getShieldSettings, updateShieldSettings } from "./guard/settings.ts";
-export { checkIdempotencyKey, IDEMPOTENCY_KEY } from "./idempotency_key.ts";
 export { receiveAlertmanager } from "./ingest/alertmanager.ts";
 export {
   botMakers,

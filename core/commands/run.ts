@@ -5,7 +5,7 @@ import type { Stepping } from "../work/work.ts";
 import { offline, ownedAgent } from "../agents/manage.ts";
 import { emit } from "../events/events.ts";
 import { Fault } from "../fault/fault.ts";
-import { checkIdempotencyKey } from "./idempotency_key.ts";
+import { checkIdempotencyKey, usedForAnotherCall } from "../work/idempotency_key.ts";
 import { Accepted } from "../work/accepted.ts";
 import { alertOfDenial, denyingRule } from "./alerts/denied.ts";
 import { requestApproval } from "./approvals/request.ts";
@@ -208,7 +208,5 @@ async function earlierCommand(
 ): Promise<CommandRecord | null> {
   const earlier = await db.find(commands, actor.tenant, "idempotency", [actor.id, key]);
   if (earlier === null || earlier.idempotency?.digest === digest) return earlier;
-  throw new Fault("CONFLICT", "This Idempotency-Key was used for another command.", {
-    command_id: earlier.id,
-  });
+  throw usedForAnotherCall({ command_id: earlier.id });
 }

@@ -2,13 +2,13 @@ import { z } from "zod";
 import { Fault } from "../../core/fault/fault.ts";
 import type { Route } from "./route.ts";
 
-/** Faults that one answer tells; a body of a megabyte may have a hundred thousand. */
+/** The most issues that one response lists; a body of 1 MB may have 100,000. */
 const ISSUES_MAX = 100;
-/** Characters of each, and of the path to it, which the caller chose. */
+/** The most characters of an issue's message, and of its path, which the caller chose. */
 const ISSUE_CHARS_MAX = 500;
 const NO_QUERY = z.strictObject({});
 
-/** What is not there, and what is no number in a query, said in people's words. */
+/** Plain messages for what is missing, and for text in a query that is not a number. */
 z.config({
   customError: ({ code, input }) => {
     if (code !== "invalid_type") return undefined;
@@ -32,7 +32,7 @@ export function parse(schema: z.ZodType, value: unknown, where: string): unknown
   throw new Fault("VALIDATION_FAILED", `${first.path}: ${first.message}`, { issues });
 }
 
-/** What is wrong; of a name that cannot be one, why; of what fits no alternative, what each would want. */
+/** The message of an issue. For an invalid name it adds the reason; for a union it joins what each alternative wants. */
 function messageOf(issue: z.core.$ZodIssue): string {
   if (issue.code === "invalid_key") return `${issue.message}: ${issue.issues[0]?.message ?? ""}`;
   if (issue.code !== "invalid_union") return issue.message;
@@ -40,7 +40,7 @@ function messageOf(issue: z.core.$ZodIssue): string {
   return wanted.length === 0 ? issue.message : [...new Set(wanted)].join("; or: ");
 }
 
-/** Behind a name that nobody knows, those that are known. */
+/** After an unknown name, the list of known ones. */
 function knownNames(schema: z.ZodType, { code, path }: z.core.$ZodIssue): string {
   if (code !== "unrecognized_keys" || path.length > 0 || !(schema instanceof z.ZodObject)) {
     return "";
@@ -49,16 +49,16 @@ function knownNames(schema: z.ZodType, { code, path }: z.core.$ZodIssue): string
   return `; known here: ${names.length === 0 ? "none" : names.join(", ")}`;
 }
 
-/** Of what the caller chose, as much as an answer repeats. */
+/** As much of a caller's text as a response repeats. */
 export const short = (text: string): string =>
   text.length <= ISSUE_CHARS_MAX ? text : `${text.slice(0, ISSUE_CHARS_MAX).toWellFormed()}…`;
 
-/** Parameters that HTTP libraries and links add for caches and statistics: every endpoint ignores them. */
+/** HTTP libraries and links add these parameters for caches and statistics. Every endpoint ignores them. */
 const isNoise = (name: string): boolean => name === "_" || name.startsWith("utm_");
 
 /**
- * The query that a route reads: one value of each name, without the names that it ignores.
- * @throws {Fault} VALIDATION_FAILED when a name has two values
+ * The query that a route reads: one value for each name, without the names that it ignores.
+ * @throws {Fault} VALIDATION_FAILED when a name occurs twice
  */
 export function queryFor(
   route: Pick<Route, "query" | "ignoresUnknownQuery">,
@@ -70,7 +70,7 @@ export function queryFor(
     if (isNoise(name) || route.ignoresUnknownQuery && !Object.hasOwn(known, name)) continue;
     const [value, another] = values[name]!;
     if (another !== undefined) {
-      const issue = { path: short(`query.${name}`), message: "is there more than once" };
+      const issue = { path: short(`query.${name}`), message: "occurs more than once" };
       const message = `${issue.path} ${issue.message}.`;
       throw new Fault("VALIDATION_FAILED", message, { issues: [issue] });
     }
@@ -79,15 +79,8 @@ export function queryFor(
   return query;
 }
 
-/** The query of a request outside the route table. @throws {Fault} VALIDATION_FAILED when a name has two values */
-export function queryOf({ url }: Request): Record<string, string> {
-  const values: Record<string, string[]> = Object.create(null);
-  for (const [name, value] of new URL(url).searchParams) (values[name] ??= []).push(value);
-  return queryFor({}, values);
-}
-
 /**
- * Checks the query of what takes none: a misspelt or misplaced parameter is told everywhere.
+ * Refuses any parameter where none is taken, so that a misspelt or misplaced one is noticed everywhere.
  * @throws {Fault} VALIDATION_FAILED
  */
 export function parseNoQuery(query: Readonly<Record<string, unknown>>): unknown {

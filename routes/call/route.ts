@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { Accepted } from "../../core/work/accepted.ts";
-import type { Actor, App, Reading, RequestInfo, Stepping, Writing } from "../../core/work/work.ts";
+import type { Relay } from "../../core/start.ts";
+import type { Actor, Reading, RequestInfo, Stepping, Writing } from "../../core/work/work.ts";
 import type { ResourceType } from "../../core/events/types/resources.ts";
 import type { WithCookie } from "../../core/work/cookie.ts";
 import type { DetailsOf, EventType } from "../../core/events/events.ts";
@@ -13,85 +14,85 @@ type Out<S> = S extends z.ZodType ? z.output<S> : undefined;
 
 /** Who may call. There is no default: a route without `access` does not compile. */
 export type Access =
-  /** Nobody needs to say who they are; the text says why. Whoever does, may be told more. */
+  /** Anonymous callers may call; the text gives the reason. A known caller may get more. */
   | {
     readonly public: string;
     readonly credential?: "optional";
-    /** A device's credential counts here, which elsewhere opens only the device's own link. */
+    /** A device's credential counts here. Elsewhere it opens only the device's own link. */
     readonly devices?: true;
   }
   /** Any live credential; the rule decides the rest. */
   | {
     readonly signedIn: true;
-    /** Without a credential, a cookie whose name begins so will do; the rule finds out whose it is. */
+    /** A cookie whose name begins so replaces a credential; the rule checks it. */
     readonly orCookie?: string;
   }
-  /** One of these rights. */
+  /** Any one of these rights. */
   | { readonly scope: Scope | readonly Scope[]; readonly host?: true };
 
-/** Who changes the installation. */
+/** The access of routes that change the installation. */
 export const HOST_WRITES = { scope: "system:write", host: true } as const;
 
 /**
- * What a route does to the store: reads it, changes it in one transaction that may be rerun, or runs
- * several commits of its own. Audit follows this, not the method.
+ * A route's use of the store: it reads, or changes in one transaction that may be rerun, or makes several
+ * commits. The audit rules depend on this, not on the method.
  */
 export type Effect = "read" | "write" | "steps";
 
-/** What the audit trail says of a change. */
+/** The audit event of a change. */
 export type Audit<R, I> =
   | {
     [T in EventType]: {
       readonly event: T;
       readonly resource: ResourceType;
       readonly id: (result: R, input: I) => string;
-      /** The agent that it concerns, where the resource is not the agent itself. */
+      /** The agent concerned, where the resource is not the agent itself. */
       readonly agentId?: (result: R) => string | null;
       readonly details: (result: R, input: I, actor: Actor) => DetailsOf<T>;
     };
   }[EventType]
-  /** The rule emits its events itself; the text names them. */
+  /** The rule emits events itself; the text names them. */
   | { readonly byRule: string }
-  /** Nothing is changed that an auditor would ask for; the text says why. */
+  /** The change is of no interest to an auditor; the text gives the reason. */
   | { readonly none: string };
 
 /** A body that is not JSON. */
 export interface Content {
   readonly type: string;
   readonly body: string | AsyncIterable<string | Uint8Array<ArrayBuffer>>;
-  /** Offered to the browser as a file of this name. */
+  /** The browser saves it as a file of this name. */
   readonly filename?: string;
-  /** Further headers, their names in lower case; those of every response win. */
+  /** More headers, with names in lower case. The headers of every response override them. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What a success looks like: a JSON body, nothing, or content of these media types. */
+/** The response of a success: a JSON body, no body, or content of these media types. */
 export type Success<R extends z.ZodType> =
   | { readonly status: 200 | 201 | 202; readonly body: R }
-  /** `about` is what the rule answers for the audit trail; the caller gets no body. */
+  /** `about` is the schema of the rule's result, which only the audit trail sees. */
   | { readonly status: 204; readonly about: R }
   | {
     readonly status: 200;
     readonly content: readonly [string, ...string[]];
-    /** The same object until the next version: it has an ETag, and whoever has it already gets 304. */
+    /** The same object in each call of one version: it gets an ETag, and 304 for a client that has it. */
     readonly fixed?: true;
   };
 
-/** A public route's caller, before the body is read. */
+/** The anonymous caller of a public route, before the body is read. */
 export interface Caller {
-  readonly app: App;
+  readonly relay: Relay;
   readonly request: RequestInfo;
   readonly query: Readonly<Record<string, string>>;
 }
 
-/** Who may send a public route more than the 16 KiB that everybody may. */
+/** The condition under which an anonymous caller may send more than 16 KiB. */
 export interface LargerBody {
   readonly bytesMax: number;
-  /** What it takes, as the end of the refusal of a larger body. */
+  /** The condition, as the end of the refusal's sentence. */
   readonly unless: string;
-  /** Found out before more is read. */
+  /** Checked before more than 16 KiB is read. */
   readonly mayCome: (caller: Caller) => boolean | Promise<boolean>;
-  /** Found out from the bytes as they came, before they are parsed. */
+  /** Checked on the bytes of the body, before they are parsed. */
   readonly proved?: (caller: Caller, bytes: Uint8Array) => Promise<boolean>;
 }
 
@@ -101,57 +102,57 @@ interface Input<P, Q, B> {
   readonly params: Out<P>;
   readonly query: Out<Q>;
   readonly body: Out<B>;
-  /** The body as it came, for signatures over it; empty for what did not come over HTTP. */
+  /** The text of the body, which signatures cover; empty for other transports than HTTP. */
   readonly bodyText: string;
-  /** The Accept header, for routes that can answer in several media types. */
+  /** The Accept header, for routes with several media types. */
   readonly accept: string;
 }
 
 export interface RouteSpec<E extends Effect, P, Q, B, R extends z.ZodType> {
-  /** Stable operation id, and the name of the MCP tool and of the generated tests. */
+  /** Stable operation id, which also names the MCP tool and the generated tests. */
   readonly id: `${string}.${string}`;
   readonly method: Method;
-  /** Path as in the interface, with `{name}` for parameters. */
+  /** The path, with `{name}` for parameters. */
   readonly path: `/${string}`;
   readonly summary: string;
   readonly description?: string;
   readonly access: Access;
   readonly effect: E;
-  /** A public route that probes call: without a credential it is not limited. */
+  /** For probes: no rate limit for anonymous callers. */
   readonly unlimited?: true;
-  /** The answer must not be kept by any cache. */
+  /** No cache may keep the response. */
   readonly noStore?: true;
-  /** Closed to the test space: 403 for test keys and for users who chose it, before the rule runs. */
+  /** Closed to the test space: test keys, and users in that space, get 403. */
   readonly liveOnly?: true;
-  /** The rule obeys the Idempotency-Key header. */
+  /** The rule itself handles the idempotency key. */
   readonly idempotencyKey?: true;
   readonly params?: P;
-  /** The path parameter that names an agent: usage is counted for it. */
+  /** The path parameter with the agent's id, for usage statistics. */
   readonly agent?: P extends Shape ? keyof z.output<P> & string : never;
   readonly query?: Q;
-  /** Query parameters that the route does not know are ignored: its callers add some of their own. */
+  /** Unknown query parameters are ignored, because the callers add their own. */
   readonly ignoresUnknownQuery?: true;
   readonly body?: B;
   /**
-   * What is checked beyond the schemas: what must hold of each path that a refusal names, as the end of a
-   * sentence that begins with the path.
+   * Checks beyond the schemas, by the path that a refusal names. Each is the end of a sentence that begins with
+   * the path.
    */
   readonly rules?: Readonly<Record<string, string>>;
-  /** Largest body in bytes of a caller who is known; 1 MiB unless said. Others send 16 KiB at most. */
+  /** Largest body in bytes of a known caller; 1 MiB by default. Anonymous callers may send 16 KiB. */
   readonly bodyBytesMax?: number;
   readonly largerBody?: LargerBody;
   readonly success: Success<R>;
-  /** When the rule may answer 202 with the same body, by `Accepted`; the text says when. */
+  /** Present when the rule may answer 202 by `Accepted`; the text says when. */
   readonly accepted?: string;
-  /** Faults beyond those that every route may give. */
+  /** Faults beyond those of every route. */
   readonly faults: readonly FaultCode[];
-  /** Present when it is also an MCP tool. */
+  /** Present when the route is also an MCP tool. */
   readonly tool?: { readonly destructive: boolean };
   /** The rule. `relay` holds the parts that it needs beside its context. */
   readonly handle: (
     work: WorkOf<E>,
     input: Input<P, Q, B>,
-    relay: App,
+    relay: Relay,
   ) => Answer<R> | Promise<Answer<R>>;
 }
 
@@ -164,7 +165,7 @@ type Answer<R extends z.ZodType> =
 type AuditOf<E extends Effect, P, Q, B, R> = E extends "read" ? { readonly audit?: never }
   : { readonly audit: Audit<z.input<R>, Input<P, Q, B>> };
 
-/** A route with its generics erased, as mounting, OpenAPI, MCP and the generated tests see it. */
+/** A route without its generics, for mounting, OpenAPI, MCP and the generated tests. */
 export interface Route {
   readonly id: string;
   readonly method: Method;
@@ -193,7 +194,7 @@ export interface Route {
   readonly handle: (work: never, input: never, relay: never) => unknown;
 }
 
-/** Declares an endpoint: the only way to have one. */
+/** Declares an endpoint. There is no other way to have one. */
 export function route<
   E extends Effect,
   R extends z.ZodType,

@@ -2,7 +2,7 @@ import ipaddr from "ipaddr.js";
 
 /**
  * The client's address: the peer's, or, behind trusted proxies, the last address in X-Forwarded-For that
- * is not one of theirs. What a client writes into that header itself is never believed.
+ * is not a trusted proxy's. Entries that the client wrote itself are ignored.
  */
 export function clientAddress(
   peer: string,
@@ -18,7 +18,7 @@ export function clientAddress(
   return hops.at(-1) ?? peer;
 }
 
-/** Some proxies write the client's port behind its address, and brackets around one of IPv6. */
+/** Some proxies append the client's port, and put an IPv6 address in brackets. */
 function withoutPort(hop: string): string {
   const [, bracketed, plain] = /^(?:\[(.*)\]|([^:]*))(?::\d+)?$/.exec(hop) ?? [];
   return bracketed ?? plain ?? hop;
@@ -33,7 +33,7 @@ function isTrusted(address: string, trusted: readonly string[]): boolean {
   });
 }
 
-/** A range, or an address as one of a single address; of IPv4 addresses also where IPv6 writes them. */
+/** An address range; a single address is a range of one. IPv4 addresses written as IPv6 are unwrapped. */
 function rangeOf(text: string): readonly [ipaddr.IPv4 | ipaddr.IPv6, number] {
   const [base, bits] = ipaddr.isValidCIDR(text)
     ? ipaddr.parseCIDR(text)

@@ -1,12 +1,12 @@
 import type { Clock } from "../../core/ports/ports.ts";
 import { Fault } from "../../core/fault/fault.ts";
 
-/** A client that sends nothing of its body for this long holds a connection and a place among the open ones. */
+/** The longest pause in a body. A client that stalls would occupy a connection. */
 export const STALL_MS = 30_000;
 
 /**
- * The pieces of a body as they come.
- * @throws {Fault} REQUEST_TIMEOUT when nothing comes for STALL_MS, VALIDATION_FAILED when it breaks off
+ * The chunks of a body as they arrive.
+ * @throws {Fault} REQUEST_TIMEOUT after a pause of STALL_MS, VALIDATION_FAILED when the body breaks off
  */
 export async function* arriving(
   clock: Clock,
@@ -23,7 +23,7 @@ export async function* arriving(
       yield result.value;
     }
   } finally {
-    // The runtime frees the connection with the read: at the next byte, or when the client goes.
+    // The runtime frees the connection when the read ends: at the next byte, or when the client leaves.
     reading.then(() => reader.cancel()).catch(() => {});
   }
 }
@@ -32,7 +32,7 @@ async function unlessStalled<T>(clock: Clock, read: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const cancel = clock.after(STALL_MS, () => {
     const seconds = STALL_MS / 1000;
-    const message = `Nothing of the body came for ${seconds} s. Send the request again.`;
+    const message = `The body stalled for ${seconds} s. Send the request again.`;
     reject(new Fault("REQUEST_TIMEOUT", message, { stall_seconds: seconds }));
   });
   try {
@@ -42,7 +42,7 @@ async function unlessStalled<T>(clock: Clock, read: Promise<T>): Promise<T> {
   }
 }
 
-/** A client that goes away in the middle of its body is no bug. */
+/** The fault of a client that leaves in the middle of its body, which is not a bug. */
 function brokenOff(cause: unknown): never {
   throw new Fault("VALIDATION_FAILED", "The body broke off.", {
     issues: [{ path: "body", message: "broke off" }],

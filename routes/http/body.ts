@@ -1,21 +1,26 @@
-import type { App } from "../../core/work/work.ts";
 import { Fault } from "../../core/fault/fault.ts";
 import type { Clock } from "../../core/ports/ports.ts";
 import { arriving } from "./arriving.ts";
 import { parseJson, TooManyParts } from "../../core/work/parse_json.ts";
 import { short } from "../call/input.ts";
 
-/** What a route that says nothing takes. */
+/** The largest body in bytes of a route that declares none. */
 export const BODY_BYTES_MAX = 1024 * 1024;
 
-/** How much of a body is taken. */
+/** The parts that reading a body takes. */
+interface Parts {
+  readonly ports: { readonly clock: Clock };
+  readonly settings: { readonly local: boolean };
+}
+
+/** How large a body may be. */
 export interface BodyBounds {
   readonly bytesMax: number;
-  /** Asked before more than `bytesMax` is read: how much may come in all. @throws {Fault} */
+  /** Called before more than `bytesMax` is read; returns the most that may come in all. @throws {Fault} */
   readonly more?: () => number | Promise<number>;
-  /** Told how many bytes will be read, or were, each time that it is more than before. @throws {Fault} */
+  /** Called with the number of bytes read, or announced, whenever it grows. @throws {Fault} */
   readonly charge?: (bytes: number) => unknown;
-  /** Sees a body of more than `bytesMax` before it is parsed. @throws {Fault} */
+  /** Checks a body of more than `bytesMax` before it is parsed. @throws {Fault} */
   readonly prove?: (bytes: Uint8Array) => Promise<void>;
 }
 
@@ -23,20 +28,20 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i;
 
 /**
- * Reads a JSON body; none at all is the same as `{}`. Other requests are served while a large one is parsed.
+ * Reads a JSON body; an empty one counts as `{}`. Other requests are served while a large one is parsed.
  * @throws {Fault} PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, REQUEST_TIMEOUT, VALIDATION_FAILED
  */
 export async function readJson(
-  app: App,
+  parts: Parts,
   request: Request,
   bounds: BodyBounds,
-  /** Gets the text as it came: what a signature is over. */
+  /** Gets the text as it came, which signatures cover. */
   keep: (text: string) => void = () => {},
 ): Promise<unknown> {
-  const text = await readText(app, request, bounds);
+  const text = await readText(parts, request, bounds);
   keep(text);
   if (text.trim() === "") return {};
-  mustSayJson(app, request);
+  mustBeJsonType(parts, request);
   try {
     return await parseJson(text);
   } catch (cause) {
@@ -44,7 +49,7 @@ export async function readJson(
   }
 }
 
-/** What is wrong with a body that was not parsed. */
+/** The fault of a body that cannot be parsed. */
 function notJson(cause: Error): Fault {
   const wrong = cause instanceof TooManyParts ? "has too many parts" : "is not JSON";
   return new Fault("VALIDATION_FAILED", `The body ${wrong}: ${cause.message}`, {
@@ -53,11 +58,14 @@ function notJson(cause: Error): Fault {
 }
 
 /**
- * A page of another site can send any body without a type, but none as JSON unless it is let in. So a local
- * relay insists on the type, where others take its absence for JSON.
- * @throws {Fault} UNSUPPORTED_MEDIA_TYPE for a body that says it is something else
+ * Checks the Content-Type. Browsers let a page of another site send a body without a type, but not one of type
+ * JSON. So a local relay requires the type; other relays read a body without one as JSON.
+ * @throws {Fault} UNSUPPORTED_MEDIA_TYPE
  */
-export function mustSayJson({ settings }: Pick<App, "settings">, { headers }: Request): void {
+export function mustBeJsonType(
+  { settings }: Pick<Parts, "settings">,
+  { headers }: Request,
+): void {
   const type = headers.get("content-type");
   if (type === null ? !settings.local : JSON_TYPE.test(type)) return;
   const message = type === null
@@ -67,12 +75,12 @@ export function mustSayJson({ settings }: Pick<App, "settings">, { headers }: Re
 }
 
 /**
- * Reads a body as text, and no more of it than allowed.
+ * Reads a body as text, within its bounds.
  * @throws {Fault} PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE when it is compressed, REQUEST_TIMEOUT when it stops
  * coming, VALIDATION_FAILED when it is not UTF-8 or breaks off
  */
 export async function readText(
-  { ports }: Pick<App, "ports">,
+  { ports }: Pick<Parts, "ports">,
   request: Request,
   bounds: BodyBounds,
 ): Promise<string> {
@@ -81,7 +89,7 @@ export async function readText(
     const message = `Send the body as it is, without Content-Encoding: ${short(coding)}.`;
     throw new Fault("UNSUPPORTED_MEDIA_TYPE", message);
   }
-  const admit = admission(bounds);
+  const admit = boundsCheck(bounds);
   const length = request.headers.get("content-length");
   if (length !== null) await admit(Number(length));
   const whole = await collect(ports.clock, request.body, admit);
@@ -101,8 +109,8 @@ export function tooLarge(bytesMax: number, otherwise = ""): Fault {
   return new Fault("PAYLOAD_TOO_LARGE", message, { limit_bytes: bytesMax });
 }
 
-/** Says of each size that a body reaches whether it may. */
-function admission({ bytesMax, more, charge }: BodyBounds): (bytes: number) => Promise<void> {
+/** A check of each size that a body reaches. */
+function boundsCheck({ bytesMax, more, charge }: BodyBounds): (bytes: number) => Promise<void> {
   let most = bytesMax;
   return async (bytes) => {
     if (bytes > most && most === bytesMax && more !== undefined) most = await more();
@@ -111,7 +119,7 @@ function admission({ bytesMax, more, charge }: BodyBounds): (bytes: number) => P
   };
 }
 
-/** A body, as far as it is allowed. */
+/** The whole body. @throws {Fault} of `admit` */
 async function collect(
   clock: Clock,
   body: ReadableStream<Uint8Array> | null,

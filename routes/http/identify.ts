@@ -1,4 +1,5 @@
-import type { Actor, App, RequestInfo } from "../../core/work/work.ts";
+import type { Relay } from "../../core/start.ts";
+import type { Actor, RequestInfo } from "../../core/work/work.ts";
 import { ANONYMOUS } from "../../core/access/authenticate.ts";
 import { authenticateSocket } from "../../core/agents/devices/holder.ts";
 import { Fault } from "../../core/fault/fault.ts";
@@ -6,7 +7,7 @@ import { type LimitState, mustPass } from "../../core/access/limits/limiter.ts";
 import { credentialOf, hasCookie, hasCredential, spaceOf } from "./request.ts";
 import type { Route } from "../call/route.ts";
 
-/** True for a request whose credential counts. */
+/** True when the credential of a request to this route counts. */
 export function asksWho({ access }: Route, headers: Headers): boolean {
   if ("signedIn" in access && access.orCookie !== undefined) {
     return hasCredential(headers) || !hasCookie(headers, access.orCookie);
@@ -17,16 +18,16 @@ export function asksWho({ access }: Route, headers: Headers): boolean {
 
 type Authenticate = typeof authenticateSocket;
 
-const authenticate: Authenticate = (app, credential, space) =>
-  app.authenticator.authenticate(credential, space);
+const authenticate: Authenticate = (relay, credential, space) =>
+  relay.authenticator.authenticate(credential, space);
 
-/** What finds out who holds a credential that is shown to this route. */
+/** The function that authenticates a credential for this route. */
 export const authenticatorFor = ({ access }: Pick<Route, "access">): Authenticate =>
   "public" in access && access.devices ? authenticateSocket : authenticate;
 
-/** Who is asking: at once for a key that was used lately, which most callers are. */
+/** Authenticates the caller; without a promise for a key that was used lately, as most are. */
 export function identify(
-  app: App,
+  relay: Relay,
   headers: Headers,
   request: RequestInfo,
   limited: (state: LimitState) => void,
@@ -34,31 +35,31 @@ export function identify(
   who: Authenticate = authenticate,
 ): Actor | Promise<Actor> {
   const credential = find(headers);
-  const known = credential === null ? null : app.authenticator.knownHolder(credential);
-  return known ?? lookUp(app, credential, headers, request, limited, who);
+  const known = credential === null ? null : relay.authenticator.knownHolder(credential);
+  return known ?? lookUp(relay, credential, headers, request, limited, who);
 }
 
 /**
- * Who is asking where a credential is optional: nobody, when it is not accepted. A probe whose key has ended
- * must not read as a failure of what it probes. The failure counts against the address all the same.
+ * Authenticates the caller where a credential is optional: an invalid one makes the caller anonymous. A probe
+ * with an expired key must not look like a failure of the relay. The attempt still counts against the address.
  */
 export async function identifyIfAccepted(
-  app: App,
+  relay: Relay,
   headers: Headers,
   request: RequestInfo,
   who: Authenticate,
 ): Promise<Actor> {
   try {
-    return await identify(app, headers, request, () => {}, credentialOf, who);
+    return await identify(relay, headers, request, () => {}, credentialOf, who);
   } catch (error) {
     if (error instanceof Fault && (error.status === 401 || error.status === 429)) return ANONYMOUS;
     throw error;
   }
 }
 
-/** A failure to say who is asking counts against the address. */
+/** A failed authentication counts against the address. */
 async function lookUp(
-  app: App,
+  relay: Relay,
   credential: string | null,
   headers: Headers,
   request: RequestInfo,
@@ -73,25 +74,24 @@ async function lookUp(
         { reason: "malformed" },
       );
     }
-    return await who(app, credential, spaceOf(headers, credential));
+    return await who(relay, credential, spaceOf(headers, credential));
   } catch (error) {
-    const limit = await app.limiter.takeForAddress(request.address);
+    const limit = await relay.limiter.takeForAddress(request.address);
     limited(limit);
-    mustPass(limit, app.ports.clock.now());
+    mustPass(limit, relay.ports.clock.now());
     throw error;
   }
 }
 
 /**
- * Who asks now, by the credential that a request came with: for what takes time, as bodies and open
- * answers do.
+ * Authenticates the credential of a request again, after what takes time: bodies and open responses.
  * @throws {Fault} INVALID_TOKEN, INVALID_API_KEY
  */
 export function identifyAgain(
-  app: App,
+  relay: Relay,
   headers: Headers,
   who: Authenticate = authenticate,
 ): Promise<Actor> {
   const credential = credentialOf(headers);
-  return who(app, credential, spaceOf(headers, credential));
+  return who(relay, credential, spaceOf(headers, credential));
 }

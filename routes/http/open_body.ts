@@ -3,16 +3,16 @@ import { BODY_BYTES_MAX, type BodyBounds, tooLarge } from "./body.ts";
 import type { Caller, Route } from "../call/route.ts";
 
 /**
- * The largest body of a caller who has shown no credential that is right. An address is charged a request more
- * for each further piece of this size, so that it is work that its limit counts.
+ * The largest body in bytes of a caller without a valid credential. Each further piece of this size costs the
+ * address one more request, so that its limit follows the work.
  */
 export const OPEN_BODY_BYTES_MAX = 16 * 1024;
 
-/** The largest body that a route takes from anybody. */
+/** The largest body in bytes that a route takes. */
 export const bodyBytesMaxOf = ({ access, bodyBytesMax, largerBody }: Route): number =>
   "public" in access ? largerBody?.bytesMax ?? OPEN_BODY_BYTES_MAX : bodyBytesMax ?? BODY_BYTES_MAX;
 
-/** What a caller who is not known may send: little, or more by a proof that is not the body's own word. */
+/** The bounds of an anonymous caller's body: small, or larger with a proof from outside the body. */
 export function openBounds(
   { largerBody }: Route,
   caller: Caller,
@@ -34,18 +34,18 @@ export function openBounds(
   };
 }
 
-/** The first piece has been paid for with the request. @throws {Fault} RATE_LIMIT_EXCEEDED */
+/** Charges all pieces but the first, which the request itself has paid. @throws {Fault} RATE_LIMIT_EXCEEDED */
 function chargedByBytes(
-  { app, request }: Caller,
+  { relay, request }: Caller,
   limited: (state: LimitState) => void,
 ): (bytes: number) => Promise<void> {
   let paid = 1;
   return async (bytes) => {
     const pieces = Math.ceil(bytes / OPEN_BODY_BYTES_MAX);
     if (pieces <= paid) return;
-    const state = await app.limiter.takeForAddress(request.address, pieces - paid);
+    const state = await relay.limiter.takeForAddress(request.address, pieces - paid);
     limited(state);
-    mustPass(state, app.ports.clock.now());
+    mustPass(state, relay.ports.clock.now());
     paid = pieces;
   };
 }

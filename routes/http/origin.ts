@@ -1,10 +1,12 @@
-import type { App } from "../../core/work/work.ts";
+import type { Relay } from "../../core/start.ts";
+import type { Config } from "../../core/work/config.ts";
 import { Fault } from "../../core/fault/fault.ts";
-import { failure, headersOf } from "../call/answer.ts";
+import { headersOf } from "./answer.ts";
+import { failure } from "./refusal.ts";
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i;
 
-/** What a page of an allowed site may send beside what every page may. */
+/** The request headers that CORS allows a page of an allowed site, beside those that every page may send. */
 const REQUEST_HEADERS = [
   "authorization",
   "content-type",
@@ -18,7 +20,7 @@ const REQUEST_HEADERS = [
   "x-relay-space",
 ].join(", ");
 
-/** What it may read of an answer beside what every page may. */
+/** The response headers that CORS lets such a page read. */
 const RESPONSE_HEADERS = [
   "deprecation",
   "mcp-session-id",
@@ -31,52 +33,73 @@ const RESPONSE_HEADERS = [
   "x-request-id",
 ].join(", ");
 
-/** Characters of a header that a refusal repeats. */
+/** The most characters of a header that a refusal repeats. */
 const QUOTED_CHARS_MAX = 200;
 const METHODS = "GET, POST, PUT, PATCH, DELETE";
 const PREFLIGHT_SECONDS = 600;
 
-/** The host that a request asks for, as it says. */
+/** The settings that decide which pages may call. */
+interface OriginRules {
+  readonly config: () => Pick<Config, "allowed_origins">;
+  readonly settings: { readonly local: boolean; readonly publicUrl: string | null };
+}
+
+/** The host that a request asks for. */
 const hostOf = (request: Request): string =>
   request.headers.get("host") ?? new URL(request.url).host;
 
 /**
- * True for a page that may use what its visitor may do: one of the relay's own address, or of a site that
- * configuration names. A local relay answers to every loopback name, so only the port must be the same.
+ * True for a page that may act for its visitor: a page of the relay's own address, or of a site in
+ * `allowed_origins`. A local relay answers to every loopback name, so only the port must match.
  */
-export function isWelcome(app: App, request: Request, origin: string): boolean {
-  if (app.config().allowed_origins.includes(origin)) return true;
+function isWelcome(
+  { config, settings }: OriginRules,
+  request: Request,
+  origin: string,
+): boolean {
+  if (config().allowed_origins.includes(origin)) return true;
   const from = URL.parse(origin);
   if (from === null) return false;
-  const { local, publicUrl } = app.settings;
+  const { local, publicUrl } = settings;
   if (publicUrl !== null) return from.origin === publicUrl;
   const host = hostOf(request);
   return from.host === host ||
     local && LOOPBACK.test(from.host) && portIn(from.host) === portIn(host);
 }
 
+/**
+ * Refuses a page of another site, which must not act for its visitor.
+ * @throws {Fault} FORBIDDEN
+ */
+export function mustBeWelcome(rules: OriginRules, request: Request): void {
+  const origin = request.headers.get("origin");
+  if (origin === null || isWelcome(rules, request, origin)) return;
+  const message = "Pages of this origin may not call this server: name it in `allowed_origins`.";
+  throw new Fault("FORBIDDEN", message);
+}
+
 const portIn = (host: string): string => /:(\d+)$/.exec(host)?.[1] ?? "";
 
 /**
- * Keeps pages of other sites away from a relay that only this machine reaches. Nothing else does: such a
- * relay is claimed by the first signup, and a browser on the machine sends what any page tells it to. A
- * foreign Host is how a page whose name was pointed at this machine (DNS rebinding) shows itself.
+ * Refuses pages of other sites at a relay that only this machine reaches. The first signup claims such a relay,
+ * and a browser on the machine sends what any page tells it to. A foreign Host reveals a page whose name
+ * resolves to this machine (DNS rebinding).
  */
 export function keepPagesOut<I>(
-  app: App,
+  relay: Relay,
   serve: (request: Request, info: I) => Response | Promise<Response>,
 ): (request: Request, info: I) => Response | Promise<Response> {
   return (request, info) => {
-    const why = app.settings.local ? foreignTo(app, request) : null;
+    const why = relay.settings.local ? foreignTo(relay, request) : null;
     if (why === null) return serve(request, info);
-    app.metrics.request("unknown", 403, 0);
-    const requestId = app.ports.entropy.uuid();
-    return failure({ requestId, limit: app.limiter.unlimited() }, new Fault("FORBIDDEN", why));
+    relay.metrics.request("unknown", 403, 0);
+    const requestId = relay.ports.entropy.uuid();
+    return failure({ requestId, limit: relay.limiter.unlimited() }, new Fault("FORBIDDEN", why));
   };
 }
 
-/** Why a local relay does not answer this request, or null. */
-function foreignTo(app: App, request: Request): string | null {
+/** Why a local relay refuses this request, or null. */
+function foreignTo(rules: OriginRules, request: Request): string | null {
   const { headers, method } = request;
   const host = hostOf(request);
   if (!LOOPBACK.test(host)) {
@@ -85,14 +108,14 @@ function foreignTo(app: App, request: Request): string | null {
   }
   const origin = headers.get("origin");
   if (origin !== null) {
-    return isWelcome(app, request, origin)
+    return isWelcome(rules, request, origin)
       ? null
       : `A page of ${
         quoted(origin)
       } may not call this server: name it in \`allowed_origins\`, or ` +
         "set RELAY_PUBLIC_URL if the page is this server's own.";
   }
-  // A link to a page, and the way back from an OAuth provider, are navigations: they change nothing.
+  // Links and the return from an OAuth provider are navigations, which change nothing.
   const followed = method === "GET" && headers.get("sec-fetch-mode") === "navigate";
   return headers.get("sec-fetch-site") !== "cross-site" || followed
     ? null
@@ -102,19 +125,19 @@ function foreignTo(app: App, request: Request): string | null {
 const quoted = (text: string): string => JSON.stringify(text.slice(0, QUOTED_CHARS_MAX));
 
 /**
- * Lets pages of the sites that configuration names call the relay (CORS). No cookie counts here, so none is
- * ever asked for: a page shows a credential that it was given.
+ * Lets pages of the sites in `allowed_origins` call the relay (CORS). They send a credential of their own;
+ * cookies are not allowed.
  */
 export function letPagesIn<I>(
-  app: App,
+  relay: Relay,
   serve: (request: Request, info: I) => Response | Promise<Response>,
 ): (request: Request, info: I) => Response | Promise<Response> {
   return (request, info) => {
-    const { allowed_origins } = app.config();
+    const { allowed_origins } = relay.config();
     if (allowed_origins.length === 0) return serve(request, info);
     const origin = request.headers.get("origin");
     const allowed = origin !== null && allowed_origins.includes(origin);
-    if (allowed && isPreflight(request)) return preflight(app, origin);
+    if (allowed && isPreflight(request)) return preflight(relay, origin);
     return answerPage(serve(request, info), allowed ? origin : null);
   };
 }
@@ -122,8 +145,8 @@ export function letPagesIn<I>(
 const isPreflight = ({ method, headers }: Request): boolean =>
   method === "OPTIONS" && headers.has("access-control-request-method");
 
-/** The same for every path: which ones there are is not for a page to find out. */
-const preflight = ({ ports, limiter }: App, origin: string): Response =>
+/** The same for every path, so that a page cannot find out which paths exist. */
+const preflight = ({ ports, limiter }: Relay, origin: string): Response =>
   new Response(null, {
     status: 204,
     headers: {

@@ -2,21 +2,21 @@ import type { Route } from "../call/route.ts";
 
 type Place = Pick<Route, "method" | "path">;
 
-/** A path as Hono writes it. */
+/** A path in Hono's syntax. */
 export const pattern = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ":$1");
 
-/** Names before parameters: `/webhooks/event-types` is not a webhook's id. */
+/** Orders names before parameters, so that `/webhooks/event-types` is not taken for a webhook's id. */
 export function byRank({ path: a }: Place, { path: b }: Place): number {
   const [first, second] = [rank(a), rank(b)];
   return first < second ? -1 : first > second ? 1 : 0;
 }
 
-/** Sorts as the path does, with its parameters behind every name: `~` is the last character of ASCII. */
+/** A sort key that puts parameters after every name: `~` is the last printable character of ASCII. */
 const rank = (path: string) => path.replaceAll(/\{\w+\}/g, "~");
 
 /**
- * The routes with a parameter where another one of their method has a name: the fastest of Hono's routers,
- * one regular expression for all, takes no such pair, and a single one would cost every route that router.
+ * The routes with a parameter where another route of the same method has a name. Hono's fastest router, one
+ * regular expression for all routes, rejects such a pair, and one pair would slow every route down.
  */
 export function contestedOf<R extends Place>(routes: readonly R[]): Set<R> {
   const names = new Set<string>();

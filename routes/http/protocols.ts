@@ -1,6 +1,6 @@
-/** A stream of events; the same as no subprotocol. */
+/** The subprotocol of an event stream, which is also the default without one. */
 export const EVENTS_PROTOCOL = "relay.events.v1";
-/** A browser cannot set headers: it offers its credential as a further subprotocol. */
+/** Prefix of a subprotocol that holds a credential, because browsers cannot set headers. */
 export const BEARER = "relay.bearer.";
 
 /** The WebSocket subprotocols that a client offers. */

@@ -1,35 +1,38 @@
 import type { Context } from "@hono/hono";
-import type { App, GitHookHeaders, RequestInfo } from "../../core/work/work.ts";
+import type { Config } from "../../core/work/config.ts";
+import type { GitHookHeaders, RequestInfo } from "../../core/work/work.ts";
 import { Fault } from "../../core/fault/fault.ts";
+import type { Entropy } from "../../core/ports/ports.ts";
+import { queryFor } from "../call/input.ts";
 import { clientAddress } from "./address.ts";
 
-/** What the server tells of a connection; `head` stands with a HEAD, which is shown as GET. */
+/** What the server knows of a connection. `head` marks a HEAD, which is routed as a GET. */
 export type Env = { Bindings: { remoteAddr?: Deno.Addr; head?: true } };
 
-/** Headers by which proxies, content networks and tunnels show that they passed a request on. */
+/** Headers that proxies, content networks and tunnels add to the requests that they forward. */
 const FORWARDING =
   /^(forwarded|via|cdn-loop|x-(forwarded|original|envoy|amzn)(-.*)?|(x-)?(real|client|cluster-client)-ip|cf-.*|(true|fastly|fly)-client-ip)$/;
 
-/** The method that was asked for. */
+/** The method of the request, HEAD included. */
 export const methodOf = (c: Context<Env>): string => c.env.head ? "HEAD" : c.req.method;
 
-/** True for a request that says who it is from. */
+/** True for a request with a credential. */
 export const hasCredential = (headers: Headers): boolean =>
   headers.has("authorization") || headers.has("x-api-key");
 
-/** True for a request whose browser shows a cookie with a name that begins so. */
+/** True for a request with a cookie whose name begins so. */
 export const hasCookie = (headers: Headers, beginning: string): boolean =>
   headers.get("cookie")?.split(/; */).some((pair) => pair.startsWith(beginning)) ?? false;
 
-/** A Bearer token or key, or an API key in `x-api-key`; empty for a header that is neither. */
+/** The Bearer token or API key of a request; empty when the Authorization header holds neither. */
 export const credentialOf = (headers: Headers): string | null =>
   headers.has("authorization") ? bearerOf(headers) ?? "" : headers.get("x-api-key");
 
-/** What stands behind `Bearer`, whatever it is. */
+/** The text after `Bearer`, unchecked. */
 const bearerOf = (headers: Headers): string | null =>
   /^bearer +(\S+)$/i.exec(headers.get("authorization") ?? "")?.[1] ?? null;
 
-/** The space that a signed-in user chose; a key has one of its own, whatever is chosen. */
+/** The space that a signed-in user chose. A key has its own, whatever the header says. */
 export function spaceOf(headers: Headers, credential: string | null): "live" | "test" {
   if (credential?.startsWith("svc_")) return "live";
   const space = headers.get("x-relay-space") ?? "live";
@@ -39,18 +42,31 @@ export function spaceOf(headers: Headers, credential: string | null): "live" | "
   });
 }
 
-/** Looks up what is asked for only: most requests are answered without it. */
+/** The query of a request outside the route table. @throws {Fault} VALIDATION_FAILED when a name occurs twice */
+export function queryOf({ url }: Request): Record<string, string> {
+  const values: Record<string, string[]> = Object.create(null);
+  for (const [name, value] of new URL(url).searchParams) (values[name] ??= []).push(value);
+  return queryFor({}, values);
+}
+
+/** The values of a request, each looked up when it is asked for, since most requests need few. */
 export class HttpRequestInfo implements RequestInfo {
   readonly id: string;
 
-  constructor(private readonly app: App, private readonly c: Context<Env>) {
-    this.id = app.ports.entropy.uuid();
+  constructor(
+    private readonly relay: {
+      readonly ports: { readonly entropy: Entropy };
+      readonly config: () => Config;
+    },
+    private readonly c: Context<Env>,
+  ) {
+    this.id = relay.ports.entropy.uuid();
   }
 
   get address(): string {
     const peer = this.c.env.remoteAddr;
     const host = peer !== undefined && "hostname" in peer ? peer.hostname : "local";
-    const { trusted_proxies } = this.app.config();
+    const { trusted_proxies } = this.relay.config();
     return clientAddress(host, this.#header("x-forwarded-for"), trusted_proxies);
   }
 
@@ -102,17 +118,3 @@ export class HttpRequestInfo implements RequestInfo {
     return this.c.req.raw.headers.get(name);
   }
 }
-
-/** The same, looked up now: for answers that outlive the request. */
-export const copyInfo = (info: RequestInfo): RequestInfo => ({
-  id: info.id,
-  address: info.address,
-  idempotencyKey: info.idempotencyKey,
-  lastEventId: info.lastEventId,
-  ingestToken: info.ingestToken,
-  telegramSecret: info.telegramSecret,
-  gitHook: info.gitHook,
-  cookie: (name) => info.cookie(name),
-  forwarded: info.forwarded,
-  prefetch: info.prefetch,
-});

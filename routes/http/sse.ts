@@ -5,18 +5,18 @@ import type { Sink } from "../../core/events/streams/stream.ts";
 import type { Clock } from "../../kv/store/clock.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
-/** How long it may take until the client is sent something. */
+/** The most time from opening the stream until its response is read. */
 const UNREAD_MS = 5_000;
 const encoder = new TextEncoder();
 
-/** A message as server-sent events carry it. */
+/** A message in the format of server-sent events. */
 function sseText({ kind, id, json }: Message): string {
   return `event: ${kind}\n${id === null ? "" : `id: ${id}\n`}data: ${json}\n\n`;
 }
 
 /**
- * The way to a client that reads server-sent events: what it has not taken waits here, and is taken as
- * fast as the client reads. `retryMs` says when it should come again after the end.
+ * Messages on their way to a client that reads server-sent events. They wait here until the client reads
+ * them. `retryMs` is the time after which a client should reconnect.
  */
 export class SseSink implements Sink, AsyncIterableIterator<Bytes> {
   #waiting: Bytes[] = [];
@@ -31,7 +31,7 @@ export class SseSink implements Sink, AsyncIterableIterator<Bytes> {
     private readonly onGone: () => void,
   ) {}
 
-  /** Lets the stream go unless reading begins soon: an answer that fails after this is read by nobody. */
+  /** Closes the stream unless reading begins soon, because a response may still fail before it is sent. */
   expectReader(clock: Clock): void {
     this.#stopWaiting = clock.after(UNREAD_MS, () => this.return());
   }
@@ -53,7 +53,7 @@ export class SseSink implements Sink, AsyncIterableIterator<Bytes> {
     return new Promise((resolve) => this.#drained = resolve);
   }
 
-  /** What waits for a client that is too slow is given up: it gets it again when it resumes. */
+  /** Drops the messages that wait for a client that is too slow; it gets them when it resumes. */
   end(name: StreamEnd): void {
     if (this.#ended) return;
     const { code, then, meaning } = STREAM_ENDS[name];
@@ -82,7 +82,7 @@ export class SseSink implements Sink, AsyncIterableIterator<Bytes> {
     return { done: true, value: undefined };
   }
 
-  /** The client has gone. */
+  /** Called when the client has left. */
   return(): Promise<IteratorResult<Bytes>> {
     this.#stopWaiting();
     this.#waiting = [];
@@ -102,7 +102,7 @@ export class SseSink implements Sink, AsyncIterableIterator<Bytes> {
 let last: Message | null = null;
 let lastBytes: Bytes = new Uint8Array();
 
-/** One event goes to many clients, one after the other: its bytes are made once, and all share them. */
+/** The bytes of a message. One event goes to many clients in a row, so the last bytes are kept and shared. */
 function bytesOf(message: Message): Bytes {
   if (message !== last) last = message, lastBytes = encoder.encode(sseText(message));
   return lastBytes;

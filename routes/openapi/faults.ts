@@ -50,7 +50,7 @@ export const HEADERS: Readonly<Record<string, Header>> = {
   },
 };
 
-/** What every refusal has, as the interface says it and as JSON-RPC carries it. */
+/** The code and details of every refusal, in the interface's error object and in JSON-RPC's. */
 const ERROR_CODE: JsonSchema = {
   type: "string",
   enum: CODES,
@@ -64,7 +64,7 @@ const ERROR_DETAILS: JsonSchema = {
 };
 
 const pointTo = (name: string): JsonSchema => ({ $ref: `${POINTER}${name}` });
-/** The code and the details of a refusal. */
+/** Pointers to the schemas of a refusal's code and details. */
 export const CODE = pointTo("ErrorCode");
 export const DETAILS = pointTo("ErrorDetails");
 
@@ -85,17 +85,17 @@ const ERROR_SCHEMA: JsonSchema = {
   required: ["error"],
 };
 
-/** One for all: generated clients make a type of every schema that is written out. */
+/** A pointer to the error object: generated clients make a type of every schema that is written out. */
 export const ERROR = pointTo("ApiError");
 
-/** The components that refusals consist of. */
+/** The component schemas of refusals. */
 export const ERROR_SCHEMAS = {
   ApiError: ERROR_SCHEMA,
   ErrorCode: ERROR_CODE,
   ErrorDetails: ERROR_DETAILS,
 };
 
-/** Every fault that a route may answer with: its own and those that its declaration implies. */
+/** Every fault of a route: those that it declares and those that its declaration implies. */
 export function faultsOf(route: Route): readonly FaultCode[] {
   const { access } = route;
   const named = !("public" in access);
@@ -105,7 +105,7 @@ export function faultsOf(route: Route): readonly FaultCode[] {
     named && "MISSING_CREDENTIALS",
     ...(named ? ["INVALID_TOKEN", "INVALID_API_KEY"] as const : []),
     "scope" in route.access && "INSUFFICIENT_SCOPES",
-    // Of a local server, to pages of other sites and under other names.
+    // A local server answers so to pages of other sites, and to requests under other names.
     "FORBIDDEN",
     ...(route.body ? OF_BODIES : []),
     (identified || !route.unlimited) && "RATE_LIMIT_EXCEEDED",
@@ -116,8 +116,8 @@ export function faultsOf(route: Route): readonly FaultCode[] {
 }
 
 /**
- * The error responses for some faults, by status. Faults that share a status share a response that
- * names each; it is put into `components`, where equal ones meet.
+ * The error responses of these faults, by status. Faults with one status share a response that lists them. It is
+ * put into `components`, where routes share it.
  */
 export function faultResponses(
   faults: readonly FaultCode[],

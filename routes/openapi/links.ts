@@ -2,16 +2,16 @@ import { z } from "zod";
 import type { Link } from "./types.ts";
 import type { Route } from "../call/route.ts";
 
-/** Where in an answer the value of a path parameter is found. */
+/** The place of a path parameter's value in a response. */
 interface Source {
   readonly pointer: string;
-  /** An entry of a list was there before: links from it only read. */
+  /** True for an entry of a list; links from it only read. */
   readonly listed: boolean;
 }
 
 /**
- * What can be asked next with an answer: whoever made something can read, change and delete it, and
- * whoever lists things can read the first. Follows from paths and answers, so that nothing lists it.
+ * The operations that can follow with values of a response: from a creation, reading, changing and deleting;
+ * from a list, reading the first entry. They are derived from paths and schemas.
  */
 export function linksOf(from: Route, routes: readonly Route[]): Record<string, Link> {
   const links: Record<string, Link> = {};
@@ -22,7 +22,7 @@ export function linksOf(from: Route, routes: readonly Route[]): Record<string, L
   return links;
 }
 
-/** How every path parameter of `to` is had from a request and its answer; null when one is not. */
+/** The source of every path parameter of `to` in a request and its response; null when one has none. */
 function parametersOf(from: Route, to: Route): Record<string, string> | null {
   const names = namesIn(to.path);
   const known = namesIn(from.path);

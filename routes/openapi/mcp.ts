@@ -30,7 +30,7 @@ const ID: JsonSchema = {
   ],
 };
 
-/** What the protocol's paths take and answer. */
+/** The schemas of the protocol's messages. */
 export const MCP_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
   RpcRequest: {
     type: "object",
@@ -94,7 +94,7 @@ const KINDS = {
   "/mcp/stream": { id: "mcp.stream", answers: "events, always" },
 } as const;
 
-/** The paths of the Model Context Protocol, which is no list of endpoints and so no routes. */
+/** The operations of the Model Context Protocol, whose paths are not routes. */
 export function mcpOperations(
   components: Record<string, ApiResponse>,
 ): Record<string, Record<"post" | "get" | "delete", Operation>> {

@@ -1,4 +1,4 @@
-import { IDEMPOTENCY_KEY } from "../../core/commands/idempotency_key.ts";
+import { IDEMPOTENCY_KEY } from "../../core/work/idempotency_key.ts";
 import { FAULTS } from "../../core/fault/fault.ts";
 import { SCOPES } from "../../core/work/scopes.ts";
 import { ERROR_SCHEMAS, EVERY_RESPONSE, faultResponses, faultsOf, HEADERS } from "./faults.ts";
@@ -10,7 +10,7 @@ import { SOCKET_SCHEMAS, socketOperation } from "./socket.ts";
 import type { ApiResponse, JsonSchema, OpenApi, Operation, Parameter } from "./types.ts";
 import type { Access, Route } from "../call/route.ts";
 import { Space } from "../schemas/schemas.ts";
-import { StreamQuery } from "../events.ts";
+import { StreamQuery } from "../schemas/event_stream.ts";
 
 const SECURITY_SCHEMES = {
   bearer_jwt: {
@@ -59,7 +59,7 @@ const parametersOf = (schemas: Schemas): Record<string, Parameter> => ({
   },
 });
 
-/** Those that no route declares. */
+/** Schemas that no route declares. */
 const OWN_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
   ...ERROR_SCHEMAS,
   ...MCP_SCHEMAS,
@@ -80,7 +80,7 @@ const SUCCESSES: Readonly<Record<number, string>> = {
   204: "Done; there is no body.",
 };
 
-/** Renders the declarations that the server mounts, so the document cannot drift from the code. */
+/** Renders the declarations that the server mounts, so that the document cannot drift from the code. */
 export function openapi(routes: readonly Route[], version: string): OpenApi {
   const schemas = collectSchemas();
   const responses: Record<string, ApiResponse> = {};
@@ -184,7 +184,7 @@ function parameters(
   }));
 }
 
-/** No body at all is read as `{}`, so one that needs no field may be left out. */
+/** An empty body is read as `{}`, so a body without required fields is optional. */
 function bodyOf(
   body: NonNullable<Route["body"]>,
   schemas: Schemas,
@@ -219,14 +219,14 @@ function linked(route: Route, routes: readonly Route[]): Pick<ApiResponse, "link
   return Object.keys(links).length > 0 ? { links } : {};
 }
 
-/** A document or a stream in a format of its own has no schema here. */
+/** Documents and streams in formats of their own have no schema here. */
 const textSchema = (type: string): JsonSchema =>
   type.startsWith("text/") && type !== "text/event-stream" ? { type: "string" } : {};
 
 const scopesOf = (access: Access): readonly string[] =>
   "scope" in access ? [access.scope].flat() : [];
 
-/** Alternatives: any scheme, with any one of the scopes; `{}` is none at all. */
+/** The alternatives: any scheme with any one of the scopes; `{}` means anonymous. */
 function security(access: Access): Operation["security"] {
   if ("public" in access && access.credential === undefined) return [];
   if ("public" in access) return [{}, ...security({ signedIn: true })];
@@ -250,7 +250,7 @@ function admission({ access, liveOnly }: Route): string {
   return `Needs ${scopes}${whose}.${closed}`;
 }
 
-/** What no schema says, for people. */
+/** The rules beyond the schemas, as a list for people. */
 const rulesOf = ({ rules = {} }: Route): string =>
   Object.entries(rules).map(([path, rule]) => `- \`${path}\` ${rule}.`).join("\n");
 

@@ -1,27 +1,27 @@
 import { z } from "zod";
 import type { JsonSchema } from "./types.ts";
 
-/** The side of a schema that a document shows: what callers write, or what they get. */
+/** The side of a schema: what callers send, or what they get. */
 export type Io = "input" | "output";
 
-/** Where a document has its schemas. */
+/** The pointer to the schemas of a document. */
 export const POINTER = "#/components/schemas/";
 
 /** Collects the schemas of one document; those with a `meta.id` become components. */
 export interface Schemas {
-  /** Renders one schema; its pointers are good only after `settle`. */
+  /** Renders one schema. Its pointers are valid after `settle`. */
   readonly render: (schema: z.ZodType, io: Io) => JsonSchema;
   /**
-   * Names the components and repairs the pointers in `document`. A schema that looks the same from
-   * both sides is one component, else its input side is called `<id>Input`.
+   * Names the components and corrects the pointers in `document`. A schema with equal sides is one component;
+   * otherwise its input side is called `<id>Input`.
    * @throws {Error} when two schemas claim one name
    */
   readonly settle: <T>(document: T) => { document: T; schemas: Record<string, JsonSchema> };
 }
 
 /**
- * Writes choices of words where they are used, for readers that show or follow no pointers to them;
- * `definitions` are those at `prefix`.
+ * Copies enums to the places that point to them, for readers that do not follow pointers. `definitions` are
+ * the schemas at `prefix`.
  */
 export function inlineChoices<T>(
   node: T,
@@ -38,7 +38,7 @@ export function inlineChoices<T>(
   });
 }
 
-/** A schema with its definitions inside, for documents that have no components. */
+/** A schema that contains its definitions, for documents without components. */
 export function standaloneSchema(schema: z.ZodType, io: Io): JsonSchema {
   const { $schema: _, $defs = {}, ...body } = z.toJSONSchema(schema, {
     io,
@@ -110,7 +110,7 @@ export function collectSchemas(): Schemas {
 
 const provisional = (id: string, io: Io) => io === "input" ? `${id}:input` : id;
 
-/** The final name of every input side: assumes that both sides agree until they are seen not to. */
+/** The final name of every input side: the two sides count as equal until they are found to differ. */
 function nameInputs(found: Readonly<Record<Io, ReadonlyMap<string, string>>>): Map<string, string> {
   const names = new Map([...found.input.keys()].map((id) => [provisional(id, "input"), id]));
   const asNamed = (text: string) =>
@@ -118,7 +118,7 @@ function nameInputs(found: Readonly<Record<Io, ReadonlyMap<string, string>>>): M
       const name = pointer.slice(POINTER.length);
       return POINTER + (names.get(name) ?? name);
     }));
-  // A schema whose sides differ makes those differ that point to it, hence the rounds.
+  // A schema with different sides makes the schemas that point to it differ, hence the rounds.
   for (let changed = true; changed;) {
     changed = false;
     for (const [id, text] of found.input) {
@@ -139,27 +139,29 @@ function repoint<T>(node: T, point: (pointer: string) => string): T {
   );
 }
 
-/** Takes away what zod adds and no reader needs. */
+/** Removes what zod adds and no reader needs. */
 function tidy(schema: z.core.JSONSchema.BaseSchema, io: Io): void {
-  // The id is the component's name already.
+  // The id is the component's name.
   delete schema.id;
-  // A format says the same in a word.
+  // The format says the same as the pattern.
   if (schema.format !== undefined) delete schema.pattern;
   if (schema.pattern !== undefined) schema.pattern = portable(schema.pattern);
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
   if (JSON.stringify(schema.propertyNames) === '{"type":"string"}') delete schema.propertyNames;
-  // Answers may gain fields; a client that refuses them would break.
+  // Responses may gain fields, which clients must not refuse.
   if (io === "output" && schema.additionalProperties === false) delete schema.additionalProperties;
 }
 
 /**
- * The same pattern without what only some dialects know: Unicode classes. Unpaired surrogates cannot be in
- * UTF-8, and are left to the server.
+ * The same pattern without Unicode classes, which only some dialects know. The class of unpaired surrogates is
+ * dropped, because UTF-8 cannot carry them.
  */
 function portable(pattern: string): string {
   const same = pattern.replaceAll("\\p{Cc}", "\\u0000-\\u001f\\u007f-\\u009f")
     .replaceAll("\\p{Cs}", "");
-  if (/\\p\{/i.test(same)) throw new Error(`Only some dialects know the pattern ${pattern}.`);
+  if (/\\p\{/i.test(same)) {
+    throw new Error(`Only some dialects of regular expressions support the pattern ${pattern}.`);
+  }
   return same;
 }

@@ -28,7 +28,7 @@ export const SOCKET_SCHEMAS = {
 } as const;
 const PROTOCOL = { $ref: "#/components/schemas/Subprotocol" };
 
-/** WebSockets, which leave HTTP and so are no route; `query` is what a stream of events takes. */
+/** The operation of `/ws`, which is not a route. `query` holds the parameters of an event stream. */
 export function socketOperation(
   query: readonly Parameter[],
   components: Record<string, ApiResponse>,

@@ -1,4 +1,4 @@
-/** A JSON Schema of the dialect that OpenAPI 3.1 uses, with the keywords that zod writes. */
+/** A JSON Schema in OpenAPI 3.1's dialect, with the keywords that zod writes. */
 export interface JsonSchema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
@@ -25,7 +25,7 @@ export interface JsonSchema {
   readonly uniqueItems?: boolean;
 }
 
-/** A pointer to a component of the same document. */
+/** A pointer to a component of the document. */
 export interface Ref {
   readonly $ref: string;
 }
@@ -60,7 +60,7 @@ export interface ApiResponse {
   readonly links?: Readonly<Record<string, Link>>;
 }
 
-/** What can be asked next, with what an answer said. */
+/** An operation that can follow, with values of the response. */
 export interface Link {
   readonly operationId: string;
   readonly parameters?: Readonly<Record<string, string>>;
@@ -72,7 +72,7 @@ export interface Operation {
   readonly tags: readonly string[];
   readonly summary: string;
   readonly description: string;
-  /** One of these is enough; none at all when the operation is public. */
+  /** Alternatives; empty when the operation is public. */
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly parameters: readonly (Parameter | Ref)[];
   readonly requestBody?: {
@@ -80,13 +80,13 @@ export interface Operation {
     readonly content: Readonly<Record<string, MediaType>>;
   };
   readonly responses: Readonly<Record<string, ApiResponse | Ref>>;
-  /** What is checked beyond the schemas, by the path that a refusal names in `details.issues`. */
+  /** Checks beyond the schemas, by the path in `details.issues`. */
   readonly "x-rules"?: Readonly<Record<string, string>>;
-  /** What it does to the store. */
+  /** Its use of the store. */
   readonly "x-effect": string;
-  /** One of these rights is enough. */
+  /** Alternatives. */
   readonly "x-required-scopes"?: readonly string[];
-  /** Only for the organization that runs the installation. */
+  /** Reserved for the organization that runs the installation. */
   readonly "x-host-only"?: true;
   /** Closed to the test space. */
   readonly "x-live-only"?: true;
@@ -96,7 +96,7 @@ export interface Operation {
   readonly "x-mcp-tool"?: { readonly destructive: boolean };
 }
 
-/** The document, as far as Relay writes it. */
+/** The parts of an OpenAPI document that Relay writes. */
 export interface OpenApi {
   readonly openapi: "3.1.0";
   readonly info: {
@@ -116,8 +116,8 @@ export interface OpenApi {
     readonly headers: Readonly<Record<string, Header>>;
     readonly securitySchemes: Readonly<Record<string, Readonly<Record<string, string>>>>;
   };
-  /** Every right and what it opens. */
+  /** Every right with what it allows. */
   readonly "x-scopes": Readonly<Record<string, string>>;
-  /** Every error code with its status and sentence. */
+  /** Every error code with its status and title. */
   readonly "x-error-codes": Readonly<Record<string, { readonly status: number; title: string }>>;
 }

@@ -11,7 +11,7 @@ import type {
   Ref,
 } from "../openapi/types.ts";
 
-/** The section of one endpoint: all that its operation says, and a form to try it. */
+/** The section of one endpoint, with a form to try it. */
 export function operationSection(document: OpenApi, endpoint: Endpoint): Html {
   const { method, path, operation } = endpoint;
   const { operationId: id, summary, description } = operation;
@@ -38,17 +38,17 @@ ${trySection(document, endpoint)}
 </article>`;
 }
 
-/** A method in its colour. */
+/** A method with its colour. */
 export const methodMark = (method: string): Html =>
   markup`<span class="method ${method.toLowerCase()}">${method}</span>`;
 
-/** Codes and other names with their meaning. */
+/** A list of codes with their meanings. */
 export function definitions(rows: readonly (readonly [term: Part, meaning: Part])[]): Html {
   const lines = rows.map(([term, meaning]) => markup`<dt>${term}</dt><dd>${meaning}</dd>`);
   return markup`<dl class="codes">${lines}</dl>`;
 }
 
-/** A name in the face of code. */
+/** A name in the code font. */
 export const code = (name: string): Html => markup`<code>${name}</code> `;
 
 function badges({ operationId, security, ...operation }: Operation): Part {
@@ -146,7 +146,7 @@ function responseOf(document: OpenApi, response: ApiResponse | Ref): ApiResponse
 const breakable = (path: string): Part =>
   path.split("/").map((part, i) => i > 0 ? markup`/<wbr>${part}` : part);
 
-/** What the search box looks in. */
+/** The text that the search box searches. */
 function words({ method, path, operation }: Endpoint): string {
   const scopes = operation["x-required-scopes"] ?? [];
   return [method, path, operation.operationId, operation.summary, ...scopes].join(" ")

@@ -10,7 +10,7 @@ import type { Content } from "../call/route.ts";
 
 const sha256 = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
-/** Only the page's own style and script run, and it may ask only the server that it came from. */
+/** Allows only the page's own style and script, and requests only to the server that it came from. */
 const POLICY = [
   "default-src 'none'",
   `style-src ${sha256(STYLE)}`,

@@ -2,7 +2,7 @@ import { type Html, markup, type Part, prose } from "./html.ts";
 import { POINTER } from "../openapi/schemas.ts";
 import type { JsonSchema, OpenApi } from "../openapi/types.ts";
 
-/** The fields of a schema as nested lists, or nothing when it has none. */
+/** The fields of a schema as nested lists; nothing for a schema without fields. */
 export function fieldList(document: OpenApi, schema: JsonSchema): Html | null {
   return fields(document, schema, []);
 }
@@ -20,7 +20,7 @@ export function typeName(schema: JsonSchema): string {
   return schema.format === undefined ? type : `${type} (${schema.format})`;
 }
 
-/** What a value must keep to: bounds, allowed values, its default and an example. */
+/** The bounds, allowed values, default and example of a value. */
 export function constraints(schema: JsonSchema): Html | null {
   const parts: Part[] = [
     range("", schema.minimum, schema.maximum),
@@ -38,8 +38,8 @@ export function constraints(schema: JsonSchema): Html | null {
 }
 
 /**
- * A value that fits the schema, with its required fields and the least of everything else; what
- * `schema` contains is followed at most `depth` levels deep.
+ * A minimal value that fits the schema, with its required fields. Schemas inside it are followed at most
+ * `depth` levels deep.
  */
 export function exampleOf(document: OpenApi, schema: JsonSchema, depth = 6): unknown {
   const { $ref, examples, items, properties = {}, required = [] } = schema;
@@ -68,7 +68,7 @@ export function exampleOf(document: OpenApi, schema: JsonSchema, depth = 6): unk
   }
 }
 
-/** What a text looks like of which only the format is known; else it is to be filled in. */
+/** An example of a string by its format; otherwise a placeholder. */
 const FORMATS: Readonly<Record<string, string>> = {
   email: "you@example.com",
   uri: "https://example.com",
@@ -77,7 +77,7 @@ const FORMATS: Readonly<Record<string, string>> = {
 
 function fields(document: OpenApi, schema: JsonSchema, inside: readonly string[]): Html | null {
   const pointer = pointerOf(schema);
-  // A schema that contains itself would never end; its name has been explained further up.
+  // Ends the recursion of a schema that contains itself, which is explained further up.
   if (pointer !== null && inside.includes(pointer)) return null;
   const within = pointer === null ? inside : [...inside, pointer];
   const { properties = {}, required = [] } = objectOf(document, schema);
@@ -107,7 +107,7 @@ ${
   }</li>`;
 }
 
-/** The object that a reader wants to open: through pointers, arrays, maps and `| null`. */
+/** The object inside pointers, arrays, maps and `| null`. */
 function objectOf(document: OpenApi, schema: JsonSchema): JsonSchema {
   const inner = leafOf(schema);
   return inner.$ref === undefined ? inner : resolve(document, inner.$ref);

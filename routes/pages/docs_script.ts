@@ -1,6 +1,6 @@
 /**
- * The script of the reference page. It holds no data of its own and writes text only, never markup;
- * without it the page is complete but for search, filled-in commands and trying.
+ * The script of the reference page. It contains no data and writes text only, never markup. Without it only
+ * search, filled-in commands and the forms are missing.
  */
 export const SCRIPT = `
 "use strict";

@@ -9,7 +9,7 @@ export interface Endpoint {
   readonly operation: Operation;
 }
 
-/** The parameters of an operation, pointers followed. */
+/** The parameters of an operation, with pointers resolved. */
 export function parametersOf(document: OpenApi, operation: Operation): readonly Parameter[] {
   return operation.parameters.map((parameter) =>
     "$ref" in parameter ? document.components.parameters[lastOf(parameter)]! : parameter
@@ -19,7 +19,7 @@ export function parametersOf(document: OpenApi, operation: Operation): readonly 
 /** The name of the component that a pointer points to. */
 export const lastOf = ({ $ref }: Ref): string => $ref.split("/").at(-1)!;
 
-/** What to copy into a terminal, and for reads a form that asks this server. */
+/** A command to copy into a terminal, and for reads a form that calls this server. */
 export function trySection(document: OpenApi, endpoint: Endpoint): Html {
   const { method, path, operation } = endpoint;
   const parameters = parametersOf(document, operation);
@@ -57,7 +57,7 @@ function control(schema: JsonSchema, attributes: Html): Html {
   return markup`<input ${attributes} autocomplete="off" spellcheck="false" placeholder="${usual}">`;
 }
 
-/** The script replaces the address and the headers as the form is filled in. */
+/** The command; the script replaces its address and headers from the form. */
 function curl(document: OpenApi, { method, path, operation }: Endpoint): Html {
   const needed = parametersOf(document, operation).filter((parameter) => parameter.required);
   const query = needed.filter((parameter) => parameter.in === "query")

@@ -1,4 +1,4 @@
-/** Markup: the only text that is not escaped when it is put into more of it. */
+/** Markup, the only text that other markup includes without escaping. */
 export interface Html {
   readonly markup: string;
 }
@@ -6,15 +6,15 @@ export interface Html {
 export type Part = Html | string | number | false | null | undefined | readonly Part[];
 
 /**
- * Markup with its values escaped, for text and for quoted attributes; lists are joined. It is not
- * called `html`, for the formatter reflows templates of that name, and in `pre` white space counts.
+ * Markup with its values escaped, for text and for quoted attributes; lists are joined. The name is not
+ * `html`, because the formatter reflows templates of that name and would change the white space in `pre`.
  */
 export function markup(strings: TemplateStringsArray, ...values: readonly Part[]): Html {
   const parts = strings.map((text, i) => i === 0 ? text : textOf(values[i - 1]) + text);
   return { markup: parts.join("") };
 }
 
-/** Markup that was written in this program and holds nothing from elsewhere. */
+/** Markup that is part of this program. */
 export const trusted = (text: string): Html => ({ markup: text });
 
 /** Paragraphs of prose, with `code` between backticks. */

@@ -7,22 +7,22 @@ import { boundedObject, CreatedWith, JsonObject, ScopeName, Space, Timestamp } f
 const METADATA_BYTES_MAX = 16 * 1024;
 const GRACE_HOURS_MAX = 168;
 
-/** Whether a key works, and for how long. */
+/** The status of a key. */
 export const KeyStatus = z.enum(KEY_STATUSES).meta({ id: "ApiKeyStatus" });
 
-/** What a caller may say of a key's metadata. */
+/** Free metadata of a key. */
 export const Metadata = boundedObject(METADATA_BYTES_MAX);
 
-/** What a caller may say of a key's scopes. */
+/** The scopes of a key. */
 export const Scopes = z.array(ScopeName).min(1).max(16)
   .refine((scopes) => new Set(scopes).size === scopes.length, "each scope once")
   .meta({ uniqueItems: true });
 
-/** How long the value before a rotation goes on working. */
+/** The time for which the old value works after a rotation. */
 export const GraceHours = z.int().min(0).max(GRACE_HOURS_MAX).default(24)
   .meta({ description: "Hours for which the old value works too." });
 
-/** A key as every answer shows it. */
+/** A key in responses. */
 export const ApiKey = z.object({
   id: z.string(),
   name: z.string(),
@@ -56,7 +56,7 @@ const Made = z.object({
   reason: z.string().optional().meta({ description: "Why it could not be ended." }),
 }).meta({ id: "MadeWithApiKey" });
 
-/** What a revocation answers. */
+/** The response of a revocation. */
 export const Revocation = ApiKey.extend({
   ended: z.array(Made).meta({ description: "What was made with the key and ended with it." }),
   ended_total: z.int(),
@@ -66,7 +66,7 @@ export const Revocation = ApiKey.extend({
   would_end_total: z.int(),
 }).meta({ id: "ApiKeyRevocation" });
 
-/** What a rotation answers. */
+/** The response of a rotation. */
 export const Rotation = z.object({
   id: z.string(),
   status: z.enum(["rotating", "active"]).meta({ description: "`active` when there is no grace." }),
@@ -76,14 +76,14 @@ export const Rotation = z.object({
   message: z.string(),
 }).meta({ id: "ApiKeyRotation" });
 
-/** A limit, and what is left of it now, at the least. */
+/** A limit and a lower bound of what is left. */
 const LimitLeft = z.object({
   limit: z.int(),
   remaining: z.int(),
   reset_at: Timestamp.nullable(),
 }).meta({ id: "LimitLeft" });
 
-/** Why a key may or may not. */
+/** The reasons for what a key may do. */
 export const Explanation = z.object({
   key_id: z.string(),
   scope: ScopeName,

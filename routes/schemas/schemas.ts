@@ -21,32 +21,32 @@ export const Id = z.string().regex(
 )
   .meta({ description: "An opaque id." });
 
-/** A path that names one resource. */
+/** The parameters of a path that names one resource. */
 export const IdParams = z.strictObject({ id: Id });
 
-/** The halves of what an organization has: real data, and data for tests. */
+/** The two spaces of an organization: real data, and data for tests. */
 export const Space = z.enum(["live", "test"]).meta({ id: "Space" });
 
-/** What commands are checked for, and what becomes of those that fail. */
+/** How strictly the shield acts on commands. */
 export const ShieldMode = z.enum(SHIELD_MODES).meta({ id: "ShieldMode" });
 
-/** How much something matters, from the mildest on. */
+/** Severities, from the mildest on. */
 export const Severity = z.enum(SEVERITIES).meta({ id: "Severity" });
 
-/** An answer that tells nothing of what becomes of what was sent. */
+/** The response of a receiver, which does not reveal what becomes of the message. */
 export const Accepted = z.object({ accepted: z.literal(true) }).meta({ id: "Accepted" });
 
 const Credential = CredentialInRecord.extend({
   kind: CredentialInRecord.shape.kind.meta({ id: "CredentialKind" }),
 }).meta({ id: "CreatedWith" });
 
-/** The credential that something was made with. */
+/** The credential that made a resource. */
 export const CreatedWith = Credential.nullable().meta({
   description: "The API key (`api_key`), sign-in (`session`) or other issuer (`issuer`, by its " +
     "address) that made it; null when an earlier version of Relay did not keep it.",
 });
 
-/** For whom something acts that works without its maker, and whether it may. */
+/** The person whose rights a standing resource acts with, and whether it may act. */
 export const standing = {
   acts_for: z.string().meta({
     description: "The person with whose present rights it acts: its maker, or who adopted it.",
@@ -65,20 +65,20 @@ export const standing = {
   }),
 };
 
-/** How somebody takes such a thing over. */
+/** The body of taking such a resource over. */
 export const ADOPTION =
   "From now on it acts with the present rights of the caller, who needs all the rights " +
   "that it acts with. Only what is suspended can be adopted.";
 
-/** What a deleted resource was, for the audit trail. */
+/** A deleted resource, for the audit trail. */
 export const Named = z.object({ id: z.string(), name: z.string() });
 
 /** An instant: ISO 8601, UTC, milliseconds. */
 export const Timestamp = z.iso.datetime().meta({ examples: ["2026-01-31T12:00:00.000Z"] });
 
 /**
- * The body of a change: the fields that may change, and the record's others, so that a record that was read
- * can be sent back. The rule compares those with the record: see core/work/read_only.ts.
+ * The body of a change: the fields that may change, and the record's other fields, so that a record that was
+ * read can be sent back. The rule compares the others with the record: core/work/read_only.ts.
  */
 export function changeOf<W extends z.ZodRawShape>(record: z.ZodObject, writable: W) {
   const others = Object.entries(record.shape).filter(([name]) => !Object.hasOwn(writable, name))
@@ -86,7 +86,7 @@ export function changeOf<W extends z.ZodRawShape>(record: z.ZodObject, writable:
   return z.strictObject({ ...Object.fromEntries(others), ...writable } as W);
 }
 
-/** A date or an instant as callers may write it. */
+/** A date or an instant, as callers may write it. */
 const isoSpan = z.string().max(ISO_CHARS_MAX).meta({
   pattern: `^${ISO_PATTERN}$`,
   examples: ["2026-01-31T12:00:00Z", "2026-01-31"],
@@ -100,42 +100,42 @@ const isoSpan = z.string().max(ISO_CHARS_MAX).meta({
   return z.NEVER;
 });
 
-/** An instant, or the beginning of a date, in ms since the epoch; UTC unless it names another zone. */
+/** An instant, or the beginning of a date, in ms since the epoch; in UTC unless it names another zone. */
 export const Instant = isoSpan.transform(({ fromMs }) => fromMs);
 
-/** An instant, or the last millisecond of a date: the end of what includes it. */
+/** An instant, or the last millisecond of a date, as the end of a range that includes it. */
 export const LastInstant = isoSpan.transform(({ toMs }) => toMs);
 
-/** A span of time in the one grammar of periods, which the rule reads. */
+/** A period, in the grammar that the rule parses. */
 export const Period = z.string().min(1).max(PERIOD_CHARS_MAX).meta({
   description: `A period: ${PERIOD_FORMS}.`,
   examples: ["7d"],
 });
 
-/** A whole number as a query has it, in plain decimal digits; a tool's argument is a number already. */
+/** A whole number in a query, in decimal digits. A tool's argument is a number already. */
 export const wholeNumber = (least: number, most: number) =>
   z.preprocess(
     (said) => typeof said !== "string" ? said : /^\d+$/.test(said) ? Number(said) : NaN,
     z.int().min(least).max(most),
   );
 
-/** Some of these words in a query, separated by commas. */
+/** A list of these words in a query, separated by commas. */
 export const commaList = <const T extends readonly string[]>(words: T, most: number) =>
   z.string().max(most)
     .meta({ pattern: `^(${words.join("|")})(,(${words.join("|")}))*$` })
     .transform((text) => text.split(",")).pipe(z.array(z.enum(words)).min(1));
 
-/** Yes or no in a query. */
+/** A boolean in a query. */
 export const Flag = z.enum(["true", "false"]).meta({ id: "Flag" }).transform((text) =>
   text === "true"
 );
 
-/** How much of a list a caller wants at once. */
+/** The size of a page. */
 export const PageLimit = wholeNumber(1, 200).prefault(50).meta({
   description: "How many at the most.",
 });
 
-/** The part of a list that a caller wants. */
+/** The query of a list: the page. */
 export const PageQuery = z.strictObject({
   limit: PageLimit,
   offset: wholeNumber(0, 10_000).prefault(0).meta({
@@ -150,7 +150,7 @@ export const Pagination = z.object({
   has_more: z.boolean(),
 }).meta({ id: "Pagination" });
 
-/** A part of a list, under the list's name, and which part it is. */
+/** A page of a list, under the list's name, with its position. */
 export const listOf = <N extends string, T extends z.ZodType>(name: N, item: T) => {
   const items = { [name]: z.array(item) } as Record<N, z.ZodArray<T>>;
   return z.object({ ...items, pagination: Pagination });
@@ -158,22 +158,22 @@ export const listOf = <N extends string, T extends z.ZodType>(name: N, item: T) 
 
 export const ScopeName = z.enum(SCOPE_LIST).meta({ id: "Scope" });
 
-/** A name for people: printable, not blank at its ends. */
+/** A name for people: printable, without blanks at its ends. */
 export const Name = z.string().min(1).max(100).regex(/^[^\p{Cc}\p{Cs}]*$/u, "no control characters")
   .refine((text) => text.trim() === text, "no space at the ends");
 
 /** Any JSON object. */
 export const JsonObject = z.record(z.string(), z.unknown());
 
-/** A field that others fill as they like: what can be used of it is found out by the rule. */
+/** A field of another system's message, of any type; the rule uses what it can. */
 export const anything = (description: string) => z.unknown().optional().meta({ description });
 
-/** Why somebody decided as they did. */
+/** The reason for a decision. */
 export const Reason = z.string().max(1000)
-  .refine((text) => text.isWellFormed(), "no half characters")
+  .refine((text) => text.isWellFormed(), "no unpaired surrogates")
   .meta({ description: "Why, for people and for the record." });
 
-/** A JSON object of at most `bytes` as text, and of what canonical JSON can say of it within a row. */
+/** A JSON object of at most `bytes` as text, which canonical JSON can represent and a row can hold. */
 export const boundedObject = (bytes: number) =>
   JsonObject.refine(
     (value) => canonicalBytes(value) <= bytes,
@@ -192,7 +192,7 @@ function canonicalBytes(value: unknown): number {
 export const Email = z.string().overwrite((text) => canonicalEmail(text) ?? "").max(254)
   .meta({ format: "email" }).pipe(z.email());
 
-/** A password that may be set. */
+/** A new password. */
 export const NewPassword = z.string().superRefine((text, context) => {
   const problem = passwordProblem(text);
   if (problem !== null) context.addIssue({ code: "custom", message: problem });

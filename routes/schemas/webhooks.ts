@@ -14,7 +14,7 @@ import {
 } from "./schemas.ts";
 
 const EventType = z.enum(EVENT_TYPES).meta({ id: "WebhookEventType" });
-/** A ping is what a test sends when nothing else is asked for. */
+/** The event of a test; a ping by default. */
 export const TestType = z.enum([PING.type, ...EVENT_TYPES]).meta({ id: "DeliveryEventType" });
 export const Url = z.string().min(1).max(2048)
   .meta({ examples: ["https://hooks.example.com/relay"] });
@@ -49,14 +49,14 @@ export const Webhook = z.object({
   last_delivery_at: Timestamp.nullable().meta({ description: "When the latest of them ended." }),
 }).meta({ id: "Webhook" });
 
-/** A webhook as only the answer to its creation shows it. */
+/** A webhook in the response to its creation, the only one with the secret. */
 export const NewWebhook = Webhook.extend({
   secret: z.string().optional().meta({ description: "The secret that Relay made." }),
 }).meta({ id: "NewWebhook" });
 
 const Status = z.enum(DELIVERY_STATUSES).meta({ id: "DeliveryStatus" });
 
-/** What is known of an attempt, the latest one's in the delivery itself. */
+/** The fields of an attempt; a delivery shows those of its latest one. */
 const outcome = {
   status: Status,
   http_status: z.int().nullable(),

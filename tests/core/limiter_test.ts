@@ -7,7 +7,7 @@ import { Limiter, type LimitState, mustPass, UNLIMITED } from "../../core/access
 import { LeasedCounters } from "../../kv/limits/counters.ts";
 import { LeasedSlots } from "../../kv/limits/slots.ts";
 import { Store } from "../../kv/store/store.ts";
-import { failure, overLimit } from "../../routes/call/answer.ts";
+import { failure, overLimit } from "../../routes/http/refusal.ts";
 import { ManualClock } from "../support/clock.ts";
 
 /** A limiter on a store of its own, with a configuration that may change. */

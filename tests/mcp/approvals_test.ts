@@ -42,7 +42,7 @@ const task = (world: World, { key }: Here, method: string, taskId: string, more:
     capabilities: more.capabilities ?? TASKS,
   });
 
-Deno.test("mcp approvals: who knows neither tasks nor questions gets an error with the ids", async () => {
+Deno.test("mcp approvals: a client without tasks and elicitation gets an error with the ids", async () => {
   await using world = await World.open();
   const here = await furnish(world);
   const reply = await here.run();
@@ -58,7 +58,7 @@ Deno.test("mcp approvals: who knows neither tasks nor questions gets an error wi
   deq([seen.body.result.structuredContent.status, runsOf(here.agent).length], ["succeeded", 1]);
 });
 
-Deno.test("mcp approvals: a client with sessions gets that error, and can be told what to do", async () => {
+Deno.test("mcp approvals: a client with a session gets that error with what to do", async () => {
   await using world = await World.open();
   const here = await furnish(world);
   const headers = { "mcp-protocol-version": "2025-11-25" };
@@ -67,7 +67,7 @@ Deno.test("mcp approvals: a client with sessions gets that error, and can be tol
   ok(reply.body.result.content[0].text.includes("do not send it again"));
 });
 
-Deno.test("mcp approvals: who knows tasks gets one at once, which ends with the command's result", async () => {
+Deno.test("mcp approvals: a client with tasks gets one at once, which ends with the command's result", async () => {
   await using world = await World.open();
   const here = await furnish(world);
   const { result } = (await here.run(TASKS)).body;
@@ -82,7 +82,7 @@ Deno.test("mcp approvals: who knows tasks gets one at once, which ends with the 
   eq(runsOf(here.agent).length, 1);
 });
 
-Deno.test("mcp approvals: a task of who can be asked is input_required, and can be taken back", async () => {
+Deno.test("mcp approvals: a task of a client with elicitation is input_required, and can be withdrawn", async () => {
   await using world = await World.open();
   const here = await furnish(world);
   const both = { ...TASKS, ...ASKABLE };
@@ -103,7 +103,7 @@ Deno.test("mcp approvals: a task of who can be asked is input_required, and can 
   deq(runsOf(here.agent), []);
 });
 
-Deno.test("mcp approvals: a rejected task is complete with an error, a cancelled one is cancelled, once", async () => {
+Deno.test("mcp approvals: a rejected task completes with an error, a cancelled one is cancelled, once", async () => {
   await using world = await World.open();
   const here = await furnish(world);
   const first = (await here.run(TASKS)).body.result.taskId;
@@ -117,7 +117,7 @@ Deno.test("mcp approvals: a rejected task is complete with an error, a cancelled
   deq(runsOf(here.agent), []);
 });
 
-Deno.test("mcp approvals: a task is its caller's alone, and for clients that know tasks", async () => {
+Deno.test("mcp approvals: only its caller reads a task, with a client that knows tasks", async () => {
   await using world = await World.open();
   const here = await furnish(world);
   const { taskId } = (await here.run(TASKS)).body.result;
@@ -140,7 +140,7 @@ Deno.test("mcp approvals: a task is its caller's alone, and for clients that kno
   }
 });
 
-Deno.test("mcp approvals: who can be asked comes back with a state, and gets the result", async () => {
+Deno.test("mcp approvals: a client with elicitation returns with a state and gets the result", async () => {
   await using world = await World.open();
   const here = await furnish(world);
   const { result } = (await here.run(ASKABLE)).body;
@@ -162,7 +162,7 @@ Deno.test("mcp approvals: who can be asked comes back with a state, and gets the
   eq(runsOf(here.agent).length, 1, "the state was good for one command");
 });
 
-Deno.test("mcp approvals: a state is good for its caller, its tool and its arguments, unchanged", async () => {
+Deno.test("mcp approvals: a state is valid for its caller, tool and arguments only, and unchanged", async () => {
   await using world = await World.open();
   const here = await furnish(world);
   const { requestState } = (await here.run(ASKABLE)).body.result;
@@ -199,7 +199,7 @@ Deno.test("mcp approvals: a state is good for its caller, its tool and its argum
   ]);
 });
 
-Deno.test("mcp approvals: a changed policy ends what waits; it is decided no more and does not run", async () => {
+Deno.test("mcp approvals: a changed policy ends a waiting call, which then cannot be approved or run", async () => {
   await using world = await World.open();
   const here = await furnish(world);
   const { taskId } = (await here.run(TASKS)).body.result;
@@ -213,7 +213,7 @@ Deno.test("mcp approvals: a changed policy ends what waits; it is decided no mor
   deq(runsOf(here.agent), []);
 });
 
-Deno.test("mcp approvals: nobody decides in time: the task ends, and nothing runs", async () => {
+Deno.test("mcp approvals: without a decision in time the task ends and nothing runs", async () => {
   await using world = await World.open();
   const here = await furnish(world);
   const body = { approvals: { expires_seconds: 60 } };
@@ -225,7 +225,7 @@ Deno.test("mcp approvals: nobody decides in time: the task ends, and nothing run
   deq(runsOf(here.agent), []);
 });
 
-Deno.test("mcp approvals: a denied command is refused at once, and there is nothing to approve", async () => {
+Deno.test("mcp approvals: a denied command is refused at once and needs no approval", async () => {
   await using world = await World.open();
   const here = await furnish(world);
   const args = { ...here.args, command: "rm -rf /" };
@@ -237,7 +237,7 @@ Deno.test("mcp approvals: a denied command is refused at once, and there is noth
   eq(await pending(world, here), undefined);
 });
 
-Deno.test("mcp approvals: request_approval holds even a harmless command, then it runs", async () => {
+Deno.test("mcp approvals: request_approval holds even a harmless command, which runs once approved", async () => {
   await using world = await World.open();
   const here = await furnish(world);
   const args = { ...here.args, command: "uptime" };
@@ -251,7 +251,7 @@ Deno.test("mcp approvals: request_approval holds even a harmless command, then i
   deq(runsOf(here.agent).map(({ command }) => command), ["uptime"]);
 });
 
-Deno.test("mcp approvals: a task and a state outlive the relay: decided after a restart, they end as they should", async () => {
+Deno.test("mcp approvals: tasks and states survive a restart of the relay", async () => {
   const kv = await Deno.openKv(":memory:");
   const identity = await newIdentity();
   const run = (world: World, as: string, agent_id: string, capabilities: Json, more: Json = {}) => {

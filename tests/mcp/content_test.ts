@@ -8,7 +8,7 @@ import { type Json, rpc } from "./client.ts";
 
 const modern = (as?: string) => ({ as, style: "modern" as const });
 
-Deno.test("discover: it tells revision, capabilities and who answers, and may be kept", async () => {
+Deno.test("discover: answers revision, capabilities and server name, and may be cached", async () => {
   await using world = await World.open();
   const { result } = (await rpc(world, "server/discover", {}, modern())).body;
   deq(result.supportedVersions, ["2026-07-28"]);
@@ -17,7 +17,7 @@ Deno.test("discover: it tells revision, capabilities and who answers, and may be
   deq([result.cacheScope, Number.isInteger(result.ttlMs)], ["public", true]);
 });
 
-Deno.test("cache hints: every list and every reading has them, and only the anonymous one is public", async () => {
+Deno.test("cache hints: every list and read has them, and only the anonymous list is public", async () => {
   await using world = await World.open();
   const { token } = await world.signUp();
   const lists: [string, Json][] = [
@@ -34,7 +34,7 @@ Deno.test("cache hints: every list and every reading has them, and only the anon
   eq((await rpc(world, "tools/list", {}, modern())).body.result.cacheScope, "public");
 });
 
-Deno.test("resources: they are what the tools behind them answer, for who may call those", async () => {
+Deno.test("resources: equal the answers of their tools, for callers of those tools", async () => {
   await using world = await World.open();
   const { owner, agent } = await linkAgent(world);
   const read = async (uri: string, as = owner.token) =>
@@ -73,7 +73,7 @@ Deno.test("resources: they are what the tools behind them answer, for who may ca
   deq([refused.status, refused.body.error.data.code], [403, "INSUFFICIENT_SCOPES"]);
 });
 
-Deno.test("prompts: each takes its arguments and says them, and misses none", async () => {
+Deno.test("prompts: each uses its arguments and refuses missing ones", async () => {
   await using world = await World.open();
   const { token } = await world.signUp();
   const { prompts } = (await rpc(world, "prompts/list", {}, modern(token))).body.result;
@@ -91,7 +91,7 @@ Deno.test("prompts: each takes its arguments and says them, and misses none", as
   eq(unknown.body.error.code, -32602);
 });
 
-Deno.test("completions: ids of what the caller may list, by what it typed", async () => {
+Deno.test("completions: offer ids that the caller may list, by their beginning", async () => {
   await using world = await World.open();
   const { owner, agent } = await linkAgent(world);
   const complete = async (value: string, as = owner.token) => {
@@ -107,7 +107,7 @@ Deno.test("completions: ids of what the caller may list, by what it typed", asyn
   eq(bad.body.error.code, -32602);
 });
 
-Deno.test("completions: of many it is told how many, or that there are more, and each is found", async () => {
+Deno.test("completions: give the total or that there are more, and find every id", async () => {
   await using world = await World.open();
   const { owner, agent } = await linkAgent(world);
   const tenant = { org: owner.org, space: "live" } as const;
@@ -134,7 +134,7 @@ Deno.test("completions: of many it is told how many, or that there are more, and
   deq(await complete("agt_0000"), [1, { total: 1, hasMore: false }]);
 });
 
-Deno.test("metadata: RFC 9728, for both resources, where the challenge says", async () => {
+Deno.test("metadata: follows RFC 9728 for both resources, at the challenge's address", async () => {
   await using world = await World.open({
     settings: { local: false, publicUrl: "https://relay.example" },
   });
@@ -156,7 +156,7 @@ Deno.test("metadata: RFC 9728, for both resources, where the challenge says", as
   eq((await root.json()).resource, "https://relay.example/mcp");
 });
 
-Deno.test("metadata: whoever comes with a credential that has ended is told where to get another", async () => {
+Deno.test("metadata: an expired credential gets it too", async () => {
   await using world = await World.open();
   const { token } = await world.signUp();
   world.clock.advance(2 * 60 * 60 * 1000);

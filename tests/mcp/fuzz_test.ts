@@ -62,7 +62,7 @@ function anyJson(unit: () => number, depth: number): Json {
   return Object.fromEntries(entries);
 }
 
-Deno.test("mcp: whatever is sent, the answer is one of the protocol's, and nothing is a bug", async () => {
+Deno.test("mcp: every message, however odd, gets an answer of the protocol and no bug is logged", async () => {
   await using world = await World.open();
   const { owner, key } = await linkAgent(world);
   const seed = 7282026;

@@ -7,7 +7,7 @@ import { type Json, Reader, requestOf, tool, toolError } from "./client.ts";
 const DAY_MS = 24 * 60 * 60 * 1000;
 const keyed = (key: string) => ({ meta: { "relay/idempotencyKey": key } });
 
-Deno.test("mcp once: the same key and arguments give the same answer and one change, however asked", async () => {
+Deno.test("mcp once: the same key and arguments give one change and the same answer, in header or `_meta`", async () => {
   await using world = await World.open();
   const { owner, key, agent } = await linkAgent(world);
   const args = { id: agent.id };
@@ -23,7 +23,7 @@ Deno.test("mcp once: the same key and arguments give the same answer and one cha
   eq(rows.filter(({ event_type }) => event_type === "agent_restart_requested").length, 1);
 });
 
-Deno.test("mcp once: a key that is no text is refused, and nothing is changed", async () => {
+Deno.test("mcp once: a key that is not a string is refused and changes nothing", async () => {
   await using world = await World.open();
   const { key, agent } = await linkAgent(world);
   for (const wrong of [5, null, {}, ["k"]]) {
@@ -35,7 +35,7 @@ Deno.test("mcp once: a key that is no text is refused, and nothing is changed", 
   deq(agent.received.filter(({ type }) => type === "restart"), []);
 });
 
-Deno.test("mcp once: two that arrive at once are one change with one answer", async () => {
+Deno.test("mcp once: two simultaneous calls make one change with one answer", async () => {
   await using world = await World.open();
   const { key, agent } = await linkAgent(world);
   const twins = await Promise.all(
@@ -48,7 +48,7 @@ Deno.test("mcp once: two that arrive at once are one change with one answer", as
   ok(!twins[0]!.body.result.isError);
 });
 
-Deno.test("mcp once: other arguments or another tool under a key are an error, and change nothing", async () => {
+Deno.test("mcp once: other arguments or another tool under a used key are refused and change nothing", async () => {
   await using world = await World.open();
   const { key, agent } = await linkAgent(world);
   const options = { as: key.value, ...keyed("k") };
@@ -65,7 +65,7 @@ Deno.test("mcp once: other arguments or another tool under a key are an error, a
   );
 });
 
-Deno.test("mcp once: keys are each caller's own, last a day, and are visible text", async () => {
+Deno.test("mcp once: keys belong to one caller, last a day, and are visible ASCII", async () => {
   await using world = await World.open();
   const { owner, key, agent } = await linkAgent(world);
   const other = await world.key(owner, AGENT_RIGHTS);
@@ -86,7 +86,7 @@ Deno.test("mcp once: keys are each caller's own, last a day, and are visible tex
   }
 });
 
-Deno.test("mcp once: a refused change takes no key", async () => {
+Deno.test("mcp once: a refused change gives its key back", async () => {
   await using world = await World.open();
   const { key } = await linkAgent(world);
   const options = { as: key.value, ...keyed("k") };
@@ -96,7 +96,7 @@ Deno.test("mcp once: a refused change takes no key", async () => {
   }
 });
 
-Deno.test("mcp once: commands run once under a key, also when two come at once or over REST", async () => {
+Deno.test("mcp once: commands run once under a key, also simultaneous ones and over REST", async () => {
   await using world = await World.open();
   const { owner, key, agent } = await linkAgent(world);
   const args = { agent_id: agent.id, command: "uptime" };
@@ -118,7 +118,7 @@ Deno.test("mcp once: commands run once under a key, also when two come at once o
   eq(toolError(other).code, "CONFLICT");
 });
 
-Deno.test("mcp once: a connection that is cut does not end a command with a key: the retry gets its result", async () => {
+Deno.test("mcp once: a command with a key survives a lost connection, and the retry gets its result", async () => {
   await using world = await World.open();
   const { key, agent } = await linkAgent(world);
   agent.script = () => "silent";
@@ -138,7 +138,7 @@ Deno.test("mcp once: a connection that is cut does not end a command with a key:
   eq(runsOf(agent).length, 1);
 });
 
-Deno.test("mcp once: a key that is too long is refused before the message is read", async () => {
+Deno.test("mcp once: an overlong key is refused before the message is read", async () => {
   await using world = await World.open();
   const message = { jsonrpc: "2.0", id: 1, method: "tools/list" };
   const { status, body } = await world.call("POST", "/mcp", {

@@ -4,6 +4,7 @@ import type { Actor } from "../../core/work/work.ts";
 import type { Exchange } from "../../mcp/exchange.ts";
 import { listen as listenTo } from "../../mcp/listen.ts";
 import { Listeners } from "../../mcp/listeners.ts";
+import { METHODS } from "../../mcp/methods.ts";
 import { makeServer } from "../../mcp/server.ts";
 import { routes } from "../../routes/index.ts";
 import { shared } from "../support/kv.ts";
@@ -34,7 +35,7 @@ async function demote(world: World, { org, userId }: Account): Promise<void> {
 const note = (world: World, as: string) =>
   world.call("POST", "/api/audit/event", { as, body: { event_type: "custom.event" } });
 
-Deno.test("listen: it says first what it will tell, and tells that, marked with its id", async () => {
+Deno.test("listen: acknowledges the subscriptions first, and tags each notification with its id", async () => {
   await using world = await World.open();
   const { token } = await world.signUp();
   const uris = ["relay://audit", "relay://nowhere", 7, `relay://agents/${"x".repeat(129)}`];
@@ -56,15 +57,15 @@ Deno.test("listen: it says first what it will tell, and tells that, marked with 
   await reader.drop();
 });
 
-Deno.test("listen: nothing is told before the acknowledgement, whenever it happens", async () => {
+Deno.test("listen: no notification precedes the acknowledgement", async () => {
   await using world = await World.open();
   const { token } = await world.signUp();
   const actor = await world.app.authenticator.authenticate(token, "live");
-  const server = makeServer(world.app, [...routes], null);
+  const server = makeServer(world.app, routes, METHODS);
   const told: string[] = [];
   const exchange = {
     server,
-    app: world.app,
+    relay: world.app,
     actor,
     id: 1,
     params: { notifications: { toolsListChanged: true } },
@@ -83,11 +84,11 @@ Deno.test("listen: nothing is told before the acknowledgement, whenever it happe
   ok(told.includes("notifications/tools/list_changed"));
 });
 
-Deno.test("listen: whatever happens behind the acknowledgement is told, also on a store that others write to", async () => {
+Deno.test("listen: every event after the acknowledgement is notified, also on a shared store", async () => {
   await using world = await World.open({ sole: false });
   const { token } = await world.signUp();
   const actor = await world.app.authenticator.authenticate(token, "live");
-  const server = makeServer(world.app, [...routes], null);
+  const server = makeServer(world.app, routes, METHODS);
   await world.settle();
   const told: string[] = [];
   const { log } = world.app;
@@ -106,7 +107,7 @@ Deno.test("listen: whatever happens behind the acknowledgement is told, also on 
   const params = { notifications: { resourceSubscriptions: ["relay://events"] } };
   const exchange = {
     server,
-    app: world.app,
+    relay: world.app,
     actor,
     id: 1,
     params,
@@ -122,7 +123,7 @@ Deno.test("listen: whatever happens behind the acknowledgement is told, also on 
   deq(told, ["notifications/subscriptions/acknowledged", "notifications/resources/updated"]);
 });
 
-Deno.test("listen: a caller who is still being looked up is not looked up again", async () => {
+Deno.test("listen: a slow authentication of a caller is not started twice", async () => {
   await using world = await World.open();
   const { token } = await world.signUp();
   const actor = await world.app.authenticator.authenticate(token, "live");
@@ -138,7 +139,7 @@ Deno.test("listen: a caller who is still being looked up is not looked up again"
     },
     wantsResource: () => false,
     wantsList: () => false,
-    tellTask: null,
+    taskChanged: null,
     notify: () => true,
     end() {},
   });
@@ -150,7 +151,7 @@ Deno.test("listen: a caller who is still being looked up is not looked up again"
   stop();
 });
 
-Deno.test("listen: one organization has half of the room", async () => {
+Deno.test("listen: one organization may have half of the listeners", async () => {
   await using world = await World.open();
   const [one, other] = [await world.signUp(), await world.signUp()];
   const listeners = new Listeners(world.app, 4);
@@ -162,7 +163,7 @@ Deno.test("listen: one organization has half of the room", async () => {
       identifyAgain: () => Promise.resolve(actor),
       wantsResource: () => false,
       wantsList: () => false,
-      tellTask: null,
+      taskChanged: null,
       notify: () => true,
       end() {},
     });
@@ -178,7 +179,7 @@ Deno.test("listen: one organization has half of the room", async () => {
   listeners.close();
 });
 
-Deno.test("listen: nobody hears of what they may not read, nor of others' data", async () => {
+Deno.test("listen: callers get no notifications of what they may not read or of others' data", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const stranger = await world.signUp();
@@ -199,7 +200,7 @@ Deno.test("listen: nobody hears of what they may not read, nor of others' data",
   }
 });
 
-Deno.test("listen: who reads what it listens to is not told to read again", async () => {
+Deno.test("listen: reading a resource does not notify its reader", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const { value: as } = await world.key(owner, ["audit:read"]);
@@ -212,7 +213,7 @@ Deno.test("listen: who reads what it listens to is not told to read again", asyn
   eq((await reader.until(Infinity)).length, 2, "its beginning and its end");
 });
 
-Deno.test("listen: a revoked key's stream ends within a second; a changed role is told, and narrows it", async () => {
+Deno.test("listen: a revoked key's stream ends within a second, and a changed role notifies and narrows it", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const key = await world.key(owner, ["agents:read", "system:read"]);
@@ -243,7 +244,7 @@ Deno.test("listen: a key's stream stays open, whichever space its request chose"
   eq((await reader.until(Infinity)).length, 2, "its beginning and its end");
 });
 
-Deno.test("listen: a caller has ten streams at the most, and a closed one makes room", async () => {
+Deno.test("listen: a caller may have ten streams, and closing one admits another", async () => {
   await using world = await World.open();
   const { token } = await world.signUp();
   const readers: Reader[] = [];
@@ -261,7 +262,7 @@ Deno.test("listen: a caller has ten streams at the most, and a closed one makes 
   for (const reader of readers) await reader.drop();
 });
 
-Deno.test("listen: bad wishes are refused, and anonymous callers", async () => {
+Deno.test("listen: malformed subscriptions and anonymous callers are refused", async () => {
   await using world = await World.open();
   const { token } = await world.signUp();
   const many = Array.from({ length: 101 }, (_, n) => `relay://agents/${n}`);
@@ -278,7 +279,7 @@ Deno.test("listen: bad wishes are refused, and anonymous callers", async () => {
   eq((await readReply(await world.send(nobody))).status, 401);
 });
 
-Deno.test("listen: a relay that stops answers at last, and sends its clients on one after the other", async () => {
+Deno.test("listen: a stopping relay sends the result and spreads the reconnections", async () => {
   await using world = await World.open();
   const { token } = await world.signUp();
   const responses: Response[] = [];
@@ -299,7 +300,7 @@ Deno.test("listen: a relay that stops answers at last, and sends its clients on 
   ok(waits.size > 1 && [...waits].every((ms) => ms >= 1_000 && ms <= 5_000));
 });
 
-Deno.test("listen: on a store that others write to, what they did is told too, once", async () => {
+Deno.test("listen: events of other instances on a shared store are notified once", async () => {
   const kv = await Deno.openKv(":memory:");
   const one = await World.open({ kv: shared(kv), sole: false, seed: 1 });
   const two = await World.open({ kv: shared(kv), sole: false, seed: 2, clock: one.clock });

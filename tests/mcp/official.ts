@@ -34,8 +34,7 @@ async function runPackage(script: string, args: readonly string[]): Promise<stri
 
 Deno.test("official: the conformance suite passes whole, in both of its revisions", async () => {
   await withFolder(async (folder) => {
-    const env = { RELAY_KV: ":memory:", RELAY_CONFIG: UNLIMITED };
-    const { relay, url } = await startRelayProcess(env, ["--port", "0"], FIXTURES_MAIN);
+    const { relay, url } = await startRelayProcess({}, ["--port", "0"], FIXTURES_MAIN);
     try {
       for (const [revision, checks] of [["2026-07-28", 196], ["2025-11-25", 80]] as const) {
         const args = ["server", "--url", `${url}/mcp`, "--requirements", revision, "-o", folder];

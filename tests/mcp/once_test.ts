@@ -4,8 +4,7 @@ import { Accepted } from "../../core/work/accepted.ts";
 import type { RequestInfo } from "../../core/work/work.ts";
 import { Fault } from "../../core/fault/fault.ts";
 import { idempotencyRecords } from "../../kv/records/idempotency.ts";
-import { once } from "../../mcp/idempotency.ts";
-import { call } from "../../routes/call/call.ts";
+import { callOnce as callWithKey } from "../../routes/call/once.ts";
 import { type Route, route } from "../../routes/call/route.ts";
 import { eventsOf, linkAgent } from "../areas/fixtures.ts";
 import { overKv } from "../support/kv.ts";
@@ -67,13 +66,9 @@ async function callOnce(
   const { app } = world;
   const actor = await app.authenticator.authenticate(token, "live");
   const input = { params: {}, query: {}, body: () => args, accept: "application/json" };
-  return await once(
-    { app, actor, info: INFO },
-    declared,
-    key,
-    args,
-    (route) => call(app, route, actor, INFO, input),
-  );
+  const request = INFO;
+  const called = { relay: app, route: declared, actor, request, input, key };
+  return await callWithKey(args, called);
 }
 
 const refuses = (promise: Promise<unknown>, code: string, message = /./) =>
@@ -82,7 +77,7 @@ const refuses = (promise: Promise<unknown>, code: string, message = /./) =>
     return message.test((error as Fault).message);
   });
 
-Deno.test("once: a tool of several commits runs once under a key, also when many come at once", async () => {
+Deno.test("once: a tool of several commits runs once under a key, also for simultaneous calls", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const gate = Promise.withResolvers<void>();
@@ -100,7 +95,7 @@ Deno.test("once: a tool of several commits runs once under a key, also when many
   deq(await callOnce(world, owner, route, "k2"), { turn: 2 });
 });
 
-Deno.test("once: what was accepted is accepted again, and what failed fails the same", async () => {
+Deno.test("once: a repetition gets the same 202 or the same fault", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const waiting = steps(() => new Accepted({ id: "cmd_1" }));
@@ -125,7 +120,7 @@ Deno.test("once: what was accepted is accepted again, and what failed fails the 
   deq([waiting.runs.count, lost.runs.count], [1, 1]);
 });
 
-Deno.test("once: a refused call gives its key back, to its twin and to a later one", async () => {
+Deno.test("once: a refused call gives its key back, to a simultaneous and to a later one", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   for (const code of ["CONFLICT", "UNAVAILABLE"] as const) {
@@ -140,7 +135,7 @@ Deno.test("once: a refused call gives its key back, to its twin and to a later o
   }
 });
 
-Deno.test("once: a twin that reads of a call before its end, and hears of it after, gets what is true then", async () => {
+Deno.test("once: a repetition that read the record before the call's end gets its final answer", async () => {
   const engine = await Deno.openKv(":memory:");
   let hold: ((entry: Deno.KvEntryMaybe<unknown>) => Promise<void>) | null = null;
   const get = async (key: Deno.KvKey) => {
@@ -172,7 +167,7 @@ Deno.test("once: a twin that reads of a call before its end, and hears of it aft
   deq(await twin, { turn: 2 });
 });
 
-Deno.test("once: a call that was cut off in the middle is not made again, and says so", async () => {
+Deno.test("once: an interrupted call is not repeated, and the refusal says so", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const cut = steps(() => {
@@ -180,7 +175,7 @@ Deno.test("once: a call that was cut off in the middle is not made again, and sa
   });
   await rejects(callOnce(world, owner, cut.route), TypeError);
   const { route, runs } = steps(() => ({}));
-  await refuses(callOnce(world, owner, route), "CONFLICT", /its end is not known/);
+  await refuses(callOnce(world, owner, route), "CONFLICT", /its outcome is unknown/);
   eq(runs.count, 0);
 });
 
@@ -203,7 +198,7 @@ Deno.test("once: answers are sealed, and one of 40 KiB is kept whole", async () 
   }
 });
 
-Deno.test("once: a key that ran a command is no key for another tool, nor the other way round", async () => {
+Deno.test("once: a command's key is refused for another tool, and the other way round", async () => {
   await using world = await World.open();
   const { key, agent } = await linkAgent(world);
   const run = { agent_id: agent.id, command: "uptime" };
@@ -226,7 +221,7 @@ Deno.test("once: a key that ran a command is no key for another tool, nor the ot
   eq(agent.received.filter(({ type }) => type === "restart").length, 1);
 });
 
-Deno.test("once: the canary's run and a cancelled command are changes like the others", async () => {
+Deno.test("once: canary runs and cancellations are keyed like other changes", async () => {
   await using world = await World.open();
   const { owner, agent } = await linkAgent(world);
   const as = owner.token;

@@ -34,7 +34,7 @@ async function allowSelfApproval(url: string, token: string): Promise<void> {
   eq(response.status, 200, await response.text());
 }
 
-Deno.test("mcp tasks: a relay that is killed right after it gave a handle resolves it, and its approval", async () => {
+Deno.test("mcp tasks: a relay killed right after it returned a task still resolves it and its approval", async () => {
   await withFolder(async (folder) => {
     const env = { RELAY_KV: `${folder}/relay.kv`, RELAY_CONFIG: UNLIMITED };
     const first = await startRelayProcess(env);

@@ -64,7 +64,7 @@ Deno.test("sessions: initialize agrees on a revision and opens a session", async
   }
 });
 
-Deno.test("sessions: an anonymous client may initialize, which stores nothing", async () => {
+Deno.test("sessions: an anonymous client may initialize without a stored session", async () => {
   await using world = await World.open();
   const { status, headers, body } = await open(world);
   deq([status, headers.get("mcp-session-id")], [200, null]);
@@ -75,7 +75,7 @@ Deno.test("sessions: an anonymous client may initialize, which stores nothing", 
   deq(listed.body.result.tools.map(({ name }: Json) => name), ["health"]);
 });
 
-Deno.test("sessions: their beginning and their end are events, with the calls made in them", async () => {
+Deno.test("sessions: opening and ending are events with the number of calls", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const as = owner.token;
@@ -98,7 +98,7 @@ Deno.test("sessions: their beginning and their end are events, with the calls ma
   eq((await get(world, as, id, "DELETE")).status, 404);
 });
 
-Deno.test("sessions: the duration is not negative after the clock was set back", async () => {
+Deno.test("sessions: a clock that is set back gives a duration of 0, not less", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const as = owner.token;
@@ -125,7 +125,7 @@ Deno.test("sessions: half an hour without a call ends one, unless a call comes i
   deq([last.details.idle_seconds, last.actor], [1800, "relay"]);
 });
 
-Deno.test("sessions: another credential cannot use one, and an unknown one answers like an ended one", async () => {
+Deno.test("sessions: another credential gets the 404 of an unknown session", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const id = await sessionOf(world, owner.token);
@@ -141,7 +141,7 @@ Deno.test("sessions: another credential cannot use one, and an unknown one answe
   eq((await rpc(world, "ping", {}, { as: owner.token, headers: within(id) })).status, 200);
 });
 
-Deno.test("sessions: a caller has at most 50, and the oldest ends", async () => {
+Deno.test("sessions: a caller may have 50, and the oldest ends", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const as = owner.token;
@@ -156,7 +156,7 @@ Deno.test("sessions: a caller has at most 50, and the oldest ends", async () => 
   deq(ends.map(({ details }) => [details.session_id, details.calls]), [[first, 3]]);
 });
 
-Deno.test("sessions: a caller who opens many concurrently has 50 too", async () => {
+Deno.test("sessions: the limit of 50 also holds for simultaneous openings", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await Promise.all(Array.from({ length: 100 }, () => sessionOf(world, owner.token)));
@@ -165,7 +165,7 @@ Deno.test("sessions: a caller who opens many concurrently has 50 too", async () 
   eq((await world.app.store.list(mcpSessions, tenant, own)).items.length, 50);
 });
 
-Deno.test("sessions: the stream carries what a client subscribed to, and ends with its session", async () => {
+Deno.test("sessions: the stream carries the subscriptions and ends with its session", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const as = await keyOf(world, owner);
@@ -189,7 +189,7 @@ Deno.test("sessions: the stream carries what a client subscribed to, and ends wi
   ok(stream.ended);
 });
 
-Deno.test("sessions: of several streams the newest gets the news, and the former one when that is gone", async () => {
+Deno.test("sessions: the newest of several streams gets notifications, then the one before it", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const as = await keyOf(world, owner);
@@ -212,7 +212,7 @@ Deno.test("sessions: of several streams the newest gets the news, and the former
   eq((await older.until(Infinity)).length, 1, "what the other one was told did not come here");
 });
 
-Deno.test("sessions: the counts of one are dropped however it ends", async () => {
+Deno.test("sessions: the count of calls is forgotten however a session ends", async () => {
   await using world = await World.open();
   const as = await keyOf(world, await world.signUp());
   const opened = async () => {
@@ -233,7 +233,7 @@ Deno.test("sessions: the counts of one are dropped however it ends", async () =>
   eq(world.app.mcpSessions.uncounted(timedOut), undefined);
 });
 
-Deno.test("sessions: one that ended on another instance is dropped within twice its idle time", async () => {
+Deno.test("sessions: one that ended on another instance is forgotten within two idle times", async () => {
   const kv = await Deno.openKv(":memory:");
   const one = await World.open({ kv: shared(kv), sole: false, seed: 1 });
   const two = await World.open({ kv: shared(kv), sole: false, seed: 2, clock: one.clock });
@@ -247,7 +247,7 @@ Deno.test("sessions: one that ended on another instance is dropped within twice 
   kv.close();
 });
 
-Deno.test("sessions: every instance sends what one subscribed to, also one that started later", async () => {
+Deno.test("sessions: every instance sends a session's subscriptions, also one that started later", async () => {
   const kv = await Deno.openKv(":memory:");
   const one = await World.open({ kv: shared(kv), sole: false, seed: 1 });
   const owner = await one.signUp();
@@ -279,7 +279,7 @@ Deno.test("sessions: every instance sends what one subscribed to, also one that 
   kv.close();
 });
 
-Deno.test("sessions: an invalid URI cannot be subscribed to", async () => {
+Deno.test("sessions: an address without a resource cannot be subscribed to", async () => {
   await using world = await World.open();
   const as = await keyOf(world, await world.signUp());
   const headers = within(await sessionOf(world, as));
@@ -290,7 +290,7 @@ Deno.test("sessions: an invalid URI cannot be subscribed to", async () => {
   }
 });
 
-Deno.test("sessions: a stream needs a session and an Accept of event streams", async () => {
+Deno.test("sessions: a stream needs a session and an Accept of events", async () => {
   await using world = await World.open();
   const { token } = await world.signUp();
   const id = await sessionOf(world, token);
@@ -309,7 +309,7 @@ Deno.test("sessions: a stream needs a session and an Accept of event streams", a
   eq(await status({ accept: "text/*", ...named }), 200);
 });
 
-Deno.test("sessions: a client's log has the level it asked for, without what it may not read", async () => {
+Deno.test("sessions: the log level is the client's, and unreadable resources are not found", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const as = (await world.key(owner, ["catalog:read"])).value;
@@ -338,7 +338,7 @@ Deno.test("sessions: survive a restart of the relay", async () => {
   kv.close();
 });
 
-Deno.test("sessions: a reply without a request is refused", async () => {
+Deno.test("sessions: an unexpected reply is refused", async () => {
   await using world = await World.open();
   const { token } = await world.signUp();
   const headers = { ...within(await sessionOf(world, token)), authorization: `Bearer ${token}` };

@@ -50,7 +50,7 @@ Deno.test("mcp streams: output comes as progress while the command runs, then th
   eq(reader.response.headers.get("x-accel-buffering"), "no");
 });
 
-Deno.test("mcp streams: who gave no token hears of no progress", async () => {
+Deno.test("mcp streams: a call without a token gets no progress", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const reader = await start(world, here, { meta: {} });
@@ -59,7 +59,7 @@ Deno.test("mcp streams: who gave no token hears of no progress", async () => {
   eq((await reader.until(Infinity)).length, 1);
 });
 
-Deno.test("mcp streams: who asked for a log hears of the command's id at once", async () => {
+Deno.test("mcp streams: a client with a log level gets the command's id at once", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const reader = await start(world, here, {
@@ -72,7 +72,7 @@ Deno.test("mcp streams: who asked for a log hears of the command's id at once", 
   await reader.until(Infinity);
 });
 
-Deno.test("mcp streams: a session's log is as its client asked, in whatever process the command is sent", async () => {
+Deno.test("mcp streams: a session's log level holds in every process", async () => {
   const kv = await Deno.openKv(":memory:");
   const one = await World.open({ kv: shared(kv), sole: false, seed: 1 });
   const two = await World.open({ kv: shared(kv), sole: false, seed: 2, clock: one.clock });
@@ -92,7 +92,7 @@ Deno.test("mcp streams: a session's log is as its client asked, in whatever proc
   kv.close();
 });
 
-Deno.test("mcp streams: progress only grows, whatever the command writes", async () => {
+Deno.test("mcp streams: progress increases with every notification", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const reader = await start(world, here);
@@ -110,7 +110,7 @@ Deno.test("mcp streams: progress only grows, whatever the command writes", async
   eq(told.map(({ message }) => message).join(""), written);
 });
 
-Deno.test("mcp streams: the client's going ends the command, and a normal end does not", async () => {
+Deno.test("mcp streams: a client that leaves cancels its command, a normal end does not", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const reader = await start(world, here);
@@ -132,7 +132,7 @@ Deno.test("mcp streams: the client's going ends the command, and a normal end do
   eq(cancels().length, 1);
 });
 
-Deno.test("mcp streams: a client of sessions that goes away ends nothing: its revision says so", async () => {
+Deno.test("mcp streams: a client with a session that leaves cancels nothing, as its revision says", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const reader = await start(world, here, {
@@ -146,7 +146,7 @@ Deno.test("mcp streams: a client of sessions that goes away ends nothing: its re
   finish(here.agent, runsOf(here.agent)[0]!.command_id);
 });
 
-Deno.test("mcp streams: a client that does not read costs 1 MiB of progress at the most, and gets its result", async () => {
+Deno.test("mcp streams: a client that does not read buffers at most 1 MiB of progress and gets its result", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const reader = await start(world, here);
@@ -163,7 +163,7 @@ Deno.test("mcp streams: a client that does not read costs 1 MiB of progress at t
   eq(messages.at(-1).result.structuredContent.truncated, true);
 });
 
-Deno.test("mcp streams: who loses the key or the right hears no more within a second, the command goes on", async () => {
+Deno.test("mcp streams: a caller who loses its key or right gets nothing more within a second, and the command continues", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const second = await world.join(here.owner, ["owner"]);
@@ -211,7 +211,7 @@ Deno.test("mcp streams: a refusal in a stream is its last message", async () => 
   eq(toolError({ body: message } as never).code, "COMMAND_BLOCKED");
 });
 
-Deno.test("mcp streams: a quiet one shows every 15 s that it lives", async () => {
+Deno.test("mcp streams: a quiet stream sends a comment every 15 s", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const params = { name: "run_command", arguments: { agent_id: here.agent.id, command: "work" } };
@@ -227,7 +227,7 @@ Deno.test("mcp streams: a quiet one shows every 15 s that it lives", async () =>
   eq((await response.text()).split(": still here\n\n").length - 1, 2);
 });
 
-Deno.test("mcp streams: a client of sessions ends a command by saying so, and nobody else's", async () => {
+Deno.test("mcp streams: a cancellation in a session cancels the client's own command only", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const as = here.key.value;

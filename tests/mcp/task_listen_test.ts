@@ -13,7 +13,7 @@ async function listen(world: World, as: string, taskIds: Json, capabilities: Jso
   return new Reader(await world.send(request));
 }
 
-Deno.test("mcp tasks: who listens to one is told how it stands, up to its result, and of no other", async () => {
+Deno.test("mcp tasks: a listener gets the states of its task up to the result, and no other task's", async () => {
   await using world = await World.open();
   const { owner, key, agent } = await linkAgent(world);
   const approver = await world.join(owner, ["operator"]);
@@ -46,7 +46,7 @@ Deno.test("mcp tasks: who listens to one is told how it stands, up to its result
   await reader.drop();
 });
 
-Deno.test("mcp tasks: others' are not heard of, nor any by who does not know tasks or lost the right", async () => {
+Deno.test("mcp tasks: a listener needs its own task, a client with tasks, and the right", async () => {
   await using world = await World.open();
   const { owner, key, agent } = await linkAgent(world);
   const held = { name: "request_approval", arguments: { agent_id: agent.id, command: "uptime" } };

@@ -13,7 +13,7 @@ const list = async (world: World, as?: string): Promise<Json[]> =>
   (await rpc(world, "tools/list", {}, { as })).body.result.tools;
 const names = async (world: World, as?: string) => (await list(world, as)).map(({ name }) => name);
 
-Deno.test("tools: every route with a `tool` entry is one, and some more are", async () => {
+Deno.test("tools: are the routes with a `tool` entry and the extra tools", async () => {
   await using world = await World.open();
   const { token } = await world.signUp();
   const listed = await names(world, token);
@@ -30,7 +30,7 @@ Deno.test("tools: every route with a `tool` entry is one, and some more are", as
   deq(listed, [...listed].sort());
 });
 
-Deno.test("tools: reading tools say so, and destructive ones", async () => {
+Deno.test("tools: declare whether they read or destroy", async () => {
   await using world = await World.open();
   const { token } = await world.signUp();
   for (const { name, annotations, inputSchema, description } of await list(world, token)) {
@@ -56,7 +56,7 @@ function argumentsFor({ inputSchema }: Json): Json {
   return Object.fromEntries(required.map((name) => [name, "x_missing"]));
 }
 
-Deno.test("tools: every argument says what it is", async () => {
+Deno.test("tools: every argument has a description", async () => {
   await using world = await World.open();
   const { token: as } = await world.signUp();
   const silent = (await list(world, as)).flatMap(({ name, inputSchema }) =>
@@ -67,7 +67,7 @@ Deno.test("tools: every argument says what it is", async () => {
   deq(silent, []);
 });
 
-Deno.test("tools: what is listed for a caller is exactly what it may call, for any rights", async () => {
+Deno.test("tools: the list holds exactly what the caller may call, for any rights", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const all = await list(world, owner.token);
@@ -102,7 +102,7 @@ Deno.test("tools: what is listed for a caller is exactly what it may call, for a
   ok(refused > 100, "the property was put to the test");
 });
 
-Deno.test("tools: what only the live space may do is neither listed nor callable in the test space", async () => {
+Deno.test("tools: live-only tools are neither listed nor callable in the test space", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const closed = routes.map((route) =>
@@ -123,7 +123,7 @@ Deno.test("tools: what only the live space may do is neither listed nor callable
   }
 });
 
-Deno.test("tools: an anonymous caller has discovery, the list, and what everybody may call", async () => {
+Deno.test("tools: an anonymous caller has discovery, the list and public tools", async () => {
   await using world = await World.open();
   deq(await names(world), ["health"]);
   for (const method of ["server/discover", "ping"]) {
@@ -137,7 +137,7 @@ Deno.test("tools: an anonymous caller has discovery, the list, and what everybod
   }
 });
 
-Deno.test("tools: a wrong credential is 401 everywhere, also where none is needed", async () => {
+Deno.test("tools: an invalid credential gets 401 everywhere, also where none is needed", async () => {
   await using world = await World.open();
   for (const as of ["nonsense", "svc_live_typo"]) {
     const { status, headers } = await rpc(world, "tools/list", {}, { as });
@@ -146,7 +146,7 @@ Deno.test("tools: a wrong credential is 401 everywhere, also where none is neede
   }
 });
 
-Deno.test("tools: a lacking right is 403 with every right that would do, and on record", async () => {
+Deno.test("tools: a missing right gets 403 with every right that would do, recorded", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const { value: as } = await world.key(owner, ["catalog:read"]);
@@ -188,7 +188,7 @@ Deno.test("tools: answers conform to the schema that the list shows", async () =
   }
 });
 
-Deno.test("tools: a route's refusal is a result that says why, with the path of the fault", async () => {
+Deno.test("tools: a route's refusal is a result with the reason and the path of the fault", async () => {
   await using world = await World.open();
   const { token: as } = await world.signUp();
   const cases: [string, Json, string, string?][] = [
@@ -218,7 +218,7 @@ Deno.test("tools: a route's refusal is a result that says why, with the path of 
   deq(world.logged, []);
 });
 
-Deno.test("tools: an argument that is none is told first, with all that there are", async () => {
+Deno.test("tools: an unknown argument lists the valid ones, before other checks", async () => {
   await using world = await World.open();
   const { token: as } = await world.signUp();
   const reply = await tool(world, "run_command", { agent: "web-1", command: "ls" }, { as });
@@ -227,7 +227,7 @@ Deno.test("tools: an argument that is none is told first, with all that there ar
   eq(message, 'arguments: there is no "agent"; known here: agent_id, command, timeout');
 });
 
-Deno.test("tools: another organization's id is byte for byte a missing one", async () => {
+Deno.test("tools: another organization's id gets byte for byte the answer of a missing one", async () => {
   await using world = await World.open();
   const { agent } = await linkAgent(world);
   const { token: as } = await world.signUp();
@@ -239,7 +239,7 @@ Deno.test("tools: another organization's id is byte for byte a missing one", asy
   deq(await said(agent.id), await said("agt_missing"));
 });
 
-Deno.test("tools: each call by a key is on record with its tool, and changes with their events", async () => {
+Deno.test("tools: each call by a key is recorded with its tool, and changes with their events", async () => {
   await using world = await World.open();
   const { owner, key, agent } = await linkAgent(world);
   const before = (await world.trail(owner)).length;
@@ -253,7 +253,7 @@ Deno.test("tools: each call by a key is on record with its tool, and changes wit
   ok((await world.trail(owner)).slice(before).includes("agent_deleted"));
 });
 
-Deno.test("tools: a call whose arguments are refused is on record as any use of the key", async () => {
+Deno.test("tools: a call with refused arguments is recorded as a use of the key", async () => {
   await using world = await World.open();
   const { owner, key } = await linkAgent(world);
   for (const args of [{ id: { a: 1 } }, { id: "agt_x", surprise: 1 }, { id: null }]) {
@@ -264,7 +264,7 @@ Deno.test("tools: a call whose arguments are refused is on record as any use of 
   deq(refused.map(({ details }) => details.status), [400, 400, 400]);
 });
 
-Deno.test("tools: the limit of the plan binds calls, and tells when to come back", async () => {
+Deno.test("tools: the plan's limit binds calls and says when to retry", async () => {
   await using world = await World.open({
     config: { plans: { starter: { requests_per_minute: 3 } } },
   });
@@ -277,7 +277,7 @@ Deno.test("tools: the limit of the plan binds calls, and tells when to come back
   ok(Number(refused.headers.get("retry-after")) > 0);
 });
 
-Deno.test("tools: events are tailed by cursor, with none missing and none twice", async () => {
+Deno.test("tools: tail_events misses no event and repeats none", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const { value: as } = await world.key(owner, ["audit:read", "audit:write"]);
@@ -300,7 +300,7 @@ Deno.test("tools: events are tailed by cursor, with none missing and none twice"
   deq(mine.events.map(({ details }: Json) => details.n), [0, 1, 2, 3, 4]);
 });
 
-Deno.test("tools: a look at events is on record, and waiting for more makes no more of them", async () => {
+Deno.test("tools: reading events is recorded, and polling does not create events", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const tail = async (args: Json) =>

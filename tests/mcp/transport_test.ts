@@ -20,7 +20,7 @@ Deno.test("mcp: the interface's plain request is served on both paths, whatever 
   deq(called.body.result.structuredContent, { status: "ok" });
 });
 
-Deno.test("mcp: who takes events only gets events, who takes both gets them where they tell more", async () => {
+Deno.test("mcp: a client that accepts events only gets events; one that accepts both gets them for calls with notifications", async () => {
   await using world = await World.open();
   const type = async (accept: string, meta?: Json) =>
     (await tool(world, "health", {}, { accept, meta })).headers.get("content-type");
@@ -30,7 +30,7 @@ Deno.test("mcp: who takes events only gets events, who takes both gets them wher
   eq(await type(both, { progressToken: 1 }), "text/event-stream");
 });
 
-Deno.test("mcp: every answer has the headers of every response", async () => {
+Deno.test("mcp: every response has the common headers", async () => {
   await using world = await World.open();
   for (const method of ["tools/list", "nope", "resources/list"]) {
     for (const path of ["/mcp", "/mcp/stream"]) {
@@ -85,7 +85,7 @@ const BAD_BODIES: readonly [string, number, number, unknown?][] = [
   ],
 ];
 
-Deno.test("mcp: malformed messages get the specified error, and nothing else happens", async () => {
+Deno.test("mcp: malformed messages get the specified error and change nothing", async () => {
   await using world = await World.open();
   for (const [body, status, code, id = null] of BAD_BODIES) {
     const headers = { "content-type": "application/json" };
@@ -101,7 +101,7 @@ Deno.test("mcp: malformed messages get the specified error, and nothing else hap
   deq(world.logged, []);
 });
 
-Deno.test("mcp: a body of more than 16 KiB needs a credential, and is then read", async () => {
+Deno.test("mcp: a body over 16 KiB needs a credential", async () => {
   await using world = await World.open();
   const { token } = await world.signUp();
   const ping = (size: number) =>
@@ -128,7 +128,7 @@ Deno.test("mcp: a body of more than 16 KiB needs a credential, and is then read"
   }
 });
 
-Deno.test("mcp: a batch of the revision 2025-03-26 is refused whole with the documented error", async () => {
+Deno.test("mcp: a batch is refused whole with the documented error", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const call = { name: "policies_delete", arguments: { id: "pol_1" } };
@@ -219,7 +219,7 @@ Deno.test("mcp: bodies that are too large, of another type, or not text are refu
   deq(world.logged, []);
 });
 
-Deno.test("mcp: a body that is held back keeps no rights that have ended", async () => {
+Deno.test("mcp: rights that end while a body is held back do not count", async () => {
   await using world = await World.open();
   const { owner, agent } = await linkAgent(world);
   const key = await world.key(owner, AGENT_RIGHTS);
@@ -239,7 +239,7 @@ Deno.test("mcp: a body that is held back keeps no rights that have ended", async
   deq(runsOf(agent), []);
 });
 
-Deno.test("mcp: headers of the current revision must say what the body says", async () => {
+Deno.test("mcp: headers of the current revision must match the body", async () => {
   await using world = await World.open();
   const call = { name: "health", arguments: {} };
   const send = async (headers: Record<string, string | null>, params: Json = call, meta?: Json) => {
@@ -277,7 +277,7 @@ Deno.test("mcp: headers of the current revision must say what the body says", as
   deq(await send({}, call, { [META_CAPABILITIES]: [] }), [400, -32602]);
 });
 
-Deno.test("mcp: a version that is not served is told with those that are", async () => {
+Deno.test("mcp: the refusal of an unknown version lists the served ones", async () => {
   await using world = await World.open();
   const headers = { "mcp-protocol-version": "2031-01-01" };
   const { status, body } = await rpc(world, "tools/list", {}, { headers });
@@ -286,7 +286,7 @@ Deno.test("mcp: a version that is not served is told with those that are", async
   deq([code, data], ["VALIDATION_FAILED", { supported: [CURRENT], requested: "2031-01-01" }]);
 });
 
-Deno.test("mcp: a notification is taken without a word", async () => {
+Deno.test("mcp: a notification gets 202 without a body", async () => {
   await using world = await World.open();
   const body = '{"jsonrpc":"2.0","method":"notifications/initialized"}';
   const headers = { "content-type": "application/json" };
@@ -296,7 +296,7 @@ Deno.test("mcp: a notification is taken without a word", async () => {
   deq([response.status, await response.text()], [202, ""]);
 });
 
-Deno.test("mcp: no token in the query, and no other method", async () => {
+Deno.test("mcp: a token in the query and other methods are refused", async () => {
   await using world = await World.open();
   const { token } = await world.signUp();
   const { status, body } = await rpc(world, "tools/list", {}, {
@@ -316,7 +316,7 @@ Deno.test("mcp: no token in the query, and no other method", async () => {
   }
 });
 
-Deno.test("mcp: browsers of other sites are refused, also when their name points here", async () => {
+Deno.test("mcp: pages of other sites are refused, also by DNS rebinding", async () => {
   const cases: [Record<string, unknown>, string, string | null, number][] = [
     [{ local: true }, "http://localhost:9081", null, 200],
     [{ local: true }, "http://127.0.0.1:9081", "http://localhost:9081", 200],

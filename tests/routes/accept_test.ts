@@ -7,7 +7,7 @@ const JSON_TYPE = "application/json";
 const CSV = "text/csv";
 const OFFERED = [JSON_TYPE, "application/x-ndjson", CSV];
 
-Deno.test("acceptedOf: the best liked form that is not refused, of equals the one named first", () => {
+Deno.test("acceptedOf: picks the type with the highest quality, among equals the first one named", () => {
   const cases: readonly (readonly [accept: string, type: string])[] = [
     ["", JSON_TYPE],
     ["*/*", JSON_TYPE],
@@ -29,7 +29,7 @@ Deno.test("acceptedOf: the best liked form that is not refused, of equals the on
   }
 });
 
-Deno.test("accept: what a caller refuses is given by no endpoint that has the choice", async () => {
+Deno.test("accept: no endpoint with several media types answers with one that the caller excludes", async () => {
   await using world = await World.open();
   const { token } = await world.signUp();
   const cases: readonly (readonly [path: string, accept: string, status: number])[] = [

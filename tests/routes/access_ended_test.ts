@@ -44,7 +44,7 @@ async function furnished() {
   return { world, host, guest, member, ids, key, ofMember };
 }
 
-Deno.test("access: every path with a parameter is tried with an id of somebody's and one of nobody's", async () => {
+Deno.test("access: every path parameter has an id of another organization and an unknown id to test with", async () => {
   const { world, ids } = await furnished();
   await using _ = world;
   for (const some of [ids, MISSING]) {
@@ -55,7 +55,7 @@ Deno.test("access: every path with a parameter is tried with an id of somebody's
   ok(Object.values(ids).every((id) => typeof id === "string" && id.length > 0));
 });
 
-Deno.test("access: nothing is open to a deactivated account, with a session or a key", async () => {
+Deno.test("access: a deactivated account can call nothing, with a session or a key", async () => {
   const { world, host, guest, ids, key } = await furnished();
   await using _ = world;
   const path = `/api/admin/accounts/${guest.org}/toggle`;
@@ -66,7 +66,7 @@ Deno.test("access: nothing is open to a deactivated account, with a session or a
   await allRefused(world, key.value, ids, "INVALID_API_KEY", "inactive");
 });
 
-Deno.test("access: nothing is open to a deactivated person, with a session or a key", async () => {
+Deno.test("access: a deactivated user can call nothing, with a session or a key", async () => {
   const { world, guest, member, ids, ofMember } = await furnished();
   await using _ = world;
   const tenant = { org: guest.org, space: "live" } as const;
@@ -78,7 +78,7 @@ Deno.test("access: nothing is open to a deactivated person, with a session or a 
   await allRefused(world, ofMember.value, ids, "INVALID_API_KEY", "inactive");
 });
 
-Deno.test("access: nothing is open to a credential that has expired", async () => {
+Deno.test("access: an expired credential can call nothing", async () => {
   const { world, guest, ids, key } = await furnished();
   await using _ = world;
   world.clock.nowMs += HOUR_MS;
@@ -89,7 +89,7 @@ Deno.test("access: nothing is open to a credential that has expired", async () =
   await allRefused(world, key.value, ids, "INVALID_API_KEY", "expired");
 });
 
-Deno.test("access: nothing is open to a key that was revoked", async () => {
+Deno.test("access: a revoked key can call nothing", async () => {
   const { world, guest, ids, key } = await furnished();
   await using _ = world;
   const path = `/api/v1/api-keys/${key.id}/revoke`;
@@ -120,7 +120,7 @@ async function heldBack(
   );
 }
 
-Deno.test("access: a body that is held back keeps no rights that have ended, on any route", async () => {
+Deno.test("access: rights that end while a body is held back do not count, on any route", async () => {
   const { world, guest, member, ids, key, ofMember } = await furnished();
   await using _ = world;
   const taking = guarded.filter((route) =>
@@ -151,7 +151,7 @@ Deno.test("access: a body that is held back keeps no rights that have ended, on 
   deq(await stored(world), before);
 });
 
-Deno.test("access: a right that goes while a body is held back is missing, on record once", async () => {
+Deno.test("access: the refusal for a right that ended while a body was held back is recorded once", async () => {
   const { world, guest, member, ofMember } = await furnished();
   await using _ = world;
   const invites = guarded.find(({ id }) => id === "invitations.create")!;
@@ -171,7 +171,7 @@ Deno.test("access: a right that goes while a body is held back is missing, on re
   deq(rows, ["access_denied", "access_denied", "api_key_used"]);
 });
 
-Deno.test("access: live data is not there for a test key, byte for byte, and nothing changes", async () => {
+Deno.test("access: a test key gets the 404 of a missing resource for live data, and changes nothing", async () => {
   const { world, guest, ids } = await furnished();
   await using _ = world;
   const { value: as } = await world.key(guest, SCOPE_LIST, { type: "test" });

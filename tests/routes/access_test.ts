@@ -16,7 +16,7 @@ import {
   stored,
 } from "./access_world.ts";
 
-Deno.test("access: no credential and bad ones are 401, and change nothing", async () => {
+Deno.test("access: missing and invalid credentials get 401 and change nothing", async () => {
   await using world = await World.open();
   const ids = await furnish(world, await world.signUp());
   const before = await stored(world);
@@ -33,7 +33,7 @@ Deno.test("access: no credential and bad ones are 401, and change nothing", asyn
   deq(await stored(world), before);
 });
 
-Deno.test("access: a key without the right is 403 with what is missing, on record, and changes nothing", async () => {
+Deno.test("access: a key without the right gets 403 with the missing right, recorded, and changes nothing", async () => {
   await using world = await World.open();
   const account = await world.signUp();
   const ids = await furnish(world, account);
@@ -52,7 +52,7 @@ Deno.test("access: a key without the right is 403 with what is missing, on recor
   }
 });
 
-Deno.test("access: what a rule refuses is on record once, like what a route refuses", async () => {
+Deno.test("access: the refusal of a rule is recorded once, like that of a route", async () => {
   await using world = await World.open();
   await world.signUp(); // the host, whose custom roles change nothing
   const boss = await world.signUp();
@@ -91,7 +91,7 @@ Deno.test("access: what a rule refuses is on record once, like what a route refu
   deq(await refused(key, ...blocked), ["command_denied", "api_key_used", guessed]);
 });
 
-Deno.test("access: what nobody in particular is refused leaves nothing behind", async () => {
+Deno.test("access: refusing an anonymous caller writes nothing", async () => {
   await using world = await World.open({ settings: { signup: "invite" } });
   await world.signUp();
   const rows = async () => {
@@ -104,7 +104,7 @@ Deno.test("access: what nobody in particular is refused leaves nothing behind", 
   deq(await rows(), before);
 });
 
-Deno.test("access: what is closed to the test space is 403 there, on record, and changes nothing", async () => {
+Deno.test("access: a route closed to the test space answers 403 there, recorded, and changes nothing", async () => {
   await using world = await World.open();
   const account = await world.signUp();
   const ids = await furnish(world, account);
@@ -136,7 +136,7 @@ Deno.test("access: what is closed to the test space is 403 there, on record, and
   }
 });
 
-Deno.test("access: another organization's resource is byte for byte a missing one", async () => {
+Deno.test("access: another organization's resource gets byte for byte the 404 of a missing one", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const stranger = await world.signUp();

@@ -6,7 +6,7 @@ const PROXY = "10.0.0.1", CLIENT = "203.0.113.7";
 const of = (forwarded: string | null, trusted = [PROXY], peer = PROXY) =>
   clientAddress(peer, forwarded, trusted);
 
-Deno.test("clientAddress: what a client writes itself is never believed", () => {
+Deno.test("clientAddress: ignores entries that the client wrote itself", () => {
   eq(of("198.51.100.1", [], CLIENT), CLIENT);
   eq(of("198.51.100.1", [PROXY], CLIENT), CLIENT);
   eq(of(null), PROXY);
@@ -20,7 +20,7 @@ Deno.test("clientAddress: what a client writes itself is never believed", () => 
   }
 });
 
-Deno.test("clientAddress: a port behind an address is none of it", () => {
+Deno.test("clientAddress: drops the port after an address", () => {
   for (const written of ["203.0.113.7", "203.0.113.7:4711"]) eq(of(written), CLIENT);
   for (const written of ["2001:db8::7", "[2001:db8::7]", "[2001:db8::7]:443"]) {
     eq(of(written), "2001:db8::7");
@@ -28,7 +28,7 @@ Deno.test("clientAddress: a port behind an address is none of it", () => {
   eq(of("203.0.113.7:4711, 10.0.0.2:80", ["10.0.0.0/24"]), CLIENT);
 });
 
-Deno.test("clientAddress: where all are proxies it is the first, and none is behind one that is unreadable", () => {
+Deno.test("clientAddress: takes the first entry when all are proxies, and none before an unreadable one", () => {
   const inside = ["10.0.0.0/24"];
   eq(of("10.0.0.3, 10.0.0.2", inside), "10.0.0.3");
   eq(of("203.0.113.7,10.0.0.2 , 10.0.0.3", inside), CLIENT);
@@ -36,7 +36,7 @@ Deno.test("clientAddress: where all are proxies it is the first, and none is beh
   eq(of(CLIENT, inside, "local"), "local");
 });
 
-Deno.test("clientAddress: a proxy is known however its address is written", () => {
+Deno.test("clientAddress: recognizes a proxy in every notation of its address", () => {
   const ways = ["10.0.0.0/8", "::ffff:10.0.0.1", "::ffff:10.0.0.0/104", "::ffff:0:0/96"];
   for (const trusted of ways) {
     for (const peer of [PROXY, "::ffff:10.0.0.1"]) {
@@ -48,7 +48,7 @@ Deno.test("clientAddress: a proxy is known however its address is written", () =
   eq(of(CLIENT, ["2001:db8::/32"], PROXY), PROXY);
 });
 
-Deno.test("limits: behind a proxy that writes ports each client has a limit of its own", async () => {
+Deno.test("limits: each client behind a proxy that writes ports has its own limit", async () => {
   const config = { limits: { public_per_minute: 2 }, trusted_proxies: [PROXY] };
   await using world = await World.open({ config });
   const ask = async (client: string) => {

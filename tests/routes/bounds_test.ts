@@ -49,7 +49,7 @@ function takes(id: string, rest: object, field: string, value: unknown): boolean
   return (body ?? query)!.safeParse({ ...rest, ...said as object }).success;
 }
 
-Deno.test("bounds: a number is taken from its least to its most, and no other", () => {
+Deno.test("bounds: every number is accepted within its declared bounds only", () => {
   for (const [id, rest, field, least, most] of NUMBERS) {
     for (const value of [least - 1, least, most, most + 1]) {
       const within = value >= least && value <= most;
@@ -58,7 +58,7 @@ Deno.test("bounds: a number is taken from its least to its most, and no other", 
   }
 });
 
-Deno.test("bounds: a text or an object is taken up to its most, and no longer", () => {
+Deno.test("bounds: every text and object is accepted up to its declared maximum only", () => {
   const empty = JSON.stringify({ x: "" }).length;
   for (const [id, rest, field, most, unit] of SIZES) {
     for (const size of [most, most + 1]) {

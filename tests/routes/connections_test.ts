@@ -204,7 +204,7 @@ for (const sole of [true, false]) {
   });
 }
 
-Deno.test("connections: a request beyond the limit takes nothing of the others and says when to come again", async () => {
+Deno.test("connections: a request over the limit spends no other limit and says when to retry", async () => {
   await using world = await World.open({
     config: configWith({ max_concurrent: 1, burst_per_10_seconds: 9 }),
   });
@@ -221,7 +221,7 @@ Deno.test("connections: a request beyond the limit takes nothing of the others a
   deq([after.status, after.headers.get("x-ratelimit-remaining")], [200, "7"]);
 });
 
-Deno.test("connections: an agent's own link holds none, a stream that the relay ends gives its own back", async () => {
+Deno.test("connections: an agent's link counts as none, and a stream that the relay ends gives its own back", async () => {
   await using world = await World.open({ config: configWith({ max_concurrent: 1 }) });
   const owner = await world.signUp();
   const key = await world.key(owner, ["agents:admin", "agents:read"]);

@@ -36,7 +36,7 @@ const SECRETS =
 const changes = ({ effect }: Route): boolean => effect !== "read";
 const idsOf = (some: readonly Route[]): string[] => some.map(({ id }) => id).sort();
 
-Deno.test("declarations: what asks for no right is public, or the caller's own", () => {
+Deno.test("declarations: routes without a scope are public or concern the caller only", () => {
   for (const [access, areas] of Object.entries(WITHOUT_A_RIGHT)) {
     const ids = Object.entries(areas).flatMap(([area, names]) =>
       names.split(" ").map((name) => `${area}.${name}`)
@@ -45,7 +45,7 @@ Deno.test("declarations: what asks for no right is public, or the caller's own",
   }
 });
 
-Deno.test("declarations: what changes something asks for a right to change, what reads for one to read", () => {
+Deno.test("declarations: changes need a write scope and reads a read scope", () => {
   const wrong = routes.filter((route) => {
     const right = changes(route) ? /:(write|admin)$/ : /:read$/;
     return "scope" in route.access && ![route.access.scope].flat().every((one) => right.test(one));
@@ -53,13 +53,13 @@ Deno.test("declarations: what changes something asks for a right to change, what
   deq(idsOf(wrong), []);
 });
 
-Deno.test("declarations: the installation is changed by the host alone", () => {
+Deno.test("declarations: only the host changes the installation", () => {
   const ofHost = routes.filter(({ access }) => "scope" in access && access.host);
   const admin = routes.filter((route) => route.path.startsWith("/api/admin/") && changes(route));
   deq(idsOf(ofHost), [...idsOf(admin), "health.metrics"].sort());
 });
 
-Deno.test("declarations: the test space reaches no people, no installation and no services outside", () => {
+Deno.test("declarations: routes for people, the installation and outside services are closed to the test space", () => {
   const live = routes.filter((route) =>
     LIVE_FOLDERS.test(route.path) ||
     (changes(route) && OWN_FOLDERS.test(`${route.path}/`))
@@ -67,7 +67,7 @@ Deno.test("declarations: the test space reaches no people, no installation and n
   deq(idsOf(routes.filter(({ liveOnly }) => liveOnly)), idsOf(live));
 });
 
-Deno.test("declarations: an answer with a secret is kept by no cache", () => {
+Deno.test("declarations: responses with a secret forbid caching", () => {
   const secret = routes.filter(({ id, success }) => {
     const shape = "body" in success && success.body instanceof z.ZodObject
       ? success.body.shape

@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, match, ok } from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { OTHER_LIMITS } from "../../core/access/limits/kinds.ts";
-import { content } from "../../routes/call/answer.ts";
+import { content } from "../../routes/http/answer.ts";
 import { docsPage } from "../../routes/pages/docs_page.ts";
 import { exampleOf } from "../../routes/pages/docs_schema.ts";
 import { STYLE } from "../../routes/pages/docs_style.ts";
@@ -25,7 +25,7 @@ Deno.test("docsPage: loads nothing: no address of another server, no file, no ha
   deq([...new Set(targets.filter((target) => !target.startsWith("#")))], ["openapi.json"]);
 });
 
-Deno.test("docsPage: its policy admits exactly the style and the script that it holds", () => {
+Deno.test("docsPage: its content security policy admits exactly its own style and script", () => {
   const policy = answer.headers!["content-security-policy"]!;
   for (const element of ["style", "script"]) {
     const all = [...page.matchAll(new RegExp(`<${element}>([\\s\\S]*?)</${element}>`, "g"))];
@@ -37,14 +37,14 @@ Deno.test("docsPage: its policy admits exactly the style and the script that it 
   match(policy, /; connect-src 'self'; /);
 });
 
-Deno.test("docsPage: every operation is there once, in the contents and in the text", () => {
+Deno.test("docsPage: shows every operation once, in the contents and in the text", () => {
   const ids = operations.map(({ operationId }) => operationId).sort();
   const found = (pattern: RegExp) => [...page.matchAll(pattern)].map(([, id]) => id!).sort();
   deq(found(/<article class="operation" id="([^"]+)"/g), ids);
   deq(found(/<li data-for="([^"]+)">/g), ids);
 });
 
-Deno.test("docsPage: every link inside the page has its target, and every id is there once", () => {
+Deno.test("docsPage: every internal link has a target, and every id is unique", () => {
   const ids = [...page.matchAll(/\sid="([^"]+)"/g)].map(([, id]) => id!);
   deq(ids.filter((id, at) => ids.indexOf(id) !== at), []);
   const targets = [...page.matchAll(/\s(?:href="#|for="|aria-labelledby=")([^"]+)"/g)];
@@ -124,7 +124,7 @@ Deno.test("docsPage: the body of every curl command is one that its endpoint tak
   deq(refused, ["shield.evaluate"]);
 });
 
-Deno.test("docsRoutes: answers are made once and describe each other", async () => {
+Deno.test("docsRoutes: contents are made once and describe each other", async () => {
   const ask = async (id: string) => {
     const { handle } = docsRoutes(() => routes).find((route) => route.id === id)!;
     return await handle({} as never, {} as never, {} as never) as { type: string; body: string };
@@ -139,7 +139,7 @@ Deno.test("docsRoutes: answers are made once and describe each other", async () 
   deq(await ask("docs.home"), page);
 });
 
-Deno.test("content: carries headers of its own beside those of every response, which win", () => {
+Deno.test("content: adds its headers to those of every response, which override them", () => {
   const limit = {
     admitted: true,
     claim: { key: "a", limit: 60, windowMs: 60_000, kind: OTHER_LIMITS.address },

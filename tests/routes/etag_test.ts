@@ -5,7 +5,7 @@ import { World } from "../support/world.ts";
 
 const fixed = routes.filter(({ success }) => "content" in success && success.fixed);
 
-Deno.test("etag: what stays the same until the next version is 304 for whoever has it already", async () => {
+Deno.test("etag: fixed contents answer 304 to a client that has them", async () => {
   await using world = await World.open();
   deq(fixed.map(({ path }) => path), ["/openapi.json", "/", "/docs", "/schemas/policy.json"]);
   for (const { path, success } of fixed) {
@@ -28,7 +28,7 @@ Deno.test("etag: what stays the same until the next version is 304 for whoever h
   }
 });
 
-Deno.test("etag: the document says which answers have one", () => {
+Deno.test("etag: the OpenAPI document names the responses with an ETag", () => {
   const { paths } = openapi(routes, "1.2.3");
   const told = Object.entries(paths).flatMap(([path, { get }]) =>
     get?.responses["304"] === undefined ? [] : [path]

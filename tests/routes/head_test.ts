@@ -14,7 +14,7 @@ function exchange(port: number, request: string): Promise<string> {
   });
 }
 
-Deno.test("HEAD: has the length that GET has, of a stream none, and no byte of the body", async () => {
+Deno.test("HEAD: has the length of the GET, none for a stream, and no body", async () => {
   await using world = await World.open();
   const { token } = await world.signUp();
   const { app, mcp } = world;

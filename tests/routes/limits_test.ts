@@ -107,7 +107,7 @@ Deno.test("limits: a key's burst and minute bind it together, and the one with l
   deq(await ask(), [200, 3, 2, 70, null]);
 });
 
-Deno.test("limits: a 429 says which limit it was, when it starts anew, and what to do", async () => {
+Deno.test("limits: a 429 names the limit, its reset and what to do", async () => {
   const { world, key } = await limited({ requests_per_minute: 1 });
   await using _ = world;
   await world.call("GET", "/api/v1/agents", { as: key.value });
@@ -124,7 +124,7 @@ Deno.test("limits: a 429 says which limit it was, when it starts anew, and what 
   deq([headers.get("retry-after"), headers.get("content-type")], ["43", "application/json"]);
 });
 
-Deno.test("limits: keys multiply nothing: the plan binds all keys and users of an organization, and only them", async () => {
+Deno.test("limits: the plan binds all keys and users of one organization together, and nobody else", async () => {
   await using world = await World.open({
     config: { ...NO_LIMITS, plans: { starter: { requests_per_minute: 10 } } },
   });
@@ -144,7 +144,7 @@ Deno.test("limits: keys multiply nothing: the plan binds all keys and users of a
   eq((await world.call("GET", "/api/v1/agents", { as: other.token })).status, 200);
 });
 
-Deno.test("limits: a request over one limit takes nothing of the others", async () => {
+Deno.test("limits: a request over one limit spends none of the others", async () => {
   const { world, owner, key } = await limited({ burst_per_10_seconds: 2, requests_per_minute: 50 });
   await using _ = world;
   for (let n = 0; n < 30; n++) await world.call("GET", "/api/v1/agents", { as: key.value });
@@ -171,7 +171,7 @@ async function counting(config: Record<string, unknown>) {
   return { world, reads: () => reads };
 }
 
-Deno.test("limits: a key with a typo is refused without a read of the store, one that never was with one", async () => {
+Deno.test("limits: a mistyped key is refused without reading the store, an unknown one with one read", async () => {
   const { world, reads } = await counting(NO_LIMITS);
   await using _ = world;
   const { value } = await world.key(await world.signUp(), ["agents:read"]);
@@ -191,7 +191,7 @@ Deno.test("limits: a key with a typo is refused without a read of the store, one
   eq(reads(), before + 2);
 });
 
-Deno.test("limits: guesses at keys count against the address, and beyond its limit write nothing", async () => {
+Deno.test("limits: guessed keys count against the address, and over its limit nothing is written", async () => {
   const config = { ...NO_LIMITS, limits: { ...NO_LIMITS.limits, public_per_minute: 4 } };
   await using world = await World.open({ config });
   const entropy = seededEntropy(98, world.clock);
@@ -212,7 +212,7 @@ Deno.test("limits: guesses at keys count against the address, and beyond its lim
   deq(await rows(world), before);
 });
 
-Deno.test("limits: whom `/ws` refuses for want of rights is limited, and beyond it nothing is on record", async () => {
+Deno.test("limits: refusals of `/ws` for missing rights are limited, and over the limit nothing is recorded", async () => {
   const headers = { upgrade: "websocket", connection: "Upgrade" };
   for (const protocol of ["relay.agent.v1", "relay.events.v1"]) {
     await using world = await World.open({
@@ -240,7 +240,7 @@ Deno.test("limits: whom `/ws` refuses for want of rights is limited, and beyond 
   }
 });
 
-Deno.test("limits: whatever comes of a handshake at `/ws`, it is a request as any other; only agents pass", async () => {
+Deno.test("limits: every handshake at `/ws` counts as a request, whatever its outcome, except an agent's", async () => {
   await using world = await World.open({
     config: { limits: { live: { requests_per_minute: 5 } } },
   });

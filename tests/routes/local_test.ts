@@ -46,7 +46,7 @@ Deno.test("local server: a foreign Host or Origin is refused on every route, wit
   eq(await stored(world), before);
 });
 
-Deno.test("local server: its own names, pages and plain clients are served, and links from outside", async () => {
+Deno.test("local server: serves its own names and pages, plain clients, and links from outside", async () => {
   for (
     const [host, headers] of [
       ["localhost:9081", {}],
@@ -71,7 +71,7 @@ Deno.test("local server: its own names, pages and plain clients are served, and 
   );
 });
 
-Deno.test("local server: a body that does not say it is JSON is 415, and signs nobody up", async () => {
+Deno.test("local server: a body without the JSON type gets 415 and signs nobody up", async () => {
   await using world = await World.open();
   const before = await stored(world);
   for (const type of [null, "text/plain", "application/x-www-form-urlencoded"]) {
@@ -89,7 +89,7 @@ Deno.test("local server: a body that does not say it is JSON is 415, and signs n
   eq(wrong.status, 403, "asks for the claim code");
 });
 
-Deno.test("local server: a first signup that a proxy passed on needs the claim code, and without it changes nothing", async () => {
+Deno.test("local server: a first signup through a proxy needs the claim code, and changes nothing without it", async () => {
   await using world = await World.open();
   const before = await stored(world);
   const proxied = [

@@ -12,7 +12,7 @@ async function get(port: number, path: string): Promise<string> {
   return await new Response(socket.readable).text();
 }
 
-Deno.test("long addresses: more than 64 KiB of head is an empty 400 that the runtime gives, as docs/limits.md says", async () => {
+Deno.test("long addresses: the runtime answers an empty 400 to over 64 KiB of head, as docs/limits.md says", async () => {
   await using server = await openServer();
   const fitting = await get(server.port, `/healthz?_=${"a".repeat(60 * KIB)}`);
   match(fitting, /^HTTP\/1\.1 200 /);

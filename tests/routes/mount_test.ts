@@ -41,7 +41,7 @@ Deno.test("mount: a name comes before a parameter, in whichever order they are d
   }
 });
 
-Deno.test("mount: a name that is not known is told with those that are", async () => {
+Deno.test("mount: the refusal of an unknown name lists the known ones", async () => {
   await using world = await World.open();
   const as = (await world.signUp()).token;
   const message = async (method: string, path: string, body?: unknown) => {
@@ -67,7 +67,7 @@ Deno.test("mount: a name that is not known is told with those that are", async (
   );
 });
 
-Deno.test("mount: a path that leaves HTTP takes GET, and says so", async () => {
+Deno.test("mount: a path with an upgrade takes GET only, and says so", async () => {
   await using world = await World.open();
   const as = (await world.signUp()).token;
   for (const method of ["POST", "HEAD"]) {
@@ -78,7 +78,7 @@ Deno.test("mount: a path that leaves HTTP takes GET, and says so", async () => {
   eq((await world.call("GET", "/ws", { as })).headers.get("upgrade"), "websocket");
 });
 
-Deno.test("mount: a method that a path does not take is told with those that it takes", async () => {
+Deno.test("mount: a 405 lists the methods that the path takes", async () => {
   await using world = await World.open();
   const as = (await world.signUp()).token;
   const cases: readonly (readonly [path: string, allow: string])[] = [
@@ -94,7 +94,7 @@ Deno.test("mount: a method that a path does not take is told with those that it 
   }
 });
 
-Deno.test("mount: a compressed body is 415 with what to do, over HTTP and MCP, and changes nothing", async () => {
+Deno.test("mount: a compressed body gets 415 with what to do, over HTTP and MCP, and changes nothing", async () => {
   await using world = await World.open();
   const { token: as } = await world.signUp();
   for (const path of ["/api/v1/api-keys", "/mcp"]) {
@@ -113,7 +113,7 @@ Deno.test("mount: a compressed body is 415 with what to do, over HTTP and MCP, a
   eq((await world.call("POST", "/api/v1/api-keys", { as, headers: identity, body })).status, 201);
 });
 
-Deno.test("mount: a 415 repeats a bounded part of what the caller said of the body", async () => {
+Deno.test("mount: a 415 repeats a bounded part of the caller's header", async () => {
   await using world = await World.open();
   const long = "x".repeat(10_000);
   for (const path of ["/api/v1/login", "/mcp"]) {
@@ -130,7 +130,7 @@ Deno.test("mount: a 415 repeats a bounded part of what the caller said of the bo
   }
 });
 
-Deno.test("mount: who has the right but is not of the host is told that", async () => {
+Deno.test("mount: a caller with the right outside the host organization learns the reason", async () => {
   await using world = await World.open();
   await world.signUp(); // the host
   const { token } = await world.signUp();
@@ -139,7 +139,7 @@ Deno.test("mount: who has the right but is not of the host is told that", async 
   eq(body.error.message, "Only the organization that runs this installation may do this.");
 });
 
-Deno.test("mount: what is missing, no number or none of the alternatives is told in plain words", async () => {
+Deno.test("mount: messages for missing values, non-numbers and unmatched alternatives are plain", async () => {
   await using world = await World.open();
   const as = (await world.signUp()).token;
   const message = async (method: string, path: string, body?: unknown) =>
@@ -164,7 +164,7 @@ Deno.test("mount: what is missing, no number or none of the alternatives is told
   ok(!held.endsWith("Invalid input"), held);
 });
 
-Deno.test("mount: what breaks a rule of ours is told as what is wrong, not as the rule", async () => {
+Deno.test("mount: validation messages describe the fault, not the rule", async () => {
   await using world = await World.open();
   const as = (await world.signUp()).token;
   const repository = { name: "r", provider: "generic", url: "https://git.example/r.git" };
@@ -200,7 +200,7 @@ Deno.test("mount: what breaks a rule of ours is told as what is wrong, not as th
   }
 });
 
-Deno.test("mount: however much is wrong with a body, the answer that tells it is short", async () => {
+Deno.test("mount: the refusal of a body with many faults is short", async () => {
   await using world = await World.open();
   const as = (await world.signUp()).token;
   const many = (of: unknown) =>
@@ -222,7 +222,7 @@ Deno.test("mount: however much is wrong with a body, the answer that tells it is
   }
 });
 
-Deno.test("mount: over the plan's limit it is 429, also for who may not, and nothing is on record", async () => {
+Deno.test("mount: over the plan's limit a caller without the right gets 429 too, and nothing is recorded", async () => {
   await using world = await World.open({
     config: { plans: { starter: { requests_per_minute: 3 } } },
   });
@@ -240,7 +240,7 @@ Deno.test("mount: over the plan's limit it is 429, also for who may not, and not
   eq(trail.filter((type) => type === "access_denied").length, 2);
 });
 
-Deno.test("mount: a client that goes away in the middle of its body is no bug", async () => {
+Deno.test("mount: a client that leaves in the middle of its body is not logged as a bug", async () => {
   await using world = await World.open();
   const { token } = await world.signUp();
   const body = new ReadableStream<Uint8Array>({
@@ -263,7 +263,7 @@ Deno.test("mount: a client that goes away in the middle of its body is no bug", 
   deq(world.logged, []);
 });
 
-Deno.test("mount: a number in a query is written in plain decimal digits, whatever the route", () => {
+Deno.test("mount: numbers in queries take decimal digits only, on every route", () => {
   const others = [
     "0x10",
     "0b1",
@@ -293,7 +293,7 @@ Deno.test("mount: a number in a query is written in plain decimal digits, whatev
   ok(fields > 20, `only ${fields} fields hold numbers`);
 });
 
-Deno.test("mount: a WebSocket handshake that lacks a header is 400, and no bug", async () => {
+Deno.test("mount: an incomplete WebSocket handshake gets 400 and is not logged as a bug", async () => {
   await using world = await World.open();
   const { value } = await world.key(await world.signUp(), AGENT_RIGHTS);
   const serve = mount(world.app, routes, upgrades);
@@ -322,7 +322,7 @@ Deno.test("mount: an id is visible ASCII of at most 128 characters", async () =>
   for (const id of ["agt_x", "x".repeat(128), "a~!"]) eq(await status(id), 404, id);
 });
 
-Deno.test("mount: a refusal's time is measured, like any answer's", async () => {
+Deno.test("mount: the duration of refusals is measured too", async () => {
   await using world = await World.open();
   const { token } = await world.signUp();
   await world.call("GET", "/nowhere");

@@ -35,7 +35,7 @@ const send = (world: World, path: string, body: BodyInit, headers: Record<string
     }),
   );
 
-Deno.test("bodies: without a credential 16 KiB are the most everywhere, and no more is read or parsed", async () => {
+Deno.test("bodies: anonymous callers may send 16 KiB, and no more is read or parsed", async () => {
   await using world = await World.open();
   const open = routes.filter(({ access, body }) => "public" in access && body !== undefined);
   const paths = [...open.map(({ path }) => path), "/mcp", "/mcp/stream"];
@@ -58,7 +58,7 @@ Deno.test("bodies: without a credential 16 KiB are the most everywhere, and no m
   deq(await storedKeys(world), before);
 });
 
-Deno.test("bodies: a larger one for a receiver needs its own ingest token, which is looked up first", async () => {
+Deno.test("bodies: a larger body for a receiver needs its ingest token, which is checked first", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const { token } = await makeIngestToken(world, owner, "alertmanager");
@@ -78,7 +78,7 @@ Deno.test("bodies: a larger one for a receiver needs its own ingest token, which
   eq((await send(world, `${AM}?token=${token}`, text)).status, 202);
 });
 
-Deno.test("bodies: an address is charged a request for each 16 KiB, whatever it says of itself", async () => {
+Deno.test("bodies: an address pays one request for each 16 KiB, whatever the declared length", async () => {
   const limits = { limits: { public_per_minute: 20 } };
   const size = 100_000; // seven pieces
   for (const chunked of [true, false]) {
@@ -103,7 +103,7 @@ Deno.test("bodies: an address is charged a request for each 16 KiB, whatever it 
   }
 });
 
-Deno.test("bodies: others are served while a large one is parsed", async () => {
+Deno.test("bodies: other requests are served while a large body is parsed", async () => {
   await using world = await World.open();
   const { token: as } = await world.signUp();
   const alerts = Array.from({ length: 9_000 }, (_, n) => ({ name: `alert ${n}`, state: "none" }));

@@ -27,7 +27,7 @@ Deno.test("openapi: is a valid OpenAPI 3.1 document", async () => {
   deq(document.info.version, "1.2.3");
 });
 
-Deno.test("openapi: every pointer resolves, and every shared part is pointed to", () => {
+Deno.test("openapi: every pointer resolves, and every component is used", () => {
   const pointers = new Set([...text.matchAll(/"\$ref":"([^"]+)"/g)].map(([, pointer]) => pointer!));
   const { securitySchemes: _, ...components } = document.components;
   const there = Object.entries(components).flatMap(([kind, entries]) =>
@@ -38,7 +38,7 @@ Deno.test("openapi: every pointer resolves, and every shared part is pointed to"
   deq(shared.filter((pointer) => !pointers.has(pointer)), []);
 });
 
-Deno.test("openapi: every route is there with its access, its parameters and its effect", () => {
+Deno.test("openapi: has every route with its access, parameters and effect", () => {
   for (const route of routes) {
     const operation = operationOf(document, route);
     deq(operation.operationId, route.id);
@@ -57,7 +57,7 @@ Deno.test("openapi: every route is there with its access, its parameters and its
   }
 });
 
-Deno.test("openapi: every parameter says what it is, and what it is when it is left out", () => {
+Deno.test("openapi: every parameter has a description, and a default where it is optional", () => {
   for (const route of routes) {
     for (const parameter of operationOf(document, route).parameters) {
       if ("$ref" in parameter) continue;
@@ -70,7 +70,7 @@ Deno.test("openapi: every parameter says what it is, and what it is when it is l
   }
 });
 
-Deno.test("openapi: every path that leaves HTTP is there with its upgrade", () => {
+Deno.test("openapi: has every path with an upgrade", () => {
   for (const { path } of upgrades) {
     const operation = document.paths[path]?.get;
     ok(operation?.responses["101"], path);
@@ -78,7 +78,7 @@ Deno.test("openapi: every path that leaves HTTP is there with its upgrade", () =
   }
 });
 
-Deno.test("openapi: a socket is an agent's link or a stream, with what a stream takes", () => {
+Deno.test("openapi: describes the socket as an agent's link or an event stream with parameters", () => {
   const { parameters, security } = document.paths["/ws"]!.get!;
   const named = parameters.map((parameter) => "name" in parameter ? parameter.name : "");
   deq(named, ["types", "agent_id", "severity", "last_event_id", "Sec-WebSocket-Protocol"]);
@@ -86,7 +86,7 @@ Deno.test("openapi: a socket is an agent's link or a stream, with what a stream 
   deq([...rights], ["agents:admin", ...EVENT_RIGHTS]);
 });
 
-Deno.test("openapi: the paths of the Model Context Protocol are there, for anybody", () => {
+Deno.test("openapi: has the paths of the Model Context Protocol, open to anonymous callers", () => {
   for (const path of MCP_PATHS) {
     const operation = document.paths[path]?.post;
     deq(operation?.security[0], {}, path);
@@ -94,7 +94,7 @@ Deno.test("openapi: the paths of the Model Context Protocol are there, for anybo
   }
 });
 
-Deno.test("openapi: every success is there, with its schema or its media types", () => {
+Deno.test("openapi: has every success with its schema or its media types", () => {
   for (const route of routes) {
     const { responses } = operationOf(document, route);
     const response = responses[route.success.status] as ApiResponse;
@@ -108,7 +108,7 @@ Deno.test("openapi: every success is there, with its schema or its media types",
   }
 });
 
-Deno.test("openapi: every fault of every route is there with its code and sentence", () => {
+Deno.test("openapi: has every fault of every route with its code and sentence", () => {
   for (const route of routes) {
     const { responses } = operationOf(document, route);
     const told = Object.entries(responses).flatMap(([status, response]) => {
@@ -136,7 +136,7 @@ Deno.test("openapi: every refusal points to the one error schema", () => {
   deq(document.components.schemas.ErrorCode!.enum, Object.keys(FAULTS));
 });
 
-Deno.test("openapi: an object or a choice of words that stands in several places is one component", () => {
+Deno.test("openapi: an object or enum that is used in several places is one component", () => {
   const seen = new Map<string, number>();
   for (const { description: _, default: __, examples: ___, ...schema } of schemasIn(document)) {
     const isObject = Object.keys(schema.properties ?? {}).length > 0;
@@ -161,7 +161,7 @@ Deno.test("openapi: no schema has the name of its own list or object, since gene
   }
 });
 
-Deno.test("openapi: patterns are of the dialect that ECMAScript and Python share, types are single or nullable", () => {
+Deno.test("openapi: patterns suit ECMAScript and Python, and types are single or nullable", () => {
   for (const { type, pattern = "" } of schemasIn(document)) {
     ok(!/\\[pP]\{|\(\?<[a-z]|\\[zAZ]/.test(pattern), pattern);
     new RegExp(pattern);
@@ -176,7 +176,7 @@ Deno.test("openapi: a list whose entries must differ says so", () => {
   eq(hook.content["application/json"]!.schema.properties!.events!.uniqueItems, true);
 });
 
-Deno.test("openapi: whoever makes something is told how to read, change and delete it", () => {
+Deno.test("openapi: a creation links to reading, changing and deleting", () => {
   const made = (path: string, status: string) =>
     operationAt("POST", path).responses[status] as ApiResponse;
   deq(made("/api/v1/roles", "201").links!["roles.delete"], {
@@ -195,7 +195,7 @@ Deno.test("openapi: a list links to what reads its first entry, and to nothing t
   eq(links!["agents.delete"], undefined);
 });
 
-Deno.test("openapi: a rule beyond the schemas is of a path that the operation has, and is told to people", () => {
+Deno.test("openapi: rules beyond the schemas name existing paths and stand in the description", () => {
   for (const route of routes) {
     for (const [path, rule] of Object.entries(route.rules ?? {})) {
       const [where, name] = path.split(".");
@@ -207,7 +207,7 @@ Deno.test("openapi: a rule beyond the schemas is of a path that the operation ha
   }
 });
 
-Deno.test("openapi: faults that share a status stand side by side", () => {
+Deno.test("openapi: faults with one status share a response", () => {
   const one = sample({ faults: ["FORBIDDEN", "COMMAND_BLOCKED"] });
   const response = operationOf(openapi([one], "1"), one).responses["403"] as Ref;
   deq(response.$ref, "#/components/responses/InsufficientScopesOrForbiddenOrCommandBlocked");
@@ -232,7 +232,7 @@ Deno.test("openapi: a declaration implies its faults", () => {
   ]);
 });
 
-Deno.test("openapi: a route that obeys Idempotency-Key says so, and none other does", () => {
+Deno.test("openapi: exactly the routes that take Idempotency-Key declare it", () => {
   const keyed = sample({ idempotencyKey: true });
   const key = { $ref: "#/components/parameters/IdempotencyKey" };
   const has = ({ parameters }: Operation) =>
@@ -241,23 +241,23 @@ Deno.test("openapi: a route that obeys Idempotency-Key says so, and none other d
   ok(!has(operationOf(openapi([sample({})], "1"), sample({}))));
 });
 
-Deno.test("openapi: areas stand in the order of the routes", () => {
+Deno.test("openapi: tags are in the order of the routes", () => {
   const areas = routes.map(({ id }) => id.split(".")[0]);
   deq(document.tags.map(({ name }) => name), [...new Set(areas), "mcp"]);
 });
 
-Deno.test("openapi: the same routes give the same bytes", () => {
+Deno.test("openapi: is deterministic", () => {
   deq(JSON.stringify(openapi(routes, "1.2.3")), text);
 });
 
-Deno.test("collectSchemas: inputs are shown as callers write them", () => {
+Deno.test("collectSchemas: shows inputs as callers write them", () => {
   const { document: shown } = settled((render) => render(z.object({ at: Instant }), "input"));
   const { pattern, examples = [], ...rest } = shown.properties!.at!;
   deq(rest, { type: "string", maxLength: 35 });
   for (const at of examples) ok(new RegExp(pattern!).test(at as string), `${at}`);
 });
 
-Deno.test("collectSchemas: sides that differ get names of their own, and so do those that hold them", () => {
+Deno.test("collectSchemas: names different sides apart, and the schemas that contain them", () => {
   const Inner = z.object({ size: z.int().default(3) }).meta({ id: "Inner" });
   const Outer = z.object({ inner: Inner }).meta({ id: "Outer" });
   const Same = z.object({ name: z.string() }).meta({ id: "Same" });

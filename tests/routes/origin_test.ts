@@ -35,7 +35,7 @@ Deno.test("origins: a page of an allowed site may call everything and read every
   }
 });
 
-Deno.test("origins: a preflight is answered the same for every path, and does nothing", async () => {
+Deno.test("origins: a preflight gets the same answer on every path and does nothing", async () => {
   await using world = await World.open({ config });
   const paths = ["/mcp", "/api/v1/api-keys", "/api/v1/agents/agt_1", "/nothing"];
   const said = await Promise.all(paths.map(async (path) => {
@@ -54,7 +54,7 @@ Deno.test("origins: a preflight is answered the same for every path, and does no
   }
 });
 
-Deno.test("origins: no other page is let in, no credentials are asked for, and nobody is by default", async () => {
+Deno.test("origins: other pages get no access, cookies are not allowed, and the default is nobody", async () => {
   for (const allowed of [config, NO_LIMITS]) {
     await using world = await World.open({ config: allowed, settings: { local: false } });
     const origins = ["https://evil.example", "null", `${CONSOLE}.evil.example`, `${CONSOLE}:8443`];
@@ -77,7 +77,7 @@ Deno.test("origins: no other page is let in, no credentials are asked for, and n
   );
 });
 
-Deno.test("origins: what is no origin is no configuration", () => {
+Deno.test("origins: the configuration refuses values that are not origins", () => {
   const read = (origin: string) =>
     parseConfig(JSON.stringify({ allowed_origins: [origin] })).allowed_origins;
   deq(read("HTTPS://Console.Example:443"), [CONSOLE]);

@@ -9,7 +9,7 @@ const NAMES = [
 ];
 const PAGES = new Map(NAMES.map((name) => [name, Deno.readTextFileSync(new URL(name, ROOT))]));
 
-Deno.test("pages: every address below /api that a page names is there", () => {
+Deno.test("pages: every address below /api in the docs exists", () => {
   const known = routes.map(({ path }) => path.split("/"));
   const isThere = (parts: readonly string[]) =>
     known.some((path) =>
@@ -23,7 +23,7 @@ Deno.test("pages: every address below /api that a page names is there", () => {
   deq(named.filter(([, path]) => !isThere(path.split("/"))), []);
 });
 
-Deno.test("pages: every link from page to page leads to a page, and to a heading of it", () => {
+Deno.test("pages: every link between docs pages leads to a page and a heading", () => {
   const prose = (text: string) => text.replaceAll(/^```.*?^```/gms, "");
   const anchors = new Map([...PAGES].map(([name, text]) => {
     const headings = [...prose(text).matchAll(/^#+ (.*)$/gm)].map(([, heading]) => heading!);

@@ -3,7 +3,7 @@ import { RegExpRouter } from "@hono/hono/router/reg-exp-router";
 import { byRank, contestedOf, pattern } from "../../routes/http/paths.ts";
 import { routes } from "../../routes/index.ts";
 
-Deno.test("contestedOf: all routes but these fit into one regular expression, and it finds each", () => {
+Deno.test("contestedOf: one regular expression holds and finds all other routes", () => {
   const router = new RegExpRouter<string>();
   const contested = contestedOf(routes);
   const fitting = routes.filter((route) => !contested.has(route)).sort(byRank);
@@ -15,7 +15,7 @@ Deno.test("contestedOf: all routes but these fit into one regular expression, an
   assert.ok(contested.size * 10 < routes.length, `${contested.size} routes are contested`);
 });
 
-Deno.test("contestedOf: a parameter is contested by a name of its method at its place alone", () => {
+Deno.test("contestedOf: a parameter conflicts only with a name of its method at its place", () => {
   const at = (method: "GET" | "POST", path: `/${string}`) => ({ method, path });
   const named = at("GET", "/hooks/types"), one = at("GET", "/hooks/{id}");
   const deeper = at("GET", "/hooks/{id}/log/{entry}"), other = at("POST", "/hooks/{id}");

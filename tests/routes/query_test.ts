@@ -60,7 +60,7 @@ Deno.test("query: `_` and `utm_*` are ignored in every query", async () => {
   }
 });
 
-Deno.test("query: a query parameter that is there twice is refused, wherever it is", async () => {
+Deno.test("query: a repeated query parameter is refused on every route", async () => {
   await using world = await World.open();
   const as = (await world.signUp()).token;
   for (const path of ["/api/v1/agents?limit=1&limit=2", "/ws?types=a&types=b", "/docs?a=1&a=2"]) {
@@ -69,7 +69,7 @@ Deno.test("query: a query parameter that is there twice is refused, wherever it 
     const [, name] = /[?](\w+)=/.exec(path)!;
     deq(answer.body.error.details.issues[0], {
       path: `query.${name}`,
-      message: "is there more than once",
+      message: "occurs more than once",
     });
   }
 });

@@ -4,7 +4,7 @@ import { type Answer, World } from "../support/world.ts";
 
 const secondsOf = ({ headers }: Answer): number => Number(headers.get("retry-after"));
 
-Deno.test("limits: who waits as long as Retry-After says is admitted, and not a second before, whatever refused", async () => {
+Deno.test("limits: Retry-After is exact to the second for every limit", async () => {
   const refused = new Set<string>();
   for (let seed = 1; seed <= 8; seed++) {
     const dice = random(seed);
@@ -41,7 +41,7 @@ Deno.test("limits: who waits as long as Retry-After says is admitted, and not a 
   for (const scope of ["burst", "key", "organization", "address"]) ok(refused.has(scope), scope);
 });
 
-Deno.test("login: who waits as long as Retry-After says may try again, and not a second before", async () => {
+Deno.test("login: Retry-After is exact to the second", async () => {
   await using world = await World.open();
   const { email } = await world.signUp();
   const login = (password: string) =>

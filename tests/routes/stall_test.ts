@@ -106,7 +106,7 @@ for (const { path, header, pieces } of WAYS) {
   });
 }
 
-Deno.test("held bodies: whoever goes away after the 408 leaves no connection behind", async () => {
+Deno.test("held bodies: a client that leaves after the 408 leaves no connection behind", async () => {
   await using world = await World.open();
   const waiting = watchWaits(world);
   const server = serving(world);
@@ -118,7 +118,7 @@ Deno.test("held bodies: whoever goes away after the 408 leaves no connection beh
   await server.shutdown();
 });
 
-Deno.test("held bodies: one that is held back gives its key's open connection back with the 408", async () => {
+Deno.test("held bodies: the 408 gives the key's connection back", async () => {
   const limits = { ...NO_LIMITS.limits, live: { ...NO_LIMITS.limits.live, max_concurrent: 1 } };
   await using world = await World.open({ config: { ...NO_LIMITS, limits } });
   const key = await world.key(await world.signUp(), ["agents:write"]);

@@ -11,7 +11,7 @@ const base = {
 const success = { status: 200, body: z.object({}) } as const;
 const access = { scope: "agents:read" } as const;
 
-Deno.test("route: who may call, what a change leaves in the trail, and what comes back do not compile when left out", () => {
+Deno.test("route: a declaration without access, audit or success does not compile", () => {
   // @ts-expect-error no access
   route({ ...base, method: "GET", effect: "read", success });
   // @ts-expect-error a write without audit

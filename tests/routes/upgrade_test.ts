@@ -27,7 +27,7 @@ async function handshake(port: number, key: string, protocol: string): Promise<s
   return text.split("\r\n\r\n")[0]!.toLowerCase();
 }
 
-Deno.test("upgrade: a 101 carries the request's id and the limit that bound it", async () => {
+Deno.test("upgrade: a 101 carries the request's id and its limit", async () => {
   await using world = await World.open({ config: { limits: LIMITS } });
   const owner = await world.signUp();
   const reader = await world.key(owner, ["agents:read"]);

@@ -1,3 +1,8 @@
 import { eventsPage } from "../../core/events/trail/events_page.ts";
+import { contractText } from "./contract.ts";
 
-await Deno.writeTextFile(new URL("../../docs/audit-events.md", import.meta.url), eventsPage());
+const write = (name: string, text: string) =>
+  Deno.writeTextFile(new URL(`../../docs/${name}`, import.meta.url), text);
+
+await write("audit-events.md", eventsPage());
+await write("openapi.json", contractText());

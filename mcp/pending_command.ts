@@ -1,33 +1,33 @@
 import { SealError } from "../core/codec/seal.ts";
-import { can, canExtend, type Exchange, type Result, resultOf } from "./exchange.ts";
-import { failedCall } from "./failed_call.ts";
-import { digestOf } from "./idempotency.ts";
-import { CODES, type Params, RpcError } from "./rpc.ts";
+import { digestOf } from "../routes/call/once.ts";
+import { approvalQuestion, withdraws } from "./approval_question.ts";
+import type { Exchange, Tool } from "./exchange.ts";
+import { CODES, type Params, RpcError } from "./json_rpc.ts";
+import { can, canExtend } from "./params.ts";
+import { failedCall, type Result, resultOf } from "./result.ts";
 import {
+  cancel,
   type CommandView,
   createTask,
   endedResult,
   isOpen,
-  lookAt,
+  readCommand,
   TASKS,
-  withdraw,
 } from "./tasks.ts";
-import type { Tool } from "./exchange.ts";
-import { saysWithdraw, waitRequest } from "./wait.ts";
 
 const STATE_CONTEXT = "mcp request state";
 
-/** What a client carries from one round of a call to the next; it can neither read nor change it. */
+/** The state that a client carries between the rounds of a call, sealed. */
 interface State {
   readonly command: string;
   readonly actor: string;
-  /** Of the tool and its arguments, the agent among them. */
+  /** Digest of the tool and its arguments. */
   readonly digest: string;
 }
 
 /**
- * Answers a call whose command waits, for people most of the time: with a task for who knows tasks, with a
- * state to come back with for who can ask its user, and with an error that has the ids for all others.
+ * Answers a call whose command has not ended, in most cases because it waits for approval. A client that knows
+ * tasks gets a task, one that can ask its user gets a question, and others get an error with the ids.
  */
 export function answerPending(
   exchange: Exchange,
@@ -38,7 +38,7 @@ export function answerPending(
   if (exchange.era !== "legacy" && canExtend(exchange, TASKS)) return createTask(exchange, view);
   const waits = view.status === "pending_approval";
   if (waits && exchange.era === "modern" && can(exchange, "elicitation")) {
-    return askToWait(exchange, tool, args, view);
+    return askUser(exchange, tool, args, view);
   }
   return failedCall({
     code: waits ? "APPROVAL_REQUIRED" : "STILL_RUNNING",
@@ -55,38 +55,38 @@ export function answerPending(
   }, exchange.info.id);
 }
 
-function askToWait(exchange: Exchange, tool: Tool, args: Params, view: CommandView): Result {
-  const { app, actor } = exchange;
+function askUser(exchange: Exchange, tool: Tool, args: Params, view: CommandView): Result {
+  const { relay, actor } = exchange;
   const state: State = {
     command: view.command_id,
     actor: actor.id,
     digest: digestOf(tool.route, args),
   };
   return resultOf({
-    inputRequests: { approval: waitRequest(view) },
-    requestState: app.sealer.seal(JSON.stringify(state), STATE_CONTEXT),
+    inputRequests: { approval: approvalQuestion(view) },
+    requestState: relay.sealer.seal(JSON.stringify(state), STATE_CONTEXT),
   }, "input_required");
 }
 
 /**
- * Goes on with a call that a client comes back to.
- * @throws {RpcError} invalidParams for a state that was not given for this call
+ * Continues a call with the state of its last round.
+ * @throws {RpcError} invalidParams for a state of another call
  */
 export async function resumePending(exchange: Exchange, tool: Tool, args: Params): Promise<Result> {
   const { command } = openState(exchange, tool, args);
-  let view = await lookAt(exchange, command);
-  if (isOpen(view) && saysWithdraw(exchange.params.inputResponses)) {
-    view = await withdraw(exchange, view);
+  let view = await readCommand(exchange, command);
+  if (isOpen(view) && withdraws(exchange.params.inputResponses)) {
+    view = await cancel(exchange, view);
   }
   return isOpen(view) ? answerPending(exchange, tool, args, view) : endedResult(view, exchange);
 }
 
-function openState({ app, actor, params }: Exchange, tool: Tool, args: Params): State {
+function openState({ relay, actor, params }: Exchange, tool: Tool, args: Params): State {
   const { requestState } = params;
   if (typeof requestState !== "string") throw refusedState();
   let state: State;
   try {
-    state = JSON.parse(app.sealer.open(requestState, STATE_CONTEXT));
+    state = JSON.parse(relay.sealer.open(requestState, STATE_CONTEXT));
   } catch (error) {
     if (error instanceof SealError) throw refusedState();
     throw error;
@@ -96,4 +96,4 @@ function openState({ app, actor, params }: Exchange, tool: Tool, args: Params): 
 }
 
 const refusedState = () =>
-  new RpcError(CODES.invalidParams, "`requestState` is not one that this call was given.");
+  new RpcError(CODES.invalidParams, "`requestState` does not belong to this call.");

@@ -1,27 +1,31 @@
-import type { App } from "../core/work/work.ts";
-import { SCOPE_LIST } from "../core/work/scopes.ts";
-import { headersOf } from "../routes/call/answer.ts";
-import type { Service, Visit } from "../routes/http/mount.ts";
+import { SCOPE_LIST } from "../../core/work/scopes.ts";
+import { headersOf } from "../../routes/http/answer.ts";
+import type { Service, Visit } from "../../routes/http/serve_service.ts";
 
 const WELL_KNOWN = "/.well-known/oauth-protected-resource";
 
-/** Where the relay is, as far as it was told or the request says. */
-const baseOf = ({ settings }: App, request: Request): string =>
+/** The settings that name the relay's address. */
+interface Address {
+  readonly settings: { readonly publicUrl: string | null };
+}
+
+/** The relay's address: the configured one, or the one that the request used. */
+const baseOf = ({ settings }: Address, request: Request): string =>
   settings.publicUrl ?? new URL(request.url).origin;
 
 /**
- * The challenge of a 401 or 403 (RFC 6750), with where the metadata is (RFC 9728) and every right that the
- * call needs.
+ * The challenge of a 401 or 403 (RFC 6750), with the address of the metadata (RFC 9728) and the rights that
+ * the call needs.
  */
 export function challenge(
-  app: App,
+  address: Address,
   request: Request,
   more: { readonly error?: string; readonly scopes?: readonly string[] } = {},
 ): string {
   const { pathname } = new URL(request.url);
   const parts = [
     'realm="relay"',
-    `resource_metadata="${baseOf(app, request)}${WELL_KNOWN}${pathname}"`,
+    `resource_metadata="${baseOf(address, request)}${WELL_KNOWN}${pathname}"`,
     ...(more.error === undefined ? [] : [`error="${more.error}"`]),
     ...(more.scopes === undefined ? [] : [`scope="${more.scopes.join(" ")}"`]),
   ];
@@ -34,7 +38,7 @@ export function metadataServices(paths: readonly `/${string}`[]): Service[] {
     path,
     methods: ["GET"],
     call: "rest",
-    // Whoever looks here often has a token that has ended.
+    // Clients with an expired token look here.
     public: true,
     challenge,
     handle: (visit) => metadata(visit, resource),
@@ -45,9 +49,9 @@ export function metadataServices(paths: readonly `/${string}`[]): Service[] {
   ];
 }
 
-function metadata({ app, request, envelope }: Visit, resource: string): Response {
-  const base = baseOf(app, request);
-  const { issuers } = app.config().auth;
+function metadata({ relay, request, envelope }: Visit, resource: string): Response {
+  const base = baseOf(relay, request);
+  const { issuers } = relay.config().auth;
   const body = {
     resource: `${base}${resource}`,
     resource_name: "Relay",

@@ -1,8 +1,9 @@
 import { Fault, type FaultCode } from "../core/fault/fault.ts";
 import { parseJson, TooManyParts } from "../core/work/parse_json.ts";
 
-/** The revision that is current, and the older ones whose clients are served too, newest first. */
+/** The current revision of the protocol. */
 export const CURRENT = "2026-07-28";
+/** The older revisions that are served too, newest first. */
 export const OLDER = ["2025-11-25", "2025-06-18"] as const;
 
 /** Error codes of JSON-RPC 2.0 and of the protocol. Faults use their HTTP status, which is no reserved code. */
@@ -19,7 +20,7 @@ export const CODES = {
   resourceNotFound: -32002,
 } as const;
 
-/** What the interface's table of faults calls them: `error.data.code`. */
+/** The interface's code for each, in `error.data.code`. */
 const FAULT_CODES: Readonly<Record<number, FaultCode>> = {
   [CODES.parseError]: "VALIDATION_FAILED",
   [CODES.invalidRequest]: "VALIDATION_FAILED",
@@ -42,27 +43,25 @@ export interface Message {
   readonly params: Params;
 }
 
-/** What a client answers to a request of the server's. */
+/** A reply to a request of the server's. */
 export interface Reply {
   readonly id: Id;
-  readonly result?: unknown;
-  readonly error?: { readonly code: number; readonly message: string };
 }
 
-/** A refusal in the words of the protocol. */
+/** An error of the protocol. */
 export class RpcError extends Error {
   override readonly name = "RpcError";
   constructor(
     readonly code: number,
     message: string,
     readonly options: {
-      /** What the protocol wants beside the code and the details of the interface. */
+      /** The members that the protocol wants beside the interface's code and details. */
       readonly data?: Readonly<Record<string, unknown>>;
-      /** Where the interface knows a better code than that of the protocol's. */
+      /** The interface's code, where it differs from the table's. */
       readonly fault?: FaultCode;
-      /** The HTTP status, where the answer is no stream. */
+      /** The HTTP status of an answer that is no stream. */
       readonly status?: number;
-      /** The request's id, where it could be read before the refusal. */
+      /** The request's id, if it was read before the refusal. */
       readonly id?: Id | null;
     } = {},
   ) {
@@ -117,15 +116,15 @@ export const isId = (id: unknown): id is Id =>
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** A message that asks for nothing and answers nothing. */
+/** The JSON of a notification. */
 export const notification = (method: string, params: Params): string =>
   JSON.stringify({ jsonrpc: "2.0", method, params });
 
-/** The answer to a request, around what is JSON already. */
+/** The JSON of a response, around the JSON of its result. */
 export const response = (id: Id, result: string): string =>
   `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`;
 
-/** How a refusal is told; null for what is no refusal but a bug. */
+/** The JSON of an error, with its HTTP status; null for a bug. */
 export function refusalOf(
   error: unknown,
   id: Id | null,
@@ -146,7 +145,7 @@ export function refusalOf(
   return null;
 }
 
-/** What a caller sees of a bug. */
+/** The JSON of the error that a caller gets for a bug. */
 export const bugText = (id: Id | null, requestId: string): string =>
   errorText(id, {
     code: CODES.internalError,
@@ -156,5 +155,5 @@ export const bugText = (id: Id | null, requestId: string): string =>
 
 const errorText = (id: Id | null, error: unknown) => JSON.stringify({ jsonrpc: "2.0", id, error });
 
-/** What a request of a session, or to its client, is found by: 1 and "1" are two ids. */
+/** The key of a request in a session; 1 and "1" are two ids. */
 export const inSession = (session: string, id: Id): string => `${session} ${JSON.stringify(id)}`;

@@ -1,5 +1,13 @@
 import { Buffer } from "node:buffer";
-import { CODES, CURRENT, isObject, type Message, OLDER, type Params, RpcError } from "./rpc.ts";
+import {
+  CODES,
+  CURRENT,
+  isObject,
+  type Message,
+  OLDER,
+  type Params,
+  RpcError,
+} from "./json_rpc.ts";
 
 const META_VERSION = "io.modelcontextprotocol/protocolVersion";
 const META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
@@ -8,12 +16,12 @@ export const META_SERVER = "io.modelcontextprotocol/serverInfo";
 export const META_SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId";
 
 /**
- * In which of its forms a request speaks: as the current revision has it, as those with sessions had it,
- * or plainly, with no word about a version at all.
+ * The form of a request: of the current revision, of the older revisions with sessions, or plain, which names
+ * no version.
  */
 export type Era = "modern" | "legacy" | "plain";
 
-/** Finds the era of a request out. */
+/** The era of a request. */
 export function eraOf(headers: Headers, { method, params }: Message): Era {
   const version = headers.get("mcp-protocol-version");
   const older = version !== null && (OLDER as readonly string[]).includes(version);
@@ -23,7 +31,7 @@ export function eraOf(headers: Headers, { method, params }: Message): Era {
   return "plain";
 }
 
-/** The member whose value the Mcp-Name header repeats. */
+/** The member of `params` that the Mcp-Name header repeats, by method. */
 const NAMED: Readonly<Record<string, string>> = {
   "tools/call": "name",
   "prompts/get": "name",
@@ -34,8 +42,7 @@ const NAMED: Readonly<Record<string, string>> = {
 };
 
 /**
- * Holds a request of the current revision to what that asks of headers and `_meta`; answers what the client
- * can do.
+ * Checks the headers and `_meta` of a request of the current revision, and returns the client's capabilities.
  * @throws {RpcError} headerMismatch, invalidParams, unsupportedVersion
  */
 export function checkModern(headers: Headers, { method, params }: Message): Params {
@@ -62,7 +69,7 @@ export function checkModern(headers: Headers, { method, params }: Message): Para
 }
 
 /**
- * Compares a header with what the body says.
+ * Compares a header with the value in the body.
  * @throws {RpcError} headerMismatch
  */
 export function checkHeader(headers: Headers, name: string, value: string): void {
@@ -74,7 +81,7 @@ export function checkHeader(headers: Headers, name: string, value: string): void
 
 const SENTINEL = /^=\?base64\?(.*)\?=$/i;
 
-/** A header's text: what no header can hold comes in base64 between marks. */
+/** The text of a header, which is base64 between marks when a header cannot hold it. */
 function decodeHeader(name: string, value: string): string {
   const encoded = SENTINEL.exec(value)?.[1];
   if (encoded === undefined) return value;

@@ -1,7 +1,7 @@
-import { isObject } from "./rpc.ts";
+import { isObject } from "./json_rpc.ts";
 
-/** What a person is asked while a command waits. */
-export const waitRequest = (
+/** The question to a client's user while a command waits for approval. */
+export const approvalQuestion = (
   { command, approval_id }: { readonly command: string; readonly approval_id: string | null },
 ) => ({
   method: "elicitation/create",
@@ -19,8 +19,8 @@ export const waitRequest = (
   },
 });
 
-/** True when a person has said to take the command back. */
-export function saysWithdraw(responses: unknown): boolean {
+/** True when the user decided to take the command back. */
+export function withdraws(responses: unknown): boolean {
   const answer = isObject(responses) ? responses.approval : undefined;
   if (!isObject(answer)) return false;
   return answer.action === "accept" && isObject(answer.content) &&

@@ -1,0 +1,65 @@
+import { Fault } from "../../core/fault/fault.ts";
+import { checkIdempotencyKey } from "../../core/work/idempotency_key.ts";
+import { headersOf } from "../../routes/http/answer.ts";
+import { BODY_BYTES_MAX, mustBeJsonType, readText } from "../../routes/http/body.ts";
+import { OPEN_BODY_BYTES_MAX } from "../../routes/http/open_body.ts";
+import { mustBeWelcome } from "../../routes/http/origin.ts";
+import type { Visit } from "../../routes/http/serve_service.ts";
+import type { Server } from "../exchange.ts";
+import { CODES, type Message, parseMessage, type Reply, RpcError } from "../json_rpc.ts";
+import { endSession, sessionOf } from "../sessions.ts";
+import { answer } from "./answer.ts";
+import { sessionStream } from "./notification_streams.ts";
+import { refuse } from "./refusal.ts";
+
+/** Handles a request to one of the protocol's paths. */
+export function handle(server: Server, visit: Visit, alwaysStreams: boolean): Promise<Response> {
+  mustBeWelcome(visit.relay, visit.request);
+  return visit.request.method === "POST"
+    ? post(server, visit, alwaysStreams)
+    : streamOrEnd(server, visit);
+}
+
+/** GET opens a session's stream and DELETE ends a session, in revisions up to 2025-11-25. */
+async function streamOrEnd(server: Server, visit: Visit): Promise<Response> {
+  const { headers, method } = visit.request;
+  if (headers.get("mcp-protocol-version")?.startsWith("2026")) {
+    throw new Fault("METHOD_NOT_ALLOWED", "This revision takes POST.", { allow: ["POST"] });
+  }
+  if (method === "GET") return await sessionStream(server, visit);
+  await endSession({ ...visit, headers });
+  return new Response(null, { status: 204, headers: headersOf(visit.envelope) });
+}
+
+async function post(server: Server, visit: Visit, alwaysStreams: boolean): Promise<Response> {
+  const { relay, request, info } = visit;
+  mustBeJsonType(relay, request);
+  if (info.idempotencyKey !== null) checkIdempotencyKey(info.idempotencyKey);
+  const bytesMax = visit.actor.kind === "anonymous" ? OPEN_BODY_BYTES_MAX : BODY_BYTES_MAX;
+  let read: Message | Reply | null = null;
+  try {
+    read = await parseMessage(await readText(relay, request, { bytesMax }).catch(unread));
+    // Rights may end while a client holds its body back.
+    const now = { ...visit, actor: await visit.identifyAgain() };
+    if (!("method" in read)) return await refuseReply(now);
+    return await answer(server, now, read, alwaysStreams);
+  } catch (error) {
+    // A fault before the message is read has the error object of the interface.
+    if (read === null && error instanceof Fault) throw error;
+    return refuse(visit, error, read !== null && "method" in read ? read.id : null);
+  }
+}
+
+/** @throws {Fault} PAYLOAD_TOO_LARGE and others, and {RpcError} parseError */
+function unread(error: unknown): never {
+  if (!(error instanceof Fault) || error.code !== "VALIDATION_FAILED") throw error;
+  throw new RpcError(CODES.parseError, error.message, { status: 400 });
+}
+
+/** A relay sends its clients no requests, so no reply is expected. @throws {RpcError} invalidRequest */
+async function refuseReply(visit: Visit): Promise<never> {
+  await sessionOf({ ...visit, headers: visit.request.headers });
+  throw new RpcError(CODES.invalidRequest, "No request of the server waits for a reply.", {
+    status: 400,
+  });
+}

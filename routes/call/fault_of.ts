@@ -1,0 +1,14 @@
+import { Fault } from "../../core/fault/fault.ts";
+import { ContentionError, DuplicateError, StoreUnavailableError } from "../../kv/store/errors.ts";
+
+/** The fault that a caller may see for an error; null for a bug, which only the log shows. */
+export function faultOf(error: unknown): Fault | null {
+  if (error instanceof Fault) return error;
+  if (error instanceof DuplicateError) {
+    return new Fault("CONFLICT", "Another resource has this name or key already.");
+  }
+  if (error instanceof ContentionError || error instanceof StoreUnavailableError) {
+    return new Fault("UNAVAILABLE", undefined, {}, { cause: error });
+  }
+  return null;
+}

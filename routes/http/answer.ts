@@ -1,0 +1,89 @@
+import type { Cookie } from "../../core/work/cookie.ts";
+import type { Actor } from "../../core/work/work.ts";
+import type { LimitState } from "../../core/access/limits/limiter.ts";
+import { sha256Hex } from "../../core/codec/text.ts";
+import type { Content } from "../call/route.ts";
+import { streamOf } from "./response_stream.ts";
+
+/** What the headers of every response are made of. */
+export interface Envelope {
+  readonly requestId: string;
+  readonly limit: LimitState;
+  readonly noStore?: boolean | undefined;
+  /** The API key that asked, if one did: the headers tell the holder of an old value. */
+  readonly key?: Actor["key"];
+}
+
+/** The headers of every response. */
+export function headersOf({ requestId, limit, noStore, key }: Envelope): Record<string, string> {
+  const headers: Record<string, string> = {
+    "x-request-id": requestId,
+    "x-ratelimit-limit": `${limit.claim.limit}`,
+    "x-ratelimit-remaining": `${limit.remaining}`,
+    "x-ratelimit-reset": `${Math.ceil(limit.resetMs / 1000)}`,
+  };
+  if (noStore) headers["cache-control"] = "no-store";
+  if (key?.oldSinceMs && key.oldUntilMs) {
+    headers["deprecation"] = `@${Math.floor(key.oldSinceMs / 1000)}`; // RFC 9745
+    headers["sunset"] = new Date(key.oldUntilMs).toUTCString(); // RFC 8594
+  }
+  return headers;
+}
+
+/** A JSON response. */
+export function json(envelope: Envelope, status: number, value: unknown): Response {
+  const text = JSON.stringify(value);
+  const headers = headersOf(envelope);
+  if (status === 200) return okJson(text, headers);
+  headers["content-type"] = "application/json";
+  return new Response(text, { status, headers });
+}
+
+/**
+ * A 200 with a JSON text. The runtime has a fast path for a lone content type, and appending to it is
+ * cheap. Several headers given to the constructor are copied one by one.
+ */
+export function okJson(text: string, headers: Readonly<Record<string, string>>): Response {
+  const response = new Response(text, { headers: { "content-type": "application/json" } });
+  for (const name in headers) response.headers.append(name, headers[name]!);
+  return response;
+}
+
+/** A cookie for this host alone, hidden from scripts and from requests that other sites post. */
+export function setCookie({ name, value, maxAgeSeconds }: Cookie): string {
+  const age = value === null ? 0 : maxAgeSeconds;
+  return `${name}=${value ?? ""}; Path=/; Max-Age=${age}; Secure; HttpOnly; SameSite=Lax`;
+}
+
+/**
+ * A response that is not JSON. A stream is pulled as fast as the client reads. `ended` is called once, when
+ * a stream has ended or the client has gone; it is not called for a text.
+ */
+export function content(envelope: Envelope, answer: Content, ended = () => {}): Response {
+  const { type, body, filename } = answer;
+  const headers = { ...answer.headers, ...headersOf(envelope) };
+  headers["content-type"] = type;
+  if (filename) headers["content-disposition"] = `attachment; filename="${filename}"`;
+  const sent = typeof body === "string" ? body : streamOf(body, ended);
+  return new Response(sent, { status: 200, headers });
+}
+
+/** A text that is the same until the next version: 304 for a client that has it (RFC 9110, 13.1.2). */
+export function fixedContent(envelope: Envelope, answer: Content, asked: Headers): Response {
+  const etag = etagOf(answer);
+  const headers = { ...answer.headers, etag, "cache-control": "no-cache" };
+  const had = asked.get("if-none-match")?.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
+  return had?.includes(etag) || had?.includes("*")
+    ? new Response(null, { status: 304, headers: { ...headers, ...headersOf(envelope) } })
+    : content(envelope, { ...answer, headers });
+}
+
+const etags = new WeakMap<Content, string>();
+
+function etagOf(answer: Content): string {
+  const known = etags.get(answer);
+  if (known !== undefined) return known;
+  const etag = `"${sha256Hex(answer.body as string)}"`;
+  etags.set(answer, etag);
+  return etag;
+}

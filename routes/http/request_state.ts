@@ -1,0 +1,85 @@
+import type { Context } from "@hono/hono";
+import { ANONYMOUS } from "../../core/access/authenticate.ts";
+import { type LimitState, mustPass } from "../../core/access/limits/limiter.ts";
+import type { Relay } from "../../core/start.ts";
+import type { Actor } from "../../core/work/work.ts";
+import type { Envelope } from "./answer.ts";
+import { failed } from "./refusal.ts";
+import { type Env, HttpRequestInfo } from "./request.ts";
+
+/** A request under way: its caller, its limit and its connection, from which any outcome is answered. */
+export class RequestState {
+  readonly info: HttpRequestInfo;
+  readonly headers: Headers;
+  actor: Actor = ANONYMOUS;
+  /** The limit that the response shows; null until one was asked. */
+  limit: LimitState | null = null;
+  readonly #startedMs = performance.now();
+  /** True while this request holds a connection, which `release` gives back. */
+  #holds = false;
+
+  constructor(private readonly relay: Relay, c: Context<Env>) {
+    this.info = new HttpRequestInfo(relay, c);
+    this.headers = c.req.raw.headers;
+  }
+
+  /** Notes a limit that the request met on its way. */
+  readonly limited = (limit: LimitState): void => {
+    this.limit = limit;
+  };
+
+  /** Takes the request, and a connection, from the limits of a known caller. */
+  async admit(call: "rest" | "mcp"): Promise<void> {
+    const { limiter } = this.relay;
+    // Machines that report must not spend what the organization's people have.
+    const admission = this.actor.kind === "device"
+      ? limiter.takeForAgent(this.actor.id, "itself")
+      : limiter.admit(this.actor, call);
+    this.limit = admission instanceof Promise ? await admission : admission;
+    this.#holds = this.limit.admitted;
+  }
+
+  /** Takes the request from the limit of the client's address. */
+  async takeForAddress(): Promise<void> {
+    this.limit = await this.relay.limiter.takeForAddress(this.info.address);
+  }
+
+  /** @throws {Fault} RATE_LIMIT_EXCEEDED */
+  mustPass(): void {
+    if (this.limit !== null) mustPass(this.limit, this.relay.ports.clock.now());
+  }
+
+  envelope(noStore?: true): Envelope {
+    this.limit ??= this.relay.limiter.unlimited();
+    return { requestId: this.info.id, limit: this.limit, noStore, key: this.actor.key };
+  }
+
+  /** Leaves the connection to the response's stream; the caller of this must call `leave` at its end. */
+  keepForStream(): void {
+    this.#holds = false;
+  }
+
+  /** Gives the connection of the stream back. */
+  readonly leave = (): void => this.relay.limiter.leave(this.actor);
+
+  /** Gives the connection back unless a stream keeps it. */
+  release(): void {
+    if (this.#holds) this.leave();
+    this.#holds = false;
+  }
+
+  get holdsConnection(): boolean {
+    return this.#holds;
+  }
+
+  /** The response to an error. `place` is what logs call the route or the path. */
+  failed(error: unknown, place: string, noStore?: true): Response {
+    return failed(this.relay.ports.log, error, this.envelope(noStore), place);
+  }
+
+  /** Counts the response in metrics and statistics. */
+  count(place: string, { status }: Response): void {
+    this.relay.metrics.request(place, status, performance.now() - this.#startedMs);
+    this.relay.activity.request(this.actor.tenant, status);
+  }
+}

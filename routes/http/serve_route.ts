@@ -1,0 +1,112 @@
+import type { Context } from "@hono/hono";
+import { ANONYMOUS } from "../../core/access/authenticate.ts";
+import type { Relay } from "../../core/start.ts";
+import { Accepted } from "../../core/work/accepted.ts";
+import { WithCookie } from "../../core/work/cookie.ts";
+import { call } from "../call/call.ts";
+import { queryFor } from "../call/input.ts";
+import { deny, denyTestSpace, isClosedTo, missingRights } from "../call/rights.ts";
+import type { Content, Route } from "../call/route.ts";
+import { content, type Envelope, fixedContent, headersOf, json, setCookie } from "./answer.ts";
+import { BODY_BYTES_MAX, readJson } from "./body.ts";
+import {
+  asksWho,
+  authenticatorFor,
+  identify,
+  identifyAgain,
+  identifyIfAccepted,
+} from "./identify.ts";
+import { openBounds } from "./open_body.ts";
+import { notAllowed, overLimit } from "./refusal.ts";
+import type { Env } from "./request.ts";
+import { RequestState } from "./request_state.ts";
+import { unread } from "./response_stream.ts";
+
+/** Serves one request to a route: admits it, calls the rule and answers. */
+export async function serveRoute(relay: Relay, route: Route, c: Context<Env>): Promise<Response> {
+  const state = new RequestState(relay, c);
+  let agent: string | null = null;
+  let response: Response;
+  try {
+    if (c.env.head && route.effect !== "read") throw notAllowed([route.method]);
+    await admit(relay, route, state);
+    const envelope = state.envelope(route.noStore);
+    if (!envelope.limit.admitted) response = overLimit(envelope, relay.ports.clock.now());
+    else {
+      await mustMayCall(relay, route, state);
+      if (route.agent !== undefined) agent = c.req.param(route.agent) ?? null;
+      response = await dispatch(relay, route, c, state, envelope);
+    }
+  } catch (error) {
+    response = state.failed(error, route.id, route.noStore);
+  } finally {
+    state.release();
+  }
+  state.count(route.id, response);
+  relay.usage.request(state.actor, route, agent, response.status);
+  return response;
+}
+
+/** Authenticates the caller and takes the request from the limits that bind it. @throws {Fault} */
+async function admit(relay: Relay, route: Route, state: RequestState): Promise<void> {
+  const { headers, info } = state;
+  if (asksWho(route, headers)) {
+    const identified = "public" in route.access
+      ? identifyIfAccepted(relay, headers, info, authenticatorFor(route))
+      : identify(relay, headers, info, state.limited);
+    state.actor = identified instanceof Promise ? await identified : identified;
+  }
+  if (state.actor !== ANONYMOUS) await state.admit("rest");
+  else if (!route.unlimited && state.limit === null) await state.takeForAddress();
+}
+
+/** @throws {Fault} FORBIDDEN, INSUFFICIENT_SCOPES, which are then on record */
+async function mustMayCall(
+  relay: Relay,
+  route: Route,
+  { actor, info }: RequestState,
+): Promise<void> {
+  if (isClosedTo(actor, route)) throw await denyTestSpace(relay, route, actor, info);
+  const missing = missingRights(route, actor);
+  if (missing !== null) throw await deny(relay, route, actor, info, missing);
+}
+
+async function dispatch(
+  relay: Relay,
+  route: Route,
+  c: Context<Env>,
+  state: RequestState,
+  envelope: Envelope,
+): Promise<Response> {
+  const { actor, info, headers } = state;
+  const query = c.req.url.includes("?") ? queryFor(route, c.req.queries()) : {};
+  const bounds = actor === ANONYMOUS
+    ? openBounds(route, { relay, request: info, query }, state.limited)
+    : { bytesMax: route.bodyBytesMax ?? BODY_BYTES_MAX };
+  let bodyText = "";
+  const result = await call(relay, route, actor, info, {
+    params: c.req.param(),
+    query,
+    body: () => readJson(relay, c.req.raw, bounds, (text) => bodyText = text),
+    bodyText: () => bodyText,
+    accept: c.req.header("accept") ?? "*/*",
+    identifyAgain: () => identifyAgain(relay, headers, authenticatorFor(route)),
+  });
+  if (result instanceof Accepted) return json(envelope, 202, result.value);
+  const { success } = route;
+  if (result instanceof WithCookie) {
+    const response = json(envelope, success.status, result.value);
+    response.headers.append("set-cookie", setCookie(result.cookie));
+    return response;
+  }
+  if ("body" in success) return json(envelope, success.status, result);
+  if (!("content" in success)) {
+    return new Response(null, { status: success.status, headers: headersOf(envelope) });
+  }
+  const answer = result as Content;
+  if (success.fixed) return fixedContent(envelope, answer, headers);
+  const response = content(envelope, answer, state.leave);
+  if (typeof answer.body === "string") return response;
+  state.keepForStream();
+  return c.env.head ? await unread(response) : response;
+}
