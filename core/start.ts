@@ -10,20 +10,21 @@ import { organizations } from "../kv/records/organization.ts";
 import { Links } from "./agents/links.ts";
 import { Activity } from "./host/activity.ts";
 import type { Configuration } from "./host/configuration.ts";
-import type { App } from "./work/work.ts";
+import type { App, Context } from "./work/work.ts";
 import { Sequencer } from "./events/trail/sequencer.ts";
 import { WAITING } from "./commands/approvals/count.ts";
 import { recoverCommands } from "./commands/recover.ts";
 import { Commands } from "./commands/registry.ts";
-import { reportRounds } from "./compliance/jobs.ts";
+import { reportRounds } from "./compliance/report_jobs.ts";
 import { jobsDue } from "./host/health.ts";
+import { currentActor } from "./access/authenticate.ts";
 import { claimCodeOf } from "./access/sign_in/accounts.ts";
 import { doAll, keepHouse } from "./host/housekeeping.ts";
 import type { Config } from "./work/config.ts";
 import { FailureThrottle } from "./access/limits/throttle.ts";
 import { PolicyBook } from "./policies/book.ts";
 import { Syncs } from "./policies/syncs.ts";
-import { Integrations } from "./integrations/runner.ts";
+import { Integrations } from "./integrations/job_runner.ts";
 import { Transfers } from "./policies/backups/transfers.ts";
 import { Limiter } from "./access/limits/limiter.ts";
 import { Metrics } from "./host/metrics.ts";
@@ -35,7 +36,7 @@ import type { Settings } from "./work/settings.ts";
 import { Sessions } from "./commands/guard/sessions.ts";
 import { Background } from "./work/background.ts";
 import { Signals } from "./work/signals.ts";
-import { countedAs } from "./events/counted.ts";
+import { statisticsOf } from "./events/statistics.ts";
 import { Streams } from "./events/streams/streams.ts";
 import { SigningKeys } from "./access/tokens/signing_keys.ts";
 import { Usage } from "./access/usage/usage.ts";
@@ -77,7 +78,7 @@ export async function startRelay(
   const claimed = await store.find(organizations, SYSTEM, "host", ["host"]) !== null;
   const claimCode = claimed || app.settings.local ? null : claimCodeOf(app);
   streams.start();
-  audit.onCheckpoint((tenant) => links.witness(tenant));
+  app.signals.checkpointSigned.on((tenant) => links.witness(tenant));
   audit.start();
   // Before anything is committed here: events that get their numbers while a follower is missing would
   // not be marked for it, and stay until something else happens.
@@ -156,18 +157,17 @@ async function assemble(
   const sharing = store.sole ? 1 : SHARING_INSTANCES;
   const epoch = await openInstallation(store, sealer, ports);
   const metrics = new Metrics();
+  const log = new EventLog(store, complain("events could not be sequenced"));
+  const context: Context = { store, log, ports, config, sealer, signals: new Signals() };
+  const background = new Background(ports.log);
+  const audit = new Sequencer(context);
   const app: App = {
-    store,
-    signals: new Signals(),
-    background: new Background(ports.log),
-    log: new EventLog(store, complain("events could not be sequenced")),
-    audit: new Sequencer(() => app),
-    ports,
+    ...context,
+    background,
+    audit,
     settings: withLocal(settings, config),
-    config,
     configuration: () => configuration,
     putInForce: (next) => configuration = next,
-    sealer,
     signingKeys: new SigningKeys(store, sealer, clock),
     limiter: new Limiter({
       counters: new LeasedCounters(store, sharing),
@@ -192,17 +192,22 @@ async function assemble(
     deliveries: new Deliveries(() => app),
     policyBook: new PolicyBook(() => store),
     syncs: new Syncs(() => app),
-    reports: reportRounds(() => app),
+    reports: reportRounds({ ...context, audit }),
     integrations: new Integrations(() => app),
     transfers: new Transfers(() => app),
     metrics,
-    streams: new Streams(() => app),
+    streams: new Streams({
+      ...context,
+      background,
+      epoch,
+      currentActor: (actor) => currentActor(app, actor),
+    }),
     epoch,
     instance,
     startedAtMs: clock.now(),
   };
   app.signals.eventWritten.on(({ tenant, ...event }) => {
-    for (const name of countedAs(event)) app.activity.count(tenant, name);
+    for (const name of statisticsOf(event)) app.activity.count(tenant, name);
   });
   return app;
 }

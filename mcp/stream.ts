@@ -1,5 +1,5 @@
 import type { App } from "../core/work/work.ts";
-import { retryAfterMs } from "../core/events/streams/streams.ts";
+import { reconnectDelayMs } from "../core/events/streams/ends.ts";
 import type { Sink } from "./exchange.ts";
 import { notification, type Params } from "./rpc.ts";
 
@@ -73,7 +73,7 @@ export function openStream(
       controller.close();
     },
     endForNow(text) {
-      if (open) controller.enqueue(encoder.encode(`retry: ${retryAfterMs(app)}\n\n`));
+      if (open) controller.enqueue(encoder.encode(`retry: ${reconnectDelayMs(app)}\n\n`));
       stream.end(text);
     },
   };

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { NOTIFICATION } from "../core/events/streams/notification.ts";
-import { EVENT_RIGHTS, retryAfterMs } from "../core/events/streams/streams.ts";
+import { reconnectDelayMs } from "../core/events/streams/ends.ts";
+import { EVENT_RIGHTS } from "../core/events/streams/streams.ts";
 import type { Stream, StreamFilter } from "../core/events/streams/stream.ts";
 import { EVENT_TYPES } from "../core/events/types/webhook_events.ts";
 import { acceptedOf } from "./call/accept.ts";
@@ -46,17 +47,17 @@ export const eventRoutes = [
     query: StreamQuery,
     success: { status: 200, content: [EVENT_STREAM] },
     faults: ["NOT_ACCEPTABLE", "UNAVAILABLE"],
-    handle: async ({ app, actor, request }, { query, accept }) => {
+    handle: async ({ actor, ports, request }, { query, accept }, { streams }) => {
       acceptedOf(accept, [EVENT_STREAM]);
       const { last_event_id, ...filter } = query;
       const opened: { stream?: Stream } = {};
       const sink = new SseSink(
-        () => retryAfterMs(app),
-        () => opened.stream && app.streams.leave(opened.stream),
+        () => reconnectDelayMs({ ports }),
+        () => opened.stream && streams.leave(opened.stream),
       );
       const from = request.lastEventId ?? last_event_id ?? null;
-      opened.stream = await app.streams.open(actor, filterOf(filter), from, sink);
-      sink.expectReader(app.ports.clock);
+      opened.stream = await streams.open(actor, filterOf(filter), from, sink);
+      sink.expectReader(ports.clock);
       return { type: EVENT_STREAM, body: sink, headers: { "x-accel-buffering": "no" } };
     },
   }),

@@ -5,7 +5,7 @@ import {
   installIntegration,
   listIntegrations,
   removeIntegration,
-} from "../core/integrations/integrations.ts";
+} from "../core/integrations/installed.ts";
 import { beginFlow, finishFlow, FLOW_COOKIE } from "../core/integrations/oauth/flow.ts";
 import { listCatalog } from "../core/integrations/show_catalog.ts";
 import { INTEGRATION_STATUSES } from "../kv/records/integration.ts";

@@ -1,10 +1,10 @@
 import type { ReportType } from "../../kv/records/report.ts";
 import type { QueryName } from "./queries.ts";
 
-/** What stands in a pack besides the counts: read from the log, or as it was when the report was made. */
+/** The sections of a pack besides the counts. */
 export type Section = "policies" | "approvals" | "access" | "commands";
 
-/** What each type of report is called, and the sections it has. */
+/** The title and sections of each report type. */
 export const REPORTS: Readonly<
   Record<ReportType, { readonly title: string; readonly sections: readonly Section[] }>
 > = {
@@ -25,19 +25,19 @@ export const REPORTS: Readonly<
   commands: { title: "Commands", sections: ["policies", "approvals", "commands"] },
 };
 
-/** One matter that auditors ask about, and which rows of the log speak to it. */
+/** A control that auditors examine, and the rows of the log that are its evidence. */
 export interface Control {
   readonly title: string;
-  /** Where each type of report names it; a type that is not here leaves it out. */
+  /** Its references by report type; other types omit the control. */
   readonly named: Readonly<Partial<Record<ReportType, readonly string[]>>>;
   readonly queries: readonly QueryName[];
   /** What the counts show. */
   readonly shows: string;
-  /** What nobody may conclude from them. */
+  /** What cannot be concluded from them. */
   readonly does_not_show: string;
 }
 
-/** Every control, once, with its names in all types of report. */
+/** Every control with its references in all report types. */
 export const CONTROLS: readonly Control[] = [
   {
     title: "Authentication",
@@ -212,6 +212,6 @@ export const CONTROLS: readonly Control[] = [
   },
 ];
 
-/** The controls of a type of report. */
+/** The controls of a report type. */
 export const controlsOf = (type: ReportType): readonly Control[] =>
   CONTROLS.filter(({ named }) => named[type] !== undefined);

@@ -1,22 +1,22 @@
 import { type Result, resultOf } from "../events/trail/result.ts";
 import type { EventRow, EventType } from "../events/events.ts";
 
-/** A question to the audit log: all that is said must hold of a row. */
+/** A query of the audit log; all conditions must hold. */
 export interface Query {
   readonly title: string;
-  /** Any of these. */
+  /** Any of these types. */
   readonly event_types: readonly EventType[];
-  /** As the filter `result` of the audit log. */
+  /** As the `result` filter of the audit log. */
   readonly result?: Result;
   /** Members of `details` and their values. */
   readonly details?: Readonly<Record<string, string>>;
-  /** Two members of `details` that are there and hold the same. */
+  /** Two members of `details` that are present and equal. */
   readonly same?: readonly [string, string];
-  /** Its rows are listed among the exceptions: what a reviewer should look at. */
+  /** Its rows are listed as exceptions, which a reviewer should examine. */
   readonly exception?: true;
 }
 
-/** Every question that a report asks, once. */
+/** Every query that reports make. */
 export const QUERIES = {
   sign_ins: { title: "Sign-ins", event_types: ["user_login"] },
   failed_sign_ins: {
@@ -278,18 +278,18 @@ export const QUERIES = {
 export type QueryName = keyof typeof QUERIES;
 export const QUERY_NAMES = Object.keys(QUERIES) as QueryName[];
 
-/** Rows that callers registered say what the caller said: no control's evidence. */
+/** True for rows registered by callers, which are no evidence for any control. */
 export const isFromOutside = ({ resource_type }: EventRow): boolean => resource_type === "external";
 
-/** The questions that a row answers. */
-export function answersOf(row: EventRow): readonly QueryName[] {
+/** The queries that a row matches. */
+export function queriesMatching(row: EventRow): readonly QueryName[] {
   if (isFromOutside(row)) return [];
   return (BY_TYPE.get(row.event_type) ?? []).flatMap(({ name }) =>
-    answers(QUERIES[name], row) ? [name] : []
+    fits(QUERIES[name], row) ? [name] : []
   );
 }
 
-function answers({ result, details = {}, same }: Query, row: EventRow): boolean {
+function fits({ result, details = {}, same }: Query, row: EventRow): boolean {
   return (result === undefined || result === resultOf(row)) &&
     Object.entries(details).every(([name, value]) => row.details[name] === value) &&
     (same === undefined ||

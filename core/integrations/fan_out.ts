@@ -7,9 +7,9 @@ import type { App } from "../work/work.ts";
 import type { EventRow } from "../events/events.ts";
 import { personRights } from "../access/roles/grant.ts";
 import { actsFor } from "../access/standing/suspension.ts";
-import { createJob } from "./create_job.ts";
-import { INTEGRATIONS_MAX } from "./integrations.ts";
-import { isTold, messageOf, topicOf } from "./topics.ts";
+import { createJob } from "./stage_job.ts";
+import { INTEGRATIONS_MAX } from "./installed.ts";
+import { isTold, messageOf, topicOf } from "./messages.ts";
 
 /** What one commit creates: jobs have keys of about 500 bytes each, and an atomic takes 80 KiB of them. */
 const CREATED_MAX = 80;

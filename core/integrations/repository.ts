@@ -5,7 +5,7 @@ import { personRights } from "../access/roles/grant.ts";
 import { LENDS } from "../access/standing/kinds.ts";
 import { actsFor } from "../access/standing/suspension.ts";
 import { serviceOf } from "./catalog.ts";
-import { configOf, INTEGRATIONS_MAX } from "./integrations.ts";
+import { configOf, INTEGRATIONS_MAX } from "./installed.ts";
 import { accessTokenOf, refreshTokens } from "./oauth/tokens.ts";
 
 /** What Git over HTTPS sends as Basic credentials. */

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { EventRow } from "../events/events.ts";
 import type { OutboundRequest, OutboundResponse } from "../ports/ports.ts";
-import type { TopicName } from "./topics.ts";
+import type { TopicName } from "./messages.ts";
 
 /** A request as a service wants it; deadline and size of the answer are the sender's matter. */
 export type ServiceRequest = Pick<OutboundRequest, "method" | "url" | "headers" | "body">;

@@ -1,5 +1,5 @@
 import type { Reading } from "../work/work.ts";
-import { mustFollow } from "../events/trail/cursor.ts";
+import { mustResumeFrom } from "../events/trail/resume.ts";
 import { prepare } from "../events/streams/message.ts";
 import { EVENT_TYPES, WEBHOOK_EVENTS } from "../events/types/webhook_events.ts";
 
@@ -37,7 +37,7 @@ export async function pullEvents(
   await app.log.flush();
   const { tenant, rights } = actor;
   const head = await app.log.head(tenant);
-  await mustFollow(app, tenant, since, head);
+  await mustResumeFrom(app.log, tenant, since, head);
   const end = Math.min(head, since + SCAN_MAX);
   const events: PulledEvent[] = [];
   let next = since;

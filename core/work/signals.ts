@@ -24,4 +24,6 @@ export class Signals {
       readonly details: Readonly<Record<string, unknown>>;
     }
   >();
+  /** A checkpoint of this tenant's log was signed and stored. */
+  readonly checkpointSigned = new Signal<Tenant>();
 }

@@ -16,7 +16,7 @@ import type { Config } from "./config.ts";
 import type { PolicyBook } from "../policies/book.ts";
 import type { Syncs } from "../policies/syncs.ts";
 import type { Issuer } from "./issuer_config.ts";
-import type { Integrations } from "../integrations/runner.ts";
+import type { Integrations } from "../integrations/job_runner.ts";
 import type { Transfers } from "../policies/backups/transfers.ts";
 import type { Limiter } from "../access/limits/limiter.ts";
 import type { Links } from "../agents/links.ts";

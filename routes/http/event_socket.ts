@@ -2,9 +2,9 @@ import { z } from "zod";
 import type { Actor, App } from "../../core/work/work.ts";
 import { currentActor } from "../../core/access/authenticate.ts";
 import { Fault } from "../../core/fault/fault.ts";
-import { STREAM_ENDS, type StreamEnd } from "../../core/events/streams/ends.ts";
+import { reconnectDelayMs, STREAM_ENDS, type StreamEnd } from "../../core/events/streams/ends.ts";
 import type { Message } from "../../core/events/streams/message.ts";
-import { mayRead, retryAfterMs } from "../../core/events/streams/streams.ts";
+import { mayRead } from "../../core/events/streams/streams.ts";
 import type { Sink, Stream } from "../../core/events/streams/stream.ts";
 import { EVENTS_PROTOCOL, offeredProtocols } from "./protocols.ts";
 import { filterOf, type StreamChoice, StreamQuery } from "../events.ts";
@@ -48,7 +48,7 @@ export function openEventSocket(
   const { clock } = app.ports;
   const { headers } = request;
   const protocol = offeredProtocols(headers).includes(EVENTS_PROTOCOL) ? EVENTS_PROTOCOL : null;
-  app.streams.mustHaveRoom(actor);
+  app.streams.mustHaveCapacity(actor);
   const { socket, response } = upgrade(request, protocol);
   leaveAtEnd(app, actor, socket);
   const sink = new SocketSink(app, socket);
@@ -165,7 +165,7 @@ class SocketSink implements Sink {
 
   end(name: StreamEnd): void {
     const { code, then, meaning } = STREAM_ENDS[name];
-    const retry = then === "resume" ? ` Retry after ${retryAfterMs(this.app)} ms.` : "";
+    const retry = then === "resume" ? ` Retry after ${reconnectDelayMs(this.app)} ms.` : "";
     if (this.socket.readyState <= WebSocket.OPEN) this.socket.close(code, `${meaning}${retry}`);
   }
 }

@@ -1,7 +1,7 @@
 import { ok, rejects, strictEqual as eq } from "node:assert/strict";
 import { exportAudit } from "../../core/events/trail/export.ts";
-import { verifyExport } from "../../core/events/trail/lines.ts";
-import { readKey } from "../../core/events/trail/note.ts";
+import { verifyExport } from "../../core/events/trail/verify_export.ts";
+import { readKey } from "../../core/protocol/signed_note.ts";
 import { dropExpiredRows } from "../../core/events/trail/retention.ts";
 import type { Reading } from "../../core/work/work.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";
@@ -49,12 +49,12 @@ Deno.test("audit.export: retention beside it removes rows, and the export is who
     const body = { email: owner.email, password: "password 1" };
     const { token } = (await world.call("POST", "/api/v1/login", { body })).body;
     const work = {
-      app: world.app,
+      ...world.app,
       db: world.app.store,
       actor: { id: owner.userId, tenant: live(owner) },
       request: { id: "req" },
     } as unknown as Reading;
-    const { body: stream } = await exportAudit(work, filter, NDJSON);
+    const { body: stream } = await exportAudit(work, world.app.audit, filter, NDJSON);
     const pieces = stream[Symbol.asyncIterator]();
     const texts: string[] = [];
     // Its first rows are out when the others go.

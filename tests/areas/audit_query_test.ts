@@ -102,9 +102,15 @@ Deno.test("audit: a query that has looked at as many rows as it may says so, and
   await fill(world, owner, 5, "rare");
   await fill(world, owner, 100);
   const actor = await authenticate(world.app, owner.token, "live");
-  const work = { ...world.app, app: world.app, actor, db: world.app.store, request: { id: "req_1" } as never };
+  const work = {
+    ...world.app,
+    app: world.app,
+    actor,
+    db: world.app.store,
+    request: { id: "req_1" } as never,
+  };
   const page = (cursor: string | null, offset: number) =>
-    queryAudit(work, { event_type: ["rare"] }, {
+    queryAudit(work, world.app.audit, { event_type: ["rare"] }, {
       limit: 10,
       offset,
       ...(cursor !== null && { cursor }),

@@ -1,11 +1,11 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { GrowingTree, leafHash, verifyInclusion } from "../../core/events/trail/merkle.ts";
+import { GrowingTree, leafHash, verifyInclusion } from "../../core/protocol/merkle.ts";
 import {
   makeCheckpoint,
   newestCheckpoint,
   proveEvent,
 } from "../../core/events/trail/checkpoints.ts";
-import { findEvent } from "../../core/events/trail/ids.ts";
+import { findEvent } from "../../core/events/trail/event_id_index.ts";
 import { rootOf } from "../../core/events/trail/tiles.ts";
 import type { Reader } from "../../kv/store/reader.ts";
 import { auditIdParts, auditIds, auditTrees, emptyTree } from "../../kv/records/audit.ts";
@@ -94,7 +94,7 @@ Deno.test("Sequencer: a log that grows has a new checkpoint each minute, one tha
   eq(second!.size, 7);
   await world.advance(600_000);
   deq(await newestCheckpoint(world.app, live(owner)), second);
-  deq(await makeCheckpoint(world.app, live(owner)), second);
+  deq(await makeCheckpoint(world.app, world.app.audit, live(owner)), second);
 });
 
 Deno.test("findEvent: finds any of 70,000 events, also after their ids were sorted, and no other", async () => {
@@ -107,7 +107,7 @@ Deno.test("findEvent: finds any of 70,000 events, also after their ids were sort
   for (const seq of [1, 2, 3, 2_048, 2_049, 40_000, 65_536, 65_537, 70_002]) {
     const [row] = await world.app.log.read(live(owner), seq - 1, 1);
     const id = JSON.parse(row!.json).event_id;
-    const proof = await proveEvent(world.app, live(owner), id);
+    const proof = await proveEvent(world.app, world.app.audit, live(owner), id);
     deq([proof.seq, proof.row], [seq, row!.json]);
     const { checkpoint, path, leaf_hash } = proof;
     const [leaf, root] = [leaf_hash, checkpoint.root_hash].map((text) =>

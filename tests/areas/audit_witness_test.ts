@@ -2,8 +2,8 @@ import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/stric
 import { Buffer } from "node:buffer";
 import { keepCheckpoint, witnessedSize } from "../../core/cli/agent/witness.ts";
 import { makeCheckpoint } from "../../core/events/trail/checkpoints.ts";
-import { verifyExport } from "../../core/events/trail/lines.ts";
-import { readKey, readStatement } from "../../core/events/trail/note.ts";
+import { verifyExport } from "../../core/events/trail/verify_export.ts";
+import { readKey, readStatement } from "../../core/protocol/signed_note.ts";
 import { dropExpiredRows } from "../../core/events/trail/retention.ts";
 import type { CheckpointFrame } from "../../core/protocol/protocol.ts";
 import { filesOf } from "../support/agent_files.ts";
@@ -98,7 +98,7 @@ Deno.test("checkpoint: those that come together, by a new link and the minute, f
   const taken: unknown[] = [];
   const tenant = { org: here.owner.org, space: "live" } as const;
   await note(world, here.owner, 3);
-  await makeCheckpoint(world.app, tenant);
+  await makeCheckpoint(world.app, world.app.audit, tenant);
   const again = await ScriptedAgent.connect(world, here.key.value, {
     identity: here.agent.identity,
     hello: (hello) => ({ ...hello, witnessed: witnessedSize("", files) }),

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { reportRounds, stepReport } from "../../core/compliance/jobs.ts";
+import { reportRounds, stepReport } from "../../core/compliance/report_jobs.ts";
 import {
   ACTORS_MAX,
   APPROVALS_MAX,
@@ -11,7 +11,7 @@ import {
 } from "../../core/compliance/count.ts";
 import { QUERY_NAMES } from "../../core/compliance/queries.ts";
 import { ROWS_PER_STEP } from "../../core/compliance/scan.ts";
-import { eventJson, type EventType, OWN_EVENTS } from "../../core/events/events.ts";
+import { eventJson, type EventType, OWN_EVENTS } from "../../core/events/emit.ts";
 import { BLOB_BYTES_MAX } from "../../kv/store/limits.ts";
 import { type ReportRecord, reports } from "../../kv/records/report.ts";
 import { overKv } from "../support/kv.ts";
@@ -66,7 +66,7 @@ Deno.test("reports: a job that was cut off goes on after its last commit, and co
   await append(world, owner, 10, "user_login_failed");
   const { body: { progress } } = await read(world, owner.token, `?id=${id}`);
   deq(progress, { rows_read: ROWS_PER_STEP, rows_total: once.scan!.size });
-  const restarted = reportRounds(() => world.app);
+  const restarted = reportRounds(world.app);
   restarted.wake();
   await restarted.idle();
   const { body: { status, report } } = await read(world, owner.token, `?id=${id}`);
@@ -162,7 +162,7 @@ Deno.test("reports: a period that ends after the log was read, however late the 
   // The relay is killed here, and what happens in the rest of the day is not among what was read.
   await append(world, owner, 3, "user_login_failed");
   world.clock.nowMs += 50 * 60 * 60 * 1000;
-  const restarted = reportRounds(() => world.app);
+  const restarted = reportRounds(world.app);
   restarted.wake();
   await restarted.idle();
   const body = { email: owner.email, password: "password 1" };

@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { accessNow } from "../../core/compliance/access.ts";
+import { accessNow } from "../../core/compliance/access_review.ts";
 import { ACTORS_MAX } from "../../core/compliance/count.ts";
-import { answersOf, QUERIES } from "../../core/compliance/queries.ts";
+import { QUERIES, queriesMatching } from "../../core/compliance/queries.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { type Account, World } from "../support/world.ts";
 import { found, HOUR_MS, make, rowsOf } from "./compliance_fixtures.ts";
@@ -12,7 +12,7 @@ import { makeIngestToken } from "./ingest_fixtures.ts";
 const RISKY = "systemctl stop nginx";
 const CHAT = 5_123_456_789;
 const LINKS = "/api/shield/telegram-links";
-const UNUSED = "the log holds no row of it in the period";
+const UNUSED = "has no row in the log for the period";
 
 /** A command of the owner's that two people must approve, of whom the owner may be one. */
 async function waiting(world: World, { owner, ...here }: Linked): Promise<string> {
@@ -51,10 +51,10 @@ Deno.test("compliance: one's own approval is an exception, whoever's is the last
   }
 });
 
-Deno.test("answersOf: members that a row does not have are not the same", () => {
+Deno.test("queriesMatching: members that a row does not have are not the same", () => {
   const row = { event_type: "approval_given", resource_type: "approval", details: {} };
   ok(QUERIES.approvals_given_by_requester.same);
-  deq(answersOf(row as never), ["approvals_given"]);
+  deq(queriesMatching(row as never), ["approvals_given"]);
 });
 
 Deno.test("compliance: what a person did by Telegram alone is theirs in the access review, also when the link is gone", async () => {

@@ -1,10 +1,10 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { canonicalJson } from "../../core/codec/canonical.ts";
-import { readKey, verifiesNote } from "../../core/events/trail/note.ts";
+import { readKey, verifiesNote } from "../../core/protocol/signed_note.ts";
 import { CONTROLS, controlsOf } from "../../core/compliance/controls.ts";
 import { QUERIES, QUERY_NAMES } from "../../core/compliance/queries.ts";
-import { OWN_EVENTS } from "../../core/events/events.ts";
+import { OWN_EVENTS } from "../../core/events/emit.ts";
 import { REPORT_TYPES } from "../../kv/records/report.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { type Account, World } from "../support/world.ts";

@@ -1,4 +1,4 @@
-import { eventJson, OWN_EVENTS } from "../../core/events/events.ts";
+import { eventJson, OWN_EVENTS } from "../../core/events/emit.ts";
 import { historyOf, idOf } from "../../core/events/streams/message.ts";
 import { EVENT_RIGHTS } from "../../core/events/streams/streams.ts";
 import type { WebhookEventType } from "../../core/events/types/webhook_events.ts";

@@ -6,7 +6,7 @@ import {
 } from "node:assert/strict";
 import { AUDIT_EVENTS } from "../../core/events/types/table.ts";
 import type { AuditEventType } from "../../core/events/types/event.ts";
-import { OWN_EVENTS } from "../../core/events/events.ts";
+import { OWN_EVENTS } from "../../core/events/emit.ts";
 import { EVENT_TYPES } from "../../core/events/types/webhook_events.ts";
 
 const rows = Object.entries<AuditEventType>(AUDIT_EVENTS);

@@ -1,14 +1,14 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
 import type { Finding } from "../../core/events/trail/findings.ts";
-import { verifyExport } from "../../core/events/trail/lines.ts";
+import { verifyExport } from "../../core/events/trail/verify_export.ts";
 import {
   keyText,
   readKey,
   readStatement,
   signNote,
   statementText,
-} from "../../core/events/trail/note.ts";
+} from "../../core/protocol/signed_note.ts";
 import { eventJson } from "../../core/events/events.ts";
 import { rawPublicKey } from "../../core/protocol/statements.ts";
 import { type Account, World } from "../support/world.ts";
@@ -139,7 +139,7 @@ Deno.test("relay audit verify: who changes a row and its hashes too is found out
   await fill(world, owner, 600, random);
   const { key } = await checkpointOf(world, owner);
   const lines = (await exported(world, owner)).split("\n");
-  const { leafHash } = await import("../../core/events/trail/merkle.ts");
+  const { leafHash } = await import("../../core/protocol/merkle.ts");
   for (const at of [0, 100, 300, 580]) {
     const row = JSON.parse(lines[at]!);
     const [front] = /^\{"seq":\d+,"leaf_hash":"[^"]*",("tile_hash":"[^"]*",)?/.exec(lines[at]!)!;

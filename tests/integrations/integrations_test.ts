@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:assert/strict";
 import { CATALOG, INTEGRATION_TYPES } from "../../core/integrations/catalog.ts";
-import { doJob } from "../../core/integrations/jobs.ts";
+import { doJob } from "../../core/integrations/perform_job.ts";
 import { repositoryCredentialOf } from "../../core/integrations/repository.ts";
 import { integrationJobs } from "../../kv/records/integration.ts";
 import { queueHeads } from "../../kv/store/walk.ts";

@@ -8,7 +8,7 @@ import type { Actor, App, Stepping, Work } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { insertVerdictKeys } from "../../agents/verdicts.ts";
-import { insertAuditKeys } from "../../events/trail/keys.ts";
+import { insertAuditKeys } from "../../events/trail/audit_keys.ts";
 import { insertShield } from "../../commands/guard/settings.ts";
 import { iso } from "../../codec/instant.ts";
 import { subscribe } from "../../host/plans/subscribe.ts";

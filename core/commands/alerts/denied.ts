@@ -12,10 +12,6 @@ export const SHIELD_SOURCE = "shield";
 /** The rule that weighed most in a denial. */
 export const denyingRule = ({ rule_ids }: ShieldResult): string => rule_ids[0] ?? "shield";
 
-/** The rule of a `command_denied` event. Events of earlier versions have it as `policy_id`. */
-export const ruleOfDenial = (details: Readonly<Record<string, unknown>>): string =>
-  String(details["rule_id"] ?? details["policy_id"]);
-
 /** The one alert for an agent and a rule. */
 export const denialAlertId = (tenant: Tenant, agentId: string, rule: string): string =>
   alertIdOf(tenant, SHIELD_SOURCE, denialFingerprint({ agent_id: agentId, rule }));

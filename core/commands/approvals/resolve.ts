@@ -3,7 +3,7 @@ import { type ApprovalRecord, approvals } from "../../../kv/records/approval.ts"
 import { commands } from "../../../kv/records/command.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import type { Actor, App, RequestInfo } from "../../work/work.ts";
-import { waitName } from "../../events/counted.ts";
+import { waitStatistic } from "../../events/statistics.ts";
 import { countWaiting } from "./count.ts";
 import { emit } from "../../events/events.ts";
 import { iso } from "../../codec/instant.ts";
@@ -43,7 +43,7 @@ export async function resolveApproval(
   const resolved = tx.put(approvals, tenant, { ...approval, status, reason, resolved_at_ms: now });
   if (approval.status === "pending") {
     countWaiting(tx, tenant, -1);
-    if (status !== "expired") count(waitName(now - approval.created_at_ms));
+    if (status !== "expired") count(waitStatistic(now - approval.created_at_ms));
   }
   const command = await tx.get(commands, tenant, approval.command_id);
   if (command?.status === "pending_approval") {

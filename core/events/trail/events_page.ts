@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { OWN_EVENTS } from "../events.ts";
+import { OWN_EVENTS } from "../emit.ts";
 import { isWebhookEvent } from "../types/webhook_events.ts";
 
 /** docs/audit-events.md: every event type that Relay writes, from the tables that declare them. */

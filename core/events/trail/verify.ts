@@ -2,8 +2,8 @@ import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import type { Ending } from "./export_formats.ts";
 import { findFirst, type Finding, type Line } from "./findings.ts";
-import { type Handover, readChain } from "./handover.ts";
-import { GrowingTree, sameHash, subtreesOf, verifyConsistency } from "./merkle.ts";
+import { type Handover, readChain } from "../../protocol/key_handover.ts";
+import { GrowingTree, sameHash, subtreesOf, verifyConsistency } from "../../protocol/merkle.ts";
 import {
   isSignedOnce,
   keyText,
@@ -12,33 +12,33 @@ import {
   readStatement,
   type Statement,
   verifiesNote,
-} from "./note.ts";
+} from "../../protocol/signed_note.ts";
 import { isEnding, readEnding, readHash, readLine } from "./read_export.ts";
 
-/** What a check of an export says. */
+/** The result of verifying an export. */
 export interface Verdict {
-  /** The first thing that is wrong, or null. */
+  /** The first fault, or null. */
   readonly finding: Finding | null;
   readonly rows: number;
-  /** What the export's checkpoint says, when it can be read. */
+  /** The export's checkpoint; null when it cannot be read. */
   readonly statement: Statement | null;
-  /** How the export stands to a checkpoint that was given besides. */
+  /** How the export relates to the separately kept checkpoint. */
   readonly witness: "none" | "consistent" | "not comparable";
-  /** True when no key was given, so that only the file itself says who signed it. */
+  /** True when no key was given, so only the file itself names the signer. */
   readonly keyFromFile: boolean;
-  /** How the keys before handed over to the one that signed, oldest first. */
+  /** The handovers to the key that signed, oldest first. */
   readonly handovers: readonly Handover[];
 }
 
 export interface VerifyOptions {
   readonly key?: NoteKey | undefined;
-  /** The note of a checkpoint that is kept elsewhere. */
+  /** The note of a separately kept checkpoint. */
   readonly checkpoint?: string | undefined;
-  /** What leads from that checkpoint to the export's, for an export without the rows in between. */
+  /** The consistency proof from that checkpoint, for an export without the rows in between. */
   readonly consistency?: Consistency | undefined;
 }
 
-/** As `/api/audit/consistency` answers it. */
+/** The response of `/api/audit/consistency`. */
 export interface Consistency {
   readonly from: number;
   readonly to: number;
@@ -46,11 +46,11 @@ export interface Consistency {
   readonly path: readonly string[];
 }
 
-/** The check of an export, line by line. */
+/** The verification of an export, line by line. */
 export interface ExportCheck {
-  /** The bytes of a line without its line feed; they are overwritten. */
+  /** Takes a line without its line feed. It overwrites the bytes. */
   line(bytes: Buffer): void;
-  /** The file has ended; the last line had its line feed or not. */
+  /** Ends the file; `whole` is false when the last line had no line feed. */
   end(whole: boolean): Verdict;
 }
 
@@ -59,19 +59,19 @@ const CSV_START = "seq,event_id,";
 const REFUSAL_START = '{"error":{';
 const COMMA = 0x2c;
 const TILE = 256;
-/** The hash of the numbers is fed with so many of them at a time. */
+/** Row numbers are hashed in batches of this many characters. */
 const NUMBERED_CHARS_MAX = 8_192;
-/** Lines after the first wrong one that are kept, to tell what happened to it. */
+/** Lines kept after the first wrong one, to classify it. */
 const NEXT_KEPT = 2;
 
-/** Begins the check of an export; it keeps as little as the way to the tree's root. */
+/** Starts verifying an export. Its memory grows only with the depth of the tree. */
 export function checkExport({ key, checkpoint, consistency }: VerifyOptions): ExportCheck {
   const witness = checkpoint === undefined ? null : readStatement(checkpoint);
   const tree = new GrowingTree();
   const numbers = createHash("sha256");
   let lines = 0, rows = 0, json = false, comma: boolean | null = null;
   let last = 0, firstGap: number | null = null, blank = false;
-  // What the proof at the end says: undefined before it came, null when it cannot be read.
+  // The proof at the end: undefined until it was read, null when it is malformed.
   let ending: Ending | null | undefined;
   let chain: readonly Handover[] = [];
   let numbered = "";
@@ -81,19 +81,19 @@ export function checkExport({ key, checkpoint, consistency }: VerifyOptions): Ex
   const next: Line[] = [];
   let later = { expected: false, number: false, owner: null as number | null };
 
-  function look() {
+  function compareWithWitness() {
     if (witness !== null && tree.size === witness.size) witnessRoot = tree.root();
   }
-  look();
+  compareWithWitness();
 
-  /** Puts the rows that are not in the export into the tree; false when their hashes do not fit. */
+  /** Adds the omitted rows to the tree; false when their hashes do not fit. */
   function skip(to: number, hashes: readonly string[]): boolean {
     const subtrees = [...subtreesOf(tree.size, to)];
     const read = hashes.map(readHash);
     if (subtrees.length !== hashes.length || read.includes(null)) return false;
     subtrees.forEach(({ level }, at) => {
       tree.add(read[at]!, level);
-      look();
+      compareWithWitness();
     });
     return true;
   }
@@ -106,9 +106,9 @@ export function checkExport({ key, checkpoint, consistency }: VerifyOptions): Ex
       if (!skip(seq - 1, before.hashes)) return false;
       firstGap = Math.max(firstGap ?? 0, seq - 1);
     }
-    // It is what the row hashes to, so it is base64 of 32 bytes.
+    // It equals the hash of the content, so it is valid base64 of 32 bytes.
     tree.add(Buffer.from(claimed, "base64"));
-    look();
+    compareWithWitness();
     if ((seq % TILE === 0) !== (tile !== null)) return false;
     if (tile !== null && tile !== Buffer.from(tree.tile!).toString("base64")) {
       block ??= { kind: "altered", first: seq - TILE + 1, last: seq, line: line.at };
@@ -126,7 +126,7 @@ export function checkExport({ key, checkpoint, consistency }: VerifyOptions): Ex
   }
 
   function row(bytes: Buffer) {
-    // A row of JSON has a comma behind it unless it is the last one, and none is behind an empty line.
+    // In JSON every row but the last ends with a comma, and no row follows an empty line.
     const loose = json && comma === false || blank;
     comma = bytes.at(-1) === COMMA;
     const line = readLine(comma ? bytes.subarray(0, -1) : bytes, lines);
@@ -136,7 +136,7 @@ export function checkExport({ key, checkpoint, consistency }: VerifyOptions): Ex
     wrong = { expected: last + 1, line: loose ? { ...line, seq: null } : line };
   }
 
-  /** Looks at what comes after the first wrong line, to say what happened. */
+  /** Collects from the lines after the first wrong one what classifies it. */
   function follow(line: Line) {
     if (next.length < NEXT_KEPT) next.push(line);
     const { expected, line: { seq, content, claimed } } = wrong!;
@@ -206,12 +206,12 @@ export function checkExport({ key, checkpoint, consistency }: VerifyOptions): Ex
       witnessRoot = witness.root;
     }
     if (witnessRoot === null || sameHash(witnessRoot, witness.root)) return null;
-    // Of one size neither log is the older one: both were shown as the present.
+    // At equal sizes neither log is the older one, so the relay showed two histories.
     const kind = witness.size === statement.size ? "forked" : "rewritten";
     return { kind, first: 1, last: witness.size, line: 1 };
   }
 
-  /** Whether the log of the export begins with that of the given checkpoint. */
+  /** True when the export's log starts with the log of the given checkpoint. */
   function leadsTo({ size, root }: Statement, { from, to, path }: Consistency): boolean {
     const hashes = path.map(readHash);
     return from === witness!.size && to === size && !hashes.includes(null) &&

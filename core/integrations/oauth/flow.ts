@@ -20,7 +20,7 @@ import {
   openFlows,
   ownedIntegration,
   showIntegration,
-} from "../integrations.ts";
+} from "../installed.ts";
 import { stageRevocations } from "../revoke.ts";
 import type { OauthClient } from "../service.ts";
 import { authorizationUrl, discover, exchangeCode } from "./provider.ts";

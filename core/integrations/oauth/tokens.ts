@@ -5,7 +5,7 @@ import { type IntegrationRecord, integrations } from "../../../kv/records/integr
 import type { App } from "../../work/work.ts";
 import { emit, RELAY_ACTOR } from "../../events/events.ts";
 import { notifyAdministrators } from "../../access/people/notify.ts";
-import { oauthClientOf } from "../integrations.ts";
+import { oauthClientOf } from "../installed.ts";
 import { stageRevocations } from "../revoke.ts";
 import { accountOf, describeTrouble, isSpent, requestRefresh } from "./provider.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { TOPIC_NAMES, type TopicName } from "../topics.ts";
+import { TOPIC_NAMES, type TopicName } from "../messages.ts";
 
 /** A secret as a header or a path takes it. */
 export const SecretText = z.string().regex(/^[\x21-\x7e]{1,4096}$/, "1 to 4096 visible characters");

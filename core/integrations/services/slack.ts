@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { cut, jsonRequest, type Message, service } from "../service.ts";
-import { TOPIC_NAMES } from "../topics.ts";
+import { TOPIC_NAMES } from "../messages.ts";
 import { Address, CLIENT, exactlyOne, SecretText, Short, Topics } from "./fields.ts";
 
 const API = "https://slack.com/api";

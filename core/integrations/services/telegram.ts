@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { escaped, jsonRequest, service } from "../service.ts";
-import { TOPIC_NAMES } from "../topics.ts";
+import { TOPIC_NAMES } from "../messages.ts";
 import { SecretText, Topics } from "./fields.ts";
 
 /** A message has 4096 characters after its markup is read; a value alone never fills it. */

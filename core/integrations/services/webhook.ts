@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { signDelivery } from "../../webhooks/signing.ts";
 import { service } from "../service.ts";
-import { TOPIC_NAMES } from "../topics.ts";
+import { TOPIC_NAMES } from "../messages.ts";
 import { Address, SecretText, Topics } from "./fields.ts";
 
 /** The event as JSON, signed like a webhook's delivery. */

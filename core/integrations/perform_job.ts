@@ -14,11 +14,11 @@ import { statusNow } from "../commands/approvals/show.ts";
 import { afterFailure, isDue, retryAfterMs, RetryPolicy } from "../webhooks/retry_policy.ts";
 import { serviceOf } from "./catalog.ts";
 import { isFor } from "./fan_out.ts";
-import { configOf, oauthClientOf } from "./integrations.ts";
+import { configOf, oauthClientOf } from "./installed.ts";
 import { originOf } from "./oauth/flow.ts";
 import { accessTokenOf } from "./oauth/tokens.ts";
 import type { Message, ServiceRequest } from "./service.ts";
-import { messageOf } from "./topics.ts";
+import { messageOf } from "./messages.ts";
 
 /** Longer than one attempt's deadline, so that a lease only ends when its process died. */
 const LEASE_MS = 30_000;

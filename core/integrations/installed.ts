@@ -20,7 +20,7 @@ import { INTEGRATION } from "../access/standing/kinds.ts";
 import { showStanding } from "../access/standing/suspension.ts";
 import { CATALOG, type IntegrationType, serviceOf } from "./catalog.ts";
 import { stageRevocations } from "./revoke.ts";
-import { rightsFor } from "./topics.ts";
+import { rightsFor } from "./messages.ts";
 
 /** Integrations of one organization, so that an event can be offered to all of them at once. */
 export const INTEGRATIONS_MAX = 100;

@@ -8,9 +8,9 @@ import type { App } from "../work/work.ts";
 import type { Cancel } from "../ports/ports.ts";
 import { isDue } from "../webhooks/retry_policy.ts";
 import { fanOut } from "./fan_out.ts";
-import { doJob } from "./jobs.ts";
+import { doJob } from "./perform_job.ts";
 import { refreshTokens } from "./oauth/tokens.ts";
-import { isTold } from "./topics.ts";
+import { isTold } from "./messages.ts";
 
 /** Jobs and refreshes under way at once; each integration has one at a time, so its messages keep their order. */
 const CONCURRENCY = 32;

@@ -1,4 +1,5 @@
-import { denialAlertId, ruleOfDenial } from "../commands/alerts/denied.ts";
+import { denialAlertId } from "../commands/alerts/denied.ts";
+import { ruleOfDenial } from "../events/statistics.ts";
 import type { EventRow, EventType } from "../events/events.ts";
 import type { Scope } from "../work/scopes.ts";
 import type { Matter, Message } from "./service.ts";
