@@ -17,14 +17,14 @@ import { recoverCommands } from "./commands/recover.ts";
 import { Commands } from "./commands/registry.ts";
 import { reportRounds } from "./compliance/report_jobs.ts";
 import { jobsDue } from "./host/health.ts";
-import { currentActor } from "./access/authenticate.ts";
+import { currentActor, mustStillHave } from "./access/authenticate.ts";
 import { claimCodeOf } from "./access/sign_in/accounts.ts";
 import { doAll, keepHouse } from "./host/housekeeping.ts";
 import type { Config } from "./work/config.ts";
 import { FailureThrottle } from "./access/limits/throttle.ts";
 import { PolicyBook } from "./policies/book.ts";
 import { Syncs } from "./policies/syncs.ts";
-import { Integrations } from "./integrations/job_runner.ts";
+import { IntegrationRunner } from "./integrations/job_runner.ts";
 import { Transfers } from "./policies/backups/transfers.ts";
 import { Limiter } from "./access/limits/limiter.ts";
 import { Metrics } from "./host/metrics.ts";
@@ -32,10 +32,11 @@ import { seedPlans } from "./host/plans/seed.ts";
 import type { Ports } from "./ports/ports.ts";
 import { makeSealer, type Sealer } from "./codec/seal.ts";
 import { admitSecrets } from "./host/secrets/installation.ts";
-import type { Settings } from "./work/settings.ts";
+import { publicOrigin, type Settings } from "./work/settings.ts";
 import { Sessions } from "./commands/guard/sessions.ts";
 import { Background } from "./work/background.ts";
 import { Signals } from "./work/signals.ts";
+import type { Reauthorization } from "./events/reauthorization.ts";
 import { statisticsOf } from "./events/statistics.ts";
 import { Streams } from "./events/streams/streams.ts";
 import { SigningKeys } from "./access/tokens/signing_keys.ts";
@@ -161,9 +162,14 @@ async function assemble(
   const context: Context = { store, log, ports, config, sealer, signals: new Signals() };
   const background = new Background(ports.log);
   const audit = new Sequencer(context);
+  const authenticator: Reauthorization = {
+    current: (actor) => currentActor(app, actor),
+    mustStillHave: (actor, required) => mustStillHave({ app, actor }, required),
+  };
   const app: App = {
     ...context,
     background,
+    authenticator,
     audit,
     settings: withLocal(settings, config),
     configuration: () => configuration,
@@ -193,15 +199,10 @@ async function assemble(
     policyBook: new PolicyBook(() => store),
     syncs: new Syncs(() => app),
     reports: reportRounds({ ...context, audit }),
-    integrations: new Integrations(() => app),
+    integrations: new IntegrationRunner({ ...context, origin: publicOrigin(settings) }),
     transfers: new Transfers(() => app),
     metrics,
-    streams: new Streams({
-      ...context,
-      background,
-      epoch,
-      currentActor: (actor) => currentActor(app, actor),
-    }),
+    streams: new Streams({ ...context, background, epoch, authenticator }),
     epoch,
     instance,
     startedAtMs: clock.now(),
@@ -209,6 +210,7 @@ async function assemble(
   app.signals.eventWritten.on(({ tenant, ...event }) => {
     for (const name of statisticsOf(event)) app.activity.count(tenant, name);
   });
+  app.signals.integrationDue.on(() => app.integrations.wake());
   return app;
 }
 

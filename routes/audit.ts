@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { mustStillHave } from "../core/access/authenticate.ts";
 import { recordRead, registerAuditEvent } from "../core/events/trail/record.ts";
 import { proveConsistency, proveEvent, readCheckpoint } from "../core/events/trail/checkpoints.ts";
 import { exportAudit, READERS, whileReadable } from "../core/events/trail/export.ts";
@@ -139,11 +138,10 @@ export const auditRoutes = [
     query: Filter,
     success: { status: 200, content: ["application/json", "application/x-ndjson", "text/csv"] },
     faults: ["NOT_ACCEPTABLE"],
-    handle: async (work, { query, accept }, relay) => {
+    handle: async (work, { query, accept }, { audit, authenticator }) => {
       const type = acceptedOf(accept, Object.keys(EXPORTS));
-      const made = await exportAudit(work, relay.audit, filterOf(query), type);
-      const caller = { app: relay, actor: work.actor };
-      return { ...made, body: whileReadable(made.body, (rights) => mustStillHave(caller, rights)) };
+      const made = await exportAudit(work, audit, filterOf(query), type);
+      return { ...made, body: whileReadable(made.body, authenticator, work.actor) };
     },
   }),
   route({

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Finding } from "../events/trail/findings.ts";
 import { verifyExport } from "../events/trail/verify_export.ts";
-import { keyText, type NoteKey, readKey } from "../protocol/signed_note.ts";
+import { keyText, type NoteKey, readKey } from "../protocol/checkpoints/note.ts";
 import type { Consistency, Verdict, VerifyOptions } from "../events/trail/verify.ts";
 import { seenLine } from "../codec/text.ts";
 

@@ -3,7 +3,7 @@ import { type Tenant, tenantKey } from "../../kv/store/collection.ts";
 import { BLOB_BYTES_MAX } from "../../kv/store/limits.ts";
 import { type ReportRecord, reports } from "../../kv/records/report.ts";
 import { auditKeyOf, originOf } from "../events/trail/audit_keys.ts";
-import { readStatement, signNote } from "../protocol/signed_note.ts";
+import { readStatement, signNote } from "../protocol/checkpoints/note.ts";
 import { canonicalJson } from "../codec/canonical.ts";
 import { emit, RELAY_ACTOR } from "../events/events.ts";
 import { iso } from "../codec/instant.ts";

@@ -3,7 +3,7 @@ import type { Tenant } from "../../kv/store/collection.ts";
 import { type ReportRecord, reports } from "../../kv/records/report.ts";
 import type { Context } from "../work/work.ts";
 import { type AuditTree, makeCheckpoint } from "../events/trail/checkpoints.ts";
-import { readStatement } from "../protocol/signed_note.ts";
+import { readStatement } from "../protocol/checkpoints/note.ts";
 import {
   CLOCK_SLACK_MS,
   isTimeOrdered,

@@ -18,6 +18,7 @@ export {
   RELAY_ACTOR,
   useJson,
 } from "./emit.ts";
+export { type Reauthorization } from "./reauthorization.ts";
 export { medianWait, ruleOfDenial, statisticsOf, waitStatistic } from "./statistics.ts";
 export { reconnectDelayMs, STREAM_ENDS, type StreamEnd } from "./streams/ends.ts";
 export { type Message, prepare } from "./streams/message.ts";

@@ -1,14 +1,9 @@
 import type { Tenant } from "../../kv/store/collection.ts";
-import {
-  type IntegrationRecord,
-  integrations,
-  type OauthFlowRecord,
-  oauthFlows,
-} from "../../kv/records/integration.ts";
+import { type IntegrationRecord, integrations, oauthFlows } from "../../kv/records/integration.ts";
 import type { Tx } from "../../kv/store/tx.ts";
 import { credentialInHand } from "../access/keys/made_with.ts";
 import { mustCover } from "../access/keys/owned.ts";
-import type { Actor, App, Work, Writing } from "../work/work.ts";
+import type { Actor, Context, Work, Writing } from "../work/work.ts";
 import { emit } from "../events/events.ts";
 import { Fault } from "../fault/fault.ts";
 import { listPage, type Paging } from "../../kv/store/paging.ts";
@@ -18,16 +13,20 @@ import { MASK } from "../codec/seal.ts";
 import { adopt } from "../access/standing/adopt.ts";
 import { INTEGRATION } from "../access/standing/kinds.ts";
 import { showStanding } from "../access/standing/suspension.ts";
-import { CATALOG, type IntegrationType, serviceOf } from "./catalog.ts";
+import { CATALOG, type IntegrationType } from "./catalog.ts";
+import { INTEGRATIONS_MAX, oauthClientOf, openFlows, ownedIntegration } from "./record.ts";
 import { stageRevocations } from "./revoke.ts";
-import { rightsFor } from "./messages.ts";
+import { rightsFor } from "./topics.ts";
 
-/** Integrations of one organization, so that an event can be offered to all of them at once. */
-export const INTEGRATIONS_MAX = 100;
-/** Flows of one integration are at most this many; `begin` sees to that. */
-export const FLOWS_MAX = 20;
+/** The follower of the log that sends events to integrations. */
+interface EventFollower {
+  /** Notes that the tenant has an integration. A hint for this process; repeating it does no harm. */
+  subscribe(tenant: Tenant): void;
+  /** Skips the events that the tenant's log has now. */
+  skip(tx: Tx, tenant: Tenant): Promise<void>;
+}
 
-/** What a caller wants to install. */
+/** The input of an installation. */
 export interface Installation {
   readonly type: IntegrationType;
   readonly config: Readonly<Record<string, unknown>>;
@@ -35,29 +34,33 @@ export interface Installation {
 }
 
 /**
- * Installs an outside system; one that signs in by OAuth is `pending` until its flow is done.
+ * Installs an outside system. One with OAuth is `pending` until its flow is complete.
  * @throws {Fault} FORBIDDEN, VALIDATION_FAILED with the path of each fault, INSUFFICIENT_SCOPES, CONFLICT when
  * there are too many
  */
-export async function installIntegration(work: Writing, { type, config, name }: Installation) {
-  const { app, actor, tx } = work;
+export async function installIntegration(
+  work: Writing,
+  follower: EventFollower,
+  { type, config, name }: Installation,
+) {
+  const { log, ports, sealer, actor, tx } = work;
   const service = CATALOG[type];
   const read = service.config.safeParse(config);
   if (!read.success) refuse(read.error.issues);
   const whole = read.data as Readonly<Record<string, unknown>>;
-  mustLeadOutside(app, whole);
+  mustLeadOutside(work, whole);
   mustReadTopics(actor, whole);
-  await app.log.flush();
-  const after_seq = await app.log.head(actor.tenant);
+  await log.flush();
+  const after_seq = await log.head(actor.tenant);
   const existing = await tx.count(integrations, actor.tenant);
   if (existing >= INTEGRATIONS_MAX) {
     throw new Fault("CONFLICT", `There are ${INTEGRATIONS_MAX} integrations. Delete one first.`);
   }
-  const id = app.ports.entropy.id("int");
-  // Before the commit, because its outcome may stay unknown: an integration that exists must be heard of.
-  app.integrations.subscribe(actor.tenant);
-  // What lies before the first one of all is told to nobody, and is not read again.
-  if (existing === 0) await app.integrations.skip(tx, actor.tenant);
+  const id = ports.entropy.id("int");
+  // Before the commit, whose outcome may remain unknown: an existing integration must get its events.
+  follower.subscribe(actor.tenant);
+  // Nothing before the first integration is sent, so the log need not be read from its start.
+  if (existing === 0) await follower.skip(tx, actor.tenant);
   const secret = (field: string) => (service.secrets as readonly string[]).includes(field);
   const part = (wanted: boolean) =>
     Object.fromEntries(Object.entries(whole).filter(([field]) => secret(field) === wanted));
@@ -66,7 +69,7 @@ export async function installIntegration(work: Writing, { type, config, name }: 
     type,
     name: name ?? service.name,
     config: part(false),
-    sealed_secrets: app.sealer.seal(JSON.stringify(part(true)), id),
+    sealed_secrets: sealer.seal(JSON.stringify(part(true)), id),
     status: (service.oauth?.(whole as never) ?? null) === null ? "active" : "pending",
     sealed_tokens: null,
     token_ends_at_ms: null,
@@ -76,7 +79,7 @@ export async function installIntegration(work: Writing, { type, config, name }: 
     provider: null,
     created_by: actor.userId,
     created_with: await credentialInHand(work),
-    created_at_ms: app.ports.clock.now(),
+    created_at_ms: ports.clock.now(),
     after_seq,
     last_used_at_ms: null,
     last_error: null,
@@ -84,7 +87,7 @@ export async function installIntegration(work: Writing, { type, config, name }: 
   return await showIntegration(work, record);
 }
 
-/** What is installed, newest first, its secrets masked. */
+/** The installed integrations, newest first, with masked secrets. */
 export async function listIntegrations(work: Work, paging: Paging) {
   const { db, actor } = work;
   const options = { ...paging, reverse: true };
@@ -93,18 +96,18 @@ export async function listIntegrations(work: Work, paging: Paging) {
   return { integrations: shown, pagination };
 }
 
-/** Takes over an integration that is suspended. @throws {Fault} NOT_FOUND, INSUFFICIENT_SCOPES, FORBIDDEN, CONFLICT */
+/** Makes the caller responsible for a suspended integration. @throws {Fault} NOT_FOUND, INSUFFICIENT_SCOPES, FORBIDDEN, CONFLICT */
 export const adoptIntegration = async (work: Writing, id: string) =>
   await showIntegration(work, await adopt(work, INTEGRATION, id));
 
-/** Removes an integration; what OAuth brought is revoked where the provider can, by a job. */
+/** Removes an integration. A job revokes its OAuth tokens where the provider supports it. */
 export async function removeIntegration(work: Writing, id: string) {
-  const { app, actor, tx } = work;
+  const { actor, tx } = work;
   const record = await ownedIntegration(work, id);
   const flows = await openFlows(tx, actor.tenant, id);
   for (const flow of flows) tx.delete(oauthFlows, actor.tenant, flow.id);
   tx.delete(integrations, actor.tenant, id);
-  const revocations = stageRevocations(app, tx, actor.tenant, record);
+  const revocations = stageRevocations(work, tx, actor.tenant, record);
   emit(work, tx, actor.tenant, {
     type: "integration_removed",
     resource: { type: "integration", id },
@@ -113,58 +116,28 @@ export async function removeIntegration(work: Writing, id: string) {
   return { id, name: record.name };
 }
 
-/** The flows of an integration that may still come back; whoever begins one writes the integration too. */
-export async function openFlows(
-  tx: Tx,
-  tenant: Tenant,
-  id: string,
-): Promise<readonly OauthFlowRecord[]> {
-  const ofIt = { index: "integration", prefix: [id], limit: FLOWS_MAX };
-  return (await tx.list(oauthFlows, tenant, ofIt)).items;
-}
-
 /**
- * Whoever says where messages go could read them.
+ * Requires the rights for the topics, because whoever configures the destination can read the messages.
  * @throws {Fault} INSUFFICIENT_SCOPES
  */
 export function mustReadTopics({ rights }: Actor, config: IntegrationRecord["config"]): void {
   const topics = (config.topics ?? []) as readonly string[];
-  mustCover(rights, rightsFor(topics), "It would be told what you may not read.");
+  mustCover(rights, rightsFor(topics), "It would receive events that you may not read.");
 }
 
-/** An integration of the caller's. @throws {Fault} NOT_FOUND */
-export async function ownedIntegration(
-  { db, actor }: Pick<Work, "db" | "actor">,
-  id: string,
-): Promise<IntegrationRecord> {
-  const record = await db.get(integrations, actor.tenant, id);
-  if (record === null) throw new Fault("NOT_FOUND", "There is no such integration.");
-  return record;
-}
-
-/** The configuration with its secrets, as its service reads it. */
-export function configOf({ sealer }: Pick<App, "sealer">, record: IntegrationRecord): never {
-  const secrets = JSON.parse(sealer.open(record.sealed_secrets, record.id));
-  return { ...record.config, ...secrets } as never;
-}
-
-/** What an integration is at its OAuth provider; null for one that needs no OAuth. */
-export const oauthClientOf = (app: Pick<App, "sealer">, record: IntegrationRecord) =>
-  serviceOf(record).oauth?.(configOf(app, record)) ?? null;
-
-/** An integration as every answer shows it. */
+/** An integration as responses show it. */
 export async function showIntegration(
-  { app, db, actor }: Pick<Work, "app" | "db" | "actor">,
+  { sealer, db, actor }: Pick<Work, "sealer" | "db" | "actor">,
   record: IntegrationRecord,
 ) {
-  const secrets = JSON.parse(app.sealer.open(record.sealed_secrets, record.id)) as object;
+  const secrets = JSON.parse(sealer.open(record.sealed_secrets, record.id)) as object;
   const masked = Object.fromEntries(Object.keys(secrets).map((field) => [field, MASK]));
   return {
     id: record.id,
     type: record.type as IntegrationType,
     name: record.name,
     status: record.status,
-    oauth: oauthClientOf(app, record) !== null,
+    oauth: oauthClientOf({ sealer }, record) !== null,
     config: { ...record.config, ...masked },
     ...await showStanding(db, actor.tenant, INTEGRATION, record),
     created_by: record.created_by,
@@ -176,15 +149,18 @@ export async function showIntegration(
   };
 }
 
-/** @throws {Fault} VALIDATION_FAILED for an address that secrets may not go to, by its spelling */
-function mustLeadOutside(app: App, config: Readonly<Record<string, unknown>>): void {
-  const allowPrivate = app.config().outbound.allow_private_targets;
+/** @throws {Fault} VALIDATION_FAILED for a URL that its spelling alone forbids as a destination of secrets */
+function mustLeadOutside(
+  context: Pick<Context, "config">,
+  config: Readonly<Record<string, unknown>>,
+): void {
+  const allowPrivate = context.config().outbound.allow_private_targets;
   for (const [field, value] of Object.entries(config)) {
     if (typeof value !== "string" || !/^https?:/i.test(value)) continue;
     if (!allowPrivate && !/^https:/i.test(value)) {
-      refuse([{ path: [field], message: "must begin with https://: secrets go there" }]);
+      refuse([{ path: [field], message: "must begin with https://, because it receives secrets" }]);
     }
-    mustBeDialable(app, value, `body.config.${field}`);
+    mustBeDialable(context, value, `body.config.${field}`);
   }
 }
 

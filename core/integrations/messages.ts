@@ -1,38 +1,18 @@
 import { denialAlertId } from "../commands/alerts/denied.ts";
 import { ruleOfDenial } from "../events/statistics.ts";
-import type { EventRow, EventType } from "../events/events.ts";
-import type { Scope } from "../work/scopes.ts";
-import type { Matter, Message } from "./service.ts";
+import type { EventRow } from "../events/events.ts";
+import type { Message, Subject } from "./service.ts";
+import { isTopicEvent, type TopicEvent, type TopicName, topicOf } from "./topics.ts";
 
-/** What an integration can be told of. */
-const TOPICS = {
-  approvals: "a command waits for approval, and what became of it",
-  alerts: "alerts came in, or the shield blocked a command",
-  reports: "a compliance report is ready",
-} as const;
+type Draft = Omit<Message, "topic" | "link" | "resolved">;
 
-export type TopicName = keyof typeof TOPICS;
-
-/** Every topic, in the order of the table. */
-export const TOPIC_NAMES = Object.keys(TOPICS) as [TopicName, ...TopicName[]];
-
-type Written = Omit<Message, "topic" | "link" | "over">;
-
-/** What is told of one matter alone. */
-const ofOne = (
-  { key, over, ...told }: Omit<Written, "matters"> & Pick<Matter, "key" | "over">,
-): Written => {
-  const { title, severity, facts: [[, first] = ["", ""]] } = told;
-  return { ...told, matters: [{ key, over, severity, summary: `${title}: ${first}` }] };
+/** A message about one subject. */
+const about = (
+  { key, resolved, ...draft }: Omit<Draft, "subjects"> & Pick<Subject, "key" | "resolved">,
+): Draft => {
+  const { title, severity, facts: [[, first] = ["", ""]] } = draft;
+  return { ...draft, subjects: [{ key, resolved, severity, summary: `${title}: ${first}` }] };
 };
-
-interface Telling {
-  readonly topic: TopicName;
-  /** The right that whoever installed the integration needs now. */
-  readonly scope: Scope;
-  /** Null for an event that tells nobody anything. */
-  readonly write: (row: EventRow, details: Details) => Written | null;
-}
 
 type Details = {
   readonly command?: string;
@@ -45,186 +25,148 @@ type Details = {
 
 const text = (value: unknown): string => typeof value === "string" ? value : String(value ?? "");
 
-/** The command as far as the event has it, with a mark where it was cut. */
+/** The command in the event, with `…` when it was cut. */
 const commandOf = ({ command, command_truncated }: Details): string =>
   `${text(command)}${command_truncated === true ? "…" : ""}`;
 
-/** Characters that show nothing, or turn round what stands beside them, are named instead. */
+/** Escapes invisible characters and those that change the direction of text. */
 const visible = (value: string): string =>
   value.replaceAll(
     /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
     (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`,
   );
 
-/** Events of the log that integrations are told of, and in which words. */
-const TOLD: Readonly<Partial<Record<EventType, Telling>>> = {
-  approval_requested: {
-    topic: "approvals",
-    scope: "approvals:read",
-    write: ({ agent_id }, details) =>
-      ofOne({
-        title: "A command waits for approval",
-        facts: [
-          ["Command", commandOf(details)],
-          ["Agent", text(agent_id)],
-          ["Risk", text(details.shield_result?.risk_score)],
-          ["Threats", details.shield_result?.threats.join(", ") || "none named"],
-          ["Requested by", text(details["requested_by"])],
-          ["Expires", text(details["expires_at"])],
-          ["Process", text(details["pid"])],
-        ],
-        severity: "warning",
-        key: text(details["pid"]),
-        over: false,
-        pid: text(details["pid"]),
-      }),
+/** The message of each event type; null for an event without one. */
+const MESSAGES: Readonly<Record<TopicEvent, (row: EventRow, details: Details) => Draft | null>> = {
+  approval_requested: ({ agent_id }, details) =>
+    about({
+      title: "A command waits for approval",
+      facts: [
+        ["Command", commandOf(details)],
+        ["Agent", text(agent_id)],
+        ["Risk", text(details.shield_result?.risk_score)],
+        ["Threats", details.shield_result?.threats.join(", ") || "none named"],
+        ["Requested by", text(details["requested_by"])],
+        ["Expires", text(details["expires_at"])],
+        ["Process", text(details["pid"])],
+      ],
+      severity: "warning",
+      key: text(details["pid"]),
+      resolved: false,
+      pid: text(details["pid"]),
+    }),
+  approval_resolved: (_row, details) =>
+    about({
+      title: `A command was ${text(details["decision"])}`,
+      facts: [
+        ["Command", commandOf(details)],
+        ["Decided by", text(details["decided_by"] ?? "nobody: it expired")],
+        ...(details["reason"] ? [["Reason", text(details["reason"])] as const] : []),
+        ["Process", text(details["pid"])],
+      ],
+      severity: "info",
+      key: text(details["pid"]),
+      resolved: true,
+      pid: null,
+    }),
+  command_denied: ({ agent_id, organization_id }, details) =>
+    about({
+      title: "The shield blocked a command",
+      facts: [
+        ["Command", commandOf(details)],
+        ["Agent", text(agent_id)],
+        ["Rule", ruleOfDenial(details)],
+        ["Risk", text(details.shield_result?.risk_score)],
+      ],
+      severity: "critical",
+      key: denialAlertId(
+        { org: organization_id, space: "live" },
+        text(agent_id),
+        ruleOfDenial(details),
+      ),
+      resolved: false,
+      pid: null,
+    }),
+  alerts_ingested: (_row, details) => {
+    const source = text(details["source"]);
+    const raised = (details["raised"] ?? []) as readonly Named[];
+    const ended = (details["ended"] ?? []) as readonly Named[];
+    if (raised.length + ended.length === 0) return null;
+    const subject = (resolved: boolean) => ({ alert_id, name, severity }: Named) => ({
+      key: alert_id,
+      resolved,
+      summary: `${name} (${source})`,
+      severity,
+    });
+    const facts = (label: string, alerts: readonly Named[]) =>
+      alerts.slice(0, SHOWN_MAX).map(({ name, severity }, n) =>
+        [`${label} ${n + 1}`, `${severity}: ${name}`] as const
+      );
+    return {
+      title: raised.length > 0
+        ? `${counted(details["opened"], "new alert")} from ${source}`
+        : `${counted(details["resolved"], "alert")} from ${source} ended`,
+      facts: [...facts("Alert", raised), ...facts("Ended", ended)],
+      severity: raised[0]?.severity ?? "info",
+      subjects: [...raised.map(subject(false)), ...ended.map(subject(true))],
+      pid: null,
+    };
   },
-  approval_resolved: {
-    topic: "approvals",
-    scope: "approvals:read",
-    write: (_row, details) =>
-      ofOne({
-        title: `A command was ${text(details["decision"])}`,
-        facts: [
-          ["Command", commandOf(details)],
-          ["Decided by", text(details["decided_by"] ?? "nobody: its time was over")],
-          ...(details["reason"] ? [["Reason", text(details["reason"])] as const] : []),
-          ["Process", text(details["pid"])],
-        ],
-        severity: "info",
-        key: text(details["pid"]),
-        over: true,
-        pid: null,
-      }),
-  },
-  command_denied: {
-    topic: "alerts",
-    scope: "agents:read",
-    write: ({ agent_id, organization_id }, details) =>
-      ofOne({
-        title: "The shield blocked a command",
-        facts: [
-          ["Command", commandOf(details)],
-          ["Agent", text(agent_id)],
-          ["Rule", ruleOfDenial(details)],
-          ["Risk", text(details.shield_result?.risk_score)],
-        ],
-        severity: "critical",
-        key: denialAlertId(
-          { org: organization_id, space: "live" },
-          text(agent_id),
-          ruleOfDenial(details),
-        ),
-        over: false,
-        pid: null,
-      }),
-  },
-  alerts_ingested: {
-    topic: "alerts",
-    scope: "system:read",
-    write: (_row, details) => {
-      const source = text(details["source"]);
-      const raised = (details["raised"] ?? []) as readonly Named[];
-      const ended = (details["ended"] ?? []) as readonly Named[];
-      if (raised.length + ended.length === 0) return null;
-      const matter = (over: boolean) => ({ alert_id, name, severity }: Named) => ({
-        key: alert_id,
-        over,
-        summary: `${name} (${source})`,
-        severity,
-      });
-      const facts = (label: string, alerts: readonly Named[]) =>
-        alerts.slice(0, SHOWN_MAX).map(({ name, severity }, n) =>
-          [`${label} ${n + 1}`, `${severity}: ${name}`] as const
-        );
-      return {
-        title: raised.length > 0
-          ? `${counted(details["opened"], "new alert")} from ${source}`
-          : `${counted(details["resolved"], "alert")} from ${source} ended`,
-        facts: [...facts("Alert", raised), ...facts("Ended", ended)],
-        severity: raised[0]?.severity ?? "info",
-        matters: [...raised.map(matter(false)), ...ended.map(matter(true))],
-        pid: null,
-      };
-    },
-  },
-  alert_resolved: {
-    topic: "alerts",
-    scope: "system:read",
-    write: ({ actor, resource_id }, details) =>
-      ofOne({
-        title: "An alert was resolved",
-        facts: [
-          ["Alert", text(details["name"])],
-          ["Source", text(details["source"])],
-          ["Resolved by", actor],
-          ...(details["reason"] ? [["Reason", text(details["reason"])] as const] : []),
-        ],
-        severity: "info",
-        key: resource_id,
-        over: true,
-        pid: null,
-      }),
-  },
-  compliance_report_generated: {
-    topic: "reports",
-    scope: "compliance:read",
-    write: (_row, details) => {
-      const { from, to } = details["period"] as { from: string; to: string };
-      return ofOne({
-        title: `The ${text(details["type"])} report is ready`,
-        facts: [["Report", text(details["report_id"])], ["Period", `${from} to ${to}`]],
-        severity: "info",
-        key: text(details["report_id"]),
-        over: false,
-        pid: null,
-      });
-    },
+  alert_resolved: ({ actor, resource_id }, details) =>
+    about({
+      title: "An alert was resolved",
+      facts: [
+        ["Alert", text(details["name"])],
+        ["Source", text(details["source"])],
+        ["Resolved by", actor],
+        ...(details["reason"] ? [["Reason", text(details["reason"])] as const] : []),
+      ],
+      severity: "info",
+      key: resource_id,
+      resolved: true,
+      pid: null,
+    }),
+  compliance_report_generated: (_row, details) => {
+    const { from, to } = details["period"] as { from: string; to: string };
+    return about({
+      title: `The ${text(details["type"])} report is ready`,
+      facts: [["Report", text(details["report_id"])], ["Period", `${from} to ${to}`]],
+      severity: "info",
+      key: text(details["report_id"]),
+      resolved: false,
+      pid: null,
+    });
   },
 };
 
-/** One of the alerts that a request opened or ended. */
+/** An alert that a request opened or ended. */
 interface Named extends Pick<Message, "severity"> {
   readonly alert_id: string;
   readonly name: string;
 }
 
-/** Alerts of a request that a message shows, of those that opened and of those that ended. */
+/** Alerts that a message lists, each of opened and ended ones. */
 const SHOWN_MAX = 5;
 
 const counted = (n: unknown, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;
 
-/** True for events that some integration may be told of. */
-export const isTold = (type: string): boolean => Object.hasOwn(TOLD, type);
-
-/** The rights that open everything of these topics. */
-export const rightsFor = (topics: readonly string[]): Scope[] => [
-  ...new Set(
-    Object.values(TOLD).flatMap(({ topic, scope }) => topics.includes(topic) ? [scope] : []),
-  ),
-];
-
-/** The topic of an event and the right that it takes; null for events that are not told. */
-export function topicOf(type: string): Pick<Telling, "topic" | "scope"> | null {
-  return TOLD[type as EventType] ?? null;
-}
-
-/** What people are told of an event, or null for nothing. */
+/** The message about an event; null for none. `origin` is where the documentation is served. */
 export function messageOf(row: EventRow, origin: string): Message | null {
-  const telling = TOLD[row.event_type as EventType];
-  const written = telling?.write(row, row.details as Details) ?? null;
-  if (telling === undefined || written === null) return null;
+  const type = row.event_type;
+  const draft = isTopicEvent(type) ? MESSAGES[type](row, row.details as Details) : null;
+  if (draft === null) return null;
+  const { topic } = topicOf(type)!;
   return {
-    ...written,
-    facts: written.facts.map(([name, value]) => [name, visible(value)]),
-    matters: written.matters.map((each) => ({ ...each, summary: visible(each.summary) })),
-    over: written.matters.every(({ over }) => over),
-    topic: telling.topic,
-    link: `${origin}${LINKS[telling.topic]}`,
+    ...draft,
+    facts: draft.facts.map(([name, value]) => [name, visible(value)]),
+    subjects: draft.subjects.map((each) => ({ ...each, summary: visible(each.summary) })),
+    resolved: draft.subjects.every(({ resolved }) => resolved),
+    topic,
+    link: `${origin}${LINKS[topic]}`,
   };
 }
 
-/** The part of the documentation page that says how to act, where one can also try it. */
+/** The section of the documentation page where the reader can act. */
 const LINKS: Readonly<Record<TopicName, string>> = {
   approvals: "/docs#approvals.list",
   alerts: "/docs#alerts.list",

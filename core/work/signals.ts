@@ -26,4 +26,6 @@ export class Signals {
   >();
   /** A checkpoint of this tenant's log was signed and stored. */
   readonly checkpointSigned = new Signal<Tenant>();
+  /** An integration of this tenant has work: an event or a revocation to send, or tokens to refresh. */
+  readonly integrationDue = new Signal<Tenant>();
 }

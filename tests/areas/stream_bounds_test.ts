@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, rejects, strictEqual as eq } from "node:assert/strict";
-import { authenticate, currentActor } from "../../core/access/authenticate.ts";
+import { authenticate } from "../../core/access/authenticate.ts";
 import type { StreamEnd } from "../../core/events/streams/ends.ts";
 import { BUFFER_BYTES_MAX, type Sink } from "../../core/events/streams/stream.ts";
 import { Streams } from "../../core/events/streams/streams.ts";
@@ -262,11 +262,7 @@ Deno.test("streams: who reads catches up on large events, however many", async (
 Deno.test("streams: one organization has half of the room, in both of its spaces together", async () => {
   await using world = await World.open();
   const [one, other] = [await world.signUp(), await world.signUp()];
-  const { app } = world;
-  const streams = new Streams({
-    ...app,
-    currentActor: (actor) => currentActor(app, actor),
-  }, 8);
+  const streams = new Streams(world.app, 8);
   const sink: Sink = {
     send: () => {},
     bufferedBytes: 0,

@@ -46,7 +46,9 @@ Deno.test("telegram: who knows a bot's secret and may not approve any more decid
     await setUser(world, maker, change);
     for (const verb of ["approve", "reject"]) {
       ok(
-        (await tell(`/${verb} ${pid}`)).startsWith("Who set up this bot may not approve any more"),
+        (await tell(`/${verb} ${pid}`)).startsWith(
+          "The person who set up this bot may no longer approve",
+        ),
       );
     }
     const path = `/api/shield/approvals/${pid}`;

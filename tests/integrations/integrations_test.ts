@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:assert/strict";
 import { CATALOG, INTEGRATION_TYPES } from "../../core/integrations/catalog.ts";
-import { doJob } from "../../core/integrations/perform_job.ts";
+import { performJob } from "../../core/integrations/perform_job.ts";
 import { repositoryCredentialOf } from "../../core/integrations/repository.ts";
 import { integrationJobs } from "../../kv/records/integration.ts";
 import { queueHeads } from "../../kv/store/walk.ts";
@@ -42,7 +42,7 @@ Deno.test("integrations: each type is installed, its secrets sealed and masked e
     for (const field of CATALOG[type].secrets as readonly string[]) {
       eq(answer.body.config[field], config[field] === undefined ? undefined : "********");
     }
-    deq(answer.body.config.topics, CATALOG[type].tell && answer.body.config.topics);
+    deq(answer.body.config.topics, CATALOG[type].notify && answer.body.config.topics);
   }
   const list = await world.call("GET", INTEGRATIONS, { as: owner.token });
   eq(list.body.pagination.total, INTEGRATION_TYPES.length);
@@ -267,7 +267,7 @@ Deno.test("integrations: a job that is over its time makes way, and nothing is s
   const [{ tenant, key }] = await heads() as [Awaited<ReturnType<typeof heads>>[0]];
   world.clock.nowMs += 7 * 24 * 60 * 60 * 1000;
   const sent = world.network.sent.length;
-  await doJob(world.app, tenant, key.at(-1) as string);
+  await performJob({ ...world.app, origin: "" }, tenant, key.at(-1) as string);
   deq(await heads(), []);
   eq(world.network.sent.length, sent);
 });

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:assert/strict";
-import { refreshTokens } from "../../core/integrations/oauth/tokens.ts";
+import { refreshTokens } from "../../core/integrations/oauth/refresh.ts";
 import { users } from "../../kv/records/user.ts";
 import { eventsOf } from "../areas/fixtures.ts";
 import { ManualClock } from "../support/clock.ts";
@@ -301,7 +301,7 @@ Deno.test("oauth: a token that ends and cannot be refreshed ends the connection,
   const { status, last_error } = await seen(world, here);
   deq([status, last_error], [
     "expired",
-    "The token is over, and the provider gave none to refresh it with.",
+    "The token has ended, and the provider gave no refresh token.",
   ]);
   const trail = await world.trail({ ...here.owner, token: here.key });
   deq(trail.filter((type) => type === "notification_sent").length, 1);

@@ -4,7 +4,7 @@ import { notifications, toldOnce } from "../../../kv/records/notification.ts";
 import { organizations } from "../../../kv/records/organization.ts";
 import { type UserRecord, users } from "../../../kv/records/user.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import type { App } from "../../work/work.ts";
+import type { Context } from "../../work/work.ts";
 import { emit, RELAY_ACTOR } from "../../events/events.ts";
 import type { Notice } from "../../events/types/notices.ts";
 import { homeOf } from "../roles/grant.ts";
@@ -25,87 +25,88 @@ const isAdministrator = ({ roles }: UserRecord) =>
 
 /** Tells each active owner and administrator, with the change that it is about. */
 export async function notifyAdministrators(
-  app: App,
+  context: Context,
   tx: Tx,
   tenant: Tenant,
   notice: Notice,
 ): Promise<void> {
-  await notify(app, tx, tenant, notice, isAdministrator);
+  await notify(context, tx, tenant, notice, isAdministrator);
 }
 
 /** Tells each active owner and administrator, and one person more. */
 export async function notifyWithAdministrators(
-  app: App,
+  context: Context,
   tx: Tx,
   tenant: Tenant,
   notice: Notice,
   userId: string,
 ): Promise<void> {
-  await notify(app, tx, tenant, notice, (user) => user.id === userId || isAdministrator(user));
+  await notify(context, tx, tenant, notice, (user) => user.id === userId || isAdministrator(user));
 }
 
 /** Tells one person of their own affairs. */
 export async function notifyPerson(
-  app: App,
+  context: Context,
   tx: Tx,
   tenant: Tenant,
   notice: Notice,
   userId: string,
 ): Promise<void> {
   const user = await tx.get(users, homeOf(tenant.org), userId);
-  if (user?.active) tell(app, tx, tenant, notice, [user]);
+  if (user?.active) tell(context, tx, tenant, notice, [user]);
 }
 
 /** Tells each active owner and administrator, and whoever else may change the settings. */
 export async function notifySettingsKeepers(
-  app: App,
+  context: Context,
   tx: Tx,
   tenant: Tenant,
   notice: Notice,
 ): Promise<void> {
-  const organization = await app.store.get(organizations, SYSTEM, tenant.org);
+  const organization = await context.store.get(organizations, SYSTEM, tenant.org);
   if (organization === null) return;
   const isTold = async (user: UserRecord) =>
     isAdministrator(user) ||
-    (await rightsOf(app.store, organization, user.roles)).has("system:write");
-  await notify(app, tx, tenant, notice, isTold);
+    (await rightsOf(context.store, organization, user.roles)).has("system:write");
+  await notify(context, tx, tenant, notice, isTold);
 }
 
 /** Tells each active person who has a right now, and is one of those meant. */
 export async function notifyHolders(
-  app: App,
+  context: Context,
   tx: Tx,
   tenant: Tenant,
   notice: Notice,
   scope: Scope,
   meant: (user: UserRecord) => boolean = () => true,
 ): Promise<void> {
-  const organization = await app.store.get(organizations, SYSTEM, tenant.org);
+  const organization = await context.store.get(organizations, SYSTEM, tenant.org);
   if (organization === null) return;
   await notify(
-    app,
+    context,
     tx,
     tenant,
     notice,
-    async (user) => meant(user) && (await rightsOf(app.store, organization, user.roles)).has(scope),
+    async (user) =>
+      meant(user) && (await rightsOf(context.store, organization, user.roles)).has(scope),
   );
 }
 
 /** True the first time that something is told within `ms`, which is on record with this commit. */
 export async function isFirstWithin(
-  app: App,
+  context: Context,
   tx: Tx,
   tenant: Tenant,
   what: string,
   ms: number,
 ): Promise<boolean> {
   if (await tx.get(toldOnce, tenant, what) !== null) return false;
-  tx.put(toldOnce, tenant, { id: what, expires_at_ms: app.ports.clock.now() + ms });
+  tx.put(toldOnce, tenant, { id: what, expires_at_ms: context.ports.clock.now() + ms });
   return true;
 }
 
 async function notify(
-  app: App,
+  context: Context,
   tx: Tx,
   tenant: Tenant,
   notice: Notice,
@@ -117,17 +118,17 @@ async function notify(
     if (meant.length === TOLD_MAX) break;
     if (user.active && await isTold(user)) meant.push(user);
   }
-  tell(app, tx, tenant, notice, meant);
+  tell(context, tx, tenant, notice, meant);
 }
 
 function tell(
-  app: App,
+  context: Context,
   tx: Tx,
   tenant: Tenant,
   { type, resource, agentId, details }: Notice,
   people: readonly UserRecord[],
 ): void {
-  const { clock, entropy } = app.ports;
+  const { clock, entropy } = context.ports;
   const home = homeOf(tenant.org);
   const told: { user_id: string; id: string }[] = [];
   const now = clock.now();
@@ -149,7 +150,7 @@ function tell(
   }
   if (told[0] === undefined) return;
   // The streams of those who are told carry it from the log, like any event.
-  emit({ ports: app.ports, signals: app.signals, actor: RELAY_ACTOR }, tx, tenant, {
+  emit({ ports: context.ports, signals: context.signals, actor: RELAY_ACTOR }, tx, tenant, {
     type: "notification_sent",
     resource: { type: "notification", id: told[0].id },
     agentId: resource.type === "agent" ? resource.id : agentId,
@@ -162,14 +163,14 @@ function tell(
     },
   });
   tx.afterCommit(() => {
-    Promise.all(told.map(({ user_id }) => trim(app, home, user_id))).catch((error) => {
-      app.ports.log.error("old notifications could not be removed", { error: String(error) });
+    Promise.all(told.map(({ user_id }) => trim(context, home, user_id))).catch((error) => {
+      context.ports.log.error("old notifications could not be removed", { error: String(error) });
     });
   });
 }
 
 /** Removes the oldest notifications beyond what one person may have; a crash leaves that to the next one. */
-async function trim({ store }: App, home: Tenant, userId: string): Promise<void> {
+async function trim({ store }: Context, home: Tenant, userId: string): Promise<void> {
   const newest = { index: "user", prefix: [userId], reverse: true };
   const { items } = await store.list(notifications, home, {
     ...newest,

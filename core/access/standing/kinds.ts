@@ -6,7 +6,7 @@ import { type IntegrationRecord, integrations } from "../../../kv/records/integr
 import type { Standing } from "../../../kv/records/standing.ts";
 import { type WebhookRecord, webhooks } from "../../../kv/records/webhook.ts";
 import { serviceOf } from "../../integrations/catalog.ts";
-import { rightsFor } from "../../integrations/messages.ts";
+import { rightsFor } from "../../integrations/topics.ts";
 import type { Scope } from "../../work/scopes.ts";
 import { isWebhookEvent, WEBHOOK_EVENTS } from "../../events/types/webhook_events.ts";
 

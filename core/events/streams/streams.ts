@@ -5,6 +5,7 @@ import type { Actor, Context } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
 import type { Scope } from "../../work/scopes.ts";
 import type { Cancel } from "../../ports/ports.ts";
+import type { Reauthorization } from "../reauthorization.ts";
 import { WEBHOOK_EVENTS } from "../types/webhook_events.ts";
 import type { StreamEnd } from "./ends.ts";
 import { historyOf, idOf, isStreamed, type Message, positionOf, prepare } from "./message.ts";
@@ -32,8 +33,7 @@ export interface StreamNeeds {
   readonly background: Pick<Background, "run">;
   /** Names the history of the logs in event ids. */
   readonly epoch: string;
-  /** The actor with its present rights; null once its credential has ended. */
-  readonly currentActor: (actor: Actor) => Promise<Actor | null>;
+  readonly authenticator: Pick<Reauthorization, "current">;
 }
 
 /** The open event streams of this process. */
@@ -235,7 +235,7 @@ export class Streams {
 
   /** Updates the rights of a holder's streams, and ends them when the credential has ended. */
   async #checkCredential(streams: readonly Stream[]): Promise<void> {
-    const now = await this.relay.currentActor(streams[0]!.actor);
+    const now = await this.relay.authenticator.current(streams[0]!.actor);
     for (const stream of streams) {
       if (now === null) this.#end(stream, "credential_ended");
       else if (!mayRead(now)) this.#end(stream, "rights_lost");

@@ -8,8 +8,8 @@ import { iso } from "../../codec/instant.ts";
 import { MAX_HANDOVERS } from "../../protocol/protocol.ts";
 import type { Sealer } from "../../codec/seal.ts";
 import { type KeyMaker, makeTenantKey, openTenantKey } from "./tenant_keys.ts";
-import { readHandover, signHandover } from "../../protocol/key_handover.ts";
-import { keyText, namesKey, type NoteKey } from "../../protocol/signed_note.ts";
+import { readHandover, signHandover } from "../../protocol/checkpoints/handover.ts";
+import { keyText, namesKey, type NoteKey } from "../../protocol/checkpoints/note.ts";
 
 /** The public key of a log, and the signed handovers from its predecessors, oldest first. */
 export interface PublicKey extends NoteKey {

@@ -5,8 +5,13 @@ import { Fault } from "../../fault/fault.ts";
 import { iso } from "../../codec/instant.ts";
 import { findEvent } from "./event_id_index.ts";
 import { auditKeyOf, originOf, signerOf } from "./audit_keys.ts";
-import { consistencyPath, inclusionPath } from "../../protocol/merkle.ts";
-import { keyText, readStatement, signNote, statementText } from "../../protocol/signed_note.ts";
+import { consistencyPath, inclusionPath } from "../../protocol/checkpoints/merkle.ts";
+import {
+  keyText,
+  readStatement,
+  signNote,
+  statementText,
+} from "../../protocol/checkpoints/note.ts";
 import { nodesOf, rootOf } from "./tiles.ts";
 
 /** The Merkle trees over all logs. */

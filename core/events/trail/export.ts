@@ -2,7 +2,8 @@ import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import type { Sequenced } from "../../../kv/log/log.ts";
 import { auditTreeId, auditTrees } from "../../../kv/records/audit.ts";
-import type { Reading } from "../../work/work.ts";
+import type { Actor, Reading } from "../../work/work.ts";
+import type { Reauthorization } from "../reauthorization.ts";
 import type { AuditTree } from "./checkpoints.ts";
 import { type AuditFilter, describe, matches, showEvent } from "./filter.ts";
 import { recordRead } from "./record.ts";
@@ -11,9 +12,9 @@ import { iso } from "../../codec/instant.ts";
 import type { Scope } from "../../work/scopes.ts";
 import { EXPORTS, type Pages, type ProvenRow, type Text } from "./export_formats.ts";
 import { auditKeyOf, originOf, type PublicKey } from "./audit_keys.ts";
-import { leafHex, type ReadNode, subtreesOf } from "../../protocol/merkle.ts";
-import { HASH_BYTES } from "../../protocol/node_hash.ts";
-import { keyText, signNote, statementText } from "../../protocol/signed_note.ts";
+import { leafHex, type ReadNode, subtreesOf } from "../../protocol/checkpoints/merkle.ts";
+import { HASH_BYTES } from "../../protocol/checkpoints/node_hash.ts";
+import { keyText, signNote, statementText } from "../../protocol/checkpoints/note.ts";
 import { CLOCK_SLACK_MS, isTimeOrdered, rowsBefore } from "./row_times.ts";
 import { isLeaf, leavesOf, nodesOf, rootOf, TILE } from "./tiles.ts";
 
@@ -61,15 +62,16 @@ export const READERS: readonly Scope[] = ["system:read", "audit:read"];
 /**
  * Passes the pieces of an export on while its caller may still read the trail. A slow reader gets nothing more
  * once the credential or the right is gone.
- * @throws what `mustStillHave` throws, when the caller has none of the rights any more
+ * @throws {Fault} INSUFFICIENT_SCOPES
  */
 export async function* whileReadable(
   pieces: Text,
-  mustStillHave: (rights: readonly Scope[]) => Promise<void>,
+  authenticator: Pick<Reauthorization, "mustStillHave">,
+  actor: Actor,
 ): Text {
   for await (const piece of pieces) {
     yield piece;
-    await mustStillHave(READERS);
+    await authenticator.mustStillHave(actor, READERS);
   }
 }
 

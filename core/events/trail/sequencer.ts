@@ -14,7 +14,7 @@ import { Background } from "../../work/background.ts";
 import type { Context } from "../../work/work.ts";
 import { type AuditTree, makeCheckpoint } from "./checkpoints.ts";
 import { appendIds, GROUP, sortIds } from "./event_id_index.ts";
-import { leafHashes } from "../../protocol/merkle.ts";
+import { leafHashes } from "../../protocol/checkpoints/merkle.ts";
 import { advanceTimes } from "./row_times.ts";
 import { growTiles } from "./tiles.ts";
 

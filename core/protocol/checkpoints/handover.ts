@@ -1,12 +1,5 @@
 import type { KeyObject } from "node:crypto";
-import {
-  keyText,
-  type NoteKey,
-  readKey,
-  signatureLine,
-  signNote,
-  verifiesNote,
-} from "./signed_note.ts";
+import { keyText, type NoteKey, readKey, signatureLine, signNote, verifiesNote } from "./note.ts";
 
 /**
  * The handover from one key of a log to the next: a note signed by both, so that each vouches for the other.
