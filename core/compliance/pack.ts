@@ -83,14 +83,14 @@ export interface Pack {
 }
 
 const METHOD = [
-  "Every row of the period that the checkpoint covers was read once, in order, and held against its hash " +
+  "Every row of the period that the checkpoint covers was read once, in order, and compared with its hash " +
   "in the log's tree.",
-  "To count again: export the audit log with `start_time` and `end_time` of the period, leave out rows whose " +
+  "To repeat the count, export the audit log with `start_time` and `end_time` of the period, omit rows whose " +
   "`seq` is above `log.size`, and apply each query: the row's `event_type` is one of `event_types`, and " +
-  "`result`, `details` and `same` (two members of `details` that are there and equal) hold where they are given.",
-  "Rows whose `resource_type` is `external` were registered by callers. They stand in `event_types` and in " +
-  "`log.from_outside`, and are no query's evidence.",
-  "Users, API keys and policies are shown as they were when the report was made, not as they were in the period.",
+  "`result`, `details` and `same` (two members of `details` that are present and equal) hold where given.",
+  "Callers registered the rows whose `resource_type` is `external`. They count in `event_types` and in " +
+  "`log.from_outside`, and are evidence of no query.",
+  "Users, API keys and policies are those at the time of the report, not those of the period.",
 ];
 
 const NO_USERS = "Users belong to the live space: a report of the test space lists none.";
@@ -205,27 +205,27 @@ function limitationsOf(
   counted: Counted,
   { expired, ended }: { expired: number; ended: boolean },
 ): string[] {
-  const cut = (what: string, max: number) => `Only ${max} ${what} are told apart.`;
-  const said: (readonly [boolean, string])[] = [
+  const cut = (what: string, max: number) => `Only ${max} ${what} are counted separately.`;
+  const limitations: (readonly [boolean, string])[] = [
     [true, "This is evidence for a review. It is no opinion, no certificate and no attestation."],
     [counted.rows === 0, "There is no data for this period."],
     [!ended, "The period had not ended when the log was read."],
     [
       expired > 0 && scan?.start === expired,
-      `The oldest ${expired} rows of the log are no longer kept: rows of this period may be among them.`,
+      `The oldest ${expired} rows of the log are no longer kept. They may include rows of this period.`,
     ],
     [
       counted.not_kept > 0,
-      `${counted.not_kept} rows that the checkpoint covers could not be read any more.`,
+      `${counted.not_kept} rows that the checkpoint covers could no longer be read.`,
     ],
     [
       counted.altered > 0,
-      `${counted.altered} of the rows that were read were changed in the store, and are not counted: ` +
-      "check an export with `relay audit verify`.",
+      `${counted.altered} rows were altered in the store and are not counted. ` +
+      "Check an export with `relay audit verify`.",
     ],
     [counted.types.size >= TYPES_MAX, cut("event types", TYPES_MAX)],
     [counted.actors.size >= ACTORS_MAX, cut("actors", ACTORS_MAX)],
     [counted.agents.size >= AGENTS_MAX, cut("agents", AGENTS_MAX)],
   ];
-  return said.flatMap(([holds, text]) => holds ? [text] : []);
+  return limitations.flatMap(([holds, text]) => holds ? [text] : []);
 }

@@ -158,7 +158,7 @@ export function checkExport({ key, checkpoint, consistency }: VerifyOptions): Ex
     if (!ending || statement === null) return { ...at, kind: "proof", why: "it cannot be read" };
     const read = readChain(ending.handovers ?? [], ending.public_key);
     if (read === null) {
-      return { ...at, kind: "proof", why: "its keys did not hand over to each other" };
+      return { ...at, kind: "proof", why: "its key handovers are not valid" };
     }
     chain = read;
     const signer = readKey(ending.public_key);
@@ -166,7 +166,7 @@ export function checkExport({ key, checkpoint, consistency }: VerifyOptions): Ex
     const good = signer !== null && (key === undefined || vouched.includes(keyText(key))) &&
       verifiesNote(ending.checkpoint, signer) && isSignedOnce(ending.checkpoint) &&
       statement.origin === signer.name;
-    if (!good) return { ...at, kind: "proof", why: "its signature is not of this key" };
+    if (!good) return { ...at, kind: "proof", why: "its signature is not by this key" };
     const { size, expired, selection } = statement;
     const { after, hashes } = ending;
     const missing = after !== last || !skip(size, hashes) || tree.size !== size;
@@ -181,7 +181,7 @@ export function checkExport({ key, checkpoint, consistency }: VerifyOptions): Ex
     }
     count();
     const held = selection?.rows === rows && selection.digest === numbers.digest("hex");
-    return held ? null : { ...at, kind: "proof", why: "it is of other rows" };
+    return held ? null : { ...at, kind: "proof", why: "it covers other rows" };
   }
 
   function witnessFinding(statement: Statement | null): Finding | null {
@@ -193,11 +193,12 @@ export function checkExport({ key, checkpoint, consistency }: VerifyOptions): Ex
       witness === null || witness.origin !== signer.name ||
       former === undefined && !verifiesNote(checkpoint, signer)
     ) {
-      return { ...at, kind: "proof", why: "the checkpoint that was given is not of this log" };
+      return { ...at, kind: "proof", why: "the given checkpoint is not of this log" };
     }
     if (former !== undefined && witness.size > former.rows) {
-      const why = "the checkpoint that was given is by a key that had handed over before: " +
-        "somebody else has it";
+      const why =
+        "the given checkpoint was signed by a key after its handover, so somebody else has " +
+        "that key";
       return { ...at, kind: "proof", why };
     }
     if (witness.size > statement.size) {
@@ -205,7 +206,7 @@ export function checkExport({ key, checkpoint, consistency }: VerifyOptions): Ex
     }
     if (witnessRoot === null && consistency !== undefined) {
       if (!leadsTo(statement, consistency)) {
-        const why = "the consistency proof does not lead here from the checkpoint that was given";
+        const why = "the consistency proof does not connect the given checkpoint with the export";
         return { ...at, kind: "proof", why };
       }
       witnessRoot = witness.root;

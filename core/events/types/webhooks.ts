@@ -52,7 +52,7 @@ export const webhookEvents = {
   }),
   webhook_disabled: event({
     meaning:
-      "a webhook was disabled by a person, or because a delivery finally failed or was answered with 410",
+      "a webhook was disabled by a person, after the last attempt of a delivery, or after a 410",
     details: z.strictObject({
       name,
       url,

@@ -17,7 +17,7 @@ export const Short = z.string().regex(/^[^\p{Cc}\p{Cs}]{1,200}$/u, "1 to 200 pri
 /** The topics that the integration subscribes to. */
 export const Topics = (first: readonly TopicName[]) =>
   z.array(z.enum(TOPIC_NAMES)).max(TOPIC_NAMES.length).default([...first])
-    .describe("What it is told of.");
+    .describe("The topics of which it receives events.");
 
 /** The OAuth client. */
 export const CLIENT = {

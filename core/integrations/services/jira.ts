@@ -13,7 +13,7 @@ export const jira = service({
   category: "issues",
   config: z.strictObject({
     url: Server.optional().describe("The site, such as https://example.atlassian.net."),
-    email: z.email().optional().describe("Whose API token it is."),
+    email: z.email().optional().describe("The account of the API token."),
     api_token: SecretText.optional(),
     cloud_id: z.string().regex(/^[\w-]{1,64}$/).optional().describe("The site's id, for OAuth."),
     ...CLIENT,

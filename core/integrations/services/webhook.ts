@@ -11,7 +11,7 @@ export const webhook = service({
   category: "generic",
   config: z.strictObject({
     url: Address,
-    secret: SecretText.min(16, "at least 16 characters").describe("Signs what is sent."),
+    secret: SecretText.min(16, "at least 16 characters").describe("Signs the requests."),
     topics: Topics(TOPIC_NAMES),
   }),
   secrets: ["secret"],
