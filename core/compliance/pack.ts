@@ -220,7 +220,7 @@ function limitationsOf(
     ],
     [
       counted.altered > 0,
-      `${counted.altered} rows were altered in the store and are not counted. ` +
+      `${counted.altered} of the rows read were altered in the store and are not counted. ` +
       "Check an export with `relay audit verify`.",
     ],
     [counted.types.size >= TYPES_MAX, cut("event types", TYPES_MAX)],
