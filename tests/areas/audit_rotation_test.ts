@@ -100,7 +100,7 @@ async function threeKeys(world: World) {
   return { owner, seen, old, keys, first, last };
 }
 
-Deno.test("keys.rotate audit: exports say which key signed up to where, and any of the keys verifies them", async () => {
+Deno.test("keys.rotate audit: exports name the key of each range, and any of the keys verifies them", async () => {
   await using world = await World.open();
   const { owner, seen, old, keys } = await threeKeys(world);
   eq(new Set(keys).size, 3);
@@ -154,7 +154,7 @@ Deno.test("keys.rotate audit: a checkpoint by any of the keys still witnesses th
   }
 });
 
-Deno.test("keys.rotate audit: a key that no trusted one vouches for is refused, whoever has a former one", async () => {
+Deno.test("keys.rotate audit: a key without a handover from a trusted key is refused, also for the holder of a former one", async () => {
   await using world = await World.open();
   const { owner, seen, keys, first, last } = await threeKeys(world);
   const text = await exported(world, owner);
@@ -214,7 +214,7 @@ Deno.test("keys.rotate audit: a key that no trusted one vouches for is refused, 
   eq(await wrong(signedBy(thief, [stolen]), keys[0]), null);
 });
 
-Deno.test("keys.rotate audit: an export that began before ends as it began", async () => {
+Deno.test("keys.rotate audit: an export that began before a rotation ends with its first key", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const before = await grow(world, owner);
@@ -231,7 +231,7 @@ async function frameFor(world: World, owner: Account, witnessed: number): Promis
   return (await checkpointFrame(world.app, live(owner), witnessed))!.frame;
 }
 
-Deno.test("keys.rotate audit: agents witness on over hand-overs, one or several, and take no former key again", async () => {
+Deno.test("keys.rotate audit: agents follow one or several handovers and never accept a former key again", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await grow(world, owner);
@@ -267,7 +267,7 @@ Deno.test("keys.rotate audit: agents witness on over hand-overs, one or several,
   eq(keepCheckpoint("", first, seldom), "another_key");
 });
 
-Deno.test("keys.rotate audit: each space has its own, the log says so, and a report keeps its key", async () => {
+Deno.test("keys.rotate audit: each space rotates its own key, the log records it, and a report keeps its key", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const before = await grow(world, owner);
@@ -301,7 +301,7 @@ Deno.test("keys.rotate audit: each space has its own, the log says so, and a rep
   }
 });
 
-Deno.test("keys.rotate audit: beside an instance, its next checkpoint is signed by the new key", async () => {
+Deno.test("keys.rotate audit: a running instance signs its next checkpoint with the new key", async () => {
   const kv = await Deno.openKv(":memory:");
   await using world = await World.open({ kv, sole: false });
   const owner = await world.signUp();
@@ -322,7 +322,7 @@ Deno.test("keys.rotate audit: beside an instance, its next checkpoint is signed 
   );
 });
 
-Deno.test("keys.rotate audit: a key that hands over while somebody asks signs for nothing that came after it", async () => {
+Deno.test("keys.rotate audit: a key that is replaced during a request signs no later row", async () => {
   const kv = await Deno.openKv(":memory:");
   await using world = await World.open({ kv, sole: false });
   const owner = await world.signUp();

@@ -38,7 +38,7 @@ async function rootByHand(world: World, owner: Account, size: number): Promise<U
   return tree.root();
 }
 
-Deno.test("Sequencer: every event is a leaf within a second, whatever the sizes of its steps", async () => {
+Deno.test("Sequencer: every event becomes a leaf within a second, whatever the sizes of the steps", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   let size = 2;
@@ -62,7 +62,7 @@ Deno.test("Sequencer: every event is a leaf within a second, whatever the sizes 
   }
 });
 
-Deno.test("rootOf: a tile that fills up while it is looked for is found all the same", async () => {
+Deno.test("rootOf: finds a tile that is completed during the read", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await append(world, owner, 198);
@@ -82,7 +82,7 @@ Deno.test("rootOf: a tile that fills up while it is looked for is found all the 
   deq(await rootOf(reader, live(owner), 200), await rootByHand(world, owner, 200));
 });
 
-Deno.test("Sequencer: a log that grows has a new checkpoint each minute, one that rests has none", async () => {
+Deno.test("Sequencer: a growing log gets a checkpoint each minute, an idle one gets none", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await world.advance(61_000);
@@ -97,7 +97,7 @@ Deno.test("Sequencer: a log that grows has a new checkpoint each minute, one tha
   deq(await makeCheckpoint(world.app, world.app.audit, live(owner)), second);
 });
 
-Deno.test("findEvent: finds any of 70,000 events, also after their ids were sorted, and no other", async () => {
+Deno.test("findEvent: finds each of 70,000 events, also after sorting, and no other", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await append(world, owner, 70_000);

@@ -32,7 +32,7 @@ async function minute(world: World, agent: ScriptedAgent): Promise<void> {
 const verify = async (text: string, key: string) =>
   await verifyExport(ReadableStream.from([new TextEncoder().encode(text)]), { key: readKey(key)! });
 
-Deno.test("checkpoint: agents witness a log that grows each minute, and keep only what continues it", async () => {
+Deno.test("checkpoint: agents witness a growing log each minute and keep only consistent checkpoints", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const files = filesOf();
@@ -58,7 +58,7 @@ Deno.test("checkpoint: agents witness a log that grows each minute, and keep onl
   deq([...files.kept], kept);
 });
 
-Deno.test("checkpoint: a new link gets the proof from what its agent keeps, and a refusal is on record once", async () => {
+Deno.test("checkpoint: a new link gets the proof from the agent's checkpoint, and a refusal is recorded once", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   await minute(world, here.agent);
@@ -89,7 +89,7 @@ Deno.test("checkpoint: a new link gets the proof from what its agent keeps, and 
   ]);
 });
 
-Deno.test("checkpoint: those that come together, by a new link and the minute, follow one on the other", async () => {
+Deno.test("checkpoint: simultaneous checkpoints of a new link and the timer are sent in order", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   await minute(world, here.agent);
@@ -112,7 +112,7 @@ Deno.test("checkpoint: those that come together, by a new link and the minute, f
   eq(again.closed, null);
 });
 
-Deno.test("webhooks: a delivery carries the newest checkpoint, for its receiver to keep", async () => {
+Deno.test("webhooks: a delivery carries the newest checkpoint", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   await makeHook(world, here.owner, ["command_executed"]);
@@ -127,7 +127,7 @@ Deno.test("webhooks: a delivery carries the newest checkpoint, for its receiver 
   ok(statement.size > 0);
 });
 
-Deno.test("retention_days.audit: what has expired is gone, its hash is not, and every proof holds", async () => {
+Deno.test("retention_days.audit: expired rows are removed, their hashes stay, and every proof holds", async () => {
   await using world = await World.open({ config: { retention_days: { audit: 30 } } });
   const owner = await world.signUp();
   await note(world, owner, 60);
@@ -159,7 +159,7 @@ Deno.test("retention_days.audit: what has expired is gone, its hash is not, and 
   deq((await verify(lines.slice(1).join("\n"), old.public_key)).finding?.kind, "missing");
 });
 
-Deno.test("legal_hold: what is held stays whatever its age", async () => {
+Deno.test("legal_hold: held rows stay whatever their age", async () => {
   for (const held of ["*", "this"]) {
     const config = { retention_days: { audit: 1 }, legal_hold: ["*"] };
     await using world = await World.open({ config });

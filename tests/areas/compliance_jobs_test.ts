@@ -45,7 +45,7 @@ async function blobs(world: World, owner: Account): Promise<string[]> {
   return [...ids];
 }
 
-Deno.test("reports: a job that was cut off goes on after its last commit, and counts nothing twice", async () => {
+Deno.test("reports: an interrupted job continues after its last commit and counts nothing twice", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await append(world, owner, 2 * ROWS_PER_STEP + 1_000, "user_login_failed");
@@ -86,7 +86,7 @@ Deno.test("reports: a job that was cut off goes on after its last commit, and co
   ok(!swept.has(once.scan!.counted!.id), "what was counted on the way is still there");
 });
 
-Deno.test("reports: an error is tried again, and after five the report is failed and on record", async () => {
+Deno.test("reports: an error is retried, and after five the report fails and is recorded", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const { log } = world.app;
@@ -112,7 +112,7 @@ Deno.test("reports: an error is tried again, and after five the report is failed
   eq((await world.trail(owner)).at(-1), "compliance_report_failed");
 });
 
-Deno.test("reports: no more than ten are under way at once", async () => {
+Deno.test("reports: at most ten are unfinished at a time", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await world.app.reports.stop();
@@ -129,7 +129,7 @@ Deno.test("reports: no more than ten are under way at once", async () => {
   eq((await ask(world, owner.token, "soc2", "24h")).status, 409);
 });
 
-Deno.test("reports: of two that would each be the tenth under way one is refused", async () => {
+Deno.test("reports: of two concurrent requests for the tenth place one is refused", async () => {
   const engine = await Deno.openKv(":memory:");
   const statuses: number[] = [];
   let meanwhile: (() => Promise<number>) | null = null;
@@ -152,7 +152,7 @@ Deno.test("reports: of two that would each be the tenth under way one is refused
   deq(statuses.sort(), [202, 409]);
 });
 
-Deno.test("reports: a period that ends after the log was read, however late the report is finished, has not ended", async () => {
+Deno.test("reports: a period that ends after the log was read has not ended, however late the report finishes", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await world.app.reports.stop();
@@ -173,7 +173,7 @@ Deno.test("reports: a period that ends after the log was read, however late the 
   ok(report.limitations.some((text: string) => text.startsWith("The period had not ended")));
 });
 
-Deno.test("reports: a stored row that was changed is no evidence, and is told", async () => {
+Deno.test("reports: an altered row is no evidence and is reported", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await append(world, owner, 40, "user_login_failed");
@@ -209,7 +209,7 @@ Deno.test("reports: a stored row that was changed is no evidence, and is told", 
   eq(report.log.altered, 0);
 });
 
-Deno.test("countRow: what is counted has a bound, is the same after saving, and fits into a blob", () => {
+Deno.test("countRow: the counts are bounded, survive saving, and fit into a blob", () => {
   const counted = countedNothing();
   const wanted = new Set(QUERY_NAMES);
   const long = "\u0001".repeat(300);

@@ -24,7 +24,7 @@ async function waiting(world: World, { owner, ...here }: Linked): Promise<string
 const approve = async (world: World, pid: string, { token: as }: Account) =>
   (await world.call("POST", `/api/shield/approve/${pid}`, { as, body: {} })).body.status;
 
-Deno.test("compliance: one's own approval is an exception, whoever's is the last one", async () => {
+Deno.test("compliance: an approval by the requester is an exception, whoever gave the last one", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const other = await world.join(here.owner, ["admin"]);
@@ -51,13 +51,13 @@ Deno.test("compliance: one's own approval is an exception, whoever's is the last
   }
 });
 
-Deno.test("queriesMatching: members that a row does not have are not the same", () => {
+Deno.test("queriesMatching: absent members are not equal", () => {
   const row = { event_type: "approval_given", resource_type: "approval", details: {} };
   ok(QUERIES.approvals_given_by_requester.same);
   deq(queriesMatching(row as never), ["approvals_given"]);
 });
 
-Deno.test("compliance: what a person did by Telegram alone is theirs in the access review, also when the link is gone", async () => {
+Deno.test("compliance: the access review counts a person's Telegram actions, also after the link was deleted", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const key = await world.key(owner, AGENT_RIGHTS, { expires_days: 30 });
@@ -108,7 +108,7 @@ Deno.test("compliance: what a person did by Telegram alone is theirs in the acce
   deq([former.rows_in_period, former.telegram_links], [3, [links[0]]]);
 });
 
-Deno.test("accessNow: what is known of a person in part is not told as all of it", async () => {
+Deno.test("accessNow: partial counts of a person are not shown as complete", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const did = { rows: 7, last_at: "2029-12-31T00:00:00.000Z" };
@@ -124,7 +124,7 @@ Deno.test("accessNow: what is known of a person in part is not told as all of it
   deq(await shown(ACTORS_MAX - 1), [null, null]);
 });
 
-Deno.test("compliance: keys that work are listed before those that ended, and counted apart", async () => {
+Deno.test("compliance: usable keys are listed before ended ones and counted separately", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const made = [];

@@ -57,7 +57,7 @@ async function busy(world: World): Promise<{ owner: Account; keys: { id: string 
   return { owner: later, keys: [weak, retired] };
 }
 
-Deno.test("compliance: every number of every type is counted again from the export", async () => {
+Deno.test("compliance: every number of every type equals a count from the export", async () => {
   await using world = await World.open();
   const { owner } = await busy(world);
   const seen = new Set<string>();
@@ -188,7 +188,7 @@ Deno.test("compliance: the page escapes what people wrote and loads nothing", as
   deq([status, body.error.code], [406, "NOT_ACCEPTABLE"]);
 });
 
-Deno.test("compliance: a finished report is an event that a webhook gets", async () => {
+Deno.test("compliance: a finished report is an event that webhooks receive", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await makeHook(world, owner, ["compliance_report_generated"]);
@@ -211,7 +211,7 @@ Deno.test("compliance: a finished report is an event that a webhook gets", async
   ]);
 });
 
-Deno.test("compliance: reports are listed newest first, another organization's is a missing one", async () => {
+Deno.test("compliance: reports are listed newest first, and another organization's is 404", async () => {
   await using world = await World.open();
   const owner = await world.signUp(), other = await world.signUp();
   deq((await read(world, owner.token)).body.error.code, "NOT_FOUND");
@@ -231,7 +231,7 @@ Deno.test("compliance: reports are listed newest first, another organization's i
   deq([theirs.status, bare(theirs.text)], [404, bare(missing.text)]);
 });
 
-Deno.test("compliance: a report asked for in the test space sees only the test space", async () => {
+Deno.test("compliance: a report of the test space covers only the test space", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await world.key(owner, ["agents:read"]);
@@ -243,7 +243,7 @@ Deno.test("compliance: a report asked for in the test space sees only the test s
   deq(report.event_types.map(({ event_type }) => event_type).includes("api_key_used"), true);
 });
 
-Deno.test("compliance: what is no period is refused, and nothing is written", async () => {
+Deno.test("compliance: an invalid period is refused, and nothing is written", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const bad = ["", "0h", "24", "1y", "2026-Q5", "2026-02-30..2026-03-01", "2031-Q1", "400000h"];
@@ -284,7 +284,7 @@ const NO_EVIDENCE = [
   "webhook_tested",
 ];
 
-Deno.test("compliance: every event type is evidence of a control, or is known to be none", () => {
+Deno.test("compliance: every event type is evidence of a control or is listed as none", () => {
   const asked = new Set<string>(
     CONTROLS.flatMap(({ queries }) => queries.flatMap((name) => [...QUERIES[name].event_types])),
   );
@@ -307,7 +307,7 @@ Deno.test("compliance: a period's rows count though a clock was set back within 
   eq(report.queries.find(({ id }) => id === "keys_made")!.rows, 3);
 });
 
-Deno.test("compliance: a value is older than 90 days a moment after them", async () => {
+Deno.test("compliance: a key value counts as older than 90 days right after 90 days", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const old = await world.key(owner, ["system:write", "system:read"], { expires_days: 365 });
@@ -317,7 +317,7 @@ Deno.test("compliance: a value is older than 90 days a moment after them", async
   ok(remarks.includes("its value is older than 90 days"), `${remarks}`);
 });
 
-Deno.test("compliance: whom a role of the organization's own lets change the system is said so", async () => {
+Deno.test("compliance: a user with system:write through a custom role is remarked", async () => {
   await using world = await World.open();
   await world.signUp(); // the host
   const owner = await world.signUp();

@@ -39,7 +39,7 @@ async function withSocket(
   await closed;
 }
 
-Deno.test("streams: a socket that resumes has the rights of now, not those that it connected with", async () => {
+Deno.test("streams: a socket that resumes gets its present rights, not those of its connection", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const key = await world.key(owner, ["agents:read", "approvals:read"]);
@@ -71,7 +71,7 @@ Deno.test("streams: a socket that resumes has the rights of now, not those that 
   });
 });
 
-Deno.test("streams: a socket that resumes again and again begins again once a second", async () => {
+Deno.test("streams: a socket resumes at most once a second", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const key = await world.key(owner, READ);
@@ -93,7 +93,7 @@ Deno.test("streams: a socket that resumes again and again begins again once a se
   });
 });
 
-Deno.test("streams: a ping gets a pong, other unknown frames one warning, and the stream goes on", async () => {
+Deno.test("streams: a ping gets a pong, unknown frames get one warning, and the stream continues", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const key = await world.key(owner, READ);
@@ -123,7 +123,7 @@ Deno.test("streams: a ping gets a pong, other unknown frames one warning, and th
   });
 });
 
-Deno.test("streams: what begins counts towards what may wait, too", async () => {
+Deno.test("streams: streams that are opening count towards the limit", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const actor = await authenticate(world.app, owner.token, "live");
@@ -139,7 +139,7 @@ Deno.test("streams: what begins counts towards what may wait, too", async () => 
   deq(ends, ["too_slow"]);
 });
 
-Deno.test("streams: a person has 50 at a time, and one that ends makes room", async () => {
+Deno.test("streams: a person has at most 50 open, and an ended one frees its place", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const colleague = await world.join(owner, ["owner"]);
@@ -161,7 +161,7 @@ Deno.test("streams: a person has 50 at a time, and one that ends makes room", as
   for (const client of clients) await client.cut();
 });
 
-Deno.test("streams: a credential that cannot be looked up ends its own streams, after a while, and no others", async () => {
+Deno.test("streams: a credential that cannot be checked ends only its own streams, after 10 s", async () => {
   await using world = await World.open();
   const [one, other] = [await world.signUp(), await world.signUp()];
   const [unknown, revoked] = [await world.key(one, READ), await world.key(other, READ)];
@@ -181,7 +181,7 @@ Deno.test("streams: a credential that cannot be looked up ends its own streams, 
   eq((await stays.next())!.data.name, "interrupted");
 });
 
-Deno.test("streams: a lost credential ends its stream within a second, however many others are looked up slowly", async () => {
+Deno.test("streams: a lost credential ends its stream within a second while checks of others are slow", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const keys = [];
@@ -201,7 +201,7 @@ Deno.test("streams: a lost credential ends its stream within a second, however m
   eq((await clients.at(-1)!.next())!.data.name, "credential_ended");
 });
 
-Deno.test("streams: one whose opening cannot be put on record is let go", async () => {
+Deno.test("streams: a stream whose opening cannot be recorded is closed", async () => {
   await using world = await World.open();
   const key = await world.key(await world.signUp(), READ);
   const { store } = world.app;
@@ -213,7 +213,7 @@ Deno.test("streams: one whose opening cannot be put on record is let go", async 
   eq(world.app.streams.size, 0);
 });
 
-Deno.test("streams: a reader that stands still is ended at 1 MiB, and nobody else notices", async () => {
+Deno.test("streams: a stalled reader is ended at 1 MiB without effect on others", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const stalled = await StreamClient.open(world, owner.token);
@@ -236,7 +236,7 @@ Deno.test("streams: a reader that stands still is ended at 1 MiB, and nobody els
   await reading.cut();
 });
 
-Deno.test("streams: who reads catches up on large events, however many", async () => {
+Deno.test("streams: an active reader catches up on any number of large events", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const total = 300;
@@ -259,7 +259,7 @@ Deno.test("streams: who reads catches up on large events, however many", async (
   await client.cut();
 });
 
-Deno.test("streams: one organization has half of the room, in both of its spaces together", async () => {
+Deno.test("streams: one organization gets at most half of all streams, over both of its spaces", async () => {
   await using world = await World.open();
   const [one, other] = [await world.signUp(), await world.signUp()];
   const streams = new Streams(world.app, 8);

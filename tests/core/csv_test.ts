@@ -25,7 +25,7 @@ Deno.test("csvRow: commas, quotes and line ends are quoted, quotes doubled", () 
   );
 });
 
-Deno.test("csvRow: a text that begins like a formula gets a quote in front, a number does not", () => {
+Deno.test("csvRow: a text that begins like a formula gets a leading quote, a number does not", () => {
   for (const start of ["=", "+", "-", "@", "\t", "＝", "＋", "－", "＠"]) {
     assert.equal(csvRow([`${start}1+1`]), `'${start}1+1\r\n`);
   }
@@ -34,7 +34,7 @@ Deno.test("csvRow: a text that begins like a formula gets a quote in front, a nu
   assert.equal(csvRow([-1, "a=1", "a-b"]), "-1,a=1,a-b\r\n");
 });
 
-Deno.test("csvRow: a spreadsheet that parts cells at semicolons, tabs or line ends runs nothing either", () => {
+Deno.test("csvRow: a spreadsheet that splits cells at semicolons, tabs or line ends runs nothing either", () => {
   for (const part of [";", "\t", "\n", "\r", "\r\n", '";', '"\n', ";;", "\t;", "; ", ";\u00a0"]) {
     for (const start of ["=", "+", "-", "@", "＝", "＋", "－", "＠"]) {
       for (
@@ -53,7 +53,7 @@ Deno.test("csvRow: a spreadsheet that parts cells at semicolons, tabs or line en
   assert.equal(csvRow(["a;b", "x;y=1", "ls; pwd", "a -b"]), "a;b,x;y=1,ls; pwd,a -b\r\n");
 });
 
-Deno.test("csvRow: a reader of RFC 4180 gets every text back that no spreadsheet would run", () => {
+Deno.test("csvRow: an RFC 4180 reader restores every text that no spreadsheet would run", () => {
   const dice = random(4180);
   const parts = ["a", ",", '"', "\r", "\n", " ", ";", "é", "\ud83d\ude00"];
   for (let round = 0; round < 500; round++) {

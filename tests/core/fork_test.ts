@@ -72,7 +72,7 @@ async function check(text: string, options: VerifyOptions) {
   return finding === null ? witness : [finding.kind, finding.first, finding.last];
 }
 
-Deno.test("relay audit verify: two logs of one size under one key are a fork, whichever is witnessed", async () => {
+Deno.test("relay audit verify: two logs of one size and key are a fork, whichever is witnessed", async () => {
   const { past, left, right } = await fork();
   const { key } = left;
   deq(right.key, key);
@@ -102,7 +102,7 @@ Deno.test("relay audit verify: two logs of one size under one key are a fork, wh
   match(describeFinding({ kind: "forked", first: 1, last: 9, line: 1 }), /^forked: rows 1 to 9 /);
 });
 
-Deno.test("relay audit verify: rows of one side of a fork do not pass with the proof of the other", async () => {
+Deno.test("relay audit verify: rows of one side of a fork fail with the proof of the other", async () => {
   const { left, right } = await fork();
   const { key, publicKey } = left;
   const file = await Deno.makeTempFile();

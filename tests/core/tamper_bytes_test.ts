@@ -58,7 +58,7 @@ Deno.test(`relay audit verify: one byte changed, added or removed anywhere is fo
   }
 });
 
-Deno.test("relay audit verify: a hash is written in one way only", async () => {
+Deno.test("relay audit verify: only one spelling of a hash is valid", async () => {
   await using world = await World.open();
   const { owner, key } = await open(world, 20);
   for (const accept of TYPES) {
@@ -86,7 +86,7 @@ Deno.test("relay audit verify: a hash is written in one way only", async () => {
   }
 });
 
-Deno.test("relay audit verify: an end of other types is a finding, and so is the end of the other form", async () => {
+Deno.test("relay audit verify: a proof with wrong types, or in the other format, is a finding", async () => {
   await using world = await World.open();
   const { owner, key } = await open(world, 3);
   const [lines, json] = await Promise.all(TYPES.map((type) => exported(world, owner, type, "")));
@@ -106,7 +106,7 @@ Deno.test("relay audit verify: an end of other types is a finding, and so is the
   ok((await check(json!.replace("[\n", "[\n\n"), key)).finding !== null);
 });
 
-Deno.test("relay audit verify: a row that is made very long is altered, and is not held in memory", async () => {
+Deno.test("relay audit verify: an overlong row counts as altered and is not kept in memory", async () => {
   await using world = await World.open();
   const { owner, key } = await open(world, 6);
   const lines = (await exported(world, owner, TYPES[0]!, "")).split("\n");
@@ -115,7 +115,7 @@ Deno.test("relay audit verify: a row that is made very long is altered, and is n
   deq([finding?.kind, finding?.first], ["altered", 4]);
 });
 
-Deno.test("relay audit verify: text that nobody signed behind the checkpoint's signature is a finding", async () => {
+Deno.test("relay audit verify: unsigned text after the checkpoint's signature is a finding", async () => {
   await using world = await World.open();
   const { owner, key } = await open(world, 6);
   for (const accept of TYPES) {
@@ -128,7 +128,7 @@ Deno.test("relay audit verify: text that nobody signed behind the checkpoint's s
   }
 });
 
-Deno.test("relay audit verify: a line of any length hides no rows that a reader of JSON would take", async () => {
+Deno.test("relay audit verify: a line of any length hides no rows from the verification", async () => {
   await using world = await World.open();
   const { owner, key } = await open(world, 6);
   const text = await exported(world, owner, "application/json", "");
@@ -143,7 +143,7 @@ Deno.test("relay audit verify: a line of any length hides no rows that a reader 
   ok((await check(forged, key)).finding !== null);
 });
 
-Deno.test("relay audit verify: what a file says of itself hides nothing of the verdict on a terminal", async () => {
+Deno.test("relay audit verify: text from the file cannot hide the result on a terminal", async () => {
   await using world = await World.open();
   const { owner, key } = await open(world, 3);
   const text = await exported(world, owner, TYPES[0]!, "?text=a");

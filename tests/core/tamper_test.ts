@@ -132,7 +132,7 @@ Deno.test(`relay audit verify: names each of ${EDITS} random edits of an export,
   }
 });
 
-Deno.test("relay audit verify: who changes a row and its hashes too is found out by the block or the root", async () => {
+Deno.test("relay audit verify: a change of a row and its hashes is detected by the tile or the root", async () => {
   const random = mulberry32(SEED + 1);
   await using world = await World.open();
   const owner = await world.signUp();
@@ -153,7 +153,7 @@ Deno.test("relay audit verify: who changes a row and its hashes too is found out
   }
 });
 
-Deno.test("relay audit verify: truncation, roll-back and a rewritten past are found against a newer checkpoint", async () => {
+Deno.test("relay audit verify: a newer checkpoint reveals truncation, rollback and a rewritten past", async () => {
   const random = mulberry32(SEED + 2);
   await using world = await World.open();
   const owner = await world.signUp();
@@ -184,7 +184,7 @@ Deno.test("relay audit verify: truncation, roll-back and a rewritten past are fo
   deq(named(await check(resigned, { key: stolen, checkpoint: forged })), ["rewritten", 1]);
 });
 
-Deno.test("audit.export: what a filter leaves out is proved by its hashes, and a row less or changed is found", async () => {
+Deno.test("audit.export: hashes prove the rows that a filter omits, and a removed or altered row is detected", async () => {
   const random = mulberry32(SEED + 3);
   await using world = await World.open();
   const owner = await world.signUp();

@@ -46,7 +46,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "docs/verify.py: says of whole and edited exports what relay audit verify says",
+  name: "docs/verify.py: agrees with relay audit verify on whole and edited exports",
   ignore: !PYTHON,
   fn: async () => {
     await using world = await World.open();

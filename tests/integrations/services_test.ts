@@ -16,7 +16,7 @@ const INSTALLED: readonly (readonly [ServiceName, string, Record<string, unknown
   ["api.telegram.org", "telegram", { bot_token: "123456:ABC-def", chat_id: -1001 }],
 ];
 
-Deno.test("integrations: every message that Slack, PagerDuty and Telegram get arrives over TLS as documented", async () => {
+Deno.test("integrations: every message to Slack, PagerDuty and Telegram arrives over TLS as documented", async () => {
   await using services = startServices();
   await using world = await World.open(SETTINGS);
   world.network.reply = services.dial;
@@ -76,7 +76,7 @@ Deno.test("integrations: a message that a service refuses is an error, whatever 
   deq([services.arrived.length, services.misfits.length], [0, INSTALLED.length]);
 });
 
-Deno.test("integrations: whoever cannot show a service's name gets neither message nor secret", async () => {
+Deno.test("integrations: a server without the service's certificate gets neither message nor secret", async () => {
   await using services = startServices();
   await using world = await World.open(SETTINGS);
   world.network.reply = services.dial;
