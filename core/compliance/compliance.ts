@@ -7,5 +7,5 @@ export { type Access } from "./access_review.ts";
 export { type DecidedApproval, type Exception, type Pointer } from "./count.ts";
 export { type ControlResult, type Pack, type QueryResult } from "./pack.ts";
 export { type PoliciesInForce } from "./policies_in_force.ts";
-export { reportRounds, stepReport } from "./report_jobs.ts";
+export { reportRounds } from "./report_jobs.ts";
 export { listReports, type ReadReport, readReport, requestReport } from "./reports.ts";

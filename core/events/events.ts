@@ -41,7 +41,6 @@ export {
   proveEvent,
   readCheckpoint,
 } from "./trail/checkpoints.ts";
-export { eventsPage } from "./trail/events_page.ts";
 export { exportAudit, READERS, whileReadable } from "./trail/export.ts";
 export { EXPORTS } from "./trail/export_formats.ts";
 export { type Finding } from "./trail/findings.ts";

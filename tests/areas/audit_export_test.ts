@@ -24,7 +24,7 @@ async function verify(world: World, { token }: Account, chunks: AsyncIterable<Ui
   return await verifyExport(chunks, { key: readKey(body.public_key)! });
 }
 
-/** An export, and what its proof says of it. */
+/** An export and the statement of its proof. */
 async function take(world: World, owner: Account, query: string) {
   const { text } = await world.call("GET", `/api/audit/export?${query}`, {
     as: owner.token,
@@ -57,7 +57,7 @@ Deno.test("audit.export: an export is complete while retention removes rows", as
     const { body: stream } = await exportAudit(work, world.app.audit, filter, NDJSON);
     const pieces = stream[Symbol.asyncIterator]();
     const texts: string[] = [];
-    // Its first rows are out when the others go.
+    // Its first rows were sent before the others are removed.
     texts.push((await pieces.next()).value!);
     let dropped = 0;
     for (let more = 1; more > 0; dropped += more) more = await dropExpiredRows(world.app);

@@ -17,7 +17,7 @@ const query = async (world: World, { token: as }: Account, text: string) => {
   return answer.body;
 };
 
-/** Puts so many rows of a type into the log, numbered from 0. */
+/** Appends rows of a type to the log, numbered from 0. */
 async function fill(world: World, { org, userId }: Account, n: number, type = "note") {
   const tenant = { org, space: "live" } as const;
   const work = { ...world.app, app: world.app, actor: { id: userId } };
@@ -66,7 +66,7 @@ Deno.test("audit: without a filter an offset is a position in the log, and the t
     const { events, pagination } = await query(world, owner, text);
     return [pagination.total, ...events.map(({ seq }: Event) => seq)];
   };
-  // Each look is a row itself.
+  // Each read adds a row.
   deq(await numbers("limit=2&offset=5"), [head + 1, head - 4, head - 5]);
   deq(await numbers(`limit=2&offset=${head}`), [head + 2, 2, 1]);
   deq(await numbers("limit=2&offset=10000"), [head + 3]);
@@ -141,7 +141,7 @@ Deno.test("audit: an unknown value of an enumerated filter is 400 and lists the 
       for (const value of known) ok(issue.message.includes(`"${value}"`), issue.message);
     }
   }
-  // An organization's own types are open.
+  // Organizations may use their own types.
   eq((await world.call("GET", "/api/audit?event_type=deploy.finished", { as })).status, 200);
 });
 

@@ -10,13 +10,13 @@ const EVENT = "compliance_report_generated";
 
 const live = ({ org }: Account) => ({ org, space: "live" } as const);
 
-/** Large rows, so that they fill segments. */
+/** Large rows, which fill segments. */
 async function fill(world: World, { token }: Account, n: number): Promise<void> {
   const body = { event_type: "note", details: { text: "x".repeat(7_000) } };
   for (let at = 0; at < n; at++) await world.call("POST", "/api/audit/event", { as: token, body });
 }
 
-/** Lets a time pass, and signs in again. */
+/** Advances the clock and signs in again. */
 async function wait(world: World, owner: Account, days: number): Promise<Account> {
   world.clock.nowMs += days * DAY_MS;
   const body = { email: owner.email, password: "password 1" };
@@ -34,7 +34,7 @@ Deno.test("retention_days.audit: rows stay until webhook fan-out has processed t
   await world.settle();
   const { log, store } = world.app;
   const all = store.all.bind(store);
-  // Fan-out cannot read the webhooks, and tries again.
+  // Fan-out cannot read the webhooks and retries.
   store.all = () => Promise.reject(new Error("no disk"));
   await ask(world, owner.token, "soc2", "24h");
   await world.settle();

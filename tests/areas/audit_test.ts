@@ -24,7 +24,7 @@ const register = (world: World, as: string, body: Record<string, unknown>) =>
 const exported = (world: World, { token }: Account, accept: string, text = "") =>
   world.call("GET", `/api/audit/export${text}`, { as: token, headers: { accept } });
 
-/** The whole log as it is stored, oldest first, but the record of looks at it. */
+/** The whole stored log, oldest first, without the rows of reads. */
 async function stored(world: World, { org }: Account): Promise<Event[]> {
   await world.settle();
   const rows = await world.app.log.read({ org, space: "live" }, 0, 10_000);
@@ -33,7 +33,7 @@ async function stored(world: World, { org }: Account): Promise<Event[]> {
 
 const isChange = ({ event_type }: Event) => !/^audit_(read|exported)$/.test(event_type);
 
-/** The rows of an export without what proves them. */
+/** The rows of an export without their proofs. */
 const rowsOf = (rows: Record<string, unknown>[]) =>
   rows.map(({ leaf_hash, before, tile_hash, ...row }) => {
     ok(leaf_hash !== undefined && before !== null && tile_hash !== null);
@@ -291,7 +291,7 @@ Deno.test("audit.register: Relay's own event types and unstorable values are ref
     deq(answer.body.error.details.issues.map((issue: { path: string }) => issue.path), [path]);
   }
   eq((await stored(world, owner)).length, 2);
-  // A name that every object has is no event of ours.
+  // The name of a property of every object is not a reserved type.
   eq((await register(world, owner.token, { event_type: "constructor" })).status, 201);
 });
 

@@ -14,7 +14,7 @@ import { type Account, World } from "../support/world.ts";
 
 const live = ({ org }: Account) => ({ org, space: "live" } as const);
 
-/** Puts rows straight into the log. */
+/** Appends rows directly to the log. */
 async function append(world: World, owner: Account, n: number): Promise<void> {
   const { entropy } = world.app.ports;
   for (let from = 0; from < n; from += 400) {
@@ -118,7 +118,7 @@ Deno.test("findEvent: finds each of 70,000 events, also after sorting, and no ot
     deq(leaf, leafHash(row!.json));
   }
 
-  // As for a look that began before the ids were sorted, and goes on after it.
+  // A search that began before the ids were sorted and continues afterwards.
   const { store } = world.app;
   let early = true;
   const get: Reader["get"] = async (of, tenant, id) => {
@@ -134,7 +134,7 @@ Deno.test("findEvent: finds each of 70,000 events, also after sorting, and no ot
   eq((await findEvent(app, live(owner), JSON.parse(row!.json).event_id))?.seq, 40_001);
   ok(!early);
 
-  // The same of one that began before the group was complete.
+  // A search that began before the group was complete.
   const { id: treeId } = emptyTree(live(owner));
   const grown = await store.get(auditTrees, live(owner), treeId);
   const before = { ...grown!, size: 65_536 - 512, ids: new Uint8Array() };

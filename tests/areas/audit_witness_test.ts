@@ -21,7 +21,7 @@ async function note(world: World, { token }: Account, n: number): Promise<void> 
   for (let at = 0; at < n; at++) await world.call("POST", "/api/audit/event", { as: token, body });
 }
 
-/** A minute in which an agent shows that it lives. */
+/** Advances one minute with heartbeats of an agent. */
 async function minute(world: World, agent: ScriptedAgent): Promise<void> {
   for (let n = 0; n < 3; n++) {
     agent.send({ type: "heartbeat", status: "ok" });

@@ -20,7 +20,7 @@ import { ask, list, make, read, rowsOf } from "./compliance_fixtures.ts";
 
 const live = ({ org }: Account) => ({ org, space: "live" } as const);
 
-/** Puts rows straight into the log. */
+/** Appends rows directly to the log. */
 async function append(world: World, owner: Account, n: number, type: EventType): Promise<void> {
   const tenant = live(owner);
   for (let from = 0; from < n; from += 500) {
@@ -61,7 +61,7 @@ Deno.test("reports: an interrupted job continues after its last commit and count
   deq([begun.status, begun.scan!.position], ["running", 0]);
   const once = await step(begun);
   deq(once.scan!.position, ROWS_PER_STEP);
-  // Another instance that began the same step is in vain.
+  // Another instance that began the same step commits nothing.
   deq(await step(begun), once);
   await append(world, owner, 10, "user_login_failed");
   const { body: { progress } } = await read(world, owner.token, `?id=${id}`);
@@ -92,7 +92,7 @@ Deno.test("reports: an error is retried, and after five the report fails and is 
   const { log } = world.app;
   const readRows = log.read.bind(log);
   let tries = 0;
-  // Only a report looks for single rows.
+  // Only a report reads single rows.
   log.read = (...args) => {
     if (args[2] === 1) tries++;
     return args[2] === 1 && tries < 3 ? Promise.reject(new Error("no disk")) : readRows(...args);
@@ -119,7 +119,7 @@ Deno.test("reports: at most ten are unfinished at a time", async () => {
   const answers = [];
   for (let n = 0; n < 12; n++) answers.push((await ask(world, owner.token, "soc2", "24h")).status);
   deq(answers, [...Array(10).fill(202), 409, 409]);
-  // Newer ones that have ended hide no older one.
+  // Newer finished ones do not hide an older one.
   for (const report of (await records(world, owner)).slice(-5)) {
     await world.app.store.transact((tx) =>
       tx.put(reports, live(owner), { ...report, status: "failed", finished_at_ms: 1 })
@@ -146,7 +146,7 @@ Deno.test("reports: of two concurrent requests for the tenth place one is refuse
   await world.app.reports.stop();
   const one = async () => (await ask(world, owner.token, "soc2", "24h")).status;
   for (let n = 0; n < 9; n++) eq(await one(), 202);
-  // The other comes between what the one reads of how many there are.
+  // The other request commits between the reads of this one.
   meanwhile = one;
   statuses.push(await one());
   deq(statuses.sort(), [202, 409]);
@@ -159,7 +159,7 @@ Deno.test("reports: a period that ends after the log was read has not ended, how
   const today = new Date(world.clock.now()).toISOString().slice(0, 10);
   const asked = await ask(world, owner.token, "access-review", `${today}..${today}`);
   await stepReport(world.app, live(owner), (await records(world, owner))[0]!);
-  // The relay is killed here, and what happens in the rest of the day is not among what was read.
+  // The relay is killed here, and later events of the day are not part of the report.
   await append(world, owner, 3, "user_login_failed");
   world.clock.nowMs += 50 * 60 * 60 * 1000;
   const restarted = reportRounds(world.app);

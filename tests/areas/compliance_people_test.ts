@@ -14,7 +14,7 @@ const CHAT = 5_123_456_789;
 const LINKS = "/api/shield/telegram-links";
 const UNUSED = "has no row in the log for the period";
 
-/** A command of the owner's that two people must approve, of whom the owner may be one. */
+/** A command of the owner that two people must approve; the owner may be one of them. */
 async function waiting(world: World, { owner, ...here }: Linked): Promise<string> {
   const approvals = { required: 2, self_approval: true };
   await world.call("PATCH", "/api/shield/settings", { as: owner.token, body: { approvals } });
@@ -78,7 +78,7 @@ Deno.test("compliance: the access review counts a person's Telegram actions, als
     links.push(listed.body.telegram_links[0].id);
   }
   const [chats, bystander] = [people, await world.join(owner, ["operator"])];
-  // What they did when they joined and linked is over.
+  // Their joining and linking lies before the period.
   world.clock.advance(25 * HOUR_MS);
   await world.settle();
   const agent = await ScriptedAgent.connect(world, key.value);
@@ -103,7 +103,7 @@ Deno.test("compliance: the access review counts a person's Telegram actions, als
   });
   eq((await world.call("DELETE", `${LINKS}/${links[0]}`, { as: again.body.token })).status, 204);
   await world.settle();
-  // The vote, the sign-in and the end of the link.
+  // The vote, the sign-in and the deletion of the link.
   const former = await shown(chats[0]!.userId);
   deq([former.rows_in_period, former.telegram_links], [3, [links[0]]]);
 });

@@ -11,7 +11,7 @@ import { type Account, World } from "../support/world.ts";
 import { ask, found, HOUR_MS, list, make, read, type Row, rowsOf } from "./compliance_fixtures.ts";
 import { AGENT_RIGHTS, exec, makeHook } from "./fixtures.ts";
 
-/** An organization in which something of most kinds has happened, over two days. */
+/** An organization with events of most types, over two days. */
 async function busy(world: World): Promise<{ owner: Account; keys: { id: string }[] }> {
   const owner = await world.signUp();
   const key = await world.key(owner, AGENT_RIGHTS);
@@ -262,7 +262,7 @@ Deno.test("compliance: an invalid period is refused, and nothing is written", as
   ok(!trail.some((type) => type.startsWith("compliance")));
 });
 
-/** Of these no control speaks: they say nothing of who may do what, or of what was done. */
+/** Types without a control: they report neither rights nor actions. */
 const NO_EVIDENCE = [
   "account_settings_changed",
   "agent_connected",

@@ -13,7 +13,7 @@ import { World } from "../support/world.ts";
 import { revokeElsewhere } from "./fixtures.ts";
 import { happen, placeIn, READ, take } from "./stream_fixtures.ts";
 
-/** A socket of `/ws`, on a server of its own, that is read as the test says. */
+/** A `/ws` socket on its own server, read under the test's control. */
 async function withSocket(
   world: World,
   key: string,
@@ -227,7 +227,7 @@ Deno.test("streams: a stalled reader is ended at 1 MiB without effect on others"
     seen.push(...await take(world, reading, 1));
   }
   deq(seen.map(({ data }) => data.agent_id), Array.from({ length: total }, (_, n) => `agt_${n}`));
-  // It is let go at 1 MiB, or at the second heartbeat where it read from the log and nothing more was read.
+  // It is ended at 1 MiB, or at the second heartbeat without a read.
   await world.advance(60_000);
   const rest: Received[] = [];
   for (let event = await stalled.next(); event; event = await stalled.next()) rest.push(event);
@@ -250,7 +250,7 @@ Deno.test("streams: an active reader catches up on any number of large events", 
   eq((await client.next())!.data.recovered, true);
   const events = await take(world, client, total);
   deq(events.map(({ data }) => data.agent_id ?? data.name), ids);
-  // Who asks for all of it and takes nothing is let go, though 1 MiB never waits.
+  // A client that reads nothing is ended, although less than 1 MiB is unread.
   await world.advance(30_000);
   let last: Received | null = null;
   for (let event = await stalled.next(); event !== null; event = await stalled.next()) last = event;

@@ -16,14 +16,14 @@ interface Chat extends Linked {
 async function setUp(world: World): Promise<Chat> {
   const here = await linkAgent(world);
   const approver = await world.join(here.owner, ["operator"]);
-  // What comes through a bot is also the word of who made it, so this is nobody who asks or decides.
+  // The bot's creator counts as behind its messages, so it is neither requester nor approver here.
   const keeper = await world.join(here.owner, ["owner"]);
   return { ...here, approver, bot: await makeIngestToken(world, keeper, "telegram") };
 }
 
 let updates = 890_123_000;
 
-/** An Update as Telegram sends it. */
+/** An Update in Telegram's format. */
 function update(from: number, text: string, message: Record<string, unknown> = {}) {
   const name = { first_name: "Bob", username: "bob" };
   return {
@@ -56,7 +56,7 @@ async function link(world: World, { bot }: Chat, who: Account, account = BOB) {
   return body.code as string;
 }
 
-/** A command of the owner's that waits; its process id. */
+/** Requests a command of the owner that needs approval; returns its process id. */
 async function waiting(world: World, here: Linked): Promise<string> {
   const { status, body } = await exec(world, here, RISKY);
   eq(status, 202);

@@ -286,7 +286,7 @@ Deno.test("delivery: a webhook gets what happens from its creation on, whichever
     await hear(world, owner, { url: "https://first.example.com/" });
     await happen(world, owner, "before");
     await hear(world, owner, { url: "https://second.example.com/" });
-    // What is due and not sent yet waits until a clock that was set back has come there again.
+    // A due message waits until a clock that was set back reaches its time again.
     await world.settle();
     world.clock.nowMs += jumpMs;
     await happen(world, owner, "after");

@@ -41,7 +41,7 @@ Deno.test("csvRow: a spreadsheet that splits cells at semicolons, tabs or line e
         const text of [`a${part}${start}cmd|'/C calc'!A0${part}b`, `{"a":"b${part}${start}1"}`]
       ) {
         const line = csvRow(["org", text, "c"]);
-        // What a reader sees that takes these for the ends of cells, and quotes for quotes or for text.
+        // The cells that a reader with this separator sees, whether or not it interprets quotes.
         for (const reader of [line, line.replaceAll('"', "")]) {
           for (const cell of reader.split(/[;\t\r\n]/)) {
             assert.ok(!/^[\s"]*[=+\-@＝＋－＠]/.test(cell), JSON.stringify(line));
@@ -63,7 +63,7 @@ Deno.test("csvRow: an RFC 4180 reader restores every text that no spreadsheet wo
   }
 });
 
-/** One line by the grammar of RFC 4180. */
+/** One line of the RFC 4180 grammar. */
 function readRow(line: string): string[] {
   const fields: string[] = [];
   const field = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n$)/y;

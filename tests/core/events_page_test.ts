@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { eventsPage } from "../../core/events/trail/events_page.ts";
+import { eventsPage } from "../support/events_page.ts";
 import { OWN_EVENTS } from "../../core/events/emit.ts";
 
 const page = await Deno.readTextFile(new URL("../../docs/audit-events.md", import.meta.url));

@@ -25,7 +25,7 @@ const sha256 = (...parts: Uint8Array[]): Hash => {
   return new Uint8Array(hash.digest());
 };
 
-/** The tree as RFC 6962 defines it, word for word: MTH(D[n]). */
+/** The tree as RFC 6962 defines it: MTH(D[n]). */
 function definedRoot(leaves: readonly Uint8Array[]): Hash {
   if (leaves.length === 0) return sha256();
   if (leaves.length === 1) return leaves[0] as Hash;
@@ -38,7 +38,7 @@ function definedRoot(leaves: readonly Uint8Array[]): Hash {
 const nodesOver = (leaves: readonly Uint8Array[]): ReadNode => (level, index) =>
   definedRoot(leaves.slice(index * 2 ** level, (index + 1) * 2 ** level));
 
-/** The reference vectors of Certificate Transparency: leaves, and the root after each of them. */
+/** The reference vectors of Certificate Transparency: leaves, and the root after each leaf. */
 const LEAVES = [
   "",
   "00",

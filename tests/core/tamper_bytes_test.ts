@@ -15,7 +15,7 @@ async function* chunksOf(text: string): AsyncGenerator<Uint8Array> {
 
 const check = (text: string, key: NoteKey) => verifyExport(chunksOf(text), { key });
 
-/** A log of `rows` rows by turns of two types. */
+/** A log of `rows` rows of two alternating types. */
 async function open(world: World, rows: number): Promise<{ owner: Account; key: NoteKey }> {
   const owner = await world.signUp();
   for (let at = 0; at < rows; at++) {
@@ -133,7 +133,7 @@ Deno.test("relay audit verify: a line of any length hides no rows from the verif
   const { owner, key } = await open(world, 6);
   const text = await exported(world, owner, "application/json", "");
   const end = text.indexOf('","public_key"');
-  // What is dropped of a line that is too long begins where its first 64 KiB end.
+  // Of an overlong line everything after the first 64 KiB is dropped.
   const filled = 65_536 - (end - text.lastIndexOf("\n", end) - 1);
   const hidden = '","public_key":""},"events":[{"seq":1,"actor":"forged"}],"proof":{"checkpoint":"';
   const start = text.lastIndexOf("\n", end) + 1 + 65_536;

@@ -18,7 +18,7 @@ const EDITS = 1_000;
 const SEED = 20_260_101;
 const live = ({ org }: Account) => ({ org, space: "live" } as const);
 
-/** Rows of all sizes, with what may look like the members of an export. */
+/** Rows of all sizes, with text that resembles members of an export. */
 async function fill(world: World, owner: Account, n: number, random: () => number): Promise<void> {
   for (let at = 0; at < n; at++) {
     const type = at % 3 === 0 ? "note" : "deploy";
@@ -29,7 +29,7 @@ async function fill(world: World, owner: Account, n: number, random: () => numbe
       details,
     });
     await world.app.store.append(live(owner), type, json);
-    // Some segments are short, some are long.
+    // Segments of different lengths.
     if (random() < 0.1) await world.app.log.flush();
   }
 }
@@ -59,7 +59,7 @@ const check = async (text: string, options = {}) => (await verifyExport(chunksOf
 const named = ({ finding }: { finding: Finding | null }) =>
   finding === null ? null : [finding.kind, finding.first];
 
-/** Changes one character of a line to another one of the same kind. */
+/** Replaces one character of a line by another of the same kind. */
 function change(line: string, random: () => number): string {
   for (;;) {
     const at = Math.floor(random() * line.length);
@@ -70,7 +70,7 @@ function change(line: string, random: () => number): string {
   }
 }
 
-/** One random edit of the rows of an export, and what a check must say of it. */
+/** One random edit of an export's rows and the expected finding. */
 function edit(rows: readonly string[], random: () => number): [string[], (string | number)[]] {
   const pick = (n: number) => Math.floor(random() * n);
   const at = pick(rows.length), out = [...rows];
@@ -168,7 +168,7 @@ Deno.test("relay audit verify: a newer checkpoint reveals truncation, rollback a
   const { size } = readStatement(JSON.parse(old.trimEnd().split("\n").at(-1)!).proof.checkpoint)!;
   deq(named(await check(old, { key })), null);
   deq(named(await check(old, { key, checkpoint: newer.note })), ["rolled_back", size + 1]);
-  // A server that rewrote its past and signed it again.
+  // A server that rewrote its past and signed it.
   const statement = readStatement(first.note)!;
   const { privateKey } = generateKeyPairSync("ed25519");
   const stolen = { name: key.name, publicKey: rawPublicKey(privateKey) };
@@ -225,7 +225,7 @@ Deno.test(`audit.export: names each of ${EDITS} random edits of the stored log, 
     segments.push({ key, value });
   }
   const end = 303;
-  // The exports themselves are rows too: they must not make each next one longer.
+  // The exports add rows too, which must not lengthen later exports.
   world.clock.advance(2 * 60 * 60 * 1000);
   const until = "?end_time=2030-01-01T00:30:00Z";
   for (let n = 0; n < EDITS;) {
@@ -243,7 +243,7 @@ Deno.test(`audit.export: names each of ${EDITS} random edits of the stored log, 
         out.splice(at, 1);
         break;
       case 2:
-        // Behind the last row there is no place that a check could miss.
+        // Nothing after the last row escapes the verification.
         if (first + at >= end) continue;
         out.splice(at, 0, rows[at]!.replace('"organization_id":"o', '"organization_id":"y'));
         expected = ["added", first + at];

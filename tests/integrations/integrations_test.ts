@@ -12,7 +12,7 @@ import { install, installed, INTEGRATIONS, shown } from "./fixtures.ts";
 
 const ROUTING_KEY = "0123456789abcdef0123456789abcdef";
 
-/** A right configuration of each type, with every secret that goes with it. */
+/** A valid configuration of each type with its secrets. */
 const RIGHT: Readonly<Record<keyof typeof CATALOG, Record<string, unknown>>> = {
   slack: { bot_token: "xoxb-sealed", channel: "C1" },
   telegram: { bot_token: "123456:sealed", chat_id: 5 },
@@ -84,7 +84,7 @@ Deno.test("integrations: nobody installs one that receives more than they may re
   eq(await ask([], []), 201);
   eq(await ask(["approvals:read"], ["approvals"]), 201);
   eq(await ask(["agents:read", "system:read", "compliance:read"], ["alerts", "reports"]), 201);
-  // Nor does anybody connect somebody else's with an account of their own.
+  // Nobody connects another person's integration with an account of their own.
   const client = { client_id: "relay", client_secret: "a-secret" };
   const config = { ...client, channel: "C1", topics: ["approvals"] };
   const integration_id = await installed(world, owner, "slack", config);

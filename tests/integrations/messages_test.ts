@@ -18,7 +18,7 @@ const KEY = "0123456789abcdef0123456789abcdef";
 
 const openWorld = () => World.open({ settings: { publicUrl: "https://relay.example.com" } });
 
-/** A command that waits for approval; its process id. */
+/** Requests a command that needs approval; returns its process id. */
 async function ask(world: World, here: Linked): Promise<string> {
   const { status, body } = await exec(world, here, RISKY);
   eq(status, 202);
@@ -60,7 +60,7 @@ Deno.test("integrations: one receives events from its installation on, whichever
     await installed(world, here.owner, "slack", { webhook_url: SLACK });
     await exec(world, here, "systemctl stop nginx");
     await installed(world, here.owner, "slack", { webhook_url: `${SLACK}2` });
-    // What is due and not sent yet waits until a clock that was set back has come there again.
+    // A due message waits until a clock that was set back reaches its time again.
     await world.settle();
     world.clock.nowMs += jumpMs;
     await exec(world, here, "systemctl stop sshd");
@@ -194,7 +194,7 @@ Deno.test("integrations: a failed message is retried with the delays of webhooks
   const times: number[] = [];
   world.network.reply = () => {
     times.push(world.clock.now());
-    // Slack refuses with 200.
+    // Slack rejects with 200.
     return times.length === 1
       ? new OutboundError("connect", "refused")
       : { status: 200, body: '{"ok":false,"error":"channel_not_found"}' };
@@ -350,11 +350,11 @@ Deno.test("integrations: unreachable ones delay neither each other nor other org
   await world.app.log.flush();
   world.app.integrations.sweep();
   await told.promise;
-  // Until every one of them has its jobs.
+  // Until each integration has its jobs.
   await world.quiet();
   release.resolve();
   await world.settle();
-  // Eight are under way at once, and those may overtake one another.
+  // Eight run concurrently, in any order.
   eq(
     new Set(dead.slice(0, 40 + 7)).size,
     40,

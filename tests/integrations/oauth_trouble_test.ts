@@ -199,7 +199,7 @@ Deno.test("oauth: hanging refreshes do not delay other organizations", async () 
   eq(asked.length, 41);
 });
 
-/** An integration whose tokens are due to be refreshed at this server. */
+/** An integration with tokens due for refresh at this server. */
 async function connected(world: World, owner: Account, server: string): Promise<void> {
   const endpoints = {
     authorization_endpoint: `${server}/authorize`,

@@ -59,7 +59,7 @@ Deno.test("integrations: every message to Slack, PagerDuty and Telegram arrives 
 Deno.test("integrations: a message that a service refuses is an error, whatever its status", async () => {
   await using services = startServices();
   await using world = await World.open(SETTINGS);
-  // Each gets a member that its format does not have.
+  // Each message has a member that its format does not allow.
   world.network.reply = (request) =>
     services.dial({ ...request, body: String(request.body).replace("{", '{"other":1,') });
   const here = await linkAgent(world);
@@ -81,7 +81,7 @@ Deno.test("integrations: a server without the service's certificate gets neither
   await using world = await World.open(SETTINGS);
   world.network.reply = services.dial;
   const here = await linkAgent(world);
-  // The certificate is not of the European name.
+  // The certificate does not cover the European name.
   const config = { routing_key: KEY, region: "eu" };
   const id = await installed(world, here.owner, "pagerduty", config);
   eq((await exec(world, here, "rm -rf /")).status, 403);

@@ -1,3 +1,3 @@
-import { eventsPage } from "../../core/events/trail/events_page.ts";
+import { eventsPage } from "./events_page.ts";
 
 await Deno.writeTextFile(new URL("../../docs/audit-events.md", import.meta.url), eventsPage());

@@ -34,6 +34,7 @@ export class Sequencer implements AuditTree {
   readonly #grown = new Set<string>();
   /** The newest note of each log. */
   readonly #notes = new RecentMap<string>(NOTES_MAX);
+  /** Its own tracker, because the sequencer stops last and may start tasks until then. */
   readonly #background: Background;
   #cancel: (() => void) | null = null;
   #stopped = false;

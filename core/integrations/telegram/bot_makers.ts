@@ -4,7 +4,7 @@ import { goneBots } from "../../../kv/records/telegram.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import { everybody, type People, unite } from "../../access/keys/also_of.ts";
-import type { Context } from "../../work/work.ts";
+import type { App } from "../../work/work.ts";
 import { homeOf } from "../../access/roles/grant.ts";
 
 /** How long a code that links an account works, and so how long a bot that is gone may have been shown it. */
@@ -29,7 +29,7 @@ export async function botMakers(db: Reader, org: string): Promise<People> {
 
 /** Remembers who made a bot that goes, for as long as a code works that it may have been shown. */
 export function rememberGone(
-  { ports: { clock } }: Pick<Context, "ports">,
+  { ports: { clock } }: App,
   tx: Tx,
   { org }: Tenant,
   token: IngestTokenRecord,

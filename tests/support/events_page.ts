@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { OWN_EVENTS } from "../emit.ts";
-import { isWebhookEvent } from "../types/webhook_events.ts";
+import { OWN_EVENTS } from "../../core/events/emit.ts";
+import { isWebhookEvent } from "../../core/events/types/webhook_events.ts";
 
 /** The text of docs/audit-events.md: every event type that Relay writes, from the tables of types. */
 export function eventsPage(): string {
