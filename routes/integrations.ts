@@ -6,7 +6,7 @@ import {
   installIntegration,
   listIntegrations,
   removeIntegration,
-} from "../core/integrations/installed.ts";
+} from "../core/integrations/manage.ts";
 import { beginFlow, finishFlow, FLOW_COOKIE } from "../core/integrations/oauth/flow.ts";
 import { INTEGRATION_STATUSES } from "../kv/records/integration.ts";
 import { route } from "./call/route.ts";

@@ -12,7 +12,7 @@ export {
   installIntegration,
   listIntegrations,
   removeIntegration,
-} from "./installed.ts";
+} from "./manage.ts";
 export { IntegrationRunner } from "./job_runner.ts";
 export { beginFlow, finishFlow, FLOW_COOKIE } from "./oauth/flow.ts";
 export { repositoryCredentialOf } from "./repository.ts";

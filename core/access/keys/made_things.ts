@@ -15,7 +15,7 @@ import { deletePairingCode } from "../../agents/devices/pair.ts";
 import { type DetailsOf, emit, type EventType } from "../../events/events.ts";
 import { deleteRepository } from "../../policies/repositories.ts";
 import { deleteIngestToken } from "../../commands/ingest/tokens.ts";
-import { removeIntegration } from "../../integrations/installed.ts";
+import { removeIntegration } from "../../integrations/manage.ts";
 import { withdrawInvitation } from "../invitations/invitations.ts";
 import { deactivatePerson } from "../people/people.ts";
 import { deleteRole } from "../roles/roles.ts";

@@ -13,7 +13,7 @@ import { emit, type Reauthorization } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { iso } from "../../codec/instant.ts";
 import { constantTimeEqual, sha256Hex } from "../../codec/text.ts";
-import { mustReadTopics, showIntegration } from "../installed.ts";
+import { mustReadTopics, showIntegration } from "../manage.ts";
 import { FLOWS_MAX, oauthClientOf, openFlows, ownedIntegration } from "../record.ts";
 import { stageRevocations } from "../revoke.ts";
 import type { OauthClient } from "../service.ts";
