@@ -40,7 +40,9 @@ export async function performJob(context: JobContext, tenant: Tenant, id: string
   if (job === null) return;
   // The process died during the last attempt, whose outcome is unknown.
   const spent = job.attempt > POLICY.max_retries;
-  const outcome = spent ? failure("It was lost.") : await attempt(context, tenant, job);
+  const outcome = spent
+    ? failure("The process died during the last attempt.")
+    : await attempt(context, tenant, job);
   await settle(context, tenant, job, outcome);
 }
 
@@ -148,10 +150,10 @@ async function requestsOf(
   }
   if (record === null || job.event === null) return [];
   const event = JSON.parse(job.event) as EventRow;
-  const written = messageOf(event, context.origin);
-  if (written === null || !await receives(context.store, tenant, record, event)) return [];
-  if (written.pid !== null && !await isPending(context, tenant, written.pid)) return [];
-  const message = await withoutChanged(context, tenant, written);
+  const whole = messageOf(event, context.origin);
+  if (whole === null || !await receives(context.store, tenant, record, event)) return [];
+  if (whole.pid !== null && !await isPending(context, tenant, whole.pid)) return [];
+  const message = await withoutChanged(context, tenant, whole);
   const service = serviceOf(record);
   const config = configOf(context, record);
   const accessToken = accessTokenOf(context, record);

@@ -92,7 +92,7 @@ export function checkExport({ key, checkpoint, consistency }: VerifyOptions): Ex
   compareWithWitness();
 
   /** Adds the omitted rows to the tree; false when their hashes do not fit. */
-  function skip(to: number, hashes: readonly string[]): boolean {
+  function addOmitted(to: number, hashes: readonly string[]): boolean {
     const subtrees = [...subtreesOf(tree.size, to)];
     const read = hashes.map(readHash);
     if (subtrees.length !== hashes.length || read.includes(null)) return false;
@@ -103,12 +103,12 @@ export function checkExport({ key, checkpoint, consistency }: VerifyOptions): Ex
     return true;
   }
 
-  function take(line: Line): boolean {
+  function acceptRow(line: Line): boolean {
     const { seq, claimed, content, before, tile } = line;
     if (seq === null || content !== claimed) return false;
     if (before === null ? seq !== last + 1 : before.after !== last || seq < last + 2) return false;
     if (before !== null) {
-      if (!skip(seq - 1, before.hashes)) return false;
+      if (!addOmitted(seq - 1, before.hashes)) return false;
       firstGap = Math.max(firstGap ?? 0, seq - 1);
     }
     // It equals the hash of the content, so it is valid base64 of 32 bytes.
@@ -119,30 +119,30 @@ export function checkExport({ key, checkpoint, consistency }: VerifyOptions): Ex
       block ??= { kind: "altered", first: seq - TILE + 1, last: seq, line: line.at };
     }
     numbered += `${seq}\n`;
-    if (numbered.length > NUMBERED_CHARS_MAX) count();
+    if (numbered.length > NUMBERED_CHARS_MAX) hashNumbers();
     last = seq;
     rows++;
     return true;
   }
 
-  function count() {
+  function hashNumbers() {
     numbers.update(numbered);
     numbered = "";
   }
 
-  function row(bytes: Buffer) {
+  function readRow(bytes: Buffer) {
     // In JSON every row but the last ends with a comma, and no row follows an empty line.
     const loose = json && comma === false || blank;
     comma = bytes.at(-1) === COMMA;
     const line = readLine(comma ? bytes.subarray(0, -1) : bytes, lines);
     if (!json && comma) line.seq = null;
-    if (wrong !== null) return follow(line);
-    if (!loose && take(line)) return;
+    if (wrong !== null) return examineLater(line);
+    if (!loose && acceptRow(line)) return;
     wrong = { expected: last + 1, line: loose ? { ...line, seq: null } : line };
   }
 
   /** Collects from the lines after the first wrong one what classifies it. */
-  function follow(line: Line) {
+  function examineLater(line: Line) {
     if (next.length < NEXT_KEPT) next.push(line);
     const { expected, line: { seq, content, claimed } } = wrong!;
     later = {
@@ -169,7 +169,7 @@ export function checkExport({ key, checkpoint, consistency }: VerifyOptions): Ex
     if (!good) return { ...at, kind: "proof", why: "its signature is not by this key" };
     const { size, expired, selection } = statement;
     const { after, hashes } = ending;
-    const missing = after !== last || !skip(size, hashes) || tree.size !== size;
+    const missing = after !== last || !addOmitted(size, hashes) || tree.size !== size;
     const tail = hashes.length > 0 ? size : 0;
     const gap = selection?.filter === "{}" ? Math.max(firstGap ?? 0, tail) : 0;
     if (after > last) return { kind: "missing", first: last + 1, last: after, line: lines };
@@ -179,7 +179,7 @@ export function checkExport({ key, checkpoint, consistency }: VerifyOptions): Ex
     if (!sameHash(tree.root(), statement.root)) {
       return { kind: "altered", first: 1, last: size, line: 1 };
     }
-    count();
+    hashNumbers();
     const held = selection?.rows === rows && selection.digest === numbers.digest("hex");
     return held ? null : { ...at, kind: "proof", why: "it covers other rows" };
   }
@@ -241,7 +241,7 @@ export function checkExport({ key, checkpoint, consistency }: VerifyOptions): Ex
         if (more) next.push(readLine(bytes, lines));
       } else if (isEnding(start, json)) ending = readEnding(bytes.toString());
       else if (json && lines === 2 && bytes.length === 0) blank = true;
-      else row(bytes);
+      else readRow(bytes);
     },
     end(whole) {
       const statement = ending ? readStatement(ending.checkpoint) : null;
