@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Stepping } from "../core/work/work.ts";
-import { tailAudit } from "../core/events/trail/query.ts";
+import { tailAudit } from "../core/events/trail/tail.ts";
 import { READERS } from "../core/events/trail/export.ts";
 import { runCommand } from "../core/commands/run.ts";
 import { AuditEvent, AuditTypes } from "../routes/audit.ts";

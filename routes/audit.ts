@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { recordRead, registerAuditEvent } from "../core/events/trail/query.ts";
+import { recordRead, registerAuditEvent } from "../core/events/trail/record.ts";
 import { proveConsistency, proveEvent, readCheckpoint } from "../core/events/trail/checkpoints.ts";
 import { exportAudit, READERS, whileReadable } from "../core/events/trail/export.ts";
 import { EXPORTS } from "../core/events/trail/export_formats.ts";
@@ -123,8 +123,8 @@ export const auditRoutes = [
     },
     faults: [],
     tool: { destructive: false },
-    handle: (work, { query: { limit, offset, cursor, ...filter } }) =>
-      queryAudit(work, filterOf(filter), { limit, offset, cursor }),
+    handle: (work, { query: { limit, offset, cursor, ...filter } }, { audit }) =>
+      queryAudit(work, audit, filterOf(filter), { limit, offset, cursor }),
   }),
   route({
     id: "audit.export",
@@ -138,10 +138,10 @@ export const auditRoutes = [
     query: Filter,
     success: { status: 200, content: ["application/json", "application/x-ndjson", "text/csv"] },
     faults: ["NOT_ACCEPTABLE"],
-    handle: async (work, { query, accept }) => {
+    handle: async (work, { query, accept }, { audit, authenticator }) => {
       const type = acceptedOf(accept, Object.keys(EXPORTS));
-      const made = await exportAudit(work, filterOf(query), type);
-      return { ...made, body: whileReadable(work, made.body) };
+      const made = await exportAudit(work, audit, filterOf(query), type);
+      return { ...made, body: whileReadable(made.body, authenticator, work.actor) };
     },
   }),
   route({
@@ -164,8 +164,8 @@ export const auditRoutes = [
       }),
     },
     faults: [],
-    handle: async (work) => {
-      const shown = await readCheckpoint(work.app, work.actor.tenant);
+    handle: async (work, _input, { audit }) => {
+      const shown = await readCheckpoint(work, audit, work.actor.tenant);
       await recordRead(work, "audit_checkpoint_read", { tree_size: shown.tree_size });
       return shown;
     },
@@ -194,8 +194,8 @@ export const auditRoutes = [
       }),
     },
     faults: ["NOT_FOUND"],
-    handle: async (work, { params: { event_id } }) => {
-      const proof = await proveEvent(work.app, work.actor.tenant, event_id);
+    handle: async (work, { params: { event_id } }, { audit }) => {
+      const proof = await proveEvent(work, audit, work.actor.tenant, event_id);
       await recordRead(work, "audit_proof_read", { event_id });
       return proof;
     },
@@ -227,8 +227,8 @@ export const auditRoutes = [
       }),
     },
     faults: [],
-    handle: async (work, { query }) => {
-      const proof = await proveConsistency(work.app, work.actor.tenant, query);
+    handle: async (work, { query }, { audit }) => {
+      const proof = await proveConsistency(work, audit, work.actor.tenant, query);
       await recordRead(work, "audit_proof_read", { from: proof.from, to: proof.to });
       return proof;
     },

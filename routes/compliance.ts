@@ -52,7 +52,7 @@ export const complianceRoutes = [
     success: { status: 202, body: Report },
     faults: ["CONFLICT"],
     tool: { destructive: false },
-    handle: (work, { body }) => requestReport(work, body),
+    handle: (work, { body }, { reports }) => requestReport(work, reports, body),
   }),
   route({
     id: "compliance.report",

@@ -1,4 +1,5 @@
-import { EVENT_RIGHTS, retryAfterMs } from "../core/events/streams/streams.ts";
+import { reconnectDelayMs } from "../core/events/streams/ends.ts";
+import { EVENT_RIGHTS } from "../core/events/streams/streams.ts";
 import type { Stream } from "../core/events/streams/stream.ts";
 import { acceptedOf } from "./call/accept.ts";
 import { route } from "./call/route.ts";
@@ -22,17 +23,17 @@ export const eventRoutes = [
     query: StreamQuery,
     success: { status: 200, content: [EVENT_STREAM] },
     faults: ["NOT_ACCEPTABLE", "UNAVAILABLE"],
-    handle: async ({ app, actor, request }, { query, accept }) => {
+    handle: async ({ actor, ports, request }, { query, accept }, { streams }) => {
       acceptedOf(accept, [EVENT_STREAM]);
       const { last_event_id, ...filter } = query;
       const opened: { stream?: Stream } = {};
       const sink = new SseSink(
-        () => retryAfterMs(app),
-        () => opened.stream && app.streams.leave(opened.stream),
+        () => reconnectDelayMs({ ports }),
+        () => opened.stream && streams.leave(opened.stream),
       );
       const from = request.lastEventId ?? last_event_id ?? null;
-      opened.stream = await app.streams.open(actor, filterOf(filter), from, sink);
-      sink.expectReader(app.ports.clock);
+      opened.stream = await streams.open(actor, filterOf(filter), from, sink);
+      sink.expectReader(ports.clock);
       return { type: EVENT_STREAM, body: sink, headers: { "x-accel-buffering": "no" } };
     },
   }),

@@ -1,13 +1,13 @@
 import { z } from "zod";
-import { INTEGRATION_TYPES } from "../core/integrations/catalog.ts";
+import { INTEGRATION_TYPES, listCatalog } from "../core/integrations/catalog.ts";
+import { publicOrigin } from "../core/work/settings.ts";
 import {
   adoptIntegration,
   installIntegration,
   listIntegrations,
   removeIntegration,
-} from "../core/integrations/integrations.ts";
+} from "../core/integrations/manage.ts";
 import { beginFlow, finishFlow, FLOW_COOKIE } from "../core/integrations/oauth/flow.ts";
-import { listCatalog } from "../core/integrations/show_catalog.ts";
 import { INTEGRATION_STATUSES } from "../kv/records/integration.ts";
 import { route } from "./call/route.ts";
 import {
@@ -100,7 +100,7 @@ export const integrationRoutes = [
     },
     success: { status: 201, body: Integration },
     faults: ["FORBIDDEN", "CONFLICT"],
-    handle: (work, { body }) => installIntegration(work, body),
+    handle: (work, { body }, { integrations }) => installIntegration(work, integrations, body),
   }),
   route({
     id: "integrations.list",
@@ -168,7 +168,8 @@ export const integrationRoutes = [
       body: z.object({ authorize_url: z.url(), state: z.string(), expires_at: Timestamp }),
     },
     faults: ["NOT_FOUND", "FORBIDDEN", "CONFLICT", "UNAVAILABLE"],
-    handle: (work, { body }) => beginFlow(work, body.integration_id),
+    handle: (work, { body }, { settings }) =>
+      beginFlow(work, publicOrigin(settings), body.integration_id),
   }),
   route({
     id: "integrations.oauth_callback",
@@ -194,7 +195,12 @@ export const integrationRoutes = [
     },
     success: { status: 200, body: Integration },
     faults: ["NOT_FOUND", "FORBIDDEN", "INSUFFICIENT_SCOPES", "CONFLICT", "UNAVAILABLE"],
-    handle: (work, { query: { state, code, iss, error } }) =>
-      finishFlow(work, { state, code, iss, error }),
+    handle: (work, { query: { state, code, iss, error } }, { authenticator, settings }) =>
+      finishFlow(work, { origin: publicOrigin(settings), authenticator }, {
+        state,
+        code,
+        iss,
+        error,
+      }),
   }),
 ];

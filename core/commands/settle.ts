@@ -5,7 +5,7 @@ import type { Tenant } from "../../kv/store/collection.ts";
 import { type CommandRecord, commands } from "../../kv/records/command.ts";
 import type { Context } from "../work/work.ts";
 import type { Receipt } from "../agents/link.ts";
-import { type DetailsOf, emit, type Happening, RELAY_ACTOR } from "../events/events.ts";
+import { type DetailsOf, emit, type NewEvent, RELAY_ACTOR } from "../events/events.ts";
 import type { CommandResult } from "../protocol/protocol.ts";
 import { EMPTY_SHA256 } from "../protocol/statements.ts";
 import { sha256Hex } from "../codec/text.ts";
@@ -193,7 +193,7 @@ function eventOf(
   record: CommandRecord,
   ending: Ending,
   cancelledBy: string | null,
-): Happening {
+): NewEvent {
   const ran = ending.why === undefined &&
     (record.status === "succeeded" || record.status === "failed");
   const type = ran

@@ -1,10 +1,10 @@
 import type { ReportType } from "../../kv/records/report.ts";
 import type { QueryName } from "./queries.ts";
 
-/** What stands in a pack besides the counts: read from the log, or as it was when the report was made. */
+/** The sections of a pack besides the counts. */
 export type Section = "policies" | "approvals" | "access" | "commands";
 
-/** What each type of report is called, and the sections it has. */
+/** The title and sections of each report type. */
 export const REPORTS: Readonly<
   Record<ReportType, { readonly title: string; readonly sections: readonly Section[] }>
 > = {
@@ -25,19 +25,19 @@ export const REPORTS: Readonly<
   commands: { title: "Commands", sections: ["policies", "approvals", "commands"] },
 };
 
-/** One matter that auditors ask about, and which rows of the log speak to it. */
+/** A control that auditors examine, and the rows of the log that are its evidence. */
 export interface Control {
   readonly title: string;
-  /** Where each type of report names it; a type that is not here leaves it out. */
+  /** Its references by report type; other types omit the control. */
   readonly named: Readonly<Partial<Record<ReportType, readonly string[]>>>;
   readonly queries: readonly QueryName[];
   /** What the counts show. */
   readonly shows: string;
-  /** What nobody may conclude from them. */
+  /** What cannot be concluded from them. */
   readonly does_not_show: string;
 }
 
-/** Every control, once, with its names in all types of report. */
+/** Every control with its references in all report types. */
 export const CONTROLS: readonly Control[] = [
   {
     title: "Authentication",
@@ -53,7 +53,7 @@ export const CONTROLS: readonly Control[] = [
     does_not_show: "Attempts for unknown users, and sign-ins to other systems.",
   },
   {
-    title: "Accounts and credentials: made, changed, ended",
+    title: "Accounts and credentials created, changed and ended",
     named: {
       soc2: ["CC6.2", "CC6.3"],
       iso27001: ["A.5.16", "A.5.18"],
@@ -72,8 +72,8 @@ export const CONTROLS: readonly Control[] = [
       "keys_rotated",
       "keys_ended",
     ],
-    shows: "Each change of a user's access, a role or an API key, with who made it.",
-    does_not_show: "Whether a change was justified: no row says why.",
+    shows: "Each change of a user's access, a role or an API key, with its actor.",
+    does_not_show: "Whether a change was justified.",
   },
   {
     title: "Access is limited to what is granted",
@@ -85,8 +85,8 @@ export const CONTROLS: readonly Control[] = [
       "access-review": ["Use of access"],
     },
     queries: ["key_uses", "key_uses_denied", "refused_for_rights"],
-    shows: "Uses of API keys, and requests that were refused because a right was missing.",
-    does_not_show: "Whether the rights that were granted are the least that is needed.",
+    shows: "Uses of API keys, and requests refused for missing rights.",
+    does_not_show: "Whether the granted rights are the least necessary.",
   },
   {
     title: "Commands on machines are controlled",
@@ -105,8 +105,8 @@ export const CONTROLS: readonly Control[] = [
       "commands_timed_out",
       "commands_cancelled",
     ],
-    shows: "Every command that was asked for through Relay and has ended or was blocked.",
-    does_not_show: "What is done on a machine by other ways than Relay.",
+    shows: "Every command requested through Relay that ended or was blocked.",
+    does_not_show: "What is done on a machine without Relay.",
   },
   {
     title: "Risky commands are approved by people",
@@ -126,9 +126,9 @@ export const CONTROLS: readonly Control[] = [
       "approvals_by_requester",
       "approvals_given_by_requester",
     ],
-    shows: "Each request for approval and its outcome, with who asked and who decided.",
+    shows: "Each approval request and its outcome, with requester and decider.",
     does_not_show:
-      "Whether two credentials belong to one person: the queries of requesters compare credentials.",
+      "Whether two credentials belong to one person, because the queries about requesters compare credentials.",
   },
   {
     title: "Changes of policies and settings",
@@ -150,8 +150,7 @@ export const CONTROLS: readonly Control[] = [
       "limits_changed",
       "canary_runs",
     ],
-    shows:
-      "Each change of the rules over commands, where agents departed from them, and tests that they work.",
+    shows: "Each change of the rules for commands, deviations of agents, and tests of the rules.",
     does_not_show: "Whether the rules are adequate.",
   },
   {
@@ -174,11 +173,11 @@ export const CONTROLS: readonly Control[] = [
       "outside_access_changed",
       "standing_rights",
     ],
-    shows: "Agents, devices and outside connections that came and went.",
-    does_not_show: "Machines that have no agent.",
+    shows: "Agents, devices and outside connections that were added and removed.",
+    does_not_show: "Machines without an agent.",
   },
   {
-    title: "Incidents are noticed and dealt with",
+    title: "Incidents are detected and handled",
     named: {
       soc2: ["CC7.2", "CC7.3", "CC7.4"],
       iso27001: ["A.5.25", "A.5.26", "A.8.16"],
@@ -186,17 +185,17 @@ export const CONTROLS: readonly Control[] = [
       pci: ["10.4", "12.10"],
     },
     queries: ["alerts_taken", "alerts_resolved", "proofs_refused"],
-    shows: "Alerts that came in, and those that a person resolved.",
+    shows: "Alerts received, and alerts resolved by a person.",
     does_not_show: "What was done about an incident outside Relay.",
   },
   {
-    title: "The audit log is kept, protected and looked at",
+    title: "The audit log is kept, protected and reviewed",
     named: {
       soc2: ["CC4.1", "CC7.2"],
       iso27001: ["A.5.28", "A.8.15"],
       hipaa: ["164.308(a)(1)(ii)(D)", "164.312(b)", "164.312(c)(1)"],
       pci: ["10.2.1.3", "10.3", "10.5.1"],
-      "access-review": ["Looks at the log"],
+      "access-review": ["Reads of the log"],
     },
     queries: [
       "log_read",
@@ -207,11 +206,11 @@ export const CONTROLS: readonly Control[] = [
       "store_replaced",
     ],
     shows:
-      "Each look at the log. The signed checkpoint in this report proves the log as it was read.",
-    does_not_show: "Whether anybody drew conclusions from what they read.",
+      "Each read of the log. The signed checkpoint in this report proves the log as it was read.",
+    does_not_show: "Whether a reader drew conclusions.",
   },
 ];
 
-/** The controls of a type of report. */
+/** The controls of a report type. */
 export const controlsOf = (type: ReportType): readonly Control[] =>
   CONTROLS.filter(({ named }) => named[type] !== undefined);

@@ -1,8 +1,8 @@
 import type { Sequenced } from "../../kv/log/log.ts";
 import type { EventRow } from "../events/events.ts";
-import { answersOf, isFromOutside, QUERIES, type Query, type QueryName } from "./queries.ts";
+import { isFromOutside, QUERIES, queriesMatching, type Query, type QueryName } from "./queries.ts";
 
-/** Each is far more than a reviewer reads, and together they stay within one blob. */
+/** Limits above what a reviewer reads, which together keep the counts within one blob. */
 export const TYPES_MAX = 200;
 export const ACTORS_MAX = 3_000;
 export const AGENTS_MAX = 500;
@@ -11,27 +11,27 @@ export const APPROVALS_MAX = 300;
 export const EXCEPTIONS_MAX = 500;
 const TEXT_MAX = 200;
 
-/** A row of the log, as a report points to it. */
+/** A reference to a row of the log. */
 export interface Pointer {
   readonly seq: number;
   readonly event_id: string;
   readonly timestamp: string;
 }
 
-/** What a question found. */
+/** The result of a query. */
 export interface Tally {
   rows: number;
   first: Pointer | null;
   last: Pointer | null;
 }
 
-/** What somebody did in the period. */
+/** The activity of an actor in the period. */
 export interface Activity {
   rows: number;
   last_at: string;
 }
 
-/** A decision over a command, as the log tells it. */
+/** A resolved approval. */
 export interface DecidedApproval extends Pointer {
   readonly approval_id: string;
   readonly agent_id: string | null;
@@ -42,7 +42,7 @@ export interface DecidedApproval extends Pointer {
   readonly reason: string | null;
 }
 
-/** A row that a reviewer should look at. */
+/** A row that a reviewer should examine. */
 export interface Exception extends Pointer {
   readonly query: QueryName;
   readonly event_type: string;
@@ -51,24 +51,24 @@ export interface Exception extends Pointer {
   readonly resource_id: string;
 }
 
-/** How many rows of an agent each question about commands found. */
+/** An agent's rows by query about commands. */
 export type Outcomes = Partial<Record<QueryName, number>>;
 
-/** What was counted of a period's rows so far. Its size has a bound, whatever the log holds. */
+/** The counts of a period's rows so far, of bounded size. */
 export interface Counted {
   rows: number;
-  /** Rows that callers registered. */
+  /** Rows registered by callers. */
   from_outside: number;
-  /** Rows that the checkpoint covers and that are no longer there. */
+  /** Rows that the checkpoint covers and that are missing. */
   not_kept: number;
-  /** Rows that were read and are not those of the tree. */
+  /** Rows that no longer hash to their leaf of the tree. */
   altered: number;
   readonly types: Map<string, number>;
   readonly tallies: Map<QueryName, Tally>;
   readonly actors: Map<string, Activity>;
-  /** Whose Telegram links those are that came or went: rows name a link as the actor. */
+  /** The user of each Telegram link that was created or deleted. Rows name the link as their actor. */
   readonly links: Map<string, string>;
-  /** Outcomes of commands, by agent and question. */
+  /** Outcomes of commands by agent. */
   readonly agents: Map<string, Outcomes>;
   readonly approvals: DecidedApproval[];
   approvals_found: number;
@@ -76,7 +76,7 @@ export interface Counted {
   exceptions_found: number;
 }
 
-/** Nothing yet. */
+/** Counts of zero. */
 export const countedNothing = (): Counted => ({
   rows: 0,
   from_outside: 0,
@@ -93,7 +93,7 @@ export const countedNothing = (): Counted => ({
   exceptions_found: 0,
 });
 
-/** Counts one row of the period, for the questions that the report asks. */
+/** Counts one row of the period for the queries of the report. */
 export function countRow(
   counted: Counted,
   wanted: ReadonlySet<QueryName>,
@@ -112,7 +112,7 @@ export function countRow(
   if (activity !== null) Object.assign(activity, { rows: activity.rows + 1, last_at: timestamp });
   const owner = linkOwnerOf(row);
   if (owner !== null) entryOf(counted.links, row.resource_id, LINKS_MAX, () => owner);
-  for (const name of answersOf(row)) {
+  for (const name of queriesMatching(row)) {
     if (!wanted.has(name)) continue;
     const tally = entryOf(counted.tallies, name, Infinity, NO_TALLY)!;
     Object.assign(tally, { rows: tally.rows + 1, first: tally.first ?? at, last: at });
@@ -161,7 +161,7 @@ function count(counts: Map<string, number>, name: string, max: number): void {
   if (counts.has(name) || counts.size < max) counts.set(name, (counts.get(name) ?? 0) + 1);
 }
 
-/** The entry of a map that may hold at most `max`; null when it is full. */
+/** The entry of a map of at most `max` entries; null when it is full. */
 function entryOf<K, V>(map: Map<K, V>, key: K, max: number, make: () => V): V | null {
   const known = map.get(key);
   if (known !== undefined) return known;
@@ -173,14 +173,14 @@ function entryOf<K, V>(map: Map<K, V>, key: K, max: number, make: () => V): V | 
 
 const MAPS = ["types", "tallies", "actors", "links", "agents"] as const;
 
-/** As bytes, so that a later process goes on from here. */
+/** Serializes the counts, so that a later step continues from them. */
 export function saveCounted(counted: Counted): Uint8Array {
   const flat: Record<string, unknown> = { ...counted };
   for (const name of MAPS) flat[name] = [...counted[name]];
   return new TextEncoder().encode(JSON.stringify(flat));
 }
 
-/** What `saveCounted` wrote. */
+/** Parses what `saveCounted` wrote. */
 export function loadCounted(bytes: Uint8Array): Counted {
   const flat = JSON.parse(new TextDecoder().decode(bytes));
   for (const name of MAPS) flat[name] = new Map(flat[name]);

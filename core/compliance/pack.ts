@@ -2,11 +2,11 @@ import type { Tenant } from "../../kv/store/collection.ts";
 import { SYSTEM } from "../../kv/store/collection.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import type { ReportRecord } from "../../kv/records/report.ts";
-import { type App, VERSION } from "../work/work.ts";
-import { auditKeyOf, signerOf } from "../events/trail/keys.ts";
-import { keyText, readStatement } from "../events/trail/note.ts";
+import { VERSION } from "../work/work.ts";
+import { auditKeyOf, signerOf } from "../events/trail/audit_keys.ts";
+import { keyText, readStatement } from "../protocol/checkpoints/note.ts";
 import { iso } from "../codec/instant.ts";
-import { type Access, accessNow } from "./access.ts";
+import { type Access, accessNow } from "./access_review.ts";
 import { controlsOf, REPORTS } from "./controls.ts";
 import {
   ACTORS_MAX,
@@ -17,27 +17,28 @@ import {
   type Tally,
   TYPES_MAX,
 } from "./count.ts";
-import { type PoliciesInForce, policiesNow } from "./policies.ts";
+import { type PoliciesInForce, policiesNow } from "./policies_in_force.ts";
 import { QUERIES, type Query, type QueryName } from "./queries.ts";
+import type { ReportNeeds, ScannedReport } from "./scan.ts";
 
-/** What a question asked and found; with it, anybody can count again. */
+/** A query and its result, from which anybody can repeat the count. */
 export interface QueryResult extends Query, Tally {
   readonly id: QueryName;
 }
 
-/** One control and what the log says to it. */
+/** One control and its evidence in the log. */
 export interface ControlResult {
   readonly title: string;
   readonly references: readonly string[];
   readonly queries: readonly QueryName[];
-  /** How many rows its questions found, each question's rows counted. */
+  /** The sum of the rows that its queries found. */
   readonly rows: number;
   readonly evidence: "rows" | "none";
   readonly shows: string;
   readonly does_not_show: string;
 }
 
-/** An evidence pack: what the log says of a period, and nothing beyond it. */
+/** An evidence pack: what the log proves about a period, and nothing else. */
 export interface Pack {
   readonly format: "relay-compliance-report/1";
   readonly id: string;
@@ -54,7 +55,7 @@ export interface Pack {
   readonly generated_at: string;
   readonly requested_by: string;
   readonly version: string;
-  /** True when the log holds no row of the period: then no control has evidence. */
+  /** True when the log has no row of the period, so no control has evidence. */
   readonly no_data: boolean;
   readonly statement: string;
   readonly log: {
@@ -82,37 +83,37 @@ export interface Pack {
 }
 
 const METHOD = [
-  "Every row of the period that the checkpoint covers was read once, in order, and held against its hash " +
+  "Every row of the period that the checkpoint covers was read once, in order, and compared with its hash " +
   "in the log's tree.",
-  "To count again: export the audit log with `start_time` and `end_time` of the period, leave out rows whose " +
+  "To repeat the count, export the audit log with `start_time` and `end_time` of the period, omit rows whose " +
   "`seq` is above `log.size`, and apply each query: the row's `event_type` is one of `event_types`, and " +
-  "`result`, `details` and `same` (two members of `details` that are there and equal) hold where they are given.",
-  "Rows whose `resource_type` is `external` were registered by callers. They stand in `event_types` and in " +
-  "`log.from_outside`, and are no query's evidence.",
-  "Users, API keys and policies are shown as they were when the report was made, not as they were in the period.",
+  "`result`, `details` and `same` (two members of `details` that are present and equal) hold where given.",
+  "Callers registered the rows whose `resource_type` is `external`. They count in `event_types` and in " +
+  "`log.from_outside`, and are evidence of no query.",
+  "Users, API keys and policies are those at the time of the report, not those of the period.",
 ];
 
 const NO_USERS = "Users belong to the live space: a report of the test space lists none.";
 
-/** Puts a pack together. */
+/** Assembles a pack. */
 export async function makePack(
-  app: App,
+  relay: ReportNeeds,
   tenant: Tenant,
-  report: ReportRecord & { readonly scan: NonNullable<ReportRecord["scan"]> },
+  report: ScannedReport,
   counted: Counted,
-  /** How many of anything are listed. */
+  /** The most entries of each list. */
   listedMax: number,
 ): Promise<Pack> {
-  const { store, ports } = app;
+  const { store, ports } = relay;
   const nowMs = ports.clock.now();
   const { id, type, period, scan } = report;
   const { title, sections } = REPORTS[type];
   const organization = await store.get(organizations, SYSTEM, tenant.org);
   const { expired, time } = readStatement(scan.checkpoint)!;
-  // What came after the log was read is not in the report, however late it is finished.
+  // The report covers the log up to its checkpoint, however late it is finished.
   const ended = period.to_ms <= Date.parse(time);
   const has = new Set(sections);
-  const access = has.has("access") ? await accessNow(app, tenant, counted, listedMax) : null;
+  const access = has.has("access") ? await accessNow(relay, tenant, counted, listedMax) : null;
   const queries = queriesOf(type, counted);
   const exceptions = counted.exceptions.slice(0, listedMax);
   const approvals = has.has("approvals") ? counted.approvals.slice(0, listedMax) : [];
@@ -138,7 +139,7 @@ export async function makePack(
       : `The log holds ${counted.rows} rows of this period.`,
     log: {
       checkpoint: scan.checkpoint,
-      public_key: keyText(signerOf(await auditKeyOf(app, tenant), scan.checkpoint)),
+      public_key: keyText(signerOf(await auditKeyOf(relay, tenant), scan.checkpoint)),
       size: scan.size,
       expired,
       rows: counted.rows,
@@ -151,7 +152,7 @@ export async function makePack(
     controls: controlResults(type, queries),
     queries,
     exceptions: { found: counted.exceptions_found, listed: exceptions },
-    ...(has.has("policies") && { policies: await policiesNow(app, tenant) }),
+    ...(has.has("policies") && { policies: await policiesNow(relay, tenant) }),
     ...(has.has("approvals") &&
       { approvals: { found: counted.approvals_found, resolved: approvals } }),
     ...(access !== null && { access }),
@@ -204,27 +205,27 @@ function limitationsOf(
   counted: Counted,
   { expired, ended }: { expired: number; ended: boolean },
 ): string[] {
-  const cut = (what: string, max: number) => `Only ${max} ${what} are told apart.`;
-  const said: (readonly [boolean, string])[] = [
+  const cut = (what: string, max: number) => `Only ${max} ${what} are counted separately.`;
+  const limitations: (readonly [boolean, string])[] = [
     [true, "This is evidence for a review. It is no opinion, no certificate and no attestation."],
     [counted.rows === 0, "There is no data for this period."],
     [!ended, "The period had not ended when the log was read."],
     [
       expired > 0 && scan?.start === expired,
-      `The oldest ${expired} rows of the log are no longer kept: rows of this period may be among them.`,
+      `The oldest ${expired} rows of the log are no longer kept. They may include rows of this period.`,
     ],
     [
       counted.not_kept > 0,
-      `${counted.not_kept} rows that the checkpoint covers could not be read any more.`,
+      `${counted.not_kept} rows that the checkpoint covers could no longer be read.`,
     ],
     [
       counted.altered > 0,
-      `${counted.altered} of the rows that were read were changed in the store, and are not counted: ` +
-      "check an export with `relay audit verify`.",
+      `${counted.altered} of the rows read were altered in the store and are not counted. ` +
+      "Check an export with `relay audit verify`.",
     ],
     [counted.types.size >= TYPES_MAX, cut("event types", TYPES_MAX)],
     [counted.actors.size >= ACTORS_MAX, cut("actors", ACTORS_MAX)],
     [counted.agents.size >= AGENTS_MAX, cut("agents", AGENTS_MAX)],
   ];
-  return said.flatMap(([holds, text]) => holds ? [text] : []);
+  return limitations.flatMap(([holds, text]) => holds ? [text] : []);
 }

@@ -1,22 +1,22 @@
 import { type Result, resultOf } from "../events/trail/result.ts";
 import type { EventRow, EventType } from "../events/events.ts";
 
-/** A question to the audit log: all that is said must hold of a row. */
+/** A query of the audit log; all conditions must hold. */
 export interface Query {
   readonly title: string;
-  /** Any of these. */
+  /** Any of these types. */
   readonly event_types: readonly EventType[];
-  /** As the filter `result` of the audit log. */
+  /** As the `result` filter of the audit log. */
   readonly result?: Result;
   /** Members of `details` and their values. */
   readonly details?: Readonly<Record<string, string>>;
-  /** Two members of `details` that are there and hold the same. */
+  /** Two members of `details` that are present and equal. */
   readonly same?: readonly [string, string];
-  /** Its rows are listed among the exceptions: what a reviewer should look at. */
+  /** Its rows are listed as exceptions, which a reviewer should examine. */
   readonly exception?: true;
 }
 
-/** Every question that a report asks, once. */
+/** Every query that reports make. */
 export const QUERIES = {
   sign_ins: { title: "Sign-ins", event_types: ["user_login"] },
   failed_sign_ins: {
@@ -30,15 +30,15 @@ export const QUERIES = {
     exception: true,
   },
   users_made: {
-    title: "Users made or invited",
+    title: "Users created or invited",
     event_types: ["organization_created", "user_created", "user_invited", "invitation_withdrawn"],
   },
   users_switched: {
-    title: "Users switched off or on again",
+    title: "Users deactivated or reactivated",
     event_types: ["user_deactivated", "user_activated"],
   },
   roles_changed: {
-    title: "Roles made, changed or deleted, given or taken",
+    title: "Roles created, changed, deleted, assigned or revoked",
     event_types: [
       "role_created",
       "role_updated",
@@ -61,21 +61,21 @@ export const QUERIES = {
     ],
   },
   account_changed: {
-    title: "The account switched off or on, or given another plan, by the host",
+    title: "Account deactivated, reactivated or given another plan by the host",
     event_types: ["account_deactivated", "account_activated", "account_plan_changed"],
   },
   refused_for_rights: {
-    title: "Requests refused for lack of a right",
+    title: "Requests refused for missing rights",
     event_types: ["access_denied"],
     exception: true,
   },
   key_uses: { title: "Requests made with API keys", event_types: ["api_key_used"] },
   key_uses_denied: {
-    title: "Requests with API keys that were answered with 403",
+    title: "Requests with API keys answered with 403",
     event_types: ["api_key_used"],
     result: "denied",
   },
-  keys_made: { title: "API keys made", event_types: ["api_key_created"] },
+  keys_made: { title: "API keys created", event_types: ["api_key_created"] },
   keys_changed: { title: "API keys changed", event_types: ["api_key_updated"] },
   keys_rotated: { title: "API keys rotated", event_types: ["api_key_rotated"] },
   keys_ended: {
@@ -111,7 +111,7 @@ export const QUERIES = {
   commands_cancelled: { title: "Commands cancelled", event_types: ["command_cancelled"] },
   approvals_requested: { title: "Approvals requested", event_types: ["approval_requested"] },
   approvals_given: {
-    title: "Approvals by one of several people who are needed",
+    title: "Approvals by one of several required people",
     event_types: ["approval_given"],
   },
   approvals_granted: {
@@ -125,7 +125,7 @@ export const QUERIES = {
     details: { decision: "rejected" },
   },
   approvals_lapsed: {
-    title: "Requests for approval that ended undecided: too late, taken back or outdated",
+    title: "Approval requests that ended undecided: expired, withdrawn or outdated",
     event_types: ["approval_resolved"],
     details: { decision: "expired" },
   },
@@ -153,31 +153,31 @@ export const QUERIES = {
     ],
   },
   policy_sources: {
-    title: "Repositories of policies registered or removed",
+    title: "Policy repositories registered or removed",
     event_types: ["repository_created", "repository_deleted"],
   },
   policy_syncs_failed: {
-    title: "Repositories of policies that could not be synced",
+    title: "Policy repositories whose sync failed",
     event_types: ["repository_sync_failed"],
     exception: true,
   },
   drift_found: {
-    title: "Agents that held something else than what was applied to them",
+    title: "Agents whose state differed from what was applied",
     event_types: ["drift_detected"],
     exception: true,
   },
-  drift_ended: { title: "Agents that held it again", event_types: ["drift_resolved"] },
+  drift_ended: { title: "Agents whose state matched again", event_types: ["drift_resolved"] },
   agents_backed_up: {
     title: "Backups of agents' configurations",
     event_types: ["backup_started", "backup_completed", "backup_failed"],
   },
   agents_restored: {
-    title: "Restores of agents' configurations, rehearsals included",
+    title: "Restores of agents' configurations, dry runs included",
     event_types: ["restore_started", "restore_completed", "restore_failed"],
   },
-  settings_reloaded: { title: "Configuration read again", event_types: ["config_reloaded"] },
+  settings_reloaded: { title: "Configuration reloaded", event_types: ["config_reloaded"] },
   shield_changes: {
-    title: "Settings of the shield changed",
+    title: "Shield settings changed",
     event_types: [
       "shield_changed",
       "patterns_changed",
@@ -193,12 +193,12 @@ export const QUERIES = {
   },
   agents_lost: { title: "Agents disconnected", event_types: ["agent_disconnected"] },
   agents_impersonated: {
-    title: "Agents refused, because another credential owns their name",
+    title: "Agents refused because another credential owns their name",
     event_types: ["agent_credential_refused"],
     exception: true,
   },
   agent_restarts: {
-    title: "Agents told to start again",
+    title: "Agents asked to restart",
     event_types: ["agent_restart_requested"],
   },
   proofs_refused: {
@@ -228,31 +228,31 @@ export const QUERIES = {
     ],
   },
   standing_rights: {
-    title: "Repositories, webhooks, integrations and ingest tokens that lost their person's rights",
+    title: "Repositories, webhooks, integrations and ingest tokens suspended, resumed or adopted",
     event_types: ["standing_suspended", "standing_resumed", "standing_adopted"],
   },
   signing_keys_changed: {
-    title: "Keys that sign for the relay changed",
+    title: "Signing keys of the relay replaced",
     event_types: ["verdict_key_rotated", "audit_key_rotated"],
   },
   store_replaced: {
-    title: "Backups that took the place of the store",
+    title: "Store replaced by a backup",
     event_types: ["backup_restored"],
     exception: true,
   },
-  alerts_taken: { title: "Alerts taken in", event_types: ["alerts_ingested"] },
+  alerts_taken: { title: "Alerts received", event_types: ["alerts_ingested"] },
   alerts_resolved: { title: "Alerts resolved by a person", event_types: ["alert_resolved"] },
   log_read: {
-    title: "Looks at the audit log",
+    title: "Reads of the audit log",
     event_types: ["audit_read", "compliance_report_read"],
   },
   log_taken: { title: "Exports of the audit log", event_types: ["audit_exported"] },
   log_proved: {
-    title: "Checkpoints and proofs asked for",
+    title: "Checkpoints and proofs read",
     event_types: ["audit_checkpoint_read", "audit_proof_read"],
   },
   reports_made: {
-    title: "Reports asked for, made or failed",
+    title: "Reports requested, completed or failed",
     event_types: [
       "compliance_report_requested",
       "compliance_report_generated",
@@ -260,7 +260,7 @@ export const QUERIES = {
     ],
   },
   outside_access_changed: {
-    title: "Ingest tokens, webhooks and chat links made or ended",
+    title: "Ingest tokens, webhooks and chat links created, changed or ended",
     event_types: [
       "ingest_token_created",
       "ingest_token_deleted",
@@ -278,18 +278,18 @@ export const QUERIES = {
 export type QueryName = keyof typeof QUERIES;
 export const QUERY_NAMES = Object.keys(QUERIES) as QueryName[];
 
-/** Rows that callers registered say what the caller said: no control's evidence. */
+/** True for rows registered by callers, which are no evidence for any control. */
 export const isFromOutside = ({ resource_type }: EventRow): boolean => resource_type === "external";
 
-/** The questions that a row answers. */
-export function answersOf(row: EventRow): readonly QueryName[] {
+/** The queries that a row matches. */
+export function queriesMatching(row: EventRow): readonly QueryName[] {
   if (isFromOutside(row)) return [];
   return (BY_TYPE.get(row.event_type) ?? []).flatMap(({ name }) =>
-    answers(QUERIES[name], row) ? [name] : []
+    fits(QUERIES[name], row) ? [name] : []
   );
 }
 
-function answers({ result, details = {}, same }: Query, row: EventRow): boolean {
+function fits({ result, details = {}, same }: Query, row: EventRow): boolean {
   return (result === undefined || result === resultOf(row)) &&
     Object.entries(details).every(([name, value]) => row.details[name] === value) &&
     (same === undefined ||

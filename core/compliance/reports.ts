@@ -1,27 +1,31 @@
 import { dropBlob, readBlob } from "../../kv/store/blob.ts";
 import { type ReportRecord, reports, type ReportType } from "../../kv/records/report.ts";
 import type { Reading, Writing } from "../work/work.ts";
-import { recordRead } from "../events/trail/query.ts";
-import { auditKeyOf, signerOf } from "../events/trail/keys.ts";
-import { keyText } from "../events/trail/note.ts";
+import { recordRead } from "../events/trail/record.ts";
+import { auditKeyOf, signerOf } from "../events/trail/audit_keys.ts";
+import { keyText } from "../protocol/checkpoints/note.ts";
 import { Fault } from "../fault/fault.ts";
 import { listPage, type Paging } from "../../kv/store/paging.ts";
 import { iso, isoOrNull } from "../codec/instant.ts";
 import { readPeriod } from "../codec/period.ts";
 import type { Pack } from "./pack.ts";
 
-/** Reports of one organization and space that may be under way at once. */
+/** Unfinished reports of one organization and space. */
 const UNFINISHED_MAX = 10;
-/** Reports that are kept; the oldest finished one makes room. */
+/** Reports kept; a new one replaces the oldest finished one. */
 const KEPT_MAX = 1_000;
 
-/** Asks for a report; it is made as a job. */
+/**
+ * Queues a report, which is made as a job.
+ * @throws {Fault} CONFLICT when too many are unfinished, VALIDATION_FAILED for the period
+ */
 export async function requestReport(
-  { app, actor: { id: actor, tenant }, tx }: Writing,
+  { ports, actor: { id: actor, tenant }, tx }: Writing,
+  jobs: { wake(): void },
   { type, period }: { type: ReportType; period: string },
 ) {
-  const now = app.ports.clock.now();
-  // Before the list, which nothing checks: another report that comes after this makes it look again.
+  const now = ports.clock.now();
+  // The count is checked at the commit, the list below is not: a concurrent request makes both run again.
   const kept = await tx.count(reports, tenant);
   const { items: open } = await tx.list(reports, tenant, {
     index: "under_way",
@@ -32,7 +36,7 @@ export async function requestReport(
     throw new Fault("CONFLICT", message);
   }
   const report: ReportRecord = {
-    id: app.ports.entropy.id("rep"),
+    id: ports.entropy.id("rep"),
     type,
     period: readPeriod(period, now, "body.period").period,
     status: "queued",
@@ -45,7 +49,7 @@ export async function requestReport(
   };
   if (kept >= KEPT_MAX) await dropOldest(tx, tenant);
   tx.insert(reports, tenant, report);
-  tx.afterCommit(() => app.reports.wake());
+  tx.afterCommit(() => jobs.wake());
   return showReport(report);
 }
 
@@ -57,7 +61,7 @@ async function dropOldest(tx: Writing["tx"], tenant: Writing["actor"]["tenant"])
   tx.delete(reports, tenant, report.id);
 }
 
-/** A report as lists show it. */
+/** A report as responses show it, without its pack. */
 function showReport(report: ReportRecord) {
   const { id, type, period, status, requested_by, created_at_ms, finished_at_ms, scan } = report;
   const read = scan === null ? 0 : scan.position - scan.start;
@@ -82,20 +86,21 @@ export async function listReports({ db, actor }: Reading, paging: Paging) {
   return { reports: items.map(showReport), pagination };
 }
 
-/** A report and, once it is completed, its pack with the note that signs it. */
+/** A report and, once completed, its pack and signed note. */
 export interface ReadReport extends ReturnType<typeof showReport> {
   readonly report: Pack | null;
-  /** The signed note over the SHA-256 of the pack's canonical JSON, and the key that made it. */
+  /** The signed note over the SHA-256 of the pack's canonical JSON. */
   readonly note: string | null;
+  /** The key that signed the note. */
   readonly public_key: string;
 }
 
 /**
- * One report; without an id the newest that is completed, or else the newest. Reading one is audited.
+ * One report; without an id the newest completed one, or else the newest. The read is audited.
  * @throws {Fault} NOT_FOUND
  */
 export async function readReport(work: Reading, id: string | undefined): Promise<ReadReport> {
-  const { app, db, actor: { tenant } } = work;
+  const { store, db, actor: { tenant } } = work;
   const record = id === undefined ? await newestReport(work) : await db.get(reports, tenant, id);
   if (record === null) {
     throw new Fault(
@@ -104,14 +109,14 @@ export async function readReport(work: Reading, id: string | undefined): Promise
     );
   }
   const { pack } = record;
-  const bytes = pack && await readBlob(app.store, tenant, pack.blob);
+  const bytes = pack && await readBlob(store, tenant, pack.blob);
   if (pack !== null && bytes === null) throw new Fault("NOT_FOUND");
   await recordRead(work, "compliance_report_read", { report_id: record.id });
   return {
     ...showReport(record),
     report: bytes && JSON.parse(new TextDecoder().decode(bytes)) as Pack,
     note: pack?.note ?? null,
-    public_key: keyText(signerOf(await auditKeyOf(app, tenant), pack?.note ?? "")),
+    public_key: keyText(signerOf(await auditKeyOf(work, tenant), pack?.note ?? "")),
   };
 }
 

@@ -1,128 +1,67 @@
-import type { z } from "zod";
-import type { Appending } from "../../kv/log/appends.ts";
-import type { Tenant } from "../../kv/store/collection.ts";
-import type { Signals } from "../work/signals.ts";
-import type { Actor, RequestInfo } from "../work/work.ts";
-import type { AuditEventType } from "./types/event.ts";
-import type { ResourceType } from "./types/resources.ts";
-import { AUDIT_EVENTS, type AuditEventName } from "./types/table.ts";
-import { canonicalJson } from "../codec/canonical.ts";
-import { iso } from "../codec/instant.ts";
-import type { Ports } from "../ports/ports.ts";
-import {
+/**
+ * Events: everything that happens is one event of one log, committed with the change that it reports. This area
+ * declares the event types, appends events, makes the log provable (audit trail, Merkle tree, signed checkpoints,
+ * exports) and streams it to clients.
+ *
+ * Several instances: the store has the log, the trees and the checkpoints, and any instance may append to a tree,
+ * because each step commits with its position. In memory are only the open streams of this process, which read
+ * from the log whatever another instance wrote, and caches that the store can rebuild.
+ */
+export {
+  type DetailsOf,
+  emit,
+  eventJson,
+  type EventRow,
+  type EventType,
+  type NewEvent,
+  OPERATOR_ACTOR,
+  RELAY_ACTOR,
+  useJson,
+} from "./emit.ts";
+export { type Reauthorization } from "./reauthorization.ts";
+export { medianWait, ruleOfDenial, statisticsOf, waitStatistic } from "./statistics.ts";
+export { reconnectDelayMs, STREAM_ENDS, type StreamEnd } from "./streams/ends.ts";
+export { type Message, prepare } from "./streams/message.ts";
+export { NOTIFICATION } from "./streams/notification.ts";
+export { SEVERITIES } from "./streams/severity.ts";
+export { type Sink, type Stream, type StreamFilter } from "./streams/stream.ts";
+export { EVENT_RIGHTS, mayRead, Streams } from "./streams/streams.ts";
+export {
+  auditKeyOf,
+  insertAuditKeys,
+  originOf,
+  rotateAuditKey,
+  signerOf,
+} from "./trail/audit_keys.ts";
+export {
+  type AuditTree,
+  makeCheckpoint,
+  newestCheckpoint,
+  proveConsistency,
+  proveEvent,
+  readCheckpoint,
+} from "./trail/checkpoints.ts";
+export { exportAudit, READERS, whileReadable } from "./trail/export.ts";
+export { EXPORTS } from "./trail/export_formats.ts";
+export { type Finding } from "./trail/findings.ts";
+export { recordRead, registerAuditEvent } from "./trail/record.ts";
+export { type Result, resultOf, RESULTS } from "./trail/result.ts";
+export { mustResumeFrom } from "./trail/resume.ts";
+export { dropExpiredRows } from "./trail/retention.ts";
+export { CLOCK_SLACK_MS, isTimeOrdered, rowsBefore, timestampMs } from "./trail/row_times.ts";
+export { queryAudit } from "./trail/search.ts";
+export { Sequencer } from "./trail/sequencer.ts";
+export { tailAudit } from "./trail/tail.ts";
+export { type KeyMaker, makeTenantKey, openTenantKey } from "./trail/tenant_keys.ts";
+export { isLeaf, nodesOf } from "./trail/tiles.ts";
+export { type Consistency, type Verdict, type VerifyOptions } from "./trail/verify.ts";
+export { verifyExport } from "./trail/verify_export.ts";
+export { type Notice, NOTICES } from "./types/notices.ts";
+export { RESOURCE_TYPES, type ResourceType } from "./types/resources.ts";
+export {
+  EVENT_TYPES,
+  isWebhookEvent,
+  PING,
   WEBHOOK_EVENTS,
-  type WebhookEvent,
   type WebhookEventType,
 } from "./types/webhook_events.ts";
-
-export type EventType = WebhookEventType | AuditEventName;
-
-/** Every event type that Relay itself writes: what it means, the schema of its details, an example. */
-export const OWN_EVENTS: Readonly<Record<string, AuditEventType>> = {
-  ...AUDIT_EVENTS,
-  ...Object.fromEntries(
-    Object.entries<WebhookEvent>(WEBHOOK_EVENTS).map(([type, { meaning, payload, example }]) => [
-      type,
-      { meaning, details: payload, example },
-    ]),
-  ),
-};
-
-/** True for a type that callers may not register. */
-export const isOwnEvent = (type: string): boolean => Object.hasOwn(OWN_EVENTS, type);
-
-/** What happened, as a rule says it. */
-export interface Happening<T extends EventType = EventType> {
-  readonly type: T;
-  readonly resource: { readonly type: ResourceType; readonly id: string };
-  /** The agent that it concerns, where the resource is not the agent itself. */
-  readonly agentId?: string | undefined;
-  /** Becomes the audit row's `details` and the webhook's `payload`. */
-  readonly details: DetailsOf<T>;
-}
-
-/** What the schema of an event type takes. */
-export type DetailsOf<T extends EventType> = T extends WebhookEventType
-  ? Frozen<z.input<(typeof WEBHOOK_EVENTS)[T]["payload"]>>
-  : T extends AuditEventName ? Frozen<z.input<(typeof AUDIT_EVENTS)[T]["details"]>>
-  : never;
-
-type Frozen<T> = T extends readonly (infer E)[] ? readonly Frozen<E>[]
-  : T extends object ? { readonly [K in keyof T]: Frozen<T[K]> }
-  : T;
-
-/** One event of the log, as stored: the audit row and the source of webhooks and streams. */
-export interface EventRow {
-  readonly actor: string;
-  readonly agent_id?: string;
-  readonly details: Readonly<Record<string, unknown>>;
-  readonly event_id: string;
-  readonly event_type: string;
-  readonly organization_id: string;
-  readonly request_id?: string;
-  readonly resource_id: string;
-  readonly resource_type: string;
-  /** ISO 8601, UTC, milliseconds. */
-  readonly timestamp: string;
-}
-
-interface Origin {
-  readonly ports: Pick<Ports, "clock" | "entropy">;
-  readonly actor: Pick<Actor, "id">;
-  readonly request?: Pick<RequestInfo, "id">;
-}
-
-/** Puts an event into the log, in the transaction of the change that it reports. */
-export function emit<T extends EventType>(
-  work: Origin & { readonly signals: Signals },
-  tx: Appending,
-  tenant: Tenant,
-  happening: Happening<T>,
-): void {
-  tx.append(tenant, happening.type, eventJson(work, tenant, happening));
-  const { type, details } = happening;
-  tx.afterCommit(() => work.signals.eventWritten.send({ tenant, type, details }));
-}
-
-/** The canonical JSON of an event row: its members in their order, which a change must keep. */
-export function eventJson(
-  { ports, actor, request }: Origin,
-  tenant: Tenant,
-  { type, resource, agentId, details }: Pick<Happening, "resource" | "agentId"> & {
-    readonly type: string;
-    readonly details: Readonly<Record<string, unknown>>;
-  },
-): string {
-  const concerned = resource.type === "agent" ? resource.id : agentId;
-  const agent = concerned === undefined ? "" : `"agent_id":${canonicalJson(concerned)},`;
-  const asked = request === undefined ? "" : `"request_id":${canonicalJson(request.id)},`;
-  const at = iso(ports.clock.now());
-  return `{"actor":${canonicalJson(actor.id)},${agent}"details":${canonicalJson(details)},` +
-    `"event_id":"${ports.entropy.uuid()}","event_type":${canonicalJson(type)},` +
-    `"organization_id":"${tenant.org}",${asked}"resource_id":${canonicalJson(resource.id)},` +
-    `"resource_type":"${resource.type}","timestamp":"${at}"}`;
-}
-
-/**
- * The event of a key's use: one for each request, so it is written out in sorted order by hand.
- * Ids, methods, route patterns and statuses hold nothing that JSON escapes.
- */
-export function useJson(
-  { ports, actor, request }: Required<Origin> & { readonly actor: Pick<Actor, "key"> },
-  tenant: Tenant,
-  endpoint: string,
-  status: number,
-): string {
-  const at = iso(ports.clock.now());
-  const old = actor.key?.oldUntilMs ? `"old_value":true,` : "";
-  return `{"actor":"${actor.id}","details":{"endpoint":"${endpoint}",${old}"status":${status}},` +
-    `"event_id":"${ports.entropy.uuid()}","event_type":"api_key_used",` +
-    `"organization_id":"${tenant.org}","request_id":"${request.id}",` +
-    `"resource_id":"${actor.id}","resource_type":"api_key","timestamp":"${at}"}`;
-}
-
-/** The actor of what Relay does by itself. */
-export const RELAY_ACTOR: Pick<Actor, "id"> = { id: "relay" };
-
-/** The actor of what is done by whoever has the store itself, and needs no account. */
-export const OPERATOR_ACTOR: Pick<Actor, "id"> = { id: "operator" };

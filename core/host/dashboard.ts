@@ -6,7 +6,7 @@ import { WAITING } from "../commands/approvals/count.ts";
 import { iso } from "../codec/instant.ts";
 import { homeOf } from "../access/roles/grant.ts";
 import type { NamedHours } from "./activity.ts";
-import { medianWait } from "../events/counted.ts";
+import { medianWait } from "../events/statistics.ts";
 
 const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;

@@ -1,66 +1,70 @@
 import type { Tenant } from "../../kv/store/collection.ts";
 import { type IntegrationRecord, integrations } from "../../kv/records/integration.ts";
-import type { App } from "../work/work.ts";
+import type { Context } from "../work/work.ts";
 import { personRights } from "../access/roles/grant.ts";
 import { LENDS } from "./standing.ts";
 import { actsFor } from "../access/standing/suspension.ts";
 import { serviceOf } from "./catalog.ts";
-import { configOf, INTEGRATIONS_MAX } from "./integrations.ts";
-import { accessTokenOf, refreshTokens } from "./oauth/tokens.ts";
+import { refreshTokens } from "./oauth/refresh.ts";
+import { accessTokenOf } from "./oauth/tokens.ts";
+import { configOf, INTEGRATIONS_MAX } from "./record.ts";
 
-/** What Git over HTTPS sends as Basic credentials. */
+/** Basic credentials for Git over HTTPS. */
 export interface RepositoryCredential {
   readonly username: string;
   readonly password: string;
-  /** Whose credential it is. */
+  /** The integration that supplies them. */
   readonly integrationId: string;
 }
 
 /**
- * Credentials for a Git server, by its host and, unless it is the usual one, its port; null when no
- * integration holds one that works now, or the person for whom it acts may not lend it any more; the test space
- * has none. Of several the newest one counts.
+ * Credentials for a Git server, by host and non-default port. Null when no integration has working credentials, or
+ * the person it acts for may no longer lend them. The test space has none. The newest integration wins.
  */
 export async function repositoryCredentialOf(
-  app: App,
+  context: Context,
   tenant: Tenant,
   host: string,
   { quiet = false }: {
-    /** True when the use is not written down. */
+    /** True to leave the use unrecorded. */
     readonly quiet?: boolean;
   } = {},
 ): Promise<RepositoryCredential | null> {
-  const { items } = await app.store.list(integrations, tenant, {
+  const { items } = await context.store.list(integrations, tenant, {
     limit: 2 * INTEGRATIONS_MAX,
     reverse: true,
   });
   for (const record of items) {
-    const access = serviceOf(record).repository?.(configOf(app, record)) ?? null;
+    const access = serviceOf(record).repository?.(configOf(context, record)) ?? null;
     if (access === null || access.host !== host.toLowerCase()) continue;
-    if (!(await personRights(app.store, tenant.org, actsFor(record))).has(LENDS)) continue;
-    const password = access.password ?? await freshToken(app, tenant, record);
+    if (!(await personRights(context.store, tenant.org, actsFor(record))).has(LENDS)) continue;
+    const password = access.password ?? await freshToken(context, tenant, record);
     if (password === null) continue;
-    if (!quiet) await noteUse(app, tenant, record.id);
+    if (!quiet) await recordUse(context, tenant, record.id);
     return { username: access.username, password, integrationId: record.id };
   }
   return null;
 }
 
 async function freshToken(
-  app: App,
+  context: Context,
   tenant: Tenant,
   record: IntegrationRecord,
 ): Promise<string | null> {
-  const token = accessTokenOf(app, record);
+  const token = accessTokenOf(context, record);
   if (token !== null) return token;
-  const refreshed = await refreshTokens(app, tenant, record.id);
-  return refreshed && accessTokenOf(app, refreshed);
+  const refreshed = await refreshTokens(context, tenant, record.id);
+  return refreshed && accessTokenOf(context, refreshed);
 }
 
-async function noteUse(app: App, tenant: Tenant, id: string): Promise<void> {
-  await app.store.transact(async (tx) => {
+async function recordUse(
+  { store, ports }: Context,
+  tenant: Tenant,
+  id: string,
+): Promise<void> {
+  await store.transact(async (tx) => {
     const record = await tx.get(integrations, tenant, id);
-    const last_used_at_ms = app.ports.clock.now();
+    const last_used_at_ms = ports.clock.now();
     if (record !== null) tx.put(integrations, tenant, { ...record, last_used_at_ms });
   });
 }

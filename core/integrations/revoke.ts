@@ -1,45 +1,48 @@
 import type { Tenant } from "../../kv/store/collection.ts";
 import type { IntegrationRecord } from "../../kv/records/integration.ts";
 import type { Tx } from "../../kv/store/tx.ts";
-import type { App } from "../work/work.ts";
+import type { Context } from "../work/work.ts";
 import { serviceOf } from "./catalog.ts";
-import { createJob } from "./create_job.ts";
-import { configOf, oauthClientOf } from "./integrations.ts";
 import { type Tokens, tokensOf } from "./oauth/tokens.ts";
+import { configOf, oauthClientOf } from "./record.ts";
 import type { OauthClient, ServiceRequest } from "./service.ts";
 import { basicAuth } from "../codec/basic_auth.ts";
+import { stageJob } from "./stage_job.ts";
 
-/** Puts on record what revokes the tokens of an integration that goes; answers how many requests it takes. */
+/** Stages the requests that revoke the tokens of a removed integration; returns how many. */
 export function stageRevocations(
-  app: App,
+  context: Pick<Context, "ports" | "sealer" | "signals">,
   tx: Tx,
   tenant: Tenant,
   record: IntegrationRecord,
 ): number {
-  const requests = revocationsOf(app, record);
-  for (const request of requests) createJob(app, tx, tenant, record, request);
+  const requests = revocationsOf(context, record);
+  for (const request of requests) stageJob(context, tx, tenant, record, request);
   return requests.length;
 }
 
-/** Only tokens that Relay got by OAuth: one that somebody pasted may be in use elsewhere. */
-function revocationsOf(app: App, record: IntegrationRecord): ServiceRequest[] {
-  const tokens = tokensOf(app, record);
+/** Only tokens obtained by OAuth are revoked: a pasted token may be in use elsewhere. */
+function revocationsOf(
+  context: Pick<Context, "sealer">,
+  record: IntegrationRecord,
+): ServiceRequest[] {
+  const tokens = tokensOf(context, record);
   if (tokens === null) return [];
-  const own = serviceOf(record).revoke?.(configOf(app, record), tokens.access_token) ?? null;
+  const own = serviceOf(record).revoke?.(configOf(context, record), tokens.access_token) ?? null;
   if (own !== null) return [own];
-  const client = oauthClientOf(app, record);
+  const client = oauthClientOf(context, record);
   const endpoint = record.provider?.revocation_endpoint;
   if (client === null || endpoint === undefined) return [];
-  return kindsOf(tokens).map(([hint, token]) => revocation(endpoint, client, token, hint));
+  return byHint(tokens).map(([hint, token]) => revocation(endpoint, client, token, hint));
 }
 
-/** The refresh token first: with it the provider may end everything that came of it. */
-const kindsOf = ({ refresh_token, access_token }: Tokens) => [
+/** The tokens by RFC 7009 hint. Revoking the refresh token first may also revoke its access tokens. */
+const byHint = ({ refresh_token, access_token }: Tokens) => [
   ...(refresh_token === null ? [] : [["refresh_token", refresh_token] as const]),
   ["access_token", access_token] as const,
 ];
 
-/** The request of RFC 7009, kept whole because nobody knows the integration any more when it is sent. */
+/** The request of RFC 7009, stored whole because the integration no longer exists when it is sent. */
 function revocation(
   url: string,
   { clientId, clientSecret, authentication }: OauthClient,
@@ -58,5 +61,5 @@ function revocation(
   return { method: "POST", url, headers, body: form.toString() };
 }
 
-/** As RFC 6749, section 2.3.1, has both parts of the header. */
+/** Encodes both parts of the header as RFC 6749, section 2.3.1, requires. */
 const formEncoded = (text: string): string => new URLSearchParams([["", text]]).toString().slice(1);

@@ -3,50 +3,50 @@ import type { EventRow } from "../events/events.ts";
 import type { OutboundRequest, OutboundResponse } from "../ports/ports.ts";
 import type { TopicName } from "./topics.ts";
 
-/** A request as a service wants it; deadline and size of the answer are the sender's matter. */
+/** A request to a service. The sender adds the deadline and the size limit. */
 export type ServiceRequest = Pick<OutboundRequest, "method" | "url" | "headers" | "body">;
 
-/** What a message is written from. */
-export interface Telling {
+/** What a service formats its request from. */
+export interface Notification {
   readonly message: Message;
   readonly event: EventRow;
-  /** What OAuth brought, when it did. */
+  /** The OAuth access token, if there is one. */
   readonly accessToken: string | null;
   readonly nowMs: number;
 }
 
-/** What people are told, before a service gives it its form. */
+/** A message about an event, before a service formats it. */
 export interface Message {
   readonly topic: TopicName;
   readonly title: string;
-  /** Names and values, in order. */
+  /** Names and values in order. */
   readonly facts: readonly (readonly [string, string])[];
   readonly severity: Severity;
-  /** What it is about, one by one; at least one. */
-  readonly matters: readonly Matter[];
-  /** True when every matter is over. */
-  readonly over: boolean;
-  /** The blocked process that waits for a decision. */
+  /** What the message is about; at least one. */
+  readonly subjects: readonly Subject[];
+  /** True when every subject is resolved. */
+  readonly resolved: boolean;
+  /** The blocked process that needs a decision. */
   readonly pid: string | null;
-  /** Where one can look at it. */
+  /** The page that explains how to act. */
   readonly link: string;
 }
 
 type Severity = "info" | "warning" | "critical";
 
-/** One thing that people are told of until it is over. */
-export interface Matter {
-  /** The same whenever it is told of; of the topic `alerts`, the alert's id. */
+/** One approval, alert or report, which several messages may be about until it is resolved. */
+export interface Subject {
+  /** Identical in all messages about it. For the topic `alerts` it is the alert's id. */
   readonly key: string;
-  readonly over: boolean;
-  /** What it is, in a line. */
+  readonly resolved: boolean;
+  /** One line. */
   readonly summary: string;
   readonly severity: Severity;
 }
 
-/** Where a provider takes what an OAuth flow sends, and what the client is there. */
+/** The client at an OAuth provider and the provider's endpoints. */
 export interface OauthClient {
-  /** Metadata are looked up there when endpoints are missing. */
+  /** Metadata is fetched from here when `endpoints` is null. */
   readonly issuer: string;
   readonly endpoints: {
     readonly authorization: string;
@@ -54,11 +54,11 @@ export interface OauthClient {
     readonly revocation?: string | undefined;
   } | null;
   readonly clientId: string;
-  /** Null for a public client, which PKCE alone protects. */
+  /** Null for a public client, which relies on PKCE. */
   readonly clientSecret: string | null;
   readonly authentication: "client_secret_basic" | "client_secret_post";
   readonly scopes: readonly string[];
-  /** Further parameters of the authorization request. */
+  /** Additional parameters of the authorization request. */
   readonly parameters?: Readonly<Record<string, string>>;
 }
 
@@ -66,34 +66,34 @@ export interface OauthClient {
 export interface RepositoryAccess {
   readonly host: string;
   readonly username: string;
-  /** Null when what OAuth brought is the password. */
+  /** Null when the OAuth access token is the password. */
   readonly password: string | null;
 }
 
-/** One row of the catalogue. */
+/** A service of the catalog. */
 export interface Service<Shape extends z.ZodObject = z.ZodObject> {
   readonly name: string;
   readonly description: string;
   readonly category: "chat" | "incidents" | "issues" | "repositories" | "generic";
   readonly config: Shape;
-  /** The fields of the configuration that are sealed, and masked on read. */
+  /** Configuration fields that are sealed in the store and masked in responses. */
   readonly secrets: readonly (keyof z.output<Shape> & string)[];
-  /** Null when this configuration needs no OAuth. */
+  /** Null when this configuration does not use OAuth. */
   readonly oauth?: (config: z.output<Shape>) => OauthClient | null;
   /**
-   * How a message is sent; null when this configuration or topic sends none. Of several requests all are
-   * sent again when one fails.
+   * The requests that send a notification; null when this configuration sends none. If one of several fails,
+   * all are sent again.
    */
-  readonly tell?: (
+  readonly notify?: (
     config: z.output<Shape>,
-    telling: Telling,
+    notification: Notification,
   ) => ServiceRequest | readonly ServiceRequest[] | null;
-  /** Why a 2xx answer is a refusal all the same, or null. */
+  /** Why a 2xx response is an error nevertheless, or null. */
   readonly refusal?: (
     response: OutboundResponse,
     to: "message" | "revocation",
   ) => string | null;
-  /** What revokes a token of the provider's own kind. Those of OAuth are revoked by RFC 7009. */
+  /** The request that revokes a token by the provider's own API, used instead of RFC 7009. */
   readonly revoke?: (
     config: z.output<Shape>,
     accessToken: string | null,
@@ -101,12 +101,12 @@ export interface Service<Shape extends z.ZodObject = z.ZodObject> {
   readonly repository?: (config: z.output<Shape>) => RepositoryAccess | null;
 }
 
-/** Ties the functions of a row to its schema; the table forgets the type again. */
+/** Checks a service's functions against its schema, then erases the type for the catalog. */
 export function service<Shape extends z.ZodObject>(row: Service<Shape>): Service {
   return row as unknown as Service;
 }
 
-/** A JSON body and its header. */
+/** A POST request with a JSON body. */
 export function jsonRequest(
   url: string,
   body: unknown,
@@ -120,13 +120,13 @@ export function jsonRequest(
   };
 }
 
-/** At most so many characters, with a mark where it was cut. */
+/** Limits a text to `max` characters, with `…` at the end when it was cut. */
 export function cut(text: string, max: number): string {
   const characters = [...text];
   return characters.length <= max ? text : `${characters.slice(0, max - 1).join("")}…`;
 }
 
-/** A text with the marks of HTML escaped, of at most `max` characters then. */
+/** Escapes a text for HTML and limits the result to `max` characters. */
 export function escaped(text: string, max: number): string {
   const whole = escape(text);
   if (whole.length <= max) return whole;

@@ -1,5 +1,5 @@
 import type { PolicyItem } from "../../kv/records/gitops.ts";
-import type { Happening } from "../events/events.ts";
+import type { NewEvent } from "../events/events.ts";
 
 /** Who changed a policy; `user` is null for Relay itself, which acts on behalf of a person. */
 export interface ChangedBy {
@@ -14,7 +14,7 @@ export function policyEvent(
   repository: string,
   by: ChangedBy,
   previous?: number,
-): Happening {
+): NewEvent {
   return {
     type,
     resource: { type: "policy", id },

@@ -1,5 +1,5 @@
 import type { Reading } from "../work/work.ts";
-import { mustFollow } from "../events/trail/cursor.ts";
+import { mustResumeFrom } from "../events/trail/resume.ts";
 import { prepare } from "../events/streams/message.ts";
 import { EVENT_TYPES, WEBHOOK_EVENTS } from "../events/types/webhook_events.ts";
 

@@ -25,6 +25,13 @@ export interface Settings {
 /** The location of the store, and the secrets that open it. */
 export type StoreSettings = Pick<Settings, "kv" | "secret" | "olderSecrets">;
 
+/** The origin under which clients reach the relay. */
+export const publicOrigin = (
+  { publicUrl, host, port, tls }: Pick<Settings, "publicUrl" | "host" | "port" | "tls">,
+): string =>
+  publicUrl ??
+    `${tls === null ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const LOOPBACK = new Set(["127.0.0.1", "::1", "localhost"]);

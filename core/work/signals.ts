@@ -63,4 +63,8 @@ export class Signals {
       readonly commandEnded: "rejected" | "expired" | "cancelled" | null;
     }
   >();
+  /** A checkpoint of this tenant's log was signed and stored. */
+  readonly checkpointSigned = new Signal<Tenant>();
+  /** An integration of this tenant has work: an event or a revocation to send, or tokens to refresh. */
+  readonly integrationDue = new Signal<Tenant>();
 }

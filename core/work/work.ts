@@ -9,6 +9,7 @@ import type { Reader } from "../../kv/store/reader.ts";
 import type { Tx } from "../../kv/store/tx.ts";
 import type { Activity } from "../host/activity.ts";
 import type { Configuration } from "../host/configuration.ts";
+import type { Reauthorization } from "../events/reauthorization.ts";
 import type { Sequencer } from "../events/trail/sequencer.ts";
 import type { RunningCommands } from "../commands/running_commands.ts";
 import type { Rounds } from "../ports/rounds.ts";
@@ -17,7 +18,7 @@ import type { PolicyCache } from "../policies/policy_cache.ts";
 import type { RepositoryCredentials } from "../policies/source.ts";
 import type { Syncs } from "../policies/syncs.ts";
 import type { Issuer } from "./issuer_config.ts";
-import type { Integrations } from "../integrations/runner.ts";
+import type { IntegrationRunner } from "../integrations/job_runner.ts";
 import type { Transfers } from "../policies/backups/transfers.ts";
 import type { Limiter } from "../access/limits/limiter.ts";
 import type { Links } from "../agents/links.ts";
@@ -58,6 +59,7 @@ export interface Context {
 /** A running Relay: the parts that every rule may use. */
 export interface App extends Context {
   readonly background: Background;
+  readonly authenticator: Reauthorization;
   /** Makes the log provable. */
   readonly audit: Sequencer;
   readonly settings: Settings;
@@ -91,7 +93,7 @@ export interface App extends Context {
   readonly syncs: Syncs;
   /** Makes compliance reports. */
   readonly reports: Rounds;
-  readonly integrations: Integrations;
+  readonly integrations: IntegrationRunner;
   /** Backups and restores that are under way. */
   readonly transfers: Transfers;
   readonly metrics: Metrics;

@@ -1,4 +1,4 @@
-import { retryAfterMs } from "../../core/events/streams/streams.ts";
+import { reconnectDelayMs } from "../../core/events/streams/streams.ts";
 import type { Relay } from "../../core/start.ts";
 import { headersOf } from "../../routes/http/answer.ts";
 import type { Visit } from "../../routes/http/serve_service.ts";
@@ -64,7 +64,7 @@ export function openStream(relay: Relay): Stream {
       controller.close();
     },
     endForNow(text) {
-      if (open) controller.enqueue(encoder.encode(`retry: ${retryAfterMs(relay)}\n\n`));
+      if (open) controller.enqueue(encoder.encode(`retry: ${reconnectDelayMs(relay)}\n\n`));
       stream.end(text);
     },
   };

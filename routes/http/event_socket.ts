@@ -44,7 +44,7 @@ export function openEventSocket(
   const { clock } = relay.ports;
   const { headers } = request;
   const protocol = offeredProtocols(headers).includes(EVENTS_PROTOCOL) ? EVENTS_PROTOCOL : null;
-  relay.streams.mustHaveRoom(actor);
+  relay.streams.mustHaveCapacity(actor);
   const { socket, response } = upgrade(request, protocol);
   leaveAtEnd(relay, actor, socket);
   const sink = new SocketSink(relay, socket);

@@ -1,7 +1,7 @@
 import { STREAM_ENDS, type StreamEnd } from "../../core/events/streams/ends.ts";
 import type { Message } from "../../core/events/streams/message.ts";
 import type { Sink } from "../../core/events/streams/stream.ts";
-import { retryAfterMs } from "../../core/events/streams/streams.ts";
+import { reconnectDelayMs } from "../../core/events/streams/ends.ts";
 import type { Relay } from "../../core/start.ts";
 
 const DRAIN_POLL_MS = 20;
@@ -35,7 +35,7 @@ export class SocketSink implements Sink {
 
   end(name: StreamEnd): void {
     const { code, then, meaning } = STREAM_ENDS[name];
-    const retry = then === "resume" ? ` Retry after ${retryAfterMs(this.relay)} ms.` : "";
+    const retry = then === "resume" ? ` Retry after ${reconnectDelayMs(this.relay)} ms.` : "";
     if (this.socket.readyState <= WebSocket.OPEN) this.socket.close(code, `${meaning}${retry}`);
   }
 }

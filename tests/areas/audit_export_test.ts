@@ -1,7 +1,7 @@
 import { ok, rejects, strictEqual as eq } from "node:assert/strict";
 import { exportAudit } from "../../core/events/trail/export.ts";
-import { verifyExport } from "../../core/events/trail/lines.ts";
-import { readKey } from "../../core/events/trail/note.ts";
+import { verifyExport } from "../../core/events/trail/verify_export.ts";
+import { readKey } from "../../core/protocol/checkpoints/note.ts";
 import { dropExpiredRows } from "../../core/events/trail/retention.ts";
 import type { Reading } from "../../core/work/work.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";
@@ -24,7 +24,7 @@ async function verify(world: World, { token }: Account, chunks: AsyncIterable<Ui
   return await verifyExport(chunks, { key: readKey(body.public_key)! });
 }
 
-/** An export, and what its proof says of it. */
+/** An export and the statement of its proof. */
 async function take(world: World, owner: Account, query: string) {
   const { text } = await world.call("GET", `/api/audit/export?${query}`, {
     as: owner.token,
@@ -37,7 +37,7 @@ async function* bytesOf(texts: Iterable<string> | AsyncIterable<string>) {
   for await (const text of texts) yield new TextEncoder().encode(text);
 }
 
-Deno.test("audit.export: retention beside it removes rows, and the export is whole all the same", async () => {
+Deno.test("audit.export: an export is complete while retention removes rows", async () => {
   for (const filter of [{}, { event_type: ["note"] }]) {
     await using world = await World.open({
       config: { ...NO_LIMITS, retention_days: { audit: 30 } },
@@ -49,15 +49,15 @@ Deno.test("audit.export: retention beside it removes rows, and the export is who
     const body = { email: owner.email, password: "password 1" };
     const { token } = (await world.call("POST", "/api/v1/login", { body })).body;
     const work = {
-      app: world.app,
+      ...world.app,
       db: world.app.store,
       actor: { id: owner.userId, tenant: live(owner) },
       request: { id: "req" },
     } as unknown as Reading;
-    const { body: stream } = await exportAudit(work, filter, NDJSON);
+    const { body: stream } = await exportAudit(work, world.app.audit, filter, NDJSON);
     const pieces = stream[Symbol.asyncIterator]();
     const texts: string[] = [];
-    // Its first rows are out when the others go.
+    // Its first rows were sent before the others are removed.
     texts.push((await pieces.next()).value!);
     let dropped = 0;
     for (let more = 1; more > 0; dropped += more) more = await dropExpiredRows(world.app);
@@ -71,7 +71,7 @@ Deno.test("audit.export: retention beside it removes rows, and the export is who
   }
 });
 
-Deno.test("audit.export: a stored row that was changed so that a filter leaves it out is found", async () => {
+Deno.test("audit.export: an altered row that a filter no longer matches is detected", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await fill(world, owner, 40);
@@ -101,7 +101,7 @@ Deno.test("audit.export: a stored row that was changed so that a filter leaves i
   }
 });
 
-Deno.test("audit: rows before and after a clock was set back are found by their times", async () => {
+Deno.test("audit: time filters find the rows before and after a clock was set back", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const from = new Date(world.clock.now()).toISOString();
@@ -127,7 +127,7 @@ Deno.test("audit: rows before and after a clock was set back are found by their 
   );
 });
 
-Deno.test("audit.export: a time begins where the log does, not at its first row, and still proves itself", async () => {
+Deno.test("audit.export: an export from a start time reads no earlier rows and still verifies", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await fill(world, owner, 30);
@@ -154,7 +154,7 @@ Deno.test("audit.export: a time begins where the log does, not at its first row,
   ok(least >= 30 && probes < 10, `read from ${least} on after ${probes} probes`);
 });
 
-Deno.test("audit.export: who may not read the trail any more gets no further piece, however slowly they read", async () => {
+Deno.test("audit.export: a reader who loses the right gets no further piece, however slowly they read", async () => {
   await using world = await World.open();
   await world.signUp(); // the host, whose admins end no keys
   const owner = await world.signUp();

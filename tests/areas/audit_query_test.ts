@@ -16,7 +16,7 @@ const query = async (world: World, { token: as }: Account, text: string) => {
   return answer.body;
 };
 
-/** Puts so many rows of a type into the log, numbered from 0. */
+/** Appends rows of a type to the log, numbered from 0. */
 async function fill(world: World, { org, userId }: Account, n: number, type = "note") {
   const tenant = { org, space: "live" } as const;
   const work = { ...world.app, app: world.app, actor: { id: userId } };
@@ -30,7 +30,7 @@ async function fill(world: World, { org, userId }: Account, n: number, type = "n
 
 const places = ({ events }: { events: Event[] }) => events.map(({ details }) => details.at);
 
-Deno.test("audit: an offset passes rows over, counted from the cursor where there is one", async () => {
+Deno.test("audit: an offset skips rows, counted from the cursor if there is one", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await fill(world, owner, 20);
@@ -56,7 +56,7 @@ Deno.test("audit: an offset passes rows over, counted from the cursor where ther
   eq(body.error.details.issues[0].path, "query.offset");
 });
 
-Deno.test("audit: without a filter an offset is a place in the log, and the total counts its rows", async () => {
+Deno.test("audit: without a filter an offset is a position in the log, and the total counts its rows", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await fill(world, owner, 20);
@@ -65,7 +65,7 @@ Deno.test("audit: without a filter an offset is a place in the log, and the tota
     const { events, pagination } = await query(world, owner, text);
     return [pagination.total, ...events.map(({ seq }: Event) => seq)];
   };
-  // Each look is a row itself.
+  // Each read adds a row.
   deq(await numbers("limit=2&offset=5"), [head + 1, head - 4, head - 5]);
   deq(await numbers(`limit=2&offset=${head}`), [head + 2, 2, 1]);
   deq(await numbers("limit=2&offset=10000"), [head + 3]);
@@ -95,7 +95,7 @@ Deno.test("audit: a filtered total is exact up to 10,000 rows and a lower bound 
   deq([places(deep), deep.cursor], [[1, 0], null]);
 });
 
-Deno.test("audit: a query that has looked at as many rows as it may says so, and its cursor goes on", async () => {
+Deno.test("audit: a query at its scan limit says so, and its cursor continues", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await fill(world, owner, 5, "rare");
@@ -109,7 +109,7 @@ Deno.test("audit: a query that has looked at as many rows as it may says so, and
     request: { id: "req_1" } as never,
   };
   const page = (cursor: string | null, offset: number) =>
-    queryAudit(work, { event_type: ["rare"] }, {
+    queryAudit(work, world.app.audit, { event_type: ["rare"] }, {
       limit: 10,
       offset,
       ...(cursor !== null && { cursor }),
@@ -128,7 +128,7 @@ Deno.test("audit: a query that has looked at as many rows as it may says so, and
   ok(pages === 3, `${pages} pages`);
 });
 
-Deno.test("audit: a value that a closed filter does not have is 400 with those that it has", async () => {
+Deno.test("audit: an unknown value of an enumerated filter is 400 and lists the valid ones", async () => {
   await using world = await World.open();
   const { token: as } = await world.signUp();
   const closed = { result: ["success", "failure", "denied"], resource_type: RESOURCE_TYPES };
@@ -140,11 +140,11 @@ Deno.test("audit: a value that a closed filter does not have is 400 with those t
       for (const value of known) ok(issue.message.includes(`"${value}"`), issue.message);
     }
   }
-  // An organization's own types are open.
+  // Organizations may use their own types.
   eq((await world.call("GET", "/api/audit?event_type=deploy.finished", { as })).status, 200);
 });
 
-Deno.test("audit: times are taken in every ISO 8601 form, and a date is its whole day", async () => {
+Deno.test("audit: filters accept every ISO 8601 form, and a date means the whole day", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const { value: token } = await world.key(owner, ["audit:read"]);
@@ -169,7 +169,7 @@ Deno.test("audit: times are taken in every ISO 8601 form, and a date is its whol
   eq(await count("start_time=2030-01-02T12:00:00.001"), 0);
 });
 
-Deno.test("audit: a filter with half a character is bad input, and no bug", async () => {
+Deno.test("audit: a filter with an unpaired surrogate is 400", async () => {
   await using world = await World.open();
   const { token: as } = await world.signUp();
   for (const name of ["actor", "resource_id", "text", "event_type"]) {

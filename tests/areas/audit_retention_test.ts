@@ -10,13 +10,13 @@ const EVENT = "compliance_report_generated";
 
 const live = ({ org }: Account) => ({ org, space: "live" } as const);
 
-/** Large rows, so that they fill segments. */
+/** Large rows, which fill segments. */
 async function fill(world: World, { token }: Account, n: number): Promise<void> {
   const body = { event_type: "note", details: { text: "x".repeat(7_000) } };
   for (let at = 0; at < n; at++) await world.call("POST", "/api/audit/event", { as: token, body });
 }
 
-/** Lets a time pass, and signs in again. */
+/** Advances the clock and signs in again. */
 async function wait(world: World, owner: Account, days: number): Promise<Account> {
   world.clock.nowMs += days * DAY_MS;
   const body = { email: owner.email, password: "password 1" };
@@ -27,14 +27,14 @@ async function wait(world: World, owner: Account, days: number): Promise<Account
 const first = async (world: World, owner: Account) =>
   (await world.app.log.read(live(owner), 0, 1))[0]!.seq;
 
-Deno.test("retention_days.audit: rows stay until webhook fan-out has passed them", async () => {
+Deno.test("retention_days.audit: rows stay until webhook fan-out has processed them", async () => {
   await using world = await World.open(CONFIG);
   const owner = await world.signUp();
   const hook = await makeHook(world, owner, [EVENT]);
   await world.settle();
   const { log, store } = world.app;
   const all = store.all.bind(store);
-  // Fan-out cannot read the webhooks, and tries again.
+  // Fan-out cannot read the webhooks and retries.
   store.all = () => Promise.reject(new Error("no disk"));
   await ask(world, owner.token, "soc2", "24h");
   await world.settle();
@@ -54,7 +54,7 @@ Deno.test("retention_days.audit: rows stay until webhook fan-out has passed them
   ok(await first(world, owner) > 10);
 });
 
-Deno.test("retention_days.audit: a follower goes on behind what was removed, and sees an event once", async () => {
+Deno.test("retention_days.audit: a follower continues after removed rows and sees each event once", async () => {
   await using world = await World.open(CONFIG);
   const owner = await world.signUp();
   const hook = await makeHook(world, owner, [EVENT]);
@@ -69,7 +69,7 @@ Deno.test("retention_days.audit: a follower goes on behind what was removed, and
   eq(pagination.total, 1);
 });
 
-Deno.test("legal_hold: what is held while a round removes rows stays from then on", async () => {
+Deno.test("legal_hold: a hold set during a round takes effect at once", async () => {
   await using world = await World.open(CONFIG);
   const owner = await world.signUp();
   await fill(world, owner, 40);
@@ -91,7 +91,7 @@ Deno.test("legal_hold: what is held while a round removes rows stays from then o
   ok(segment!.seq < 30, "more than the first segment went");
 });
 
-Deno.test("retention_days.audit: a row stays for its time though the rows behind it say an earlier one", async () => {
+Deno.test("retention_days.audit: a row stays for its time though later rows have earlier timestamps", async () => {
   await using world = await World.open(CONFIG);
   const owner = await world.signUp();
   await fill(world, owner, 4);

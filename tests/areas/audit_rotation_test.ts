@@ -2,9 +2,9 @@ import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:asser
 import { generateKeyPairSync } from "node:crypto";
 import { keepCheckpoint, witnessedSize } from "../../core/cli/agent/witness.ts";
 import { checkpointFrame } from "../../core/agents/witness.ts";
-import { readHandover, signHandover } from "../../core/events/trail/handover.ts";
-import { auditKeyOf } from "../../core/events/trail/keys.ts";
-import { verifyExport } from "../../core/events/trail/lines.ts";
+import { readHandover, signHandover } from "../../core/protocol/checkpoints/handover.ts";
+import { auditKeyOf } from "../../core/events/trail/audit_keys.ts";
+import { verifyExport } from "../../core/events/trail/verify_export.ts";
 import {
   keyText,
   readKey,
@@ -13,7 +13,7 @@ import {
   signNote,
   statementText,
   verifiesNote,
-} from "../../core/events/trail/note.ts";
+} from "../../core/protocol/checkpoints/note.ts";
 import type { VerifyOptions } from "../../core/events/trail/verify.ts";
 import type { CheckpointFrame } from "../../core/protocol/protocol.ts";
 import { rotateKeys } from "../../core/host/secrets/rotate_keys.ts";
@@ -34,7 +34,7 @@ async function rotate({ app }: World, organization: string | null = null) {
   return keys;
 }
 
-/** Five rows more, and the checkpoint behind them. */
+/** Appends five rows and signs a checkpoint. */
 async function grow(world: World, { token: as }: Account) {
   for (let n = 0; n < 5; n++) {
     const body = { event_type: n % 2 ? "note" : "deploy", details: { n } };
@@ -55,7 +55,7 @@ const verify = async (text: string, key?: string, more: VerifyOptions = {}) =>
     ...(key !== undefined && { key: readKey(key)! }),
   });
 
-/** What is wrong with an export, in its own words. */
+/** The reason why an export does not verify. */
 const wrong = async (text: string, key?: string, more: VerifyOptions = {}) => {
   const { finding } = await verify(text, key, more);
   return finding && (finding.why ?? finding.kind);
@@ -69,23 +69,23 @@ interface Proof {
   handovers?: string[];
 }
 
-/** The same rows with another end. */
+/** The same rows with another proof. */
 function withProof(text: string, change: (proof: Proof) => Proof): string {
   const lines = text.trimEnd().split("\n");
   const { proof } = JSON.parse(lines.at(-1)!);
   return [...lines.slice(0, -1), JSON.stringify({ proof: change(proof) }), ""].join("\n");
 }
 
-/** A key that only a thief has, of this log. */
+/** A thief's key with the name of this log. */
 function forge(name: string) {
   const { privateKey } = generateKeyPairSync("ed25519");
   return { name, publicKey: rawPublicKey(privateKey), privateKey };
 }
 
-const NOT_THIS = "its signature is not of this key";
-const NO_CHAIN = "its keys did not hand over to each other";
+const NOT_THIS = "its signature is not by this key";
+const NO_CHAIN = "its key handovers are not valid";
 
-/** A log that three keys signed, one after the other. */
+/** A log signed by three keys in turn. */
 async function threeKeys(world: World) {
   const owner = await world.signUp();
   const seen = [await grow(world, owner)];
@@ -100,7 +100,7 @@ async function threeKeys(world: World) {
   return { owner, seen, old, keys, first, last };
 }
 
-Deno.test("keys.rotate audit: exports say which key signed up to where, and any of the keys verifies them", async () => {
+Deno.test("keys.rotate audit: exports name the key of each range, and any of the keys verifies them", async () => {
   await using world = await World.open();
   const { owner, seen, old, keys } = await threeKeys(world);
   eq(new Set(keys).size, 3);
@@ -123,7 +123,7 @@ Deno.test("keys.rotate audit: exports say which key signed up to where, and any 
     if (PYTHON && !json) ok(await python(file, other.public_key) !== null);
   }
   await Deno.remove(file);
-  // What was exported before stays verifiable by the key of then, and says nothing to a later one.
+  // Earlier exports stay verifiable by their key, and do not verify with a later one.
   eq(await wrong(old, keys[0]), null);
   eq(await wrong(old, keys[1]), NOT_THIS);
 });
@@ -143,18 +143,18 @@ Deno.test("keys.rotate audit: a checkpoint by any of the keys still witnesses th
     signNote(statementText({ ...statement, size, root }), first, first.privateKey);
   const rewritten = signed(statement.size, new Uint8Array(32));
   eq(await wrong(text, keys[2], { checkpoint: rewritten }), "rewritten");
-  // After it handed over it signed nothing: whoever did has stolen it.
+  // It signs nothing after its handover, so a later signature is by a thief.
   const later = readStatement(seen[2]!.note)!;
   for (const root of [later.root, new Uint8Array(32)]) {
     const checkpoint = signed(later.size, root);
     match(
       (await wrong(text, keys[2], { checkpoint }))!,
-      /^the checkpoint .* had handed over before/,
+      /^the given checkpoint was signed by a key after its handover/,
     );
   }
 });
 
-Deno.test("keys.rotate audit: a key that no trusted one vouches for is refused, whoever has a former one", async () => {
+Deno.test("keys.rotate audit: a key without a handover from a trusted key is refused, also for the holder of a former one", async () => {
   await using world = await World.open();
   const { owner, seen, keys, first, last } = await threeKeys(world);
   const text = await exported(world, owner);
@@ -210,11 +210,11 @@ Deno.test("keys.rotate audit: a key that no trusted one vouches for is refused, 
     ok(!success, `case ${at}`);
   }
   await Deno.remove(file);
-  // Who still trusts the stolen key alone is led astray by it: a person must tell them the new one.
+  // A verifier that trusts only the stolen key is deceived until a person gives it the new one.
   eq(await wrong(signedBy(thief, [stolen]), keys[0]), null);
 });
 
-Deno.test("keys.rotate audit: an export that began before ends as it began", async () => {
+Deno.test("keys.rotate audit: an export that began before a rotation ends with its first key", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const before = await grow(world, owner);
@@ -231,7 +231,7 @@ async function frameFor(world: World, owner: Account, witnessed: number): Promis
   return (await checkpointFrame(world.app, live(owner), witnessed))!.frame;
 }
 
-Deno.test("keys.rotate audit: agents witness on over hand-overs, one or several, and take no former key again", async () => {
+Deno.test("keys.rotate audit: agents follow one or several handovers and never accept a former key again", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await grow(world, owner);
@@ -242,7 +242,7 @@ Deno.test("keys.rotate audit: agents witness on over hand-overs, one or several,
   const witnessed = witnessedSize("", often);
   for (let n = 0; n < 2; n++) {
     await rotate(world);
-    // What was kept before is still shown as what it is.
+    // Earlier checkpoints are still shown with their key.
     eq((await frameFor(world, owner, 0)).public_key, often.kept.get("/audit-key")!.trim());
     await grow(world, owner);
     const frame = await frameFor(world, owner, witnessedSize("", often));
@@ -259,7 +259,7 @@ Deno.test("keys.rotate audit: agents witness on over hand-overs, one or several,
     { ...last, handovers: last.handovers!.toReversed() },
   ];
   for (const frame of refusals) eq(keepCheckpoint("", frame, seldom), "another_key");
-  // A hand-over lets nobody change the past.
+  // A handover does not allow changes of the past.
   eq(keepCheckpoint("", { ...last, proof: last.proof.toReversed() }, seldom), "rewritten");
   deq([...seldom.kept], kept);
   eq(keepCheckpoint("", last, seldom), null);
@@ -267,7 +267,7 @@ Deno.test("keys.rotate audit: agents witness on over hand-overs, one or several,
   eq(keepCheckpoint("", first, seldom), "another_key");
 });
 
-Deno.test("keys.rotate audit: each space has its own, the log says so, and a report keeps its key", async () => {
+Deno.test("keys.rotate audit: each space rotates its own key, the log records it, and a report keeps its key", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const before = await grow(world, owner);
@@ -301,7 +301,7 @@ Deno.test("keys.rotate audit: each space has its own, the log says so, and a rep
   }
 });
 
-Deno.test("keys.rotate audit: beside an instance, its next checkpoint is signed by the new key", async () => {
+Deno.test("keys.rotate audit: a running instance signs its next checkpoint with the new key", async () => {
   const kv = await Deno.openKv(":memory:");
   await using world = await World.open({ kv, sole: false });
   const owner = await world.signUp();
@@ -322,7 +322,7 @@ Deno.test("keys.rotate audit: beside an instance, its next checkpoint is signed 
   );
 });
 
-Deno.test("keys.rotate audit: a key that hands over while somebody asks signs for nothing that came after it", async () => {
+Deno.test("keys.rotate audit: a key that is replaced during a request signs no later row", async () => {
   const kv = await Deno.openKv(":memory:");
   await using world = await World.open({ kv, sole: false });
   const owner = await world.signUp();
@@ -335,7 +335,7 @@ Deno.test("keys.rotate audit: a key that hands over while somebody asks signs fo
   const { audit } = world.app;
   const reach = audit.reach.bind(audit);
   for (const take of [grow, exported]) {
-    // The key is changed, and the log grows, between the request and its look at the log.
+    // The key changes and the log grows between the request and its read of the log.
     audit.reach = async (tenant) => {
       audit.reach = reach;
       await rotate(other);

@@ -24,7 +24,7 @@ const register = (world: World, as: string, body: Record<string, unknown>) =>
 const exported = (world: World, { token }: Account, accept: string, text = "") =>
   world.call("GET", `/api/audit/export${text}`, { as: token, headers: { accept } });
 
-/** The whole log as it is stored, oldest first, but the record of looks at it. */
+/** The whole stored log, oldest first, without the rows of reads. */
 async function stored(world: World, { org }: Account): Promise<Event[]> {
   await world.settle();
   const rows = await world.app.log.read({ org, space: "live" }, 0, 10_000);
@@ -33,7 +33,7 @@ async function stored(world: World, { org }: Account): Promise<Event[]> {
 
 const isChange = ({ event_type }: Event) => !/^audit_(read|exported)$/.test(event_type);
 
-/** The rows of an export without what proves them. */
+/** The rows of an export without their proofs. */
 const rowsOf = (rows: Record<string, unknown>[]) =>
   rows.map(({ leaf_hash, before, tile_hash, ...row }) => {
     ok(leaf_hash !== undefined && before !== null && tile_hash !== null);
@@ -47,7 +47,7 @@ async function fill(world: World, { token }: Account, n: number): Promise<void> 
   );
 }
 
-Deno.test("audit: a query shows every change that was answered before it, newest first", async () => {
+Deno.test("audit: a query shows every change whose response preceded it, newest first", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   for (let n = 0; n < 5; n++) {
@@ -61,7 +61,7 @@ Deno.test("audit: a query shows every change that was answered before it, newest
   deq(events.map(({ seq }: Event) => seq), [12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
 });
 
-Deno.test("audit: every filter and both times narrow the answer, together", async () => {
+Deno.test("audit: all filters and both times apply together", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   await world.advance(1_000);
@@ -103,7 +103,7 @@ Deno.test("audit: every filter and both times narrow the answer, together", asyn
   }
 });
 
-Deno.test("audit: a walk by cursor sees each row once, whatever is written meanwhile", async () => {
+Deno.test("audit: paging by cursor shows each row once, whatever is written meanwhile", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await fill(world, owner, 20);
@@ -124,7 +124,7 @@ Deno.test("audit: a walk by cursor sees each row once, whatever is written meanw
   }
 });
 
-Deno.test("audit: many writers at once leave a log without a gap, each organization and space its own", async () => {
+Deno.test("audit: concurrent writers leave no gap in the log of any organization and space", async () => {
   await using world = await World.open();
   const [one, two] = [await world.signUp(), await world.signUp()];
   await Promise.all([fill(world, one, 60), fill(world, two, 40), fill(world, one, 60)]);
@@ -143,7 +143,7 @@ Deno.test("audit: many writers at once leave a log without a gap, each organizat
   deq(other.body.events.map(({ seq }: Event) => seq), [1]);
 });
 
-Deno.test("audit.export: JSON, NDJSON and CSV hold the whole log, oldest first", async () => {
+Deno.test("audit.export: JSON, NDJSON and CSV contain the whole log, oldest first", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   await fill(world, here.owner, 1_200);
@@ -169,7 +169,7 @@ Deno.test("audit.export: JSON, NDJSON and CSV hold the whole log, oldest first",
   deq(names, ["json", "ndjson", "csv"].map((each) => `attachment; filename="audit.${each}"`));
 });
 
-Deno.test("audit.export: the first accepted form is given, and none is 406", async () => {
+Deno.test("audit.export: the first accepted format is used, and none is 406", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const cases: [string, string | null][] = [
@@ -185,7 +185,7 @@ Deno.test("audit.export: the first accepted form is given, and none is 406", asy
   }
 });
 
-Deno.test("audit.export: a spreadsheet runs nothing of what callers wrote", async () => {
+Deno.test("audit.export: a spreadsheet runs no text of callers", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   for (const actor of ["=1+1", "@SUM(A1)", "+1", "-1", "a,b", 'say "x"']) {
@@ -196,7 +196,7 @@ Deno.test("audit.export: a spreadsheet runs nothing of what callers wrote", asyn
   deq(actors, ["'=1+1", "'@SUM(A1)", "'+1", "'-1", '"a,b"', '"say ""x"""']);
 });
 
-Deno.test("audit.export: a row's hash is the same in every form, also one that begins with a sign", async () => {
+Deno.test("audit.export: a row's hash is the same in every format, also one that begins with a sign", async () => {
   await using world = await World.open({ config: NO_LIMITS });
   const owner = await world.signUp();
   for (let n = 0; n < 150; n++) await register(world, owner.token, { event_type: "note" });
@@ -209,7 +209,7 @@ Deno.test("audit.export: a row's hash is the same in every form, also one that b
   deq(await hashes("text/csv", /,([^,\r]+)\r\n/g), ["leaf_hash", ...told]);
 });
 
-Deno.test("audit: a cursor that this list did not give is 400", async () => {
+Deno.test("audit: a cursor of another list is 400", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const b64 = (text: string) => btoa(text).replaceAll("=", "");
@@ -222,7 +222,7 @@ Deno.test("audit: a cursor that this list did not give is 400", async () => {
   eq((await query(world, owner, `?cursor=${b64("2")}`)).body.events.length, 1);
 });
 
-Deno.test("audit: looking at the log and taking it away is on record, with what was asked for", async () => {
+Deno.test("audit: reads and exports are recorded with their filter", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await query(world, owner, "?text=abc&start_time=2029-01-01T00:00:00Z");
@@ -249,7 +249,7 @@ Deno.test("audit: looking at the log and taking it away is on record, with what 
   ]);
 });
 
-Deno.test("audit.register: keeps whom the caller names, and who said so beside it", async () => {
+Deno.test("audit.register: records the actor that the caller names, and the credential that reported it", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const key = await world.key(owner, ["audit:write"]);
@@ -270,7 +270,7 @@ Deno.test("audit.register: keeps whom the caller names, and who said so beside i
   deq([plain.actor, plain.details], [key.id, { reported_by: key.id }]);
 });
 
-Deno.test("audit.register: what Relay itself writes cannot be forged, nor what no row can hold", async () => {
+Deno.test("audit.register: Relay's own event types and unstorable values are refused", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const cases: [Record<string, unknown>, string][] = [
@@ -291,11 +291,11 @@ Deno.test("audit.register: what Relay itself writes cannot be forged, nor what n
     deq(answer.body.error.details.issues.map((issue: { path: string }) => issue.path), [path]);
   }
   eq((await stored(world, owner)).length, 2);
-  // A name that every object has is no event of ours.
+  // The name of a property of every object is not a reserved type.
   eq((await register(world, owner.token, { event_type: "constructor" })).status, 201);
 });
 
-Deno.test("audit: a key reads and writes it with the rights for that, and its use is there", async () => {
+Deno.test("audit: a key with the rights reads and writes, and its use is recorded", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const [reader, none] = [
@@ -315,7 +315,7 @@ Deno.test("audit: a key reads and writes it with the rights for that, and its us
   ]);
 });
 
-Deno.test("audit: a cursor that no list gave is refused as bad input", async () => {
+Deno.test("audit: a forged cursor is 400", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const made = ["0", "-1", "1.5", "1e30", "18446744073709551616", "x"].map((text) =>
@@ -330,7 +330,7 @@ Deno.test("audit: a cursor that no list gave is refused as bad input", async () 
   }
 });
 
-Deno.test("resultOf: a row's outcome is that of what it reports, not that it was written", () => {
+Deno.test("resultOf: the outcome is that of the reported action", () => {
   const of = (event_type: string, details = {}) => resultOf({ event_type, details } as EventRow);
   const cases: Record<string, [string, object?][]> = {
     success: [
@@ -365,7 +365,7 @@ Deno.test("resultOf: a row's outcome is that of what it reports, not that it was
   }
 });
 
-Deno.test("audit: a query of long ago does not read what came since", async () => {
+Deno.test("audit: a query of an old period does not read newer rows", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await fill(world, owner, 20);

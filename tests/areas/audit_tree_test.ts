@@ -1,11 +1,11 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { GrowingTree, leafHash, verifyInclusion } from "../../core/events/trail/merkle.ts";
+import { GrowingTree, leafHash, verifyInclusion } from "../../core/protocol/checkpoints/merkle.ts";
 import {
   makeCheckpoint,
   newestCheckpoint,
   proveEvent,
 } from "../../core/events/trail/checkpoints.ts";
-import { findEvent } from "../../core/events/trail/ids.ts";
+import { findEvent } from "../../core/events/trail/event_id_index.ts";
 import { rootOf } from "../../core/events/trail/tiles.ts";
 import type { Reader } from "../../kv/store/reader.ts";
 import { auditIdParts, auditIds, auditTrees, emptyTree } from "../../kv/records/audit.ts";
@@ -14,7 +14,7 @@ import { type Account, World } from "../support/world.ts";
 
 const live = ({ org }: Account) => ({ org, space: "live" } as const);
 
-/** Puts rows straight into the log. */
+/** Appends rows directly to the log. */
 async function append(world: World, owner: Account, n: number): Promise<void> {
   const { entropy } = world.app.ports;
   for (let from = 0; from < n; from += 400) {
@@ -38,7 +38,7 @@ async function rootByHand(world: World, owner: Account, size: number): Promise<U
   return tree.root();
 }
 
-Deno.test("Sequencer: every event is a leaf within a second, whatever the sizes of its steps", async () => {
+Deno.test("Sequencer: every event becomes a leaf within a second, whatever the sizes of the steps", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   let size = 2;
@@ -62,7 +62,7 @@ Deno.test("Sequencer: every event is a leaf within a second, whatever the sizes 
   }
 });
 
-Deno.test("rootOf: a tile that fills up while it is looked for is found all the same", async () => {
+Deno.test("rootOf: finds a tile that is completed during the read", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await append(world, owner, 198);
@@ -82,7 +82,7 @@ Deno.test("rootOf: a tile that fills up while it is looked for is found all the 
   deq(await rootOf(reader, live(owner), 200), await rootByHand(world, owner, 200));
 });
 
-Deno.test("Sequencer: a log that grows has a new checkpoint each minute, one that rests has none", async () => {
+Deno.test("Sequencer: a growing log gets a checkpoint each minute, an idle one gets none", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await world.advance(61_000);
@@ -94,10 +94,10 @@ Deno.test("Sequencer: a log that grows has a new checkpoint each minute, one tha
   eq(second!.size, 7);
   await world.advance(600_000);
   deq(await newestCheckpoint(world.app, live(owner)), second);
-  deq(await makeCheckpoint(world.app, live(owner)), second);
+  deq(await makeCheckpoint(world.app, world.app.audit, live(owner)), second);
 });
 
-Deno.test("findEvent: finds any of 70,000 events, also after their ids were sorted, and no other", async () => {
+Deno.test("findEvent: finds each of 70,000 events, also after sorting, and no other", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await append(world, owner, 70_000);
@@ -107,7 +107,7 @@ Deno.test("findEvent: finds any of 70,000 events, also after their ids were sort
   for (const seq of [1, 2, 3, 2_048, 2_049, 40_000, 65_536, 65_537, 70_002]) {
     const [row] = await world.app.log.read(live(owner), seq - 1, 1);
     const id = JSON.parse(row!.json).event_id;
-    const proof = await proveEvent(world.app, live(owner), id);
+    const proof = await proveEvent(world.app, world.app.audit, live(owner), id);
     deq([proof.seq, proof.row], [seq, row!.json]);
     const { checkpoint, path, leaf_hash } = proof;
     const [leaf, root] = [leaf_hash, checkpoint.root_hash].map((text) =>
@@ -118,7 +118,7 @@ Deno.test("findEvent: finds any of 70,000 events, also after their ids were sort
     deq(leaf, leafHash(row!.json));
   }
 
-  // As for a look that began before the ids were sorted, and goes on after it.
+  // A search that began before the ids were sorted and continues afterwards.
   const { store } = world.app;
   let early = true;
   const get: Reader["get"] = async (of, tenant, id) => {
@@ -134,7 +134,7 @@ Deno.test("findEvent: finds any of 70,000 events, also after their ids were sort
   eq((await findEvent(app, live(owner), JSON.parse(row!.json).event_id))?.seq, 40_001);
   ok(!early);
 
-  // The same of one that began before the group was complete.
+  // A search that began before the group was complete.
   const { id: treeId } = emptyTree(live(owner));
   const grown = await store.get(auditTrees, live(owner), treeId);
   const before = { ...grown!, size: 65_536 - 512, ids: new Uint8Array() };

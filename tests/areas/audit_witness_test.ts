@@ -2,8 +2,8 @@ import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/stric
 import { Buffer } from "node:buffer";
 import { keepCheckpoint, witnessedSize } from "../../core/cli/agent/witness.ts";
 import { makeCheckpoint } from "../../core/events/trail/checkpoints.ts";
-import { verifyExport } from "../../core/events/trail/lines.ts";
-import { readKey, readStatement } from "../../core/events/trail/note.ts";
+import { verifyExport } from "../../core/events/trail/verify_export.ts";
+import { readKey, readStatement } from "../../core/protocol/checkpoints/note.ts";
 import { dropExpiredRows } from "../../core/events/trail/retention.ts";
 import type { CheckpointFrame } from "../../core/protocol/protocol.ts";
 import { filesOf } from "../support/agent_files.ts";
@@ -21,7 +21,7 @@ async function note(world: World, { token }: Account, n: number): Promise<void> 
   for (let at = 0; at < n; at++) await world.call("POST", "/api/audit/event", { as: token, body });
 }
 
-/** A minute in which an agent shows that it lives. */
+/** Advances one minute with heartbeats of an agent. */
 async function minute(world: World, agent: ScriptedAgent): Promise<void> {
   for (let n = 0; n < 3; n++) {
     agent.send({ type: "heartbeat", status: "ok" });
@@ -32,7 +32,7 @@ async function minute(world: World, agent: ScriptedAgent): Promise<void> {
 const verify = async (text: string, key: string) =>
   await verifyExport(ReadableStream.from([new TextEncoder().encode(text)]), { key: readKey(key)! });
 
-Deno.test("checkpoint: agents witness a log that grows each minute, and keep only what continues it", async () => {
+Deno.test("checkpoint: agents witness a growing log each minute and keep only consistent checkpoints", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const files = filesOf();
@@ -58,7 +58,7 @@ Deno.test("checkpoint: agents witness a log that grows each minute, and keep onl
   deq([...files.kept], kept);
 });
 
-Deno.test("checkpoint: a new link gets the proof from what its agent keeps, and a refusal is on record once", async () => {
+Deno.test("checkpoint: a new link gets the proof from the agent's checkpoint, and a refusal is recorded once", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   await minute(world, here.agent);
@@ -89,7 +89,7 @@ Deno.test("checkpoint: a new link gets the proof from what its agent keeps, and 
   ]);
 });
 
-Deno.test("checkpoint: those that come together, by a new link and the minute, follow one on the other", async () => {
+Deno.test("checkpoint: simultaneous checkpoints of a new link and the timer are sent in order", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   await minute(world, here.agent);
@@ -98,7 +98,7 @@ Deno.test("checkpoint: those that come together, by a new link and the minute, f
   const taken: unknown[] = [];
   const tenant = { org: here.owner.org, space: "live" } as const;
   await note(world, here.owner, 3);
-  await makeCheckpoint(world.app, tenant);
+  await makeCheckpoint(world.app, world.app.audit, tenant);
   const again = await ScriptedAgent.connect(world, here.key.value, {
     identity: here.agent.identity,
     hello: (hello) => ({ ...hello, witnessed: witnessedSize("", files) }),
@@ -112,7 +112,7 @@ Deno.test("checkpoint: those that come together, by a new link and the minute, f
   eq(again.closed, null);
 });
 
-Deno.test("webhooks: a delivery carries the newest checkpoint, for its receiver to keep", async () => {
+Deno.test("webhooks: a delivery carries the newest checkpoint", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   await makeHook(world, here.owner, ["command_executed"]);
@@ -127,7 +127,7 @@ Deno.test("webhooks: a delivery carries the newest checkpoint, for its receiver 
   ok(statement.size > 0);
 });
 
-Deno.test("retention_days.audit: what has expired is gone, its hash is not, and every proof holds", async () => {
+Deno.test("retention_days.audit: expired rows are removed, their hashes stay, and every proof holds", async () => {
   await using world = await World.open({ config: { retention_days: { audit: 30 } } });
   const owner = await world.signUp();
   await note(world, owner, 60);
@@ -159,7 +159,7 @@ Deno.test("retention_days.audit: what has expired is gone, its hash is not, and 
   deq((await verify(lines.slice(1).join("\n"), old.public_key)).finding?.kind, "missing");
 });
 
-Deno.test("legal_hold: what is held stays whatever its age", async () => {
+Deno.test("legal_hold: held rows stay whatever their age", async () => {
   for (const held of ["*", "this"]) {
     const config = { retention_days: { audit: 1 }, legal_hold: ["*"] };
     await using world = await World.open({ config });

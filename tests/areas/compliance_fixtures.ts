@@ -5,24 +5,24 @@ import { type Account, type Answer, World } from "../support/world.ts";
 
 export const HOUR_MS = 60 * 60 * 1000;
 
-/** A row as an export gives it. */
+/** A row of an export. */
 export type Row = EventRow & { readonly seq: number };
 
 const PATH = "/api/v1/compliance";
 
-/** Asks for a report; the answer as it came. */
+/** Requests a report; returns the response. */
 export const ask = (world: World, as: string, type: string, period: string): Promise<Answer> =>
   world.call("POST", `${PATH}/report/generate`, { as, body: { type, period } });
 
-/** Reads a report, or the newest. */
+/** Reads a report or the newest one. */
 export const read = (world: World, as: string, query = ""): Promise<Answer> =>
   world.call("GET", `${PATH}/report${query}`, { as });
 
-/** The reports there are. */
+/** Lists the reports. */
 export const list = (world: World, as: string, query = ""): Promise<Answer> =>
   world.call("GET", `${PATH}/reports${query}`, { as });
 
-/** Makes a report and waits for it; the answer of reading it. */
+/** Makes a report, waits for it and reads it. */
 export async function make(world: World, { token }: Account, type: string, period: string) {
   const asked = await ask(world, token, type, period);
   eq(asked.status, 202, asked.text);
@@ -32,7 +32,7 @@ export async function make(world: World, { token }: Account, type: string, perio
   return body as { id: string; report: Pack; note: string; sha256: string; public_key: string };
 }
 
-/** The rows that a report was made from, as its `method` tells: by the export and nothing else. */
+/** The rows of a report, obtained from the export as its `method` describes. */
 export async function rowsOf(world: World, { token }: Account, pack: Pack): Promise<Row[]> {
   const { from, to } = pack.period;
   const path = `/api/audit/export?start_time=${from}&end_time=${to}`;
@@ -42,7 +42,7 @@ export async function rowsOf(world: World, { token }: Account, pack: Pack): Prom
   return lines.filter(({ seq }) => seq <= pack.log.size);
 }
 
-/** The rows that a query finds, counted by what the pack says of it, independently of the program. */
+/** Counts the rows of a query from its description in the pack, independently of the program. */
 export function found({ event_types, result, details = {}, same }: QueryResult, rows: Row[]) {
   return rows.filter((row) => {
     if (row.resource_type === "external") return false;

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { reportRounds, stepReport } from "../../core/compliance/jobs.ts";
+import { reportRounds, stepReport } from "../../core/compliance/report_jobs.ts";
 import {
   ACTORS_MAX,
   APPROVALS_MAX,
@@ -20,7 +20,7 @@ import { ask, list, make, read, rowsOf } from "./compliance_fixtures.ts";
 
 const live = ({ org }: Account) => ({ org, space: "live" } as const);
 
-/** Puts rows straight into the log. */
+/** Appends rows directly to the log. */
 async function append(world: World, owner: Account, n: number, type: EventType): Promise<void> {
   const tenant = live(owner);
   for (let from = 0; from < n; from += 500) {
@@ -45,7 +45,7 @@ async function blobs(world: World, owner: Account): Promise<string[]> {
   return [...ids];
 }
 
-Deno.test("reports: a job that was cut off goes on after its last commit, and counts nothing twice", async () => {
+Deno.test("reports: an interrupted job continues after its last commit and counts nothing twice", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await append(world, owner, 2 * ROWS_PER_STEP + 1_000, "user_login_failed");
@@ -61,12 +61,12 @@ Deno.test("reports: a job that was cut off goes on after its last commit, and co
   deq([begun.status, begun.scan!.position], ["running", 0]);
   const once = await step(begun);
   deq(once.scan!.position, ROWS_PER_STEP);
-  // Another instance that began the same step is in vain.
+  // Another instance that began the same step commits nothing.
   deq(await step(begun), once);
   await append(world, owner, 10, "user_login_failed");
   const { body: { progress } } = await read(world, owner.token, `?id=${id}`);
   deq(progress, { rows_read: ROWS_PER_STEP, rows_total: once.scan!.size });
-  const restarted = reportRounds(() => world.app);
+  const restarted = reportRounds(world.app);
   restarted.wake();
   await restarted.idle();
   const { body: { status, report } } = await read(world, owner.token, `?id=${id}`);
@@ -86,13 +86,13 @@ Deno.test("reports: a job that was cut off goes on after its last commit, and co
   ok(!swept.has(once.scan!.counted!.id), "what was counted on the way is still there");
 });
 
-Deno.test("reports: an error is tried again, and after five the report is failed and on record", async () => {
+Deno.test("reports: an error is retried, and after five the report fails and is recorded", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const { log } = world.app;
   const readRows = log.read.bind(log);
   let tries = 0;
-  // Only a report looks for single rows.
+  // Only a report reads single rows.
   log.read = (...args) => {
     if (args[2] === 1) tries++;
     return args[2] === 1 && tries < 3 ? Promise.reject(new Error("no disk")) : readRows(...args);
@@ -112,14 +112,14 @@ Deno.test("reports: an error is tried again, and after five the report is failed
   eq((await world.trail(owner)).at(-1), "compliance_report_failed");
 });
 
-Deno.test("reports: no more than ten are under way at once", async () => {
+Deno.test("reports: at most ten are unfinished at a time", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await world.app.reports.stop();
   const answers = [];
   for (let n = 0; n < 12; n++) answers.push((await ask(world, owner.token, "soc2", "24h")).status);
   deq(answers, [...Array(10).fill(202), 409, 409]);
-  // Newer ones that have ended hide no older one.
+  // Newer finished ones do not hide an older one.
   for (const report of (await records(world, owner)).slice(-5)) {
     await world.app.store.transact((tx) =>
       tx.put(reports, live(owner), { ...report, status: "failed", finished_at_ms: 1 })
@@ -129,7 +129,7 @@ Deno.test("reports: no more than ten are under way at once", async () => {
   eq((await ask(world, owner.token, "soc2", "24h")).status, 409);
 });
 
-Deno.test("reports: of two that would each be the tenth under way one is refused", async () => {
+Deno.test("reports: of two concurrent requests for the tenth place one is refused", async () => {
   const engine = await Deno.openKv(":memory:");
   const statuses: number[] = [];
   let meanwhile: (() => Promise<number>) | null = null;
@@ -146,23 +146,23 @@ Deno.test("reports: of two that would each be the tenth under way one is refused
   await world.app.reports.stop();
   const one = async () => (await ask(world, owner.token, "soc2", "24h")).status;
   for (let n = 0; n < 9; n++) eq(await one(), 202);
-  // The other comes between what the one reads of how many there are.
+  // The other request commits between the reads of this one.
   meanwhile = one;
   statuses.push(await one());
   deq(statuses.sort(), [202, 409]);
 });
 
-Deno.test("reports: a period that ends after the log was read, however late the report is finished, has not ended", async () => {
+Deno.test("reports: a period that ends after the log was read has not ended, however late the report finishes", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await world.app.reports.stop();
   const today = new Date(world.clock.now()).toISOString().slice(0, 10);
   const asked = await ask(world, owner.token, "access-review", `${today}..${today}`);
   await stepReport(world.app, live(owner), (await records(world, owner))[0]!);
-  // The relay is killed here, and what happens in the rest of the day is not among what was read.
+  // The relay is killed here, and later events of the day are not part of the report.
   await append(world, owner, 3, "user_login_failed");
   world.clock.nowMs += 50 * 60 * 60 * 1000;
-  const restarted = reportRounds(() => world.app);
+  const restarted = reportRounds(world.app);
   restarted.wake();
   await restarted.idle();
   const body = { email: owner.email, password: "password 1" };
@@ -173,7 +173,7 @@ Deno.test("reports: a period that ends after the log was read, however late the 
   ok(report.limitations.some((text: string) => text.startsWith("The period had not ended")));
 });
 
-Deno.test("reports: a stored row that was changed is no evidence, and is told", async () => {
+Deno.test("reports: an altered row is no evidence and is reported", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await append(world, owner, 40, "user_login_failed");
@@ -198,7 +198,7 @@ Deno.test("reports: a stored row that was changed is no evidence, and is told", 
         report.queries.map(({ id, rows }) => [id, rows]),
       );
       deq([counts.failed_sign_ins, counts.sign_ins, report.log.altered], [39, 0, 1], becomes);
-      ok(report.limitations.some((text) => /^1 of the rows .* changed/.test(text)));
+      ok(report.limitations.some((text) => /^1 of the rows read were altered/.test(text)));
       await world.kv.set(key, value);
       edited++;
       break;
@@ -209,7 +209,7 @@ Deno.test("reports: a stored row that was changed is no evidence, and is told", 
   eq(report.log.altered, 0);
 });
 
-Deno.test("countRow: what is counted has a bound, is the same after saving, and fits into a blob", () => {
+Deno.test("countRow: the counts are bounded, survive saving, and fit into a blob", () => {
   const counted = countedNothing();
   const wanted = new Set(QUERY_NAMES);
   const long = "\u0001".repeat(300);

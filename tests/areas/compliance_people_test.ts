@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { accessNow } from "../../core/compliance/access.ts";
+import { accessNow } from "../../core/compliance/access_review.ts";
 import { ACTORS_MAX } from "../../core/compliance/count.ts";
-import { answersOf, QUERIES } from "../../core/compliance/queries.ts";
+import { QUERIES, queriesMatching } from "../../core/compliance/queries.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { type Account, World } from "../support/world.ts";
 import { found, HOUR_MS, make, rowsOf } from "./compliance_fixtures.ts";
@@ -12,9 +12,9 @@ import { makeIngestToken } from "./ingest_fixtures.ts";
 const RISKY = "systemctl stop nginx";
 const CHAT = 5_123_456_789;
 const LINKS = "/api/shield/telegram-links";
-const UNUSED = "the log holds no row of it in the period";
+const UNUSED = "has no row in the log for the period";
 
-/** A command of the owner's that two people must approve, of whom the owner may be one. */
+/** A command of the owner that two people must approve; the owner may be one of them. */
 async function waiting(world: World, { owner, ...here }: Linked): Promise<string> {
   const approvals = { required: 2, self_approval: true };
   await world.call("PATCH", "/api/shield/settings", { as: owner.token, body: { approvals } });
@@ -24,7 +24,7 @@ async function waiting(world: World, { owner, ...here }: Linked): Promise<string
 const approve = async (world: World, pid: string, { token: as }: Account) =>
   (await world.call("POST", `/api/shield/approve/${pid}`, { as, body: {} })).body.status;
 
-Deno.test("compliance: one's own approval is an exception, whoever's is the last one", async () => {
+Deno.test("compliance: an approval by the requester is an exception, whoever gave the last one", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const other = await world.join(here.owner, ["admin"]);
@@ -51,13 +51,13 @@ Deno.test("compliance: one's own approval is an exception, whoever's is the last
   }
 });
 
-Deno.test("answersOf: members that a row does not have are not the same", () => {
+Deno.test("queriesMatching: absent members are not equal", () => {
   const row = { event_type: "approval_given", resource_type: "approval", details: {} };
   ok(QUERIES.approvals_given_by_requester.same);
-  deq(answersOf(row as never), ["approvals_given"]);
+  deq(queriesMatching(row as never), ["approvals_given"]);
 });
 
-Deno.test("compliance: what a person did by Telegram alone is theirs in the access review, also when the link is gone", async () => {
+Deno.test("compliance: the access review counts a person's Telegram actions, also after the link was deleted", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const key = await world.key(owner, AGENT_RIGHTS, { expires_days: 30 });
@@ -78,7 +78,7 @@ Deno.test("compliance: what a person did by Telegram alone is theirs in the acce
     links.push(listed.body.telegram_links[0].id);
   }
   const [chats, bystander] = [people, await world.join(owner, ["operator"])];
-  // What they did when they joined and linked is over.
+  // Their joining and linking lies before the period.
   world.clock.advance(25 * HOUR_MS);
   await world.settle();
   const agent = await ScriptedAgent.connect(world, key.value);
@@ -103,12 +103,12 @@ Deno.test("compliance: what a person did by Telegram alone is theirs in the acce
   });
   eq((await world.call("DELETE", `${LINKS}/${links[0]}`, { as: again.body.token })).status, 204);
   await world.settle();
-  // The vote, the sign-in and the end of the link.
+  // The vote, the sign-in and the deletion of the link.
   const former = await shown(chats[0]!.userId);
   deq([former.rows_in_period, former.telegram_links], [3, [links[0]]]);
 });
 
-Deno.test("accessNow: what is known of a person in part is not told as all of it", async () => {
+Deno.test("accessNow: partial counts of a person are not shown as complete", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const did = { rows: 7, last_at: "2029-12-31T00:00:00.000Z" };
@@ -124,7 +124,7 @@ Deno.test("accessNow: what is known of a person in part is not told as all of it
   deq(await shown(ACTORS_MAX - 1), [null, null]);
 });
 
-Deno.test("compliance: keys that work are listed before those that ended, and counted apart", async () => {
+Deno.test("compliance: usable keys are listed before ended ones and counted separately", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const made = [];

@@ -1,17 +1,17 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { canonicalJson } from "../../core/codec/canonical.ts";
-import { readKey, verifiesNote } from "../../core/events/trail/note.ts";
+import { readKey, verifiesNote } from "../../core/protocol/checkpoints/note.ts";
 import { CONTROLS, controlsOf } from "../../core/compliance/controls.ts";
 import { QUERIES, QUERY_NAMES } from "../../core/compliance/queries.ts";
-import { OWN_EVENTS } from "../../core/events/events.ts";
+import { OWN_EVENTS } from "../../core/events/emit.ts";
 import { REPORT_TYPES } from "../../kv/records/report.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { type Account, World } from "../support/world.ts";
 import { ask, found, HOUR_MS, list, make, read, type Row, rowsOf } from "./compliance_fixtures.ts";
 import { AGENT_RIGHTS, exec, makeHook } from "./fixtures.ts";
 
-/** An organization in which something of most kinds has happened, over two days. */
+/** An organization with events of most types, over two days. */
 async function busy(world: World): Promise<{ owner: Account; keys: { id: string }[] }> {
   const owner = await world.signUp();
   const key = await world.key(owner, AGENT_RIGHTS);
@@ -57,7 +57,7 @@ async function busy(world: World): Promise<{ owner: Account; keys: { id: string 
   return { owner: later, keys: [weak, retired] };
 }
 
-Deno.test("compliance: every number of every type is counted again from the export", async () => {
+Deno.test("compliance: every number of every type equals a count from the export", async () => {
   await using world = await World.open();
   const { owner } = await busy(world);
   const seen = new Set<string>();
@@ -188,7 +188,7 @@ Deno.test("compliance: the page escapes what people wrote and loads nothing", as
   deq([status, body.error.code], [406, "NOT_ACCEPTABLE"]);
 });
 
-Deno.test("compliance: a finished report is an event that a webhook gets", async () => {
+Deno.test("compliance: a finished report is an event that webhooks receive", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await makeHook(world, owner, ["compliance_report_generated"]);
@@ -211,7 +211,7 @@ Deno.test("compliance: a finished report is an event that a webhook gets", async
   ]);
 });
 
-Deno.test("compliance: reports are listed newest first, another organization's is a missing one", async () => {
+Deno.test("compliance: reports are listed newest first, and another organization's is 404", async () => {
   await using world = await World.open();
   const owner = await world.signUp(), other = await world.signUp();
   deq((await read(world, owner.token)).body.error.code, "NOT_FOUND");
@@ -231,7 +231,7 @@ Deno.test("compliance: reports are listed newest first, another organization's i
   deq([theirs.status, bare(theirs.text)], [404, bare(missing.text)]);
 });
 
-Deno.test("compliance: a report asked for in the test space sees only the test space", async () => {
+Deno.test("compliance: a report of the test space covers only the test space", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await world.key(owner, ["agents:read"]);
@@ -243,7 +243,7 @@ Deno.test("compliance: a report asked for in the test space sees only the test s
   deq(report.event_types.map(({ event_type }) => event_type).includes("api_key_used"), true);
 });
 
-Deno.test("compliance: what is no period is refused, and nothing is written", async () => {
+Deno.test("compliance: an invalid period is refused, and nothing is written", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const bad = ["", "0h", "24", "1y", "2026-Q5", "2026-02-30..2026-03-01", "2031-Q1", "400000h"];
@@ -262,7 +262,7 @@ Deno.test("compliance: what is no period is refused, and nothing is written", as
   ok(!trail.some((type) => type.startsWith("compliance")));
 });
 
-/** Of these no control speaks: they say nothing of who may do what, or of what was done. */
+/** Types without a control: they report neither rights nor actions. */
 const NO_EVIDENCE = [
   "account_settings_changed",
   "agent_connected",
@@ -284,7 +284,7 @@ const NO_EVIDENCE = [
   "webhook_tested",
 ];
 
-Deno.test("compliance: every event type is evidence of a control, or is known to be none", () => {
+Deno.test("compliance: every event type is evidence of a control or is listed as none", () => {
   const asked = new Set<string>(
     CONTROLS.flatMap(({ queries }) => queries.flatMap((name) => [...QUERIES[name].event_types])),
   );
@@ -307,7 +307,7 @@ Deno.test("compliance: a period's rows count though a clock was set back within 
   eq(report.queries.find(({ id }) => id === "keys_made")!.rows, 3);
 });
 
-Deno.test("compliance: a value is older than 90 days a moment after them", async () => {
+Deno.test("compliance: a key value counts as older than 90 days right after 90 days", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const old = await world.key(owner, ["system:write", "system:read"], { expires_days: 365 });
@@ -317,7 +317,7 @@ Deno.test("compliance: a value is older than 90 days a moment after them", async
   ok(remarks.includes("its value is older than 90 days"), `${remarks}`);
 });
 
-Deno.test("compliance: whom a role of the organization's own lets change the system is said so", async () => {
+Deno.test("compliance: a user with system:write through a custom role is remarked", async () => {
   await using world = await World.open();
   await world.signUp(); // the host
   const owner = await world.signUp();

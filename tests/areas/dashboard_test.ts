@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { medianWait, waitName } from "../../core/events/counted.ts";
+import { medianWait, waitStatistic } from "../../core/events/statistics.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { overKv } from "../support/kv.ts";
 import { mulberry32 } from "../support/random.ts";
@@ -216,7 +216,7 @@ Deno.test("medianWait: at least the median and at most a fifth above it, for ran
     ).sort((a, b) => a - b);
     const buckets: Record<string, number> = {};
     for (const ms of waits) {
-      const name = waitName(ms).slice("waits.".length);
+      const name = waitStatistic(ms).slice("waits.".length);
       buckets[name] = (buckets[name] ?? 0) + 1;
     }
     const median = waits[Math.ceil(waits.length / 2) - 1]! / 1000;

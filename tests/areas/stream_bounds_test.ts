@@ -12,7 +12,7 @@ import { World } from "../support/world.ts";
 import { revokeElsewhere } from "./fixtures.ts";
 import { happen, placeIn, READ, take } from "./stream_fixtures.ts";
 
-/** A socket of `/ws`, on a server of its own, that is read as the test says. */
+/** A `/ws` socket on its own server, read under the test's control. */
 async function withSocket(
   world: World,
   key: string,
@@ -38,7 +38,7 @@ async function withSocket(
   await closed;
 }
 
-Deno.test("streams: a socket that resumes has the rights of now, not those that it connected with", async () => {
+Deno.test("streams: a socket that resumes gets its present rights, not those of its connection", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const key = await world.key(owner, ["agents:read", "approvals:read"]);
@@ -70,7 +70,7 @@ Deno.test("streams: a socket that resumes has the rights of now, not those that 
   });
 });
 
-Deno.test("streams: a socket that resumes again and again begins again once a second", async () => {
+Deno.test("streams: a socket resumes at most once a second", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const key = await world.key(owner, READ);
@@ -92,7 +92,7 @@ Deno.test("streams: a socket that resumes again and again begins again once a se
   });
 });
 
-Deno.test("streams: a ping gets a pong, other unknown frames one warning, and the stream goes on", async () => {
+Deno.test("streams: a ping gets a pong, unknown frames get one warning, and the stream continues", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const key = await world.key(owner, READ);
@@ -122,7 +122,7 @@ Deno.test("streams: a ping gets a pong, other unknown frames one warning, and th
   });
 });
 
-Deno.test("streams: what begins counts towards what may wait, too", async () => {
+Deno.test("streams: streams that are opening count towards the limit", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const actor = await world.app.authenticator.authenticate(owner.token, "live");
@@ -138,7 +138,7 @@ Deno.test("streams: what begins counts towards what may wait, too", async () => 
   deq(ends, ["too_slow"]);
 });
 
-Deno.test("streams: a person has 50 at a time, and one that ends makes room", async () => {
+Deno.test("streams: a person has at most 50 open, and an ended one frees its place", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const colleague = await world.join(owner, ["owner"]);
@@ -160,7 +160,7 @@ Deno.test("streams: a person has 50 at a time, and one that ends makes room", as
   for (const client of clients) await client.cut();
 });
 
-Deno.test("streams: a credential that cannot be looked up ends its own streams, after a while, and no others", async () => {
+Deno.test("streams: a credential that cannot be checked ends only its own streams, after 10 s", async () => {
   await using world = await World.open();
   const [one, other] = [await world.signUp(), await world.signUp()];
   const [unknown, revoked] = [await world.key(one, READ), await world.key(other, READ)];
@@ -180,7 +180,7 @@ Deno.test("streams: a credential that cannot be looked up ends its own streams, 
   eq((await stays.next())!.data.name, "interrupted");
 });
 
-Deno.test("streams: a lost credential ends its stream within a second, however many others are looked up slowly", async () => {
+Deno.test("streams: a lost credential ends its stream within a second while checks of others are slow", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const keys = [];
@@ -200,7 +200,7 @@ Deno.test("streams: a lost credential ends its stream within a second, however m
   eq((await clients.at(-1)!.next())!.data.name, "credential_ended");
 });
 
-Deno.test("streams: one whose opening cannot be put on record is let go", async () => {
+Deno.test("streams: a stream whose opening cannot be recorded is closed", async () => {
   await using world = await World.open();
   const key = await world.key(await world.signUp(), READ);
   const { store } = world.app;
@@ -212,7 +212,7 @@ Deno.test("streams: one whose opening cannot be put on record is let go", async 
   eq(world.app.streams.size, 0);
 });
 
-Deno.test("streams: a reader that stands still is ended at 1 MiB, and nobody else notices", async () => {
+Deno.test("streams: a stalled reader is ended at 1 MiB without effect on others", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const stalled = await StreamClient.open(world, owner.token);
@@ -226,7 +226,7 @@ Deno.test("streams: a reader that stands still is ended at 1 MiB, and nobody els
     seen.push(...await take(world, reading, 1));
   }
   deq(seen.map(({ data }) => data.agent_id), Array.from({ length: total }, (_, n) => `agt_${n}`));
-  // It is let go at 1 MiB, or at the second heartbeat where it read from the log and nothing more was read.
+  // It is ended at 1 MiB, or at the second heartbeat without a read.
   await world.advance(60_000);
   const rest: Received[] = [];
   for (let event = await stalled.next(); event; event = await stalled.next()) rest.push(event);
@@ -235,7 +235,7 @@ Deno.test("streams: a reader that stands still is ended at 1 MiB, and nobody els
   await reading.cut();
 });
 
-Deno.test("streams: who reads catches up on large events, however many", async () => {
+Deno.test("streams: an active reader catches up on any number of large events", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const total = 300;
@@ -249,7 +249,7 @@ Deno.test("streams: who reads catches up on large events, however many", async (
   eq((await client.next())!.data.recovered, true);
   const events = await take(world, client, total);
   deq(events.map(({ data }) => data.agent_id ?? data.name), ids);
-  // Who asks for all of it and takes nothing is let go, though 1 MiB never waits.
+  // A client that reads nothing is ended, although less than 1 MiB is unread.
   await world.advance(30_000);
   let last: Received | null = null;
   for (let event = await stalled.next(); event !== null; event = await stalled.next()) last = event;
@@ -258,10 +258,10 @@ Deno.test("streams: who reads catches up on large events, however many", async (
   await client.cut();
 });
 
-Deno.test("streams: one organization has half of the room, in both of its spaces together", async () => {
+Deno.test("streams: one organization gets at most half of all streams, over both of its spaces", async () => {
   await using world = await World.open();
   const [one, other] = [await world.signUp(), await world.signUp()];
-  const streams = new Streams(() => world.app, 8);
+  const streams = new Streams(world.app, 8);
   const sink: Sink = {
     send: () => {},
     bufferedBytes: 0,

@@ -1,14 +1,14 @@
-import { eventJson, OWN_EVENTS } from "../../core/events/events.ts";
+import { eventJson, OWN_EVENTS } from "../../core/events/emit.ts";
 import { historyOf, idOf } from "../../core/events/streams/message.ts";
 import { EVENT_RIGHTS } from "../../core/events/streams/streams.ts";
 import type { WebhookEventType } from "../../core/events/types/webhook_events.ts";
 import type { Received, StreamClient } from "../support/stream.ts";
 import type { Account, World } from "../support/world.ts";
 
-/** Every right that opens some events. */
+/** Every right that gives access to some events. */
 export const READ = [...EVENT_RIGHTS];
 
-/** Puts an event into an organization's log. */
+/** Appends an event to an organization's log. */
 export async function happen(
   world: World,
   { org, userId }: Account,
@@ -23,7 +23,7 @@ export async function happen(
   await world.app.store.append(tenant, type, json);
 }
 
-/** The id of a place in an organization's log. */
+/** The id of a position in an organization's log. */
 export const placeIn = (
   { app }: World,
   { org }: Account,
@@ -34,7 +34,7 @@ export const placeIn = (
 export const typesOf = (events: readonly (Received | null)[]) =>
   events.map((event) => event?.data.event_type);
 
-/** The next `n` events of a stream, once the log has numbered them. */
+/** The next `n` events of a stream, once they are sequenced. */
 export async function take(world: World, client: StreamClient, n: number): Promise<Received[]> {
   await world.app.log.flush();
   const events: Received[] = [];

@@ -56,7 +56,7 @@ Deno.test("streams: filters by type, agent and severity", async () => {
   for (const client of [byType, byAgent, bySeverity]) await client.cut();
 });
 
-Deno.test("streams: readers that are cut again and again miss nothing and see nothing twice", async () => {
+Deno.test("streams: readers that are disconnected repeatedly miss nothing and see nothing twice", async () => {
   const seed = crypto.getRandomValues(new Uint16Array(1))[0]!;
   console.log(`streams seed ${seed}`);
   const dice = random(seed);
@@ -107,7 +107,7 @@ Deno.test("streams: readers that are cut again and again miss nothing and see no
   ok(cuts >= 100);
 });
 
-Deno.test("streams: a place of another history, or one that was never reached, is told", async () => {
+Deno.test("streams: an id of another history, or beyond the log, is reported as not recovered", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const stranger = await world.signUp();
@@ -128,7 +128,7 @@ Deno.test("streams: a place of another history, or one that was never reached, i
   }
 });
 
-Deno.test("streams: a quiet stream hears where the log is, and goes on from there", async () => {
+Deno.test("streams: heartbeats carry the position, from which a quiet stream resumes", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const client = await StreamClient.open(world, owner.token, { query: "?types=agent_deleted" });
@@ -141,7 +141,7 @@ Deno.test("streams: a quiet stream hears where the log is, and goes on from ther
   await client.cut();
 });
 
-Deno.test("streams: scopes decide what is seen, also in what is caught up on, and narrow at once", async () => {
+Deno.test("streams: rights filter live and earlier events, and a lost right takes effect at once", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const key = await world.key(owner, ["approvals:read", "audit:read"]);
@@ -165,7 +165,7 @@ Deno.test("streams: scopes decide what is seen, also in what is caught up on, an
   await client.cut();
 });
 
-Deno.test("streams: nobody hears of another organization", async () => {
+Deno.test("streams: no stream shows another organization's events", async () => {
   await using world = await World.open();
   const [one, other] = [await world.signUp(), await world.signUp()];
   const client = await StreamClient.open(world, one.token);
@@ -177,7 +177,7 @@ Deno.test("streams: nobody hears of another organization", async () => {
   await client.cut();
 });
 
-Deno.test("streams: a revoked or expired credential and a demoted creator end it within a second", async () => {
+Deno.test("streams: a revoked or expired credential, or a demoted creator, ends a stream within a second", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const second = await world.join(owner, ["owner"]);
@@ -212,7 +212,7 @@ Deno.test("streams: a revoked or expired credential and a demoted creator end it
   eq(world.app.streams.size, 0);
 });
 
-Deno.test("streams: a relay that stops sends its clients on, not all at the same moment", async () => {
+Deno.test("streams: a stopping relay ends its streams with random reconnect delays", async () => {
   const world = await World.open();
   const owner = await world.signUp();
   const clients = await Promise.all([1, 2, 3, 4].map(() => StreamClient.open(world, owner.token)));

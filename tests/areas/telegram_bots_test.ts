@@ -7,7 +7,7 @@ import { setUser } from "./key_fixtures.ts";
 const BOB = 5_123_456_789;
 const TOKENS = "/api/v1/ingest-tokens";
 
-Deno.test("telegram: a bot is set up only by who may approve", async () => {
+Deno.test("telegram: only a person who may approve can set up a bot", async () => {
   await using world = await World.open();
   await world.signUp(); // the host, whose custom roles change nothing
   const owner = await world.signUp();
@@ -25,7 +25,7 @@ Deno.test("telegram: a bot is set up only by who may approve", async () => {
   }
 });
 
-Deno.test("telegram: who knows a bot's secret and may not approve any more decides for nobody", async () => {
+Deno.test("telegram: a bot decides nothing once its creator may no longer approve", async () => {
   await using world = await World.open();
   await world.signUp(); // the host, whose admins make no tokens
   const here = await linkAgent(world);
@@ -46,7 +46,9 @@ Deno.test("telegram: who knows a bot's secret and may not approve any more decid
     await setUser(world, maker, change);
     for (const verb of ["approve", "reject"]) {
       ok(
-        (await tell(`/${verb} ${pid}`)).startsWith("Who set up this bot may not approve any more"),
+        (await tell(`/${verb} ${pid}`)).startsWith(
+          "The person who set up this bot may no longer approve",
+        ),
       );
     }
     const path = `/api/shield/approvals/${pid}`;

@@ -16,14 +16,14 @@ interface Chat extends Linked {
 async function setUp(world: World): Promise<Chat> {
   const here = await linkAgent(world);
   const approver = await world.join(here.owner, ["operator"]);
-  // What comes through a bot is also the word of who made it, so this is nobody who asks or decides.
+  // The bot's creator counts as behind its messages, so it is neither requester nor approver here.
   const keeper = await world.join(here.owner, ["owner"]);
   return { ...here, approver, bot: await makeIngestToken(world, keeper, "telegram") };
 }
 
 let updates = 890_123_000;
 
-/** An Update as Telegram sends it. */
+/** An Update in Telegram's format. */
 function update(from: number, text: string, message: Record<string, unknown> = {}) {
   const name = { first_name: "Bob", username: "bob" };
   return {
@@ -56,7 +56,7 @@ async function link(world: World, { bot }: Chat, who: Account, account = BOB) {
   return body.code as string;
 }
 
-/** A command of the owner's that waits; its process id. */
+/** Requests a command of the owner that needs approval; returns its process id. */
 async function waiting(world: World, here: Linked): Promise<string> {
   const { status, body } = await exec(world, here, RISKY);
   eq(status, 202);
@@ -66,7 +66,7 @@ async function waiting(world: World, here: Linked): Promise<string> {
 const approval = async (world: World, { owner }: Linked, pid: string) =>
   (await world.call("GET", `/api/shield/approvals/${pid}`, { as: owner.token })).body;
 
-Deno.test("telegram: a linked account approves and rejects as its person, and the trail says how", async () => {
+Deno.test("telegram: a linked account approves and rejects as its person, and the trail records the link", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   await link(world, here, here.approver);
@@ -99,7 +99,7 @@ Deno.test("telegram: a linked account approves and rejects as its person, and th
   ok(again.body.text.includes("is rejected"));
 });
 
-Deno.test("telegram: an update that comes again is answered again and decides nothing", async () => {
+Deno.test("telegram: a repeated update gets the first answer and decides nothing", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   await link(world, here, here.approver);
@@ -184,7 +184,7 @@ Deno.test("telegram: only a person's own words count", async () => {
   eq(short.body.text, `${pid} is approved.`);
 });
 
-Deno.test("telegram: a person's present rights decide, and their own request stays theirs", async () => {
+Deno.test("telegram: a person's present rights apply, and nobody approves their own request", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   await link(world, here, here.approver);
@@ -231,7 +231,7 @@ Deno.test("telegram: a code works once, for ten minutes, and only the newest doe
   ok((await said(last.message)).startsWith("This account is linked."));
 });
 
-Deno.test("telegram: links are their person's own, end at once, and no key makes one", async () => {
+Deno.test("telegram: links are private to their person, end at once, and no key creates one", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   await link(world, here, here.approver);
@@ -257,7 +257,7 @@ Deno.test("telegram: links are their person's own, end at once, and no key makes
   deq(told.map(({ event_type }) => event_type), ["telegram_linked", "telegram_unlinked"]);
 });
 
-Deno.test("telegram: a person links twenty accounts, and one link that is deleted makes room", async () => {
+Deno.test("telegram: a person has at most 20 links, and a deleted one frees its place", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   const as = here.approver.token;
@@ -295,7 +295,7 @@ Deno.test("telegram: another bot, another organization and a deleted token decid
   eq((await approval(world, here, pid)).status, "pending");
 });
 
-Deno.test("telegram: a store that takes ten checks a commit takes a decision", async () => {
+Deno.test("telegram: a decision needs at most ten checks a commit", async () => {
   await using world = await World.open({ sole: false });
   const here = await setUp(world);
   await link(world, here, here.approver);
@@ -304,7 +304,7 @@ Deno.test("telegram: a store that takes ten checks a commit takes a decision", a
   eq(said.body.text, `${pid} is approved.`);
 });
 
-Deno.test("telegram: a button decides as the person who presses it, once, and answers the press", async () => {
+Deno.test("telegram: a button decides once as the person who presses it, and the press is answered", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   await link(world, here, here.approver);

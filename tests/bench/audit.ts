@@ -1,6 +1,6 @@
 import process from "node:process";
-import { verifyExport } from "../../core/events/trail/lines.ts";
-import { readKey } from "../../core/events/trail/note.ts";
+import { verifyExport } from "../../core/events/trail/verify_export.ts";
+import { readKey } from "../../core/protocol/checkpoints/note.ts";
 import { proveEvent } from "../../core/events/trail/checkpoints.ts";
 import { exportAudit } from "../../core/events/trail/export.ts";
 import type { Reading } from "../../core/work/work.ts";
@@ -9,8 +9,8 @@ import { readSettings } from "../../core/work/settings.ts";
 import { startRelay } from "../../core/start.ts";
 import { systemClock, systemPorts } from "../../core/ports/system.ts";
 import { openStore } from "../../kv/maintenance/open.ts";
-import { auditKeyOf, insertAuditKeys } from "../../core/events/trail/keys.ts";
-import { keyText } from "../../core/events/trail/note.ts";
+import { auditKeyOf, insertAuditKeys } from "../../core/events/trail/audit_keys.ts";
+import { keyText } from "../../core/protocol/checkpoints/note.ts";
 import { sized } from "./size.ts";
 
 /** CPU time in ms: machines are shared, and the wall clock tells who else was there. */
@@ -42,10 +42,10 @@ export async function benchAudit(): Promise<void> {
   await app.audit.idle();
 
   const times: number[] = [];
-  await proveEvent(app, tenant, ids[0]!);
+  await proveEvent(app, app.audit, tenant, ids[0]!);
   for (let n = 0; n < PROOFS; n++) {
     const from = performance.now();
-    await proveEvent(app, tenant, ids[n * 37 % ids.length]!);
+    await proveEvent(app, app.audit, tenant, ids[n * 37 % ids.length]!);
     times.push(performance.now() - from);
   }
   times.sort((a, b) => a - b);
@@ -60,7 +60,7 @@ export async function benchAudit(): Promise<void> {
   const before = Deno.memoryUsage().rss, from = performance.now();
   let first = 0, peak = before;
   const work = { ...app, app, actor, request, db: app.store };
-  const { body } = await exportAudit(work, {}, "application/x-ndjson");
+  const { body } = await exportAudit(work, app.audit, {}, "application/x-ndjson");
   for await (const text of body) {
     first ||= performance.now() - from;
     await writer.write(new TextEncoder().encode(text));

@@ -6,12 +6,12 @@ import {
 } from "node:assert/strict";
 import { AUDIT_EVENTS } from "../../core/events/types/table.ts";
 import type { AuditEventType } from "../../core/events/types/event.ts";
-import { OWN_EVENTS } from "../../core/events/events.ts";
+import { OWN_EVENTS } from "../../core/events/emit.ts";
 import { EVENT_TYPES } from "../../core/events/types/webhook_events.ts";
 
 const rows = Object.entries<AuditEventType>(AUDIT_EVENTS);
 
-Deno.test("AUDIT_EVENTS: every type has a meaning, and an example that its schema takes as it is", () => {
+Deno.test("AUDIT_EVENTS: every type has a meaning and an example that its schema accepts unchanged", () => {
   for (const [type, { meaning, details, example }] of rows) {
     neq(meaning, "", type);
     ok(!meaning.includes("|"), `${type} would end a cell of the table`);
@@ -19,7 +19,7 @@ Deno.test("AUDIT_EVENTS: every type has a meaning, and an example that its schem
   }
 });
 
-Deno.test("AUDIT_EVENTS: details with a field too many or too few do not pass", () => {
+Deno.test("AUDIT_EVENTS: extra or missing fields of details are refused", () => {
   for (const [type, { details, example }] of rows) {
     eq(details.safeParse({ ...example, surprise: 1 }).success, false, type);
     for (const [field, schema] of Object.entries(details.shape)) {
@@ -31,7 +31,7 @@ Deno.test("AUDIT_EVENTS: details with a field too many or too few do not pass", 
   }
 });
 
-Deno.test("OWN_EVENTS: holds what webhooks carry and what only the audit log has, each once", () => {
+Deno.test("OWN_EVENTS: contains the types of webhooks and those of the audit log, each once", () => {
   const types = [...Object.keys(AUDIT_EVENTS), ...EVENT_TYPES];
   deq(Object.keys(OWN_EVENTS).sort(), types.sort());
   eq(new Set(types).size, types.length);

@@ -25,7 +25,7 @@ Deno.test("csvRow: commas, quotes and line ends are quoted, quotes doubled", () 
   );
 });
 
-Deno.test("csvRow: a text that begins like a formula gets a quote in front, a number does not", () => {
+Deno.test("csvRow: a text that begins like a formula gets a leading quote, a number does not", () => {
   for (const start of ["=", "+", "-", "@", "\t", "＝", "＋", "－", "＠"]) {
     assert.equal(csvRow([`${start}1+1`]), `'${start}1+1\r\n`);
   }
@@ -34,14 +34,14 @@ Deno.test("csvRow: a text that begins like a formula gets a quote in front, a nu
   assert.equal(csvRow([-1, "a=1", "a-b"]), "-1,a=1,a-b\r\n");
 });
 
-Deno.test("csvRow: a spreadsheet that parts cells at semicolons, tabs or line ends runs nothing either", () => {
+Deno.test("csvRow: a spreadsheet that splits cells at semicolons, tabs or line ends runs nothing either", () => {
   for (const part of [";", "\t", "\n", "\r", "\r\n", '";', '"\n', ";;", "\t;", "; ", ";\u00a0"]) {
     for (const start of ["=", "+", "-", "@", "＝", "＋", "－", "＠"]) {
       for (
         const text of [`a${part}${start}cmd|'/C calc'!A0${part}b`, `{"a":"b${part}${start}1"}`]
       ) {
         const line = csvRow(["org", text, "c"]);
-        // What a reader sees that takes these for the ends of cells, and quotes for quotes or for text.
+        // The cells that a reader with this separator sees, whether or not it interprets quotes.
         for (const reader of [line, line.replaceAll('"', "")]) {
           for (const cell of reader.split(/[;\t\r\n]/)) {
             assert.ok(!/^[\s"]*[=+\-@＝＋－＠]/.test(cell), JSON.stringify(line));
@@ -53,7 +53,7 @@ Deno.test("csvRow: a spreadsheet that parts cells at semicolons, tabs or line en
   assert.equal(csvRow(["a;b", "x;y=1", "ls; pwd", "a -b"]), "a;b,x;y=1,ls; pwd,a -b\r\n");
 });
 
-Deno.test("csvRow: a reader of RFC 4180 gets every text back that no spreadsheet would run", () => {
+Deno.test("csvRow: an RFC 4180 reader restores every text that no spreadsheet would run", () => {
   const dice = random(4180);
   const parts = ["a", ",", '"', "\r", "\n", " ", ";", "é", "\ud83d\ude00"];
   for (let round = 0; round < 500; round++) {
@@ -63,7 +63,7 @@ Deno.test("csvRow: a reader of RFC 4180 gets every text back that no spreadsheet
   }
 });
 
-/** One line by the grammar of RFC 4180. */
+/** One line of the RFC 4180 grammar. */
 function readRow(line: string): string[] {
   const fields: string[] = [];
   const field = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n$)/y;

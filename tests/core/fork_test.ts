@@ -1,20 +1,20 @@
 import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { keepCheckpoint } from "../../core/cli/agent/witness.ts";
-import { verifyExport } from "../../core/events/trail/lines.ts";
-import { type NoteKey, readKey, readStatement } from "../../core/events/trail/note.ts";
+import { verifyExport } from "../../core/events/trail/verify_export.ts";
+import { type NoteKey, readKey, readStatement } from "../../core/protocol/checkpoints/note.ts";
 import type { VerifyOptions } from "../../core/events/trail/verify.ts";
 import { describeFinding } from "../../core/cli/audit.ts";
 import { filesOf } from "../support/agent_files.ts";
 import { type Account, World } from "../support/world.ts";
 import { PYTHON, python } from "./verify_py.ts";
 
-/** A log as a server shows it. */
+/** A log as one server shows it. */
 interface Shown {
   readonly note: string;
   readonly publicKey: string;
   readonly key: NoteKey;
-  /** The exports, each of which is a row of the next one. */
+  /** The exports. Each adds a row to the next one. */
   readonly exports: readonly { readonly text: string; readonly header: string }[];
 }
 
@@ -25,7 +25,7 @@ const EXPORTS = [
   ["application/x-ndjson", "?event_type=note"],
 ] as const;
 
-/** What a server shows after five more rows. */
+/** A server's log after five more rows. */
 async function show(world: World, { token: as }: Account, text: string): Promise<Shown> {
   for (let n = 0; n < 5; n++) {
     const body = { event_type: "note", details: { text, n } };
@@ -45,7 +45,7 @@ async function show(world: World, { token: as }: Account, text: string): Promise
   return { note, publicKey: public_key, key: readKey(public_key)!, exports };
 }
 
-/** Two servers that go on from a copy of one store: they have its key, and its past. */
+/** Two servers that continue from copies of one store, with its key and its past. */
 async function fork(): Promise<Readonly<Record<"past" | "left" | "right", Shown>>> {
   await using world = await World.open();
   const owner = await world.signUp();
@@ -72,7 +72,7 @@ async function check(text: string, options: VerifyOptions) {
   return finding === null ? witness : [finding.kind, finding.first, finding.last];
 }
 
-Deno.test("relay audit verify: two logs of one size under one key are a fork, whichever is witnessed", async () => {
+Deno.test("relay audit verify: two logs of one size and key are a fork, whichever is witnessed", async () => {
   const { past, left, right } = await fork();
   const { key } = left;
   deq(right.key, key);
@@ -80,7 +80,7 @@ Deno.test("relay audit verify: two logs of one size under one key are a fork, wh
     for (const [at, { text, header }] of mine.exports.entries()) {
       const size = sizeOf(header);
       eq(await check(text, { key }), "none");
-      // A log that was signed at two moments is no fork.
+      // Two checkpoints of one log are no fork.
       ok(header !== noteOf(text));
       eq(await check(text, { key, checkpoint: header }), "consistent");
       const there = other.exports[at]!;
@@ -88,12 +88,12 @@ Deno.test("relay audit verify: two logs of one size under one key are a fork, wh
         eq(sizeOf(checkpoint), size);
         deq(await check(text, { key, checkpoint }), ["forked", 1, size]);
         deq(await check(text, { checkpoint }), ["forked", 1, size]);
-        // That a size leads to itself says nothing of its root.
+        // A consistency proof from a size to itself does not prove the root.
         const consistency = { from: size, to: size, path: [] };
         deq(await check(text, { key, checkpoint, consistency }), ["forked", 1, size]);
       }
     }
-    // Of a smaller size, the export's past is another one than was witnessed.
+    // At a smaller size, the export's past differs from the witnessed one.
     const [{ text }] = mine.exports.slice(1) as [Shown["exports"][number]];
     const { header: older } = other.exports[0]!;
     deq(await check(text, { key, checkpoint: older }), ["rewritten", 1, sizeOf(older)]);
@@ -102,11 +102,11 @@ Deno.test("relay audit verify: two logs of one size under one key are a fork, wh
   match(describeFinding({ kind: "forked", first: 1, last: 9, line: 1 }), /^forked: rows 1 to 9 /);
 });
 
-Deno.test("relay audit verify: rows of one side of a fork do not pass with the proof of the other", async () => {
+Deno.test("relay audit verify: rows of one side of a fork fail with the proof of the other", async () => {
   const { left, right } = await fork();
   const { key, publicKey } = left;
   const file = await Deno.makeTempFile();
-  // The third holds only what both have in common: with the other proof it is the other export.
+  // The third contains only their common rows, so with the other proof it equals the other export.
   for (const at of [0, 1, 3]) {
     const { text } = left.exports[at]!, ending = endingOf(text);
     const other = endingOf(right.exports[at]!.text);

@@ -14,8 +14,8 @@ import {
   subtreesOf,
   verifyConsistency,
   verifyInclusion,
-} from "../../core/events/trail/merkle.ts";
-import { foldHashes, nodeHash } from "../../core/events/trail/node_hash.ts";
+} from "../../core/protocol/checkpoints/merkle.ts";
+import { foldHashes, nodeHash } from "../../core/protocol/checkpoints/node_hash.ts";
 import { mulberry32 } from "../support/random.ts";
 
 const hex = (bytes: Uint8Array) => bytes.toHex();
@@ -25,7 +25,7 @@ const sha256 = (...parts: Uint8Array[]): Hash => {
   return new Uint8Array(hash.digest());
 };
 
-/** The tree as RFC 6962 defines it, word for word: MTH(D[n]). */
+/** The tree as RFC 6962 defines it: MTH(D[n]). */
 function definedRoot(leaves: readonly Uint8Array[]): Hash {
   if (leaves.length === 0) return sha256();
   if (leaves.length === 1) return leaves[0] as Hash;
@@ -38,7 +38,7 @@ function definedRoot(leaves: readonly Uint8Array[]): Hash {
 const nodesOver = (leaves: readonly Uint8Array[]): ReadNode => (level, index) =>
   definedRoot(leaves.slice(index * 2 ** level, (index + 1) * 2 ** level));
 
-/** The reference vectors of Certificate Transparency: leaves, and the root after each of them. */
+/** The reference vectors of Certificate Transparency: leaves, and the root after each leaf. */
 const LEAVES = [
   "",
   "00",
@@ -93,7 +93,7 @@ const CONSISTENCY: [from: number, to: number, path: string[]][] = [
   ]],
 ];
 
-Deno.test("merkle: roots and proofs are those of RFC 6962's reference vectors", async () => {
+Deno.test("merkle: roots and proofs equal RFC 6962's reference vectors", async () => {
   eq(hex(EMPTY_ROOT), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   const read = nodesOver(LEAVES), tree = new GrowingTree();
   for (const [at, leaf] of LEAVES.entries()) {
@@ -114,7 +114,7 @@ Deno.test("merkle: roots and proofs are those of RFC 6962's reference vectors", 
   }
 });
 
-Deno.test("nodeHash, leafHash, leafHashes, foldHashes: are SHA-256 with RFC 6962's prefixes", () => {
+Deno.test("nodeHash, leafHash, leafHashes, foldHashes: equal SHA-256 with RFC 6962's prefixes", () => {
   const random = mulberry32(7);
   const bytes = () => Uint8Array.from({ length: 32 }, () => random() * 256);
   for (let n = 0; n < 1_000; n++) {
@@ -136,7 +136,7 @@ Deno.test("nodeHash, leafHash, leafHashes, foldHashes: are SHA-256 with RFC 6962
   }
 });
 
-Deno.test("merkle: every proof of every small tree verifies, and one changed bit of it does not", async () => {
+Deno.test("merkle: every proof of every small tree verifies, and no proof with a flipped bit does", async () => {
   const leaves = Array.from({ length: 40 }, (_, n) => leafHash(`${n}`));
   const read = nodesOver(leaves);
   for (let to = 1; to <= leaves.length; to++) {
@@ -164,7 +164,7 @@ Deno.test("merkle: every proof of every small tree verifies, and one changed bit
   }
 });
 
-Deno.test("subtreesOf: covers any range without a gap, and a tree grown of them is the same", () => {
+Deno.test("subtreesOf: covers any range without a gap, and a tree grown from them has the same root", () => {
   const leaves = Array.from({ length: 70 }, (_, n) => leafHash(`${n}`));
   for (let lo = 0; lo < 70; lo += 3) {
     for (let hi = lo; hi <= 70; hi++) {

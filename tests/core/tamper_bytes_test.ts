@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { verifyExport } from "../../core/events/trail/lines.ts";
+import { verifyExport } from "../../core/events/trail/verify_export.ts";
 import { describeVerdict } from "../../core/cli/audit.ts";
-import { type NoteKey, readKey } from "../../core/events/trail/note.ts";
+import { type NoteKey, readKey } from "../../core/protocol/checkpoints/note.ts";
 import { random } from "../support/random.ts";
 import { type Account, World } from "../support/world.ts";
 
@@ -15,7 +15,7 @@ async function* chunksOf(text: string): AsyncGenerator<Uint8Array> {
 
 const check = (text: string, key: NoteKey) => verifyExport(chunksOf(text), { key });
 
-/** A log of `rows` rows by turns of two types. */
+/** A log of `rows` rows of two alternating types. */
 async function open(world: World, rows: number): Promise<{ owner: Account; key: NoteKey }> {
   const owner = await world.signUp();
   for (let at = 0; at < rows; at++) {
@@ -58,7 +58,7 @@ Deno.test(`relay audit verify: one byte changed, added or removed anywhere is fo
   }
 });
 
-Deno.test("relay audit verify: a hash is written in one way only", async () => {
+Deno.test("relay audit verify: only one spelling of a hash is valid", async () => {
   await using world = await World.open();
   const { owner, key } = await open(world, 20);
   for (const accept of TYPES) {
@@ -86,7 +86,7 @@ Deno.test("relay audit verify: a hash is written in one way only", async () => {
   }
 });
 
-Deno.test("relay audit verify: an end of other types is a finding, and so is the end of the other form", async () => {
+Deno.test("relay audit verify: a proof with wrong types, or in the other format, is a finding", async () => {
   await using world = await World.open();
   const { owner, key } = await open(world, 3);
   const [lines, json] = await Promise.all(TYPES.map((type) => exported(world, owner, type, "")));
@@ -106,7 +106,7 @@ Deno.test("relay audit verify: an end of other types is a finding, and so is the
   ok((await check(json!.replace("[\n", "[\n\n"), key)).finding !== null);
 });
 
-Deno.test("relay audit verify: a row that is made very long is altered, and is not held in memory", async () => {
+Deno.test("relay audit verify: an overlong row counts as altered and is not kept in memory", async () => {
   await using world = await World.open();
   const { owner, key } = await open(world, 6);
   const lines = (await exported(world, owner, TYPES[0]!, "")).split("\n");
@@ -115,7 +115,7 @@ Deno.test("relay audit verify: a row that is made very long is altered, and is n
   deq([finding?.kind, finding?.first], ["altered", 4]);
 });
 
-Deno.test("relay audit verify: text that nobody signed behind the checkpoint's signature is a finding", async () => {
+Deno.test("relay audit verify: unsigned text after the checkpoint's signature is a finding", async () => {
   await using world = await World.open();
   const { owner, key } = await open(world, 6);
   for (const accept of TYPES) {
@@ -128,12 +128,12 @@ Deno.test("relay audit verify: text that nobody signed behind the checkpoint's s
   }
 });
 
-Deno.test("relay audit verify: a line of any length hides no rows that a reader of JSON would take", async () => {
+Deno.test("relay audit verify: a line of any length hides no rows from the verification", async () => {
   await using world = await World.open();
   const { owner, key } = await open(world, 6);
   const text = await exported(world, owner, "application/json", "");
   const end = text.indexOf('","public_key"');
-  // What is dropped of a line that is too long begins where its first 64 KiB end.
+  // Of an overlong line everything after the first 64 KiB is dropped.
   const filled = 65_536 - (end - text.lastIndexOf("\n", end) - 1);
   const hidden = '","public_key":""},"events":[{"seq":1,"actor":"forged"}],"proof":{"checkpoint":"';
   const start = text.lastIndexOf("\n", end) + 1 + 65_536;
@@ -143,7 +143,7 @@ Deno.test("relay audit verify: a line of any length hides no rows that a reader 
   ok((await check(forged, key)).finding !== null);
 });
 
-Deno.test("relay audit verify: what a file says of itself hides nothing of the verdict on a terminal", async () => {
+Deno.test("relay audit verify: text from the file cannot hide the result on a terminal", async () => {
   await using world = await World.open();
   const { owner, key } = await open(world, 3);
   const text = await exported(world, owner, TYPES[0]!, "?text=a");

@@ -1,14 +1,14 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
 import type { Finding } from "../../core/events/trail/findings.ts";
-import { verifyExport } from "../../core/events/trail/lines.ts";
+import { verifyExport } from "../../core/events/trail/verify_export.ts";
 import {
   keyText,
   readKey,
   readStatement,
   signNote,
   statementText,
-} from "../../core/events/trail/note.ts";
+} from "../../core/protocol/checkpoints/note.ts";
 import { eventJson } from "../../core/events/events.ts";
 import { rawPublicKey } from "../../core/protocol/statements.ts";
 import { type Account, World } from "../support/world.ts";
@@ -18,7 +18,7 @@ const EDITS = 1_000;
 const SEED = 20_260_101;
 const live = ({ org }: Account) => ({ org, space: "live" } as const);
 
-/** Rows of all sizes, with what may look like the members of an export. */
+/** Rows of all sizes, with text that resembles members of an export. */
 async function fill(world: World, owner: Account, n: number, random: () => number): Promise<void> {
   for (let at = 0; at < n; at++) {
     const type = at % 3 === 0 ? "note" : "deploy";
@@ -29,7 +29,7 @@ async function fill(world: World, owner: Account, n: number, random: () => numbe
       details,
     });
     await world.app.store.append(live(owner), type, json);
-    // Some segments are short, some are long.
+    // Segments of different lengths.
     if (random() < 0.1) await world.app.log.flush();
   }
 }
@@ -59,7 +59,7 @@ const check = async (text: string, options = {}) => (await verifyExport(chunksOf
 const named = ({ finding }: { finding: Finding | null }) =>
   finding === null ? null : [finding.kind, finding.first];
 
-/** Changes one character of a line to another one of the same kind. */
+/** Replaces one character of a line by another of the same kind. */
 function change(line: string, random: () => number): string {
   for (;;) {
     const at = Math.floor(random() * line.length);
@@ -70,7 +70,7 @@ function change(line: string, random: () => number): string {
   }
 }
 
-/** One random edit of the rows of an export, and what a check must say of it. */
+/** One random edit of an export's rows and the expected finding. */
 function edit(rows: readonly string[], random: () => number): [string[], (string | number)[]] {
   const pick = (n: number) => Math.floor(random() * n);
   const at = pick(rows.length), out = [...rows];
@@ -132,14 +132,14 @@ Deno.test(`relay audit verify: names each of ${EDITS} random edits of an export,
   }
 });
 
-Deno.test("relay audit verify: who changes a row and its hashes too is found out by the block or the root", async () => {
+Deno.test("relay audit verify: a change of a row and its hashes is detected by the tile or the root", async () => {
   const random = mulberry32(SEED + 1);
   await using world = await World.open();
   const owner = await world.signUp();
   await fill(world, owner, 600, random);
   const { key } = await checkpointOf(world, owner);
   const lines = (await exported(world, owner)).split("\n");
-  const { leafHash } = await import("../../core/events/trail/merkle.ts");
+  const { leafHash } = await import("../../core/protocol/checkpoints/merkle.ts");
   for (const at of [0, 100, 300, 580]) {
     const row = JSON.parse(lines[at]!);
     const [front] = /^\{"seq":\d+,"leaf_hash":"[^"]*",("tile_hash":"[^"]*",)?/.exec(lines[at]!)!;
@@ -153,7 +153,7 @@ Deno.test("relay audit verify: who changes a row and its hashes too is found out
   }
 });
 
-Deno.test("relay audit verify: truncation, roll-back and a rewritten past are found against a newer checkpoint", async () => {
+Deno.test("relay audit verify: a newer checkpoint reveals truncation, rollback and a rewritten past", async () => {
   const random = mulberry32(SEED + 2);
   await using world = await World.open();
   const owner = await world.signUp();
@@ -168,7 +168,7 @@ Deno.test("relay audit verify: truncation, roll-back and a rewritten past are fo
   const { size } = readStatement(JSON.parse(old.trimEnd().split("\n").at(-1)!).proof.checkpoint)!;
   deq(named(await check(old, { key })), null);
   deq(named(await check(old, { key, checkpoint: newer.note })), ["rolled_back", size + 1]);
-  // A server that rewrote its past and signed it again.
+  // A server that rewrote its past and signed it.
   const statement = readStatement(first.note)!;
   const { privateKey } = generateKeyPairSync("ed25519");
   const stolen = { name: key.name, publicKey: rawPublicKey(privateKey) };
@@ -184,7 +184,7 @@ Deno.test("relay audit verify: truncation, roll-back and a rewritten past are fo
   deq(named(await check(resigned, { key: stolen, checkpoint: forged })), ["rewritten", 1]);
 });
 
-Deno.test("audit.export: what a filter leaves out is proved by its hashes, and a row less or changed is found", async () => {
+Deno.test("audit.export: hashes prove the rows that a filter omits, and a removed or altered row is detected", async () => {
   const random = mulberry32(SEED + 3);
   await using world = await World.open();
   const owner = await world.signUp();
@@ -225,7 +225,7 @@ Deno.test(`audit.export: names each of ${EDITS} random edits of the stored log, 
     segments.push({ key, value });
   }
   const end = 303;
-  // The exports themselves are rows too: they must not make each next one longer.
+  // The exports add rows too, which must not lengthen later exports.
   world.clock.advance(2 * 60 * 60 * 1000);
   const until = "?end_time=2030-01-01T00:30:00Z";
   for (let n = 0; n < EDITS;) {
@@ -243,7 +243,7 @@ Deno.test(`audit.export: names each of ${EDITS} random edits of the stored log, 
         out.splice(at, 1);
         break;
       case 2:
-        // Behind the last row there is no place that a check could miss.
+        // Nothing after the last row escapes the verification.
         if (first + at >= end) continue;
         out.splice(at, 0, rows[at]!.replace('"organization_id":"o', '"organization_id":"y'));
         expected = ["added", first + at];

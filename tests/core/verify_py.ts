@@ -8,7 +8,7 @@ export const PYTHON: boolean = ["python3", "openssl"].every((program) => {
   }
 });
 
-/** What docs/verify.py says of an export: null when it is whole, else the row that it names. */
+/** The result of docs/verify.py: null for a valid export, else the row that it names. */
 export async function python(file: string, key: string): Promise<number | null> {
   const args = ["docs/verify.py", file, key];
   const { success, stdout, stderr } = await new Deno.Command("python3", { args }).output();

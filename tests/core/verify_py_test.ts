@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { verifyExport } from "../../core/events/trail/lines.ts";
-import { readKey } from "../../core/events/trail/note.ts";
+import { verifyExport } from "../../core/events/trail/verify_export.ts";
+import { readKey } from "../../core/protocol/checkpoints/note.ts";
 import { random } from "../support/random.ts";
 import { World } from "../support/world.ts";
 import { PYTHON, python } from "./verify_py.ts";
@@ -46,7 +46,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "docs/verify.py: says of whole and edited exports what relay audit verify says",
+  name: "docs/verify.py: agrees with relay audit verify on whole and edited exports",
   ignore: !PYTHON,
   fn: async () => {
     await using world = await World.open();

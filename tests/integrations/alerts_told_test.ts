@@ -22,7 +22,7 @@ const ingest = async (
   await world.settle();
 };
 
-Deno.test("integrations: alerts of one severity are all told", async () => {
+Deno.test("integrations: all alerts of one severity are sent", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await installed(world, owner, "pagerduty", { routing_key: KEY });
@@ -35,7 +35,7 @@ Deno.test("integrations: alerts of one severity are all told", async () => {
   ]);
 });
 
-Deno.test("integrations: 40 alerts of one event are 8 requests at a time, in the 10 s of one attempt, and all come in the end", async () => {
+Deno.test("integrations: 40 alerts of one event are sent 8 at a time within 10 s, and all arrive in the end", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const id = await installed(world, owner, "pagerduty", { routing_key: KEY });
@@ -82,7 +82,7 @@ Deno.test("integrations: 40 alerts of one event are 8 requests at a time, in the
 const incidents = (world: World) =>
   sentTo(world, PAGERDUTY).map(({ json }) => [json.event_action, json.dedup_key]);
 
-Deno.test("integrations: each alert is an incident of its own, resolved when it ends, however, and opened again", async () => {
+Deno.test("integrations: each alert is an incident of its own, resolved when it ends and opened again", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const { owner } = here;
@@ -111,7 +111,7 @@ Deno.test("integrations: each alert is an incident of its own, resolved when it 
   deq(incidents(world).slice(5).sort(), [disk, fan, denied].map((key) => ["resolve", key]).sort());
 });
 
-Deno.test("integrations: an incident of an alert that ended meanwhile is not opened late", async () => {
+Deno.test("integrations: a late message opens no incident for an alert that has ended", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await installed(world, owner, "pagerduty", { routing_key: KEY });
@@ -123,7 +123,7 @@ Deno.test("integrations: an incident of an alert that ended meanwhile is not ope
   deq(incidents(world).map(([action]) => action), ["trigger", "resolve"]);
 });
 
-Deno.test("integrations: what is told of alerts counts those that opened, and else those that ended", async () => {
+Deno.test("integrations: a message about alerts counts those opened, or else those ended", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await installed(world, owner, "slack", { webhook_url: SLACK });

@@ -10,28 +10,28 @@ interface Grant {
 }
 
 /**
- * A provider of OAuth 2 and OpenID Connect as the specifications have it: codes work once and only with
- * their verifier, refresh tokens rotate, and one that comes a second time ends all that came of it.
+ * A provider that follows OAuth 2 and OpenID Connect: codes work once and only with their verifier, refresh
+ * tokens rotate, and a reused one ends its whole family.
  */
 export class FakeProvider {
   readonly issuer = "https://login.example.com";
   readonly clientId = "relay";
   readonly clientSecret = "a:secret/of+the%client";
-  /** Seconds that an access token lives; null for tokens that do not end. */
+  /** The life of an access token in seconds; null for endless tokens. */
   lifeSeconds: number | null = 3600;
-  /** False when a refresh token stays the same. */
+  /** False when refresh tokens do not rotate. */
   rotates = true;
-  /** False when a consent brings no refresh token, as with providers that give one the first time only. */
+  /** False when a consent returns no refresh token, as with providers that return one only the first time. */
   givesRefresh = true;
-  /** Who says yes; null when no ID token tells. */
+  /** The account that consents; null without an ID token. */
   subject: string | null = "alice";
-  /** True when nothing answers. */
+  /** True when the provider does not respond. */
   down = false;
-  /** What it says in `aud`; another client's id is a token for somebody else. */
+  /** The `aud` of ID tokens; another client's id makes them invalid. */
   audience = this.clientId;
-  /** What its metadata say otherwise. */
+  /** Overrides of its metadata. */
   metadata: Readonly<Record<string, unknown>> = {};
-  /** What the token endpoint says instead of answering. */
+  /** A response of the token endpoint that replaces the regular one. */
   tokenReply: Reply | null = null;
   refreshes = 0;
   readonly revoked: string[] = [];
@@ -47,13 +47,13 @@ export class FakeProvider {
     return new FakeProvider(privateKey, { ...await exportJWK(publicKey), kid: "1", alg: "ES256" });
   }
 
-  /** The configuration of an integration with it. */
+  /** The configuration of an integration with this provider. */
   get config() {
     const { issuer, clientId: client_id, clientSecret: client_secret } = this;
     return { issuer, client_id, client_secret, scopes: ["openid", "offline_access"] };
   }
 
-  /** What a user's browser comes back with who was sent there and said yes. */
+  /** The callback parameters after consent. */
   consent(authorizeUrl: string): URLSearchParams {
     const asked = new URL(authorizeUrl).searchParams;
     const wrong = [
@@ -71,24 +71,24 @@ export class FakeProvider {
     return new URLSearchParams({ code, state: asked.get("state")!, iss: this.issuer });
   }
 
-  /** The same for one who said no. */
+  /** The callback parameters after refusal. */
   denial(authorizeUrl: string): URLSearchParams {
     const state = new URL(authorizeUrl).searchParams.get("state")!;
     return new URLSearchParams({ error: "access_denied", state, iss: this.issuer });
   }
 
-  /** Ends every refresh token. */
+  /** Revokes every refresh token. */
   forget(): void {
     for (const token of this.#fresh) this.#spent.add(token);
     this.#fresh.clear();
   }
 
-  /** Refresh tokens that work. */
+  /** The valid refresh tokens. */
   get alive(): string[] {
     return [...this.#fresh];
   }
 
-  /** Answers what comes over the network. */
+  /** Responds to requests from the network. */
   readonly reply = async (request: OutboundRequest): Promise<Reply> => {
     if (!request.url.startsWith(this.issuer)) return 204;
     if (this.down) return new OutboundError("connect", "connection refused");
@@ -177,7 +177,7 @@ export class FakeProvider {
   }
 }
 
-/** An answer of JSON. */
+/** A JSON response. */
 export const json = (status: number, value: unknown): Reply => ({
   status,
   headers: { "content-type": "application/json" },

@@ -2,7 +2,7 @@ import { type Account, type Answer, World } from "../support/world.ts";
 
 export const INTEGRATIONS = "/api/integrations";
 
-/** Asks for an integration. */
+/** Requests an installation. */
 export const install = (
   world: World,
   { token: as }: Account,
@@ -10,7 +10,7 @@ export const install = (
   config: Record<string, unknown>,
 ): Promise<Answer> => world.call("POST", INTEGRATIONS, { as, body: { type, config } });
 
-/** Installs one; its id. */
+/** Installs an integration and returns its id. */
 export async function installed(
   world: World,
   account: Account,
@@ -22,13 +22,13 @@ export async function installed(
   return answer.body.id;
 }
 
-/** One integration as the list shows it. */
+/** An integration as the list shows it. */
 export async function shown(world: World, { token: as }: Account, id: string) {
   const { body } = await world.call("GET", `${INTEGRATIONS}?limit=200`, { as });
   return body.integrations.find((each: { id: string }) => each.id === id);
 }
 
-/** What went to an address that begins so, as JSON. */
+/** The JSON requests to URLs with this prefix. */
 export const sentTo = (world: World, beginning: string) =>
   world.network.sent.filter(({ url }) => url.startsWith(beginning)).map((request) => ({
     ...request,

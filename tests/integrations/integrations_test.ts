@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:assert/strict";
 import { CATALOG, INTEGRATION_TYPES } from "../../core/integrations/catalog.ts";
-import { doJob } from "../../core/integrations/jobs.ts";
+import { performJob } from "../../core/integrations/perform_job.ts";
 import { repositoryCredentialOf } from "../../core/integrations/repository.ts";
 import { integrationJobs } from "../../kv/records/integration.ts";
 import { queueHeads } from "../../kv/store/iterate.ts";
@@ -12,7 +12,7 @@ import { install, installed, INTEGRATIONS, shown } from "./fixtures.ts";
 
 const ROUTING_KEY = "0123456789abcdef0123456789abcdef";
 
-/** A right configuration of each type, with every secret that goes with it. */
+/** A valid configuration of each type with its secrets. */
 const RIGHT: Readonly<Record<keyof typeof CATALOG, Record<string, unknown>>> = {
   slack: { bot_token: "xoxb-sealed", channel: "C1" },
   telegram: { bot_token: "123456:sealed", chat_id: 5 },
@@ -42,7 +42,7 @@ Deno.test("integrations: each type is installed, its secrets sealed and masked e
     for (const field of CATALOG[type].secrets as readonly string[]) {
       eq(answer.body.config[field], config[field] === undefined ? undefined : "********");
     }
-    deq(answer.body.config.topics, CATALOG[type].tell && answer.body.config.topics);
+    deq(answer.body.config.topics, CATALOG[type].notify && answer.body.config.topics);
   }
   const list = await world.call("GET", INTEGRATIONS, { as: owner.token });
   eq(list.body.pagination.total, INTEGRATION_TYPES.length);
@@ -67,7 +67,7 @@ Deno.test("integrations: each type is installed, its secrets sealed and masked e
 
 const big = (_key: string, value: unknown) => typeof value === "bigint" ? `${value}` : value;
 
-Deno.test("integrations: nobody installs one that is told more than they may read", async () => {
+Deno.test("integrations: nobody installs one that receives more than they may read", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const ask = async (scopes: string[], topics: string[]) => {
@@ -84,7 +84,7 @@ Deno.test("integrations: nobody installs one that is told more than they may rea
   eq(await ask([], []), 201);
   eq(await ask(["approvals:read"], ["approvals"]), 201);
   eq(await ask(["agents:read", "system:read", "compliance:read"], ["alerts", "reports"]), 201);
-  // Nor does anybody connect somebody else's with an account of their own.
+  // Nobody connects another person's integration with an account of their own.
   const client = { client_id: "relay", client_secret: "a-secret" };
   const config = { ...client, channel: "C1", topics: ["approvals"] };
   const integration_id = await installed(world, owner, "slack", config);
@@ -136,14 +136,14 @@ Deno.test("integrations: a wrong configuration is refused with its path, and not
   eq(body.pagination.total, 0);
 });
 
-Deno.test("integrations: an organization has at most a hundred", async () => {
+Deno.test("integrations: an organization has at most 100", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   for (let n = 0; n < 100; n++) await installed(world, owner, "github", { token: `t-${n}` });
   eq((await install(world, owner, "github", { token: "t" })).body.error.code, "CONFLICT");
 });
 
-Deno.test("catalogue: every type with its schema, for whoever may view it, also as a tool", async () => {
+Deno.test("catalog: lists every type with its schema, for every viewer, also as a tool", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const { value } = await world.key(owner, ["catalog:read", "secrets:read"]);
@@ -161,7 +161,7 @@ Deno.test("catalogue: every type with its schema, for whoever may view it, also 
   for (const name of ["integrations_catalog", "secrets_list"]) ok(names.includes(name), `${names}`);
 });
 
-Deno.test("secrets: names, types, ages and last use of what is stored, and no value", async () => {
+Deno.test("secrets: lists names, types, ages and last use, and no value", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const as = owner.token;
@@ -207,7 +207,7 @@ Deno.test("secrets: names, types, ages and last use of what is stored, and no va
   eq(theirs.body.pagination.total, 0);
 });
 
-Deno.test("repositoryCredentialOf: the newest that works for the host, of the own organization alone", async () => {
+Deno.test("repositoryCredentialOf: returns the organization's newest working credentials for the host", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const stranger = await world.signUp();
@@ -233,7 +233,7 @@ Deno.test("repositoryCredentialOf: the newest that works for the host, of the ow
   eq(await of(stranger.org, "git.example.com:8443"), null);
 });
 
-Deno.test("integrations: a message whose process died in every attempt ends, and is told", async () => {
+Deno.test("integrations: a message whose process died in every attempt fails and is recorded", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const id = await installed(world, here.owner, "github", { token: "t" });
@@ -256,7 +256,7 @@ Deno.test("integrations: a message whose process died in every attempt ends, and
   eq((await shown(world, here.owner, id)).last_error, null);
 });
 
-Deno.test("integrations: a job that is over its time makes way, and nothing is sent", async () => {
+Deno.test("integrations: an expired job is deleted and sends nothing", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   await installed(world, here.owner, "slack", { webhook_url: "https://hooks.example.com/x" });
@@ -267,12 +267,12 @@ Deno.test("integrations: a job that is over its time makes way, and nothing is s
   const [{ tenant, key }] = await heads() as [Awaited<ReturnType<typeof heads>>[0]];
   world.clock.nowMs += 7 * 24 * 60 * 60 * 1000;
   const sent = world.network.sent.length;
-  await doJob(world.app, tenant, key.at(-1) as string);
+  await performJob({ ...world.app, origin: "" }, tenant, key.at(-1) as string);
   deq(await heads(), []);
   eq(world.network.sent.length, sent);
 });
 
-Deno.test("integrations: a message that a clock far ahead had put off is sent once that is set right", async () => {
+Deno.test("integrations: a message postponed by a clock far ahead is sent once the clock is right", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const id = await installed(world, here.owner, "slack", {
@@ -293,7 +293,7 @@ Deno.test("integrations: a message that a clock far ahead had put off is sent on
   eq((await shown(world, here.owner, id)).last_error, null);
 });
 
-Deno.test("integrations: a repository without credentials of its own is fetched with an integration's, in the live space alone", async () => {
+Deno.test("integrations: a repository without credentials is fetched with an integration's, only in the live space", async () => {
   await using world = await World.open();
   const here = await withRepository(world);
   const { owner, host } = here;

@@ -18,7 +18,7 @@ const KEY = "0123456789abcdef0123456789abcdef";
 
 const openWorld = () => World.open({ settings: { publicUrl: "https://relay.example.com" } });
 
-/** A command that waits for approval; its process id. */
+/** Requests a command that needs approval; returns its process id. */
 async function ask(world: World, here: Linked): Promise<string> {
   const { status, body } = await exec(world, here, RISKY);
   eq(status, 202);
@@ -32,7 +32,7 @@ const reject = async (world: World, pid: string, { token: as }: Account) => {
   await world.settle();
 };
 
-Deno.test("integrations: Slack is told what waits and what became of it, in Block Kit", async () => {
+Deno.test("integrations: Slack gets approval requests and their outcome in Block Kit", async () => {
   await using world = await openWorld();
   const here = await linkAgent(world);
   const approver = await world.join(here.owner, ["operator"]);
@@ -53,14 +53,14 @@ Deno.test("integrations: Slack is told what waits and what became of it, in Bloc
   eq(SlackMessage.parse(posted!.json).channel, "C024BE91L");
 });
 
-Deno.test("integrations: one is told of what happens from its installation on, whichever way the clock jumps", async () => {
+Deno.test("integrations: one receives events from its installation on, whichever way the clock jumps", async () => {
   for (const jumpMs of [-60_000, 0, 60_000]) {
     await using world = await openWorld();
     const here = await linkAgent(world);
     await installed(world, here.owner, "slack", { webhook_url: SLACK });
     await exec(world, here, "systemctl stop nginx");
     await installed(world, here.owner, "slack", { webhook_url: `${SLACK}2` });
-    // What is due and not sent yet waits until a clock that was set back has come there again.
+    // A due message waits until a clock that was set back reaches its time again.
     await world.settle();
     world.clock.nowMs += jumpMs;
     await exec(world, here, "systemctl stop sshd");
@@ -72,7 +72,7 @@ Deno.test("integrations: one is told of what happens from its installation on, w
   }
 });
 
-Deno.test("integrations: Telegram is told with buttons that its receiver understands", async () => {
+Deno.test("integrations: Telegram messages have buttons that the receiver understands", async () => {
   await using world = await openWorld();
   const here = await linkAgent(world);
   const config = { bot_token: "123456:ABC-def", chat_id: -1001 };
@@ -90,7 +90,7 @@ Deno.test("integrations: Telegram is told with buttons that its receiver underst
   ]);
 });
 
-Deno.test("integrations: Telegram gets no button with an address that it would refuse", async () => {
+Deno.test("integrations: Telegram gets no button with a URL that it would reject", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const config = { bot_token: "123456:ABC-def", chat_id: "@ops" };
@@ -119,7 +119,7 @@ Deno.test("integrations: PagerDuty gets a trigger, and a resolve of the same inc
   deq([blocked.payload.severity, blocked.payload.source], ["critical", agent.id]);
 });
 
-Deno.test("integrations: the longest of everything stays within each service's limits", async () => {
+Deno.test("integrations: the longest values stay within each service's limits", async () => {
   await using world = await openWorld();
   const here = await linkAgent(world);
   await installed(world, here.owner, "slack", { webhook_url: SLACK });
@@ -154,7 +154,7 @@ Deno.test("integrations: the longest of everything stays within each service's l
   eq(sentTo(world, SLACK)[1]!.json.text, "40 new alerts from probe");
 });
 
-Deno.test("integrations: Jira opens an issue, with a document of its own format", async () => {
+Deno.test("integrations: Jira gets an issue with a document in its own format", async () => {
   await using world = await openWorld();
   const here = await linkAgent(world);
   const config = {
@@ -187,14 +187,14 @@ Deno.test("integrations: a generic webhook is signed as Relay's webhooks are", a
   deq([sent!.json.event_type, sent!.json.payload.pid], ["approval_requested", pid]);
 });
 
-Deno.test("integrations: what fails is tried again on the ladder of webhooks, then told", async () => {
+Deno.test("integrations: a failed message is retried with the delays of webhooks, then recorded", async () => {
   await using world = await openWorld();
   const here = await linkAgent(world);
   const id = await installed(world, here.owner, "slack", { bot_token: "xoxb-1", channel: "C1" });
   const times: number[] = [];
   world.network.reply = () => {
     times.push(world.clock.now());
-    // Slack refuses with 200.
+    // Slack rejects with 200.
     return times.length === 1
       ? new OutboundError("connect", "refused")
       : { status: 200, body: '{"ok":false,"error":"channel_not_found"}' };
@@ -217,7 +217,7 @@ Deno.test("integrations: what fails is tried again on the ladder of webhooks, th
   ]);
 });
 
-Deno.test("integrations: another process takes up what one left, events and attempts alike", async () => {
+Deno.test("integrations: another process continues pending events and attempts", async () => {
   const kv = await Deno.openKv(":memory:");
   const clock = new ManualClock();
   const first = await World.open({ kv: shared(kv), clock });
@@ -238,7 +238,7 @@ Deno.test("integrations: another process takes up what one left, events and atte
   eq(second.network.sent.length, 2);
 });
 
-Deno.test("integrations: a service that asks to be left alone is", async () => {
+Deno.test("integrations: Retry-After is respected", async () => {
   await using world = await openWorld();
   const here = await linkAgent(world);
   await installed(world, here.owner, "slack", { webhook_url: SLACK });
@@ -251,7 +251,7 @@ Deno.test("integrations: a service that asks to be left alone is", async () => {
   eq(world.network.sent.length, 2);
 });
 
-Deno.test("integrations: nobody is told of what whoever installed it may not read now", async () => {
+Deno.test("integrations: no event is sent that the installer may no longer read", async () => {
   await using world = await openWorld();
   const here = await linkAgent(world);
   const other = await world.join(here.owner, ["owner"]);
@@ -270,7 +270,7 @@ Deno.test("integrations: nobody is told of what whoever installed it may not rea
   eq(world.network.sent.length, 0);
 });
 
-Deno.test("integrations: each event is told once, and one that is gone is told nothing", async () => {
+Deno.test("integrations: each event is sent once, and a deleted integration receives nothing", async () => {
   await using world = await openWorld();
   const here = await linkAgent(world);
   await ask(world, here); // before anything is installed
@@ -284,7 +284,7 @@ Deno.test("integrations: each event is told once, and one that is gone is told n
   eq(world.network.sent.length, 1);
 });
 
-Deno.test("integrations: characters that hide or turn round a command are named", async () => {
+Deno.test("integrations: characters that hide or reverse a command are escaped", async () => {
   await using world = await openWorld();
   const here = await linkAgent(world);
   await installed(world, here.owner, "slack", { webhook_url: SLACK });
@@ -298,7 +298,7 @@ Deno.test("integrations: characters that hide or turn round a command are named"
   }
 });
 
-Deno.test("integrations: a button decides only what is shown whole", async () => {
+Deno.test("integrations: only messages shown in full have decision buttons", async () => {
   await using world = await openWorld();
   const here = await linkAgent(world);
   await installed(world, here.owner, "telegram", { bot_token: "123456:ABC-def", chat_id: 1 });
@@ -313,7 +313,7 @@ Deno.test("integrations: a button decides only what is shown whole", async () =>
   }
 });
 
-Deno.test("integrations: what was decided meanwhile is not asked for any more", async () => {
+Deno.test("integrations: no request is sent for an approval that was decided meanwhile", async () => {
   await using world = await openWorld();
   const here = await linkAgent(world);
   const approver = await world.join(here.owner, ["operator"]);
@@ -326,7 +326,7 @@ Deno.test("integrations: what was decided meanwhile is not asked for any more", 
   deq(actions, ["trigger", "resolve"]); // the trigger was refused
 });
 
-Deno.test("integrations: dead ones hold up neither each other nor another organization's", async () => {
+Deno.test("integrations: unreachable ones delay neither each other nor other organizations", async () => {
   await using world = await openWorld();
   const here = await linkAgent(world);
   const there = await linkAgent(world);
@@ -350,11 +350,11 @@ Deno.test("integrations: dead ones hold up neither each other nor another organi
   await world.app.log.flush();
   world.app.integrations.sweep();
   await told.promise;
-  // Until every one of them has its jobs.
+  // Until each integration has its jobs.
   await world.quiet();
   release.resolve();
   await world.settle();
-  // Eight are under way at once, and those may overtake one another.
+  // Eight run concurrently, in any order.
   eq(
     new Set(dead.slice(0, 40 + 7)).size,
     40,

@@ -12,7 +12,7 @@ export interface Setting {
   readonly owner: Account;
   readonly provider: FakeProvider;
   readonly id: string;
-  /** A key of the owner's, which outlives a JWT. */
+  /** An API key of the owner, which outlives a JWT. */
   readonly key: string;
 }
 
@@ -30,7 +30,7 @@ export interface Begun {
   readonly authorize_url: string;
   readonly state: string;
   readonly expires_at: string;
-  /** The Cookie header of a browser that keeps what begin set. */
+  /** The Cookie header of a browser with the cookie of begin. */
   readonly cookie: string;
   readonly setCookie: string;
 }
@@ -57,7 +57,7 @@ export const back = (
     ...(by.cookie !== undefined && { headers: { cookie: by.cookie } }),
   });
 
-/** Goes the whole way. */
+/** Runs a complete flow. */
 export async function connect(world: World, here: Setting): Promise<Answer> {
   const begun = await begin(world, here, here.key);
   const answer = await back(world, here.provider.consent(begun.authorize_url), { as: here.key });

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:assert/strict";
-import { refreshTokens } from "../../core/integrations/oauth/tokens.ts";
+import { refreshTokens } from "../../core/integrations/oauth/refresh.ts";
 import { users } from "../../kv/records/user.ts";
 import { eventsOf } from "../areas/fixtures.ts";
 import { ManualClock } from "../support/clock.ts";
@@ -18,7 +18,7 @@ import {
   setUp,
 } from "./oauth_fixtures.ts";
 
-Deno.test("oauth: a flow with PKCE brings tokens, by Bearer, that nobody is shown", async () => {
+Deno.test("oauth: a flow with PKCE obtains tokens, which are never shown", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   eq((await seen(world, here)).status, "pending");
@@ -48,7 +48,7 @@ Deno.test("oauth: a flow with PKCE brings tokens, by Bearer, that nobody is show
   }
 });
 
-Deno.test("oauth: the cookie of begin lets its browser come back, and is forgotten then", async () => {
+Deno.test("oauth: the cookie of begin authenticates the callback and is then deleted", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   const begun = await begin(world, here);
@@ -67,7 +67,7 @@ Deno.test("oauth: the cookie of begin lets its browser come back, and is forgott
   eq(connected!.actor, here.owner.userId);
 });
 
-Deno.test("oauth: neither credential nor cookie is 401, another user 403, and the state stays good", async () => {
+Deno.test("oauth: no credential is 401, another user is 403, and the state stays valid", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   const begun = await begin(world, here);
@@ -95,7 +95,7 @@ Deno.test("oauth: neither credential nor cookie is 401, another user 403, and th
   eq((await back(world, query, begun)).status, 200);
 });
 
-Deno.test("oauth: whoever lost the right meanwhile, or is switched off, does not finish", async () => {
+Deno.test("oauth: a user who lost the right or was deactivated cannot finish", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   const maker = await world.join(here.owner, ["owner"]);
@@ -134,7 +134,7 @@ Deno.test("oauth: the cookie ends with the credential that began", async () => {
   }
 });
 
-Deno.test("oauth: a wrong, replayed or late state brings nothing", async () => {
+Deno.test("oauth: a wrong, replayed or late state is refused", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   const begun = await begin(world, here);
@@ -157,7 +157,7 @@ Deno.test("oauth: a wrong, replayed or late state brings nothing", async () => {
   deq([answer.status, answer.body.error.code], [400, "VALIDATION_FAILED"]);
 });
 
-Deno.test("oauth: of an integration 20 flows are open at once, and each makes room when it ends", async () => {
+Deno.test("oauth: an integration has at most 20 open flows, and an ended one frees its place", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   const beginOne = () =>
@@ -172,7 +172,7 @@ Deno.test("oauth: of an integration 20 flows are open at once, and each makes ro
   deq(await statuses(22), [...Array(20).fill(200), 409, 409]);
 });
 
-Deno.test("oauth: a code from another flow fails for lack of its verifier", async () => {
+Deno.test("oauth: a code from another flow fails without its verifier", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   const victim = await begin(world, here);
@@ -186,7 +186,7 @@ Deno.test("oauth: a code from another flow fails for lack of its verifier", asyn
   eq((await seen(world, here)).status, "pending");
 });
 
-Deno.test("oauth: consent that was denied and an issuer that is not ours are told, and end the flow", async () => {
+Deno.test("oauth: denied consent and a foreign issuer are reported and end the flow", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   const first = await begin(world, here);
@@ -217,7 +217,7 @@ Deno.test("oauth: an ID token for another client is refused", async () => {
   deq([answer.status, answer.body.error.code], [409, "CONFLICT"]);
 });
 
-Deno.test("oauth: a provider that is down is told at begin and at the callback", async () => {
+Deno.test("oauth: an unreachable provider is reported at begin and at the callback", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   const begun = await begin(world, here);
@@ -233,7 +233,7 @@ Deno.test("oauth: a provider that is down is told at begin and at the callback",
   deq([answer.status, answer.body.error.code], [503, "UNAVAILABLE"]);
 });
 
-Deno.test("oauth: tokens are refreshed before they end, by rotation, for as long as it takes", async () => {
+Deno.test("oauth: rotating tokens are refreshed before they end", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   await connect(world, here);
@@ -258,7 +258,7 @@ Deno.test("oauth: a refresh token that does not rotate is kept", async () => {
   deq([here.provider.refreshes, (await seen(world, here)).status], [3, "active"]);
 });
 
-Deno.test("oauth: a consent that brings no refresh token keeps the one of the same account", async () => {
+Deno.test("oauth: a consent without a refresh token keeps the one of the same account", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   here.provider.rotates = false;
@@ -270,7 +270,7 @@ Deno.test("oauth: a consent that brings no refresh token keeps the one of the sa
   deq([here.provider.refreshes, (await seen(world, here)).status], [3, "active"]);
 });
 
-Deno.test("oauth: a consent that brings no refresh token never gets that of another account, or of an unnamed one", async () => {
+Deno.test("oauth: a consent without a refresh token never keeps that of another or unknown account", async () => {
   for (
     const [before, after] of [["alice", "bob"], ["alice", null], [null, "bob"], [null, null]]
   ) {
@@ -286,7 +286,7 @@ Deno.test("oauth: a consent that brings no refresh token never gets that of anot
   }
 });
 
-Deno.test("oauth: a token that ends and cannot be refreshed ends the connection, and people are told", async () => {
+Deno.test("oauth: an ended token without a refresh token ends the connection and notifies people", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   here.provider.tokenReply = json(200, {
@@ -301,7 +301,7 @@ Deno.test("oauth: a token that ends and cannot be refreshed ends the connection,
   const { status, last_error } = await seen(world, here);
   deq([status, last_error], [
     "expired",
-    "The token is over, and the provider gave none to refresh it with.",
+    "The token has ended, and the provider gave no refresh token.",
   ]);
   const trail = await world.trail({ ...here.owner, token: here.key });
   deq(trail.filter((type) => type === "notification_sent").length, 1);
@@ -309,7 +309,7 @@ Deno.test("oauth: a token that ends and cannot be refreshed ends the connection,
   eq((await seen(world, here)).status, "active");
 });
 
-Deno.test("oauth: a refresh token that is taken no more ends the connection, and people are told", async () => {
+Deno.test("oauth: a refused refresh token ends the connection and notifies people", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   await connect(world, here);
@@ -327,7 +327,7 @@ Deno.test("oauth: a refresh token that is taken no more ends the connection, and
   eq((await seen(world, here)).status, "active");
 });
 
-Deno.test("oauth: while the provider is down a refresh is tried again, and an old token is not sent", async () => {
+Deno.test("oauth: while the provider is down a refresh is retried, and an ended token is not sent", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   await connect(world, here);
@@ -343,7 +343,7 @@ Deno.test("oauth: while the provider is down a refresh is tried again, and an ol
   deq([(await seen(world, here)).status, here.provider.refreshes], ["active", 1]);
 });
 
-Deno.test("oauth: of many that refresh at once, on several instances, one asks the provider", async () => {
+Deno.test("oauth: of concurrent refreshes on several instances one asks the provider", async () => {
   const kv = await Deno.openKv(":memory:");
   const clock = new ManualClock();
   const one = await World.open({ kv: shared(kv), clock, sole: false });
@@ -364,7 +364,7 @@ Deno.test("oauth: of many that refresh at once, on several instances, one asks t
   kv.close();
 });
 
-Deno.test("oauth: an integration that is deleted revokes its tokens, again while the provider is down", async () => {
+Deno.test("oauth: deleting an integration revokes its tokens, with retries while the provider is down", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   await connect(world, here);
@@ -383,7 +383,7 @@ Deno.test("oauth: an integration that is deleted revokes its tokens, again while
   eq(here.provider.refreshes, 0);
 });
 
-Deno.test("oauth: HEAD runs nothing, and an integration without OAuth begins nothing", async () => {
+Deno.test("oauth: HEAD has no effect, and an integration without OAuth begins no flow", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   const begun = await begin(world, here);

@@ -6,7 +6,7 @@ import { json } from "./fake_provider.ts";
 import { installed, INTEGRATIONS } from "./fixtures.ts";
 import { back, begin, connect, MINUTE_MS, seen, setUp } from "./oauth_fixtures.ts";
 
-Deno.test("oauth: an answer of the token endpoint that is no use is told, whatever it is, and asked for on the ladder", async () => {
+Deno.test("oauth: every unusable token response is reported, and the refresh is retried", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   const useless = [
@@ -44,7 +44,7 @@ Deno.test("oauth: an answer of the token endpoint that is no use is told, whatev
   eq(world.network.sent.length, asked + 1);
 });
 
-Deno.test("oauth: of a client that is refused it is told so, and a challenge of over 1 KiB is not read", async () => {
+Deno.test("oauth: a refused client is reported, and a challenge over 1 KiB is not read", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   for (
@@ -65,7 +65,7 @@ Deno.test("oauth: of a client that is refused it is told so, and a challenge of 
   }
 });
 
-Deno.test("oauth: the largest tokens that are taken can be revoked by the client with the longest secret", async () => {
+Deno.test("oauth: the client with the longest secret can revoke the largest accepted tokens", async () => {
   await using world = await World.open();
   const authentication = "client_secret_basic";
   const here = await setUp(world, { authentication, client_secret: "%".repeat(4096) });
@@ -78,7 +78,7 @@ Deno.test("oauth: the largest tokens that are taken can be revoked by the client
   eq((await world.call("DELETE", path, { as: here.key })).status, 204);
 });
 
-Deno.test("oauth: a refusal in an answer of 200 is one, and ends the connection when the token is spent", async () => {
+Deno.test("oauth: an error in a 200 response is a refusal, and ends the connection when the refresh token no longer works", async () => {
   for (const error of ["bad_refresh_token", "invalid_refresh_token"]) {
     await using world = await World.open();
     const here = await setUp(world);
@@ -94,7 +94,7 @@ Deno.test("oauth: a refusal in an answer of 200 is one, and ends the connection 
   }
 });
 
-Deno.test("oauth: endpoints that metadata name without TLS are refused, unless private ones are allowed", async () => {
+Deno.test("oauth: metadata with endpoints without TLS is refused unless private targets are allowed", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   for (const name of ["authorization_endpoint", "token_endpoint", "revocation_endpoint"]) {
@@ -107,7 +107,7 @@ Deno.test("oauth: endpoints that metadata name without TLS are refused, unless p
   }
 });
 
-Deno.test("oauth: tokens that come when their integration is gone are revoked", async () => {
+Deno.test("oauth: refreshed tokens of a deleted integration are revoked", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   const remove = async () => {
@@ -132,7 +132,7 @@ Deno.test("oauth: tokens that come when their integration is gone are revoked", 
   deq(here.provider.alive, []);
 });
 
-Deno.test("oauth: tokens that a callback brings when the integration is gone are revoked", async () => {
+Deno.test("oauth: tokens from a callback for a deleted integration are revoked", async () => {
   await using world = await World.open();
   const here = await setUp(world);
   world.network.reply = async (request) => {
@@ -149,7 +149,7 @@ Deno.test("oauth: tokens that a callback brings when the integration is gone are
   deq(here.provider.alive, []);
 });
 
-Deno.test("oauth: Slack refuses a revocation with 200 and is asked again, until the token works no more", async () => {
+Deno.test("oauth: a revocation that Slack refuses with 200 is retried until the token no longer works", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const client = { client_id: "relay", client_secret: "secret", channel: "C1" };
@@ -177,7 +177,7 @@ Deno.test("oauth: Slack refuses a revocation with 200 and is asked again, until 
   deq([job!.status, job!.attempt], ["done", 3]);
 });
 
-Deno.test("oauth: refreshes that hang hold up no other organization's", async () => {
+Deno.test("oauth: hanging refreshes do not delay other organizations", async () => {
   await using world = await World.open();
   const [here, there] = [await world.signUp(), await world.signUp()];
   const [hung, reached] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -199,7 +199,7 @@ Deno.test("oauth: refreshes that hang hold up no other organization's", async ()
   eq(asked.length, 41);
 });
 
-/** An integration whose tokens are due to be refreshed at this server. */
+/** An integration with tokens due for refresh at this server. */
 async function connected(world: World, owner: Account, server: string): Promise<void> {
   const endpoints = {
     authorization_endpoint: `${server}/authorize`,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** Block Kit as Slack documents it, as far as messages of Relay use it. */
+/** The parts of Slack's Block Kit that Relay's messages use. */
 const Plain = (max: number) =>
   z.strictObject({ type: z.literal("plain_text"), text: z.string().min(1).max(max) });
 export const SlackMessage = z.strictObject({

@@ -8,17 +8,17 @@ import { PagerDutyEvent, SlackMessage, TelegramMessage } from "./schemas.ts";
 const fixture = (name: string) =>
   Deno.readTextFileSync(new URL(`../fixtures/tls/${name}`, import.meta.url));
 
-/** A service as its documentation has it. */
+/** A service as documented. */
 interface Documented {
   readonly path: string;
   readonly authorization: string | null;
   readonly schema: z.ZodType;
-  /** What it answers to a message that fits, and to one that does not. */
+  /** The responses to a valid and to an invalid message. */
   readonly taken: () => Response;
   readonly refused: () => Response;
 }
 
-/** The documented ones, by the name under which they are reached. */
+/** The documented services, by host name. */
 const SERVICES = {
   "hooks.slack.com": {
     path: "/services/T0/B0/abc",
@@ -52,23 +52,23 @@ const SERVICES = {
 
 export type ServiceName = keyof typeof SERVICES;
 
-/** A message as it came out of the socket. */
+/** A message as received. */
 export interface Arrived {
   readonly service: ServiceName;
   // deno-lint-ignore no-explicit-any -- tests look into messages of every shape
   readonly json: any;
 }
 
-/** All of these services on one port of this machine, and the way there. */
+/** All services on one local port, and an outbound port that connects to them. */
 export interface Services extends AsyncDisposable {
   readonly arrived: readonly Arrived[];
-  /** What did not fit, one sentence each. */
+  /** The faults of invalid messages, one sentence each. */
   readonly misfits: readonly string[];
-  /** Dials as a relay does; only where names lead to and the port are others. */
+  /** Dials like a relay, with other addresses and another port. */
   dial(request: OutboundRequest): Promise<OutboundResponse>;
 }
 
-/** Takes what fits a service's documented format, over HTTPS under the service's own name. */
+/** Accepts valid messages of a service, over HTTPS under the service's own name. */
 export function startServices(): Services {
   const arrived: Arrived[] = [];
   const misfits: string[] = [];

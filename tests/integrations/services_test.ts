@@ -16,7 +16,7 @@ const INSTALLED: readonly (readonly [ServiceName, string, Record<string, unknown
   ["api.telegram.org", "telegram", { bot_token: "123456:ABC-def", chat_id: -1001 }],
 ];
 
-Deno.test("integrations: every message that Slack, PagerDuty and Telegram get arrives over TLS as documented", async () => {
+Deno.test("integrations: every message to Slack, PagerDuty and Telegram arrives over TLS as documented", async () => {
   await using services = startServices();
   await using world = await World.open(SETTINGS);
   world.network.reply = services.dial;
@@ -59,7 +59,7 @@ Deno.test("integrations: every message that Slack, PagerDuty and Telegram get ar
 Deno.test("integrations: a message that a service refuses is an error, whatever its status", async () => {
   await using services = startServices();
   await using world = await World.open(SETTINGS);
-  // Each gets a member that its format does not have.
+  // Each message has a member that its format does not allow.
   world.network.reply = (request) =>
     services.dial({ ...request, body: String(request.body).replace("{", '{"other":1,') });
   const here = await linkAgent(world);
@@ -76,12 +76,12 @@ Deno.test("integrations: a message that a service refuses is an error, whatever 
   deq([services.arrived.length, services.misfits.length], [0, INSTALLED.length]);
 });
 
-Deno.test("integrations: whoever cannot show a service's name gets neither message nor secret", async () => {
+Deno.test("integrations: a server without the service's certificate gets neither message nor secret", async () => {
   await using services = startServices();
   await using world = await World.open(SETTINGS);
   world.network.reply = services.dial;
   const here = await linkAgent(world);
-  // The certificate is not of the European name.
+  // The certificate does not cover the European name.
   const config = { routing_key: KEY, region: "eu" };
   const id = await installed(world, here.owner, "pagerduty", config);
   eq((await exec(world, here, "rm -rf /")).status, 403);

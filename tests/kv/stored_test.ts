@@ -2,8 +2,8 @@ import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/stric
 import { Buffer } from "node:buffer";
 import { createHmac } from "node:crypto";
 import { gunzipSync } from "node:zlib";
-import { verifyExport } from "../../core/events/trail/lines.ts";
-import { readKey } from "../../core/events/trail/note.ts";
+import { verifyExport } from "../../core/events/trail/verify_export.ts";
+import { readKey } from "../../core/protocol/checkpoints/note.ts";
 import { privateKeyOf } from "../../core/protocol/statements.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { ManualClock } from "../support/clock.ts";

@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { canonicalJson } from "../../core/codec/canonical.ts";
 import type { App } from "../../core/work/work.ts";
-import { type EventRow, isOwnEvent, OWN_EVENTS } from "../../core/events/events.ts";
+import { type EventRow, isOwnEvent, OWN_EVENTS } from "../../core/events/emit.ts";
 import { FAULTS } from "../../core/fault/fault.ts";
 import { readLedger } from "../../core/webhooks/ledger.ts";
 import { auditTreeId, auditTrees } from "../../kv/records/audit.ts";

@@ -1,4 +1,4 @@
-import { eventsPage } from "../../core/events/trail/events_page.ts";
+import { eventsPage } from "./events_page.ts";
 import { contractText } from "./contract.ts";
 
 const write = (name: string, text: string) =>

@@ -1,27 +1,29 @@
-/** Why a stream ends. Codes are WebSocket close codes; an event stream says the same in its last event. */
+import type { Ports } from "../../ports/ports.ts";
+
+/** Why a stream ends: the WebSocket close code, also given in the last server-sent event. */
 export const STREAM_ENDS = {
-  // Connect again at once and go on from the last id.
+  // The client reconnects at once and resumes from its last id.
   going_away: { code: 1012, then: "resume", meaning: "The relay is stopping." },
   too_slow: {
     code: 4408,
     then: "resume",
     meaning: "More than 1 MiB waited for the client, or nothing was taken for 15 s.",
   },
-  // The runtime closes a WebSocket like this by itself; no event stream ends so.
+  // Only WebSockets: the runtime closes them itself after a missed ping.
   unresponsive: { code: 1001, then: "resume", meaning: "No answer to a ping came for 30 s." },
   interrupted: {
     code: 4409,
     then: "resume",
     meaning: "The log, or the credential, could not be read; it will be.",
   },
-  // Connect again with another credential, or after rights were given.
+  // The client reconnects with another credential, or after it was granted rights.
   credential_ended: {
     code: 4401,
     then: "sign in again",
     meaning: "The credential expired, was revoked, or its holder is not active any more.",
   },
   rights_lost: { code: 4403, then: "ask for rights", meaning: "No event may be read any more." },
-  // Mend the client first.
+  // The client has a bug.
   malformed_frame: {
     code: 4400,
     then: "mend the client",
@@ -31,3 +33,8 @@ export const STREAM_ENDS = {
 } as const satisfies Record<string, { code: number; then: string; meaning: string }>;
 
 export type StreamEnd = keyof typeof STREAM_ENDS;
+
+/** A random reconnect delay of 1 to 5 s, so that clients do not all return at once after a stop. */
+export const reconnectDelayMs = (
+  { ports: { entropy } }: { readonly ports: Pick<Ports, "entropy"> },
+): number => Math.round(1_000 + entropy.unit() * 4_000);

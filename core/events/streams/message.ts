@@ -1,57 +1,57 @@
 import { type Tenant, tenantKey } from "../../../kv/store/collection.ts";
 import type { Sequenced } from "../../../kv/log/log.ts";
-import type { EventRow } from "../events.ts";
+import type { EventRow } from "../emit.ts";
 import type { Scope } from "../../work/scopes.ts";
 import { sha256Hex } from "../../codec/text.ts";
 import { isWebhookEvent, WEBHOOK_EVENTS, type WebhookEventType } from "../types/webhook_events.ts";
 import { NOTIFICATION, NOTIFICATION_EVENT, notificationsIn } from "./notification.ts";
 import { type Severity, severityOf } from "./severity.ts";
 
-/** What a client is sent, whatever carries it. */
+/** A message to a client, independent of the transport. */
 export interface Message {
   readonly kind: "hello" | "event" | "notification" | "heartbeat" | "end";
-  /** `<history>:<seq>`, where a client goes on; null where that does not change. */
+  /** `<history>:<seq>`, where a client resumes; null for messages that do not move the position. */
   readonly id: string | null;
   readonly json: string;
 }
 
-/** One event of the log, made ready once for all who read it. */
+/** One event of the log, serialized once for all its readers. */
 export interface Prepared extends Message {
   readonly seq: number;
   readonly type: string;
   readonly agentId: string | undefined;
   readonly severity: Severity;
-  /** Of a notification: what each who was told reads; nobody else gets it. */
+  /** For notifications: the JSON for each recipient, by user id. Nobody else receives it. */
   readonly personal?: ReadonlyMap<string, string>;
-  /** The right that reading it takes; null for none. */
+  /** The right needed to read it; null for none. */
   readonly scope: Scope | null;
 }
 
 /**
- * What a tenant's log is called in ids: no other tenant's has this name, and its own has another one once a
- * restored backup has made it another log.
+ * The name of a tenant's log in event ids. It is unique to the tenant and changes with the epoch, so ids from
+ * before a restored backup are not accepted after it.
  */
 export const historyOf = (epoch: string, tenant: Tenant): string =>
   `${epoch}_${sha256Hex(tenantKey(tenant)).slice(0, 8)}`;
 
-/** The id of a place in a log. */
+/** The id of a position in a log. */
 export const idOf = (history: string, seq: number): string => `${history}:${seq}`;
 
 const ID = /^([A-Za-z0-9_]{1,64}):(\d{1,15})$/;
 
-/** The place that an id names, or null for one that is none. */
-export function placeOf(id: string): { history: string; seq: number } | null {
+/** The position that an id names; null for a malformed id. */
+export function positionOf(id: string): { history: string; seq: number } | null {
   const [, history, seq] = ID.exec(id) ?? [];
   return history === undefined ? null : { history, seq: Number(seq) };
 }
 
-/** True for what streams carry. */
+/** True for event types that streams carry. */
 export const isStreamed = (
   type: string,
 ): type is WebhookEventType | typeof NOTIFICATION_EVENT =>
   type === NOTIFICATION_EVENT || isWebhookEvent(type);
 
-/** An event as streams carry it: a webhook's envelope without its delivery. Null for what only auditors read. */
+/** An event in the webhook envelope, without delivery fields; null for types that only the audit log has. */
 export function prepare(
   tenant: Tenant,
   history: string,

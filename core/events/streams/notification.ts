@@ -1,13 +1,14 @@
 import type { Tenant } from "../../../kv/store/collection.ts";
-import type { EventRow } from "../events.ts";
+import type { EventRow } from "../emit.ts";
 import { NOTICES, type NoticeType } from "../types/notices.ts";
 import type { Scope } from "../../work/scopes.ts";
 
-/** The event of the log that tells people of something, and how a filter of types names it. */
+/** The log's event type for notifications. */
 export const NOTIFICATION_EVENT = "notification_sent";
+/** Its name in a stream's type filter. */
 export const NOTIFICATION = "notification";
 
-/** What each person who was told reads, by user, and the right that it takes. */
+/** The JSON for each recipient, by user id, and the right needed to read it. */
 export function notificationsIn(
   { space }: Tenant,
   { details, timestamp }: EventRow,

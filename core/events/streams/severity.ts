@@ -1,10 +1,10 @@
 import type { WebhookEventType } from "../types/webhook_events.ts";
 
-/** From the mildest on. */
+/** In ascending order. */
 export const SEVERITIES = ["info", "warning", "critical"] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
-/** Events that somebody should look at; the rest is information. */
+/** Event types above `info`. */
 const RAISED: Partial<Record<WebhookEventType, Severity>> = {
   command_denied: "critical",
   command_timeout: "warning",
@@ -19,5 +19,5 @@ const RAISED: Partial<Record<WebhookEventType, Severity>> = {
 export const severityOf = (type: WebhookEventType): Severity => RAISED[type] ?? "info";
 
 /** True when a severity is at least another. */
-export const reaches = (severity: Severity, least: Severity): boolean =>
+export const isAtLeast = (severity: Severity, least: Severity): boolean =>
   SEVERITIES.indexOf(severity) >= SEVERITIES.indexOf(least);

@@ -2,50 +2,50 @@ import type { EventLog } from "../../../kv/log/log.ts";
 import type { Actor } from "../../work/work.ts";
 import type { StreamEnd } from "./ends.ts";
 import type { Message, Prepared } from "./message.ts";
-import { reaches, type Severity } from "./severity.ts";
+import { isAtLeast, type Severity } from "./severity.ts";
 
-/** What a subscriber wants to see; what is left out does not restrict. */
+/** Which events a subscriber wants; an absent field does not restrict. */
 export interface StreamFilter {
   readonly types?: ReadonlySet<string> | undefined;
   readonly agentId?: string | undefined;
-  /** At least this. */
+  /** The lowest severity wanted. */
   readonly severity?: Severity | undefined;
 }
 
-/** The way to one client. */
+/** The connection to one client. */
 export interface Sink {
   send(message: Message): void;
-  /** Bytes that the client has not taken yet. */
+  /** Bytes that the client has not read yet. */
   readonly bufferedBytes: number;
-  /** Resolves when the client has taken nearly all, or is gone. */
+  /** Resolves when the buffer is nearly empty or the client has disconnected. */
   drained(): Promise<void>;
-  /** Says why, and lets the client go. */
+  /** Sends the reason and closes the connection. */
   end(name: StreamEnd): void;
 }
 
-/** What may wait for a client that reads slowly. */
+/** A client with more unread bytes is disconnected. */
 export const BUFFER_BYTES_MAX = 1024 * 1024;
-/** While catching up, reading the log pauses at this. */
+/** Catching up pauses while this many bytes are unread. */
 const CATCH_UP_BYTES = 128 * 1024;
 const PAGE = 200;
 
 /**
- * One subscriber of a tenant's log. It stands at a position and moves on event by event: live ones while
- * they follow on it, otherwise by reading the log, so nothing is passed over and nothing comes twice.
+ * One subscriber of a tenant's log. It advances event by event: by live events while they follow its position
+ * without a gap, otherwise by reading the log. So no event is missed and none is sent twice.
  */
 export class Stream {
   #position: number;
   #catchingUp = false;
   #ended = false;
-  /** Reading on waits for the client; and it did so at the heartbeat before. */
+  /** Catching up waits for the client; and whether it already did at the last heartbeat. */
   #waiting = false;
   #waitedBefore = false;
-  /** Something came that does not follow on the position. */
+  /** An event arrived that does not follow the position, so the log must be read again. */
   #behind = false;
 
   constructor(
     public actor: Actor,
-    /** When the actor was last found out. */
+    /** When the actor's credential was last checked. */
     public checkedAtMs: number,
     private readonly filter: StreamFilter,
     readonly sink: Sink,
@@ -61,7 +61,7 @@ export class Stream {
     this.#position = from;
   }
 
-  /** The number of the last event that was sent or passed over. */
+  /** The number of the last event that was sent or filtered out. */
   get position(): number {
     return this.#position;
   }
@@ -70,7 +70,7 @@ export class Stream {
     return this.#ended;
   }
 
-  /** New events of the log, numbered from `first` on without a gap. */
+  /** Takes new events, numbered from `first` without a gap. */
   take(first: number, events: readonly (Prepared | null)[]): void {
     if (this.#ended) return;
     if (this.#catchingUp || first !== this.#position + 1) {
@@ -81,24 +81,24 @@ export class Stream {
     this.#send(events);
   }
 
-  /** Reads on from the position until the log's end. */
+  /** Reads the log from the position to its end. */
   catchUp(): void {
     if (this.#catchingUp || this.#ended) return;
     this.#catchingUp = true;
-    this.#readOn().catch((error) => {
+    this.#readLog().catch((error) => {
       this.source.failed(error);
       this.end("interrupted");
     });
   }
 
-  /** Sends a heartbeat, unless the client has taken nothing of what it asked for since the last one. */
+  /** Sends a heartbeat. Ends the stream when the client has read nothing since the last one. */
   beat(heartbeat: Message): void {
     if (this.#waitedBefore) return this.end("too_slow");
     this.#waitedBefore = this.#waiting;
     this.say(heartbeat);
   }
 
-  /** Sends a message, and ends when too much waits. */
+  /** Sends a message. Ends the stream when too much is unread. */
   say(message: Message): void {
     this.sink.send(message);
     if (this.sink.bufferedBytes > BUFFER_BYTES_MAX) this.end("too_slow");
@@ -110,19 +110,19 @@ export class Stream {
     this.sink.end(name);
   }
 
-  /** The client has gone by itself. */
+  /** The client has disconnected. */
   left(): void {
     this.#ended = true;
   }
 
-  async #readOn(): Promise<void> {
+  async #readLog(): Promise<void> {
     const { log, prepare } = this.source;
     do {
       this.#behind = false;
       for (;;) {
         const events = await log.read(this.actor.tenant, this.#position, PAGE);
         if (this.#ended || events.length === 0) break;
-        // What was there a moment ago is over its retention: the client has to know.
+        // Retention removed the next events meanwhile, so the client must be told of the gap.
         if (events[0]!.seq !== this.#position + 1) return this.end("interrupted");
         for (const event of prepare(events)) {
           this.#send([event]);
@@ -144,12 +144,12 @@ export class Stream {
       if (this.#ended) return;
       this.#position++;
       if (event === null || !this.#wants(event)) continue;
-      this.say(this.#ownOf(event));
+      this.say(this.#personalized(event));
     }
   }
 
-  /** A notification has another text for each who was told. */
-  #ownOf(event: Prepared): Message {
+  /** A notification has a different text for each recipient. */
+  #personalized(event: Prepared): Message {
     const json = event.personal?.get(this.actor.userId);
     return json === undefined ? event : { kind: event.kind, id: event.id, json };
   }
@@ -162,6 +162,6 @@ export class Stream {
     return (scope === null || actor.rights.has(scope)) &&
       (filter.types === undefined || filter.types.has(type)) &&
       (filter.agentId === undefined || filter.agentId === agentId) &&
-      (filter.severity === undefined || reaches(severity, filter.severity));
+      (filter.severity === undefined || isAtLeast(severity, filter.severity));
   }
 }

@@ -1,27 +1,40 @@
 import { type Tenant, tenantKey, tenantOf } from "../../../kv/store/collection.ts";
-import type { Sequenced } from "../../../kv/log/log.ts";
-import type { Actor, App } from "../../work/work.ts";
+import type { EventLog, Sequenced } from "../../../kv/log/log.ts";
+import type { Background } from "../../work/background.ts";
+import type { Actor, Context } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
 import type { Scope } from "../../work/scopes.ts";
 import type { Cancel } from "../../ports/ports.ts";
+import type { Reauthorization } from "../reauthorization.ts";
 import { WEBHOOK_EVENTS } from "../types/webhook_events.ts";
 import type { StreamEnd } from "./ends.ts";
-import { historyOf, idOf, isStreamed, type Message, placeOf, prepare } from "./message.ts";
+import { historyOf, idOf, isStreamed, type Message, positionOf, prepare } from "./message.ts";
 import { type Sink, Stream, type StreamFilter } from "./stream.ts";
 
-/** How often a client hears of the relay, and of its position in a log that is quiet for it. */
+/** How often a client gets a heartbeat with its position. */
 const HEARTBEAT_SECONDS = 15;
-/** Credentials are looked at this often: a lost right is gone from open streams within a second. */
+/** How often credentials are checked: a lost right is gone from open streams within a second. */
 const SWEEP_MS = 500;
-/** While a credential cannot be looked up, its streams go on this long. */
+/** How long a stream continues while its credential cannot be checked. */
 const UNCHECKED_MS = 10_000;
-/** On a store that others write to, their events are looked for this often. */
+/** How often a shared store is polled for other instances' events. */
 const POLL_MS = 250;
 const STREAMS_MAX = 20_000;
-/** The part of them that one organization may have: its keys are many, and others come too. */
+/** The largest share of all streams that one organization may hold. */
 const ORGANIZATION_SHARE = 0.5;
-/** A key has its open connections; a person has so many streams. */
+/** Streams of one person. Keys are limited by their open connections instead. */
 const PER_PERSON_MAX = 50;
+
+/** What streams use of the relay. */
+export interface StreamNeeds {
+  readonly store: Pick<Context["store"], "sole">;
+  readonly log: EventLog;
+  readonly ports: Pick<Context["ports"], "clock" | "log">;
+  readonly background: Pick<Background, "run">;
+  /** Names the history of the logs in event ids. */
+  readonly epoch: string;
+  readonly authenticator: Pick<Reauthorization, "current">;
+}
 
 /** The open event streams of this process. */
 export class Streams {
@@ -30,14 +43,14 @@ export class Streams {
   #timer: Cancel | null = null;
   #pollTimer: Cancel | null = null;
   #sinceHeartbeatMs = 0;
-  #checking: Promise<void> | null = null;
+  #checking = false;
   #stopped = false;
 
-  constructor(private readonly app: () => App, private readonly most = STREAMS_MAX) {}
+  constructor(private readonly relay: StreamNeeds, private readonly most = STREAMS_MAX) {}
 
-  /** Listens to the log. */
+  /** Subscribes to the log. */
   start(): void {
-    const { log } = this.app();
+    const { log } = this.relay;
     log.watch((type, tenant) => isStreamed(type) && this.#byTenant.has(tenantKey(tenant)));
     log.onSequenced((tenant, events) => this.#sequenced(tenant, events));
   }
@@ -47,10 +60,10 @@ export class Streams {
   }
 
   /**
-   * Opens a stream from a place in the log, or from its end. Its first message says whether everything
-   * since that place will come.
-   * @throws {Fault} UNAVAILABLE, RATE_LIMIT_EXCEEDED when too many are open, VALIDATION_FAILED for an id that
-   * is none
+   * Opens a stream after an event id, or at the log's end. The first message says whether every event since
+   * that id will follow.
+   * @throws {Fault} UNAVAILABLE, RATE_LIMIT_EXCEEDED when too many are open, VALIDATION_FAILED for a malformed
+   * id
    */
   async open(
     actor: Actor,
@@ -58,15 +71,15 @@ export class Streams {
     lastEventId: string | null,
     sink: Sink,
   ): Promise<Stream> {
-    const app = this.app();
+    const { log, ports } = this.relay;
     const { tenant } = actor;
     const { from, recovered } = await this.#startOf(tenant, lastEventId);
-    this.mustHaveRoom(actor);
-    const stream: Stream = new Stream(actor, app.ports.clock.now(), filter, sink, from, {
-      log: app.log,
+    this.mustHaveCapacity(actor);
+    const stream: Stream = new Stream(actor, ports.clock.now(), filter, sink, from, {
+      log,
       prepare: (events) => this.#prepare(tenant, events),
       failed: (error) =>
-        app.ports.log.error("a stream could not read the log", { error: String(error) }),
+        ports.log.error("a stream could not read the log", { error: String(error) }),
     });
     this.#add(stream);
     stream.say(this.#hello(tenant, from, recovered));
@@ -75,7 +88,7 @@ export class Streams {
   }
 
   /** @throws {Fault} UNAVAILABLE, RATE_LIMIT_EXCEEDED when too many are open */
-  mustHaveRoom({ id, key, tenant }: Actor): void {
+  mustHaveCapacity({ id, key, tenant }: Actor): void {
     if (this.#stopped || this.#open >= this.most) {
       throw new Fault("UNAVAILABLE", "Too many streams are open here. Try again in a moment.");
     }
@@ -92,7 +105,7 @@ export class Streams {
     return of("live") + of("test");
   }
 
-  /** A client has gone, or its stream has ended. */
+  /** Removes a stream whose client has disconnected or that has ended. */
   leave(stream: Stream): void {
     stream.left();
     const key = tenantKey(stream.actor.tenant);
@@ -102,7 +115,7 @@ export class Streams {
     if (streams.size === 0) this.#byTenant.delete(key);
   }
 
-  /** Ends every stream, so that clients go on elsewhere. */
+  /** Ends every stream, so that clients resume on another instance. */
   stop(): void {
     this.#stopped = true;
     this.#timer?.();
@@ -111,13 +124,13 @@ export class Streams {
   }
 
   async #startOf(tenant: Tenant, lastEventId: string | null) {
-    const { log } = this.app();
+    const { log } = this.relay;
     await log.flush();
     const head = await log.head(tenant);
     if (lastEventId === null) return { from: head, recovered: false };
-    const place = placeOf(lastEventId);
+    const place = positionOf(lastEventId);
     if (place === null) {
-      throw new Fault("VALIDATION_FAILED", "The last event id is none of this relay's.", {
+      throw new Fault("VALIDATION_FAILED", "The last event id is not one of this relay.", {
         issues: [{ path: "last_event_id", message: "must be <name>:<number>" }],
       });
     }
@@ -128,7 +141,7 @@ export class Streams {
   }
 
   #historyOf(tenant: Tenant): string {
-    return historyOf(this.app().epoch, tenant);
+    return historyOf(this.relay.epoch, tenant);
   }
 
   #hello(tenant: Tenant, from: number, recovered: boolean): Message {
@@ -143,7 +156,7 @@ export class Streams {
     this.#byTenant.set(key, streams.add(stream));
     this.#open++;
     this.#timer ??= this.#sweepLater();
-    if (!this.app().store.sole) this.#pollTimer ??= this.#pollLater();
+    if (!this.relay.store.sole) this.#pollTimer ??= this.#pollLater();
   }
 
   #end(stream: Stream, name: StreamEnd): void {
@@ -171,13 +184,22 @@ export class Streams {
   }
 
   #sweepLater(): Cancel {
-    return this.app().ports.clock.after(SWEEP_MS, () => {
+    return this.relay.ports.clock.after(SWEEP_MS, () => {
       this.#timer = null;
       this.#sinceHeartbeatMs += SWEEP_MS;
       if (this.#sinceHeartbeatMs >= HEARTBEAT_SECONDS * 1000) this.#heartbeat();
-      this.#checking ??= this.#checkCredentials().finally(() => this.#checking = null);
+      this.#checkInBackground();
       if (this.#open > 0 && !this.#stopped) this.#timer = this.#sweepLater();
     });
+  }
+
+  #checkInBackground(): void {
+    if (this.#checking) return;
+    this.#checking = true;
+    this.relay.background.run(
+      "checking the credentials of streams",
+      () => this.#checkCredentials().finally(() => this.#checking = false),
+    );
   }
 
   #heartbeat(): void {
@@ -191,7 +213,7 @@ export class Streams {
     }
   }
 
-  /** Looks at every credential at once: one that takes its time, or cannot be looked up, holds up no other. */
+  /** Checks all credentials concurrently, so that a slow or failing one delays no other. */
   async #checkCredentials(): Promise<void> {
     const byActor = Map.groupBy<unknown, Stream>(
       this.#all(),
@@ -208,41 +230,44 @@ export class Streams {
     );
     if (errors.length === 0) return;
     const fields = { credentials: errors.length, error: String(errors[0]) };
-    this.app().ports.log.warn("the credentials of streams could not be checked", fields);
+    this.relay.ports.log.warn("the credentials of streams could not be checked", fields);
   }
 
-  /** Gives a holder's streams the rights of now, and ends them when the credential is gone. */
+  /** Updates the rights of a holder's streams, and ends them when the credential has ended. */
   async #checkCredential(streams: readonly Stream[]): Promise<void> {
-    const now = await this.app().authenticator.current(streams[0]!.actor);
+    const now = await this.relay.authenticator.current(streams[0]!.actor);
     for (const stream of streams) {
       if (now === null) this.#end(stream, "credential_ended");
       else if (!mayRead(now)) this.#end(stream, "rights_lost");
       else stream.actor = { ...now, tenant: stream.actor.tenant };
-      stream.checkedAtMs = this.app().ports.clock.now();
+      stream.checkedAtMs = this.relay.ports.clock.now();
     }
   }
 
   #endUnchecked(streams: readonly Stream[]): void {
-    const leastMs = this.app().ports.clock.now() - UNCHECKED_MS;
+    const leastMs = this.relay.ports.clock.now() - UNCHECKED_MS;
     for (const stream of streams) {
       if (stream.checkedAtMs < leastMs) this.#end(stream, "interrupted");
     }
   }
 
   #pollLater(): Cancel {
-    return this.app().ports.clock.after(POLL_MS, () => {
+    return this.relay.ports.clock.after(POLL_MS, () => {
       this.#pollTimer = null;
-      this.#poll().catch((error) => {
-        this.app().ports.log.warn("others' events could not be read", { error: String(error) });
-      }).finally(() => {
+      this.relay.background.run("polling for events of other instances", async () => {
+        await this.#poll().catch((error) =>
+          this.relay.ports.log.warn("events of other instances could not be read", {
+            error: String(error),
+          })
+        );
         if (this.#open > 0 && !this.#stopped) this.#pollTimer = this.#pollLater();
       });
     });
   }
 
-  /** Events that another instance numbered. */
+  /** Catches up with events that other instances sequenced. */
   async #poll(): Promise<void> {
-    const { log } = this.app();
+    const { log } = this.relay;
     for (const [key, streams] of [...this.#byTenant]) {
       const head = await log.head(tenantOf(key));
       for (const stream of streams) if (stream.position < head) stream.catchUp();
@@ -257,15 +282,11 @@ const tooMany = (limit: number, whose: string) =>
     { limit, scope: "streams", retry_after: 1 },
   );
 
-/** When clients should come again after the relay has stopped: not all at once. */
-export const retryAfterMs = (app: App): number =>
-  Math.round(1_000 + app.ports.entropy.unit() * 4_000);
-
-/** The rights of which each opens some events. */
+/** The rights that each give access to some events. */
 export const EVENT_RIGHTS: readonly Scope[] = [
   ...new Set(Object.values(WEBHOOK_EVENTS).map(({ scope }) => scope)),
 ];
 
-/** True for who may read some events. */
+/** True for actors who may read some events. */
 export const mayRead = ({ rights }: Actor): boolean =>
   EVENT_RIGHTS.some((scope) => rights.has(scope));

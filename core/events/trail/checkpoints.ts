@@ -1,15 +1,31 @@
 import type { Tenant } from "../../../kv/store/collection.ts";
-import { checkpoints, placeId } from "../../../kv/records/audit.ts";
-import type { App, Context } from "../../work/work.ts";
+import { type AuditTreeRecord, checkpoints, placeId } from "../../../kv/records/audit.ts";
+import type { Context } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
 import { iso } from "../../codec/instant.ts";
-import { findEvent } from "./ids.ts";
-import { auditKeyOf, originOf, signerOf } from "./keys.ts";
-import { consistencyPath, inclusionPath } from "./merkle.ts";
-import { keyText, readStatement, signNote, statementText } from "./note.ts";
+import { findEvent } from "./event_id_index.ts";
+import { auditKeyOf, originOf, signerOf } from "./audit_keys.ts";
+import { consistencyPath, inclusionPath } from "../../protocol/checkpoints/merkle.ts";
+import {
+  keyText,
+  readStatement,
+  signNote,
+  statementText,
+} from "../../protocol/checkpoints/note.ts";
 import { nodesOf, rootOf } from "./tiles.ts";
 
-/** A signed statement of how a log stood. */
+/** The Merkle trees over all logs. */
+export interface AuditTree {
+  /** Resolves with the tree once it covers every event committed before the call. */
+  reach(tenant: Tenant): Promise<AuditTreeRecord>;
+}
+
+/** What signing a checkpoint uses of the relay. */
+type Signing = Pick<Context, "store" | "sealer"> & {
+  readonly ports: Pick<Context["ports"], "clock">;
+};
+
+/** A signed state of a log. */
 export interface Checkpoint {
   readonly size: number;
   readonly root: Uint8Array;
@@ -18,55 +34,59 @@ export interface Checkpoint {
   readonly time: string;
 }
 
-/** A checkpoint of everything that was committed before the call; it is kept. */
-export async function makeCheckpoint(app: App, tenant: Tenant): Promise<Checkpoint> {
-  const { size, expired } = await app.audit.reach(tenant);
+/** Signs and stores a checkpoint that covers everything committed before the call. */
+export async function makeCheckpoint(
+  { store, sealer, ports }: Signing,
+  audit: AuditTree,
+  tenant: Tenant,
+): Promise<Checkpoint> {
+  const { size, expired } = await audit.reach(tenant);
   const id = placeId(size);
-  const kept = await app.store.get(checkpoints, tenant, id);
-  if (kept !== null) return readKept(kept.note);
-  const nowMs = app.ports.clock.now();
+  const stored = await store.get(checkpoints, tenant, id);
+  if (stored !== null) return readStored(stored.note);
+  const nowMs = ports.clock.now();
   const statement = {
     origin: originOf(tenant),
     size,
-    root: await rootOf(app.store, tenant, size),
+    root: await rootOf(store, tenant, size),
     time: iso(nowMs),
     expired,
     selection: null,
   };
-  const key = await auditKeyOf(app, tenant);
+  const key = await auditKeyOf({ store, sealer }, tenant);
   const note = signNote(statementText(statement), key, key.privateKey);
-  return await app.store.transact(async (tx) => {
+  return await store.transact(async (tx) => {
     const other = await tx.get(checkpoints, tenant, id);
-    if (other !== null) return readKept(other.note);
+    if (other !== null) return readStored(other.note);
     tx.put(checkpoints, tenant, { id, note, created_at_ms: nowMs });
     return { ...statement, note };
   });
 }
 
-/** The newest checkpoint that is kept, or null. */
+/** The newest stored checkpoint, or null. */
 export async function newestCheckpoint(
   { store }: Pick<Context, "store">,
   tenant: Tenant,
 ): Promise<Checkpoint | null> {
   const { items: [newest] } = await store.list(checkpoints, tenant, { limit: 1, reverse: true });
-  return newest === undefined ? null : readKept(newest.note);
+  return newest === undefined ? null : readStored(newest.note);
 }
 
-function readKept(note: string): Checkpoint {
+function readStored(note: string): Checkpoint {
   const statement = readStatement(note);
-  if (statement === null) throw new Error("a kept checkpoint cannot be read");
+  if (statement === null) throw new Error("a stored checkpoint cannot be read");
   return { ...statement, note };
 }
 
-/** A checkpoint as answers show it. */
+/** A checkpoint as responses show it. */
 function showCheckpoint({ size, root, time, note }: Checkpoint) {
   return { tree_size: size, root_hash: root.toBase64(), timestamp: time, note };
 }
 
-/** The newest state of the log, signed, the key that verifies it, and how those before handed over to it. */
-export async function readCheckpoint(app: App, tenant: Tenant) {
-  const checkpoint = await makeCheckpoint(app, tenant);
-  const key = signerOf(await auditKeyOf(app, tenant), checkpoint.note);
+/** The signed present state of the log, the key that verifies it, and the handovers to that key. */
+export async function readCheckpoint(relay: Signing, audit: AuditTree, tenant: Tenant) {
+  const checkpoint = await makeCheckpoint(relay, audit, tenant);
+  const key = signerOf(await auditKeyOf(relay, tenant), checkpoint.note);
   return {
     ...showCheckpoint(checkpoint),
     origin: key.name,
@@ -76,25 +96,30 @@ export async function readCheckpoint(app: App, tenant: Tenant) {
 }
 
 /**
- * Proves that an event is in the log.
+ * Proves that the log contains an event.
  * @throws {Fault} NOT_FOUND
  */
-export async function proveEvent(app: App, tenant: Tenant, eventId: string) {
-  // Only of the newest events must the tree be waited for.
+export async function proveEvent(
+  relay: Signing & Pick<Context, "log">,
+  audit: AuditTree,
+  tenant: Tenant,
+  eventId: string,
+) {
+  // Only the newest events need to wait for the tree.
   let [found, newest] = await Promise.all([
-    findEvent(app, tenant, eventId),
-    newestCheckpoint(app, tenant),
+    findEvent(relay, tenant, eventId),
+    newestCheckpoint(relay, tenant),
   ]);
   if (found === null) {
-    await app.audit.reach(tenant);
-    found = await findEvent(app, tenant, eventId);
+    await audit.reach(tenant);
+    found = await findEvent(relay, tenant, eventId);
   }
   if (found === null) {
     throw new Fault("NOT_FOUND", "There is no event with this id in the log.");
   }
   const { seq, row } = found;
-  if (newest === null || newest.size < seq) newest = await makeCheckpoint(app, tenant);
-  const read = nodesOf(app.store, tenant);
+  if (newest === null || newest.size < seq) newest = await makeCheckpoint(relay, audit, tenant);
+  const read = nodesOf(relay.store, tenant);
   const leaf = await read(0, seq - 1);
   return {
     event_id: eventId,
@@ -108,15 +133,16 @@ export async function proveEvent(app: App, tenant: Tenant, eventId: string) {
 }
 
 /**
- * Proves that the log of `to` rows begins with the log of `from` rows.
- * @throws {Fault} VALIDATION_FAILED when the log never had so many
+ * Proves that the log of `to` rows starts with the log of `from` rows.
+ * @throws {Fault} VALIDATION_FAILED when the log never had that many
  */
 export async function proveConsistency(
-  app: App,
+  { store }: Pick<Context, "store">,
+  audit: AuditTree,
   tenant: Tenant,
   { from, to }: { from: number; to?: number | undefined },
 ) {
-  const { size } = await app.audit.reach(tenant);
+  const { size } = await audit.reach(tenant);
   const end = to ?? size;
   const issues = [
     ...(end > size ? [{ path: "query.to", message: `the log has ${size} rows` }] : []),
@@ -125,12 +151,12 @@ export async function proveConsistency(
   if (issues.length > 0) {
     throw new Fault("VALIDATION_FAILED", `Give sizes from 1 to ${size}, in order.`, { issues });
   }
-  const read = nodesOf(app.store, tenant);
+  const read = nodesOf(store, tenant);
   return {
     from,
     to: end,
-    from_root: (await rootOf(app.store, tenant, from)).toBase64(),
-    to_root: (await rootOf(app.store, tenant, end)).toBase64(),
+    from_root: (await rootOf(store, tenant, from)).toBase64(),
+    to_root: (await rootOf(store, tenant, end)).toBase64(),
     path: (await consistencyPath(read, from, end)).map((hash) => hash.toBase64()),
   };
 }

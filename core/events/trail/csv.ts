@@ -1,14 +1,14 @@
 /**
- * Where spreadsheets take a text for a formula, also with the full-width characters: at its beginning, and,
- * because those of half the world part cells at semicolons and then know no quotes, behind what may part it.
+ * The positions at which a spreadsheet may start a formula, full-width signs included: at the beginning, and
+ * after a separator, because many locales split cells at semicolons and then ignore quotes.
  */
 const FORMULA = /^(?=[\t\r\n])|(?<=^|[;\t\r\n])(?=[ \u00a0"]*[=+\-@＝＋－＠])/g;
 const NEEDS_QUOTES = /[",\r\n]/;
 
 /**
- * One line of CSV, with its CRLF, as RFC 4180 has it. Null is an empty field. A text that a
- * spreadsheet would run as a formula gets a `'` in front, since audit rows hold what callers wrote; what is
- * `base64` stays as it is, for a proof that begins with a sign is another one with a `'`.
+ * One line of CSV with its CRLF (RFC 4180). Null is an empty field. Audit rows contain text from callers, so a
+ * `'` precedes whatever a spreadsheet would run as a formula. `base64` fields stay unchanged, because a `'`
+ * would corrupt a proof.
  */
 export function csvRow(
   fields: readonly (string | number | boolean | null)[],

@@ -1,31 +1,31 @@
 import type { Sequenced } from "../../../kv/log/log.ts";
-import { type AuditEvent, showEvent } from "./query.ts";
+import { type AuditEvent, showEvent } from "./filter.ts";
 import { csvRow } from "./csv.ts";
 
-/** A row to be exported, with what proves it. */
+/** An exported row with its proof. */
 export interface ProvenRow {
   readonly event: Sequenced;
-  /** Members that stand in front of the row's own, as JSON: its number and hashes. */
+  /** JSON members placed before the row's own: its number and hashes. */
   readonly front: string;
   readonly leaf: string;
 }
 
-/** What stands at the end of an export. */
+/** The proof at the end of an export. */
 export interface Ending {
-  /** The signed note: the tree, and which rows of it the export holds. */
+  /** The signed note: the tree, and which of its rows the export contains. */
   readonly checkpoint: string;
   readonly public_key: string;
-  /** The number of the last row, and the hashes of the rows after it that the export leaves out. */
+  /** The number of the last row, and hashes that stand for the rows after it. */
   readonly after: number;
   readonly hashes: readonly string[];
-  /** How the keys before handed over to the one that signed; left out when there was none. */
+  /** The handovers from former keys to the one that signed; absent without any. */
   readonly handovers?: readonly string[];
 }
 
 export type Pages = AsyncGenerator<readonly ProvenRow[], Ending>;
 export type Text = AsyncGenerator<string>;
 
-/** The forms in which the trail can be taken away, by media type. */
+/** The export formats, by media type. */
 export const EXPORTS: Readonly<
   Record<string, { readonly extension: string; readonly write: (pages: Pages) => Text }>
 > = {

@@ -1,20 +1,20 @@
-/** One row of an export, as far as its check needs it. */
+/** What verification reads from one row of an export. */
 export interface Line {
-  /** Its line in the file, from 1. */
+  /** The line number in the file, from 1. */
   readonly at: number;
-  /** The number that it says it has; null when it is not written as rows are. */
+  /** The number that it claims; null when it is not in the format of a row. */
   seq: number | null;
-  /** The hash that it says it has, base64. */
+  /** The hash that it claims, base64. */
   readonly claimed: string;
-  /** The hash of what it holds, base64. */
+  /** The hash of its content, base64. */
   readonly content: string | null;
-  /** The rows before it that the export leaves out: those after this number, and their hashes. */
+  /** The omitted rows before it: those after this number, and the hashes that stand for them. */
   readonly before: { readonly after: number; readonly hashes: readonly string[] } | null;
-  /** Of each 256th row: the hash over it and the 255 before it. */
+  /** On every 256th row: the hash of it and the 255 rows before it. */
   readonly tile: string | null;
 }
 
-/** The first thing that is wrong with an export. */
+/** The first fault of an export. */
 export interface Finding {
   readonly kind:
     | "altered"
@@ -26,34 +26,34 @@ export interface Finding {
     | "rewritten"
     | "forked"
     | "proof";
-  /** The number of the row, or of the first of them. */
+  /** The number of the affected row, or of the first one. */
   readonly first: number;
-  /** The last of them, or the one that it was swapped with; null when nobody knows. */
+  /** The last affected row, or the one swapped with the first; null when unknown. */
   readonly last: number | null;
-  /** Where it shows in the file. */
+  /** The line in the file. */
   readonly line: number;
   readonly why?: string;
 }
 
-/** The first wrong line, what should have come, and what came after it. */
+/** The first wrong line, the number expected there, and the rows after it. */
 export interface Wrong {
   readonly expected: number;
   readonly line: Line;
   /** At most two rows after it. */
   readonly next: readonly Line[];
-  /** Of all rows after it: whether one has the expected number, whether one has its number, whose place it took. */
+  /** Over all later rows: whether one has the expected number or this row's, and which row it replaced. */
   readonly later: {
     readonly expected: boolean;
     readonly number: boolean;
     readonly owner: number | null;
   };
-  /** How many rows the signed checkpoint speaks of, when it can be read. */
+  /** The rows that the signed checkpoint covers; null when it cannot be read. */
   readonly size: number | null;
-  /** False when the last line of the file is cut off. */
+  /** False when the last line of the file is incomplete. */
   readonly whole: boolean;
 }
 
-/** Says what happened to the row that should have come. Each answer is right for any single edit. */
+/** Classifies what happened to the expected row. The result is correct for any single edit. */
 export function findFirst(wrong: Wrong): Finding {
   const { expected, line: { at, seq, before } } = wrong;
   const found = (kind: Finding["kind"], first: number, last: number = first): Finding => ({
@@ -79,7 +79,7 @@ function unreadable({ expected, line, next: [n1], size, whole }: Wrong, found: F
     : found("altered", expected);
 }
 
-/** The number fits: the row holds something else, or another one was put in front of it. */
+/** The number fits: the row was altered, or another row was inserted before it. */
 function sameNumber({ expected, line, next: [n1], later, size }: Wrong, found: Found): Finding {
   const number = line.seq ?? expected;
   if (line.content === line.claimed) return found("altered", number);
@@ -91,12 +91,12 @@ function sameNumber({ expected, line, next: [n1], later, size }: Wrong, found: F
   }
   if (n1 !== undefined && n1.content === line.claimed) return found("added", expected);
   if (later.owner !== null) return found("swapped", expected, later.owner);
-  // What followed moved up, and the last number of its piece of the log is not there.
+  // The later rows were renumbered, and their last number is missing.
   const gone = n1 === undefined ? size === expected + 1 : n1.seq === expected + 2;
   return found(gone ? "missing" : "altered", number);
 }
 
-/** Another number: rows are gone, came twice, or changed places, or only the number was changed. */
+/** The number differs: rows were removed, duplicated or swapped, or only the number was changed. */
 function otherNumber(wrong: Wrong, found: Found): Finding {
   const { expected, line, next: [n1, n2], later, size } = wrong;
   const seq = line.seq!;

@@ -2,23 +2,23 @@ import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import type { Ending } from "./export_formats.ts";
 import type { Line } from "./findings.ts";
-import { HASH_BYTES } from "./node_hash.ts";
+import { HASH_BYTES } from "../../protocol/checkpoints/node_hash.ts";
 
 const ROW =
   /^\{"seq":(\d{1,15}),"leaf_hash":"([A-Za-z0-9+/]{43}=)",(?:"before":\{"after":(0|[1-9]\d{0,14}),"hashes":\[("[^\]]*")\]\},)?(?:"tile_hash":"([A-Za-z0-9+/]{43}=)",)?/;
 const BRACE = 0x7b;
 
-/** True for the beginning of the line that holds the proof. */
+/** True for the start of the line that contains the proof. */
 export const isEnding = (start: string, json: boolean): boolean =>
   start.startsWith(json ? '],"proof":' : '{"proof":');
 
-/** A hash as exports write it, or null: what can be written in two ways could be changed. */
+/** A hash in its only valid spelling, or null: a second spelling would allow undetected changes. */
 export function readHash(text: string): Buffer | null {
   const bytes = Buffer.from(text, "base64");
   return bytes.length === HASH_BYTES && bytes.toString("base64") === text ? bytes : null;
 }
 
-/** A row's line; what stands before the row's own members is overwritten by the leaf's prefix. */
+/** Reads a row's line. It overwrites the bytes before the row's own members with the leaf prefix. */
 export function readLine(bytes: Buffer, at: number): Line {
   const found = ROW.exec(bytes.toString("latin1"));
   if (found === null) {
@@ -32,7 +32,7 @@ export function readLine(bytes: Buffer, at: number): Line {
   const before = after === undefined
     ? null
     : { after: Number(after), hashes: hashes!.slice(1, -1).split('","') };
-  // A number with a zero in front is not how it was written.
+  // A leading zero is an alteration.
   const number = String(Number(seq)) === seq ? Number(seq) : null;
   return { at, seq: number, claimed, content, before, tile };
 }
@@ -40,7 +40,7 @@ export function readLine(bytes: Buffer, at: number): Line {
 const areTexts = (value: unknown): boolean =>
   Array.isArray(value) && value.every((text) => typeof text === "string");
 
-/** The last line, when it is written just as exports write it. */
+/** The proof on the last line; null unless it is spelled exactly as exports write it. */
 export function readEnding(line: string): Ending | null {
   const json = line.startsWith("]") ? `{${line.slice(2)}` : line;
   try {

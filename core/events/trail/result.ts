@@ -1,5 +1,5 @@
 import type { Sequenced } from "../../../kv/log/log.ts";
-import type { EventRow } from "../events.ts";
+import type { EventRow } from "../emit.ts";
 
 /** The outcomes that a filter may ask for. */
 export const RESULTS = ["success", "failure", "denied"] as const;
@@ -8,7 +8,7 @@ export type Result = (typeof RESULTS)[number];
 const DENIED = /^(access_denied|command_denied|.*_refused|approval_mismatch)$/;
 const FAILED = /_failed$|^command_timeout$/;
 
-/** What came of what a row reports. */
+/** The outcome of what a row reports. */
 export function resultOf({ event_type, details }: EventRow): Result {
   if (DENIED.test(event_type)) return "denied";
   if (FAILED.test(event_type)) return "failure";
@@ -26,7 +26,7 @@ export function resultOf({ event_type, details }: EventRow): Result {
   }
 }
 
-/** False for a row that has another result: found without reading its JSON, of which most rows need none. */
+/** False for rows with another result. It avoids parsing JSON, which most rows do not need. */
 export function mayHaveResult({ type, json }: Sequenced, result: Result): boolean {
   switch (type) {
     case "api_key_used":

@@ -1,59 +1,65 @@
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { followedTo } from "../../../kv/log/follow.ts";
 import { auditTreeId, auditTrees, checkpoints } from "../../../kv/records/audit.ts";
-import type { App } from "../../work/work.ts";
-import { atMs } from "./places.ts";
+import type { Store } from "../../../kv/store/store.ts";
+import type { Context } from "../../work/work.ts";
+import { timestampMs } from "./row_times.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Logs that one round looks at. */
+/** Logs that one round visits. */
 const LOGS_PER_ROUND = 500;
-/** Segments that one round removes of a log: 60 KiB each at most. */
+/** Segments, of at most 60 KiB, that one round removes from a log. */
 const SEGMENTS_PER_ROUND = 64;
 const CHECKPOINTS_PER_ROUND = 64;
 
-/** Where the next round goes on, by app. */
-const cursors = new WeakMap<App, string>();
+/** Where the next round continues, by store. Each instance visits all logs, so this need not be shared. */
+const cursors = new WeakMap<Store, string>();
+
+/** What retention uses of the relay. */
+type Needs = Pick<Context, "store" | "log" | "config"> & {
+  readonly ports: Pick<Context["ports"], "clock">;
+};
 
 /**
- * Removes rows that are over their time, whole segments at a time and the oldest first, unless they are held;
- * answers how many. Their hashes stay, so that every proof still holds. The newest segment always stays, and
- * so does what webhooks or alerts have yet to be made from.
+ * Removes rows past their retention, in whole segments from the oldest, unless a legal hold applies; returns
+ * how many. Their hashes stay, so every proof still holds. The newest segment stays, and so do rows that a
+ * follower of the log has not processed.
  */
-export async function dropExpiredRows(app: App): Promise<number> {
-  const { retention_days: { audit: days } } = app.config();
+export async function dropExpiredRows(relay: Needs): Promise<number> {
+  const { retention_days: { audit: days } } = relay.config();
   if (days === null) return 0;
-  const page = await app.store.queued(auditTrees, "all", {
+  const page = await relay.store.queued(auditTrees, "all", {
     limit: LOGS_PER_ROUND,
-    cursor: cursors.get(app) ?? null,
+    cursor: cursors.get(relay.store) ?? null,
   });
-  const beforeMs = app.ports.clock.now() - days * DAY_MS;
+  const beforeMs = relay.ports.clock.now() - days * DAY_MS;
   let dropped = 0;
   for (const { tenant } of page.items) {
-    dropped += await dropOldest(app, tenant, beforeMs);
-    if (!isHeld(app, tenant)) await dropCheckpoints(app, tenant, beforeMs);
+    dropped += await dropOldest(relay, tenant, beforeMs);
+    if (!isOnHold(relay, tenant)) await dropCheckpoints(relay, tenant, beforeMs);
   }
-  if (page.cursor === null) cursors.delete(app);
-  else cursors.set(app, page.cursor);
+  if (page.cursor === null) cursors.delete(relay.store);
+  else cursors.set(relay.store, page.cursor);
   return dropped;
 }
 
-function isHeld(app: App, { org }: Tenant): boolean {
-  const { legal_hold } = app.config();
+function isOnHold(relay: Needs, { org }: Tenant): boolean {
+  const { legal_hold } = relay.config();
   return legal_hold.includes("*") || legal_hold.includes(org);
 }
 
-async function dropOldest(app: App, tenant: Tenant, beforeMs: number): Promise<number> {
+async function dropOldest(relay: Needs, tenant: Tenant, beforeMs: number): Promise<number> {
   let dropped = 0;
-  const passed = await followedTo(app.store, app.log, tenant);
+  const processed = await followedTo(relay.store, relay.log, tenant);
   for (let round = 0; round < SEGMENTS_PER_ROUND; round++) {
-    const oldest = await app.log.oldest(tenant);
+    const oldest = await relay.log.oldest(tenant);
     if (oldest === null) break;
     const last = oldest.events.at(-1)!;
-    // Asked anew each time: what is held from now on must not go with a round that has begun.
-    if (last.seq > passed || isHeld(app, tenant)) break;
-    // Each of them: where a clock was set back, the last row is not the newest.
-    if (!oldest.events.every((row) => atMs(row) < beforeMs)) break;
-    const done = await app.store.transact(async (tx) => {
+    // Checked in each round, so that a hold set meanwhile takes effect at once.
+    if (last.seq > processed || isOnHold(relay, tenant)) break;
+    // Every row is checked: after a clock was set back, the last row is not the newest.
+    if (!oldest.events.every((row) => timestampMs(row) < beforeMs)) break;
+    const done = await relay.store.transact(async (tx) => {
       const tree = await tx.get(auditTrees, tenant, auditTreeId(tenant));
       if (tree === null || tree.size < last.seq || tree.expired >= last.seq) return false;
       tx.put(auditTrees, tenant, { ...tree, expired: last.seq });
@@ -66,10 +72,10 @@ async function dropOldest(app: App, tenant: Tenant, beforeMs: number): Promise<n
   return dropped;
 }
 
-/** Old checkpoints say nothing that newer ones do not prove; the newest one stays. */
-async function dropCheckpoints(app: App, tenant: Tenant, beforeMs: number): Promise<void> {
-  const oldest = await app.store.list(checkpoints, tenant, { limit: CHECKPOINTS_PER_ROUND + 1 });
+/** Removes old checkpoints, which newer ones make redundant; the newest stays. */
+async function dropCheckpoints(relay: Needs, tenant: Tenant, beforeMs: number): Promise<void> {
+  const oldest = await relay.store.list(checkpoints, tenant, { limit: CHECKPOINTS_PER_ROUND + 1 });
   const over = oldest.items.slice(0, -1).filter(({ created_at_ms: at }) => at < beforeMs);
   if (over.length === 0) return;
-  await app.store.transact((tx) => over.forEach(({ id }) => tx.drop(checkpoints, tenant, id)));
+  await relay.store.transact((tx) => over.forEach(({ id }) => tx.drop(checkpoints, tenant, id)));
 }

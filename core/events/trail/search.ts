@@ -1,53 +1,54 @@
 import type { Tenant } from "../../../kv/store/collection.ts";
 import type { Sequenced } from "../../../kv/log/log.ts";
-import type { App, Reading } from "../../work/work.ts";
+import type { Context, Reading } from "../../work/work.ts";
+import type { AuditTree } from "./checkpoints.ts";
 import {
   type AuditEvent,
   type AuditFilter,
   describe,
   matches,
-  recordRead,
   showEvent,
   textInJson,
-} from "./query.ts";
+} from "./filter.ts";
+import { recordRead } from "./record.ts";
 import type { Paging } from "../../../kv/store/paging.ts";
 import { mayHaveResult } from "./result.ts";
-import { CLOCK_SLACK_MS, isInOrder, rowsBefore, timeOf } from "./places.ts";
-import { type Place, placeText, readPlace, type Total } from "./search_cursor.ts";
+import { CLOCK_SLACK_MS, isTimeOrdered, rowsBefore, writtenAtMs } from "./row_times.ts";
+import { type Cursor, cursorText, readCursor, type Total } from "./search_cursor.ts";
 
-/** Totals of filtered lists are exact up to here. */
+/** Totals of filtered lists are exact up to this many. */
 const TOTAL_MAX = 10_000;
-/** Rows that one query looks at, about a second's work; its cursor goes on from there. */
+/** Rows that one query scans, about one second of work; its cursor continues from there. */
 const SCAN_MAX = 500_000;
 
 /**
- * Events that match, newest first. A query shows every change that was answered before it began. `offset`
- * counts from the cursor, which is the number of the oldest event that was looked at; the total is that of
- * the walk's first page.
+ * Events that match, newest first. A query shows every change whose response preceded it. `offset` counts from
+ * the cursor, which is the number of the oldest event scanned. The total is that of the first page.
  */
 export async function queryAudit(
   work: Reading,
+  audit: AuditTree,
   filter: AuditFilter,
   paging: Paging & { readonly cursor?: string | undefined },
   scanMax = SCAN_MAX,
 ) {
-  const { app, actor: { tenant } } = work;
-  const tree = await app.audit.reach(tenant);
-  const head = await app.log.head(tenant);
-  const place: Place = paging.cursor === undefined
+  const { log, actor: { tenant } } = work;
+  const tree = await audit.reach(tenant);
+  const head = await log.head(tenant);
+  const cursor: Cursor = paging.cursor === undefined
     ? { before: head + 1, total: null }
-    : readPlace(paging.cursor, head);
+    : readCursor(paging.cursor, head);
   const everything = Object.values(filter).every((value) => value === undefined);
-  // Where a clock was set back, a time is no place in the log.
-  const search = { tenant, filter, inOrder: isInOrder(tree), scanMax };
+  // After a clock was set back, a timestamp does not determine a position in the log.
+  const search = { log, tenant, filter, timeOrdered: isTimeOrdered(tree), scanMax };
   const page = everything
-    ? await pageOfAll(app, search, place, paging, { total: head - tree.expired, exact: true })
-    : await pageOfMatches(app, search, place, paging);
+    ? await pageOfAll(search, cursor, paging, { total: head - tree.expired, exact: true })
+    : await pageOfMatches(search, cursor, paging);
   const { events, next, total: { total, exact }, offset } = page;
   await recordRead(work, "audit_read", { filter: describe(filter), events: events.length });
   return {
     events,
-    cursor: next === null ? null : placeText(next),
+    cursor: next === null ? null : cursorText(next),
     pagination: {
       total,
       total_is_at_least: !exact,
@@ -59,42 +60,42 @@ export async function queryAudit(
 }
 
 interface Search {
+  readonly log: Context["log"];
   readonly tenant: Tenant;
   readonly filter: AuditFilter;
-  readonly inOrder: boolean;
+  /** True when timestamps determine positions. */
+  readonly timeOrdered: boolean;
   readonly scanMax: number;
 }
 
 interface Page {
   readonly events: AuditEvent[];
-  /** Where to go on; null at the end. */
-  readonly next: Place | null;
+  /** Where the next page starts; null at the end. */
+  readonly next: Cursor | null;
   readonly total: Total;
-  /** How many were passed over. */
+  /** How many matches were skipped. */
   readonly offset: number;
 }
 
-/** Numbers are dense: what is passed over need not be read. */
+/** A page without conditions. Numbers are dense, so skipped rows need not be read. */
 async function pageOfAll(
-  app: App,
   search: Search,
-  { before }: Place,
+  { before }: Cursor,
   { limit, offset }: Paging,
   total: Total,
 ): Promise<Page> {
   const start = { before: Math.max(1, before - offset), total };
-  return { ...await pageOfMatches(app, search, start, { limit, offset: 0 }), total, offset };
+  return { ...await pageOfMatches(search, start, { limit, offset: 0 }), total, offset };
 }
 
 async function pageOfMatches(
-  app: App,
   search: Search,
-  { before, total: known }: Place,
+  { before, total: known }: Cursor,
   { limit, offset }: Paging,
 ): Promise<Page> {
   const events: AuditEvent[] = [];
-  let seen = 0, looked = before, cut = false;
-  for await (const row of candidates(app, search, before, (seq) => looked = seq)) {
+  let seen = 0, oldest = before, cut = false;
+  for await (const row of candidates(search, before, (seq) => oldest = seq)) {
     if (row === null) {
       cut = true;
       break;
@@ -106,8 +107,8 @@ async function pageOfMatches(
   }
   const total = known ?? { total: Math.min(seen, TOTAL_MAX), exact: !cut && seen <= TOTAL_MAX };
   const more = seen > offset + limit;
-  // Where it broke off before a page was full, what is left to pass over comes after the cursor.
-  const next = more ? events.at(-1)!.seq : cut ? looked : null;
+  // When the scan limit cut a page short, the rest of the offset counts from the next cursor.
+  const next = more ? events.at(-1)!.seq : cut ? oldest : null;
   return {
     events,
     next: next === null ? null : { before: next, total },
@@ -117,35 +118,36 @@ async function pageOfMatches(
 }
 
 /**
- * Rows that may match, newest first, found without reading their JSON; then null where the query has looked
- * at as many as it may.
+ * Rows that may match, newest first, found without parsing their JSON. Ends with null at the scan limit.
+ * `onScan` receives the number of each row scanned.
  */
 async function* candidates(
-  app: App,
-  { tenant, filter, inOrder, scanMax }: Search,
+  { log, tenant, filter, timeOrdered, scanMax }: Search,
   before: number,
-  looked: (seq: number) => void,
+  onScan: (seq: number) => void,
 ): AsyncGenerator<Sequenced | null> {
   const { startMs, endMs } = filter;
   let from = before;
-  if (endMs !== undefined && inOrder) {
-    // What is newer need not be looked at row by row.
+  if (endMs !== undefined && timeOrdered) {
+    // Binary search skips newer rows.
     const until = endMs + CLOCK_SLACK_MS + 1;
-    from = 1 + await rowsBefore(app, tenant, until, { from: 0, to: before - 1 });
+    from = 1 + await rowsBefore(log, tenant, until, { from: 0, to: before - 1 });
   }
   const mayMatch = cheapTest(filter);
   let scanned = 0;
-  for await (const rows of app.log.backwards(tenant, from)) {
+  for await (const rows of log.backwards(tenant, from)) {
     for (const row of rows) {
-      if (startMs !== undefined && inOrder && timeOf(row) < startMs - CLOCK_SLACK_MS) return;
+      if (startMs !== undefined && timeOrdered && writtenAtMs(row) < startMs - CLOCK_SLACK_MS) {
+        return;
+      }
       if (scanned++ === scanMax) return yield null;
-      looked(row.seq);
+      onScan(row.seq);
       if (mayMatch(row)) yield row;
     }
   }
 }
 
-/** False for a row that does not match; it reads no JSON, which is what a query's time goes to. */
+/** False for rows that cannot match. It avoids parsing JSON, which dominates a query's time. */
 function cheapTest(filter: AuditFilter): (row: Sequenced) => boolean {
   const { event_type: types, result, text } = filter;
   const members = (["actor", "resource_type", "resource_id"] as const)

@@ -10,42 +10,46 @@ import {
   emptyTree,
 } from "../../../kv/records/audit.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import type { App } from "../../work/work.ts";
-import { makeCheckpoint } from "./checkpoints.ts";
-import { appendIds, GROUP, sortIds } from "./ids.ts";
-import { leafHashes } from "./merkle.ts";
-import { timesAfter } from "./places.ts";
+import { Background } from "../../work/background.ts";
+import type { Context } from "../../work/work.ts";
+import { type AuditTree, makeCheckpoint } from "./checkpoints.ts";
+import { appendIds, GROUP, sortIds } from "./event_id_index.ts";
+import { leafHashes } from "../../protocol/checkpoints/merkle.ts";
+import { advanceTimes } from "./row_times.ts";
 import { growTiles } from "./tiles.ts";
 
-/** How often a log that grows gets a checkpoint that witnesses see. */
-const WITNESS_MS = 60_000;
+/** How often a growing log gets a checkpoint for its witnesses. */
+const CHECKPOINT_MS = 60_000;
 const EVENTS_PER_STEP = 2_048;
-/** Rows that wait in memory to become leaves; a second of a busy log, 450 bytes each. */
-const BUFFERED_EVENTS = 16_384;
-/** Logs that grow at once share their commits. */
+/** Rows buffered in memory, about 450 bytes each: one second of a busy log. */
+const EVENTS_HELD = 16_384;
+/** Logs that share a commit. */
 const TENANTS_AT_ONCE = 64;
 const NOTES_MAX = 10_000;
 
-/** Tells whoever keeps checkpoints that there is a new one. */
-export type Witness = (tenant: Tenant) => void;
-
-/** Makes every event a leaf of its tenant's tree, off the path of requests. */
-export class Sequencer {
+/** Appends every event to its tenant's Merkle tree, outside the request path. */
+export class Sequencer implements AuditTree {
   #follower: LogFollower | null = null;
+  /** Tenants whose trees grew since their last checkpoint. */
   readonly #grown = new Set<string>();
   /** The newest note of each log. */
   readonly #notes = new RecentMap<string>(NOTES_MAX);
-  readonly #witnesses: Witness[] = [];
-  readonly #sorting = new Set<Promise<void>>();
+  /** Its own tracker, because the sequencer stops last and may start tasks until then. */
+  readonly #background: Background;
   #cancel: (() => void) | null = null;
-  #running: Promise<void> | null = null;
   #stopped = false;
 
-  constructor(private readonly app: () => App) {}
+  constructor(
+    private readonly relay: Pick<Context, "store" | "log" | "sealer" | "signals"> & {
+      readonly ports: Pick<Context["ports"], "clock" | "log">;
+    },
+  ) {
+    this.#background = new Background(relay.ports.log);
+  }
 
-  /** Takes up what an earlier process left, and follows every log. */
+  /** Follows every log, from where an earlier process stopped. */
   start(): void {
-    const { store, log } = this.app();
+    const { store, log } = this.relay;
     this.#follower = new LogFollower(store, log, {
       name: "audit",
       lazy: true,
@@ -61,41 +65,35 @@ export class Sequencer {
     this.#follower.wake();
   }
 
-  /** Looks for what another instance has left. */
+  /** Looks for events that another instance did not append. */
   wake(): void {
     if (!this.#stopped) this.#follower?.wake();
   }
 
-  /** Calls `witness` after each checkpoint that is made for keeping. */
-  onCheckpoint(witness: Witness): void {
-    this.#witnesses.push(witness);
-  }
-
   /**
-   * Resolves when every event that was committed before the call is a leaf; answers the tree. Of a log that
-   * somebody has cut this is the tree before the cut, so that it can still be shown.
+   * Resolves with the tree once every event committed before the call is a leaf. If the log was truncated by
+   * tampering, this is the tree before that, so it can still be shown.
    */
   async reach(tenant: Tenant): Promise<AuditTreeRecord> {
-    const { log, store } = this.app();
+    const { log, store } = this.relay;
     await log.flush();
     await this.#follower!.catchUp(tenant).catch((error) => this.#complain(error));
     return await store.get(auditTrees, tenant, auditTreeId(tenant)) ?? emptyTree(tenant);
   }
 
-  /** What a webhook's delivery carries: the newest checkpoint that was made here, for its receiver to keep. */
+  /** The header by which webhook receivers get the newest checkpoint made by this process. */
   witnessHeader(tenant: Tenant): Readonly<Record<string, string>> {
     const note = this.#notes.get(tenantKey(tenant));
     return note === undefined ? {} : { "X-Audit-Checkpoint": Buffer.from(note).toString("base64") };
   }
 
-  /** Resolves when nothing is being made. */
+  /** Resolves when no append, sort or checkpoint is running. */
   async idle(): Promise<void> {
     await this.#follower?.idle();
-    while (this.#sorting.size > 0) await Promise.all(this.#sorting);
-    await this.#running;
+    await this.#background.idle();
   }
 
-  /** Follows no more. */
+  /** Stops following and waits for running work. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancel?.();
@@ -105,7 +103,7 @@ export class Sequencer {
   async #grow(tx: Tx, tenant: Tenant, events: readonly Sequenced[]): Promise<Step> {
     const tree = await tx.get(auditTrees, tenant, auditTreeId(tenant)) ?? emptyTree(tenant);
     const { size } = tree;
-    // Read between another step's commit and this one's.
+    // Another step committed these events after they were read.
     const known = events.filter(({ seq }) => seq <= size).length;
     if (known > 0) return { done: known, part: "" };
     if (events.at(-1)!.seq !== size + events.length) {
@@ -115,7 +113,7 @@ export class Sequencer {
     const leaves = await growTiles(tx, tenant, tree, leafHashes(rows));
     const ids = appendIds(tx, tenant, tree, rows);
     const grown = size + events.length;
-    const times = timesAfter(tree, events);
+    const times = advanceTimes(tree, events);
     tx.put(auditTrees, tenant, { ...tree, ...times, size: grown, leaves, ids });
     tx.afterCommit(() => this.#hasGrown(tenant, size, grown));
     return { done: events.length, part: "" };
@@ -123,28 +121,25 @@ export class Sequencer {
 
   #hasGrown(tenant: Tenant, from: number, to: number): void {
     if (Math.floor(to / GROUP) > Math.floor(from / GROUP)) {
-      const sorting = sortIds(this.app(), tenant, to)
-        .catch((error) => this.#complain(error))
-        .finally(() => this.#sorting.delete(sorting));
-      this.#sorting.add(sorting);
+      this.#background.run("sorting event ids", () => sortIds(this.relay, tenant, to));
     }
     this.#grown.add(tenantKey(tenant));
     if (this.#stopped) return;
-    this.#cancel ??= this.app().ports.clock.after(WITNESS_MS, () => {
+    this.#cancel ??= this.relay.ports.clock.after(CHECKPOINT_MS, () => {
       this.#cancel = null;
-      this.#running = this.#tellAll().finally(() => this.#running = null);
+      this.#background.run("signing checkpoints", () => this.#signCheckpoints());
     });
   }
 
-  /** One log after the other, so that requests have their turns in between. */
-  async #tellAll(): Promise<void> {
+  /** Signs one log after the other, so that requests are served in between. */
+  async #signCheckpoints(): Promise<void> {
     const grown = [...this.#grown].map(tenantOf);
     this.#grown.clear();
     for (const tenant of grown) {
       try {
-        const checkpoint = await makeCheckpoint(this.app(), tenant);
+        const checkpoint = await makeCheckpoint(this.relay, this, tenant);
         this.#notes.set(tenantKey(tenant), checkpoint.note);
-        for (const witness of this.#witnesses) witness(tenant);
+        this.relay.signals.checkpointSigned.send(tenant);
       } catch (error) {
         this.#complain(error);
       }
@@ -152,6 +147,6 @@ export class Sequencer {
   }
 
   #complain(error: unknown): void {
-    this.app().ports.log.error("the audit tree could not grow", { error: String(error) });
+    this.relay.ports.log.error("the audit tree could not grow", { error: String(error) });
   }
 }

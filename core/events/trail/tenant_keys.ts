@@ -7,13 +7,13 @@ import { privateKeyOf, rawPublicKey } from "../../protocol/statements.ts";
 
 const KEY_BYTES = 32;
 
-/** What makes keys. */
+/** What making a key uses. */
 export interface KeyMaker {
   readonly sealer: Sealer;
   readonly ports: Pick<Ports, "clock" | "entropy">;
 }
 
-/** A new Ed25519 key of a tenant, as it is stored. */
+/** A new Ed25519 key of a tenant, in stored form. */
 export function makeTenantKey({ sealer, ports }: KeyMaker, tenant: Tenant) {
   const id = tenantKey(tenant);
   const raw = ports.entropy.bytes(KEY_BYTES);

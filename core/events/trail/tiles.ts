@@ -4,16 +4,22 @@ import { auditTiles, auditTreeId, auditTrees, tileId } from "../../../kv/records
 import { RecentMap } from "../../../kv/store/recent.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import { type Hash, leafHash, rangeHash, type ReadNode, sameHash } from "./merkle.ts";
-import { foldHashes, HASH_BYTES } from "./node_hash.ts";
+import {
+  type Hash,
+  leafHash,
+  rangeHash,
+  type ReadNode,
+  sameHash,
+} from "../../protocol/checkpoints/merkle.ts";
+import { foldHashes, HASH_BYTES } from "../../protocol/checkpoints/node_hash.ts";
 
-/** Hashes in a full tile; it stands for one hash of the level above. */
+/** Hashes in a full tile, which together make one hash of the level above. */
 export const TILE = 256;
 const TILE_LEVELS = 8;
-/** What one reader of nodes keeps: half a megabyte. */
+/** Tiles that one node reader caches: half a megabyte. */
 const TILES_KEPT = 64;
 
-/** Reads nodes of a tenant's tree out of its tiles, each of them once. */
+/** Reads nodes of a tenant's tree from its tiles, and caches the tiles. */
 export function nodesOf(db: Reader, tenant: Tenant): ReadNode {
   const tiles = new RecentMap<Promise<Uint8Array>>(TILES_KEPT);
   const tileOf = (level: number, index: number) => {
@@ -48,7 +54,7 @@ async function readTile(
   if (tile !== null) return tile.hashes;
   const tree = await db.get(auditTrees, tenant, auditTreeId(tenant));
   if (level === 0 && tree !== null && Math.floor(tree.size / TILE) === index) return tree.leaves;
-  // It may have been completed in between.
+  // The tile may have been completed between the two reads.
   return (await db.get(auditTiles, tenant, id))?.hashes ?? new Uint8Array();
 }
 
@@ -56,7 +62,7 @@ async function readTile(
 export const rootOf = (db: Reader, tenant: Tenant, size: number): Promise<Hash> =>
   rangeHash(nodesOf(db, tenant), 0, size);
 
-/** Whether a stored row is still what became a leaf of the tree. */
+/** True when a stored row still hashes to its leaf of the tree. */
 export const isLeaf = async (
   read: ReadNode,
   { seq, json }: Pick<Sequenced, "seq" | "json">,
@@ -75,7 +81,7 @@ export async function leavesOf(
 }
 
 /**
- * Adds leaves to the right of a tree, in the transaction: the tiles that they fill, and those above. Answers
+ * Appends leaves to a tree in the transaction: writes the tiles that they fill and the levels above. Returns
  * the hashes that do not fill a tile.
  */
 export async function growTiles(
@@ -102,7 +108,7 @@ export async function growTiles(
   return all.slice(at);
 }
 
-/** Adds hashes to the right of the first `size` of the level above the leaves. */
+/** Appends hashes after the first `size` of the level above the leaves. */
 async function growAbove(
   tx: Tx,
   tenant: Tenant,

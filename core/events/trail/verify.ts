@@ -2,8 +2,13 @@ import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import type { Ending } from "./export_formats.ts";
 import { findFirst, type Finding, type Line } from "./findings.ts";
-import { type Handover, readChain } from "./handover.ts";
-import { GrowingTree, sameHash, subtreesOf, verifyConsistency } from "./merkle.ts";
+import { type Handover, readChain } from "../../protocol/checkpoints/handover.ts";
+import {
+  GrowingTree,
+  sameHash,
+  subtreesOf,
+  verifyConsistency,
+} from "../../protocol/checkpoints/merkle.ts";
 import {
   isSignedOnce,
   keyText,
@@ -12,33 +17,33 @@ import {
   readStatement,
   type Statement,
   verifiesNote,
-} from "./note.ts";
+} from "../../protocol/checkpoints/note.ts";
 import { isEnding, readEnding, readHash, readLine } from "./read_export.ts";
 
-/** What a check of an export says. */
+/** The result of verifying an export. */
 export interface Verdict {
-  /** The first thing that is wrong, or null. */
+  /** The first fault, or null. */
   readonly finding: Finding | null;
   readonly rows: number;
-  /** What the export's checkpoint says, when it can be read. */
+  /** The export's checkpoint; null when it cannot be read. */
   readonly statement: Statement | null;
-  /** How the export stands to a checkpoint that was given besides. */
+  /** How the export relates to the separately kept checkpoint. */
   readonly witness: "none" | "consistent" | "not comparable";
-  /** True when no key was given, so that only the file itself says who signed it. */
+  /** True when no key was given, so only the file itself names the signer. */
   readonly keyFromFile: boolean;
-  /** How the keys before handed over to the one that signed, oldest first. */
+  /** The handovers to the key that signed, oldest first. */
   readonly handovers: readonly Handover[];
 }
 
 export interface VerifyOptions {
   readonly key?: NoteKey | undefined;
-  /** The note of a checkpoint that is kept elsewhere. */
+  /** The note of a separately kept checkpoint. */
   readonly checkpoint?: string | undefined;
-  /** What leads from that checkpoint to the export's, for an export without the rows in between. */
+  /** The consistency proof from that checkpoint, for an export without the rows in between. */
   readonly consistency?: Consistency | undefined;
 }
 
-/** As `/api/audit/consistency` answers it. */
+/** The response of `/api/audit/consistency`. */
 export interface Consistency {
   readonly from: number;
   readonly to: number;
@@ -46,11 +51,11 @@ export interface Consistency {
   readonly path: readonly string[];
 }
 
-/** The check of an export, line by line. */
+/** The verification of an export, line by line. */
 export interface ExportCheck {
-  /** The bytes of a line without its line feed; they are overwritten. */
+  /** Takes a line without its line feed. It overwrites the bytes. */
   line(bytes: Buffer): void;
-  /** The file has ended; the last line had its line feed or not. */
+  /** Ends the file; `whole` is false when the last line had no line feed. */
   end(whole: boolean): Verdict;
 }
 
@@ -59,19 +64,19 @@ const CSV_START = "seq,event_id,";
 const REFUSAL_START = '{"error":{';
 const COMMA = 0x2c;
 const TILE = 256;
-/** The hash of the numbers is fed with so many of them at a time. */
+/** Row numbers are hashed in batches of this many characters. */
 const NUMBERED_CHARS_MAX = 8_192;
-/** Lines after the first wrong one that are kept, to tell what happened to it. */
+/** Lines kept after the first wrong one, to classify it. */
 const NEXT_KEPT = 2;
 
-/** Begins the check of an export; it keeps as little as the way to the tree's root. */
+/** Starts verifying an export. Its memory grows only with the depth of the tree. */
 export function checkExport({ key, checkpoint, consistency }: VerifyOptions): ExportCheck {
   const witness = checkpoint === undefined ? null : readStatement(checkpoint);
   const tree = new GrowingTree();
   const numbers = createHash("sha256");
   let lines = 0, rows = 0, json = false, comma: boolean | null = null;
   let last = 0, firstGap: number | null = null, blank = false;
-  // What the proof at the end says: undefined before it came, null when it cannot be read.
+  // The proof at the end: undefined until it was read, null when it is malformed.
   let ending: Ending | null | undefined;
   let chain: readonly Handover[] = [];
   let numbered = "";
@@ -81,63 +86,63 @@ export function checkExport({ key, checkpoint, consistency }: VerifyOptions): Ex
   const next: Line[] = [];
   let later = { expected: false, number: false, owner: null as number | null };
 
-  function look() {
+  function compareWithWitness() {
     if (witness !== null && tree.size === witness.size) witnessRoot = tree.root();
   }
-  look();
+  compareWithWitness();
 
-  /** Puts the rows that are not in the export into the tree; false when their hashes do not fit. */
-  function skip(to: number, hashes: readonly string[]): boolean {
+  /** Adds the omitted rows to the tree; false when their hashes do not fit. */
+  function addOmitted(to: number, hashes: readonly string[]): boolean {
     const subtrees = [...subtreesOf(tree.size, to)];
     const read = hashes.map(readHash);
     if (subtrees.length !== hashes.length || read.includes(null)) return false;
     subtrees.forEach(({ level }, at) => {
       tree.add(read[at]!, level);
-      look();
+      compareWithWitness();
     });
     return true;
   }
 
-  function take(line: Line): boolean {
+  function acceptRow(line: Line): boolean {
     const { seq, claimed, content, before, tile } = line;
     if (seq === null || content !== claimed) return false;
     if (before === null ? seq !== last + 1 : before.after !== last || seq < last + 2) return false;
     if (before !== null) {
-      if (!skip(seq - 1, before.hashes)) return false;
+      if (!addOmitted(seq - 1, before.hashes)) return false;
       firstGap = Math.max(firstGap ?? 0, seq - 1);
     }
-    // It is what the row hashes to, so it is base64 of 32 bytes.
+    // It equals the hash of the content, so it is valid base64 of 32 bytes.
     tree.add(Buffer.from(claimed, "base64"));
-    look();
+    compareWithWitness();
     if ((seq % TILE === 0) !== (tile !== null)) return false;
     if (tile !== null && tile !== Buffer.from(tree.tile!).toString("base64")) {
       block ??= { kind: "altered", first: seq - TILE + 1, last: seq, line: line.at };
     }
     numbered += `${seq}\n`;
-    if (numbered.length > NUMBERED_CHARS_MAX) count();
+    if (numbered.length > NUMBERED_CHARS_MAX) hashNumbers();
     last = seq;
     rows++;
     return true;
   }
 
-  function count() {
+  function hashNumbers() {
     numbers.update(numbered);
     numbered = "";
   }
 
-  function row(bytes: Buffer) {
-    // A row of JSON has a comma behind it unless it is the last one, and none is behind an empty line.
+  function readRow(bytes: Buffer) {
+    // In JSON every row but the last ends with a comma, and no row follows an empty line.
     const loose = json && comma === false || blank;
     comma = bytes.at(-1) === COMMA;
     const line = readLine(comma ? bytes.subarray(0, -1) : bytes, lines);
     if (!json && comma) line.seq = null;
-    if (wrong !== null) return follow(line);
-    if (!loose && take(line)) return;
+    if (wrong !== null) return examineLater(line);
+    if (!loose && acceptRow(line)) return;
     wrong = { expected: last + 1, line: loose ? { ...line, seq: null } : line };
   }
 
-  /** Looks at what comes after the first wrong line, to say what happened. */
-  function follow(line: Line) {
+  /** Collects from the lines after the first wrong one what classifies it. */
+  function examineLater(line: Line) {
     if (next.length < NEXT_KEPT) next.push(line);
     const { expected, line: { seq, content, claimed } } = wrong!;
     later = {
@@ -153,7 +158,7 @@ export function checkExport({ key, checkpoint, consistency }: VerifyOptions): Ex
     if (!ending || statement === null) return { ...at, kind: "proof", why: "it cannot be read" };
     const read = readChain(ending.handovers ?? [], ending.public_key);
     if (read === null) {
-      return { ...at, kind: "proof", why: "its keys did not hand over to each other" };
+      return { ...at, kind: "proof", why: "its key handovers are not valid" };
     }
     chain = read;
     const signer = readKey(ending.public_key);
@@ -161,10 +166,10 @@ export function checkExport({ key, checkpoint, consistency }: VerifyOptions): Ex
     const good = signer !== null && (key === undefined || vouched.includes(keyText(key))) &&
       verifiesNote(ending.checkpoint, signer) && isSignedOnce(ending.checkpoint) &&
       statement.origin === signer.name;
-    if (!good) return { ...at, kind: "proof", why: "its signature is not of this key" };
+    if (!good) return { ...at, kind: "proof", why: "its signature is not by this key" };
     const { size, expired, selection } = statement;
     const { after, hashes } = ending;
-    const missing = after !== last || !skip(size, hashes) || tree.size !== size;
+    const missing = after !== last || !addOmitted(size, hashes) || tree.size !== size;
     const tail = hashes.length > 0 ? size : 0;
     const gap = selection?.filter === "{}" ? Math.max(firstGap ?? 0, tail) : 0;
     if (after > last) return { kind: "missing", first: last + 1, last: after, line: lines };
@@ -174,9 +179,9 @@ export function checkExport({ key, checkpoint, consistency }: VerifyOptions): Ex
     if (!sameHash(tree.root(), statement.root)) {
       return { kind: "altered", first: 1, last: size, line: 1 };
     }
-    count();
+    hashNumbers();
     const held = selection?.rows === rows && selection.digest === numbers.digest("hex");
-    return held ? null : { ...at, kind: "proof", why: "it is of other rows" };
+    return held ? null : { ...at, kind: "proof", why: "it covers other rows" };
   }
 
   function witnessFinding(statement: Statement | null): Finding | null {
@@ -188,11 +193,12 @@ export function checkExport({ key, checkpoint, consistency }: VerifyOptions): Ex
       witness === null || witness.origin !== signer.name ||
       former === undefined && !verifiesNote(checkpoint, signer)
     ) {
-      return { ...at, kind: "proof", why: "the checkpoint that was given is not of this log" };
+      return { ...at, kind: "proof", why: "the given checkpoint is not of this log" };
     }
     if (former !== undefined && witness.size > former.rows) {
-      const why = "the checkpoint that was given is by a key that had handed over before: " +
-        "somebody else has it";
+      const why =
+        "the given checkpoint was signed by a key after its handover, so somebody else has " +
+        "that key";
       return { ...at, kind: "proof", why };
     }
     if (witness.size > statement.size) {
@@ -200,18 +206,18 @@ export function checkExport({ key, checkpoint, consistency }: VerifyOptions): Ex
     }
     if (witnessRoot === null && consistency !== undefined) {
       if (!leadsTo(statement, consistency)) {
-        const why = "the consistency proof does not lead here from the checkpoint that was given";
+        const why = "the consistency proof does not connect the given checkpoint with the export";
         return { ...at, kind: "proof", why };
       }
       witnessRoot = witness.root;
     }
     if (witnessRoot === null || sameHash(witnessRoot, witness.root)) return null;
-    // Of one size neither log is the older one: both were shown as the present.
+    // At equal sizes neither log is the older one, so the relay showed two histories.
     const kind = witness.size === statement.size ? "forked" : "rewritten";
     return { kind, first: 1, last: witness.size, line: 1 };
   }
 
-  /** Whether the log of the export begins with that of the given checkpoint. */
+  /** True when the export's log starts with the log of the given checkpoint. */
   function leadsTo({ size, root }: Statement, { from, to, path }: Consistency): boolean {
     const hashes = path.map(readHash);
     return from === witness!.size && to === size && !hashes.includes(null) &&
@@ -235,7 +241,7 @@ export function checkExport({ key, checkpoint, consistency }: VerifyOptions): Ex
         if (more) next.push(readLine(bytes, lines));
       } else if (isEnding(start, json)) ending = readEnding(bytes.toString());
       else if (json && lines === 2 && bytes.length === 0) blank = true;
-      else row(bytes);
+      else readRow(bytes);
     },
     end(whole) {
       const statement = ending ? readStatement(ending.checkpoint) : null;

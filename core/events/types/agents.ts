@@ -5,23 +5,23 @@ import { event } from "./event.ts";
 
 const agentName = z.string().describe("The agent's name.");
 const deviceName = z.string().describe("The device's name.");
-const address = z.string().describe("The network address that the request came from.");
+const address = z.string().describe("The network address of the request.");
 const why = z.string().describe("Why there is no result.");
 const alarm = z.strictObject({
   command_id: id("command"),
-  reason: z.string().describe("What was not as it must be."),
+  reason: z.string().describe("What was wrong."),
 });
 const Mode = z.enum(SHIELD_MODES);
 
-/** Agents, devices, commands, approvals, and the shield. */
+/** Agents, devices, commands, approvals and the shield. */
 export const agentEvents = {
   agent_restart_requested: event({
-    meaning: "an agent was told to start again",
+    meaning: "an agent was asked to restart",
     details: z.strictObject({ name: agentName }),
     example: { name: "web-1" },
   }),
   agent_credential_refused: event({
-    meaning: "an agent tried to connect as one that another credential owns",
+    meaning: "an agent tried to connect under a name that another credential owns",
     details: z.strictObject({
       name: agentName,
       credential: z.string().describe("The id of the credential that was refused."),
@@ -29,21 +29,21 @@ export const agentEvents = {
     example: { name: "web-1", credential: "key_0m3xf" },
   }),
   checkpoint_refused: event({
-    meaning: "an agent was shown another past of the audit log than the one it knows",
+    meaning: "an agent refused a checkpoint that contradicts the audit log it has seen",
     details: z.strictObject({
       name: agentName,
       reason: z.enum(["another_key", "unproven", "rolled_back", "rewritten"]),
-      witnessed: count("How many rows the checkpoint speaks of that it keeps"),
-      size: count("How many rows the refused one speaks of"),
+      witnessed: count("The number of rows of the checkpoint that the agent keeps"),
+      size: count("The number of rows of the refused checkpoint"),
     }),
     example: { name: "web-1", reason: "rolled_back", witnessed: 4211, size: 4100 },
   }),
   receipt_refused: event({
-    meaning: "an agent's results were not taken, because their receipt did not verify",
+    meaning: "an agent's results were refused, because their receipt did not verify",
     details: z.strictObject({
       name: agentName,
-      command_ids: z.array(z.string()).describe("The commands whose results came with it."),
-      reason: z.string().describe("What was wrong with it."),
+      command_ids: z.array(z.string()).describe("The commands with results in the receipt."),
+      reason: z.string().describe("What was wrong with the receipt."),
     }),
     example: {
       name: "web-1",
@@ -52,23 +52,23 @@ export const agentEvents = {
     },
   }),
   device_code_created: event({
-    meaning: "a one-time code for pairing a device was made",
+    meaning: "a pairing code was created",
     details: z.strictObject({
-      expires_at: instant("the code lapses"),
-      labels: z.record(z.string(), z.string()).describe("What its agent is labelled with."),
+      expires_at: instant("the code expires"),
+      labels: z.record(z.string(), z.string()).describe("The labels of its agent."),
     }),
     example: { expires_at: "2026-01-31T12:10:00.000Z", labels: { env: "prod" } },
   }),
   device_code_deleted: event({
-    meaning: "a one-time code was made void, with the API key that had made it",
+    meaning: "a pairing code was voided together with the API key that made it",
     details: z.strictObject({}),
     example: {},
   }),
   device_paired: event({
-    meaning: "a device showed its pairing code, and waits for its confirmation",
+    meaning: "a device presented its pairing code and awaits confirmation",
     details: z.strictObject({
       name: deviceName,
-      code_by: z.string().describe("Who made the code."),
+      code_by: z.string().describe("Who created the code."),
       address,
     }),
     example: { name: "kiosk-3", code_by: "usr_0m3x1", address: "192.0.2.40" },
@@ -87,7 +87,7 @@ export const agentEvents = {
     meaning: "a command was cancelled",
     details: z.strictObject({
       ...ranCommand,
-      cancelled_by: z.string().optional().describe("Who asked for its end."),
+      cancelled_by: z.string().optional().describe("Who asked to cancel it."),
       receipt: receipt.optional(),
       status: z.literal("cancelled"),
       reason: why.optional(),
@@ -105,9 +105,9 @@ export const agentEvents = {
     meaning: "a command ended without a result: it failed to start, was refused or its link broke",
     details: z.strictObject({
       ...ranCommand,
-      cancelled_by: z.string().optional().describe("Who had asked for its end."),
+      cancelled_by: z.string().optional().describe("Who had asked to cancel it."),
       receipt: receipt.optional(),
-      status: z.enum(["failed", "lost"]).describe("Lost when nobody knows what became of it."),
+      status: z.enum(["failed", "lost"]).describe("`lost` when its outcome is unknown."),
       reason: why,
     }),
     example: {
@@ -121,23 +121,23 @@ export const agentEvents = {
   }),
   approval_mismatch: event({
     meaning:
-      "an approved command was not sent: its bytes, agent or policy are not those that were approved",
+      "an approved command was not sent, because its bytes, agent or policy differ from the approved ones",
     details: alarm,
     example: { command_id: "cmd_0m3x9", reason: "the command is not the one that was approved" },
   }),
   verdict_refused: event({
-    meaning: "an agent did not run a command, because its verdict did not verify",
+    meaning: "an agent refused a command, because its verdict did not verify",
     details: alarm,
     example: { command_id: "cmd_0m3x9", reason: "the agent refused it: unverified" },
   }),
   approval_given: event({
-    meaning: "one of several people whose approval is needed has given it",
+    meaning: "one of several required approvals was given",
     details: z.strictObject({
       pid: id("blocked process"),
       command_id: id("command"),
       decided_by: z.string().describe("Who gave it: a user, an API key or a Telegram link."),
       requested_by: z.string().describe("Who asked for the command: a user or an API key."),
-      reason: z.string().nullable().describe("What they wrote."),
+      reason: z.string().nullable().describe("The reason they gave."),
       required: z.int().min(1).describe("How many people must approve."),
     }),
     example: {
@@ -150,20 +150,22 @@ export const agentEvents = {
     },
   }),
   canary_run: event({
-    meaning: "the shield's canary was run",
+    meaning: "the shield's canary ran",
     details: z.strictObject({
-      command_id: z.string().nullable().describe("What ran on an agent; null without one."),
-      failed: z.array(z.string()).describe("The layers that were not as they must be, or `agent`."),
+      command_id: z.string().nullable().describe(
+        "The command that ran on an agent; null without an agent.",
+      ),
+      failed: z.array(z.string()).describe("The layers that failed, or `agent`."),
       status: z.enum(["passed", "failed"]),
     }),
     example: { command_id: null, failed: [], status: "passed" },
   }),
   patterns_changed: event({
-    meaning: "built-in rules of the shield were switched on or off",
+    meaning: "built-in rules of the shield were enabled or disabled",
     details: z.strictObject({
-      disabled_packs: z.array(z.string()).describe("The packs that are off since."),
-      disabled_rules: z.array(z.string()).describe("The single rules that are off since."),
-      policy_version: z.string().describe("The version in force since."),
+      disabled_packs: z.array(z.string()).describe("The disabled packs."),
+      disabled_rules: z.array(z.string()).describe("The individually disabled rules."),
+      policy_version: z.string().describe("The version in force afterwards."),
     }),
     example: {
       disabled_packs: ["kubernetes"],
@@ -176,21 +178,21 @@ export const agentEvents = {
     details: z.strictObject({
       mode: Mode,
       agent_modes: z.record(z.string(), Mode).optional().describe(
-        "Modes of single agents; not there when they are too many to be shown.",
+        "Modes of single agents; absent when there are too many to show.",
       ),
-      agents_with_modes: count("How many agents have a mode of their own"),
+      agents_with_modes: count("The number of agents with a mode of their own"),
       approvals: z.strictObject({
         required: z.int().min(1),
         roles: z.array(z.string()),
         self_approval: z.boolean(),
         expires_seconds: z.int().min(1),
-      }).describe("Who must approve what is held."),
+      }).describe("Who must approve held commands."),
       patterns: z.strictObject({
         disabled_packs: z.array(z.string()),
         disabled_rules: z.array(z.string()),
-      }).describe("The built-in rules that are off."),
-      policy_rules: count("How many rules the shield's own policy has"),
-      policy_version: z.string().describe("The version in force since."),
+      }).describe("The disabled built-in rules."),
+      policy_rules: count("The number of rules in the shield's own policy"),
+      policy_version: z.string().describe("The version in force afterwards."),
     }),
     example: {
       mode: "enforce",

@@ -12,13 +12,13 @@ const filter = z.strictObject({
   resource_id: z.string().optional(),
   result: z.string().optional(),
   text: z.string().optional(),
-}).describe("The conditions that were asked for; empty for all events.");
+}).describe("The conditions of the query; empty for all events.");
 
-/** Looks at the audit log, and reports made from it. */
+/** Reads of the audit log, and compliance reports. */
 export const auditEvents = {
   audit_read: event({
     meaning: "the audit log was queried",
-    details: z.strictObject({ filter, events: count("How many events were shown") }),
+    details: z.strictObject({ filter, events: count("The number of events shown") }),
     example: { filter: { event_type: "command_denied" }, events: 3 },
   }),
   audit_exported: event({
@@ -26,7 +26,7 @@ export const auditEvents = {
     details: z.strictObject({
       filter,
       format: z.string().describe("The media type."),
-      tree_size: count("How many rows the log had"),
+      tree_size: count("The number of rows in the log"),
     }),
     example: {
       filter: { start_time: "2026-01-01T00:00:00.000Z" },
@@ -35,12 +35,12 @@ export const auditEvents = {
     },
   }),
   audit_checkpoint_read: event({
-    meaning: "a checkpoint of the audit log was asked for",
-    details: z.strictObject({ tree_size: count("How many rows the checkpoint speaks of") }),
+    meaning: "a checkpoint of the audit log was read",
+    details: z.strictObject({ tree_size: count("The number of rows that the checkpoint covers") }),
     example: { tree_size: 4211 },
   }),
   audit_proof_read: event({
-    meaning: "a proof about the audit log was asked for",
+    meaning: "a proof about the audit log was read",
     details: z.strictObject({
       event_id: z.string().optional().describe("The event whose inclusion was proved."),
       from: z.int().optional().describe("The size from which growth was proved."),
@@ -49,11 +49,11 @@ export const auditEvents = {
     example: { event_id: "51e7727e-f969-4887-aa06-5f7850849df8" },
   }),
   compliance_report_requested: event({
-    meaning: "a compliance report was asked for",
+    meaning: "a compliance report was requested",
     details: z.strictObject({
-      type: z.string().describe("The kind of report."),
+      type: z.string().describe("The report type."),
       period: z.strictObject({
-        asked: z.string().describe("As it was asked for."),
+        asked: z.string().describe("The period as requested."),
         from: z.iso.datetime(),
         to: z.iso.datetime(),
       }),
@@ -73,10 +73,10 @@ export const auditEvents = {
     example: { report_id: "rep_0m3x6" },
   }),
   compliance_report_failed: event({
-    meaning: "a compliance report could not be made",
+    meaning: "a compliance report failed",
     details: z.strictObject({
-      failures: count("How often it was tried"),
-      log: z.string().describe("The log that it is about: organization and space."),
+      failures: count("The number of attempts"),
+      log: z.string().describe("The log it covers: organization and space."),
     }),
     example: { failures: 5, log: "org_0m3x0/live" },
   }),

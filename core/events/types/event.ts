@@ -1,14 +1,14 @@
 import type { z } from "zod";
 
-/** An event type that only the audit log has. */
+/** An event type of the audit log. */
 export interface AuditEventType<Details extends z.ZodObject = z.ZodObject> {
   readonly meaning: string;
   readonly details: Details;
-  /** Details as they may come, for the documentation. */
+  /** Example details, for the documentation. */
   readonly example: z.infer<Details>;
 }
 
-/** Ties an example to the schema of its details. */
+/** Checks an example against the schema of its details. */
 export function event<Details extends z.ZodObject>(
   row: AuditEventType<Details>,
 ): AuditEventType<Details> {

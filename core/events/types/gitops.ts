@@ -9,19 +9,19 @@ const repositoryName = z.string().describe("The repository's name.");
 const url = z.string().describe("The repository's address.");
 const digest = z.hex().describe("The SHA-256 of the archive.");
 const failed = z.strictObject({
-  reason: z.string().describe("Why it came to nothing."),
-  user: z.string().describe("Who asked for it."),
+  reason: z.string().describe("Why it failed."),
+  user: z.string().describe("Who requested it."),
 });
 const failedExample = { reason: "the agent went away", user: "usr_0m3x1" };
 const sha256Example = "3f79bb7b435b05321651daefd374cdc681dc06faa65e374e38337b88ca046dea";
 
 const drifted = z.strictObject({
   name: agentName,
-  item: z.string().describe("What of it: a policy, or a path of its configuration."),
+  item: z.string().describe("A policy, or a path of its configuration."),
   status: z.enum(["in_sync", "changed", "missing", "unexpected"]),
 });
 
-/** Policies from Git, what agents hold of them, and backups of agents' configuration. */
+/** Policies from Git, their state on agents, and backups of agents' configuration. */
 export const gitopsEvents = {
   repository_created: event({
     meaning: "a Git repository was registered",
@@ -31,7 +31,7 @@ export const gitopsEvents = {
       url,
       branch: z.string(),
       policy_path: z.string().describe("A file or folder in it; empty for all of it."),
-      sync_seconds: z.int().nullable().describe("How often it is looked at; null for never."),
+      sync_seconds: z.int().nullable().describe("The sync interval in seconds; null for no sync."),
     }),
     example: {
       name: "policies",
@@ -48,7 +48,7 @@ export const gitopsEvents = {
     example: { name: "policies", url: "https://git.example.com/policies.git" },
   }),
   repository_sync_failed: event({
-    meaning: "a repository could not be synced by itself: the policies stay as they are",
+    meaning: "a scheduled sync of a repository failed, and the policies stay unchanged",
     details: z.strictObject({
       name: repositoryName,
       repository: url,
@@ -61,11 +61,11 @@ export const gitopsEvents = {
     },
   }),
   policy_confirmed: event({
-    meaning: "an agent holds the policies that concern it now",
+    meaning: "an agent confirmed its present policies",
     details: z.strictObject({
       name: agentName,
-      policy_version: z.string().nullable().describe("The version that it holds; null for none."),
-      previous_version: z.string().nullable().describe("The version before; null for none."),
+      policy_version: z.string().nullable().describe("Its version now; null for none."),
+      previous_version: z.string().nullable().describe("Its version before; null for none."),
     }),
     example: {
       name: "web-1",
@@ -74,11 +74,11 @@ export const gitopsEvents = {
     },
   }),
   policy_rolled_back: event({
-    meaning: "a policy went back to an earlier version and is pinned to it",
+    meaning: "a policy was rolled back to an earlier version and pinned to it",
     details: z.strictObject({
       name: policyName,
-      version: z.string().describe("The version in force since."),
-      latest_version: z.string().describe("The newest one."),
+      version: z.string().describe("The version in force afterwards."),
+      latest_version: z.string().describe("The newest version."),
     }),
     example: { name: "production", version: "6", latest_version: "7" },
   }),
@@ -86,24 +86,24 @@ export const gitopsEvents = {
     meaning: "a policy follows its repository again",
     details: z.strictObject({
       name: policyName,
-      version: z.string().optional().describe("The version in force, when somebody asked for it."),
-      reason: z.string().optional().describe("There when an apply did it."),
+      version: z.string().optional().describe("The version in force, when a person unpinned it."),
+      reason: z.string().optional().describe("Present when an apply unpinned it."),
       on_behalf_of: id("person with whose right Relay itself made the change").optional(),
     }),
     example: { name: "production", version: "7" },
   }),
   drift_detected: event({
-    meaning: "an agent holds something else than what was applied to it",
+    meaning: "an agent's state differs from what was applied to it",
     details: drifted,
     example: { name: "web-1", item: "policy production", status: "changed" },
   }),
   drift_resolved: event({
-    meaning: "an agent holds again what was applied to it",
+    meaning: "an agent's state matches again what was applied to it",
     details: drifted,
     example: { name: "web-1", item: "policy production", status: "in_sync" },
   }),
   backup_started: event({
-    meaning: "a backup of an agent's configuration was asked for",
+    meaning: "a backup of an agent's configuration was requested",
     details: z.strictObject({}),
     example: {},
   }),
@@ -112,33 +112,33 @@ export const gitopsEvents = {
     details: z.strictObject({
       digest,
       bytes: count("The size of the archive"),
-      files: count("How many files are in it"),
+      files: count("The number of files in it"),
     }),
     example: { digest: sha256Example, bytes: 8192, files: 3 },
   }),
   backup_failed: event({
-    meaning: "a backup of an agent's configuration came to nothing",
+    meaning: "a backup of an agent's configuration failed",
     details: failed,
     example: failedExample,
   }),
   restore_started: event({
-    meaning: "a restore of an agent's configuration, or its rehearsal, was asked for",
+    meaning: "a restore of an agent's configuration, or a dry run of it, was requested",
     details: z.strictObject({
       backup_id: id("backup"),
-      dry_run: z.boolean().describe("True for a rehearsal."),
+      dry_run: z.boolean().describe("True for a dry run."),
     }),
     example: { backup_id: "bak_0m3xg", dry_run: false },
   }),
   restore_completed: event({
-    meaning: "an agent's configuration was restored, or that was rehearsed",
+    meaning: "an agent's configuration was restored, or a dry run of it ended",
     details: z.strictObject({
       backup_id: id("backup"),
-      dry_run: z.boolean().describe("True for a rehearsal."),
-      undo_backup_id: z.string().nullable().describe("A backup of what was there before."),
+      dry_run: z.boolean().describe("True for a dry run."),
+      undo_backup_id: z.string().nullable().describe("A backup of the state before the restore."),
       digest,
-      create: count("How many files it makes"),
-      replace: count("How many files it replaces"),
-      remove: count("How many files it removes"),
+      create: count("The number of files it creates"),
+      replace: count("The number of files it replaces"),
+      remove: count("The number of files it removes"),
     }),
     example: {
       backup_id: "bak_0m3xg",
@@ -151,7 +151,7 @@ export const gitopsEvents = {
     },
   }),
   restore_failed: event({
-    meaning: "a restore of an agent's configuration came to nothing",
+    meaning: "a restore of an agent's configuration failed",
     details: failed,
     example: failedExample,
   }),

@@ -9,19 +9,19 @@ const ofAccount = z.strictObject({
 });
 const accountExample = { account_id: "org_0m3x0", name: "Example" };
 
-/** What the host does: accounts, plans, limits, configuration, the installation itself. */
+/** The host: accounts, plans, limits, configuration and the installation. */
 export const hostEvents = {
   organization_created: event({
     meaning: "an organization signed up",
     details: z.strictObject({
       name: z.string().describe("The organization's name."),
-      plan: z.string().describe("The plan that it has."),
-      host: z.boolean().describe("True for the first one, which is the host."),
+      plan: z.string().describe("Its plan."),
+      host: z.boolean().describe("True for the first organization, which is the host."),
     }),
     example: { name: "Example", plan: "free", host: false },
   }),
   account_plan_changed: event({
-    meaning: "the host gave an account another plan: a subscription and an order",
+    meaning: "the host changed the plan of an account, with a subscription and an order",
     details: z.strictObject({
       account_id: id("account"),
       plan_id: id("plan"),
@@ -36,20 +36,20 @@ export const hostEvents = {
     },
   }),
   account_deactivated: event({
-    meaning: "the host switched an account off: its sessions, streams and keys ended",
+    meaning: "the host deactivated an account, and its sessions, streams and keys ended",
     details: ofAccount,
     example: accountExample,
   }),
   account_activated: event({
-    meaning: "the host switched an account on again",
+    meaning: "the host reactivated an account",
     details: ofAccount,
     example: accountExample,
   }),
   plan_created: event({
-    meaning: "the host made a plan",
+    meaning: "the host created a plan",
     details: z.strictObject({
       name: z.string().describe("The plan's name."),
-      price: z.number().describe("A month, in units of the currency."),
+      price: z.number().describe("Per month, in units of the currency."),
       currency: z.string().describe("ISO 4217."),
     }),
     example: { name: "Team", price: 49, currency: "EUR" },
@@ -69,9 +69,9 @@ export const hostEvents = {
   limits_changed: event({
     meaning: "the host changed the limits of an API key or an organization",
     details: z.strictObject({
-      type: z.enum(["api_key", "organization"]).describe("What has the limits."),
+      type: z.enum(["api_key", "organization"]).describe("What the limits apply to."),
       organization_id: id("organization"),
-      overrides: LimitOverrides.describe("What the host sets; null is unlimited."),
+      overrides: LimitOverrides.describe("The host's overrides; null is unlimited."),
     }),
     example: {
       type: "organization",
@@ -80,15 +80,15 @@ export const hostEvents = {
     },
   }),
   config_reloaded: event({
-    meaning: "the configuration was read again",
+    meaning: "the configuration was reloaded",
     details: z.strictObject({
       changes: z.array(z.strictObject({
         path: z.string().describe("Such as `limits.live.requests_per_minute`."),
         change: z.enum(["added", "changed", "removed"]),
-        before: z.unknown().describe("Null when it was not there; secrets are masked."),
-        after: z.unknown().describe("Null when it is not there; secrets are masked."),
-      })).describe("As many of them as an event holds."),
-      changes_total: count("How many there are"),
+        before: z.unknown().describe("Null when absent before; secrets are masked."),
+        after: z.unknown().describe("Null when absent now; secrets are masked."),
+      })).describe("The changes, as many as fit into an event."),
+      changes_total: count("The total number of changes"),
     }),
     example: {
       changes: [{
@@ -101,11 +101,11 @@ export const hostEvents = {
     },
   }),
   verdict_key_rotated: event({
-    meaning: "whoever has the store put a new key in the place of the one that signs verdicts",
+    meaning: "an operator with access to the store replaced the key that signs verdicts",
     details: z.strictObject({
       verdict_key: z.string().describe("The new key, base64url."),
-      previous: z.string().describe("The one before it, which signs nothing any more."),
-      signature: z.string().describe("The one before hands over to the new one, base64url."),
+      previous: z.string().describe("The previous key, which no longer signs."),
+      signature: z.string().describe("The previous key's signature over the new key, base64url."),
     }),
     example: {
       verdict_key: "iojj3XQJ8ZX9UtstPLpdcspnCb8dlBIb83SIAbQPb1w",
@@ -114,12 +114,12 @@ export const hostEvents = {
     },
   }),
   audit_key_rotated: event({
-    meaning: "whoever has the store put a new key in the place of the one that signs checkpoints",
+    meaning: "an operator with access to the store replaced the key that signs checkpoints",
     details: z.strictObject({
-      public_key: z.string().describe("The new key, as `--key` takes it."),
-      previous: z.string().describe("The one before it, which signs nothing any more."),
-      rows: count("How many rows the log had: the one before signed for no more"),
-      handover: z.string().describe("The note by which both vouch for each other."),
+      public_key: z.string().describe("The new key, in the form that `--key` accepts."),
+      previous: z.string().describe("The previous key, which no longer signs."),
+      rows: count("The number of rows in the log, the most that the previous key signed"),
+      handover: z.string().describe("The handover note, signed by both keys."),
     }),
     example: {
       public_key: "relay/org_0m3x0/live+5f1c7a02+AYqI43V0CfGV/VLbTy6XXLKZwm+HZQSG+N0iAG0D29c…",
@@ -130,11 +130,11 @@ export const hostEvents = {
     },
   }),
   backup_restored: event({
-    meaning: "a backup took the place of the store: what happened after it is not in the log",
+    meaning: "a backup replaced the store, so the log lacks what happened after the backup",
     details: z.strictObject({
       taken_at: z.iso.datetime().describe("When the backup was taken."),
-      versionstamp: z.string().describe("The store's newest one in the backup."),
-      sha256: z.hex().describe("Of the backup."),
+      versionstamp: z.string().describe("The newest versionstamp in the backup."),
+      sha256: z.hex().describe("The SHA-256 of the backup."),
     }),
     example: {
       taken_at: "2026-01-31T03:00:00.000Z",

@@ -5,10 +5,10 @@ const name = z.string().describe("The key's name.");
 const scopes = (when: string) => z.array(z.string()).describe(`The rights that it ${when}.`);
 const named = z.strictObject({ name });
 
-/** API keys, and what was refused for lack of a right. */
+/** API keys, and requests refused for missing rights. */
 export const keyEvents = {
   api_key_created: event({
-    meaning: "an API key was made",
+    meaning: "an API key was created",
     details: z.strictObject({ name, scopes: scopes("has"), type: z.enum(["live", "test"]) }),
     example: { name: "deploy", scopes: ["agents:read", "agents:write"], type: "live" },
   }),
@@ -17,8 +17,8 @@ export const keyEvents = {
     details: z.strictObject({
       endpoint: z.string().describe("Method and path pattern."),
       old_value: z.literal(true).optional()
-        .describe("There when it came with the value before a rotation, in the grace period."),
-      status: z.int().describe("The HTTP status of the answer."),
+        .describe("Present when the request used the old value in its grace period."),
+      status: z.int().describe("The HTTP status of the response."),
     }),
     example: { endpoint: "GET /api/v1/agents", status: 200 },
   }),
@@ -38,10 +38,10 @@ export const keyEvents = {
     },
   }),
   api_key_rotated: event({
-    meaning: "an API key got a new value",
+    meaning: "an API key was rotated",
     details: z.strictObject({
       name,
-      grace_period_hours: z.number().min(0).describe("How long the old value still works."),
+      grace_period_hours: z.number().min(0).describe("How long the old value continues to work."),
     }),
     example: { name: "deploy", grace_period_hours: 24 },
   }),
@@ -49,7 +49,9 @@ export const keyEvents = {
     meaning: "an API key was revoked",
     details: named.extend({
       cascade: z.literal(true).optional()
-        .describe("There when what the key made was ended too: by events of the same request."),
+        .describe(
+          "Present when everything made with the key was ended too, reported by events of the same request.",
+        ),
     }),
     example: { name: "deploy" },
   }),
@@ -63,7 +65,9 @@ export const keyEvents = {
     details: z.strictObject({
       endpoint: z.string().describe("Method and path pattern."),
       required: z.array(z.string()).optional().describe("The rights that were missing."),
-      space: z.literal("test").optional().describe("There when the test space may not do it."),
+      space: z.literal("test").optional().describe(
+        "Present when the request is not allowed in the test space.",
+      ),
     }),
     example: { endpoint: "POST /api/v1/api-keys", required: ["system:write"] },
   }),

@@ -1,11 +1,14 @@
 import type { Scope } from "../../work/scopes.ts";
 
-/** What people are told of, and the right that one needs to be shown it; null for one's own affairs. */
+/** Notification types, each with the right needed to read it; null for personal matters. */
 export const NOTICES = {
-  approval_requested: { scope: "approvals:read", meaning: "a command waits for approval" },
-  webhook_disabled: { scope: "system:read", meaning: "a webhook failed for good and is off" },
+  approval_requested: { scope: "approvals:read", meaning: "a command awaits approval" },
+  webhook_disabled: {
+    scope: "system:read",
+    meaning: "a webhook was disabled after its last attempt failed",
+  },
   api_key_expiring: { scope: "system:read", meaning: "an API key expires soon" },
-  agent_lost: { scope: "agents:read", meaning: "an agent has been gone for a minute" },
+  agent_lost: { scope: "agents:read", meaning: "an agent has been disconnected for a minute" },
   device_paired: { scope: "agents:read", meaning: "a device was paired" },
   integration_expired: {
     scope: "system:read",
@@ -13,7 +16,8 @@ export const NOTICES = {
   },
   standing_suspended: {
     scope: "system:read",
-    meaning: "a repository, webhook, integration or ingest token lost rights that it acts with",
+    meaning:
+      "a repository, webhook, integration or ingest token was suspended, because its person lost rights it needs",
   },
   plan_limit_reached: {
     scope: "system:read",
@@ -21,29 +25,29 @@ export const NOTICES = {
   },
   old_key_value_used: {
     scope: "system:read",
-    meaning: "the old value of a rotated API key changed the shield, policies or roles",
+    meaning: "the old value of a rotated API key was used to change the shield, policies or roles",
   },
   refresh_token_reused: {
     scope: null,
-    meaning: "a used refresh token of yours came again, and its session was ended",
+    meaning: "one of your used refresh tokens was presented again, and its session was ended",
   },
   self_approval_requested: {
     scope: "system:read",
-    meaning: "turning on self-approval waits for a second administrator",
+    meaning: "a request to allow self-approval awaits a second administrator",
   },
   self_approval_allowed: {
     scope: "system:read",
-    meaning: "people may approve their own requests from now on",
+    meaning: "self-approval was allowed",
   },
 } as const satisfies Record<string, { scope: Scope | null; meaning: string }>;
 
 export type NoticeType = keyof typeof NOTICES;
 
-/** One thing that people are told of. */
+/** The content of a notification. */
 export interface Notice {
   readonly type: NoticeType;
   readonly resource: { readonly type: string; readonly id: string };
-  /** The agent that it concerns, where the resource is not the agent itself. */
+  /** The agent concerned, when the resource is not that agent. */
   readonly agentId?: string;
   readonly details: Readonly<Record<string, unknown>>;
 }

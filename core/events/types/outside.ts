@@ -24,26 +24,28 @@ const named = (which: string) =>
   z.array(z.strictObject({ alert_id: id("alr"), name: z.string(), severity })).optional()
     .describe(which);
 
-/** What comes in from outside, and the systems that Relay is connected to. */
+/** Alerts, ingest tokens, Telegram links, integrations and notifications. */
 export const outsideEvents = {
   alerts_ingested: event({
-    meaning: "alerts came in: imported, or from outside with an ingest token",
+    meaning: "alerts arrived, by import or with an ingest token",
     details: z.strictObject({
       source: z.string().describe("The system that reported them."),
-      created: count("How many are new"),
-      updated: count("How many changed"),
-      resolved: count("How many ended"),
-      repeated: count("How many said nothing new"),
-      opened: z.int().optional().describe("How many are on that were not."),
+      created: count("The number of new alerts"),
+      updated: count("The number of changed alerts"),
+      resolved: count("The number of resolved alerts"),
+      repeated: count("The number of alerts without news"),
+      opened: z.int().optional().describe("The number of alerts that became active."),
       raised: named("The worst of those, twenty at most."),
       ended: named("The worst of those that ended, twenty at most."),
-      stored: z.int().optional().describe("Of an import: how many could be read."),
-      malformed: z.int().optional().describe("Of an import: how many could not be read."),
-      group_key: z.string().optional().describe("Of Alertmanager: the group's key."),
-      receiver: z.string().optional().describe("Of Alertmanager: the receiver's name."),
-      status: z.enum(["firing", "resolved"]).optional().describe("Of Alertmanager: the group's."),
-      truncated: z.int().optional().describe("Of Alertmanager: how many alerts it left out."),
-      event: z.string().optional().describe("Of a generic webhook: its event."),
+      stored: z.int().optional().describe("For imports: the number of readable alerts."),
+      malformed: z.int().optional().describe("For imports: the number of unreadable alerts."),
+      group_key: z.string().optional().describe("For Alertmanager: the group key."),
+      receiver: z.string().optional().describe("For Alertmanager: the receiver."),
+      status: z.enum(["firing", "resolved"]).optional().describe(
+        "For Alertmanager: the status of the group.",
+      ),
+      truncated: z.int().optional().describe("For Alertmanager: the number of alerts it omitted."),
+      event: z.string().optional().describe("For generic webhooks: the event."),
     }),
     example: {
       source: "alertmanager",
@@ -69,7 +71,7 @@ export const outsideEvents = {
       source: z.string().describe("The system that reported it."),
       name: z.string().describe("The alert's name."),
       severity,
-      reason: z.string().nullable().describe("What they wrote."),
+      reason: z.string().nullable().describe("The reason they gave."),
     }),
     example: {
       source: "alertmanager",
@@ -79,7 +81,7 @@ export const outsideEvents = {
     },
   }),
   ingest_token_created: event({
-    meaning: "an ingest token was made",
+    meaning: "an ingest token was created",
     details: token,
     example: tokenExample,
   }),
@@ -89,20 +91,20 @@ export const outsideEvents = {
     example: tokenExample,
   }),
   ingest_refused: event({
-    meaning: "what came in with an ingest token could not be read",
+    meaning: "a request with an ingest token could not be read",
     details: z.strictObject({
       purpose: token.shape.purpose,
-      reasons: z.array(z.string()).describe("What was wrong, the first of it."),
+      reasons: z.array(z.string()).describe("The first faults."),
     }),
     example: { purpose: "alertmanager", reasons: ["alerts.0: has no name"] },
   }),
   telegram_linked: event({
     meaning: "a person linked their Telegram account",
     details: z.strictObject({
-      telegram_id: z.string().describe("Telegram's id of the account."),
-      username: z.string().nullable().describe("Its name there."),
+      telegram_id: z.string().describe("The Telegram id of the account."),
+      username: z.string().nullable().describe("The Telegram name of the account."),
       token_id: id("ingest token that the bot uses"),
-      replaced: z.string().nullable().describe("The link that this one took the place of."),
+      replaced: z.string().nullable().describe("The link that this one replaced."),
     }),
     example: {
       telegram_id: "100200300",
@@ -114,69 +116,72 @@ export const outsideEvents = {
   telegram_unlinked: event({
     meaning: "a link to a Telegram account was deleted",
     details: z.strictObject({
-      telegram_id: z.string().describe("Telegram's id of the account."),
+      telegram_id: z.string().describe("The Telegram id of the account."),
       user_id: id("user"),
     }),
     example: { telegram_id: "100200300", user_id: "usr_0m3x1" },
   }),
   integration_installed: event({
-    meaning: "an outside system was installed",
+    meaning: "an integration was installed",
     details: z.strictObject(integration),
     example: integrationExample,
   }),
   integration_removed: event({
-    meaning: "an integration was removed; tokens that it got by OAuth are revoked",
+    meaning: "an integration was removed, and its OAuth tokens are being revoked",
     details: z.strictObject({
       ...integration,
-      revocations: count("How many tokens the provider is asked to revoke"),
+      revocations: count("The number of tokens that the provider is asked to revoke"),
     }),
     example: { ...integrationExample, revocations: 2 },
   }),
   integration_flow_begun: event({
-    meaning: "a user began to connect an integration by OAuth",
+    meaning: "a user began an OAuth flow",
     details: z.strictObject({ ...integration, issuer }),
     example: { ...integrationExample, issuer: "https://github.com" },
   }),
   integration_connected: event({
-    meaning: "an OAuth flow brought an integration its tokens",
+    meaning: "an OAuth flow connected an integration",
     details: z.strictObject({
       ...integration,
       issuer,
-      scope: z.string().nullable().describe("What the provider granted, when it says so."),
+      scope: z.string().nullable().describe("The granted scope, if the provider states it."),
     }),
     example: { ...integrationExample, issuer: "https://github.com", scope: "repo" },
   }),
   integration_refused: event({
-    meaning: "an OAuth flow ended without tokens",
+    meaning: "an OAuth flow failed",
     details: z.strictObject({
       ...integration,
-      code: z.string().describe("The code of the fault that was answered."),
-      error: z.string().describe("Its message."),
+      code: z.string().describe("The code of the error."),
+      error: z.string().describe("The message of the error."),
     }),
     example: { ...integrationExample, code: "CONFLICT", error: "The provider gave no consent." },
   }),
   integration_expired: event({
-    meaning: "an OAuth provider takes an integration's refresh token no more",
-    details: z.strictObject({ ...integration, error: z.string().describe("What it answered.") }),
+    meaning: "an OAuth provider no longer accepts an integration's refresh token",
+    details: z.strictObject({
+      ...integration,
+      error: z.string().describe("The provider's answer."),
+    }),
     example: { ...integrationExample, error: "invalid_grant" },
   }),
   integration_failed: event({
-    meaning: "what an integration had to send outside failed in its last attempt",
+    meaning: "the last attempt of an integration to send something failed",
     details: z.strictObject({
-      what: z.enum(["message", "revocation"]).describe("What it had to send."),
-      attempts: z.int().min(1).describe("How often it was tried."),
+      what: z.enum(["message", "revocation"]).describe("What was to be sent."),
+      attempts: z.int().min(1).describe("The number of attempts."),
       error: z.string().describe("Why the last attempt failed."),
     }),
     example: { what: "message", attempts: 5, error: "HTTP status 500" },
   }),
   notification_sent: event({
-    meaning: "people were told of something that they must know",
+    meaning: "a notification was sent to people",
     details: z.strictObject({
-      type: z.enum(NOTICE_TYPES).describe("What they were told of."),
+      type: z.enum(NOTICE_TYPES).describe("The type of the notification."),
       told: z.array(z.strictObject({ user_id: id("user"), id: id("notification") })),
-      about_type: z.string().describe("The kind of resource that it is about."),
-      about_id: z.string().describe("The id of the resource that it is about."),
-      about: z.record(z.string(), z.unknown()).describe("What was said of it."),
+      about_type: z.string().describe("The type of the resource concerned."),
+      about_id: z.string().describe("The id of the resource concerned."),
+      about: z.record(z.string(), z.unknown()).describe("The details in the notification."),
     }),
     example: {
       type: "agent_lost",

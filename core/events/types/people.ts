@@ -3,23 +3,25 @@ import { count, instant } from "./fields.ts";
 import { event } from "./event.ts";
 
 const email = z.string().describe("Of the user.");
-const invitedEmail = z.string().nullable().describe("Who may use it; null for whoever has it.");
-const address = z.string().describe("The network address that the request came from.");
+const invitedEmail = z.string().nullable().describe(
+  "The only person who may use it; null for anyone who has it.",
+);
+const address = z.string().describe("The network address of the request.");
 const roles = (of: string) => z.array(z.string()).describe(`The roles ${of}.`);
 const permissions = (of: string) => z.array(z.string()).describe(`The rights of the role ${of}.`);
-const sessionsEnded = count("How many sessions ended with it");
+const sessionsEnded = count("The number of sessions that ended with it");
 const changedRoles = z.strictObject({
-  role: z.string().describe("The role that was given or taken."),
+  role: z.string().describe("The role that was assigned or revoked."),
   email,
   roles_before: roles("before"),
   roles_after: roles("since"),
 });
 const emailExample = "ada@example.com";
 
-/** Users, their roles, and how they sign in. */
+/** Users, roles and sign-in. */
 export const peopleEvents = {
   role_created: event({
-    meaning: "a role was made",
+    meaning: "a role was created",
     details: z.strictObject({ permissions: permissions("now") }),
     example: { permissions: ["agents:read"] },
   }),
@@ -40,7 +42,7 @@ export const peopleEvents = {
     example: { permissions: ["agents:read"] },
   }),
   role_assigned: event({
-    meaning: "a user got a role",
+    meaning: "a role was assigned to a user",
     details: changedRoles,
     example: {
       role: "operator",
@@ -50,7 +52,7 @@ export const peopleEvents = {
     },
   }),
   role_revoked: event({
-    meaning: "a role was taken from a user",
+    meaning: "a role was revoked from a user",
     details: changedRoles,
     example: {
       role: "operator",
@@ -60,7 +62,7 @@ export const peopleEvents = {
     },
   }),
   user_invited: event({
-    meaning: "somebody was invited into the organization",
+    meaning: "a person was invited to the organization",
     details: z.strictObject({
       email: invitedEmail,
       roles: roles("that they get"),
@@ -74,7 +76,7 @@ export const peopleEvents = {
     example: { email: emailExample, roles: ["viewer"] },
   }),
   user_created: event({
-    meaning: "a user was made",
+    meaning: "a user was created",
     details: z.strictObject({
       email,
       roles: roles("that they have"),
@@ -89,12 +91,12 @@ export const peopleEvents = {
     },
   }),
   user_deactivated: event({
-    meaning: "a user was switched off",
+    meaning: "a user was deactivated",
     details: z.strictObject({ email, sessions_ended: sessionsEnded }),
     example: { email: emailExample, sessions_ended: 2 },
   }),
   user_activated: event({
-    meaning: "a user was switched on again",
+    meaning: "a user was reactivated",
     details: z.strictObject({ email, roles: roles("that they have") }),
     example: { email: emailExample, roles: ["viewer"] },
   }),
@@ -103,7 +105,7 @@ export const peopleEvents = {
     details: z.strictObject({
       email,
       address,
-      second_factor: z.enum(["none", "totp", "recovery_code"]).describe("What they showed of one."),
+      second_factor: z.enum(["none", "totp", "recovery_code"]).describe("The second factor used."),
     }),
     example: { email: emailExample, address: "192.0.2.17", second_factor: "totp" },
   }),
@@ -112,7 +114,7 @@ export const peopleEvents = {
     details: z.strictObject({
       email,
       address,
-      wrong: z.enum(["password", "second_factor"]).describe("What did not fit."),
+      wrong: z.enum(["password", "second_factor"]).describe("What was wrong."),
     }),
     example: { email: emailExample, address: "192.0.2.17", wrong: "password" },
   }),
@@ -122,10 +124,10 @@ export const peopleEvents = {
     example: { email: emailExample, address: "192.0.2.17", sessions_ended: 2 },
   }),
   password_reset: event({
-    meaning: "whoever has the store gave a user a new password",
+    meaning: "an operator with access to the store reset a user's password",
     details: z.strictObject({
       email,
-      second_factor_removed: z.boolean().describe("Whether they lost their second factor too."),
+      second_factor_removed: z.boolean().describe("True when the second factor was removed too."),
       sessions_ended: sessionsEnded,
     }),
     example: { email: emailExample, second_factor_removed: false, sessions_ended: 1 },
@@ -136,14 +138,14 @@ export const peopleEvents = {
     example: { email: emailExample, address: "192.0.2.17" },
   }),
   refresh_token_reused: event({
-    meaning: "a used refresh token was shown again, and its session was ended",
+    meaning: "a used refresh token was presented again, and its session was ended",
     details: z.strictObject({ email, address }),
     example: { email: emailExample, address: "198.51.100.7" },
   }),
   session_ended: event({
-    meaning: "a user ended a session of theirs",
+    meaning: "a user ended one of their sessions",
     details: z.strictObject({
-      address: z.string().describe("The network address that had signed in."),
+      address: z.string().describe("The network address of the sign-in."),
       user_id: z.string().describe("The user's id."),
     }),
     example: { address: "192.0.2.17", user_id: "usr_0m3x1" },
@@ -151,23 +153,23 @@ export const peopleEvents = {
   account_settings_changed: event({
     meaning: "a user changed their language or timezone",
     details: z.strictObject({
-      language: z.string().describe("A language tag of BCP 47."),
-      timezone: z.string().describe("A name of the IANA time zone database."),
+      language: z.string().describe("A BCP 47 language tag."),
+      timezone: z.string().describe("An IANA time zone name."),
     }),
     example: { language: "pt-BR", timezone: "America/Sao_Paulo" },
   }),
   second_factor_enabled: event({
-    meaning: "a user signs in with a second factor from now on",
+    meaning: "a user enabled a second factor",
     details: z.strictObject({ email, sessions_ended: sessionsEnded }),
     example: { email: emailExample, sessions_ended: 1 },
   }),
   second_factor_disabled: event({
-    meaning: "a user signs in without a second factor from now on",
+    meaning: "a user disabled the second factor",
     details: z.strictObject({ email, sessions_ended: sessionsEnded }),
     example: { email: emailExample, sessions_ended: 0 },
   }),
   recovery_codes_replaced: event({
-    meaning: "a user made new recovery codes",
+    meaning: "a user created new recovery codes",
     details: z.strictObject({ email }),
     example: { email: emailExample },
   }),
@@ -177,7 +179,7 @@ export const peopleEvents = {
     example: { email: emailExample, address: "192.0.2.17" },
   }),
   second_factor_required: event({
-    meaning: "the organization requires a second factor, or no longer does",
+    meaning: "the organization started or stopped requiring a second factor",
     details: z.strictObject({ required: z.boolean() }),
     example: { required: true },
   }),

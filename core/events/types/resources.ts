@@ -1,4 +1,4 @@
-/** What events of the log are about. Rows of before keep their type: none may be taken away. */
+/** The resource types of events. None may be removed, because stored rows keep theirs. */
 export const RESOURCE_TYPES = [
   "account",
   "agent",

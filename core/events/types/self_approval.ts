@@ -2,16 +2,16 @@ import { z } from "zod";
 import { id, instant } from "./fields.ts";
 import { event } from "./event.ts";
 
-const asked = z.string().describe("The id of the user who asked for it.");
+const asked = z.string().describe("The id of the user who requested it.");
 
-/** Whether people may approve their own requests. */
+/** Self-approval of requests. */
 export const selfApprovalEvents = {
   self_approval_requested: event({
-    meaning: "turning on self-approval waits for a second administrator",
+    meaning: "a request to allow self-approval awaits a second administrator",
     details: z.strictObject({
       change_id: id("change"),
       requested_by: asked,
-      expires_at: instant("it is void"),
+      expires_at: instant("it expires"),
     }),
     example: {
       change_id: "chg_0m3xk",
@@ -20,21 +20,21 @@ export const selfApprovalEvents = {
     },
   }),
   self_approval_allowed: event({
-    meaning: "people may approve their own requests from now on",
+    meaning: "self-approval was allowed",
     details: z.strictObject({
       requested_by: asked,
       confirmed_by: z.string().nullable().describe(
-        "The id of the user who confirmed it; null where nobody else could.",
+        "The id of the user who confirmed it; null when nobody else could.",
       ),
     }),
     example: { requested_by: "usr_0m3x1", confirmed_by: "usr_0m3x8" },
   }),
   self_approval_refused: event({
-    meaning: "turning on self-approval was refused, or taken back",
+    meaning: "a request to allow self-approval was refused or withdrawn",
     details: z.strictObject({
       change_id: id("change"),
       requested_by: asked,
-      refused_by: z.string().describe("The user or API key that refused it or took it back."),
+      refused_by: z.string().describe("The user or API key that refused or withdrew it."),
     }),
     example: { change_id: "chg_0m3xk", requested_by: "usr_0m3x1", refused_by: "usr_0m3x8" },
   }),

@@ -5,10 +5,11 @@ import { event } from "./event.ts";
 
 const name = z.string().describe("Its name.");
 
-/** Repositories, webhooks, integrations and ingest tokens act with the rights of a person. */
+/** Repositories, webhooks, integrations and ingest tokens, which act with the rights of a person. */
 export const standingEvents = {
   standing_suspended: event({
-    meaning: "a repository, webhook, integration or ingest token lost rights that it acts with",
+    meaning:
+      "a repository, webhook, integration or ingest token was suspended, because its person lost rights it needs",
     details: z.strictObject({
       name,
       person: id("person for whom it acts"),
@@ -25,12 +26,13 @@ export const standingEvents = {
     },
   }),
   standing_resumed: event({
-    meaning: "the rights of something that was suspended are complete again",
+    meaning: "a suspended repository, webhook, integration or ingest token has its rights again",
     details: z.strictObject({ name }),
     example: { name: "policies" },
   }),
   standing_adopted: event({
-    meaning: "somebody took over what was suspended: it acts with their rights since",
+    meaning:
+      "a person adopted a suspended repository, webhook, integration or ingest token, which now acts with their rights",
     details: z.strictObject({
       name,
       acted_for: id("person for whom it acted before"),

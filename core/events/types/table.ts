@@ -10,7 +10,7 @@ import { selfApprovalEvents } from "./self_approval.ts";
 import { standingEvents } from "./standing.ts";
 import { webhookEvents } from "./webhooks.ts";
 
-/** Every event type that only the audit log has; those that webhooks carry too are WEBHOOK_EVENTS. */
+/** Every event type that only the audit log has. Those that webhooks also carry are in WEBHOOK_EVENTS. */
 export const AUDIT_EVENTS = {
   ...keyEvents,
   ...peopleEvents,

@@ -12,14 +12,14 @@ import {
 } from "./fields.ts";
 import type { Scope } from "../../work/scopes.ts";
 
-/** What a webhook may ask to be told. */
+/** An event type that webhooks may subscribe to. */
 export interface WebhookEvent<Payload extends z.ZodObject = z.ZodObject> {
   readonly category: string;
   readonly meaning: string;
   /** The right that a webhook's creator needs to receive it. */
   readonly scope: Scope;
   readonly payload: Payload;
-  /** A payload as it may come, for the documentation and the receivers' own tests. */
+  /** An example payload, for the documentation and for tests of receivers. */
   readonly example: z.infer<Payload>;
 }
 
@@ -31,8 +31,8 @@ const approvals = { category: "Approvals", scope: "approvals:read" } as const;
 const compliance = { category: "Compliance", scope: "compliance:read" } as const;
 
 const shieldResult = z.strictObject({
-  risk_score: z.int().min(0).max(100).describe("From harmless to ruinous."),
-  threats: z.array(z.string()).describe("What was found in the command."),
+  risk_score: z.int().min(0).max(100).describe("From 0, harmless, to 100, destructive."),
+  threats: z.array(z.string()).describe("The threats found in the command."),
   layer: z.string().describe("The layer of the shield that decided."),
 }).describe("The verdict of the shield.");
 
@@ -41,13 +41,13 @@ const agent = {
   version: z.string().nullable().describe("The agent program's version."),
   platform: z.string().nullable().describe("Operating system and architecture."),
   hostname: z.string().nullable().describe("The name of its machine."),
-  labels: z.record(z.string(), z.string()).describe("What the agent was labelled with."),
+  labels: z.record(z.string(), z.string()).describe("The agent's labels."),
 };
 
 const session = {
   session_id: id("MCP session"),
   client: z.strictObject({ name: z.string(), version: z.string() }).nullable()
-    .describe("What the client calls itself."),
+    .describe("The client's name and version as it states them."),
   user: actor("opened the session"),
 };
 
@@ -109,7 +109,7 @@ const exampleApproval = {
   requested_by: "usr_0m3x1",
 };
 
-/** Ties an example to the schema of its payload. */
+/** Checks an example against the schema of its payload. */
 function event<Payload extends z.ZodObject>(row: WebhookEvent<Payload>): WebhookEvent<Payload> {
   return row;
 }
@@ -131,7 +131,7 @@ export const WEBHOOK_EVENTS = {
     meaning: "command blocked by policy",
     payload: z.strictObject({
       command_id: id("command").optional().describe(
-        "The id of the command. Not there in rows of earlier versions.",
+        "The id of the command; absent in rows of earlier versions.",
       ),
       ...cutCommand,
       shield_result: shieldResult,
@@ -164,7 +164,7 @@ export const WEBHOOK_EVENTS = {
       ...ranCommand,
       receipt: receipt.optional(),
       status: z.literal("timed_out"),
-      reason: z.string().optional().describe("Why the relay ended it in the agent's place."),
+      reason: z.string().optional().describe("Why the relay ended it instead of the agent."),
     }),
     example: {
       ...ranExample,
@@ -257,7 +257,7 @@ export const WEBHOOK_EVENTS = {
     payload: z.strictObject({
       ...approval,
       shield_result: shieldResult,
-      expires_at: instant("the request lapses"),
+      expires_at: instant("the request expires"),
     }),
     example: {
       ...exampleApproval,
@@ -272,10 +272,10 @@ export const WEBHOOK_EVENTS = {
       ...approval,
       decision: z.enum(["approved", "rejected", "expired"]),
       decided_by: z.string().nullable().describe(
-        "Who decided: a user, an API key or a linked Telegram account; null when it lapsed.",
+        "Who decided: a user, an API key or a linked Telegram account; null when it expired.",
       ),
-      decided_at: instant("it was decided or lapsed"),
-      reason: z.string().nullable().describe("What the decider wrote."),
+      decided_at: instant("it was decided or expired"),
+      reason: z.string().nullable().describe("The reason given with the decision."),
     }),
     example: {
       ...exampleApproval,
@@ -290,7 +290,7 @@ export const WEBHOOK_EVENTS = {
     meaning: "compliance report generated",
     payload: z.strictObject({
       report_id: id("report"),
-      type: z.string().describe("The kind of report that was asked for."),
+      type: z.string().describe("The report type."),
       period: z.strictObject({ from: z.iso.date(), to: z.iso.date() }),
       user: actor("asked for the report"),
     }),
@@ -308,11 +308,11 @@ export type WebhookEventType = keyof typeof WEBHOOK_EVENTS;
 /** The 17 types, in the order of the table. */
 export const EVENT_TYPES = Object.keys(WEBHOOK_EVENTS) as [WebhookEventType, ...WebhookEventType[]];
 
-/** True for what a webhook can subscribe to; a ping is not. */
+/** True for types that webhooks can subscribe to, which excludes the ping. */
 export const isWebhookEvent = (type: string): type is WebhookEventType =>
   Object.hasOwn(WEBHOOK_EVENTS, type);
 
-/** What `POST /webhooks/{id}/test` sends; nobody subscribes to it. */
+/** The event that `POST /webhooks/{id}/test` sends. Webhooks cannot subscribe to it. */
 export const PING = {
   type: "ping",
   payload: z.strictObject({

@@ -4,13 +4,13 @@ import { count, id, instant } from "./fields.ts";
 import { event } from "./event.ts";
 
 const name = z.string().describe("The webhook's name.");
-const url = z.string().describe("Where it sends to.");
+const url = z.string().describe("The destination.");
 const webhookExample = { name: "on-call", url: "https://hooks.example.com/relay" };
 
 /** Webhooks and their deliveries. */
 export const webhookEvents = {
   webhook_created: event({
-    meaning: "a webhook was made",
+    meaning: "a webhook was created",
     details: z.strictObject({
       name,
       url,
@@ -46,23 +46,23 @@ export const webhookEvents = {
       held: z.union([
         z.enum(["deliver", "discard"]),
         z.strictObject({ since: z.iso.datetime() }),
-      ]).describe("What becomes of what was held while it was off."),
+      ]).describe("What happens to deliveries held while it was disabled."),
     }),
     example: { name: "on-call", held: "deliver" },
   }),
   webhook_disabled: event({
     meaning:
-      "a webhook was disabled: by somebody, or because a delivery failed for good or it was gone",
+      "a webhook was disabled by a person, after the last attempt of a delivery, or after a 410",
     details: z.strictObject({
       name,
       url,
-      attempts: z.int().optional().describe("Of the delivery that failed: how often it was tried."),
-      error: z.string().nullable().optional().describe("Of the delivery that failed: its error."),
+      attempts: z.int().optional().describe("The attempts of the failed delivery."),
+      error: z.string().nullable().optional().describe("The error of the failed delivery."),
     }),
     example: { ...webhookExample, attempts: 5, error: "HTTP status 500" },
   }),
   webhook_delivery_resent: event({
-    meaning: "a delivery was asked for once more",
+    meaning: "a delivery was requested again",
     details: z.strictObject({
       delivery_id: id("delivery"),
       event_type: z.string().describe("The type of its event."),
@@ -71,12 +71,12 @@ export const webhookEvents = {
     example: { delivery_id: "dlv_0m3xk", event_type: "command_denied", status: "failed" },
   }),
   webhook_recovery_started: event({
-    meaning: "the deliveries of a time were asked for once more",
+    meaning: "the deliveries of a period were requested again",
     details: z.strictObject({
       recovery_id: id("recovery"),
-      since: instant("the time begins"),
-      until: instant("the time ends"),
-      status: z.array(z.enum(["failed", "exhausted", "held"])).describe("Which of them."),
+      since: instant("the period begins"),
+      until: instant("the period ends"),
+      status: z.array(z.enum(["failed", "exhausted", "held"])).describe("Which deliveries."),
     }),
     example: {
       recovery_id: "rcv_0m3xl",
@@ -86,10 +86,10 @@ export const webhookEvents = {
     },
   }),
   webhook_recovery_cancelled: event({
-    meaning: "a recovery was stopped before its end",
+    meaning: "a recovery was stopped early",
     details: z.strictObject({
       recovery_id: id("recovery"),
-      requeued: count("How many deliveries it had asked for"),
+      requeued: count("The number of deliveries requested again"),
     }),
     example: { recovery_id: "rcv_0m3xl", requeued: 40 },
   }),

@@ -4,7 +4,7 @@ import { lockStore, openStore } from "../../../kv/maintenance/open.ts";
 import { installations } from "../../../kv/records/installation.ts";
 import { organizations } from "../../../kv/records/organization.ts";
 import { settleFile } from "../../../kv/maintenance/vacuum.ts";
-import { eventJson, type Happening, RELAY_ACTOR } from "../../events/events.ts";
+import { eventJson, type NewEvent, RELAY_ACTOR } from "../../events/events.ts";
 import { homeOf } from "../../access/roles/grant.ts";
 import type { Secrets } from "../secrets/file.ts";
 import type { KeepPorts } from "./backup.ts";
@@ -88,7 +88,7 @@ async function beginHistory(aside: string, manifest: Manifest, ports: KeepPorts)
       if (host === null) return;
       const { taken_at, versionstamp, sha256 } = manifest;
       const tenant = homeOf(host.id);
-      const happening: Happening<"backup_restored"> = {
+      const happening: NewEvent<"backup_restored"> = {
         type: "backup_restored",
         resource: { type: "installation", id: "installation" },
         details: { taken_at, versionstamp, sha256 },

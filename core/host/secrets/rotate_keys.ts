@@ -7,7 +7,7 @@ import { verdictKeys } from "../../../kv/records/verdict_key.ts";
 import type { Store } from "../../../kv/store/store.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import { pinsThatFollow, rotateVerdictKey } from "../../agents/verdict_keys.ts";
-import { rotateAuditKey } from "../../events/trail/keys.ts";
+import { rotateAuditKey } from "../../events/trail/audit_keys.ts";
 import { admitSecrets } from "./installation.ts";
 import type { KeyMaker } from "../../events/trail/tenant_keys.ts";
 import { tenantsOf } from "../tenants.ts";

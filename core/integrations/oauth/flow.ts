@@ -6,35 +6,29 @@ import {
   oauthFlows,
 } from "../../../kv/records/integration.ts";
 import type { Found } from "../../../kv/store/reader.ts";
-import type { Actor, App, Stepping } from "../../work/work.ts";
+import type { Actor, Context, Stepping } from "../../work/work.ts";
 import { ANONYMOUS } from "../../access/authenticate.ts";
 import { WithCookie } from "../../work/cookie.ts";
-import { emit } from "../../events/events.ts";
+import { emit, type Reauthorization } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { iso } from "../../codec/instant.ts";
 import { constantTimeEqual, sha256Hex } from "../../codec/text.ts";
-import {
-  FLOWS_MAX,
-  mustReadTopics,
-  oauthClientOf,
-  openFlows,
-  ownedIntegration,
-  showIntegration,
-} from "../integrations.ts";
+import { mustReadTopics, showIntegration } from "../manage.ts";
+import { FLOWS_MAX, oauthClientOf, openFlows, ownedIntegration } from "../record.ts";
 import { stageRevocations } from "../revoke.ts";
 import type { OauthClient } from "../service.ts";
 import { authorizationUrl, discover, exchangeCode } from "./provider.ts";
 import { withConsent } from "./tokens.ts";
 
 const FLOW_MS = 10 * 60 * 1000;
-/** 256 bits, of state, code verifier and cookie alike. */
+/** 256 bits, for state, code verifier and cookie. */
 const SECRET_BYTES = 32;
-/** How the cookies of all flows begin; the rest tells flows of one browser apart. */
+/** The common prefix of flow cookies; the rest distinguishes the flows of one browser. */
 export const FLOW_COOKIE = "__Host-relay-oauth-";
 const RIGHT = "system:write";
 const CALLBACK = "/api/integrations/oauth/callback";
 
-/** What the provider may send back; anything else is not looked at. */
+/** The callback parameters that are read. */
 export interface CallbackQuery {
   readonly state?: string | undefined;
   readonly code?: string | undefined;
@@ -43,21 +37,21 @@ export interface CallbackQuery {
 }
 
 /**
- * Begins an OAuth flow: the address for the browser, and a cookie that lets it come back.
+ * Begins an OAuth flow: returns the URL for the browser, and a cookie that authenticates its return.
  * @throws {Fault} FORBIDDEN, NOT_FOUND, INSUFFICIENT_SCOPES, CONFLICT, UNAVAILABLE
  */
-export async function beginFlow(work: Stepping, integrationId: string) {
-  const { app, actor } = work;
+export async function beginFlow(work: Stepping, origin: string, integrationId: string) {
+  const { store, ports, sealer, actor } = work;
   const integration = await ownedIntegration(work, integrationId);
   mustReadTopics(actor, integration.config);
-  const client = clientOf(app, integration);
-  const provider = await discover(app, actor.tenant.org, client);
-  const [state, verifier, cookie] = [secret(app), secret(app), secret(app)];
-  const redirectUri = redirectUriOf(app);
+  const client = clientOf(work, integration);
+  const provider = await discover(work, actor.tenant.org, client);
+  const [state, verifier, cookie] = [newSecret(ports), newSecret(ports), newSecret(ports)];
+  const redirectUri = `${origin}${CALLBACK}`;
   const authorize_url = await authorizationUrl(provider, client, { state, verifier, redirectUri });
-  const expires_at_ms = app.ports.clock.now() + FLOW_MS;
-  const id = app.ports.entropy.id("oaf");
-  await app.store.transact(async (tx) => {
+  const expires_at_ms = ports.clock.now() + FLOW_MS;
+  const id = ports.entropy.id("oaf");
+  await store.transact(async (tx) => {
     const record = await ownedIntegration({ db: tx, actor }, integrationId);
     if ((await openFlows(tx, actor.tenant, record.id)).length >= FLOWS_MAX) {
       throw new Fault("CONFLICT", `${FLOWS_MAX} flows are open. Finish one, or wait ten minutes.`);
@@ -75,7 +69,7 @@ export async function beginFlow(work: Stepping, integrationId: string) {
       },
       state_hash: sha256Hex(state),
       cookie_hash: sha256Hex(cookie),
-      sealed_verifier: app.sealer.seal(verifier, id),
+      sealed_verifier: sealer.seal(verifier, id),
       expires_at_ms,
     });
     tx.put(integrations, actor.tenant, { ...record, provider });
@@ -93,59 +87,65 @@ export async function beginFlow(work: Stepping, integrationId: string) {
 }
 
 /**
- * Takes what the provider sent back, once: the user is found out, then the state is spent, then the code is
- * exchanged.
+ * Handles the provider's callback once: identifies the user, consumes the state, then exchanges the code.
  * @throws {Fault} MISSING_CREDENTIALS, FORBIDDEN, INSUFFICIENT_SCOPES, VALIDATION_FAILED, CONFLICT, UNAVAILABLE
  */
-export async function finishFlow(work: Stepping, query: CallbackQuery) {
-  const { app } = work;
+export async function finishFlow(
+  work: Stepping,
+  { origin, authenticator }: {
+    readonly origin: string;
+    readonly authenticator: Reauthorization;
+  },
+  query: CallbackQuery,
+) {
+  const { store, sealer, signals } = work;
   const { state = "" } = query;
-  const found = await app.store.lookup(oauthFlows, "state", [sha256Hex(state)]);
-  const actor = await whoComesBack(work, state, found);
+  const found = await store.lookup(oauthFlows, "state", [sha256Hex(state)]);
+  const actor = await returningUser(work, authenticator, state, found);
   if (found === null) throw unknownState();
   const { tenant, record: flow } = found;
-  const record = await spend(app, actor, tenant, flow);
+  const record = await consumeState(store, actor, tenant, flow);
   mustReadTopics(actor, record.config);
-  const client = clientOf(app, record);
+  const client = clientOf(work, record);
   const provider = record.provider;
   if (provider === null) throw unknownState();
   const sent = Object.entries(query).filter(([, value]) => value !== undefined);
-  const as = { ...app, app, actor, request: work.request };
+  const as = { ...work, actor };
   const resource = { type: "integration", id: record.id } as const;
   const details = { name: record.name, type: record.type };
   try {
-    const answer = await exchangeCode(app, tenant.org, provider, client, {
+    const answer = await exchangeCode(work, tenant.org, provider, client, {
       answer: new URLSearchParams(sent as [string, string][]),
       state,
-      verifier: app.sealer.open(flow.sealed_verifier, flow.id),
-      redirectUri: redirectUriOf(app),
+      verifier: sealer.open(flow.sealed_verifier, flow.id),
+      redirectUri: `${origin}${CALLBACK}`,
     });
-    const connected = await app.store.transact(async (tx) => {
+    const connected = await store.transact(async (tx) => {
       const now = await tx.get(integrations, tenant, record.id);
-      const caller = await app.authenticator.current(actor);
+      const caller = await authenticator.current(actor);
       if (now === null || !caller?.rights.has(RIGHT)) {
-        stageRevocations(app, tx, tenant, withConsent(app, record, answer));
+        stageRevocations(work, tx, tenant, withConsent(work, record, answer));
         return null;
       }
-      const next = tx.put(integrations, tenant, withConsent(app, now, answer));
+      const next = tx.put(integrations, tenant, withConsent(work, now, answer));
       emit(as, tx, tenant, {
         type: "integration_connected",
         resource,
         details: { ...details, issuer: provider.issuer, scope: answer.scope ?? null },
       });
       work.recordUse(tx, 200);
-      tx.afterCommit(() => app.integrations.wake());
+      tx.afterCommit(() => signals.integrationDue.send(tenant));
       return next;
     });
     if (connected === null) {
-      await app.authenticator.mustStillHave(actor, [RIGHT]);
+      await authenticator.mustStillHave(actor, [RIGHT]);
       throw new Fault("NOT_FOUND", "This integration was deleted meanwhile.");
     }
     const over = { name: cookieOf(state), value: null, maxAgeSeconds: 0 };
-    return new WithCookie(await showIntegration({ app, db: app.store, actor }, connected), over);
+    return new WithCookie(await showIntegration({ sealer, db: store, actor }, connected), over);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    await app.store.transact((tx) => {
+    await store.transact((tx) => {
       const refused = { ...details, code: error.code, error: error.message };
       emit(as, tx, tenant, { type: "integration_refused", resource, details: refused });
     });
@@ -153,14 +153,14 @@ export async function finishFlow(work: Stepping, query: CallbackQuery) {
   }
 }
 
-/** The state works once: whoever comes second finds nothing. */
-async function spend(
-  app: App,
+/** Deletes the flow, so that its state works only once. */
+async function consumeState(
+  store: Context["store"],
   actor: Actor,
   tenant: Tenant,
   { id }: OauthFlowRecord,
 ): Promise<IntegrationRecord> {
-  return await app.store.transact(async (tx) => {
+  return await store.transact(async (tx) => {
     const flow = await tx.get(oauthFlows, tenant, id);
     if (flow === null) throw unknownState();
     tx.delete(oauthFlows, tenant, id);
@@ -173,9 +173,10 @@ const unknownState = () =>
     issues: [{ path: "query.state", message: "is unknown, used or too old" }],
   });
 
-/** The user who began: by their credential, or by the cookie that `begin` set. */
-async function whoComesBack(
-  { app, actor, request }: Stepping,
+/** The user who began the flow, by a credential or by the cookie that `beginFlow` set. */
+async function returningUser(
+  { actor, request }: Stepping,
+  authenticator: Reauthorization,
   state: string,
   found: Found<OauthFlowRecord> | null,
 ): Promise<Actor> {
@@ -192,7 +193,7 @@ async function whoComesBack(
   if (!constantTimeEqual(sha256Hex(shown), record.cookie_hash)) {
     throw new Fault("MISSING_CREDENTIALS", "The cookie is not the one that this flow began with.");
   }
-  return mustHave(await beginnerOf(app, tenant, record));
+  return mustHave(await beginnerOf(authenticator, tenant, record));
 }
 
 function mustHave(actor: Actor): Actor {
@@ -204,11 +205,11 @@ function mustHave(actor: Actor): Actor {
 }
 
 /**
- * Whoever began, with the rights of now.
- * @throws {Fault} INVALID_TOKEN once the credential that began is accepted no more
+ * The user who began the flow, with present rights.
+ * @throws {Fault} INVALID_TOKEN when the credential that began it has ended
  */
 async function beginnerOf(
-  app: App,
+  authenticator: Reauthorization,
   tenant: Tenant,
   { user_id: userId, begun_by }: OauthFlowRecord,
 ): Promise<Actor> {
@@ -230,29 +231,25 @@ async function beginnerOf(
     expiresAtMs: ends_at_ms,
     key: kind === "api_key" ? key : null,
   };
-  const now = await app.authenticator.current(then);
+  const now = await authenticator.current(then);
   if (now !== null) return now;
-  throw new Fault("INVALID_TOKEN", "What this began with is accepted no more. Sign in again.", {
-    reason: "ended",
-  });
+  throw new Fault(
+    "INVALID_TOKEN",
+    "The credential that began this flow has ended. Sign in again.",
+    {
+      reason: "ended",
+    },
+  );
 }
 
-/** @throws {Fault} CONFLICT for an integration that needs no OAuth */
-function clientOf(app: App, record: IntegrationRecord): OauthClient {
-  const client = oauthClientOf(app, record);
+/** @throws {Fault} CONFLICT for an integration without OAuth */
+function clientOf(context: Pick<Context, "sealer">, record: IntegrationRecord): OauthClient {
+  const client = oauthClientOf(context, record);
   if (client !== null) return client;
-  throw new Fault("CONFLICT", "This integration does not sign in by OAuth.");
+  throw new Fault("CONFLICT", "This integration does not use OAuth.");
 }
 
-const secret = ({ ports: { entropy } }: App): string =>
+const newSecret = ({ entropy }: Pick<Context["ports"], "entropy">): string =>
   entropy.bytes(SECRET_BYTES).toBase64({ alphabet: "base64url", omitPadding: true });
 
 const cookieOf = (state: string): string => FLOW_COOKIE + sha256Hex(state).slice(0, 16);
-
-/** Where the provider sends the browser back to; the client must be registered there with it. */
-const redirectUriOf = (app: App): string => `${originOf(app)}${CALLBACK}`;
-
-/** How Relay is reached from outside. */
-export const originOf = ({ settings: { publicUrl, host, port, tls } }: App): string =>
-  publicUrl ??
-    `${tls === null ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${port}`;

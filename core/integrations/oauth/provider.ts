@@ -1,37 +1,42 @@
 import * as oauth from "oauth4webapi";
 import type { OauthProvider } from "../../../kv/records/integration.ts";
-import type { App } from "../../work/work.ts";
+import type { Context } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
 import { OutboundError, type OutboundResponse } from "../../ports/ports.ts";
 import { sha256Hex } from "../../codec/text.ts";
 import type { OauthClient } from "../service.ts";
 
 const DEADLINE_MS = 10_000;
-/** More than any metadata or answer with tokens has. */
+/** Above the size of any metadata or token response. */
 const ANSWER_BYTES_MAX = 128 * 1024;
-/** Longer headers are left out: the library reads a challenge in time that grows with its square. */
+/** Longer headers are dropped: the library parses challenges in quadratic time. */
 const HEADER_CHARS_MAX = 1024;
-/** Statuses that have no body, which a Response insists on. */
+/** Statuses with which a Response must not have a body. */
 const BODILESS = [204, 205, 304];
 
-/** Kinds of token that are sent as a Bearer's is. */
+/** Further token types that are sent like Bearer tokens. */
 const TOKEN_TYPES = { bot: () => {} }; // Slack's
 
-/** Longer addresses of a provider are not kept. */
+/** Longer endpoint URLs are rejected. */
 const ADDRESS_CHARS_MAX = 2048;
-/** What the tokens of one integration may weigh as a form: so they are revoked, and that is sealed. */
+/** The largest form with the tokens of one integration. A revocation stores that form. */
 const TOKEN_BYTES_MAX = 16 * 1024;
 /** RFC 6749, appendix A. */
 const TOKEN = /^[\x20-\x7e]*$/;
-/** Metadata name no longer algorithms. */
+/** Longer algorithm names are dropped. */
 const ALGORITHM_CHARS_MAX = 16;
 
-/** How ID tokens may be signed at a provider that does not say it. */
+/** The ID token algorithms of a provider that states none. */
 const ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "Ed25519", "EdDSA"];
 const ALGORITHMS_MAX = 32;
 
-/** The library's way out: it wants the platform's Response, whatever brought the answer. */
-const optionsOf = (app: App, organization: string) => ({
+/** What the exchange with a provider uses of the relay. */
+type ProviderContext = Pick<Context, "config"> & {
+  readonly ports: Pick<Context["ports"], "outbound">;
+};
+
+/** The options that make the library send by the outbound port, whose answer becomes a Response. */
+const optionsOf = ({ ports, config }: ProviderContext, organization: string) => ({
   [oauth.customFetch]: async (
     url: string,
     { method, headers, body }: {
@@ -40,7 +45,7 @@ const optionsOf = (app: App, organization: string) => ({
       body?: URLSearchParams | string | null | undefined;
     },
   ) => {
-    const answer = await app.ports.outbound.request({
+    const answer = await ports.outbound.request({
       organization,
       method,
       url,
@@ -58,16 +63,16 @@ const optionsOf = (app: App, organization: string) => ({
     if (status < 200 || status > 599) {
       throw new OutboundError("http", `The provider's answer has the status ${status}.`);
     }
-    const said = BODILESS.includes(status) ? null : answer.bytes;
+    const bytes = BODILESS.includes(status) ? null : answer.bytes;
     const read = Object.entries(answer.headers).filter(([, value]) =>
       value.length <= HEADER_CHARS_MAX
     );
-    return new Response(said, { status, headers: read });
+    return new Response(bytes, { status, headers: read });
   },
-  [oauth.allowInsecureRequests]: app.config().outbound.allow_private_targets,
+  [oauth.allowInsecureRequests]: config().outbound.allow_private_targets,
 });
 
-/** GitHub and Slack refuse with 200; whoever reads the answer expects the 400 of RFC 6749, section 5.2. */
+/** GitHub and Slack report errors with 200. The library expects the 400 of RFC 6749, section 5.2. */
 function statusOf({ status, body }: OutboundResponse): number {
   if (status !== 200 || !body.startsWith("{")) return status;
   try {
@@ -78,11 +83,11 @@ function statusOf({ status, body }: OutboundResponse): number {
 }
 
 /**
- * Where the provider takes what: as configured, or as its metadata say.
- * @throws {Fault} UNAVAILABLE when it does not answer, CONFLICT when its answer is of no use
+ * The provider's endpoints, as configured or from its metadata.
+ * @throws {Fault} UNAVAILABLE when it does not answer, CONFLICT when its answer is unusable
  */
 export async function discover(
-  app: App,
+  context: ProviderContext,
   organization: string,
   client: OauthClient,
 ): Promise<OauthProvider> {
@@ -96,17 +101,17 @@ export async function discover(
       ...(endpoints.revocation && { revocation_endpoint: endpoints.revocation }),
     };
   }
-  const found = await metadataOf(app, organization, new URL(issuer)).catch(refuse);
+  const found = await metadataOf(context, organization, new URL(issuer)).catch(refuse);
   const { authorization_endpoint, token_endpoint, revocation_endpoint } = found;
   if (authorization_endpoint === undefined || token_endpoint === undefined) {
-    throw new Fault("CONFLICT", "The provider's metadata name no endpoints for this flow.");
+    throw new Fault("CONFLICT", "The provider's metadata names no endpoints for this flow.");
   }
   const named = [authorization_endpoint, token_endpoint, revocation_endpoint ?? token_endpoint];
-  const schemes = app.config().outbound.allow_private_targets ? /^https?:$/ : /^https:$/;
+  const schemes = context.config().outbound.allow_private_targets ? /^https?:$/ : /^https:$/;
   const fits = (text: string) =>
     text.length <= ADDRESS_CHARS_MAX && schemes.test(URL.parse(text)?.protocol ?? "");
   if (!named.every(fits)) {
-    throw new Fault("CONFLICT", "The provider's metadata name endpoints that are of no use.");
+    throw new Fault("CONFLICT", "The provider's metadata names unusable endpoints.");
   }
   const iss = found.authorization_response_iss_parameter_supported;
   return {
@@ -121,14 +126,14 @@ export async function discover(
   };
 }
 
-/** By OpenID Connect, or else by RFC 8414. */
+/** Fetches metadata by OpenID Connect, or else by RFC 8414. */
 async function metadataOf(
-  app: App,
+  context: ProviderContext,
   organization: string,
   issuer: URL,
 ): Promise<oauth.AuthorizationServer> {
   const ask = async (algorithm: "oidc" | "oauth2") => {
-    const options = { algorithm, ...optionsOf(app, organization) };
+    const options = { algorithm, ...optionsOf(context, organization) };
     const answer = await oauth.discoveryRequest(issuer, options);
     return await oauth.processDiscoveryResponse(issuer, answer);
   };
@@ -140,7 +145,7 @@ async function metadataOf(
   }
 }
 
-/** Where the browser goes. */
+/** The URL to which the browser goes. */
 export async function authorizationUrl(
   { authorization_endpoint }: OauthProvider,
   { clientId, scopes, parameters }: OauthClient,
@@ -162,12 +167,12 @@ export async function authorizationUrl(
 }
 
 /**
- * Checks what the provider sent back, `iss` included, and exchanges the code for tokens.
+ * Checks the provider's callback, `iss` included, and exchanges the code for tokens.
  * @throws {Fault} FORBIDDEN when consent was denied, CONFLICT when the provider or the check refuses,
  * UNAVAILABLE when it does not answer
  */
 export async function exchangeCode(
-  app: App,
+  context: ProviderContext,
   organization: string,
   provider: OauthProvider,
   client: OauthClient,
@@ -188,7 +193,7 @@ export async function exchangeCode(
       checked,
       redirectUri,
       verifier,
-      optionsOf(app, organization),
+      optionsOf(context, organization),
     );
     const types = { recognizedTokenTypes: TOKEN_TYPES };
     const brought = await oauth.processAuthorizationCodeResponse(provider, known, response, types);
@@ -198,7 +203,7 @@ export async function exchangeCode(
   }
 }
 
-/** Digest of the account that the ID token of an answer names; null when there is none. */
+/** A digest of the account that the response's ID token names; null without one. */
 export function accountOf(answer: oauth.TokenEndpointResponse): string | null {
   const claims = oauth.getValidatedIdTokenClaims(answer);
   return claims === undefined ? null : sha256Hex(claims.sub);
@@ -206,7 +211,7 @@ export function accountOf(answer: oauth.TokenEndpointResponse): string | null {
 
 /** New tokens for a refresh token. @throws what `describeTrouble` describes */
 export async function requestRefresh(
-  app: App,
+  context: ProviderContext,
   organization: string,
   provider: OauthProvider,
   client: OauthClient,
@@ -218,13 +223,13 @@ export async function requestRefresh(
     known,
     authenticationOf(client),
     refreshToken,
-    optionsOf(app, organization),
+    optionsOf(context, organization),
   );
   const types = { recognizedTokenTypes: TOKEN_TYPES };
   return bounded(await oauth.processRefreshTokenResponse(provider, known, response, types));
 }
 
-/** What would not fit into a record is no answer. */
+/** Rejects tokens that do not fit into a record. */
 function bounded(answer: oauth.TokenEndpointResponse): oauth.TokenEndpointResponse {
   const { access_token, refresh_token = "", scope = "" } = answer;
   if (!TOKEN.test(access_token) || !TOKEN.test(refresh_token)) {
@@ -242,21 +247,21 @@ function authenticationOf({ clientSecret, authentication }: OauthClient): oauth.
     : oauth.ClientSecretPost(clientSecret);
 }
 
-/** What a refresh token that works no more is called: by RFC 6749, by GitHub and by Slack. */
+/** The errors for a refresh token that no longer works: of RFC 6749, GitHub and Slack. */
 const SPENT = ["invalid_grant", "bad_refresh_token", "invalid_refresh_token"];
 
-/** True when the provider says that a refresh token works no more. */
+/** True when the provider states that a refresh token no longer works. */
 export const isSpent = (error: unknown): boolean =>
   error instanceof oauth.ResponseBodyError && SPENT.includes(error.error);
 
-/** What went wrong between here and the provider, in a sentence; null for what is a bug. */
+/** A failure of the exchange with the provider as a sentence; null for any other error. */
 export function describeTrouble(error: unknown): string | null {
   if (error instanceof OutboundError) return `The provider cannot be reached: ${error.message}`;
   if (error instanceof oauth.AuthorizationResponseError) {
-    return `The provider refused: ${spoken(error.error)}.`;
+    return `The provider refused: ${printable(error.error)}.`;
   }
   if (error instanceof oauth.ResponseBodyError) {
-    return `The provider did not accept the request: ${spoken(error.error)}.`;
+    return `The provider did not accept the request: ${printable(error.error)}.`;
   }
   if (error instanceof oauth.WWWAuthenticateChallengeError) {
     return "The provider does not accept the client's id and secret.";
@@ -265,24 +270,25 @@ export function describeTrouble(error: unknown): string | null {
     error instanceof oauth.OperationProcessingError ||
     error instanceof oauth.UnsupportedOperationError
   ) {
-    return `The provider's answer is not acceptable: ${spoken(error.message)}.`;
+    return `The provider's answer is not acceptable: ${printable(error.message)}.`;
   }
   return null;
 }
 
-const SPOKEN_MAX = 200;
-/** A word of the provider's, as far as it may stand in a sentence. */
-const spoken = (text: string): string => text.slice(0, SPOKEN_MAX).replaceAll(/[^\x20-\x7e]/g, "?");
+const PRINTABLE_MAX = 200;
+/** Text from the provider, limited to printable ASCII. */
+const printable = (text: string): string =>
+  text.slice(0, PRINTABLE_MAX).replaceAll(/[^\x20-\x7e]/g, "?");
 
-/** @throws {Fault} in the caller's words */
+/** @throws {Fault} for a failure of the exchange; rethrows any other error */
 function refuse(error: unknown): never {
   const trouble = describeTrouble(error);
   if (trouble === null) throw error;
   if (error instanceof OutboundError) throw new Fault("UNAVAILABLE", `${trouble} Begin again.`);
-  const said = error instanceof oauth.AuthorizationResponseError ||
+  const details = error instanceof oauth.AuthorizationResponseError ||
       error instanceof oauth.ResponseBodyError
-    ? { error: spoken(error.error) }
+    ? { error: printable(error.error) }
     : {};
   const denied = error instanceof oauth.AuthorizationResponseError;
-  throw new Fault(denied ? "FORBIDDEN" : "CONFLICT", `${trouble} Begin again.`, said);
+  throw new Fault(denied ? "FORBIDDEN" : "CONFLICT", `${trouble} Begin again.`, details);
 }

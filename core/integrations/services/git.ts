@@ -6,9 +6,9 @@ import { CLIENT, exactlyOne, SecretText, Server } from "./fields.ts";
 interface Forge {
   readonly name: string;
   readonly description: string;
-  /** Where it is unless the configuration says otherwise. */
+  /** The default server. */
   readonly home: string;
-  /** The user that goes with a token in Git over HTTPS. */
+  /** The user name that accompanies a token in Git over HTTPS. */
   readonly username: string;
   readonly scopes: readonly string[];
   readonly oauth: (url: string) => Pick<OauthClient, "issuer" | "endpoints">;
@@ -18,7 +18,7 @@ interface Forge {
   ) => ServiceRequest;
 }
 
-/** Repositories over HTTPS, by a token or OAuth. */
+/** Credentials for repositories over HTTPS: a token or OAuth. */
 const forge = ({ name, description, home, username, scopes, oauth, revoke }: Forge) =>
   service({
     name,
@@ -113,6 +113,6 @@ export const gitea = forge({
   }),
 });
 
-/** GitHub's own server has its interface under another name than an enterprise's. */
+/** The API of github.com has its own host name; GitHub Enterprise serves it under a path. */
 const apiOf = (url: string): string =>
   url === "https://github.com" ? "https://api.github.com" : `${url}/api/v3`;

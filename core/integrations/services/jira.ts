@@ -4,17 +4,17 @@ import { basicAuth } from "../../codec/basic_auth.ts";
 import { CLIENT, exactlyOne, SecretText, Server, Short, Topics } from "./fields.ts";
 
 const SUMMARY_MAX = 255;
-/** A description has 32,767 characters. */
+/** A description may have 32,767 characters. */
 const VALUE_MAX = 2500;
 
-/** An issue for each event but the end of a matter, by an API token or OAuth. */
+/** Opens an issue for each message unless its subjects are resolved, by an API token or OAuth. */
 export const jira = service({
   name: "Jira",
   description: "Opens an issue in a project of Jira Cloud.",
   category: "issues",
   config: z.strictObject({
     url: Server.optional().describe("The site, such as https://example.atlassian.net."),
-    email: z.email().optional().describe("Whose API token it is."),
+    email: z.email().optional().describe("The account of the API token."),
     api_token: SecretText.optional(),
     cloud_id: z.string().regex(/^[\w-]{1,64}$/).optional().describe("The site's id, for OAuth."),
     ...CLIENT,
@@ -47,8 +47,8 @@ export const jira = service({
       scopes: ["write:jira-work", "offline_access"],
       parameters: { audience: "api.atlassian.com", prompt: "consent" },
     },
-  tell({ url, email, api_token, cloud_id, project, issue_type }, { message, accessToken }) {
-    if (message.over) return null;
+  notify({ url, email, api_token, cloud_id, project, issue_type }, { message, accessToken }) {
+    if (message.resolved) return null;
     const issue = {
       fields: {
         project: { key: project },
@@ -68,7 +68,7 @@ export const jira = service({
   },
 });
 
-/** The Atlassian Document Format: a paragraph for each fact, and the link. */
+/** The Atlassian Document Format: one paragraph for each fact, then the link. */
 function documentOf({ facts, link }: Message) {
   const paragraph = (content: readonly unknown[]) => ({ type: "paragraph", content });
   const marks = [{ type: "link", attrs: { href: link } }];

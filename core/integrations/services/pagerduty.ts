@@ -11,7 +11,7 @@ const SUMMARY_MAX = 1024;
 const DEDUP_MAX = 255;
 const VALUE_MAX = 1000;
 
-/** Incidents by the Events API v2, one for each matter, which resolves it when it is over. */
+/** Incidents by the Events API v2: triggers one for each subject, and resolves it with the subject. */
 export const pagerduty = service({
   name: "PagerDuty",
   description: "Triggers an incident, and resolves it when the matter is over.",
@@ -22,13 +22,13 @@ export const pagerduty = service({
     topics: Topics(["approvals", "alerts"]),
   }),
   secrets: ["routing_key"],
-  tell({ routing_key, region }, { message, event }) {
-    const { facts, matters, link } = message;
+  notify({ routing_key, region }, { message, event }) {
+    const { facts, subjects, link } = message;
     const url = `${HOSTS[region]}/v2/enqueue`;
     const details = facts.map(([name, value]) => [name, cut(value, VALUE_MAX)] as const);
-    return matters.map(({ key, over, summary, severity }) => {
+    return subjects.map(({ key, resolved, summary, severity }) => {
       const common = { routing_key, dedup_key: cut(`relay/${key}`, DEDUP_MAX) };
-      if (over) return jsonRequest(url, { ...common, event_action: "resolve" });
+      if (resolved) return jsonRequest(url, { ...common, event_action: "resolve" });
       return jsonRequest(url, {
         ...common,
         event_action: "trigger",

@@ -9,12 +9,12 @@ const HEADER_MAX = 150;
 const VALUE_MAX = 2500;
 const FACTS_MAX = 10;
 const BUTTON_URL_MAX = 3000;
-/** What is kept of a reason, which may come from somewhere else than Slack. */
+/** The kept length of an error, which may not come from Slack. */
 const ERROR_MAX = 100;
-/** What Slack says of a token that works no more: revoking it is done. */
+/** Slack's errors for a token that no longer works, so it needs no revocation. */
 const ENDED = ["token_revoked", "invalid_auth"];
 
-/** Messages in a channel, by an incoming webhook, a bot's token or OAuth. */
+/** Messages in a channel, by an incoming webhook, a bot token or OAuth. */
 export const slack = service({
   name: "Slack",
   description: "Sends messages to a channel, with a button that leads to what waits.",
@@ -48,18 +48,18 @@ export const slack = service({
       authentication: "client_secret_post",
       scopes: ["chat:write"],
     },
-  tell({ webhook_url, bot_token, channel }, { message, accessToken }) {
+  notify({ webhook_url, bot_token, channel }, { message, accessToken }) {
     if (webhook_url !== undefined) return jsonRequest(webhook_url, blocksOf(message));
     const token = bot_token ?? accessToken;
     if (token === null) return null;
     const body = { channel, ...blocksOf(message) };
     return jsonRequest(`${API}/chat.postMessage`, body, { authorization: `Bearer ${token}` });
   },
-  /** Slack answers 200 to what it refuses; an incoming webhook says `ok` in plain text. */
+  /** Slack rejects with status 200. An incoming webhook answers `ok` in plain text. */
   refusal({ body }, to) {
     if (!body.startsWith("{")) return null;
-    const said = z.looseObject({ ok: z.boolean(), error: z.string().default("no") });
-    const { data } = said.safeParse(parsed(body));
+    const answer = z.looseObject({ ok: z.boolean(), error: z.string().default("no") });
+    const { data } = answer.safeParse(parsed(body));
     if (data?.ok !== false || to === "revocation" && ENDED.includes(data.error)) return null;
     return `Slack says ${cut(data.error, ERROR_MAX)}`;
   },
@@ -81,7 +81,7 @@ function parsed(text: string): unknown {
 }
 
 function blocksOf({ title, facts, link, pid }: Message) {
-  // Rich text is shown as it is: in Slack's markup a command would lose its asterisks, and call people.
+  // Rich text is shown literally. In Slack's markup a command would lose its asterisks and mention people.
   const lines = facts.slice(0, FACTS_MAX).map(([name, value]) => ({
     type: "rich_text_section",
     elements: [

@@ -3,12 +3,12 @@ import { escaped, jsonRequest, service } from "../service.ts";
 import { TOPIC_NAMES } from "../topics.ts";
 import { SecretText, Topics } from "./fields.ts";
 
-/** A message has 4096 characters after its markup is read; a value alone never fills it. */
+/** A message may have 4096 characters without its markup, so one value never fills it. */
 const VALUE_MAX = 2500;
 const NAME_MAX = 100;
 const TITLE_MAX = 300;
 
-/** Messages in a chat, with buttons that decide when the bot's webhook leads to Relay. */
+/** Messages in a chat. Their buttons decide approvals when the bot's webhook points to Relay. */
 export const telegram = service({
   name: "Telegram",
   description: "Sends messages to a chat. Its buttons decide for people who linked their account.",
@@ -20,14 +20,14 @@ export const telegram = service({
     topics: Topics(TOPIC_NAMES),
   }),
   secrets: ["bot_token"],
-  tell({ bot_token, chat_id }, { message: { title, facts, pid, link } }) {
+  notify({ bot_token, chat_id }, { message: { title, facts, pid, link } }) {
     const values = facts.map(([, value]) => escaped(value, VALUE_MAX) || "–");
     const lines = fitting(
       facts.map(([name], n) => `<b>${escaped(name, NAME_MAX)}</b>: <code>${values[n]}</code>`),
     );
-    // What is not shown whole is not decided with one touch.
+    // No one-touch decision on a message that is cut.
     const whole = lines.length === facts.length && !values.some((value) => value.endsWith("…"));
-    // Telegram refuses a message with a button whose address it cannot reach.
+    // Telegram rejects a message with a button whose URL it cannot reach.
     const open = link.startsWith("https://") ? [[{ text: "Open in Relay", url: link }]] : [];
     const decide = pid === null || !whole ? [] : [[
       { text: "Approve", callback_data: `/approve ${pid}` },
@@ -46,7 +46,7 @@ export const telegram = service({
 
 const TEXT_MAX = 3700;
 
-/** The first lines that fit into one message. */
+/** The lines that fit into one message. */
 function fitting(lines: readonly string[]): string[] {
   let left = TEXT_MAX;
   return lines.filter((line) => (left -= line.length) >= 0);

@@ -4,19 +4,19 @@ import { service } from "../service.ts";
 import { TOPIC_NAMES } from "../topics.ts";
 import { Address, SecretText, Topics } from "./fields.ts";
 
-/** The event as JSON, signed like a webhook's delivery. */
+/** Posts the event as JSON, signed like a webhook delivery. */
 export const webhook = service({
   name: "Webhook",
   description: "Posts the event and its text as JSON, signed as webhooks are.",
   category: "generic",
   config: z.strictObject({
     url: Address,
-    secret: SecretText.min(16, "at least 16 characters").describe("Signs what is sent."),
+    secret: SecretText.min(16, "at least 16 characters").describe("Signs the requests."),
     topics: Topics(TOPIC_NAMES),
   }),
   secrets: ["secret"],
-  tell({ url, secret }, { message, event, nowMs }) {
-    const { title, facts, severity, over, link } = message;
+  notify({ url, secret }, { message, event, nowMs }) {
+    const { title, facts, severity, resolved, link } = message;
     const body = JSON.stringify({
       event_id: event.event_id,
       event_type: event.event_type,
@@ -24,7 +24,7 @@ export const webhook = service({
       organization_id: event.organization_id,
       title,
       severity,
-      over,
+      over: resolved,
       link,
       facts: Object.fromEntries(facts),
       payload: event.details,

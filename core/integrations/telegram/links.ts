@@ -5,8 +5,8 @@ import {
   telegramLinks,
 } from "../../../kv/records/telegram.ts";
 import { mustActForPerson } from "../../access/people/person.ts";
-import { peopleBehind, unite, without } from "../../access/keys/people_behind.ts";
-import type { Actor, Work, Writing } from "../../work/work.ts";
+import { peopleBehind, unite, without } from "../../access/keys/also_of.ts";
+import type { Actor, Context, Work, Writing } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { makeSecretText } from "../../access/keys/value.ts";
@@ -17,17 +17,17 @@ import { sha256Hex } from "../../codec/text.ts";
 import { botMakers, CODE_TTL_MS, deletedBotMakers } from "../../commands/ingest/bot_makers.ts";
 import type { Sender } from "./update.ts";
 
-/** 80 bits, of which nobody guesses one within ten minutes. */
+/** 80 bits, which nobody guesses within ten minutes. */
 const CODE_BYTES = 10;
 const LINKS_MAX = 20;
 
 /**
- * Makes the code that links the caller's Telegram account; an earlier one is void.
- * @throws {Fault} FORBIDDEN for an API key, which is no person
+ * Creates the code that links the caller's Telegram account, and voids an earlier one.
+ * @throws {Fault} FORBIDDEN for API keys, which are no person
  */
-export async function createLinkCode({ app, actor, tx }: Writing) {
+export async function createLinkCode({ ports, actor, tx }: Writing) {
   mustBePerson(actor);
-  const { clock, entropy } = app.ports;
+  const { clock, entropy } = ports;
   const code = makeSecretText("", CODE_BYTES, entropy);
   const expires_at_ms = clock.now() + CODE_TTL_MS;
   const people = unite(await peopleBehind(tx, actor), await botMakers(tx, actor.tenant.org));
@@ -37,11 +37,11 @@ export async function createLinkCode({ app, actor, tx }: Writing) {
   return { code, message: `/link ${code}`, expires_at: iso(expires_at_ms) };
 }
 
-/** A link decides as the person for as long as it exists. */
+/** Only a person may link: the link decides as that person for as long as it exists. */
 function mustBePerson(actor: Actor): void {
   mustActForPerson(actor);
   if (actor.kind === "user") return;
-  throw new Fault("FORBIDDEN", "Only a person links accounts: sign in and ask again.");
+  throw new Fault("FORBIDDEN", "Only a person can link accounts. Sign in and ask again.");
 }
 
 /** The caller's own links, oldest first. @throws {Fault} FORBIDDEN for an API key */
@@ -65,8 +65,22 @@ export async function deleteLink({ actor, tx }: Writing, id: string) {
 }
 
 /**
- * Links an account to the person whose code it sent, and takes it from whom it was linked to before. Any bot
- * that was there since the code was made may have been shown it.
+ * Whether what comes through a bot counts: the person for whom its token acts knows the secret, and could speak
+ * for everybody who linked an account, so they must be one who may approve.
+ */
+export async function isTrustedBot(
+  { store }: Pick<Context, "store">,
+  tenant: Tenant,
+  tokenId: string,
+): Promise<boolean> {
+  const token = await store.get(ingestTokens, tenant, tokenId);
+  if (token === null) return false;
+  return await suspensionOf(store, tenant, INGEST_TOKEN, token) === null;
+}
+
+/**
+ * Links an account to the person whose code it sent, and removes its earlier link. Every bot that existed since
+ * the code was created may have seen the code.
  */
 export async function linkAccount(
   work: Writing,
@@ -74,7 +88,7 @@ export async function linkAccount(
   { id: telegramId, username }: Sender,
   code: string,
 ): Promise<string> {
-  const { app, actor, tx } = work;
+  const { ports, actor, tx } = work;
   const home = homeOf(actor.tenant.org);
   const known = await tx.find(telegramCodes, home, "hash", [sha256Hex(code)]);
   const alive = await tx.get(ingestTokens, actor.tenant, token.id) !== null;
@@ -91,13 +105,13 @@ export async function linkAccount(
   const before = await tx.find(telegramLinks, home, "account", [token.id, telegramId]);
   if (before !== null) tx.delete(telegramLinks, home, before.id);
   const link = tx.insert(telegramLinks, home, {
-    id: app.ports.entropy.id("tgl"),
+    id: ports.entropy.id("tgl"),
     token_id: token.id,
     telegram_id: telegramId,
     username,
     user_id: known.id,
     also_of: without(unite(known.also_of, ...makers), known.id),
-    created_at_ms: app.ports.clock.now(),
+    created_at_ms: ports.clock.now(),
   });
   emit({ ...work, actor: { id: known.id } }, tx, home, {
     type: "telegram_linked",

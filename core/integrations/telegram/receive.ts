@@ -9,8 +9,8 @@ import {
 import { users } from "../../../kv/records/user.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import { Accepted } from "../../work/accepted.ts";
-import { type People, unite } from "../../access/keys/people_behind.ts";
-import type { Actor, App, Context, Stepping } from "../../work/work.ts";
+import { type People, unite } from "../../access/keys/also_of.ts";
+import type { Actor, Stepping } from "../../work/work.ts";
 import { decideApproval } from "../../commands/approvals/decide.ts";
 import { ANONYMOUS } from "../../access/authenticate.ts";
 import { emit } from "../../events/events.ts";
@@ -22,34 +22,34 @@ import { isTrustedBot, makersOf } from "../../commands/ingest/bot_makers.ts";
 import { linkAccount } from "./links.ts";
 import { type ChatCommand, type ChatMessage, readUpdate, TelegramBody } from "./update.ts";
 
-/** Longer than Telegram tries to deliver an update. */
+/** Longer than Telegram retries an update. */
 const UPDATE_KEPT_MS = 3 * 24 * 60 * 60 * 1000;
-/** What Telegram shows of an answer to a button. */
+/** The longest answer to a button that Telegram shows. */
 const ALERT_CHARS_MAX = 200;
 const RIGHT = "approvals:write";
 const ENDPOINT = "POST /api/tg/webhook";
 const UNTRUSTED =
-  "Who set up this bot may not approve any more, so it decides nothing. Use Relay, " +
+  "The person who set up this bot may no longer approve, so it decides nothing. Use Relay, " +
   "and ask an administrator to adopt its ingest token.";
 
 /**
- * Does what a chat asks, as the person who linked the account that asks. Only who knows the bot's secret is
- * answered; an update that comes again gets the first answer and does nothing.
+ * Executes a chat's command as the person who linked the account. Only requests with the bot's secret get an
+ * answer. A repeated update has no effect and gets the first answer again.
  */
 export async function receiveTelegram(work: Stepping, body: unknown) {
-  const { app, request } = work;
+  const { store, request } = work;
   const received = await receive(work, "telegram", request.telegramSecret, TelegramBody, body);
   const message = received && readUpdate(received.message);
   if (received === null || message === null) return new Accepted(ACCEPTED);
   const { tenant, token } = received;
   const home = homeOf(tenant.org);
   const account = [token.id, message.sender.id];
-  // Read before the transaction, whose checks a shared store limits: a link that ends now ended after this.
-  const link = await app.store.find(telegramLinks, home, "account", account);
-  const trusted = await isTrustedBot(app.store, tenant, token.id);
-  const text = await app.store.transact(async (tx) => {
-    const asked = { ...app, app, request, tx, db: tx };
-    return await once(app, tx, tenant, token, message, () => {
+  // Read before the transaction, because a shared store limits its checks. A link deleted meanwhile still counts.
+  const link = await store.find(telegramLinks, home, "account", account);
+  const trusted = await isTrustedBot(work, tenant, token.id);
+  const text = await store.transact(async (tx) => {
+    const asked = { ...work, tx, db: tx };
+    return await once(work, tx, tenant, token, message, () => {
       const { command } = message;
       if (!trusted) return Promise.resolve(UNTRUSTED);
       if (command.name === "link") {
@@ -69,9 +69,9 @@ export async function receiveTelegram(work: Stepping, body: unknown) {
   };
 }
 
-/** Runs a task for an update that was not answered yet; its answer is kept in the same commit. */
+/** Runs a task for a new update and stores its answer in the same commit; returns the stored answer of a repeated one. */
 async function once(
-  app: App,
+  { ports }: Pick<Stepping, "ports">,
   tx: Tx,
   tenant: Tenant,
   token: IngestTokenRecord,
@@ -83,12 +83,12 @@ async function once(
   const earlier = await tx.get(telegramUpdates, tenant, id);
   if (earlier !== null) return earlier.answer;
   const answer = await task();
-  const expires_at_ms = app.ports.clock.now() + UPDATE_KEPT_MS;
+  const expires_at_ms = ports.clock.now() + UPDATE_KEPT_MS;
   tx.put(telegramUpdates, tenant, { id, answer, expires_at_ms });
   return answer;
 }
 
-type Asked = Context & Pick<Stepping, "app" | "request"> & { readonly tx: Tx; readonly db: Tx };
+type Asked = Omit<Stepping, "db" | "actor"> & { readonly tx: Tx; readonly db: Tx };
 
 async function decide(
   asked: Asked,
@@ -116,13 +116,13 @@ async function decide(
       ? `Taken. ${pid} waits for somebody else too.`
       : `${pid} is ${status}.`;
   } catch (error) {
-    // It refuses before it writes, so what this transaction holds is only the answer.
+    // The rule refuses before it writes, so this transaction contains only the answer.
     if (error instanceof Fault) return error.message;
     throw error;
   }
 }
 
-/** The person behind a link, with the rights of now; null when there is none any more. */
+/** The person of a link, with present rights; null once the person or organization is inactive. */
 async function personOf(
   tx: Tx,
   tenant: Tenant,

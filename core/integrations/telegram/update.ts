@@ -1,18 +1,18 @@
 import { z } from "zod";
 
-/** Who sent a message, as Telegram says. */
+/** The sender of a message, as Telegram states it. */
 export interface Sender {
-  /** In decimal. */
+  /** Decimal. */
   readonly id: string;
   readonly username: string | null;
 }
 
-/** What a chat asks for. */
+/** A command from a chat. */
 export interface ChatMessage {
-  /** Null in the short form, which has none. */
+  /** Null in the short form. */
   readonly updateId: number | null;
   readonly chatId: number;
-  /** Of a button that was pressed: what its answer names. */
+  /** The id of a pressed button's query, which the answer names; null for a text. */
   readonly callbackId: string | null;
   readonly sender: Sender;
   readonly command: ChatCommand;
@@ -29,20 +29,20 @@ const Account = z.looseObject({
   username: z.string().max(64).optional(),
 });
 
-/** The parts of Telegram's Update that matter here; updates of other kinds have none of both. */
+/** The parts of Telegram's Update that are read. Updates of other kinds have neither member. */
 const Update = z.looseObject({
   update_id: Int.min(0),
   message: z.looseObject({
     from: Account.optional(),
     chat: z.looseObject({ id: Int }),
     text: z.string().max(4096).optional(),
-    /** There when a group or a channel speaks, or when the words are somebody else's. */
+    /** Present when a group or channel is the sender, or the text is somebody else's. */
     sender_chat: z.unknown().optional(),
     forward_origin: z.unknown().optional(),
     forward_date: z.unknown().optional(),
     via_bot: z.unknown().optional(),
   }).optional(),
-  /** Somebody pressed a button, below a message of the bot's own. */
+  /** A pressed button below a message of the bot. */
   callback_query: z.looseObject({
     id: z.string().max(64),
     from: Account,
@@ -51,7 +51,7 @@ const Update = z.looseObject({
   }).optional(),
 });
 
-/** The interface's own short form, from a private chat, whose id is its person's. */
+/** The API's own short form, from a private chat, whose id is its person's. */
 const Short = z.looseObject({ chat_id: z.union([Int, z.string()]), message: z.string().max(4096) });
 
 /** Both forms of the body. */
@@ -59,8 +59,8 @@ export const TelegramBody = z.union([Update, Short]);
 export type TelegramBody = z.infer<typeof TelegramBody>;
 
 /**
- * What a message asks for, or null when it asks for nothing. Only a person's own words count: not those of
- * a bot, of an anonymous administrator, of a channel, or forwarded ones.
+ * The command of a message, or null. Only a person's own words count, not those of a bot, an anonymous
+ * administrator or a channel, and no forwarded ones.
  */
 export function readUpdate(body: TelegramBody): ChatMessage | null {
   if (isShort(body)) return readShort(body);
@@ -77,7 +77,7 @@ export function readUpdate(body: TelegramBody): ChatMessage | null {
   return { updateId, chatId: message.chat.id, callbackId: null, sender, command };
 }
 
-/** Telegram vouches for who pressed; what the button says is a command like one that was typed. */
+/** The command of a pressed button. Telegram authenticates who pressed it. */
 function readPressed(
   updateId: number,
   { id, from, message, data = "" }: NonNullable<z.infer<typeof Update>["callback_query"]>,

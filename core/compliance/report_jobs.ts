@@ -2,9 +2,8 @@ import { adoptBlob, dropBlob, writeBlob } from "../../kv/store/blob.ts";
 import { type Tenant, tenantKey } from "../../kv/store/collection.ts";
 import { BLOB_BYTES_MAX } from "../../kv/store/engine_limits.ts";
 import { type ReportRecord, reports } from "../../kv/records/report.ts";
-import type { App } from "../work/work.ts";
-import { auditKeyOf, originOf } from "../events/trail/keys.ts";
-import { readStatement, signNote } from "../events/trail/note.ts";
+import { auditKeyOf, originOf } from "../events/trail/audit_keys.ts";
+import { readStatement, signNote } from "../protocol/checkpoints/note.ts";
 import { canonicalJson } from "../codec/canonical.ts";
 import { emit, RELAY_ACTOR } from "../events/events.ts";
 import { iso } from "../codec/instant.ts";
@@ -13,35 +12,34 @@ import { sha256Hex } from "../codec/text.ts";
 import { WEBHOOK_EVENTS } from "../events/types/webhook_events.ts";
 import type { Counted } from "./count.ts";
 import { makePack, type Pack } from "./pack.ts";
-import { beginScan, type Begun, stepScan } from "./scan.ts";
+import { beginScan, type ReportNeeds, type ScannedReport, stepScan } from "./scan.ts";
 
-/** Reports that are worked on in turn. */
+/** Reports that take turns. */
 const UNFINISHED_READ = 64;
-/** After so many errors a report is given up. */
+/** A report fails after this many consecutive errors. */
 const FAILURES_MAX = 5;
-/** Users, keys, approvals and exceptions that a report lists at most, each. */
+/** The most users, keys, approvals and exceptions, each, that a report lists. */
 const LISTED_MAX = 1_000;
 
 /**
- * Makes reports, a step of each in turn. What a step has counted and how far it has come commit together, so
- * a crash goes on where it was, and of two instances that do the same step one is in vain.
+ * Makes reports, one step of each in turn. The counts and the position of a step commit together, so a restart
+ * continues there, and when two instances do the same step only one of them commits.
  */
-export const reportRounds = (appOf: () => App): Rounds =>
+export const reportRounds = (relay: ReportNeeds): Rounds =>
   new Rounds({
-    clock: () => appOf().ports.clock,
+    clock: () => relay.ports.clock,
     complain: (error) =>
-      appOf().ports.log.error("a compliance report was interrupted", { error: String(error) }),
+      relay.ports.log.error("a compliance report was interrupted", { error: String(error) }),
     async round(rounds) {
-      const app = appOf();
-      const { items } = await app.store.queued(reports, "unfinished", { limit: UNFINISHED_READ });
+      const { items } = await relay.store.queued(reports, "unfinished", { limit: UNFINISHED_READ });
       let more = false;
       for (const { tenant, record } of items) {
         if (rounds.stopped) break;
         try {
-          await stepReport(app, tenant, record);
+          await stepReport(relay, tenant, record);
           more = true;
         } catch (error) {
-          await countFailure(app, tenant, record);
+          await countFailure(relay, tenant, record);
           rounds.tryLater(error);
         }
       }
@@ -49,23 +47,27 @@ export const reportRounds = (appOf: () => App): Rounds =>
     },
   });
 
-/** The next step of a report; one that another instance has made already changes nothing. */
-export async function stepReport(app: App, tenant: Tenant, report: ReportRecord): Promise<void> {
+/** Does the next step of a report. A step that another instance has already done changes nothing. */
+export async function stepReport(
+  relay: ReportNeeds,
+  tenant: Tenant,
+  report: ReportRecord,
+): Promise<void> {
   const { scan } = report;
-  if (scan === null) return await beginScan(app, tenant, report);
-  const counted = await stepScan(app, tenant, { ...report, scan });
-  if (counted !== null) await finish(app, tenant, { ...report, scan }, counted);
+  if (scan === null) return await beginScan(relay, tenant, report);
+  const counted = await stepScan(relay, tenant, { ...report, scan });
+  if (counted !== null) await finish(relay, tenant, { ...report, scan }, counted);
 }
 
 async function finish(
-  app: App,
+  relay: ReportNeeds,
   tenant: Tenant,
-  report: Begun,
+  report: ScannedReport,
   counted: Counted,
 ): Promise<void> {
-  const { store, ports } = app;
-  const { pack, bytes, sha256 } = await fittingPack(app, tenant, report, counted);
-  const key = await auditKeyOf(app, tenant);
+  const { store, ports } = relay;
+  const { pack, bytes, sha256 } = await fittingPack(relay, tenant, report, counted);
+  const key = await auditKeyOf(relay, tenant);
   const note = signNote(noteText(tenant, pack, sha256), key, key.privateKey);
   const blob = await writeBlob(store, tenant, ports.entropy.id("blb"), bytes);
   const { id, type, period, requested_by } = report;
@@ -89,7 +91,7 @@ async function finish(
       pack: { blob, sha256, note },
     });
     const resource = { type: "report", id } as const;
-    emit({ ports: app.ports, signals: app.signals, actor: { id: requested_by } }, tx, tenant, {
+    emit({ ...relay, actor: { id: requested_by } }, tx, tenant, {
       type: "compliance_report_generated",
       resource,
       details,
@@ -97,10 +99,15 @@ async function finish(
   });
 }
 
-/** A pack that one blob holds: the more there is to say of each listed thing, the fewer are listed. */
-async function fittingPack(app: App, tenant: Tenant, report: Begun, counted: Counted) {
+/** A pack that fits into one blob. Halves the length of its lists until it does. */
+async function fittingPack(
+  relay: ReportNeeds,
+  tenant: Tenant,
+  report: ScannedReport,
+  counted: Counted,
+) {
   for (let listedMax = LISTED_MAX;; listedMax = Math.floor(listedMax / 2)) {
-    const pack = await makePack(app, tenant, report, counted, listedMax);
+    const pack = await makePack(relay, tenant, report, counted, listedMax);
     const json = canonicalJson(pack);
     const bytes = new TextEncoder().encode(json);
     if (bytes.length <= BLOB_BYTES_MAX || listedMax === 0) {
@@ -109,7 +116,7 @@ async function fittingPack(app: App, tenant: Tenant, report: Begun, counted: Cou
   }
 }
 
-/** What is signed of a pack: its digest, and what it is about. */
+/** The signed text of a pack: its digest and its subject. */
 function noteText(tenant: Tenant, pack: Pack, sha256: string): string {
   const { size, root } = readStatement(pack.log.checkpoint)!;
   return [
@@ -124,8 +131,12 @@ function noteText(tenant: Tenant, pack: Pack, sha256: string): string {
   ].join("\n");
 }
 
-async function countFailure(app: App, tenant: Tenant, { id }: ReportRecord): Promise<void> {
-  await app.store.transact(async (tx) => {
+async function countFailure(
+  relay: ReportNeeds,
+  tenant: Tenant,
+  { id }: ReportRecord,
+): Promise<void> {
+  await relay.store.transact(async (tx) => {
     const report = await tx.get(reports, tenant, id);
     if (report === null || report.finished_at_ms !== null) return;
     const failures = report.failures + 1;
@@ -138,10 +149,10 @@ async function countFailure(app: App, tenant: Tenant, { id }: ReportRecord): Pro
       ...report,
       failures,
       status: "failed",
-      finished_at_ms: app.ports.clock.now(),
+      finished_at_ms: relay.ports.clock.now(),
       scan: report.scan && { ...report.scan, counted: null },
     });
-    emit({ ports: app.ports, signals: app.signals, actor: RELAY_ACTOR }, tx, tenant, {
+    emit({ ...relay, actor: RELAY_ACTOR }, tx, tenant, {
       type: "compliance_report_failed",
       resource: { type: "report", id },
       details: { failures, log: tenantKey(tenant) },

@@ -1,4 +1,8 @@
-import type { EventRow } from "./events.ts";
+import type { EventRow } from "./emit.ts";
+
+/** The rule of a `command_denied` event. Earlier versions wrote it as `policy_id`. */
+export const ruleOfDenial = (details: EventRow["details"]): string =>
+  String(details["rule_id"] ?? details["policy_id"]);
 
 const OUTCOMES: Readonly<Record<string, string>> = {
   command_timeout: "timed_out",
@@ -6,8 +10,8 @@ const OUTCOMES: Readonly<Record<string, string>> = {
   command_denied: "denied",
 };
 
-/** What an event counts as in the statistics: `commands.succeeded`, `denials.<rule>`, or nothing. */
-export function countedAs(
+/** The statistics that an event increments, such as `commands.succeeded` and `denials.<rule>`. */
+export function statisticsOf(
   { type, details }: Pick<EventRow, "details"> & { readonly type: string },
 ): string[] {
   switch (type) {
@@ -24,22 +28,18 @@ export function countedAs(
   }
 }
 
-/** The rule of a `command_denied` event. Events of earlier versions have it as `policy_id`. */
-export const ruleOfDenial = (details: EventRow["details"]): string =>
-  String(details["rule_id"] ?? details["policy_id"]);
-
-/** Waits are counted in buckets, each a fifth wider than the one before: a median is that exact. */
+/** Waits are counted in buckets that grow by a fifth, so a median is exact to 20 %. */
 const WAIT_RATIO = 1.2;
 const WAIT_BUCKETS_MAX = 80; // 1.2^80 s is 25 days
 
-/** The bucket of a wait. */
-export const waitName = (ms: number): string => {
+/** The statistic that counts a wait of `ms`. */
+export const waitStatistic = (ms: number): string => {
   const seconds = Math.max(1, ms / 1000);
   const bucket = Math.min(WAIT_BUCKETS_MAX, Math.ceil(Math.log(seconds) / Math.log(WAIT_RATIO)));
   return `waits.${bucket}`;
 };
 
-/** The median of waits by bucket, in seconds: the upper end of the bucket that holds it; null of none. */
+/** The median wait in seconds (the upper end of its bucket) from counts by bucket; null without waits. */
 export function medianWait(buckets: Readonly<Record<string, number>>): number | null {
   const rows = Object.entries(buckets).map(([name, n]) => [Number(name), n] as const)
     .sort(([a], [b]) => a - b);

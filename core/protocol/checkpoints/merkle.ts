@@ -1,20 +1,20 @@
 import { createHash } from "node:crypto";
 import { HASH_BYTES, nodeHash } from "./node_hash.ts";
 
-/** A hash of 32 bytes. */
+/** A SHA-256 hash: 32 bytes. */
 export type Hash = Uint8Array<ArrayBuffer>;
 
-/** Reads the hash of a complete subtree: the `index`th of 2^`level` leaves. */
+/** Reads the hash of the `index`th complete subtree of 2^`level` leaves. */
 export type ReadNode = (level: number, index: number) => Hash | Promise<Hash>;
 
-/** The hash of a leaf, RFC 6962: SHA-256(0x00 ‖ the UTF-8 bytes), in hex. */
+/** The hash of a leaf in hex (RFC 6962): SHA-256(0x00 ‖ UTF-8 bytes). */
 export const leafHex = (text: string): string =>
   createHash("sha256").update(`\0${text}`).digest("hex");
 
 /** The same as bytes. */
 export const leafHash = (text: string): Hash => Uint8Array.fromHex(leafHex(text));
 
-/** Those of many leaves, side by side: read from one text, each costs half as much. */
+/** The concatenated hashes of many leaves. Decoding one string halves the cost of each. */
 export const leafHashes = (texts: readonly string[]): Hash =>
   Uint8Array.fromHex(texts.map(leafHex).join(""));
 
@@ -27,7 +27,7 @@ export function sameHash(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && a.every((byte, at) => byte === b[at]);
 }
 
-/** The hash of the leaves from `lo` to below `hi`, which a tree has as one node: MTH(D[lo:hi]). */
+/** The hash of the leaves from `lo` to below `hi`, a node of the tree: MTH(D[lo:hi]). */
 export async function rangeHash(read: ReadNode, lo: number, hi: number): Promise<Hash> {
   const count = hi - lo;
   if (count === 0) return EMPTY_ROOT;
@@ -52,7 +52,7 @@ export async function inclusionPath(read: ReadNode, index: number, size: number)
   return path.reverse();
 }
 
-/** That the first `from` leaves of the tree of `to` are the tree of `from`: PROOF(m, D[n]). */
+/** The proof that the tree of `to` leaves starts with the tree of `from`: PROOF(m, D[n]). */
 export async function consistencyPath(read: ReadNode, from: number, to: number): Promise<Hash[]> {
   const path: Hash[] = [];
   let lo = 0, hi = to, whole = true;
@@ -71,7 +71,7 @@ export async function consistencyPath(read: ReadNode, from: number, to: number):
   return path.reverse();
 }
 
-/** Whether a leaf is the `index`th of the tree with this root. */
+/** True when a leaf is the `index`th of the tree with this root. */
 export function verifyInclusion(
   leaf: Uint8Array,
   index: number,
@@ -92,7 +92,7 @@ export function verifyInclusion(
   return last === 0 && sameHash(hash, root);
 }
 
-/** Whether the tree of `to` leaves begins with the tree of `from`. */
+/** True when the tree of `to` leaves starts with the tree of `from`. */
 export function verifyConsistency(
   from: number,
   to: number,
@@ -123,11 +123,11 @@ export function verifyConsistency(
 
 const TILE_LEVEL = 8;
 
-/** A tree that grows at its right edge: only the complete subtrees on the way to the root are kept. */
+/** A tree that grows at its right edge and keeps only the complete subtrees that form its root. */
 export class GrowingTree {
   #size = 0;
   #tile: Uint8Array | null = null;
-  /** From the largest subtree to the smallest. */
+  /** In descending size. */
   readonly #peaks: { level: number; hash: Uint8Array }[] = [];
 
   get size(): number {
@@ -135,11 +135,13 @@ export class GrowingTree {
   }
 
   /**
-   * Adds a complete subtree of 2^`level` leaves; one leaf is of level 0.
-   * @throws {RangeError} when it cannot stand at this place
+   * Appends a complete subtree of 2^`level` leaves; a single leaf has level 0.
+   * @throws {RangeError} when the size is not a multiple of 2^`level`
    */
   add(hash: Uint8Array, level = 0): void {
-    if (this.#size % 2 ** level !== 0) throw new RangeError("a subtree stands out of its place");
+    if (this.#size % 2 ** level !== 0) {
+      throw new RangeError("the subtree does not fit at this position");
+    }
     this.#size += 2 ** level;
     let top = { level, hash };
     this.#tile = null;
@@ -150,7 +152,7 @@ export class GrowingTree {
     this.#peaks.push(top);
   }
 
-  /** The hash over the 256 leaves that the last addition completed; null when it completed none. */
+  /** The hash of the 256 leaves that the last addition completed; null when it completed none. */
   get tile(): Uint8Array | null {
     return this.#tile;
   }
@@ -165,7 +167,7 @@ export class GrowingTree {
   }
 }
 
-/** The complete subtrees that cover the leaves from `lo` to below `hi`, each as large as its place allows. */
+/** The largest complete subtrees that cover the leaves from `lo` to below `hi`. */
 export function* subtreesOf(lo: number, hi: number): Generator<{ level: number; index: number }> {
   for (let at = lo; at < hi;) {
     let level = 0;
@@ -177,12 +179,12 @@ export function* subtreesOf(lo: number, hi: number): Generator<{ level: number; 
 
 const isHash = ({ length }: Uint8Array): boolean => length === HASH_BYTES;
 
-/** The largest power of two that is not above `n`. */
+/** The largest power of two up to `n`. */
 function largestPower(n: number): number {
   let power = 1;
   while (power * 2 <= n) power *= 2;
   return power;
 }
 
-/** The largest power of two below `n`: where a tree of `n` leaves splits. */
+/** The largest power of two below `n`, where RFC 6962 splits a tree of `n` leaves. */
 const splitOf = (n: number): number => largestPower(n - 1);

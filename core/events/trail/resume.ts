@@ -1,24 +1,24 @@
 import type { Tenant } from "../../../kv/store/collection.ts";
-import type { App } from "../../work/work.ts";
+import type { EventLog } from "../../../kv/log/log.ts";
 import { Fault } from "../../fault/fault.ts";
 
 /**
- * Holds a reader by numbers to what the log has: everything behind its number, up to `head`.
- * @throws {Fault} GONE with the number to go on from as `details.next`
+ * Checks that the log still has every event after `after`, up to its last number `head`.
+ * @throws {Fault} GONE with the number to continue from as `details.next`
  */
-export async function mustFollow(
-  { log }: Pick<App, "log">,
+export async function mustResumeFrom(
+  log: Pick<EventLog, "read">,
   tenant: Tenant,
   after: number,
   head: number,
 ): Promise<void> {
   if (after > head) {
     const message =
-      `The log ends at ${head}, before ${after}: a backup was put back, or the number is from ` +
-      `elsewhere. Go on from ${head}, or from less for what happened meanwhile.`;
+      `The log ends at ${head}, before ${after}: a backup was restored, or the number belongs to ` +
+      `another log. Go on from ${head}, or from less for what happened meanwhile.`;
     throw new Fault("GONE", message, { head, next: head });
   }
-  // Who begins at 0 asks for what there is.
+  // A reader that starts at 0 asks for whatever is kept.
   if (after === 0 || after === head) return;
   const [first] = await log.read(tenant, after, 1);
   const next = (first?.seq ?? head) - 1;

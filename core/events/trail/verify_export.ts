@@ -1,11 +1,11 @@
 import { Buffer } from "node:buffer";
 import { checkExport, type Verdict, type VerifyOptions } from "./verify.ts";
 
-/** No row is longer: 15 KiB, and in front of it the hashes of what an export leaves out. */
+/** Above the longest row: 15 KiB, preceded by the hashes of omitted rows. */
 const LINE_BYTES_MAX = 64 * 1024;
 const LINE_FEED = 10;
 
-/** Checks an export as it comes, in as little memory as its longest line takes. */
+/** Verifies an export as it arrives, with the memory of its longest line. */
 export async function verifyExport(
   chunks: AsyncIterable<Uint8Array>,
   options: VerifyOptions,
@@ -19,7 +19,7 @@ export async function verifyExport(
       check.line(bytes.subarray(from, end));
       from = end + 1;
     }
-    // Of a line that is too long to be a row, its beginning tells as much.
+    // The start of an overlong line is enough to see that it is no row.
     rest = bytes.subarray(from, from + LINE_BYTES_MAX);
   }
   const whole = rest.length === 0;

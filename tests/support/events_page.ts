@@ -1,14 +1,14 @@
 import { z } from "zod";
-import { OWN_EVENTS } from "../events.ts";
-import { isWebhookEvent } from "../types/webhook_events.ts";
+import { OWN_EVENTS } from "../../core/events/emit.ts";
+import { isWebhookEvent } from "../../core/events/types/webhook_events.ts";
 
-/** docs/audit-events.md: every event type that Relay writes, from the tables that declare them. */
+/** The text of docs/audit-events.md: every event type that Relay writes, from the tables of types. */
 export function eventsPage(): string {
   const types = Object.keys(OWN_EVENTS).sort();
   return `${HEAD}${types.map(rowOf).join("\n")}\n\n${types.map(sectionOf).join("\n\n")}\n`;
 }
 
-/** A link, the meaning, and whether webhooks carry it. */
+/** A table row: link, meaning, and whether webhooks carry the type. */
 const rowOf = (type: string): string =>
   `| [\`${type}\`](#${type}) | ${OWN_EVENTS[type]!.meaning} | ${
     isWebhookEvent(type) ? "yes" : ""
@@ -23,7 +23,7 @@ function sectionOf(type: string): string {
     `Example:\n\n\`\`\`json\n${shown}\n\`\`\``;
 }
 
-/** A JSON Schema with one line for each field. */
+/** A JSON Schema with one field a line. */
 function schemaText(details: z.ZodObject): string {
   const { $schema: _, properties, ...rest } = z.toJSONSchema(details, { override: shorten });
   const fields = Object.entries(properties!)
@@ -34,7 +34,7 @@ function schemaText(details: z.ZodObject): string {
   return `{\n${others.join(",\n")},\n  "properties": {${below}}\n}`;
 }
 
-/** Leaves out what says nothing to a reader: how a format is spelt, and the end of exact integers. */
+/** Omits what does not inform a reader: patterns of formats, and the limits of safe integers. */
 function shorten({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
   if (jsonSchema.format?.startsWith("date")) delete jsonSchema.pattern;
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
@@ -56,10 +56,10 @@ const EXAMPLE_ROW = {
 
 const HEAD = `# Events of the audit log
 
-Written by \`deno task docs\` from the tables in the source; a test checks that it is current. Every
+\`deno task docs\` writes this page from the tables in the source; a test checks that it is current. Every
 row has \`seq\`, \`event_id\`, \`event_type\`, \`timestamp\`, \`actor\`, \`organization_id\`,
-\`resource_type\`, \`resource_id\` and \`details\`, and where they apply \`agent_id\` and
-\`request_id\`:
+\`resource_type\`, \`resource_id\` and \`details\`. \`agent_id\` and \`request_id\` are present where they
+apply:
 
 \`\`\`json
 ${JSON.stringify(EXAMPLE_ROW, null, 2)}
@@ -67,8 +67,8 @@ ${JSON.stringify(EXAMPLE_ROW, null, 2)}
 
 Below are the JSON Schema (draft 2020-12) of each type's \`details\`, and an example of them. Webhooks
 carry the details of some types, as their \`payload\`. Callers may register other types with
-\`POST /api/audit/event\`, and \`user_login\` for their own sign-ins: such a row has the
-\`resource_type\` \`external\`, and in its details what the caller sent, and \`reported_by\`.
+\`POST /api/audit/event\`, and \`user_login\` for their own sign-ins. Such a row has the
+\`resource_type\` \`external\`; its details are what the caller sent, and \`reported_by\`.
 
 | Event type | What happened | By webhook |
 | ---------- | ------------- | ---------- |

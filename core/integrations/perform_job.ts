@@ -7,47 +7,58 @@ import {
 } from "../../kv/records/integration.ts";
 import { alerts } from "../../kv/records/alert.ts";
 import { approvals } from "../../kv/records/approval.ts";
-import type { App } from "../work/work.ts";
+import type { Context } from "../work/work.ts";
 import { emit, type EventRow, RELAY_ACTOR } from "../events/events.ts";
 import { OutboundError, type OutboundResponse } from "../ports/ports.ts";
 import { statusNow } from "../commands/approvals/show.ts";
 import { afterFailure, isDue, retryAfterMs, RetryPolicy } from "../webhooks/retry_policy.ts";
 import { serviceOf } from "./catalog.ts";
-import { isFor } from "./fan_out.ts";
-import { configOf, oauthClientOf } from "./integrations.ts";
-import { originOf } from "./oauth/flow.ts";
+import { receives } from "./fan_out.ts";
+import { messageOf } from "./messages.ts";
 import { accessTokenOf } from "./oauth/tokens.ts";
+import { configOf, oauthClientOf } from "./record.ts";
 import type { Message, ServiceRequest } from "./service.ts";
-import { messageOf } from "./topics.ts";
 
-/** Longer than one attempt's deadline, so that a lease only ends when its process died. */
+/** Longer than an attempt, so a lease ends only when its process died. */
 const LEASE_MS = 30_000;
-/** One for all requests of an attempt, of which so many are under way at once: each alert may be one. */
+/** The deadline for all requests of an attempt. A message about many alerts may need many requests. */
 const DEADLINE_MS = 10_000;
 const REQUESTS_AT_ONCE = 8;
 const RESPONSE_BYTES_KEPT = 4 * 1024;
-/** The ladder of webhooks; a service that asks to be left alone is. */
+/** The retry policy of webhooks, with `Retry-After` respected. */
 const POLICY = RetryPolicy.parse({ respect_retry_after: true, auto_disable: false });
 
-/** Does a job that is due. */
-export async function doJob(app: App, tenant: Tenant, id: string): Promise<void> {
-  const job = await claim(app, tenant, id);
-  if (job === null) return;
-  // Its process died in the last attempt: whether that one arrived, nobody knows.
-  const spent = job.attempt > POLICY.max_retries;
-  const outcome = spent ? failure("It was lost.") : await attempt(app, tenant, job);
-  await settle(app, tenant, job, outcome);
+/** What a job uses of the relay. */
+export interface JobContext extends Context {
+  /** The origin of links to the documentation. */
+  readonly origin: string;
 }
 
-/** The lease and the counted attempt are durable before anything is sent. */
-async function claim(app: App, tenant: Tenant, id: string): Promise<IntegrationJobRecord | null> {
-  const { store, ports: { clock } } = app;
+/** Performs a due job. */
+export async function performJob(context: JobContext, tenant: Tenant, id: string): Promise<void> {
+  const job = await claim(context, tenant, id);
+  if (job === null) return;
+  // The process died during the last attempt, whose outcome is unknown.
+  const spent = job.attempt > POLICY.max_retries;
+  const outcome = spent
+    ? failure("The process died during the last attempt.")
+    : await attempt(context, tenant, job);
+  await settle(context, tenant, job, outcome);
+}
+
+/** Takes the lease and counts the attempt, before anything is sent. */
+async function claim(
+  context: Context,
+  tenant: Tenant,
+  id: string,
+): Promise<IntegrationJobRecord | null> {
+  const { store, ports: { clock } } = context;
   return await store.transact(async (tx) => {
     const now = clock.now();
     const job = await tx.getStored(integrationJobs, tenant, id);
     if (job === null || job.due_at_ms === null || !isDue(job.due_at_ms, now)) return null;
     if (!store.isLive(integrationJobs, job)) {
-      // Or it would stand before the jobs behind it.
+      // An expired job would block the jobs after it.
       tx.delete(integrationJobs, tenant, id);
       return null;
     }
@@ -60,7 +71,7 @@ async function claim(app: App, tenant: Tenant, id: string): Promise<IntegrationJ
   });
 }
 
-/** How an attempt ended. */
+/** The outcome of an attempt. */
 type Outcome =
   | { readonly done: true; readonly sent: boolean }
   | {
@@ -70,22 +81,26 @@ type Outcome =
     waitMs: number;
   };
 
-async function attempt(app: App, tenant: Tenant, job: IntegrationJobRecord): Promise<Outcome> {
-  const record = await app.store.get(integrations, tenant, job.integration_id);
-  const requests = await requestsOf(app, tenant, job, record);
+async function attempt(
+  context: JobContext,
+  tenant: Tenant,
+  job: IntegrationJobRecord,
+): Promise<Outcome> {
+  const record = await context.store.get(integrations, tenant, job.integration_id);
+  const requests = await requestsOf(context, tenant, job, record);
   if (typeof requests === "string") return failure(requests);
-  const endsMs = app.ports.clock.now() + DEADLINE_MS;
+  const endsMs = context.ports.clock.now() + DEADLINE_MS;
   const outcomes: Outcome[] = [];
   const waiting = requests.values();
   const sendOn = async () => {
-    for (const request of waiting) outcomes.push(await send(app, tenant, job, request, endsMs));
+    for (const request of waiting) outcomes.push(await send(context, tenant, job, request, endsMs));
   };
   await Promise.all(Array.from({ length: REQUESTS_AT_ONCE }, sendOn));
   return outcomes.find(({ done }) => !done) ?? { done: true, sent: requests.length > 0 };
 }
 
 async function send(
-  { ports: { clock, outbound } }: App,
+  { ports: { clock, outbound } }: Context,
   { org: organization }: Tenant,
   job: IntegrationJobRecord,
   request: ServiceRequest,
@@ -123,59 +138,71 @@ function refusalOf(
   return serviceOf({ type }).refusal?.(response, event === null ? "revocation" : "message") ?? null;
 }
 
-/** What is sent; a text says what is missing. */
+/** The requests of a job, or a sentence that says why there are none yet. */
 async function requestsOf(
-  app: App,
+  context: JobContext,
   tenant: Tenant,
   job: IntegrationJobRecord,
   record: IntegrationRecord | null,
 ): Promise<readonly ServiceRequest[] | string> {
-  if (job.sealed_request !== null) return [JSON.parse(app.sealer.open(job.sealed_request, job.id))];
+  if (job.sealed_request !== null) {
+    return [JSON.parse(context.sealer.open(job.sealed_request, job.id))];
+  }
   if (record === null || job.event === null) return [];
   const event = JSON.parse(job.event) as EventRow;
-  const written = messageOf(event, originOf(app));
-  if (written === null || !await isFor(app, tenant, record, event)) return [];
-  if (written.pid !== null && !await waits(app, tenant, written.pid)) return [];
-  const message = await asOfNow(app, tenant, written);
+  const whole = messageOf(event, context.origin);
+  if (whole === null || !await receives(context.store, tenant, record, event)) return [];
+  if (whole.pid !== null && !await isPending(context, tenant, whole.pid)) return [];
+  const message = await withoutChanged(context, tenant, whole);
   const service = serviceOf(record);
-  const config = configOf(app, record);
-  const accessToken = accessTokenOf(app, record);
-  if (accessToken === null && oauthClientOf(app, record) !== null) {
+  const config = configOf(context, record);
+  const accessToken = accessTokenOf(context, record);
+  if (accessToken === null && oauthClientOf(context, record) !== null) {
     return "There is no token: connect the integration.";
   }
-  const nowMs = app.ports.clock.now();
-  return [service.tell?.(config, { message, event, accessToken, nowMs }) ?? []].flat();
+  const nowMs = context.ports.clock.now();
+  return [service.notify?.(config, { message, event, accessToken, nowMs }) ?? []].flat();
 }
 
 /**
- * A message without the alerts that ended or opened again meanwhile: of those another one tells, in
- * whatever order the two are sent.
+ * A message without the alerts that changed their state since its event. Another message reports that state, and
+ * the two may be sent in any order.
  */
-async function asOfNow({ store }: App, tenant: Tenant, message: Message): Promise<Message> {
+async function withoutChanged(
+  { store }: Context,
+  tenant: Tenant,
+  message: Message,
+): Promise<Message> {
   if (message.topic !== "alerts") return message;
-  const found = await Promise.all(message.matters.map(({ key }) => store.get(alerts, tenant, key)));
+  const found = await Promise.all(
+    message.subjects.map(({ key }) => store.get(alerts, tenant, key)),
+  );
   const isActive = (at: number) => found[at]?.state === "active";
-  return { ...message, matters: message.matters.filter(({ over }, at) => over !== isActive(at)) };
+  return {
+    ...message,
+    subjects: message.subjects.filter(({ resolved }, at) => resolved !== isActive(at)),
+  };
 }
 
-/** A late request for what was decided meanwhile would come after word of the decision, and never end. */
-async function waits(app: App, tenant: Tenant, pid: string): Promise<boolean> {
-  const approval = await app.store.get(approvals, tenant, pid);
-  return approval !== null && statusNow(approval, app.ports.clock.now()) === "pending";
+/** A request sent after its decision would follow the message about that decision and never be resolved. */
+async function isPending(context: Context, tenant: Tenant, pid: string): Promise<boolean> {
+  const approval = await context.store.get(approvals, tenant, pid);
+  return approval !== null && statusNow(approval, context.ports.clock.now()) === "pending";
 }
 
+/** Records the outcome, and schedules the next attempt if there is one. */
 async function settle(
-  app: App,
+  { store, ports, config, signals }: Context,
   tenant: Tenant,
   { id, attempt: number }: IntegrationJobRecord,
   outcome: Outcome,
 ): Promise<void> {
-  const now = app.ports.clock.now();
-  await app.store.transact(async (tx) => {
+  const now = ports.clock.now();
+  await store.transact(async (tx) => {
     const job = await tx.get(integrationJobs, tenant, id);
-    // The lease ran out and somebody else has it: then their outcome counts.
+    // Another instance took the expired lease, so its outcome counts.
     if (job?.status !== "sending" || job.attempt !== number) return;
-    const ladder = app.config().webhooks.retry_delays_seconds;
+    const ladder = config().webhooks.retry_delays_seconds;
     const delayMs = outcome.done ? null : afterFailure(
       POLICY,
       number,
@@ -188,13 +215,13 @@ async function settle(
       ...job,
       status: outcome.done ? "done" : over ? "failed" : "waiting",
       error,
-      // Tokens are kept no longer than they are needed.
+      // The request may contain tokens, which are stored no longer than needed.
       sealed_request: over ? null : job.sealed_request,
       due_at_ms: over ? null : now + delayMs,
     });
     if (!over) tx.alarm(delayMs);
     if (!outcome.done && over) {
-      emit({ ports: app.ports, signals: app.signals, actor: RELAY_ACTOR }, tx, tenant, {
+      emit({ ports, signals, actor: RELAY_ACTOR }, tx, tenant, {
         type: "integration_failed",
         resource: { type: "integration", id: job.integration_id },
         details: {

@@ -1,13 +1,13 @@
 import { Buffer } from "node:buffer";
 import { createHash, type KeyObject, sign, verify } from "node:crypto";
-import { publicKeyOf } from "../../protocol/statements.ts";
+import { publicKeyOf } from "../statements.ts";
 
 /**
- * Signed notes, as transparency logs write them (c2sp.org/signed-note, c2sp.org/tlog-checkpoint): a text,
- * an empty line and a signature line that names the key. Their tools read ours.
+ * Signed notes of transparency logs (c2sp.org/signed-note, c2sp.org/tlog-checkpoint): a text, an empty line and a
+ * signature line that names the key. The tools of that ecosystem can read them.
  */
 
-/** What a checkpoint says: the first `size` leaves of this log have this root. */
+/** What a checkpoint states: the first `size` leaves of this log have this root. */
 export interface Statement {
   /** Which log: `relay/<organization>/<space>`. */
   readonly origin: string;
@@ -17,19 +17,20 @@ export interface Statement {
   readonly time: string;
   /** How many of the oldest rows were no longer kept. */
   readonly expired: number;
-  /** Of an export: what it was asked for, as canonical JSON, and which rows it holds. */
+  /** For exports: the filter and the rows that matched. */
   readonly selection: Selection | null;
 }
 
-/** Which rows an export holds. */
+/** The rows that an export contains. */
 export interface Selection {
+  /** Canonical JSON. */
   readonly filter: string;
   readonly rows: number;
-  /** SHA-256 over their numbers, each with a line feed, in hex. */
+  /** SHA-256, in hex, over the rows' numbers, each followed by a line feed. */
   readonly digest: string;
 }
 
-/** Whose signature it is. */
+/** A public key with its name. */
 export interface NoteKey {
   readonly name: string;
   /** The 32 raw bytes, base64url. */
@@ -41,7 +42,7 @@ const KEY_ID_BYTES = 4;
 const SIGNATURE_BYTES = 64;
 const NAME = /^[^\s+]{1,256}$/;
 
-/** The text of a statement, without signatures. */
+/** The text of a statement without signatures. */
 export function statementText(statement: Statement): string {
   const { origin, size, root, time, expired, selection } = statement;
   const lines = [origin, `${size}`, Buffer.from(root).toString("base64")];
@@ -52,7 +53,7 @@ export function statementText(statement: Statement): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** What a signed note says; null when it is not written as ours are. */
+/** Parses the statement of a signed note; null for another format. */
 export function readStatement(note: string): Statement | null {
   const lines = note.slice(0, Math.max(0, note.indexOf("\n\n"))).split("\n");
   const [origin = "", size = "", root64 = "", time = "", expired = "", filter, rows] = lines;
@@ -74,23 +75,23 @@ export function readStatement(note: string): Statement | null {
       digest: held![2]!,
     },
   };
-  // Written again it must be the same: then nothing in it is read in two ways.
+  // Serializing it again must give the same text, so no note has two readings.
   return note.startsWith(`${statementText(statement)}\n`) ? statement : null;
 }
 
-/** Signs a text, which ends with a line feed. */
+/** Signs a text that ends with a line feed. */
 export function signNote(text: string, key: NoteKey, privateKey: KeyObject): string {
   return `${text}\n${signatureLine(text, key, privateKey)}`;
 }
 
-/** The line by which a key signs a text. */
+/** The signature line of a key for a text. */
 export function signatureLine(text: string, key: NoteKey, privateKey: KeyObject): string {
   const signature = sign(null, Buffer.from(text), privateKey);
   const named = Buffer.concat([keyIdOf(key), signature]).toString("base64");
   return `— ${key.name} ${named}\n`;
 }
 
-/** Whether the first signature of a note says that it is of this key; it is not verified. */
+/** True when the first signature of a note names this key. The signature is not verified. */
 export function namesKey(note: string, key: NoteKey): boolean {
   const [, line = ""] = note.split("\n\n");
   const prefix = `— ${key.name} `;
@@ -98,7 +99,7 @@ export function namesKey(note: string, key: NoteKey): boolean {
   return line.startsWith(prefix) && id.equals(keyIdOf(key));
 }
 
-/** Whether a note carries the signature of this key over its text. */
+/** True when a note carries a valid signature by this key. */
 export function verifiesNote(note: string, key: NoteKey): boolean {
   const end = note.indexOf("\n\n");
   const publicKey = publicKeyOf(key.publicKey);
@@ -115,17 +116,17 @@ export function verifiesNote(note: string, key: NoteKey): boolean {
   });
 }
 
-/** Whether one signature stands behind a note's text and nothing else, which nobody would have signed. */
+/** True when exactly one signature follows the text. Further lines would be unsigned. */
 export const isSignedOnce = (note: string): boolean =>
   note.indexOf("\n", note.indexOf("\n\n") + 2) === note.length - 1;
 
-/** A key as `name+id+base64`: what `--key` takes. */
+/** A key as `name+id+base64`, the form that `--key` accepts. */
 export function keyText(key: NoteKey): string {
   const id = keyIdOf(key).toString("hex");
   return `${key.name}+${id}+${typed(key.publicKey).toString("base64")}`;
 }
 
-/** The key that `keyText` wrote; null when it is none. */
+/** Parses what `keyText` wrote; null for a malformed key. */
 export function readKey(text: string): NoteKey | null {
   const [, name = "", , encoded = ""] = /^([^+]+)\+([0-9a-f]{8})\+(\S+)$/.exec(text) ?? [];
   const bytes = Buffer.from(encoded, "base64");

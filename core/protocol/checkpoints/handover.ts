@@ -2,13 +2,13 @@ import type { KeyObject } from "node:crypto";
 import { keyText, type NoteKey, readKey, signatureLine, signNote, verifiesNote } from "./note.ts";
 
 /**
- * How the key of a log handed over to the next one: a note that both have signed, so that each vouches for
- * the other. Nobody else can put a key before or behind them.
+ * The handover from one key of a log to the next: a note signed by both, so that each vouches for the other.
+ * Nobody else can insert a key before or after them.
  */
 export interface Handover {
   readonly from: NoteKey;
   readonly to: NoteKey;
-  /** How many rows the log had then: `from` signs for no more. */
+  /** The rows of the log at that time; `from` signs no later state. */
   readonly rows: number;
 }
 
@@ -17,7 +17,7 @@ type Signer = NoteKey & { readonly privateKey: KeyObject };
 const HANDOVER =
   /^(\S+)\nkey (\S+)\nnext (\S+)\nrows (0|[1-9]\d{0,14})\ntime \S+\n\n— \S+ \S+\n— \S+ \S+\n$/;
 
-/** Writes a hand-over; `time` is ISO 8601. */
+/** Signs a handover; `time` is ISO 8601. */
 export function signHandover(from: Signer, to: Signer, rows: number, time: string): string {
   const text = `${from.name}\nkey ${keyText(from)}\nnext ${
     keyText(to)
@@ -25,7 +25,7 @@ export function signHandover(from: Signer, to: Signer, rows: number, time: strin
   return signNote(text, from, from.privateKey) + signatureLine(text, to, to.privateKey);
 }
 
-/** What a hand-over says, whoever signed it; null for another text. */
+/** Parses a handover without verifying its signatures; null for another text. */
 export function readHandover(note: string): Handover | null {
   const [, origin, first = "", next = "", rows] = HANDOVER.exec(note) ?? [];
   const from = readKey(first), to = readKey(next);
@@ -33,7 +33,7 @@ export function readHandover(note: string): Handover | null {
   return { from, to, rows: Number(rows) };
 }
 
-/** The hand-overs that lead to a key, oldest first; null when one is not signed by both, or leads elsewhere. */
+/** Verifies the handovers to a key, oldest first; null when a signature is invalid or the chain is broken. */
 export function readChain(notes: readonly string[], last: string): Handover[] | null {
   const chain: Handover[] = [];
   for (const note of notes) {

@@ -1,4 +1,4 @@
-/** SHA-256 has 32 bytes. */
+/** The length of a SHA-256 hash. */
 export const HASH_BYTES = 32;
 const HASH_WORDS = 8;
 const ROUNDS = 64;
@@ -6,18 +6,18 @@ const BLOCK_WORDS = 16;
 
 /** The first 32 bits of the fractional parts of the cube roots of the first 64 primes (FIPS 180-4). */
 const K = Int32Array.from(primes(ROUNDS), (prime) => fraction(Math.cbrt(prime)));
-/** The same of their square roots: where each hash begins. */
+/** The same of their square roots: the initial state. */
 const START = Int32Array.from(primes(HASH_WORDS), (prime) => fraction(Math.sqrt(prime)));
 const INPUT_BITS = (1 + 2 * HASH_BYTES) * 8;
-/** What the rounds of the first block add, and the hashes of the nodes that are being made. */
+/** Reused buffers: the message schedule of the first block, of all second blocks, and the nodes. */
 const first = new Int32Array(ROUNDS);
 const second = secondBlocks();
 let nodes = new Int32Array(2 * HASH_WORDS);
 const state = new Int32Array(HASH_WORDS);
 
 /**
- * The hash of an inner node as RFC 6962 has it: SHA-256(0x01 ‖ left ‖ right). Of these two blocks the
- * engine's own hash makes four times the work, most of it around the call, and a tree has one a row.
+ * The hash of an inner node (RFC 6962): SHA-256(0x01 ‖ left ‖ right). The runtime's own hash takes four times as
+ * long for these two blocks, mostly call overhead, and a tree has one inner node for each row.
  */
 export function nodeHash(left: Uint8Array, right: Uint8Array): Uint8Array<ArrayBuffer> {
   readWords(left, 0, 0);
@@ -26,7 +26,7 @@ export function nodeHash(left: Uint8Array, right: Uint8Array): Uint8Array<ArrayB
   return firstHash();
 }
 
-/** The hash over `count` hashes that lie side by side; `count` is a power of two. */
+/** The root of `count` concatenated hashes; `count` is a power of two. */
 export function foldHashes(
   hashes: Uint8Array,
   from: number,
@@ -56,7 +56,7 @@ function firstHash(): Uint8Array<ArrayBuffer> {
   return out;
 }
 
-/** The `at`th pair of nodes becomes the `at`th node. */
+/** Replaces the `at`th node by the hash of the `at`th pair. */
 function hashPair(at: number): void {
   const pair = nodes, w = first, from = 2 * HASH_WORDS * at;
   let before = 0x01;
@@ -72,7 +72,7 @@ function hashPair(at: number): void {
   pair.set(state, HASH_WORDS * at);
 }
 
-/** From the 16 words of a block what each round adds. */
+/** Expands the 16 words of a block into the message schedule, round constants added. */
 function expand(w: Int32Array, from: number): void {
   const end = from + ROUNDS;
   for (let at = from + BLOCK_WORDS; at < end; at++) {
@@ -85,8 +85,8 @@ function expand(w: Int32Array, from: number): void {
 }
 
 /**
- * The second block of a node holds one byte of the right hash and then always the same: there are 256 of
- * them, made beforehand.
+ * The second block of a node contains one byte of the right hash and fixed padding, so all 256 schedules are
+ * precomputed.
  */
 function secondBlocks(): Int32Array {
   const blocks = new Int32Array(256 * ROUNDS);
@@ -99,7 +99,7 @@ function secondBlocks(): Int32Array {
   return blocks;
 }
 
-/** One block into the state. */
+/** Compresses one block into the state. */
 function compress(added: Int32Array, from: number): void {
   let a = state[0]!, b = state[1]!, c = state[2]!, d = state[3]!;
   let e = state[4]!, f = state[5]!, g = state[6]!, h = state[7]!;

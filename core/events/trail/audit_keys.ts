@@ -3,39 +3,38 @@ import { type Tenant, tenantKey } from "../../../kv/store/collection.ts";
 import { auditKeys, auditTreeId, auditTrees } from "../../../kv/records/audit.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import type { App } from "../../work/work.ts";
-import { eventJson, OPERATOR_ACTOR } from "../events.ts";
+import { eventJson, OPERATOR_ACTOR } from "../emit.ts";
 import { iso } from "../../codec/instant.ts";
 import { MAX_HANDOVERS } from "../../protocol/protocol.ts";
 import type { Sealer } from "../../codec/seal.ts";
 import { type KeyMaker, makeTenantKey, openTenantKey } from "./tenant_keys.ts";
-import { readHandover, signHandover } from "./handover.ts";
-import { keyText, namesKey, type NoteKey } from "./note.ts";
+import { readHandover, signHandover } from "../../protocol/checkpoints/handover.ts";
+import { keyText, namesKey, type NoteKey } from "../../protocol/checkpoints/note.ts";
 
-/** A key of a log, and the notes by which those before it handed over to it, oldest first. */
+/** The public key of a log, and the signed handovers from its predecessors, oldest first. */
 export interface PublicKey extends NoteKey {
   readonly handovers: readonly string[];
 }
 
-/** A tenant's audit key, ready to sign. */
+/** A tenant's audit key with its private half. */
 export interface AuditKey extends PublicKey {
   readonly privateKey: KeyObject;
 }
 
-/** The name of a tenant's log and of its key in every checkpoint. */
+/** The origin line of a tenant's checkpoints: the name of its log and key. */
 export const originOf = (tenant: Tenant): string => `relay/${tenantKey(tenant)}`;
 
-/** Gives a new organization the keys that sign its checkpoints: one for each space. */
-export function insertAuditKeys(app: App, tx: Tx, org: string): void {
+/** Creates the checkpoint keys of a new organization, one for each space. */
+export function insertAuditKeys(by: KeyMaker, tx: Tx, org: string): void {
   for (const space of ["live", "test"] as const) {
     const tenant: Tenant = { org, space };
-    tx.insert(auditKeys, tenant, { ...makeTenantKey(app, tenant), handovers: [] });
+    tx.insert(auditKeys, tenant, { ...makeTenantKey(by, tenant), handovers: [] });
   }
 }
 
 /**
- * The key that signs now. Ask for it after the size that it shall sign for: then a key that handed over
- * meanwhile has signed for no more than it said.
+ * The present key. Read it after the size that it will sign: then a key that is replaced meanwhile never signs
+ * more rows than its handover states.
  * @throws {Error} for a tenant that has none, or whose key was sealed with another secret
  */
 export async function auditKeyOf(
@@ -52,7 +51,7 @@ export async function auditKeyOf(
   };
 }
 
-/** The key of a log that signed one of its notes: the present one, or one before it. */
+/** The key that signed a note of the log: the present one or a predecessor. */
 export function signerOf(key: PublicKey, note: string): PublicKey {
   if (namesKey(note, key)) return key;
   const former = key.handovers.map((handover) => readHandover(handover)!.from);
@@ -61,7 +60,7 @@ export function signerOf(key: PublicKey, note: string): PublicKey {
 }
 
 /**
- * Puts a new audit key in the place of a tenant's, which hands over to it and is gone; answers the new one.
+ * Replaces a tenant's audit key by a new one, with a handover signed by both; returns the new public key.
  * @throws {Error} for a tenant that has none, or whose key was sealed with another secret
  */
 export async function rotateAuditKey(by: KeyMaker, tx: Tx, tenant: Tenant): Promise<string> {
@@ -74,12 +73,12 @@ export async function rotateAuditKey(by: KeyMaker, tx: Tx, tenant: Tenant): Prom
   const handover = signHandover(old, key, rows, iso(made.created_at_ms));
   const handovers = [...old.handovers, handover].slice(-MAX_HANDOVERS);
   tx.put(auditKeys, tenant, { ...made, handovers });
-  const happening = {
+  const event = {
     type: "audit_key_rotated",
     resource: { type: "organization", id: tenant.org },
     details: { public_key: keyText(key), previous: keyText(old), rows, handover },
   } as const;
   const work = { ports: by.ports, actor: OPERATOR_ACTOR };
-  tx.append(tenant, happening.type, eventJson(work, tenant, happening));
+  tx.append(tenant, event.type, eventJson(work, tenant, event));
   return keyText(key);
 }

@@ -5,18 +5,18 @@ import { organizations } from "../../kv/records/organization.ts";
 import { telegramLinks } from "../../kv/records/telegram.ts";
 import { type UserRecord, users } from "../../kv/records/user.ts";
 import { isUsable, statusOf } from "../access/keys/show.ts";
-import type { App } from "../work/work.ts";
+import type { Context } from "../work/work.ts";
 import { iso, isoOrNull } from "../codec/instant.ts";
 import { rightsOf } from "../access/roles/rights.ts";
 import { ACTORS_MAX, type Counted } from "./count.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** As the interface recommends for live keys. */
+/** The rotation period that the API documentation recommends for live keys. */
 const ROTATE_DAYS = 90;
 const PAGE = 500;
-/** API keys that are looked at for whether they work. */
+/** API keys read. */
 const KEYS_READ_MAX = 10_000;
-/** Telegram links that are looked at for whose they are. */
+/** Telegram links read. */
 const LINKS_READ_MAX = 10_000;
 
 interface Listed<T> {
@@ -24,11 +24,11 @@ interface Listed<T> {
   readonly listed: readonly T[];
 }
 
-/** Somebody with access, what they did in the period, and what a reviewer should ask about. */
+/** A user or key with access, its activity in the period, and remarks for a reviewer. */
 interface Holder {
   readonly id: string;
   readonly created_at: string;
-  /** Rows of the period that name them as the actor; null when there were too many actors to tell. */
+  /** Rows of the period with this actor; null when there were too many actors to count. */
   readonly rows_in_period: number | null;
   readonly last_row_at: string | null;
   readonly remarks: readonly string[];
@@ -38,7 +38,7 @@ export interface ReviewedUser extends Holder {
   readonly email: string;
   readonly roles: readonly string[];
   readonly active: boolean;
-  /** Those of theirs, now or in the period; what is done by Telegram names the link as the actor. */
+  /** Links of this user, present or in the period. Rows of Telegram actions have the link as their actor. */
   readonly telegram_links: readonly string[];
 }
 
@@ -50,38 +50,38 @@ export interface ReviewedKey extends Holder {
   readonly created_by: string;
   readonly expires_at: string;
   readonly rotated_at: string | null;
-  /** Days since its value was made. */
+  /** Days since its value was created. */
   readonly value_age_days: number;
 }
 
-/** Who has access at the moment. */
+/** Who has access at the time of the report. */
 export interface Access {
   readonly users: Listed<ReviewedUser>;
-  /** Those that work first, and how many do; the others have expired or were revoked. */
+  /** Usable keys first, with their number; the others have expired or were revoked. */
   readonly api_keys: Listed<ReviewedKey> & { readonly usable: number };
 }
 
-/** Users with their roles and API keys with their scopes, each with what they did in the period. */
+/** Users with their roles and API keys with their scopes, each with its activity in the period. */
 export async function accessNow(
-  app: App,
+  { store, ports }: Pick<Context, "store" | "ports">,
   tenant: Tenant,
   counted: Pick<Counted, "actors" | "links">,
   listedMax: number,
 ): Promise<Access> {
-  const nowMs = app.ports.clock.now();
-  const organization = (await app.store.get(organizations, SYSTEM, tenant.org))!;
-  const people = await first(app, users, tenant, listedMax);
-  const works = (key: ApiKeyRecord) => isUsable(key, nowMs);
-  const keys = (await first(app, apiKeys, tenant, KEYS_READ_MAX))
-    .sort((a, b) => Number(works(b)) - Number(works(a)));
+  const nowMs = ports.clock.now();
+  const organization = (await store.get(organizations, SYSTEM, tenant.org))!;
+  const people = await first(store, users, tenant, listedMax);
+  const usable = (key: ApiKeyRecord) => isUsable(key, nowMs);
+  const keys = (await first(store, apiKeys, tenant, KEYS_READ_MAX))
+    .sort((a, b) => Number(usable(b)) - Number(usable(a)));
   const activeUsers = new Set(people.filter(({ active }) => active).map(({ id }) => id));
-  const linksOf = await telegramLinksOf(app, tenant, counted.links);
+  const linksOf = await telegramLinksOf(store, tenant, counted.links);
   const knowsAll = people.length < listedMax && tenant.space === "live";
   return {
     users: {
-      total: await app.store.count(users, tenant),
+      total: await store.count(users, tenant),
       listed: await Promise.all(people.map(async (user) => {
-        const rights = await rightsOf(app.store, organization, user.roles);
+        const rights = await rightsOf(store, organization, user.roles);
         const telegram_links = linksOf.get(user.id) ?? [];
         const did = activityOf(counted, [user.id, ...telegram_links]);
         const changesSystem = rights.has("system:write");
@@ -89,8 +89,8 @@ export async function accessNow(
       })),
     },
     api_keys: {
-      total: await app.store.count(apiKeys, tenant),
-      usable: keys.filter(works).length,
+      total: await store.count(apiKeys, tenant),
+      usable: keys.filter(usable).length,
       listed: keys.slice(0, listedMax).map((key) => {
         const orphan = knowsAll && !activeUsers.has(key.created_by);
         return reviewKey(key, activityOf(counted, [key.id]), { nowMs, orphan });
@@ -100,7 +100,7 @@ export async function accessNow(
 }
 
 async function first<T extends { id: string }>(
-  { store }: App,
+  store: Context["store"],
   of: Collection<T>,
   tenant: Tenant,
   listedMax: number,
@@ -113,14 +113,14 @@ async function first<T extends { id: string }>(
   return found;
 }
 
-/** The Telegram links of each person: those there are, and those that went in the period. */
+/** The Telegram links of each user: present ones, and those deleted in the period. */
 async function telegramLinksOf(
-  app: App,
+  store: Context["store"],
   tenant: Tenant,
   former: ReadonlyMap<string, string>,
 ): Promise<Map<string, string[]>> {
   const owners = new Map(former);
-  for (const { id, user_id } of await first(app, telegramLinks, tenant, LINKS_READ_MAX)) {
+  for (const { id, user_id } of await first(store, telegramLinks, tenant, LINKS_READ_MAX)) {
     owners.set(id, user_id);
   }
   const links = new Map<string, string[]>();
@@ -128,7 +128,7 @@ async function telegramLinksOf(
   return links;
 }
 
-/** What somebody did under these ids; where one is not among those that were told apart, nobody knows. */
+/** The activity under these ids; nulls when the counts had no room for one of them. */
 function activityOf({ actors }: Pick<Counted, "actors">, ids: readonly string[]) {
   const found = ids.flatMap((id) => actors.get(id) ?? []);
   const isKnown = found.length === ids.length || actors.size < ACTORS_MAX;
@@ -142,7 +142,7 @@ function activityOf({ actors }: Pick<Counted, "actors">, ids: readonly string[])
 type Did = ReturnType<typeof activityOf>;
 
 const CHANGES_SYSTEM = "may change the system";
-const UNUSED = "the log holds no row of it in the period";
+const UNUSED = "has no row in the log for the period";
 
 function reviewUser(
   user: UserRecord,
