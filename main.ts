@@ -1,4 +1,5 @@
-import { type App, VERSION } from "./core/work/work.ts";
+import type { Running } from "./core/start.ts";
+import { VERSION } from "./core/work/work.ts";
 import { SETTINGS, unreadVariables } from "./core/work/variables.ts";
 
 /** A command of the program; its code is loaded when it is asked for, so that an agent carries no relay. */
@@ -59,14 +60,12 @@ const COMMANDS: Readonly<Record<string, Command>> = {
 
 const hosted = Deno.env.get("DENO_DEPLOYMENT_ID") !== undefined ||
   Deno.env.get("DENO_DEPLOY") !== undefined;
-let serving: App | null = null;
+let serving: Running | null = null;
 
 // The hosting platform finds schedules only at the top level; elsewhere the relay has its own timer.
 const schedule = new AbortController();
 Deno.cron("relay housekeeping", "* * * * *", { signal: schedule.signal }, async () => {
-  if (serving === null) return;
-  const { housekeep } = await import("./core/host/housekeeping.ts");
-  await housekeep(serving);
+  await serving?.housekeep();
 });
 
 if (import.meta.main || hosted) await main();
@@ -146,10 +145,10 @@ async function serveCommand(args: string[]): Promise<number> {
   const { routes, upgrades } = await import("./routes/index.ts");
   return await serve({
     hosted,
-    front(app) {
+    front({ app }) {
       const mcp = serveMcp(app, routes);
       return { handler: mount(app, routes, upgrades, mcp.services), close: () => mcp.close() };
     },
-    started: (app) => serving = app,
+    started: (running) => serving = running,
   });
 }

@@ -1,4 +1,5 @@
 import { SYSTEM } from "../kv/store/collection.ts";
+import { sweepBlobs } from "../kv/store/blob.ts";
 import { LeasedCounters } from "../kv/limits/counters.ts";
 import { LeasedSlots } from "../kv/limits/slots.ts";
 import { EventLog } from "../kv/log/log.ts";
@@ -8,8 +9,20 @@ import { StoreUnavailableError } from "../kv/store/errors.ts";
 import type { Store } from "../kv/store/store.ts";
 import { organizations } from "../kv/records/organization.ts";
 import { Links } from "./agents/links.ts";
+import { tellOfLost } from "./agents/lost.ts";
+import { sweepStaleAgents } from "./agents/register.ts";
+import { leaveFormerKeys } from "./agents/verdicts.ts";
+import { tellOfExpiring } from "./access/keys/expiring.ts";
+import { lapseOverdue } from "./commands/approvals/lapse.ts";
+import { dropExpiredRows } from "./events/trail/retention.ts";
+import { sweepQueued } from "./commands/queued.ts";
+import { pushPolicies } from "./policies/push.ts";
+import { sweepSessions } from "./access/mcp_sessions.ts";
+import { tellOfPlanLimits } from "./access/limits/plan_limit.ts";
+import { sweepReviews } from "./access/standing/review.ts";
+import { dropExpired } from "./webhooks/retention.ts";
 import { Activity } from "./host/activity.ts";
-import type { Configuration } from "./host/configuration.ts";
+import { ActiveConfiguration } from "./host/configuration/active.ts";
 import type { App } from "./work/work.ts";
 import { Sequencer } from "./events/trail/sequencer.ts";
 import { WAITING } from "./commands/approvals/count.ts";
@@ -18,7 +31,7 @@ import { Commands } from "./commands/registry.ts";
 import { reportRounds } from "./compliance/jobs.ts";
 import { jobsDue } from "./host/health.ts";
 import { claimCodeOf } from "./access/sign_in/accounts.ts";
-import { doAll, keepHouse } from "./host/housekeeping.ts";
+import { Housekeeping, runAll, type Tasks } from "./host/housekeeping.ts";
 import type { Config } from "./work/config.ts";
 import { FailureThrottle } from "./access/limits/throttle.ts";
 import { PolicyBook } from "./policies/book.ts";
@@ -51,6 +64,8 @@ export interface Running {
   readonly claimCode: string | null;
   /** Lets go of everything, after what is under way has been recorded; false when not all of it could be. */
   stop(): Promise<boolean>;
+  /** Runs the periodic tasks once: a hosting platform's schedule calls it, because its timers do not run. */
+  housekeep(): Promise<void>;
 }
 
 /** What is told of a stop after which something is missing. */
@@ -73,7 +88,7 @@ export async function startRelay(
   store.trouble.onTurn((why) => tellOfTrouble(ports, why));
   const app = await assemble(store, settings, ports);
   const { log, audit, deliveries, integrations, links, streams } = app;
-  await seedPlans(app, app.config());
+  await seedPlans(store, app.config());
   const claimed = await store.find(organizations, SYSTEM, "host", ["host"]) !== null;
   const claimCode = claimed || app.settings.local ? null : claimCodeOf(app);
   streams.start();
@@ -88,7 +103,7 @@ export async function startRelay(
     agentsLinked: () => links.size,
     commandsUnderWay: () => app.commands.size,
     deliveriesUnderWay: () => deliveries.underWay,
-    deliveriesDue: () => jobsDue(app),
+    deliveriesDue: () => jobsDue(store, ports.clock),
     deliveryStates: () => readLedger(store),
     keysUnwritten: () => app.usage.unwritten,
     streamsOpen: () => streams.size,
@@ -98,17 +113,23 @@ export async function startRelay(
   if (store.sole) await recoverCommands(app);
   app.reports.wake();
   if (store.hasQueue) listenForAlarms(app);
-  const stopHousekeeping = keepHouse(app);
+  const housekeeping = new Housekeeping(
+    periodicTasks(app),
+    ports,
+    (seconds) => app.metrics.lag(seconds),
+  );
+  housekeeping.start();
   return {
     app,
     claimed,
     claimCode,
+    housekeep: () => housekeeping.run(),
     async stop() {
-      stopHousekeeping();
+      housekeeping.stop();
       streams.stop();
       const carried = app.transfers.stop();
       links.closeAll("going_away");
-      const failed = await doAll({
+      const failed = await runAll({
         transfers: () => carried,
         links: () => links.idle(),
         commands: () => app.commands.stop(),
@@ -126,7 +147,7 @@ export async function startRelay(
         log: () => log.stop(),
         audit: () => audit.stop(),
         store: () => opened.close(),
-      }, app);
+      });
       if (failed !== null) ports.log.error(UNRECORDED, failed);
       return failed === null;
     },
@@ -146,12 +167,12 @@ async function assemble(
     ports.log.error(what, { error: error instanceof Error ? error.stack : String(error) });
   };
   const sealer = makeSealer(settings.secret, entropy, settings.olderSecrets);
-  let configuration: Configuration = {
-    config: settings.config,
-    said: saidBy(settings),
-    loadedAtMs: clock.now(),
-  };
-  const config = () => configuration.config;
+  const configuration = new ActiveConfiguration(
+    settings.configSource,
+    settings.config,
+    clock.now(),
+  );
+  const config = () => configuration.current.config;
   const instance = entropy.id("ins");
   const sharing = store.sole ? 1 : SHARING_INSTANCES;
   const epoch = await openInstallation(store, sealer, ports);
@@ -165,8 +186,7 @@ async function assemble(
     ports,
     settings: withLocal(settings, config),
     config,
-    configuration: () => configuration,
-    putInForce: (next) => configuration = next,
+    configuration,
     sealer,
     signingKeys: new SigningKeys(store, sealer, clock),
     limiter: new Limiter({
@@ -207,16 +227,6 @@ async function assemble(
   return app;
 }
 
-/** What the configuration at the start said by itself. */
-function saidBy({ configSource }: Settings): unknown {
-  try {
-    return JSON.parse(configSource.read());
-  } catch {
-    // It was readable a moment ago; then all of it is shown as the default until the next reload.
-    return {};
-  }
-}
-
 /** A proxy that a reload named brings strangers: such a server is not local any more. */
 const withLocal = <S extends Settings>(settings: S, config: () => Config): S => ({
   ...settings,
@@ -233,6 +243,31 @@ async function openInstallation(store: Store, sealer: Sealer, ports: Ports): Pro
   if (older) ports.log.warn("older secrets are in use: run `relay secret rotate`");
   return epoch;
 }
+
+/** What every instance does every 30 s, in this order. */
+const periodicTasks = (app: App): Tasks => ({
+  numbers: () => app.log.flush(),
+  audit: () => app.audit.wake(),
+  deliveries: () => app.deliveries.sweep(),
+  reports: () => app.reports.wake(),
+  integrations: () => app.integrations.sweep(),
+  approvals: () => lapseOverdue(app),
+  "lost agents": () => tellOfLost(app),
+  "expiring keys": () => tellOfExpiring(app),
+  "plan limits": () => tellOfPlanLimits(app),
+  commands: () => sweepQueued(app),
+  sessions: () => sweepSessions(app),
+  "stale agents": () => sweepStaleAgents(app),
+  // Policies that another instance applied, and those of agents that were not linked then.
+  policies: () => pushPolicies(app, app.links.serving(null)),
+  "former keys": () => leaveFormerKeys(app),
+  "standing things": () => sweepReviews(app),
+  syncs: () => app.syncs.sweep(),
+  transfers: () => app.transfers.sweep(),
+  blobs: () => sweepBlobs(app.store),
+  "old deliveries": () => dropExpired(app),
+  "old rows": () => dropExpiredRows(app),
+});
 
 /** The engine's queue is only an alarm clock: its message says nothing but that something may be due. */
 function listenForAlarms(app: App): void {

@@ -1,5 +1,5 @@
 import { type Reset, resetPassword } from "../access/sign_in/reset.ts";
-import { passwordCost } from "../access/sign_in/passwords.ts";
+import { passwordCost } from "../ports/password_hash.ts";
 import { readStoreSettings } from "../work/settings.ts";
 import { systemClock, systemEntropy } from "../ports/system.ts";
 import { runOnce, unknownOption } from "./command.ts";

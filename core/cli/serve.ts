@@ -1,6 +1,6 @@
 import { openStore } from "../../kv/maintenance/open.ts";
 import { onStopSignal } from "./agent/host.ts";
-import { type App, VERSION } from "../work/work.ts";
+import { VERSION } from "../work/work.ts";
 import { secretsOf } from "../host/secrets/file.ts";
 import { isSealed } from "../host/secrets/installation.ts";
 import { readSettings, type Settings, shownLocation } from "../work/settings.ts";
@@ -15,19 +15,19 @@ const DRAIN_MS = 4_000;
 /** How long it may take until what is in memory is recorded: a store that hangs must not hold up the end. */
 const RECORD_MS = 10_000;
 
-/** What answers a relay's requests: its endpoints and MCP, of which nothing is known here. */
+/** Answers a relay's requests: its endpoints and MCP. */
 export interface Front {
   readonly handler: Deno.ServeHandler;
-  /** Lets go of what would keep the server from ending. */
+  /** Ends open MCP streams, which would keep the server from ending. */
   close(): void;
 }
 
 export interface Serving {
-  /** Whether a platform runs this, which ends it too. */
+  /** True when a hosting platform starts and ends this process. */
   readonly hosted: boolean;
-  readonly front: (app: App) => Front;
-  /** Hears of the relay once it is started. */
-  readonly started: (app: App) => void;
+  readonly front: (running: Running) => Front;
+  /** Receives the relay once it has started. */
+  readonly started: (running: Running) => void;
 }
 
 /** `relay serve`: runs until it is told to stop; answers the exit code. */
@@ -47,8 +47,8 @@ export async function serve({ hosted, front, started }: Serving): Promise<number
     console.error(`relay: ${error instanceof Error ? error.message : String(error)}`);
     return 1;
   }
-  started(running.app);
-  return await listen(running, settings, front(running.app), hosted);
+  started(running);
+  return await listen(running, settings, front(running), hosted);
 }
 
 async function listen(

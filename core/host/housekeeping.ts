@@ -1,76 +1,51 @@
-import { sweepBlobs } from "../../kv/store/blob.ts";
-import { tellOfLost } from "../agents/lost.ts";
-import { sweepStaleAgents } from "../agents/register.ts";
-import { leaveFormerKeys } from "../agents/verdicts.ts";
-import { tellOfExpiring } from "../access/keys/expiring.ts";
-import type { App } from "../work/work.ts";
-import { lapseOverdue } from "../commands/approvals/lapse.ts";
-import { dropExpiredRows } from "../events/trail/retention.ts";
-import { sweepQueued } from "../commands/queued.ts";
-import { pushPolicies } from "../policies/push.ts";
-import { sweepSessions } from "../access/mcp_sessions.ts";
-import { tellOfPlanLimits } from "../access/limits/plan_limit.ts";
-import { sweepReviews } from "../access/standing/review.ts";
-import { dropExpired } from "../webhooks/retention.ts";
+import type { Clock, Log } from "../ports/ports.ts";
 
 const HOUSEKEEPING_MS = 30_000;
 
-/** Keeps house now and then; answers how to end that. */
-export function keepHouse(app: App): () => void {
-  const { clock } = app.ports;
-  let dueMs = clock.now() + HOUSEKEEPING_MS;
-  const tick = () => {
-    app.metrics.lag(Math.max(0, clock.now() - dueMs) / 1000);
-    dueMs = clock.now() + HOUSEKEEPING_MS;
-    cancel = clock.after(HOUSEKEEPING_MS, tick);
-    housekeep(app);
-  };
-  let cancel = clock.after(HOUSEKEEPING_MS, tick);
-  return () => cancel();
+/** Periodic tasks by name, in the order in which they run. */
+export type Tasks = Readonly<Record<string, () => unknown>>;
+
+/** Runs an instance's periodic tasks. Every instance runs all of them: each task takes only what is due. */
+export class Housekeeping {
+  #cancel: (() => void) | null = null;
+
+  constructor(
+    private readonly tasks: Tasks,
+    private readonly ports: { readonly clock: Clock; readonly log: Log },
+    /** Receives how late each timer ran, in seconds. */
+    private readonly onLag: (seconds: number) => void,
+  ) {}
+
+  /** Runs the tasks every 30 s from now on. */
+  start(): void {
+    const { clock } = this.ports;
+    const dueMs = clock.now() + HOUSEKEEPING_MS;
+    this.#cancel = clock.after(HOUSEKEEPING_MS, () => {
+      this.onLag(Math.max(0, clock.now() - dueMs) / 1000);
+      this.start();
+      this.run();
+    });
+  }
+
+  /** Runs the tasks once. Failures are logged. */
+  async run(): Promise<void> {
+    const failed = await runAll(this.tasks);
+    if (failed !== null) this.ports.log.error("housekeeping failed", failed);
+  }
+
+  stop(): void {
+    this.#cancel?.();
+  }
 }
 
-/** What must happen now and then on every instance, in this order. */
-const CHORES: Readonly<Record<string, (app: App) => unknown>> = {
-  numbers: ({ log }) => log.flush(),
-  audit: ({ audit }) => audit.wake(),
-  deliveries: ({ deliveries }) => deliveries.sweep(),
-  reports: ({ reports }) => reports.wake(),
-  integrations: ({ integrations }) => integrations.sweep(),
-  approvals: lapseOverdue,
-  "lost agents": tellOfLost,
-  "expiring keys": tellOfExpiring,
-  "plan limits": tellOfPlanLimits,
-  commands: sweepQueued,
-  sessions: sweepSessions,
-  "stale agents": sweepStaleAgents,
-  // Policies that another instance applied, and those of agents that were not linked then.
-  policies: (app) => pushPolicies(app, app.links.serving(null)),
-  "former keys": leaveFormerKeys,
-  "standing things": sweepReviews,
-  syncs: ({ syncs }) => syncs.sweep(),
-  transfers: ({ transfers }) => transfers.sweep(),
-  blobs: ({ store }) => sweepBlobs(store),
-  "old deliveries": dropExpired,
-  "old rows": dropExpiredRows,
-};
-
-/** What the housekeeping does; also what a hosted schedule calls. */
-export async function housekeep(app: App): Promise<void> {
-  const failed = await doAll(CHORES, app);
-  if (failed !== null) app.ports.log.error("housekeeping failed", failed);
-}
-
-/** Does it all in its order, each by itself: one that fails holds up no other. Answers why some did, or null. */
-export async function doAll(
-  chores: Readonly<Record<string, (app: App) => unknown>>,
-  app: App,
-): Promise<Record<string, string> | null> {
+/** Runs all tasks in order; a failure does not stop the rest. Returns the failures by task, or null. */
+export async function runAll(tasks: Tasks): Promise<Record<string, string> | null> {
   const failed: Record<string, string> = {};
-  for (const [chore, work] of Object.entries(chores)) {
+  for (const [name, task] of Object.entries(tasks)) {
     try {
-      await work(app);
+      await task();
     } catch (error) {
-      failed[chore] = error instanceof Error ? error.stack ?? error.message : String(error);
+      failed[name] = error instanceof Error ? error.stack ?? error.message : String(error);
     }
   }
   return Object.keys(failed).length === 0 ? null : failed;

@@ -2,7 +2,7 @@ import { withoutUsers } from "../../kv/store/errors.ts";
 import { logLine } from "./log_line.ts";
 import type { Clock, Entropy, Log, Ports } from "./ports.ts";
 import { safeOutbound } from "./outbound/safe_outbound.ts";
-import { passwordCost } from "../access/sign_in/passwords.ts";
+import { passwordCost } from "./password_hash.ts";
 
 /** The longest that a timer of the runtime can wait. */
 const TIMER_MS_MAX = 2_147_483_647;

@@ -8,7 +8,7 @@ import type { Store } from "../../kv/store/store.ts";
 import type { Reader } from "../../kv/store/reader.ts";
 import type { Tx } from "../../kv/store/tx.ts";
 import type { Activity } from "../host/activity.ts";
-import type { Configuration } from "../host/configuration.ts";
+import type { ActiveConfiguration } from "../host/configuration/active.ts";
 import type { Sequencer } from "../events/trail/sequencer.ts";
 import type { Commands } from "../commands/registry.ts";
 import type { Rounds } from "../ports/rounds.ts";
@@ -55,10 +55,7 @@ export interface App extends Context {
   /** Makes the log provable. */
   readonly audit: Sequencer;
   readonly settings: Settings;
-  /** The same with where it comes from. */
-  readonly configuration: () => Configuration;
-  /** Puts another configuration in force, for the next request. */
-  readonly putInForce: (configuration: Configuration) => void;
+  readonly configuration: ActiveConfiguration;
   readonly signingKeys: SigningKeys;
   readonly limiter: Limiter;
   /** Tries to sign in, and to show a password or a code of one's own. */

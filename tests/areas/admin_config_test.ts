@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { changesOf, leavesOf } from "../../core/host/configuration.ts";
+import { changesOf, leavesOf } from "../../core/host/configuration/changes.ts";
 import type { ConfigSource } from "../../core/work/config.ts";
 import { type Account, World } from "../support/world.ts";
 

@@ -1,6 +1,5 @@
 import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:assert/strict";
 import { VERSION } from "../../core/work/work.ts";
-import { housekeep } from "../../core/host/housekeeping.ts";
 import { committing, overKv } from "../support/kv.ts";
 import { StreamClient } from "../support/stream.ts";
 import { World } from "../support/world.ts";
@@ -299,7 +298,7 @@ Deno.test("housekeeping: a chore that fails is told, and holds up no other", asy
     reached = true;
     await sweep.call(transfers);
   };
-  await housekeep(world.app);
+  await world.running.housekeep();
   ok(reached);
   const [{ level, fields }] = world.logged.slice(-1) as [typeof world.logged[number]];
   deq([level, Object.keys(fields as object)], ["error", ["deliveries"]]);

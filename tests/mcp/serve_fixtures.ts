@@ -15,7 +15,7 @@ Deno.env.set("RELAY_PORT", values.port);
 Deno.env.set("RELAY_KV", ":memory:");
 const code = await serve({
   hosted: false,
-  front(app) {
+  front({ app }) {
     const mcp = serveMcp(app, routes, fixtures);
     return { handler: mount(app, routes, upgrades, mcp.services), close: () => mcp.close() };
   },

@@ -69,7 +69,7 @@ async function foundOrganization(
       require_second_factor: false,
       limits: null,
     });
-    await subscribe(app, tx, organization.id, organization.plan);
+    await subscribe(app.ports, tx, organization.id, organization.plan);
     insertShield(tx, organization.id);
     insertVerdictKeys(app, tx, organization.id);
     insertAuditKeys(app, tx, organization.id);
