@@ -86,9 +86,9 @@ Deno.test("tidy: a file can be read in one sitting", async () => {
   deq(long, []);
 });
 
-/** The names that a file takes of others, at its start or when it needs them. */
+/** How a file names what it takes from others: at its start, as a face, or when it needs them. */
 const IMPORTS = [
-  /import (?:type )?\{(?<names>[^}]*)\} from "(?<from>\.[^"]+)"/g,
+  /(?:import|export) (?:type )?\{(?<names>[^}]*)\} from "(?<from>\.[^"]+)"/g,
   /const \{(?<names>[^}]*)\} = await import\("(?<from>\.[^"]+)"\)/g,
   /\(await import\("(?<from>\.[^"]+)"\)\)\.(?<names>\w+)/g,
 ];

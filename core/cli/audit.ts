@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Finding } from "../events/trail/findings.ts";
 import { verifyExport } from "../events/trail/lines.ts";
-import { keyText, type NoteKey, readKey } from "../events/trail/note.ts";
+import { keyText, type NoteKey, readKey } from "../protocol/checkpoints/note.ts";
 import type { Consistency, Verdict, VerifyOptions } from "../events/trail/verify.ts";
 import { seenLine } from "../codec/text.ts";
 

@@ -4,7 +4,7 @@ import { BLOB_BYTES_MAX } from "../../kv/store/limits.ts";
 import { type ReportRecord, reports } from "../../kv/records/report.ts";
 import type { App } from "../work/work.ts";
 import { auditKeyOf, originOf } from "../events/trail/keys.ts";
-import { readStatement, signNote } from "../events/trail/note.ts";
+import { readStatement, signNote } from "../protocol/checkpoints/note.ts";
 import { canonicalJson } from "../codec/canonical.ts";
 import { emit, RELAY_ACTOR } from "../events/events.ts";
 import { iso } from "../codec/instant.ts";

@@ -4,7 +4,7 @@ import { organizations } from "../../kv/records/organization.ts";
 import type { ReportRecord } from "../../kv/records/report.ts";
 import { type App, VERSION } from "../work/work.ts";
 import { auditKeyOf, signerOf } from "../events/trail/keys.ts";
-import { keyText, readStatement } from "../events/trail/note.ts";
+import { keyText, readStatement } from "../protocol/checkpoints/note.ts";
 import { iso } from "../codec/instant.ts";
 import { type Access, accessNow } from "./access.ts";
 import { controlsOf, REPORTS } from "./controls.ts";

@@ -3,7 +3,7 @@ import { type ReportRecord, reports, type ReportType } from "../../kv/records/re
 import type { Reading, Writing } from "../work/work.ts";
 import { recordRead } from "../events/trail/query.ts";
 import { auditKeyOf, signerOf } from "../events/trail/keys.ts";
-import { keyText } from "../events/trail/note.ts";
+import { keyText } from "../protocol/checkpoints/note.ts";
 import { Fault } from "../fault/fault.ts";
 import { listPage, type Paging } from "../../kv/store/paging.ts";
 import { iso, isoOrNull } from "../codec/instant.ts";

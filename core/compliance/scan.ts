@@ -3,7 +3,7 @@ import type { Tenant } from "../../kv/store/collection.ts";
 import { type ReportRecord, reports } from "../../kv/records/report.ts";
 import type { App } from "../work/work.ts";
 import { makeCheckpoint } from "../events/trail/checkpoints.ts";
-import { readStatement } from "../events/trail/note.ts";
+import { readStatement } from "../protocol/checkpoints/note.ts";
 import { atMs, CLOCK_SLACK_MS, isInOrder, rowsBefore } from "../events/trail/places.ts";
 import { isLeaf, nodesOf } from "../events/trail/tiles.ts";
 import { controlsOf } from "./controls.ts";

@@ -1,4 +1,4 @@
-import type { Cancel, Clock } from "./ports.ts";
+import type { Cancel, Clock } from "./interfaces.ts";
 
 const RETRY_MS = 1_000;
 

@@ -1,6 +1,6 @@
 import { withoutUsers } from "../../kv/store/errors.ts";
 import { logLine } from "./log_line.ts";
-import type { Clock, Entropy, Log, Ports } from "./ports.ts";
+import type { Clock, Entropy, Log, Ports } from "./interfaces.ts";
 import { safeOutbound } from "./outbound/safe_outbound.ts";
 import { passwordCost } from "./password_hash.ts";
 

@@ -1,4 +1,4 @@
-import type { Clock } from "./ports.ts";
+import type { Clock } from "./interfaces.ts";
 
 /** What a promise gives, or null when it takes longer than `ms`. */
 export async function within<T>(clock: Clock, ms: number, promise: Promise<T>): Promise<T | null> {

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers";
-import { MAX_BATCH } from "./protocol.ts";
+import { MAX_BATCH } from "./frames.ts";
 
 /** What a frame holds besides its items, in bytes. */
 const FRAME_OVERHEAD_BYTES = 4 * 1024;

@@ -7,7 +7,7 @@ import {
   type PolicyFrame,
   type RunFrame,
   type WelcomeFrame,
-} from "./protocol.ts";
+} from "./frames.ts";
 import { canonicalJson } from "../codec/canonical.ts";
 import { sha256Hex } from "../codec/text.ts";
 import type { TransferFrame } from "./transfers.ts";

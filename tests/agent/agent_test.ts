@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { RESTART_EXIT_CODE } from "../../core/cli/agent/agent.ts";
-import { keyText, signNote, statementText } from "../../core/events/trail/note.ts";
+import { keyText, signNote, statementText } from "../../core/protocol/checkpoints/note.ts";
 import { CLOSE_CODES } from "../../core/protocol/close_codes.ts";
 import { MAX_OUTPUT_CHUNK_BYTES } from "../../core/protocol/protocol.ts";
 import { privateKeyOf, rawPublicKey } from "../../core/protocol/statements.ts";

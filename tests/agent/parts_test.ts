@@ -11,7 +11,7 @@ import {
   type CommandResult,
   MAX_BATCH,
   MAX_OUTPUT_CHUNK_BYTES,
-} from "../../core/protocol/protocol.ts";
+} from "../../core/protocol/frames.ts";
 import {
   handoverText,
   privateKeyOf,

@@ -15,7 +15,7 @@ import {
   parseRelayFrame,
   type RelayFrame,
   resultsFrame,
-} from "../../core/protocol/protocol.ts";
+} from "../../core/protocol/frames.ts";
 
 const RESULT: CommandResult = {
   command_id: "cmd_1",

@@ -1,7 +1,7 @@
 import { ok, rejects, strictEqual as eq } from "node:assert/strict";
 import { exportAudit } from "../../core/events/trail/export.ts";
 import { verifyExport } from "../../core/events/trail/lines.ts";
-import { readKey } from "../../core/events/trail/note.ts";
+import { readKey } from "../../core/protocol/checkpoints/note.ts";
 import { dropExpiredRows } from "../../core/events/trail/retention.ts";
 import type { Reading } from "../../core/work/work.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";

@@ -2,7 +2,7 @@ import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:asser
 import { generateKeyPairSync } from "node:crypto";
 import { keepCheckpoint, witnessedSize } from "../../core/cli/agent/witness.ts";
 import { checkpointFrame } from "../../core/agents/witness.ts";
-import { readHandover, signHandover } from "../../core/events/trail/handover.ts";
+import { readHandover, signHandover } from "../../core/protocol/checkpoints/handover.ts";
 import { auditKeyOf } from "../../core/events/trail/keys.ts";
 import { verifyExport } from "../../core/events/trail/lines.ts";
 import {
@@ -13,7 +13,7 @@ import {
   signNote,
   statementText,
   verifiesNote,
-} from "../../core/events/trail/note.ts";
+} from "../../core/protocol/checkpoints/note.ts";
 import type { VerifyOptions } from "../../core/events/trail/verify.ts";
 import type { CheckpointFrame } from "../../core/protocol/protocol.ts";
 import { rotateKeys } from "../../core/host/secrets/rotate_keys.ts";

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { GrowingTree, leafHash, verifyInclusion } from "../../core/events/trail/merkle.ts";
+import { GrowingTree, leafHash, verifyInclusion } from "../../core/protocol/checkpoints/merkle.ts";
 import {
   makeCheckpoint,
   newestCheckpoint,

@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import { keepCheckpoint, witnessedSize } from "../../core/cli/agent/witness.ts";
 import { makeCheckpoint } from "../../core/events/trail/checkpoints.ts";
 import { verifyExport } from "../../core/events/trail/lines.ts";
-import { readKey, readStatement } from "../../core/events/trail/note.ts";
+import { readKey, readStatement } from "../../core/protocol/checkpoints/note.ts";
 import { dropExpiredRows } from "../../core/events/trail/retention.ts";
 import type { CheckpointFrame } from "../../core/protocol/protocol.ts";
 import { filesOf } from "../support/agent_files.ts";

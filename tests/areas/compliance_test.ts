@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { canonicalJson } from "../../core/codec/canonical.ts";
-import { readKey, verifiesNote } from "../../core/events/trail/note.ts";
+import { readKey, verifiesNote } from "../../core/protocol/checkpoints/note.ts";
 import { CONTROLS, controlsOf } from "../../core/compliance/controls.ts";
 import { QUERIES, QUERY_NAMES } from "../../core/compliance/queries.ts";
 import { OWN_EVENTS } from "../../core/events/events.ts";

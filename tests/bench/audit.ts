@@ -1,6 +1,6 @@
 import process from "node:process";
 import { verifyExport } from "../../core/events/trail/lines.ts";
-import { readKey } from "../../core/events/trail/note.ts";
+import { readKey } from "../../core/protocol/checkpoints/note.ts";
 import { proveEvent } from "../../core/events/trail/checkpoints.ts";
 import { exportAudit } from "../../core/events/trail/export.ts";
 import type { Reading } from "../../core/work/work.ts";
@@ -10,7 +10,7 @@ import { startRelay } from "../../core/start.ts";
 import { systemClock, systemPorts } from "../../core/ports/system.ts";
 import { openStore } from "../../kv/maintenance/open.ts";
 import { auditKeyOf, insertAuditKeys } from "../../core/events/trail/keys.ts";
-import { keyText } from "../../core/events/trail/note.ts";
+import { keyText } from "../../core/protocol/checkpoints/note.ts";
 import { sized } from "./size.ts";
 
 /** CPU time in ms: machines are shared, and the wall clock tells who else was there. */

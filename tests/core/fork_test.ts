@@ -2,7 +2,7 @@ import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:asser
 import { Buffer } from "node:buffer";
 import { keepCheckpoint } from "../../core/cli/agent/witness.ts";
 import { verifyExport } from "../../core/events/trail/lines.ts";
-import { type NoteKey, readKey, readStatement } from "../../core/events/trail/note.ts";
+import { type NoteKey, readKey, readStatement } from "../../core/protocol/checkpoints/note.ts";
 import type { VerifyOptions } from "../../core/events/trail/verify.ts";
 import { describeFinding } from "../../core/cli/audit.ts";
 import { filesOf } from "../support/agent_files.ts";

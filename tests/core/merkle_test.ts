@@ -14,8 +14,8 @@ import {
   subtreesOf,
   verifyConsistency,
   verifyInclusion,
-} from "../../core/events/trail/merkle.ts";
-import { foldHashes, nodeHash } from "../../core/events/trail/node_hash.ts";
+} from "../../core/protocol/checkpoints/merkle.ts";
+import { foldHashes, nodeHash } from "../../core/protocol/checkpoints/node_hash.ts";
 import { mulberry32 } from "../support/random.ts";
 
 const hex = (bytes: Uint8Array) => bytes.toHex();

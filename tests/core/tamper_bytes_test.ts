@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { verifyExport } from "../../core/events/trail/lines.ts";
 import { describeVerdict } from "../../core/cli/audit.ts";
-import { type NoteKey, readKey } from "../../core/events/trail/note.ts";
+import { type NoteKey, readKey } from "../../core/protocol/checkpoints/note.ts";
 import { random } from "../support/random.ts";
 import { type Account, World } from "../support/world.ts";
 

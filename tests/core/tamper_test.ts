@@ -8,7 +8,7 @@ import {
   readStatement,
   signNote,
   statementText,
-} from "../../core/events/trail/note.ts";
+} from "../../core/protocol/checkpoints/note.ts";
 import { eventJson } from "../../core/events/events.ts";
 import { rawPublicKey } from "../../core/protocol/statements.ts";
 import { type Account, World } from "../support/world.ts";
@@ -139,7 +139,7 @@ Deno.test("relay audit verify: who changes a row and its hashes too is found out
   await fill(world, owner, 600, random);
   const { key } = await checkpointOf(world, owner);
   const lines = (await exported(world, owner)).split("\n");
-  const { leafHash } = await import("../../core/events/trail/merkle.ts");
+  const { leafHash } = await import("../../core/protocol/checkpoints/merkle.ts");
   for (const at of [0, 100, 300, 580]) {
     const row = JSON.parse(lines[at]!);
     const [front] = /^\{"seq":\d+,"leaf_hash":"[^"]*",("tile_hash":"[^"]*",)?/.exec(lines[at]!)!;

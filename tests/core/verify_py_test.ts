@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { verifyExport } from "../../core/events/trail/lines.ts";
-import { readKey } from "../../core/events/trail/note.ts";
+import { readKey } from "../../core/protocol/checkpoints/note.ts";
 import { random } from "../support/random.ts";
 import { World } from "../support/world.ts";
 import { PYTHON, python } from "./verify_py.ts";

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { readStatement } from "../../core/events/trail/note.ts";
+import { readStatement } from "../../core/protocol/checkpoints/note.ts";
 import { World } from "../support/world.ts";
 
 const PROGRAM = new URL("../../main.ts", import.meta.url).href;

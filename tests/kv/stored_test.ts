@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import { createHmac } from "node:crypto";
 import { gunzipSync } from "node:zlib";
 import { verifyExport } from "../../core/events/trail/lines.ts";
-import { readKey } from "../../core/events/trail/note.ts";
+import { readKey } from "../../core/protocol/checkpoints/note.ts";
 import { privateKeyOf } from "../../core/protocol/statements.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { ManualClock } from "../support/clock.ts";

@@ -1,4 +1,4 @@
-import { readStatement } from "../../events/trail/note.ts";
+import { readStatement } from "../../protocol/checkpoints/note.ts";
 import type { CloseName } from "../../protocol/close_codes.ts";
 import type { Log } from "../../ports/ports.ts";
 import type {

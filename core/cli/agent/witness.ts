@@ -1,6 +1,6 @@
-import { readChain } from "../../events/trail/handover.ts";
-import { keyText, readKey, readStatement, verifiesNote } from "../../events/trail/note.ts";
-import { verifyConsistency } from "../../events/trail/merkle.ts";
+import { readChain } from "../../protocol/checkpoints/handover.ts";
+import { keyText, readKey, readStatement, verifiesNote } from "../../protocol/checkpoints/note.ts";
+import { verifyConsistency } from "../../protocol/checkpoints/merkle.ts";
 import type { CheckpointFrame } from "../../protocol/protocol.ts";
 import type { AgentFiles } from "./port.ts";
 

@@ -5,8 +5,13 @@ import { Fault } from "../../fault/fault.ts";
 import { iso } from "../../codec/instant.ts";
 import { findEvent } from "./ids.ts";
 import { auditKeyOf, originOf, signerOf } from "./keys.ts";
-import { consistencyPath, inclusionPath } from "./merkle.ts";
-import { keyText, readStatement, signNote, statementText } from "./note.ts";
+import { consistencyPath, inclusionPath } from "../../protocol/checkpoints/merkle.ts";
+import {
+  keyText,
+  readStatement,
+  signNote,
+  statementText,
+} from "../../protocol/checkpoints/note.ts";
 import { nodesOf, rootOf } from "./tiles.ts";
 
 /** A signed statement of how a log stood. */

@@ -11,9 +11,9 @@ import { iso } from "../../codec/instant.ts";
 import type { Scope } from "../../work/scopes.ts";
 import { EXPORTS, type Pages, type ProvenRow, type Text } from "./export_formats.ts";
 import { auditKeyOf, originOf, type PublicKey } from "./keys.ts";
-import { leafHex, type ReadNode, subtreesOf } from "./merkle.ts";
-import { HASH_BYTES } from "./node_hash.ts";
-import { keyText, signNote, statementText } from "./note.ts";
+import { leafHex, type ReadNode, subtreesOf } from "../../protocol/checkpoints/merkle.ts";
+import { HASH_BYTES } from "../../protocol/checkpoints/node_hash.ts";
+import { keyText, signNote, statementText } from "../../protocol/checkpoints/note.ts";
 import { CLOCK_SLACK_MS, isInOrder, rowsBefore } from "./places.ts";
 import { isLeaf, leavesOf, nodesOf, rootOf, TILE } from "./tiles.ts";
 

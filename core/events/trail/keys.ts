@@ -9,8 +9,8 @@ import { iso } from "../../codec/instant.ts";
 import { MAX_HANDOVERS } from "../../protocol/protocol.ts";
 import type { Sealer } from "../../codec/seal.ts";
 import { type KeyMaker, makeTenantKey, openTenantKey } from "./tenant_keys.ts";
-import { readHandover, signHandover } from "./handover.ts";
-import { keyText, namesKey, type NoteKey } from "./note.ts";
+import { readHandover, signHandover } from "../../protocol/checkpoints/handover.ts";
+import { keyText, namesKey, type NoteKey } from "../../protocol/checkpoints/note.ts";
 
 /** A key of a log, and the notes by which those before it handed over to it, oldest first. */
 export interface PublicKey extends NoteKey {

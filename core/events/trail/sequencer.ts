@@ -13,7 +13,7 @@ import type { Tx } from "../../../kv/store/tx.ts";
 import type { App } from "../../work/work.ts";
 import { makeCheckpoint } from "./checkpoints.ts";
 import { appendIds, GROUP, sortIds } from "./ids.ts";
-import { leafHashes } from "./merkle.ts";
+import { leafHashes } from "../../protocol/checkpoints/merkle.ts";
 import { timesAfter } from "./places.ts";
 import { growTiles } from "./tiles.ts";
 

@@ -4,8 +4,14 @@ import { auditTiles, auditTreeId, auditTrees, tileId } from "../../../kv/records
 import { RecentMap } from "../../../kv/store/recent.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import { type Hash, leafHash, rangeHash, type ReadNode, sameHash } from "./merkle.ts";
-import { foldHashes, HASH_BYTES } from "./node_hash.ts";
+import {
+  type Hash,
+  leafHash,
+  rangeHash,
+  type ReadNode,
+  sameHash,
+} from "../../protocol/checkpoints/merkle.ts";
+import { foldHashes, HASH_BYTES } from "../../protocol/checkpoints/node_hash.ts";
 
 /** Hashes in a full tile; it stands for one hash of the level above. */
 export const TILE = 256;

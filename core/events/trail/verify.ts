@@ -2,8 +2,13 @@ import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import type { Ending } from "./export_formats.ts";
 import { findFirst, type Finding, type Line } from "./findings.ts";
-import { type Handover, readChain } from "./handover.ts";
-import { GrowingTree, sameHash, subtreesOf, verifyConsistency } from "./merkle.ts";
+import { type Handover, readChain } from "../../protocol/checkpoints/handover.ts";
+import {
+  GrowingTree,
+  sameHash,
+  subtreesOf,
+  verifyConsistency,
+} from "../../protocol/checkpoints/merkle.ts";
 import {
   isSignedOnce,
   keyText,
@@ -12,7 +17,7 @@ import {
   readStatement,
   type Statement,
   verifiesNote,
-} from "./note.ts";
+} from "../../protocol/checkpoints/note.ts";
 import { isEnding, readEnding, readHash, readLine } from "./read_export.ts";
 
 /** What a check of an export says. */

@@ -1,4 +1,4 @@
-import type { Cancel, Clock } from "../ports.ts";
+import type { Cancel, Clock } from "../interfaces.ts";
 
 /** What ends at one instant, and waits for it with one timer. */
 interface Deadline {

@@ -1,7 +1,7 @@
 import type { Buffer } from "node:buffer";
 import { setImmediate } from "node:timers";
 
-import { OutboundError, type OutboundRequest, type OutboundResponse } from "../ports.ts";
+import { OutboundError, type OutboundRequest, type OutboundResponse } from "../interfaces.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { classifyFailure, type Phase } from "./failure.ts";
 import type { Connection, Holder, Pool } from "./pool.ts";

@@ -1,4 +1,4 @@
-import { OutboundError, type OutboundErrorKind } from "../ports.ts";
+import { OutboundError, type OutboundErrorKind } from "../interfaces.ts";
 
 /** How far an exchange had come; what breaks in a phase is a failure of that kind. */
 export type Phase = "connect" | "tls" | "http";

@@ -2,7 +2,7 @@ import { lookup } from "node:dns/promises";
 import { isIP, type LookupFunction } from "node:net";
 
 import { RecentMap } from "../../../kv/store/recent.ts";
-import { OutboundError } from "../ports.ts";
+import { OutboundError } from "../interfaces.ts";
 import { isPublicAddress } from "./address.ts";
 import { refusedAddress } from "./target.ts";
 

@@ -1,4 +1,4 @@
-import { type Clock, type Outbound, OutboundError } from "../ports.ts";
+import { type Clock, type Outbound, OutboundError } from "../interfaces.ts";
 import { Deadlines } from "./deadlines.ts";
 import { exchange } from "./exchange.ts";
 import { Pool } from "./pool.ts";

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 
 import { RecentMap } from "../../../kv/store/recent.ts";
-import { OutboundError } from "../ports.ts";
+import { OutboundError } from "../interfaces.ts";
 import { isPublicAddress } from "./address.ts";
 
 /** Longer addresses are refused before they are parsed. */

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
 
-import { OutboundError, type OutboundRequest } from "../ports.ts";
+import { OutboundError, type OutboundRequest } from "../interfaces.ts";
 import { TRANSPORT_HEADERS } from "./headers.ts";
 
 const METHOD = /^[A-Z]+$/;

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { createHash, type KeyObject, sign, verify } from "node:crypto";
-import { publicKeyOf } from "../../protocol/statements.ts";
+import { publicKeyOf } from "../statements.ts";
 
 /**
  * Signed notes, as transparency logs write them (c2sp.org/signed-note, c2sp.org/tlog-checkpoint): a text,
