@@ -5,7 +5,8 @@ import { secretPath, type Secrets, secretsKnown } from "../host/secrets/file.ts"
 import { readStoreSettings, type StoreSettings } from "../work/settings.ts";
 import { systemClock, systemEntropy } from "../ports/system.ts";
 import { isThere } from "../../kv/maintenance/disk.ts";
-import { runOnce, unknownOption } from "./command.ts";
+import { UsageError } from "./arguments.ts";
+import { runCommand } from "./command.ts";
 import { embeddedPath, storePath } from "./store.ts";
 
 const BACKUP_HELP = `relay backup: a copy of the store, while the relay serves
@@ -57,7 +58,7 @@ export function backupCommand(args: string[]): Promise<number> {
     const kv = storePath(settings.kv);
     const secrets = needSecrets(settings, kv);
     const manifest = writeBackup({ kv, folder, secrets }, PORTS);
-    tell(`The backup is in ${folder}`, manifest);
+    print(`The backup is in ${folder}`, manifest);
     const home = settings.secret === null ? secretPath(kv) : "RELAY_SECRET";
     console.log(`The secret is not in it: keep a copy of ${home} in another place.`);
   });
@@ -71,7 +72,7 @@ export function restoreCommand(args: string[]): Promise<number> {
     const kv = embeddedPath(settings.kv);
     const secrets = needSecrets(settings, kv);
     const manifest = await restoreBackup({ kv, folder, secrets }, PORTS);
-    tell(`The store is in ${kv}, as it was`, manifest);
+    print(`The store is in ${kv}, as it was`, manifest);
     console.log(
       "What was revoked, deleted or changed since is not: revoke such keys again before others\n" +
         "reach the relay.",
@@ -89,7 +90,7 @@ function needSecrets(settings: StoreSettings, kv: string): Secrets {
   );
 }
 
-function tell(what: string, { taken_at, versionstamp, bytes, sha256 }: Manifest): void {
+function print(what: string, { taken_at, versionstamp, bytes, sha256 }: Manifest): void {
   console.log(`${what}
   taken at      ${taken_at}
   versionstamp  ${versionstamp}
@@ -104,12 +105,13 @@ function withFolder(
   args: readonly string[],
   run: (folder: string) => void | Promise<void>,
 ): Promise<number> {
-  const option = args.find((argument) => argument.startsWith("-"));
-  const [folder = "", more] = args;
-  const work = option !== undefined
-    ? unknownOption(option)
-    : folder === "" || more !== undefined
-    ? `Name one folder: relay ${name} <folder>.`
-    : () => run(folder.replace(/(?<=.)\/+$/, ""));
-  return runOnce({ name, help }, args, work);
+  return runCommand({
+    name,
+    help,
+    positional: 1,
+    run(_options, folder) {
+      if (folder === undefined) throw new UsageError(`Name one folder: relay ${name} <folder>.`);
+      return run(folder.replace(/(?<=.)\/+$/, ""));
+    },
+  }, args);
 }

@@ -3,7 +3,7 @@ import { lockStore } from "../../kv/maintenance/open.ts";
 import { vacuum } from "../../kv/maintenance/vacuum.ts";
 import { readStoreSettings } from "../work/settings.ts";
 import { systemClock } from "../ports/system.ts";
-import { runOnce, unknownOption } from "./command.ts";
+import { runCommand } from "./command.ts";
 import { storePath } from "./store.ts";
 
 const HELP = `relay compact: give the space of what was deleted back to the disk
@@ -26,9 +26,7 @@ Exit codes:
 
 /** Runs `relay compact`; resolves to the exit code. */
 export function compactCommand(args: string[]): Promise<number> {
-  const [wrong] = args;
-  const work = wrong === undefined ? compact : unknownOption(wrong);
-  return runOnce({ name: "compact", help: HELP }, args, work);
+  return runCommand({ name: "compact", help: HELP, run: compact }, args);
 }
 
 async function compact(): Promise<void> {

@@ -1,3 +1,4 @@
+import { runCommand } from "./command.ts";
 import { type DemoRun, tellStory } from "./demo_story.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
 
@@ -22,17 +23,11 @@ const INTERRUPTED = 130; // 128 + SIGINT, as shells have it
 const LINES_SHOWN = 10;
 
 /** Runs `relay demo`; resolves to the exit code. */
-export async function demoCommand(args: string[]): Promise<number> {
-  if (args.includes("--help") || args.includes("-h")) {
-    console.log(HELP);
-    return 0;
-  }
-  const wrong = args.find((argument) => argument !== "--keep");
-  if (wrong !== undefined) {
-    console.error(`There is no option ${JSON.stringify(wrong)}. See: relay demo --help`);
-    return 2;
-  }
+export function demoCommand(args: string[]): Promise<number> {
+  return runCommand({ name: "demo", help: HELP, switches: ["keep"], run: runDemo }, args);
+}
 
+async function runDemo({ keep = false }: { readonly keep?: boolean }): Promise<number> {
   const terminal = openTerminal();
   const interruption = new AbortController();
   const { promise: interrupted, resolve: interrupt } = Promise.withResolvers<"interrupted">();
@@ -45,7 +40,7 @@ export async function demoCommand(args: string[]): Promise<number> {
   try {
     const outcome = await Promise.race([tellStory(run), interrupted]);
     if (outcome === "interrupted") return INTERRUPTED;
-    if (!args.includes("--keep")) return 0;
+    if (!keep) return 0;
     terminal.say(`\n${outcome.howToUse}\n\nCtrl-C ends it.`);
     await interrupted;
     return 0;

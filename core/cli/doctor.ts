@@ -14,7 +14,7 @@ import {
 } from "../host/backup/findings.ts";
 import { isRemote, readSettings, type Settings } from "../work/settings.ts";
 import { systemClock, systemEntropy } from "../ports/system.ts";
-import { runOnce, unknownOption } from "./command.ts";
+import { runCommand } from "./command.ts";
 
 const HELP = `relay doctor: what is wrong here, and what to do about it
 
@@ -40,12 +40,10 @@ const ANSWER_MS = 2_000;
 
 /** Runs `relay doctor`; resolves to the exit code. */
 export function doctorCommand(args: string[]): Promise<number> {
-  const [wrong] = args;
-  const work = wrong === undefined ? tellFindings : unknownOption(wrong);
-  return runOnce({ name: "doctor", help: HELP }, args, work);
+  return runCommand({ name: "doctor", help: HELP, run: printFindings }, args);
 }
 
-async function tellFindings(): Promise<number> {
+async function printFindings(): Promise<number> {
   const findings = await examine();
   const width = Math.max(...findings.map(({ name }) => name.length));
   for (const { name, state, text } of findings) {

@@ -3,7 +3,8 @@ import { makeSealer } from "../codec/seal.ts";
 import { secretsKnown } from "../host/secrets/file.ts";
 import { readStoreSettings } from "../work/settings.ts";
 import { systemClock, systemEntropy } from "../ports/system.ts";
-import { runOnce, unknownOption } from "./command.ts";
+import { UsageError } from "./arguments.ts";
+import { runCommand } from "./command.ts";
 import { storeLocation, withStore } from "./store.ts";
 
 const HELP = `relay keys rotate: new keys in the place of those that sign
@@ -34,29 +35,33 @@ Exit codes:
   2  wrong arguments
 `;
 
-/** Runs `relay keys`; resolves to the exit code. */
-export function keysCommand(args: string[]): Promise<number> {
-  const rotation = readRotation(args);
-  const work = typeof rotation === "string" ? rotation : () => rotate(rotation);
-  return runOnce({ name: "keys", help: HELP }, args, work);
+interface Options {
+  readonly organization?: string;
+  readonly "leave-behind"?: boolean;
 }
 
-/** What is asked for, or what is wrong with it. */
-function readRotation([action, kind, ...options]: readonly string[]): Rotation | string {
+/** Runs `relay keys`; resolves to the exit code. */
+export function keysCommand(args: string[]): Promise<number> {
+  return runCommand({
+    name: "keys",
+    help: HELP,
+    texts: ["organization"],
+    switches: ["leave-behind"],
+    positional: 2,
+    run: (options, action, kind) => rotate(rotationOf(options, action, kind)),
+  }, args);
+}
+
+/** @throws {UsageError} */
+function rotationOf(options: Options, action?: string, kind?: string): Rotation {
   const usage = `relay keys rotate ${KEY_KINDS.join("|")}`;
-  if (action !== "rotate") return `Say what to do: ${usage}.`;
-  if (!KEY_KINDS.includes(kind as KeyKind)) return `Say which keys: ${usage}.`;
-  let organization: string | null = null, leaveBehind = false;
-  for (let at = 0; at < options.length; at++) {
-    const option = options[at]!;
-    if (option === "--leave-behind") leaveBehind = true;
-    else if (option !== "--organization") return unknownOption(option);
-    else if (organization !== null) return "One organization at a time, or none for all of them.";
-    else if ((organization = options[++at] ?? null) === null) {
-      return "Say whose: --organization <id>.";
-    }
-  }
-  return { kind: kind as KeyKind, organization, leaveBehind };
+  if (action !== "rotate") throw new UsageError(`Say what to do: ${usage}.`);
+  if (!KEY_KINDS.includes(kind as KeyKind)) throw new UsageError(`Say which keys: ${usage}.`);
+  return {
+    kind: kind as KeyKind,
+    organization: options.organization ?? null,
+    leaveBehind: options["leave-behind"] ?? false,
+  };
 }
 
 async function rotate(rotation: Rotation): Promise<void> {

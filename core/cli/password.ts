@@ -2,7 +2,8 @@ import { type Reset, resetPassword } from "../access/sign_in/reset.ts";
 import { passwordCost } from "../ports/password_hash.ts";
 import { readStoreSettings } from "../work/settings.ts";
 import { systemClock, systemEntropy } from "../ports/system.ts";
-import { runOnce, unknownOption } from "./command.ts";
+import { UsageError } from "./arguments.ts";
+import { runCommand } from "./command.ts";
 import { withStore } from "./store.ts";
 
 const HELP = `relay password reset: a new password for somebody who has forgotten theirs
@@ -25,34 +26,31 @@ Exit codes:
   2  wrong arguments
 `;
 
-const WITHOUT_SECOND_FACTOR = "--without-second-factor";
-
 /** Runs `relay password`; resolves to the exit code. */
 export function passwordCommand(args: string[]): Promise<number> {
-  const work = problemOf(args) ?? (() => reset(args));
-  return runOnce({ name: "password", help: HELP }, args, work);
+  return runCommand({
+    name: "password",
+    help: HELP,
+    switches: ["without-second-factor"],
+    positional: 2,
+    run: reset,
+  }, args);
 }
 
-async function reset(args: readonly string[]): Promise<void> {
-  const [, email] = args.filter((argument) => argument !== WITHOUT_SECOND_FACTOR);
+async function reset(
+  options: { readonly "without-second-factor"?: boolean },
+  action?: string,
+  email?: string,
+): Promise<void> {
+  if (action !== "reset") throw new UsageError("Say what to do: relay password reset <email>.");
+  if (email === undefined) throw new UsageError("Say whose: relay password reset <email>.");
   const ports = { clock: systemClock, entropy: systemEntropy, passwordCost: passwordCost() };
-  const without = args.includes(WITHOUT_SECOND_FACTOR);
+  const without = options["without-second-factor"] ?? false;
   const { kv } = readStoreSettings(Deno.env.toObject(), false);
-  say(email!, await withStore(kv, (store) => resetPassword(store, ports, email!, without)));
+  print(email, await withStore(kv, (store) => resetPassword(store, ports, email, without)));
 }
 
-function problemOf(args: readonly string[]): string | null {
-  const [action, email, ...rest] = args.filter((argument) => argument !== WITHOUT_SECOND_FACTOR);
-  if (action !== "reset") return "Say what to do: relay password reset <email>.";
-  if (email === undefined) return "Say whose: relay password reset <email>.";
-  const wrong = [email, ...rest].find((argument) => argument.startsWith("-")) ?? rest[0];
-  if (wrong === undefined) return null;
-  return wrong.startsWith("-")
-    ? unknownOption(wrong)
-    : `One email at a time: ${JSON.stringify(wrong)} is too much.`;
-}
-
-function say(
+function print(
   email: string,
   { password, sessionsEnded, secondFactorRemoved, active }: Reset,
 ): void {

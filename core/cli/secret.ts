@@ -10,7 +10,8 @@ import {
 import { rotateSecret, type RotationProgress } from "../host/secrets/rotate.ts";
 import { isRemote, readStoreSettings, type StoreSettings } from "../work/settings.ts";
 import { systemEntropy } from "../ports/system.ts";
-import { runOnce, unknownOption } from "./command.ts";
+import { UsageError } from "./arguments.ts";
+import { runCommand } from "./command.ts";
 import { storeLocation, storePath, withStore } from "./store.ts";
 
 const HELP = `relay secret rotate: seal everything in the store with a new secret
@@ -43,16 +44,11 @@ const REPORT_MS = 1_000;
 
 /** Runs `relay secret`; resolves to the exit code. */
 export function secretCommand(args: string[]): Promise<number> {
-  return runOnce({ name: "secret", help: HELP }, args, problemOf(args) ?? rotateEverything);
+  return runCommand({ name: "secret", help: HELP, positional: 1, run: rotateEverything }, args);
 }
 
-function problemOf([action, ...rest]: readonly string[]): string | null {
-  if (action === undefined) return "Say what to do: relay secret rotate.";
-  const wrong = action === "rotate" ? rest[0] : action;
-  return wrong === undefined ? null : unknownOption(wrong);
-}
-
-async function rotateEverything(): Promise<void> {
+async function rotateEverything(_flags: unknown, action?: string): Promise<void> {
+  if (action !== "rotate") throw new UsageError("Say what to do: relay secret rotate.");
   const settings = readStoreSettings(Deno.env.toObject(), false);
   await (settings.secret === null ? rotateFile(settings) : rotateSettings(settings));
 }

@@ -242,9 +242,10 @@ Deno.test("relay backup, restore, compact: wrong arguments and stores are named,
     const env = { RELAY_KV: `${folder}/relay.kv` };
     const cases: [args: string[], code: number, sentence: RegExp, env?: Env][] = [
       [["backup"], 2, /^Name one folder: relay backup <folder>\. See: relay backup --help$/],
-      [["restore", "a", "b"], 2, /^Name one folder: relay restore <folder>\./],
+      [["restore"], 2, /^Name one folder: relay restore <folder>\./],
+      [["restore", "a", "b"], 2, /^Unexpected argument "b"\./],
       [["backup", "--now"], 2, /^There is no option "--now"\. See: relay backup --help$/],
-      [["compact", "now"], 2, /^There is no option "now"\. See: relay compact --help$/],
+      [["compact", "now"], 2, /^Unexpected argument "now"\. See: relay compact --help$/],
       [["restore", "--help"], 0, /^relay restore: /],
       [["backup", `${folder}/b`], 1, /^relay: there is no store at .*: RELAY_KV says where it is$/],
       [["restore", `${folder}/b`], 1, /^relay: there is no folder .*\/b$/],

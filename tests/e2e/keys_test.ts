@@ -84,8 +84,11 @@ Deno.test("relay keys: wrong arguments are told, with code 2, and a store that i
     [["rotate"], /^Say which keys: relay keys rotate /],
     [["rotate", "jwt"], /^Say which keys/],
     [["rotate", "verdict", "--force"], /^There is no option "--force"\. See: relay keys --help$/],
-    [["rotate", "verdict", "--organization"], /^Say whose/],
-    [["rotate", "audit", "--organization", "a", "--organization", "b"], /^One organization at/],
+    [["rotate", "verdict", "--organization"], /^The option --organization needs a value/],
+    [
+      ["rotate", "audit", "--organization", "a", "--organization", "b"],
+      /^The option --organization may be given only once/,
+    ],
   ];
   for (const [args, told] of cases) {
     const { code, text } = await run(["keys", ...args]);

@@ -154,7 +154,7 @@ Deno.test("relay secret: wrong arguments are named with code 2, and nothing is m
       const { code, text } = await run(["secret", ...args], env);
       assert.match(
         text,
-        /^(There is no option "[\w-]+"|Say what to do: .*)\. See: relay secret --help$/,
+        /^(There is no option "[\w-]+"|Unexpected argument "now"|Say what to do: .*)\. See: relay secret --help$/,
       );
       assert.equal(code, 2);
     }

@@ -1,3 +1,4 @@
+import { UsageError } from "../arguments.ts";
 import { findAccount } from "./account.ts";
 import type { AgentArguments } from "./arguments.ts";
 import { describeAgent } from "./hello.ts";
@@ -23,12 +24,12 @@ export interface Start {
   readonly warnings: readonly string[];
 }
 
-/** Adds what the environment, the token's source and an earlier pairing say. */
-export function readStart(given: AgentArguments): Start | { failure: string } {
+/** Adds what the environment, the token's source and an earlier pairing say. @throws {UsageError} */
+export function readStart(given: AgentArguments): Start {
   try {
     return startOf(given);
   } catch (error) {
-    return { failure: (error as Error).message };
+    throw new UsageError((error as Error).message);
   }
 }
 
