@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { parseArguments } from "./arguments.ts";
-import { asksForHelp } from "./command.ts";
+import { asksForHelp } from "./help.ts";
 import type { Finding } from "../events/trail/findings.ts";
 import { verifyExport } from "../events/trail/lines.ts";
 import { keyText, type NoteKey, readKey } from "../protocol/checkpoints/note.ts";

@@ -1,4 +1,5 @@
 import { type Options, type Parameters, parseArguments, UsageError } from "./arguments.ts";
+import { asksForHelp } from "./help.ts";
 
 /** A command that does one thing and ends. */
 interface Command<Text extends string, List extends string, Switch extends string>
@@ -41,7 +42,3 @@ export async function runCommand<
     return 1;
   }
 }
-
-/** True for `--help` or `-h`, wherever it stands. */
-export const asksForHelp = (args: readonly string[]): boolean =>
-  args.includes("--help") || args.includes("-h");

@@ -12,7 +12,9 @@ import {
   judgeAddress,
   judgeCertificate,
 } from "../host/backup/findings.ts";
-import { isRemote, readSettings, type Settings } from "../work/settings.ts";
+import { isRemote } from "../../kv/maintenance/location.ts";
+import { readSettings } from "./settings.ts";
+import type { Settings } from "../work/settings.ts";
 import { systemClock, systemEntropy } from "../ports/system.ts";
 import { runCommand } from "./command.ts";
 

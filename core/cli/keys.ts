@@ -1,7 +1,7 @@
 import { KEY_KINDS, type KeyKind, rotateKeys, type Rotation } from "../host/secrets/rotate_keys.ts";
 import { makeSealer } from "../codec/seal.ts";
 import { secretsKnown } from "../host/secrets/file.ts";
-import { readStoreSettings } from "../work/settings.ts";
+import { readStoreSettings } from "./settings.ts";
 import { systemClock, systemEntropy } from "../ports/system.ts";
 import { UsageError } from "./arguments.ts";
 import { runCommand } from "./command.ts";

@@ -1,6 +1,6 @@
 import { type Reset, resetPassword } from "../access/sign_in/reset.ts";
 import { passwordCost } from "../ports/password_hash.ts";
-import { readStoreSettings } from "../work/settings.ts";
+import { readStoreSettings } from "./settings.ts";
 import { systemClock, systemEntropy } from "../ports/system.ts";
 import { UsageError } from "./arguments.ts";
 import { runCommand } from "./command.ts";

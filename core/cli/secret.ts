@@ -8,7 +8,9 @@ import {
   type Secrets,
 } from "../host/secrets/file.ts";
 import { rotateSecret, type RotationProgress } from "../host/secrets/rotate.ts";
-import { isRemote, readStoreSettings, type StoreSettings } from "../work/settings.ts";
+import { isRemote } from "../../kv/maintenance/location.ts";
+import { readStoreSettings } from "./settings.ts";
+import type { StoreSettings } from "../work/settings.ts";
 import { systemEntropy } from "../ports/system.ts";
 import { UsageError } from "./arguments.ts";
 import { runCommand } from "./command.ts";

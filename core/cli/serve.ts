@@ -3,10 +3,12 @@ import { onStopSignal } from "./agent/host.ts";
 import { VERSION } from "../work/work.ts";
 import { secretsOf } from "../host/secrets/file.ts";
 import { isSealed } from "../host/secrets/installation.ts";
-import { readSettings, type Settings, shownLocation } from "../work/settings.ts";
+import { shownLocation } from "../../kv/maintenance/location.ts";
+import { readSettings } from "./settings.ts";
+import type { Settings } from "../work/settings.ts";
 import { type Running, startRelay, UNRECORDED } from "../start.ts";
 import { systemClock, systemLog, systemPorts } from "../ports/system.ts";
-import { unreadVariables } from "../work/variables.ts";
+import { unreadVariables } from "./environment.ts";
 
 /** The server's own end of a WebSocket says nothing to its client: what we said goes out first. */
 const FAREWELL_MS = 50;

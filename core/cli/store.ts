@@ -1,7 +1,7 @@
 import { isThere } from "../../kv/maintenance/disk.ts";
 import { openStore } from "../../kv/maintenance/open.ts";
 import type { Store } from "../../kv/store/store.ts";
-import { isRemote } from "../work/settings.ts";
+import { isRemote } from "../../kv/maintenance/location.ts";
 import { systemClock } from "../ports/system.ts";
 
 /**

@@ -16,7 +16,8 @@ async function withFile(text: string) {
   };
   const world = await World.open({
     config: JSON.parse(text),
-    settings: { configSource, environment: ["RELAY_CONFIG"] },
+    settings: { configSource },
+    environment: ["RELAY_CONFIG"],
   });
   const host = await world.signUp();
   return { world, host, file };

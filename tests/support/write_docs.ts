@@ -1,3 +1,8 @@
 import { eventsPage } from "../../core/events/trail/events_page.ts";
+import { withSettingsTable } from "./settings_table.ts";
 
-await Deno.writeTextFile(new URL("../../docs/audit-events.md", import.meta.url), eventsPage());
+const docs = new URL("../../docs/", import.meta.url);
+
+await Deno.writeTextFile(new URL("audit-events.md", docs), eventsPage());
+const configuration = new URL("configuration.md", docs);
+await Deno.writeTextFile(configuration, withSettingsTable(await Deno.readTextFile(configuration)));

@@ -1,5 +1,5 @@
 import { UsageError } from "../arguments.ts";
-import { asksForHelp } from "../command.ts";
+import { asksForHelp } from "../help.ts";
 import { RESTART_EXIT_CODE, runAgent } from "./agent.ts";
 import { type AgentArguments, parseAgentArguments } from "./arguments.ts";
 import { defaultStateDir, machineHost, onStopSignal, ownUser, takeEnvironment } from "./host.ts";

@@ -6,7 +6,8 @@ import { SCHEMA_KEY } from "../../../kv/maintenance/migrations.ts";
 import { InstallationRecord } from "../../../kv/records/installation.ts";
 import type { Entropy } from "../../ports/ports.ts";
 import { nextSecretPath, secretPath, secretsKnown } from "../secrets/file.ts";
-import { shownLocation, type StoreSettings } from "../../work/settings.ts";
+import { shownLocation } from "../../../kv/maintenance/location.ts";
+import type { StoreSettings } from "../../work/settings.ts";
 import {
   type Finding,
   judgeClock,

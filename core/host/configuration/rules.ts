@@ -5,7 +5,7 @@ import { emit } from "../../events/events.ts";
 import { planLimit } from "../../access/limits/limits.ts";
 import { iso } from "../../codec/instant.ts";
 import { seedPlans } from "../plans/seed.ts";
-import { type Settings, shownLocation } from "../../work/settings.ts";
+import type { Settings } from "../../work/settings.ts";
 import { type ActiveConfiguration, readConfiguration } from "./active.ts";
 import { changesOf, leavesOf, masked, recordedChanges } from "./changes.ts";
 
@@ -29,7 +29,7 @@ export async function showConfig(work: Work, { configuration, settings }: Source
   const { db, actor } = work;
   const values = configured(configuration);
   const loaded_at = iso(configuration.current.loadedAtMs);
-  if (actor.host) return { values: [...settingsOf(settings), ...values], loaded_at };
+  if (actor.host) return { values: [...variablesOf(settings), ...values], loaded_at };
   const organization = await db.get(organizations, SYSTEM, actor.tenant.org);
   const own: Shown[] = values.filter(({ path }) => /^limits\.(live|test)\./.test(path))
     .map((shown) => ({ ...shown, source: "configuration", changes_by: "host" }));
@@ -83,24 +83,10 @@ function configured(
 }
 
 /** Values that only the environment sets. */
-function settingsOf(settings: Settings): Shown[] {
-  const { host, port, kv, secret, olderSecrets, publicUrl, signup, tls, environment } = settings;
-  const values: Record<string, unknown> = {
-    RELAY_HOST: host,
-    RELAY_PORT: port,
-    RELAY_KV: kv === null ? null : shownLocation(kv),
-    RELAY_SECRET: secret,
-    RELAY_SECRET_OLD: olderSecrets.length === 0 ? null : olderSecrets.length,
-    RELAY_PUBLIC_URL: publicUrl,
-    RELAY_SIGNUP: signup,
-    RELAY_TLS_CERT: tls === null ? null : "set",
-    RELAY_TLS_KEY: tls === null ? null : "set",
-    RELAY_CONFIG: settings.configSource.path,
-  };
-  return Object.entries(values).map(([path, value]) => ({
-    path,
-    value: masked(path, value),
-    source: environment.includes(path) ? "environment" : "default",
+const variablesOf = ({ variables }: Settings): Shown[] =>
+  variables.map(({ name, value, given }) => ({
+    path: name,
+    value: masked(name, value),
+    source: given ? "environment" : "default",
     changes_by: "restart",
   }));
-}
