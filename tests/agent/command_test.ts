@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { openCommands } from "../../core/cli/agent/commands.ts";
-import { startCommand } from "../../core/cli/agent/command.ts";
+import { openCommands } from "../../core/cli/agent/commands/commands.ts";
+import { startCommand } from "../../core/cli/agent/commands/command.ts";
 import { machineHost } from "../../core/cli/agent/host.ts";
-import { openJournal } from "../../core/cli/agent/journal.ts";
+import { openJournal } from "../../core/cli/agent/commands/journal.ts";
 import { type CommandFrame, openOutbox, type Outbox } from "../../core/cli/agent/outbox.ts";
-import type { AgentHost, ProcessEnd } from "../../core/cli/agent/port.ts";
+import type { AgentHost, ProcessEnd } from "../../core/cli/agent/interfaces.ts";
 import { openHandClock, openMemoryFiles, runOf } from "./agent_support.ts";
 
 const VERDICT = `${"n".repeat(24)}.1`;

@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, strictEqual as eq, throws } from "node:assert/strict";
-import { ASIDE, type Configuration } from "../../core/cli/agent/configuration.ts";
-import { recoverRestore, restoreArchive } from "../../core/cli/agent/restore.ts";
+import { ASIDE, type Configuration } from "../../core/cli/agent/backup/configuration.ts";
+import { recoverRestore, restoreArchive } from "../../core/cli/agent/backup/restore.ts";
 import { systemTree } from "../../core/cli/agent/tree.ts";
 import { type ArchiveEntry, packArchive } from "../../core/protocol/archive.ts";
 import { sha256Hex } from "../../core/codec/text.ts";

@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
-import { type LinkEnd, openLink, type Order, type Welcomed } from "../../core/cli/agent/link.ts";
-import type { AgentHost, SocketEvents } from "../../core/cli/agent/port.ts";
+import {
+  type LinkEnd,
+  openLink,
+  type Order,
+  type Welcomed,
+} from "../../core/cli/agent/link/link.ts";
+import type { AgentHost, SocketEvents } from "../../core/cli/agent/interfaces.ts";
 import { CLOSE_CODES } from "../../core/protocol/close_codes.ts";
 import type { RelayFrame } from "../../core/protocol/protocol.ts";
 import { openHandClock, runOf } from "./agent_support.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { cutOutput, type Stream } from "../../core/cli/agent/output.ts";
+import { cutOutput, type Stream } from "../../core/cli/agent/commands/output.ts";
 import { MAX_OUTPUT_CHUNK_BYTES } from "../../core/protocol/protocol.ts";
 
 const encoder = new TextEncoder();

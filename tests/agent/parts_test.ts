@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import type { KeyObject } from "node:crypto";
-import { parseAgentArguments } from "../../core/cli/agent/arguments.ts";
-import { backoffMs } from "../../core/cli/agent/backoff.ts";
+import { parseAgentArguments } from "../../core/cli/agent/start/arguments.ts";
+import { backoffMs } from "../../core/cli/agent/link/backoff.ts";
 import { loadIdentity } from "../../core/cli/agent/identity.ts";
-import { openJournal } from "../../core/cli/agent/journal.ts";
+import { openJournal } from "../../core/cli/agent/commands/journal.ts";
 import { openOutbox } from "../../core/cli/agent/outbox.ts";
-import { pinVerdictKey } from "../../core/cli/agent/pin.ts";
+import { pinVerdictKey } from "../../core/cli/agent/link/pin.ts";
 import type { Ended } from "../../core/cli/agent/outbox.ts";
 import {
   type CommandResult,

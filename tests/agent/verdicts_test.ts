@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { machineHost } from "../../core/cli/agent/host.ts";
-import type { AgentHost } from "../../core/cli/agent/port.ts";
+import type { AgentHost } from "../../core/cli/agent/interfaces.ts";
 import { runAgent } from "../../core/cli/agent/agent.ts";
-import { openRefusals } from "../../core/cli/agent/refusals.ts";
-import { openVerdicts, type Verdicts } from "../../core/cli/agent/verdicts.ts";
+import { openRefusals } from "../../core/cli/agent/commands/refusals.ts";
+import { openVerdicts, type Verdicts } from "../../core/cli/agent/link/verdicts.ts";
 import { type CommandOrder, parseRelayFrame, type RunFrame } from "../../core/protocol/protocol.ts";
 import {
   privateKeyOf,

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, rejects, strictEqual as eq } from "node:assert/strict";
-import { type Pinned, pinnedVerdictKey, pinVerdictKey } from "../../core/cli/agent/pin.ts";
+import { type Pinned, pinnedVerdictKey, pinVerdictKey } from "../../core/cli/agent/link/pin.ts";
 import { handoversFrom, verdictKeyOf } from "../../core/agents/verdicts.ts";
 import { MAX_HANDOVERS, type RelayFrame, type WelcomeFrame } from "../../core/protocol/protocol.ts";
 import { rotateKeys } from "../../core/host/secrets/rotate_keys.ts";

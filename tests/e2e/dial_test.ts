@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { dial } from "../../core/cli/agent/dial.ts";
-import type { SocketEnd } from "../../core/cli/agent/port.ts";
+import { dial } from "../../core/cli/agent/link/dial.ts";
+import type { SocketEnd } from "../../core/cli/agent/interfaces.ts";
 import { MAX_RELAY_FRAME_BYTES } from "../../core/protocol/protocol.ts";
 import {
   AUTHORITY,
@@ -69,7 +69,7 @@ Deno.test("dial: what is wrong with the environment ends the link, and shows no 
     ] as const
   ) {
     const script = `import { dial } from ${
-      JSON.stringify(new URL("../../core/cli/agent/dial.ts", import.meta.url))
+      JSON.stringify(new URL("../../core/cli/agent/link/dial.ts", import.meta.url))
     };
       dial("https://127.0.0.1:1", "t", { message() {}, closed: (end) => console.log(end.code, end.reason) });`;
     const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {

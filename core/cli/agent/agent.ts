@@ -1,24 +1,24 @@
 import { Buffer } from "node:buffer";
 import type { CloseName } from "../../protocol/close_codes.ts";
 import type { WelcomeFrame } from "../../protocol/protocol.ts";
-import { backoffMs } from "./backoff.ts";
-import { openCommands } from "./commands.ts";
-import { type Configuration, refuseRoots } from "./configuration.ts";
-import { describeAgent, writeHello } from "./hello.ts";
+import { backoffMs } from "./link/backoff.ts";
+import { openCommands } from "./commands/commands.ts";
+import { type Configuration, refuseRoots } from "./backup/configuration.ts";
+import { describeAgent, writeHello } from "./link/hello.ts";
 import { loadIdentity } from "./identity.ts";
-import { openJournal } from "./journal.ts";
-import { type Link, type LinkEnd, openLink, type Order, type Welcomed } from "./link.ts";
+import { openJournal } from "./commands/journal.ts";
+import { type Link, type LinkEnd, openLink, type Order, type Welcomed } from "./link/link.ts";
 import { openOutbox } from "./outbox.ts";
 import { openOrders, type Session } from "./orders.ts";
 import { remembering, witnessedSize } from "./witness.ts";
-import { pinnedVerdictKey, pinVerdictKey } from "./pin.ts";
-import type { AgentHost, AgentOptions, AgentSocket } from "./port.ts";
+import { pinnedVerdictKey, pinVerdictKey } from "./link/pin.ts";
+import type { AgentHost, AgentOptions, AgentSocket } from "./interfaces.ts";
 import { openPolicies } from "./policies.ts";
-import { openRefusals } from "./refusals.ts";
-import { recoverRestore } from "./restore.ts";
+import { openRefusals } from "./commands/refusals.ts";
+import { recoverRestore } from "./backup/restore.ts";
 import { openState, type VerdictCounts } from "./state.ts";
-import { openTransfers } from "./transfers.ts";
-import { openVerdicts } from "./verdicts.ts";
+import { openTransfers } from "./backup/transfers.ts";
+import { openVerdicts } from "./link/verdicts.ts";
 
 /** The exit code of an agent that was asked to start anew. */
 export const RESTART_EXIT_CODE = 75;

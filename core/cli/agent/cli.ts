@@ -1,11 +1,11 @@
 import { UsageError } from "../arguments.ts";
 import { asksForHelp } from "../help.ts";
 import { RESTART_EXIT_CODE, runAgent } from "./agent.ts";
-import { type AgentArguments, parseAgentArguments } from "./arguments.ts";
+import { type AgentArguments, parseAgentArguments } from "./start/arguments.ts";
 import { defaultStateDir, machineHost, onStopSignal, ownUser, takeEnvironment } from "./host.ts";
-import { pairMachine } from "./pair.ts";
-import { readStart, type Start } from "./start.ts";
-import { findOpenState } from "./state_modes.ts";
+import { pairMachine } from "./start/pair.ts";
+import { readStart, type Start } from "./start/start.ts";
+import { findOpenState } from "./start/state_modes.ts";
 
 const HELP = `relay agent: run the commands of a relay on this machine
 

@@ -4,9 +4,9 @@ import program from "../../../deno.json" with { type: "json" };
 import { logLine } from "../../ports/log_line.ts";
 import type { Clock, Log } from "../../ports/ports.ts";
 import { systemEntropy } from "../../ports/system.ts";
-import { dial } from "./dial.ts";
+import { dial } from "./link/dial.ts";
 import { systemTree } from "./tree.ts";
-import type { Account, AgentFiles, AgentHost, ChildProcess, ProcessEnd } from "./port.ts";
+import type { Account, AgentFiles, AgentHost, ChildProcess, ProcessEnd } from "./interfaces.ts";
 import { writeAll } from "../../../kv/maintenance/disk.ts";
 
 /** The agent's own machine: its clock, files, processes and network. */

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { privateKeyOf, rawPublicKey, signText } from "../../protocol/statements.ts";
-import type { AgentFiles } from "./port.ts";
+import type { AgentFiles } from "./interfaces.ts";
 
 /** Who the agent is: an Ed25519 key that never leaves its state directory. */
 export interface Identity {

@@ -8,15 +8,15 @@ import type {
   WelcomeFrame,
 } from "../../protocol/protocol.ts";
 import type { StateFrame, TransferOrder, TransferReply } from "../../protocol/transfers.ts";
-import type { Commands } from "./commands.ts";
-import type { Order } from "./link.ts";
+import type { Commands } from "./commands/commands.ts";
+import type { Order } from "./link/link.ts";
 import type { Outbox } from "./outbox.ts";
 import type { HeldPolicies } from "./policies.ts";
-import type { AgentFiles, AgentSocket } from "./port.ts";
-import type { Refusals } from "./refusals.ts";
+import type { AgentFiles, AgentSocket } from "./interfaces.ts";
+import type { Refusals } from "./commands/refusals.ts";
 import type { StateTeller, VerdictCounts } from "./state.ts";
-import type { AgentTransfers } from "./transfers.ts";
-import type { Verdicts } from "./verdicts.ts";
+import type { AgentTransfers } from "./backup/transfers.ts";
+import type { Verdicts } from "./link/verdicts.ts";
 import { keepCheckpoint, witnessedSize } from "./witness.ts";
 
 /** A link that was welcomed. */

@@ -8,7 +8,7 @@ import {
   type RefusedFrame,
 } from "../../protocol/protocol.ts";
 import { receiptText } from "../../protocol/statements.ts";
-import type { AgentSocket } from "./port.ts";
+import type { AgentSocket } from "./interfaces.ts";
 
 /** Above this many unsent bytes the agent stops reading its commands' pipes. */
 const HIGH_WATER_BYTES = 4 * 1024 * 1024;

@@ -5,7 +5,7 @@ import {
   publicKeyOf,
   verifiesText,
 } from "../../protocol/statements.ts";
-import type { AgentFiles } from "./port.ts";
+import type { AgentFiles } from "./interfaces.ts";
 
 /** The file of policies in the state directory. */
 export const POLICY_FILE = "policies.json";

@@ -4,9 +4,9 @@ import type { Cancel, Clock } from "../../ports/ports.ts";
 import { policyVersionOf } from "../../protocol/statements.ts";
 import { sha256Hex } from "../../codec/text.ts";
 import type { StateFrame } from "../../protocol/transfers.ts";
-import { type Configuration, readConfiguration } from "./configuration.ts";
+import { type Configuration, readConfiguration } from "./backup/configuration.ts";
 import { POLICY_FILE } from "./policies.ts";
-import type { AgentFiles } from "./port.ts";
+import type { AgentFiles } from "./interfaces.ts";
 
 /** How often the policy file is looked at: what somebody changes by hand is told well within 5 s. */
 const LOOK_MS = 2_000;

@@ -1,5 +1,5 @@
 import { dirname } from "node:path";
-import type { AgentTree } from "./port.ts";
+import type { AgentTree } from "./interfaces.ts";
 import { writeAll } from "../../../kv/maintenance/disk.ts";
 
 /** Files of the system, for backup and restore. */

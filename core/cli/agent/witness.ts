@@ -2,7 +2,7 @@ import { readChain } from "../../protocol/checkpoints/handover.ts";
 import { keyText, readKey, readStatement, verifiesNote } from "../../protocol/checkpoints/note.ts";
 import { verifyConsistency } from "../../protocol/checkpoints/merkle.ts";
 import type { CheckpointFrame } from "../../protocol/protocol.ts";
-import type { AgentFiles } from "./port.ts";
+import type { AgentFiles } from "./interfaces.ts";
 
 /** Why a checkpoint was not taken. */
 export type Refusal = "another_key" | "unproven" | "rolled_back" | "rewritten";

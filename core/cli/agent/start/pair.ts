@@ -1,5 +1,5 @@
-import { clientOf, expectStatus } from "../client.ts";
-import type { AgentFiles } from "./port.ts";
+import { clientOf, expectStatus } from "../../client.ts";
+import type { AgentFiles } from "../interfaces.ts";
 
 /** What pairing leaves in the state directory: where the relay is, and what opens the link there. */
 export interface Pairing {

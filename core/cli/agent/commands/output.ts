@@ -1,4 +1,4 @@
-import { MAX_OUTPUT_CHUNK_BYTES } from "../../protocol/protocol.ts";
+import { MAX_OUTPUT_CHUNK_BYTES } from "../../../protocol/protocol.ts";
 
 const encoder = new TextEncoder();
 // Shared by all commands: it is only written to find how much text fits, never read.

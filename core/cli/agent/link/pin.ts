@@ -1,6 +1,6 @@
-import type { WelcomeFrame } from "../../protocol/protocol.ts";
-import { handoverText, publicKeyOf, verifiesText } from "../../protocol/statements.ts";
-import type { AgentFiles } from "./port.ts";
+import type { WelcomeFrame } from "../../../protocol/protocol.ts";
+import { handoverText, publicKeyOf, verifiesText } from "../../../protocol/statements.ts";
+import type { AgentFiles } from "../interfaces.ts";
 
 /** The organization's verdict key as it is remembered here; null before the first contact. */
 export function pinnedVerdictKey(stateDir: string, files: Pick<AgentFiles, "read">): string | null {

@@ -1,13 +1,13 @@
-import { CLOSE_CODES, closeByCode, type CloseName } from "../../protocol/close_codes.ts";
+import { CLOSE_CODES, closeByCode, type CloseName } from "../../../protocol/close_codes.ts";
 import {
   fitsBytes,
   MAX_RELAY_FRAME_BYTES,
   parseRelayFrame,
   type RelayFrame,
   type WelcomeFrame,
-} from "../../protocol/protocol.ts";
-import { seenLine } from "../../codec/text.ts";
-import type { AgentHost, AgentSocket, SocketEnd } from "./port.ts";
+} from "../../../protocol/protocol.ts";
+import { seenLine } from "../../../codec/text.ts";
+import type { AgentHost, AgentSocket, SocketEnd } from "../interfaces.ts";
 
 /** From the dial to `welcome`; a relay that takes longer is dialled anew. */
 const WELCOME_TIMEOUT_MS = 15_000;

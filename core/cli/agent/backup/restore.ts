@@ -3,11 +3,11 @@ import {
   type ArchiveEntry,
   POLICY_ROOT,
   unpackArchive,
-} from "../../protocol/archive.ts";
-import { sha256Hex } from "../../codec/text.ts";
-import type { RestorePlan } from "../../protocol/transfers.ts";
+} from "../../../protocol/archive.ts";
+import { sha256Hex } from "../../../codec/text.ts";
+import type { RestorePlan } from "../../../protocol/transfers.ts";
 import { ASIDE, type Configuration, mustStay, placeOf, walk } from "./configuration.ts";
-import { POLICY_FILE } from "./policies.ts";
+import { POLICY_FILE } from "../policies.ts";
 
 /** An archive that is being put in place: while it is there, a restore goes on after any kill. */
 const COMMITTED = "restore.archive";

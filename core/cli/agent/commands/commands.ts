@@ -2,11 +2,11 @@ import {
   type CommandOrder,
   MAX_CONCURRENT_COMMANDS,
   type RefusedFrame,
-} from "../../protocol/protocol.ts";
+} from "../../../protocol/protocol.ts";
 import { failedToStart, type RunningCommand, startCommand } from "./command.ts";
 import type { Journal } from "./journal.ts";
-import type { Outbox } from "./outbox.ts";
-import type { AgentHost } from "./port.ts";
+import type { Outbox } from "../outbox.ts";
+import type { AgentHost } from "../interfaces.ts";
 
 /** The commands of one agent: at most 64 at once, each at most once. */
 export interface Commands {

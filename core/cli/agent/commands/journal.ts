@@ -1,4 +1,4 @@
-import type { AgentFiles, Appender } from "./port.ts";
+import type { AgentFiles, Appender } from "../interfaces.ts";
 
 /** How many command ids are remembered; the relay never repeats one, so this is the second belt. */
 const REMEMBERED_IDS = 10_000;

@@ -1,10 +1,10 @@
 import { createHash, type Hash } from "node:crypto";
-import type { Cancel, Clock } from "../../ports/ports.ts";
-import type { CommandOrder } from "../../protocol/protocol.ts";
-import { within } from "../../ports/within.ts";
-import type { AgentHost, ChildProcess, ProcessEnd } from "./port.ts";
+import type { Cancel, Clock } from "../../../ports/ports.ts";
+import type { CommandOrder } from "../../../protocol/protocol.ts";
+import { within } from "../../../ports/within.ts";
+import type { AgentHost, ChildProcess, ProcessEnd } from "../interfaces.ts";
 import { cutOutput, type Stream } from "./output.ts";
-import type { Ended, Outbox } from "./outbox.ts";
+import type { Ended, Outbox } from "../outbox.ts";
 
 /** Output is held back this long: a command that ends sooner needs its result frame only. */
 const FLUSH_MS = 100;

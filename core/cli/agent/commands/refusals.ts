@@ -1,7 +1,7 @@
-import type { Clock, Log } from "../../ports/ports.ts";
-import type { CommandOrder } from "../../protocol/protocol.ts";
-import { sha256Hex } from "../../codec/text.ts";
-import type { AgentFiles } from "./port.ts";
+import type { Clock, Log } from "../../../ports/ports.ts";
+import type { CommandOrder } from "../../../protocol/protocol.ts";
+import { sha256Hex } from "../../../codec/text.ts";
+import type { AgentFiles } from "../interfaces.ts";
 
 /** How many lines may be in the file before only the newer half of them is kept. */
 const MAX_LINES = 2_000;

@@ -1,4 +1,4 @@
-import type { AgentTree } from "./port.ts";
+import type { AgentTree } from "../interfaces.ts";
 
 /** Rights of the group and of others. */
 const OTHERS = 0o077;

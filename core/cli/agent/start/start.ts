@@ -1,7 +1,7 @@
-import { UsageError } from "../arguments.ts";
+import { UsageError } from "../../arguments.ts";
 import { findAccount } from "./account.ts";
 import type { AgentArguments } from "./arguments.ts";
-import { describeAgent } from "./hello.ts";
+import { describeAgent } from "../link/hello.ts";
 import {
   absolutePath,
   defaultStateDir,
@@ -10,9 +10,9 @@ import {
   ownUser,
   readInputLine,
   takeEnvironment,
-} from "./host.ts";
+} from "../host.ts";
 import { type Pairing, readPairing } from "./pair.ts";
-import type { AgentHost, AgentOptions } from "./port.ts";
+import type { AgentHost, AgentOptions } from "../interfaces.ts";
 import { findToken } from "./token.ts";
 
 /** How the agent starts. */

@@ -1,5 +1,5 @@
 import type { AgentArguments } from "./arguments.ts";
-import type { AgentFiles, AgentTree } from "./port.ts";
+import type { AgentFiles, AgentTree } from "../interfaces.ts";
 
 /** The name of the agent's credential among those of systemd: `LoadCredential=relay-token:/etc/relay/token`. */
 const SYSTEMD_CREDENTIAL = "relay-token";

@@ -1,13 +1,13 @@
-import { challengeText } from "../../protocol/statements.ts";
+import { challengeText } from "../../../protocol/statements.ts";
 import {
   type AgentFacts,
   agentFacts,
   type HelloFrame,
   MAX_NAMED_COMMANDS,
   rawKey,
-} from "../../protocol/protocol.ts";
-import type { Identity } from "./identity.ts";
-import type { AgentHost, AgentOptions } from "./port.ts";
+} from "../../../protocol/protocol.ts";
+import type { Identity } from "../identity.ts";
+import type { AgentHost, AgentOptions } from "../interfaces.ts";
 
 /** What the agent says of itself, or a sentence that tells which option does not fit the protocol. */
 export function describeAgent(

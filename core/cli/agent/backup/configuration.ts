@@ -1,14 +1,14 @@
-import type { Archive, ArchiveEntry } from "../../protocol/archive.ts";
-import { POLICY_ROOT } from "../../protocol/archive.ts";
-import { sha256Hex } from "../../codec/text.ts";
+import type { Archive, ArchiveEntry } from "../../../protocol/archive.ts";
+import { POLICY_ROOT } from "../../../protocol/archive.ts";
+import { sha256Hex } from "../../../codec/text.ts";
 import {
   MAX_BACKUP_ROOTS,
   MAX_CONFIGURATION_BYTES,
   MAX_CONFIGURATION_FILES,
   MAX_PATH_LENGTH,
-} from "../../protocol/transfers.ts";
-import { POLICY_FILE } from "./policies.ts";
-import type { AgentTree } from "./port.ts";
+} from "../../../protocol/transfers.ts";
+import { POLICY_FILE } from "../policies.ts";
+import type { AgentTree } from "../interfaces.ts";
 
 /** What a file is called until it takes its place; such names are never backed up. */
 export const ASIDE = ".relay-new";

@@ -1,6 +1,11 @@
-import type { Clock } from "../../ports/ports.ts";
-import type { RunFrame, WelcomeFrame } from "../../protocol/protocol.ts";
-import { publicKeyOf, verdictText, verifiesText, welcomeText } from "../../protocol/statements.ts";
+import type { Clock } from "../../../ports/ports.ts";
+import type { RunFrame, WelcomeFrame } from "../../../protocol/protocol.ts";
+import {
+  publicKeyOf,
+  verdictText,
+  verifiesText,
+  welcomeText,
+} from "../../../protocol/statements.ts";
 
 /** Checks what the relay orders on one link. */
 export interface Verdicts {

@@ -1,4 +1,4 @@
-import { parseArguments, UsageError } from "../arguments.ts";
+import { parseArguments, UsageError } from "../../arguments.ts";
 
 /** The parsed command line. The environment may add what is missing. */
 export interface AgentArguments {

@@ -4,10 +4,10 @@ import { Agent as HttpsAgent } from "node:https";
 import process from "node:process";
 import * as tls from "node:tls";
 import { WebSocket } from "ws";
-import { CLOSE_CODES } from "../../protocol/close_codes.ts";
-import { whyUnreached } from "../client.ts";
-import { AGENT_PROTOCOL, MAX_RELAY_FRAME_BYTES } from "../../protocol/protocol.ts";
-import type { AgentSocket, SocketEnd, SocketEvents } from "./port.ts";
+import { CLOSE_CODES } from "../../../protocol/close_codes.ts";
+import { whyUnreached } from "../../client.ts";
+import { AGENT_PROTOCOL, MAX_RELAY_FRAME_BYTES } from "../../../protocol/protocol.ts";
+import type { AgentSocket, SocketEnd, SocketEvents } from "../interfaces.ts";
 
 /** From the dial to the relay's first byte, proxies included. */
 const CONNECT_MS = 15_000;

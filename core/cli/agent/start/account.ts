@@ -1,5 +1,5 @@
-import { ownUser } from "./host.ts";
-import type { Account } from "./port.ts";
+import { ownUser } from "../host.ts";
+import type { Account } from "../interfaces.ts";
 
 /** What a name must look like before it may stand in the shell text below. */
 const NAME = /^[A-Za-z_][A-Za-z0-9_.-]*$/;
