@@ -105,7 +105,7 @@ async function proofOf(path: string): Promise<Consistency> {
   return proof.data;
 }
 
-/** What a check found, for people. */
+/** The result of a check, for people. */
 export function describeVerdict(
   { finding, rows, statement, witness, keyFromFile, handovers }: Verdict,
 ): string {

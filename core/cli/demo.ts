@@ -18,8 +18,8 @@ Exit codes:
   1  something was not: it says what
   2  wrong arguments
 `;
-const INTERRUPTED = 130; // 128 + SIGINT, as shells have it
-/** Of the relay's own words, when something went wrong. */
+const INTERRUPTED = 130; // 128 + SIGINT, as in shells
+/** Lines of the relay's output shown after a failure. */
 const LINES_SHOWN = 10;
 
 /** Runs `relay demo`; resolves to the exit code. */
@@ -60,7 +60,7 @@ const SIGNALS: readonly Deno.Signal[] = Deno.build.os === "windows"
   ? ["SIGINT", "SIGBREAK"]
   : ["SIGINT", "SIGTERM"];
 
-/** Undoes what was done, the last thing first; nothing keeps the rest from being undone. */
+/** Undoes the steps in reverse order. A failure does not stop the rest. */
 async function cleanUp({ cleanup }: DemoRun, terminal: Terminal): Promise<void> {
   for (let undo = cleanup.pop(); undo !== undefined; undo = cleanup.pop()) {
     await undo().catch((error) => terminal.bad(`clean-up: ${error}`));

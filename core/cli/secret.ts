@@ -41,7 +41,7 @@ Exit codes:
   2  wrong arguments
 `;
 
-/** How often a long rotation says where it stands. */
+/** The interval of progress lines. */
 const REPORT_MS = 1_000;
 
 /** Runs `relay secret`; resolves to the exit code. */
@@ -55,7 +55,7 @@ async function rotateEverything(_flags: unknown, action?: string): Promise<void>
   await (settings.secret === null ? rotateFile(settings) : rotateSettings(settings));
 }
 
-/** The secret is in a file beside the store. */
+/** Rotates a secret in a file beside the store. */
 async function rotateFile({ kv, olderSecrets }: StoreSettings): Promise<void> {
   const path = storePath(kv);
   const current = readSecret(secretPath(path));
@@ -74,7 +74,7 @@ async function rotateFile({ kv, olderSecrets }: StoreSettings): Promise<void> {
   console.log(`Done: the new secret is in ${secretPath(path)}, the old one opens nothing.`);
 }
 
-/** The secrets are settings. */
+/** Rotates secrets that are settings. */
 async function rotateSettings({ kv, secret, olderSecrets }: StoreSettings): Promise<void> {
   if (olderSecrets.length === 0) {
     throw new Error(
@@ -95,7 +95,7 @@ async function rotate(kv: string, secrets: () => Secrets, settle: () => void): P
     await rotateSecret(store, sealer, lines.report);
     lines.end();
     if (!isRemote(kv)) {
-      // The engine leaves old values in the file, and the old secret would open those.
+      // The engine leaves old values in the file, which the old secret could open.
       console.log("Everything is sealed with the new secret; writing the file anew.");
       vacuum(kv);
     }
@@ -103,7 +103,7 @@ async function rotate(kv: string, secrets: () => Secrets, settle: () => void): P
   });
 }
 
-/** Says where a long rotation stands, and where it came to with each kind of record. */
+/** Prints the progress of a long rotation, and the totals of each kind of record. */
 function progressLines(): { report(progress: RotationProgress): void; end(): void } {
   let saidMs = 0, last = "", unsaid = "";
   const say = () => {

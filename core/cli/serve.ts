@@ -10,11 +10,11 @@ import { type Running, startRelay, UNRECORDED } from "../start.ts";
 import { systemClock, systemLog, systemPorts } from "../ports/system.ts";
 import { unreadVariables } from "./environment.ts";
 
-/** The server's own end of a WebSocket says nothing to its client: what we said goes out first. */
+/** The time for close frames to leave before the server drops its WebSockets. */
 const FAREWELL_MS = 50;
-/** How long requests under way may take when the server ends. */
+/** The time that running requests get when the server stops. */
 const DRAIN_MS = 4_000;
-/** How long it may take until what is in memory is recorded: a store that hangs must not hold up the end. */
+/** The time to record what is in memory. A store that hangs must not block the stop. */
 const RECORD_MS = 10_000;
 
 /** Answers a relay's requests: its endpoints and MCP. */
@@ -32,7 +32,7 @@ export interface Serving {
   readonly started: (running: Running) => void;
 }
 
-/** `relay serve`: runs until it is told to stop; answers the exit code. */
+/** Runs `relay serve` until it is stopped; resolves to the exit code. */
 export async function serve({ hosted, front, started }: Serving): Promise<number> {
   const env = Deno.env.toObject();
   for (const unread of unreadVariables(env)) systemLog.warn(unread);
@@ -70,7 +70,7 @@ async function listen(
       : Deno.serve({ hostname, port, ...tls, onListen, onError: failBare }, front.handler);
   } catch (error) {
     const { message: why, code } = error as Error & { code?: string };
-    // What an address refuses has a code of the system; what a certificate or a name does has none.
+    // Errors of the address have a system code; errors of the certificate or host name have none.
     const where = tls === null || code !== undefined
       ? "RELAY_HOST and RELAY_PORT"
       : "RELAY_TLS_CERT, RELAY_TLS_KEY and RELAY_HOST";
@@ -95,7 +95,7 @@ async function listen(
   return recorded ? 0 : 1;
 }
 
-/** Only a fault of the server's own gets here: every handler answers for itself. */
+/** Answers when the server itself fails. Handlers answer their own errors. */
 function failBare(error: unknown): Response {
   systemLog.error("a request could not be answered", { error: String(error) });
   return new Response(null, { status: 500 });
@@ -112,7 +112,7 @@ function greet(settings: Settings, port: number, { claimed, claimCode }: Running
   }`);
 }
 
-/** What to do with a relay that is nobody's yet. */
+/** The instructions for the first signup. */
 function firstSignup(url: string, withCode: boolean): string {
   const body = JSON.stringify({
     email: "you@example.com",

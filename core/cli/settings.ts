@@ -104,7 +104,7 @@ function tlsOf(
   return { cert: read("RELAY_TLS_CERT", cert), key: read("RELAY_TLS_KEY", key) };
 }
 
-/** The file that a variable names. @throws {Error} that says which variable it was */
+/** Reads the file that a variable names. @throws {Error} that names the variable */
 function readNamed(name: string, path: string, readText: (path: string) => string): string {
   try {
     return readText(path);
@@ -124,7 +124,7 @@ function configSourceOf(
   if (text.trimStart().startsWith("{")) {
     return { kind: "environment", path: null, read: () => text };
   }
-  // Some editors begin a file with a byte order mark, which counts as a space here.
+  // `trim` also removes a byte order mark, which some editors write.
   const read = () => readNamed("RELAY_CONFIG", text, readText).trim();
   return { kind: "file", path: text, read };
 }

@@ -60,7 +60,7 @@ export class Activity {
     this.#addTo(tenant, name);
   }
 
-  /** A request was answered. */
+  /** Counts an answered request. */
   request(tenant: Tenant, status: number): void {
     if (tenant.space === "test") return;
     this.#addTo(tenant, "requests.all");

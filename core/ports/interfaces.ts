@@ -4,8 +4,8 @@ import type { Cost } from "./password_hash.ts";
 export type { Cancel, Clock } from "../../kv/store/clock.ts";
 
 /**
- * The doors out of the process. Everything else in core/ is a function of these and of the store,
- * so a test that moves the clock by hand runs a day of grace period in a millisecond.
+ * The source of randomness. All code above the ports depends only on them and on the store, so a test that
+ * moves the clock runs a day of grace period in a millisecond.
  */
 export interface Entropy {
   /** A random UUID, version 4. */
@@ -20,34 +20,34 @@ export interface Entropy {
 
 /** One request to the outside world. */
 export interface OutboundRequest {
-  /** Whose request it is: nobody uses another's connections, or waits for them; null for the relay's own. */
+  /** Connections are not shared between organizations; null for the relay's own requests. */
   readonly organization: string | null;
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
-  /** True when whoever gets it twice takes it for one. */
+  /** True when the receiver may get the request twice. */
   readonly repeatable?: boolean;
-  /** One deadline over look-up, connection, TLS, writing and the head; the body is cut by it too. */
+  /** One deadline for lookup, connection, TLS, writing and the response head; it also truncates the body. */
   readonly deadlineMs: number;
-  /** How much of the response body to keep; what lies beyond is never read. */
+  /** How much of the response body to read and keep. */
   readonly keepBytes: number;
 }
 
 export interface OutboundResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** At most `keepBytes`, as they came: compressed bodies stay compressed. */
+  /** At most `keepBytes`, not decompressed. */
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** The same, decoded as UTF-8. */
   readonly body: string;
-  /** True when the body is incomplete: larger than `keepBytes`, cut by the deadline, or broken off. */
+  /** True when the body is incomplete: larger than `keepBytes`, cut by the deadline, or interrupted. */
   readonly truncated: boolean;
 }
 
 export type OutboundErrorKind = "refused_address" | "dns" | "connect" | "tls" | "timeout" | "http";
 
-/** A request that got no response head. */
+/** A request failed before its response head arrived. */
 export class OutboundError extends Error {
   override readonly name = "OutboundError";
   constructor(readonly kind: OutboundErrorKind, message: string, options?: ErrorOptions) {
@@ -55,14 +55,14 @@ export class OutboundError extends Error {
   }
 }
 
-/** The only way out to the network: resolves, checks and pins the address, follows no redirect. */
+/** The only way to the network: resolves, checks and pins the address; follows no redirect. */
 export interface Outbound {
   /** @throws {OutboundError} */
   request(request: OutboundRequest): Promise<OutboundResponse>;
   close(): void;
 }
 
-/** Where the program tells what it does; telling never fails. */
+/** The program log. Writing to it never throws. */
 export interface Log {
   info(message: string, fields?: Readonly<Record<string, unknown>>): void;
   warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
@@ -74,6 +74,6 @@ export interface Ports {
   readonly entropy: Entropy;
   readonly outbound: Outbound;
   readonly log: Log;
-  /** What hashing a password costs. */
+  /** The cost of hashing new passwords. */
   readonly passwordCost: Cost;
 }

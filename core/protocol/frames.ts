@@ -12,38 +12,37 @@ import {
 } from "./transfers.ts";
 
 /**
- * The frames of the WebSocket subprotocol `relay.agent.v1`, declared once: JSON text frames told
- * apart by `type`. Unknown fields are dropped and unknown types ignored, so that either side may
- * be newer than the other. Described for people in docs/agent-protocol.md.
+ * The frames of the WebSocket subprotocol `relay.agent.v1`: JSON text frames that differ in `type`. Unknown fields
+ * are dropped and unknown types ignored, so that either side may be newer. docs/agent-protocol.md describes them.
  */
 export const AGENT_PROTOCOL = "relay.agent.v1";
 
 /** Largest frame from an agent, in UTF-8 bytes; two full tails of escaped output fit into it. */
 export const MAX_AGENT_FRAME_BYTES = 256 * 1024;
-/** Largest `hello`, in UTF-8 bytes: it is read before anything is known of the sender. */
+/** Largest `hello`, in UTF-8 bytes: it is read before the sender is known. */
 export const MAX_HELLO_BYTES = 16 * 1024;
 /** Largest frame from the relay, in UTF-8 bytes; the longest command fits into it escaped. */
 export const MAX_RELAY_FRAME_BYTES = 256 * 1024;
-/** Largest piece of output in one frame, in UTF-8 bytes before JSON escapes make it up to 6 times longer. */
+/** Largest piece of output in one frame, in UTF-8 bytes before JSON escapes, which can make it 6 times longer. */
 export const MAX_OUTPUT_CHUNK_BYTES = 16 * 1024;
 /** Longest command, in UTF-16 units: at 3 bytes each it stays below Linux's 128 KiB an argument. */
 export const MAX_COMMAND_LENGTH = 32 * 1024;
-/** How many commands one agent runs at once. */
+/** Commands that one agent runs at once. */
 export const MAX_CONCURRENT_COMMANDS = 64;
-/** How many commands one `run`, and how many results one `results`, may hold. */
+/** Commands in one `run` frame, or results in one `results` frame. */
 export const MAX_BATCH = 64;
-/** How many commands one agent names in `hello`: as many as run, and as many results kept. */
+/** Commands that `hello` may name: running ones, and as many with unsent results. */
 export const MAX_NAMED_COMMANDS = 2 * MAX_CONCURRENT_COMMANDS;
 /**
- * How many policies may concern one agent: as many as an organization may have. All of them may be exchanged
- * for others in one change, whose events fit into one value of the log.
+ * Policies for one agent, and of one organization. One change may replace all of them, and its events must fit into
+ * one value of the log.
  */
 export const MAX_POLICIES = 32;
-/** How many times a key may hand over before who has the first one needs a person to follow. */
+/** Hand-overs that a key keeps. An agent that missed more needs a person to trust the new key. */
 export const MAX_HANDOVERS = 32;
-/** How long the relay waits for `hello` after its `challenge`. */
+/** The time that the relay waits for `hello` after its `challenge`. */
 export const HELLO_TIMEOUT_MS = 10_000;
-/** Longest a command may run: the limit of `timeout` in the interface, 600 s. */
+/** The longest run of a command: the API's limit of `timeout`, 600 s. */
 const MAX_TIMEOUT_MS = 600_000;
 /** The most output that `run` may ask an agent to keep. */
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
@@ -53,16 +52,16 @@ const commandId = z.string().regex(COMMAND_ID);
 const VERDICT_ID = /^[A-Za-z0-9_-]{16,64}\.[1-9][0-9]{0,14}$/;
 const SHA256 = /^[0-9a-f]{64}$/;
 const sha256 = z.string().regex(SHA256);
-/** Ed25519 signatures are 64 bytes, base64url without padding; one that is left out signs nothing. */
+/** An Ed25519 signature, base64url without padding; empty when missing, which never verifies. */
 const signature = z.string().max(128).default("");
 /** The 32 raw bytes of an Ed25519 public key, base64url without padding. */
 export const rawKey = z.string().regex(/^[A-Za-z0-9_-]{43}$/);
-/** The name of the policies that an agent holds: the start of their digest. */
+/** The version of an agent's policies: the start of their digest. */
 const policyVersion = z.string().regex(/^[0-9a-f]{16}$/);
 const count = z.int().min(1).max(999_999_999_999_999);
-/** Text that can go into an event: no half characters. */
+/** Text that an event can hold: without unpaired surrogates. */
 const wholeText = (max: number) =>
-  z.string().max(max).refine((text) => text.isWellFormed(), "no half characters");
+  z.string().max(max).refine((text) => text.isWellFormed(), "no unpaired surrogates");
 const shortText = (max: number) => wholeText(max).min(1).regex(/^\P{Cc}*$/u);
 const chunk = z.string().max(MAX_OUTPUT_CHUNK_BYTES);
 
@@ -75,7 +74,7 @@ export const agentLabels = z.record(
   z.string().max(128).regex(/^[\x20-\x7e]*$/, "printable ASCII characters only"),
 ).refine((labels) => Object.keys(labels).length <= 16, "at most 16 labels");
 
-/** What an agent says of itself and of its machine. */
+/** An agent's description of itself and its machine. */
 export const agentFacts = z.object({
   name: shortText(128),
   version: shortText(64),
@@ -90,15 +89,15 @@ const helloFrame = z.object({
   public_key: rawKey,
   /** The 64 bytes of an Ed25519 signature over `challengeText`, base64url without padding. */
   signature: z.string().regex(/^[A-Za-z0-9_-]{86}$/),
-  /** Commands that run now, or whose results follow after `welcome`. */
+  /** Commands that run now or whose results follow `welcome`. */
   running: z.array(commandId).max(MAX_NAMED_COMMANDS),
-  /** What makes this link unlike any other: all that the relay signs on it names this nonce. */
+  /** Identifies this link: all that the relay signs on it contains this nonce. */
   nonce: z.string().regex(/^[A-Za-z0-9_-]{16,64}$/),
-  /** The policies that it holds from earlier links; not there when it never got any. */
+  /** The version of its stored policies; absent when it never got any. */
   policy_version: policyVersion.optional(),
-  /** How many rows of the audit log the checkpoint that it keeps speaks of; left out for none. */
+  /** The size of the audit log in its stored checkpoint; absent for none. */
   witnessed: count.optional(),
-  /** The verdict key that it has pinned, null for none yet; left out by one that follows no hand-over. */
+  /** Its pinned verdict key; null for none yet, absent when it cannot follow hand-overs. */
   verdict_key: rawKey.nullable().optional(),
 });
 
@@ -119,25 +118,25 @@ const outputFrame = z.object({
 /** How one command ended. */
 const commandResult = z.object({
   command_id: commandId,
-  /** The verdict that it ran under: the link's nonce, a dot and the number of the batch. */
+  /** The verdict that allowed it: the link's nonce, a dot and the number of the batch. */
   verdict: z.string().regex(VERDICT_ID),
-  /** null when a signal ended it or it never started. */
+  /** Null when a signal ended it or it never started. */
   exit_code: z.int().min(-2147483648).max(4294967295).nullable(),
   /** Such as `SIGTERM`; null when it exited by itself. */
   signal: z.string().regex(/^[A-Z][A-Z0-9+-]{0,15}$/).nullable(),
   reason: z.enum(["exited", "timed_out", "cancelled", "failed_to_start"]),
   duration_ms: z.number().min(0),
-  /** The end of the output, as far as no `output` frame carried it. */
+  /** The rest of the output, which no `output` frame carried. */
   stdout: chunk.optional(),
   stderr: chunk.optional(),
-  /** SHA-256 of all that was sent of a stream, in hex; there when `output` frames carried some of it. */
+  /** SHA-256 of a stream's whole output, in hex; present when `output` frames carried some of it. */
   stdout_sha256: sha256.optional(),
   stderr_sha256: sha256.optional(),
-  /** True when output was left out, or may have been lost with an earlier link. */
+  /** True when output was omitted, or may have been lost with an earlier link. */
   truncated: z.boolean(),
 });
 
-/** Results and the agent's receipt for them: its signature over `receiptText`. */
+/** Results and the agent's receipt: its signature over `receiptText`. */
 export const resultsFrame = z.object({
   type: z.literal("results"),
   results: z.array(commandResult).min(1).max(MAX_BATCH),
@@ -151,17 +150,17 @@ const refusedFrame = z.object({
   message: wholeText(512),
 });
 
-/** The agent holds these policies now. */
+/** The agent has stored these policies. */
 const policyHeldFrame = z.object({
   type: z.literal("policy_held"),
   policy_version: policyVersion,
 });
 
-/** A checkpoint that the agent did not take: what it keeps says otherwise. */
+/** The agent refuses a checkpoint that contradicts its stored one. */
 const checkpointRefusedFrame = z.object({
   type: z.literal("checkpoint_refused"),
   reason: z.enum(["another_key", "unproven", "rolled_back", "rewritten"]),
-  /** Rows that the checkpoint which it keeps speaks of, and the refused one. */
+  /** The log sizes of the stored checkpoint and of the refused one. */
   witnessed: z.int().min(0),
   size: z.int().min(0),
 });
@@ -177,13 +176,13 @@ const welcomeFrame = z.object({
   name: shortText(128),
   heartbeat_seconds: z.number().min(1).max(3600),
   relay_version: shortText(64),
-  /** The relay's time, in milliseconds since the Unix epoch: what `expires_at_ms` is measured by. */
+  /** The relay's time, in milliseconds since the Unix epoch; `expires_at_ms` refers to it. */
   time_ms: count,
   /** The organization's verdict key. */
   verdict_key: rawKey,
   /** By the verdict key, over `welcomeText`. */
   signature,
-  /** From the key that `hello` names to this one, each step signed by the key before it. */
+  /** The hand-overs from the key in `hello` to this one, each signed by the key before it. */
   handovers: z.array(z.object({ verdict_key: rawKey, signature })).max(MAX_HANDOVERS).optional(),
 });
 
@@ -193,14 +192,14 @@ const commandOrder = z.object({
   command: wholeText(MAX_COMMAND_LENGTH).min(1),
   timeout_ms: z.int().min(1).max(MAX_TIMEOUT_MS),
   max_output_bytes: z.int().min(0).max(MAX_OUTPUT_BYTES),
-  /** The version of the policy that let it pass. */
+  /** The version of the policy that allowed it. */
   policy_version: z.string().regex(/^[\x21-\x7e]{1,64}$/),
 });
 
 /** Commands and the relay's verdict on them: its signature over `verdictText`. */
 const runFrame = z.object({
   type: z.literal("run"),
-  /** Counts the batches of this link; a number that is not above the last one is a replay. */
+  /** Counts the batches of this link; a number that does not increase is a replay. */
   batch: count,
   /** On the relay's clock. */
   expires_at_ms: count,
@@ -208,10 +207,10 @@ const runFrame = z.object({
   signature,
 });
 
-/** The policies that concern the agent, in place of all that it held, under the relay's signature. */
+/** The agent's policies, which replace all earlier ones, signed by the relay. */
 const policyFrame = z.object({
   type: z.literal("policy"),
-  /** Counts these frames on this link; a number that is not above the last one is a replay. */
+  /** Counts these frames on this link; a number that does not increase is a replay. */
   serial: count,
   policy_version: policyVersion,
   policies: z.array(z.record(z.string(), z.unknown())).max(MAX_POLICIES),
@@ -223,19 +222,19 @@ const cancelFrame = z.object({ type: z.literal("cancel"), command_id: commandId 
 
 const restartFrame = z.object({ type: z.literal("restart") });
 
-/** A signed checkpoint of the organization's audit log: the agent is its witness. */
+/** A signed checkpoint of the organization's audit log, which the agent witnesses. */
 const checkpointFrame = z.object({
   type: z.literal("checkpoint"),
   /** A signed note. */
   note: z.string().max(4096),
   public_key: z.string().max(512),
-  /** That it only grew since the checkpoint that the agent keeps: RFC 6962, hashes in base64. */
+  /** Consistency with the agent's stored checkpoint (RFC 6962), hashes in base64. */
   proof: z.array(z.string().regex(/^[A-Za-z0-9+/]{43}=$/)).max(64),
-  /** The notes by which keys before it handed over to the one that signed, oldest first. */
+  /** Hand-over notes that lead to the signing key, oldest first. */
   handovers: z.array(z.string().max(4096)).max(MAX_HANDOVERS).optional(),
 });
 
-/** The relay's answer to each heartbeat: how an agent tells a silent relay from a dead link. */
+/** The relay's answer to each heartbeat, which distinguishes an idle relay from a dead link. */
 const heartbeatAckFrame = z.object({ type: z.literal("heartbeat_ack") });
 
 const errorFrame = z.object({
@@ -328,8 +327,8 @@ function parseFrame<Frame>(
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * True for the frame that a busy link carries most: short commands that exited. It is checked by hand,
- * in a tenth of the time, and no less strictly than `resultsFrame`, to which everything else goes.
+ * True for the most common frame: results of short commands that exited. This check takes a tenth of the time of
+ * `resultsFrame`, is as strict, and passes everything else on to it.
  */
 function isPlainResults(frame: Fields): boolean {
   const { results, signature } = frame;
@@ -356,7 +355,7 @@ function isPlainResult(result: unknown): boolean {
 const isChunk = (value: unknown): boolean =>
   value === undefined || typeof value === "string" && value.length <= MAX_OUTPUT_CHUNK_BYTES;
 
-/** True when `text` takes at most `maxBytes` in UTF-8. Encodes only where its length leaves doubt. */
+/** True when `text` takes at most `maxBytes` in UTF-8. Encodes only when the length does not decide. */
 export function fitsBytes(text: string, maxBytes: number): boolean {
   if (text.length * 3 <= maxBytes) return true;
   if (text.length > maxBytes) return false;

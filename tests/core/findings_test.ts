@@ -136,7 +136,7 @@ Deno.test("judgeCertificate: one that ends within two weeks is told, one that ha
     [judgeCertificate(pem, null, endMs - twoWeeksMs), "note", /renew it soon/],
     [judgeCertificate(pem, null, endMs - 1), "note", /renew it soon/],
     [judgeCertificate(pem, null, endMs), "fault", /renew it, and restart/],
-    [judgeCertificate(pem, "KeyMismatch", 0), "fault", /do not fit: KeyMismatch: give PEM files/],
-    [judgeCertificate("no certificate", "none", 0), "fault", /RELAY_TLS_CERT holds none/],
+    [judgeCertificate(pem, "KeyMismatch", 0), "fault", /do not match: KeyMismatch: give PEM files/],
+    [judgeCertificate("no certificate", "none", 0), "fault", /RELAY_TLS_CERT contains no certificate/],
   ]);
 });

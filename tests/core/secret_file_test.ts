@@ -39,7 +39,7 @@ Deno.test("secretsOf: makes a file that only its owner reads, once, and gives wh
 Deno.test("readSecret: one that cannot be read is named, with whom the relay should run as", () => {
   throws(
     () => readSecret("/"),
-    /^Error: the secret cannot be read: .*'\/'\. It is of the user who /,
+    /^Error: the secret cannot be read: .*'\/'\. It belongs to the user who /,
   );
 });
 

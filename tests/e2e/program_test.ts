@@ -137,7 +137,7 @@ Deno.test("relay serve: a database server that is not there is one sentence, wit
   assert.equal(code, 1);
 });
 
-Deno.test("relay serve: certificate and key that do not fit are named, and relay doctor finds them", async () => {
+Deno.test("relay serve: a certificate and key that do not match are named, and relay doctor finds them", async () => {
   await withFolder(async (folder) => {
     const RELAY_TLS_KEY = TLS_ENV.RELAY_TLS_KEY.replace("localhost.key", "services.key");
     const env = { ...TLS_ENV, RELAY_TLS_KEY, RELAY_KV: `${folder}/relay.kv`, RELAY_PORT: "0" };
@@ -147,7 +147,7 @@ Deno.test("relay serve: certificate and key that do not fit are named, and relay
     const doctor = await run(["doctor"], env);
     assert.match(
       doctor.text,
-      /^FAULT +certificate +RELAY_TLS_CERT and RELAY_TLS_KEY do not fit: /m,
+      /^FAULT +certificate +RELAY_TLS_CERT and RELAY_TLS_KEY do not match: /m,
     );
     assert.equal(doctor.code, 1);
   });

@@ -63,7 +63,7 @@ export async function agentCommand(args: string[]): Promise<number> {
   }
 }
 
-/** Runs the agent, and again each time that the relay asks for a restart. */
+/** Runs the agent, again after each restart that the relay requests. */
 async function keepRunning({ options, host, ownRights, warnings }: Start): Promise<number> {
   const { log } = machineHost;
   for (const warning of warnings) log.warn(warning);
