@@ -18,22 +18,22 @@ const HELP = `relay audit verify: check an export of the audit log without its s
 Usage:
   relay audit verify <export> [--key <key>] [--checkpoint <file>] [--consistency <file>]
 
-  <export>             What GET /api/audit/export gave, as JSON or NDJSON.
+  <export>             The answer of GET /api/audit/export, as JSON or NDJSON.
 
 Options:
-  --key <key>          The log's public key, or a file that holds it: public_key of
-                       GET /api/audit/checkpoint; one before it will do, if it handed over.
-                       Without it the file's own key is used, which shows changes by all who do not
-                       sign the whole anew.
-  --checkpoint <file>  A checkpoint that was kept elsewhere (the note, or the answer that holds it):
-                       shows whether the log was cut or rolled back since, or forked.
+  --key <key>          The log's public key, or a file with it: public_key of
+                       GET /api/audit/checkpoint, or an earlier key that handed over to it.
+                       Without it the export's own key is used, which does not detect an export that
+                       was signed again with another key.
+  --checkpoint <file>  A checkpoint that was stored elsewhere (the note, or the answer with it):
+                       detects that the log was truncated, rolled back or forked since.
   --consistency <file> The answer of GET /api/audit/consistency?from=&to=, from the size of that
-                       checkpoint to the size of the export: for an export that leaves out the rows
-                       around the checkpoint.
+                       checkpoint to the size of the export; needed when the export leaves out the
+                       rows around the checkpoint.
   --help               Show this text.
 
 Exit codes:
-  0  the export is whole
+  0  the export is complete and unaltered
   1  it is not: the first wrong row is named
   2  wrong arguments, a file that cannot be read, or a checkpoint that could not be compared
 `;

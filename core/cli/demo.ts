@@ -2,7 +2,7 @@ import { runCommand } from "./command.ts";
 import { type DemoRun, tellStory } from "./demo_story.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
 
-const HELP = `relay demo: a relay, an agent, a command and a webhook at work, on this machine
+const HELP = `relay demo: show a relay, an agent, a command and a webhook at work on this machine
 
 Usage:
   relay demo [--keep]
@@ -11,11 +11,11 @@ Options:
   --keep   Leave it running afterwards, and print how to use it, until Ctrl-C.
   --help   Show this text.
 
-Everything is in a temporary folder and on free ports of 127.0.0.1, and is gone afterwards.
+Everything runs in a temporary folder and on free ports of 127.0.0.1, and is removed afterwards.
 
 Exit codes:
-  0  everything was as it should be
-  1  something was not: it says what
+  0  every check passed
+  1  a check failed, as printed
   2  wrong arguments
 `;
 const INTERRUPTED = 130; // 128 + SIGINT, as in shells
@@ -47,8 +47,8 @@ async function runDemo({ keep = false }: { readonly keep?: boolean }): Promise<n
   } catch (error) {
     terminal.bad(error instanceof Error ? error.message : String(error));
     const said = run.relay?.lines.slice(-LINES_SHOWN).join("\n");
-    if (said) terminal.note(terminal.dim(`The relay said:\n${said}`));
-    terminal.say("\nThe demo did not go as it should.");
+    if (said) terminal.note(terminal.dim(`Output of the relay:\n${said}`));
+    terminal.say("\nThe demo failed.");
     return 1;
   } finally {
     await cleanUp(run, terminal);

@@ -18,13 +18,13 @@ import type { Settings } from "../work/settings.ts";
 import { systemClock, systemEntropy } from "../ports/system.ts";
 import { runCommand } from "./command.ts";
 
-const HELP = `relay doctor: what is wrong here, and what to do about it
+const HELP = `relay doctor: find what is wrong with this installation, and what to do about it
 
 Usage:
   relay doctor
 
-Looks at the settings, the store and its secret, the clock, the disk, the address, the certificate,
-what is due and what is over its time: a line for each, "ok", or "note" or "FAULT" with what to do.
+Checks the settings, the store and its secret, the clock, the disk, the address, the certificate, due
+deliveries and expired rows. It prints a line for each: "ok", or "note" or "FAULT" with what to do.
 It takes the settings of \`relay serve\` from the environment, changes nothing, and may run while a
 relay serves. Checking a large store reads all of it.
 

@@ -7,31 +7,32 @@ import { UsageError } from "./arguments.ts";
 import { runCommand } from "./command.ts";
 import { storeLocation, withStore } from "./store.ts";
 
-const HELP = `relay keys rotate: new keys in the place of those that sign
+const HELP = `relay keys rotate: replace signing keys
 
 Usage:
   relay keys rotate verdict [--organization <id>] [--leave-behind]
   relay keys rotate audit [--organization <id>]
 
-  verdict   The keys that sign what agents are told to run, which agents pin.
+  verdict   The keys that sign commands for agents. Agents pin them.
   audit     The keys that sign checkpoints and exports of the audit log.
 
-Each organization has one for each of its spaces. The old key signs a hand-over to the new one and is
-gone. The new keys are printed, for whoever must be told by a person; back the store up then, because
-an older backup brings back keys that others refuse. Whoever has the store may do this; it needs the
-same RELAY_KV and RELAY_SECRET as the relay. Stop the relay first where RELAY_KV is a path.
+Each organization has one key of a kind for each of its spaces. The old key signs a hand-over to the new
+one and is deleted. The new keys are printed, so that people can pass them on. Back the store up
+afterwards: an older backup would bring back keys that agents and auditors refuse. Anyone who can read
+the store can run this, with the RELAY_KV and RELAY_SECRET of the relay. Stop the relay first when
+RELAY_KV is a path.
 
-Where a secret or a backup got into wrong hands, run \`relay secret rotate\` before it.
+After a leak of a secret or a backup, run \`relay secret rotate\` first.
 
 Options:
   --organization <id>   Only this organization's keys.
-  --leave-behind        Go on though some agents cannot follow: those refuse the relay until they are
+  --leave-behind        Go on although some agents cannot follow. These refuse the relay until they are
                         updated, or a person writes the new key into their state folder.
   --help                Show this text.
 
 Exit codes:
-  0  the keys are others
-  1  not all of them are: it says why; run it again, those that are done are changed once more
+  0  all keys were replaced
+  1  not all keys were replaced, for the printed reason; running it again replaces all of them
   2  wrong arguments
 `;
 

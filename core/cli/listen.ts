@@ -5,21 +5,21 @@ import { onStopSignal } from "./agent/host.ts";
 import { systemEntropy } from "../ports/system.ts";
 import { type ListenHost, listenLoop, type ListenOptions } from "./listen_loop.ts";
 
-const HELP = `relay listen: receive webhooks on this machine, without an address of its own
+const HELP = `relay listen: receive webhooks on this machine, without a public address
 
 Usage:
   relay listen --forward <url> [--url <relay>] (--token <key> | --token-file <file>) [options]
 
-Follows the relay's events with an API key and sends each to a local address, signed as a webhook is.
+Follows the relay's events with an API key and sends each to a local address, signed like a webhook.
 
 Options:
-  --forward <url>      Where to send them, such as http://localhost:3000/hook.
-  --url <url>          The relay. Also from RELAY_URL; http://127.0.0.1:9081 unless given.
+  --forward <url>      The local address, such as http://localhost:3000/hook.
+  --url <url>          The relay. Also from RELAY_URL; default: http://127.0.0.1:9081.
   --token <key>        An API key that may read the events. Also from RELAY_TOKEN.
   --token-file <file>  Read the key from a file.
-  --secret <secret>    What to sign with. Also from RELAY_WEBHOOK_SECRET; made and shown unless given.
+  --secret <secret>    The signing secret. Also from RELAY_WEBHOOK_SECRET; default: a new one.
   --types <a,b>        Only events of these types.
-  --since <number>     Begin behind this event; what happens from now on unless given.
+  --since <number>     Begin after this event; default: new events only.
   --help               Show this text.
 
 Exit codes:

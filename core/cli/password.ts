@@ -6,23 +6,24 @@ import { UsageError } from "./arguments.ts";
 import { runCommand } from "./command.ts";
 import { withStore } from "./store.ts";
 
-const HELP = `relay password reset: a new password for somebody who has forgotten theirs
+const HELP = `relay password reset: replace a forgotten password
 
 Usage:
   relay password reset <email> [--without-second-factor]
 
-Whoever has the store may do this; it needs no account. Stop the relay first where RELAY_KV is a
-path. The new password is printed once and kept nowhere: its owner signs in with it and changes it
-by POST /api/account/password. All their sessions end; their API keys go on. Until they have changed
-it, what they approve counts as everybody's, because whoever reset it could have signed in.
+Anyone who can write to the store can run this without an account. Stop the relay first when RELAY_KV
+is a path. The new password is printed once and stored only as a hash: its owner signs in with it and
+changes it by POST /api/account/password. All sessions of that person end; their API keys stay valid.
+Until the password is changed, their approvals do not count as independent of anyone's request, because
+the person who ran this could have signed in.
 
 Options:
-  --without-second-factor   Take their second factor away too: they have lost it.
+  --without-second-factor   Remove their second factor too, because it is lost.
   --help                    Show this text.
 
 Exit codes:
-  0  the password is another one
-  1  it is not: it says why
+  0  the password was replaced
+  1  it was not, for the printed reason
   2  wrong arguments
 `;
 
@@ -56,6 +57,6 @@ function print(
 ): void {
   console.log(`The password of ${email} is now: ${password}`);
   console.log(`Sessions that ended: ${sessionsEnded}.`);
-  if (secondFactorRemoved) console.log("Their second factor is gone.");
-  if (!active) console.log("The account is switched off; that stays so.");
+  if (secondFactorRemoved) console.log("Their second factor was removed.");
+  if (!active) console.log("The account stays switched off.");
 }

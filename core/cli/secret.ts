@@ -21,23 +21,23 @@ const HELP = `relay secret rotate: seal everything in the store with a new secre
 Usage:
   relay secret rotate
 
-Of an embedded store (RELAY_KV is a path) whose secret is in the file beside it: stop the relay
-first. This makes a new secret, seals everything with it, and puts it in the place of the old one.
+For an embedded store (RELAY_KV is a path) with its secret in the file beside it: stop the relay first.
+The command makes a new secret, seals everything with it, and replaces the old one.
 
-Where RELAY_SECRET holds the secret: set RELAY_SECRET to the new one and RELAY_SECRET_OLD to the
-one before (more of them in RELAY_SECRET_OLD_2 and so on), and start every instance with both. Then run
-this with the same two and RELAY_KV. Afterwards RELAY_SECRET_OLD is not needed any more.
+When RELAY_SECRET has the secret: set RELAY_SECRET to the new secret and RELAY_SECRET_OLD to the old one
+(further ones in RELAY_SECRET_OLD_2 and so on), and restart every instance with both. Then run this
+command with the same variables and RELAY_KV. Afterwards remove RELAY_SECRET_OLD.
 
-It may be interrupted at any point: the relay starts with both secrets, and running this again goes
-on. Afterwards the old secret opens nothing in the store, and a relay that has only that one does
-not start.
+The command may be interrupted at any point: the relay starts with both secrets, and running it again
+completes the rotation. Afterwards the old secret opens nothing in the store, and a relay that has only
+the old secret does not start.
 
 Options:
   --help   Show this text.
 
 Exit codes:
   0  everything is sealed with the new secret
-  1  something is not: it says what, and both secrets are still needed
+  1  something is not, as printed; both secrets are still needed
   2  wrong arguments
 `;
 
@@ -68,10 +68,12 @@ async function rotateFile({ kv, olderSecrets }: StoreSettings): Promise<void> {
   }
   await rotate(path, () => {
     const secret = nextSecret(path, systemEntropy);
-    console.log("The next secret is made; until the end both are needed.");
+    console.log("Made the next secret. Both secrets are needed until the end.");
     return { secret, olderSecrets: [current, ...olderSecrets] };
   }, () => promoteSecret(path));
-  console.log(`Done: the new secret is in ${secretPath(path)}, the old one opens nothing.`);
+  console.log(
+    `Done: the new secret is in ${secretPath(path)}, the old one opens nothing any more.`,
+  );
 }
 
 /** Rotates secrets that are settings. */
@@ -84,7 +86,7 @@ async function rotateSettings({ kv, secret, olderSecrets }: StoreSettings): Prom
   }
   const path = storeLocation(kv);
   await rotate(path, () => ({ secret: secret!, olderSecrets }), () => {});
-  console.log("Done: RELAY_SECRET_OLD is not needed any more, what it names opens nothing.");
+  console.log("Done: RELAY_SECRET_OLD is not needed any more.");
 }
 
 async function rotate(kv: string, secrets: () => Secrets, settle: () => void): Promise<void> {
@@ -96,7 +98,7 @@ async function rotate(kv: string, secrets: () => Secrets, settle: () => void): P
     lines.end();
     if (!isRemote(kv)) {
       // The engine leaves old values in the file, which the old secret could open.
-      console.log("Everything is sealed with the new secret; writing the file anew.");
+      console.log("Everything is sealed with the new secret. Rewriting the file.");
       vacuum(kv);
     }
     settle();
@@ -116,7 +118,7 @@ function progressLines(): { report(progress: RotationProgress): void; end(): voi
       if (pass > 1) return;
       const begins = name !== last;
       if (begins) say();
-      [last, unsaid] = [name, `${name}: ${records} looked at, ${resealed} sealed anew`];
+      [last, unsaid] = [name, `${name}: ${records} examined, ${resealed} resealed`];
       if (begins || performance.now() - saidMs >= REPORT_MS) say();
     },
     end: say,

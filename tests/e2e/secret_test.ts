@@ -89,7 +89,7 @@ Deno.test("relay secret rotate: everything works on, and no byte of the files is
     assert.ok(await timesInFiles(folder, marked(old)) >= 5);
     const { code, text } = await run(["secret", "rotate"], env);
     assert.equal(code, 0, text);
-    assert.match(text, /^api_keys: 3 looked at, 3 sealed anew$/m);
+    assert.match(text, /^api_keys: 3 examined, 3 resealed$/m);
     assert.ok(!text.includes(old) && !text.includes(secretIn(folder)), "a secret was printed");
     assert.notEqual(secretIn(folder), old);
     assert.equal(Deno.statSync(`${folder}/relay.kv.secret`).mode! & 0o777, 0o600);
@@ -106,7 +106,7 @@ Deno.test("relay secret rotate: killed in the middle, the relay starts, and anot
     const env = { RELAY_KV: `${folder}/relay.kv` };
     const made = await furnish(env, 200);
     const old = secretIn(folder);
-    for (const line of [/^The next secret is made/, /^api_keys: /, /^webhooks: /]) {
+    for (const line of [/^Made the next secret/, /^api_keys: /, /^webhooks: /]) {
       const program = startMain(["secret", "rotate"], env);
       await program.line(line, START_MS);
       await program.kill();

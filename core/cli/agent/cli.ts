@@ -21,16 +21,16 @@ Options:
   --token-stdin        Read the credential from the first line of the standard input. Without either,
                        systemd's credential relay-token is used, where there is one.
   --token <token>      The credential itself. Every user and command of this machine can read it in
-                       the list of processes. RELAY_TOKEN is taken too: every command that runs as
-                       the agent's user can read that, though it is not passed on.
+                       the list of processes. RELAY_TOKEN works too: every command that runs as the
+                       agent's user can read it, though it is not passed on.
   --run-as <user>      Run commands as this user, who cannot read the agent's credential and keys. The
                        agent must be root. Backup and restore keep the agent's own rights.
-  --name <name>        How the relay lists this agent. Default: the host name.
+  --name <name>        The name in the relay's list of agents. Default: the host name.
   --label <key=value>  A label; may be given up to 16 times.
   --code <code>        The one-time code for pairing: POST /api/devices/pairing-codes
-                       makes one. The credential that it brings is kept in the state directory.
+                       makes one. The credential that it yields is kept in the state directory.
   --backup <path>      A file or folder that the relay may back up and restore; may be given up to 16
-                       times. 16 MiB and 1,000 files in all. Nothing else is ever read or written.
+                       times. 16 MiB and 1,000 files in all. No other files are read or written.
   --state <directory>  Where the agent's key, its credential and its journal of started commands
                        are kept. Only its owner may enter it (0700) and read its files (0600).
                        Default: relay-agent in the user's state directory.
