@@ -23,7 +23,7 @@ import { sweepReviews } from "./access/standing/review.ts";
 import { dropExpired } from "./webhooks/retention.ts";
 import { Activity } from "./host/activity.ts";
 import { ActiveConfiguration } from "./host/configuration/active.ts";
-import type { App } from "./work/work.ts";
+import type { App, Context } from "./work/work.ts";
 import { Sequencer } from "./events/trail/sequencer.ts";
 import { WAITING } from "./commands/approvals/count.ts";
 import { recoverCommands } from "./commands/recover.ts";
@@ -39,7 +39,7 @@ import { Syncs } from "./policies/syncs.ts";
 import { Integrations } from "./integrations/runner.ts";
 import { Transfers } from "./policies/backups/transfers.ts";
 import { Limiter } from "./access/limits/limiter.ts";
-import { Metrics } from "./host/metrics.ts";
+import { type Gauges, Metrics } from "./host/metrics.ts";
 import { seedPlans } from "./host/plans/seed.ts";
 import type { Ports } from "./ports/ports.ts";
 import { makeSealer, type Sealer } from "./codec/seal.ts";
@@ -55,97 +55,75 @@ import { Usage } from "./access/usage/usage.ts";
 import { Deliveries } from "./webhooks/deliveries.ts";
 import { readLedger } from "./webhooks/ledger.ts";
 
-/** A running Relay and how to end it. */
+/** A running relay. */
 export interface Running {
   readonly app: App;
-  /** False until somebody has signed up. */
+  /** False until the first signup. */
   readonly claimed: boolean;
-  /** What the first signup must send, or null when it needs nothing. */
+  /** The code that the first signup must send; null when it needs none. */
   readonly claimCode: string | null;
-  /** Lets go of everything, after what is under way has been recorded; false when not all of it could be. */
-  stop(): Promise<boolean>;
   /** Runs the periodic tasks once: a hosting platform's schedule calls it, because its timers do not run. */
   housekeep(): Promise<void>;
+  /** Closes event streams and agents' links, which would keep the server from stopping. */
+  closeConnections(): void;
+  /** Stops everything after running work has been recorded; false when some of it could not be. */
+  stop(): Promise<boolean>;
 }
 
-/** What is told of a stop after which something is missing. */
+/** Logged after a stop that could not record everything. */
 export const UNRECORDED =
-  "not everything could be recorded at the end: look at the store's disk or server, " +
-  "and at `relay doctor`; what was answered is recorded";
-/** How many instances are assumed to share one store, for the shares of rate limits. */
+  "not everything could be recorded during the stop: check the store's disk or server, " +
+  "and run `relay doctor`; everything that was acknowledged is recorded";
+/** The assumed number of instances on a shared store; it divides rate limits into leases. */
 const SHARING_INSTANCES = 4;
 
+type ServerSettings = Settings & { readonly secret: string };
+
 /**
- * Puts the parts together over an open store, and sets them going.
+ * Builds the parts of a relay over an open store, wires them and starts them.
  * @throws {Error} when a secret is missing that something in the store was sealed with
  */
 export async function startRelay(
   opened: OpenStore,
-  settings: Settings & { readonly secret: string },
+  settings: ServerSettings,
   ports: Ports,
 ): Promise<Running> {
   const { store } = opened;
-  store.trouble.onTurn((why) => tellOfTrouble(ports, why));
-  const app = await assemble(store, settings, ports);
-  const { log, audit, deliveries, integrations, links, streams } = app;
+  store.trouble.onTurn((why) => logTrouble(ports, why));
+  const app = await buildParts(store, settings, ports);
+  wireSignals(app);
   await seedPlans(store, app.config());
   const claimed = await store.find(organizations, SYSTEM, "host", ["host"]) !== null;
   const claimCode = claimed || app.settings.local ? null : claimCodeOf(app);
-  streams.start();
-  audit.onCheckpoint((tenant) => links.witness(tenant));
-  audit.start();
-  // Before anything is committed here: events that get their numbers while a follower is missing would
-  // not be marked for it, and stay until something else happens.
-  await deliveries.start();
-  await integrations.start();
-  log.wake();
-  app.metrics.watch({
-    agentsLinked: () => links.size,
-    commandsUnderWay: () => app.commands.size,
-    deliveriesUnderWay: () => deliveries.underWay,
-    deliveriesDue: () => jobsDue(store, ports.clock),
-    deliveryStates: () => readLedger(store),
-    keysUnwritten: () => app.usage.unwritten,
-    streamsOpen: () => streams.size,
-    approvalsWaiting: () => readTally(store, SYSTEM, WAITING.name, WAITING.id),
-    startedAtMs: app.startedAtMs,
-  });
+  app.streams.start();
+  app.audit.start();
+  // Followers start before the first commit: events that are sequenced earlier are not marked for them.
+  await app.deliveries.start();
+  await app.integrations.start();
+  app.log.wake();
+  app.metrics.watch(gaugesOf(app));
   if (store.sole) await recoverCommands(app);
   app.reports.wake();
   if (store.hasQueue) listenForAlarms(app);
-  const housekeeping = new Housekeeping(
-    periodicTasks(app),
-    ports,
-    (seconds) => app.metrics.lag(seconds),
-  );
+  const housekeeping = new Housekeeping(periodicTasks(app), ports, (s) => app.metrics.lag(s));
   housekeeping.start();
+  const closeConnections = () => {
+    app.streams.stop();
+    app.links.closeAll("going_away");
+  };
   return {
     app,
     claimed,
     claimCode,
     housekeep: () => housekeeping.run(),
+    closeConnections,
     async stop() {
       housekeeping.stop();
-      streams.stop();
-      const carried = app.transfers.stop();
-      links.closeAll("going_away");
+      const transfers = app.transfers.stop();
+      closeConnections();
       const failed = await runAll({
-        transfers: () => carried,
-        links: () => links.idle(),
-        commands: () => app.commands.stop(),
-        deliveries: () => deliveries.stop(),
-        // A host that hangs must not hold up the end.
-        outbound: () => ports.outbound.close(),
-        syncs: () => app.syncs.stop(),
-        reports: () => app.reports.stop(),
-        integrations: () => integrations.stop(),
-        background: () => app.background.idle(),
-        connections: () => app.limiter.close(),
-        commits: () => store.idle(),
-        usage: () => app.usage.stop(),
-        activity: () => app.activity.stop(),
-        log: () => log.stop(),
-        audit: () => audit.stop(),
+        transfers: () => transfers,
+        ...stopTasks(app),
         store: () => opened.close(),
       });
       if (failed !== null) ports.log.error(UNRECORDED, failed);
@@ -154,15 +132,11 @@ export async function startRelay(
   };
 }
 
-/** The parts, each of which finds the others through the whole. */
-async function assemble(
-  store: Store,
-  settings: Settings & { readonly secret: string },
-  ports: Ports,
-): Promise<App> {
+/** Builds the parts in the order of their dependencies. */
+async function buildParts(store: Store, settings: ServerSettings, ports: Ports): Promise<App> {
   const { clock, entropy } = ports;
   const complain = (what: string) => (error: unknown) => {
-    // That is told once, and not by each who meets it.
+    // Unavailability of the store is logged once, by `logTrouble`.
     if (error instanceof StoreUnavailableError && store.trouble.why !== null) return;
     ports.log.error(what, { error: error instanceof Error ? error.stack : String(error) });
   };
@@ -176,18 +150,15 @@ async function assemble(
   const instance = entropy.id("ins");
   const sharing = store.sole ? 1 : SHARING_INSTANCES;
   const epoch = await openInstallation(store, sealer, ports);
+  const log = new EventLog(store, complain("events could not be sequenced"));
+  const context: Context = { store, log, ports, config, sealer, signals: new Signals() };
   const metrics = new Metrics();
   const app: App = {
-    store,
-    signals: new Signals(),
+    ...context,
     background: new Background(ports.log),
-    log: new EventLog(store, complain("events could not be sequenced")),
     audit: new Sequencer(() => app),
-    ports,
     settings: withLocal(settings, config),
-    config,
     configuration,
-    sealer,
     signingKeys: new SigningKeys(store, sealer, clock),
     limiter: new Limiter({
       counters: new LeasedCounters(store, sharing),
@@ -197,7 +168,7 @@ async function assemble(
       now: () => clock.now(),
     }),
     logins: new FailureThrottle(clock, { scope: "login", forgiving: true }),
-    // Whoever has one code of their own must not guess others for nothing.
+    // A success does not reset the count: the holder of one code must not guess others.
     pairings: new FailureThrottle(clock, { scope: "pairing", forgiving: false }),
     usage: new Usage(store, instance, complain("the use of keys could not be recorded")),
     activity: new Activity(
@@ -221,27 +192,16 @@ async function assemble(
     instance,
     startedAtMs: clock.now(),
   };
-  app.signals.eventWritten.on(({ tenant, ...event }) => {
-    for (const name of countedAs(event)) app.activity.count(tenant, name);
-  });
   return app;
 }
 
-/** A proxy that a reload named brings strangers: such a server is not local any more. */
-const withLocal = <S extends Settings>(settings: S, config: () => Config): S => ({
-  ...settings,
-  get local() {
-    return settings.local && config().trusted_proxies.length === 0;
-  },
-});
-
-/** Checks the secrets against what the store was made with; answers the name of the logs' history. */
-async function openInstallation(store: Store, sealer: Sealer, ports: Ports): Promise<string> {
-  const { clock, entropy } = ports;
-  const fresh = { epoch: entropy.id("e"), created_at_ms: clock.now() };
-  const { epoch, older } = await store.transact((tx) => admitSecrets(tx, sealer, fresh));
-  if (older) ports.log.warn("older secrets are in use: run `relay secret rotate`");
-  return epoch;
+/** Connects what areas send after a commit with the areas that react to it. */
+function wireSignals(app: App): void {
+  const { activity, audit, links, signals } = app;
+  audit.onCheckpoint((tenant) => links.witness(tenant));
+  signals.eventWritten.on(({ tenant, ...event }) => {
+    for (const name of countedAs(event)) activity.count(tenant, name);
+  });
 }
 
 /** What every instance does every 30 s, in this order. */
@@ -269,7 +229,56 @@ const periodicTasks = (app: App): Tasks => ({
   "old rows": () => dropExpiredRows(app),
 });
 
-/** The engine's queue is only an alarm clock: its message says nothing but that something may be due. */
+/** Waits for running work and records it, in this order: each part before those that it writes to. */
+const stopTasks = (app: App): Tasks => ({
+  links: () => app.links.idle(),
+  commands: () => app.commands.stop(),
+  deliveries: () => app.deliveries.stop(),
+  // A receiver that hangs must not block the stop.
+  outbound: () => app.ports.outbound.close(),
+  syncs: () => app.syncs.stop(),
+  reports: () => app.reports.stop(),
+  integrations: () => app.integrations.stop(),
+  background: () => app.background.idle(),
+  connections: () => app.limiter.close(),
+  commits: () => app.store.idle(),
+  usage: () => app.usage.stop(),
+  activity: () => app.activity.stop(),
+  log: () => app.log.stop(),
+  audit: () => app.audit.stop(),
+});
+
+/** The figures that a scrape reads from the parts. */
+const gaugesOf = (app: App): Gauges => ({
+  agentsLinked: () => app.links.size,
+  commandsUnderWay: () => app.commands.size,
+  deliveriesUnderWay: () => app.deliveries.underWay,
+  deliveriesDue: () => jobsDue(app.store, app.ports.clock),
+  deliveryStates: () => readLedger(app.store),
+  keysUnwritten: () => app.usage.unwritten,
+  streamsOpen: () => app.streams.size,
+  approvalsWaiting: () => readTally(app.store, SYSTEM, WAITING.name, WAITING.id),
+  startedAtMs: app.startedAtMs,
+});
+
+/** A server is not local while its configuration names proxies, which bring requests of strangers. */
+const withLocal = <S extends Settings>(settings: S, config: () => Config): S => ({
+  ...settings,
+  get local() {
+    return settings.local && config().trusted_proxies.length === 0;
+  },
+});
+
+/** Checks the secrets against those of the store. Returns the epoch of the logs. */
+async function openInstallation(store: Store, sealer: Sealer, ports: Ports): Promise<string> {
+  const { clock, entropy } = ports;
+  const fresh = { epoch: entropy.id("e"), created_at_ms: clock.now() };
+  const { epoch, older } = await store.transact((tx) => admitSecrets(tx, sealer, fresh));
+  if (older) ports.log.warn("older secrets are in use: run `relay secret rotate`");
+  return epoch;
+}
+
+/** The engine's queue is an alarm clock: its messages only say that something may be due. */
 function listenForAlarms(app: App): void {
   const wake = () => {
     app.deliveries.wake();
@@ -278,9 +287,9 @@ function listenForAlarms(app: App): void {
   app.store.kv.listenQueue(wake).catch(() => {});
 }
 
-/** Commits fail from now on, or are made again: requests are answered with 503 meanwhile. */
-function tellOfTrouble({ log }: Ports, why: Error | null): void {
+/** Logs that commits began to fail, during which requests get 503, or that they succeed again. */
+function logTrouble({ log }: Ports, why: Error | null): void {
   if (why === null) return log.info("the store takes changes again");
-  const error = `${why.message}: look at the store's disk or server, and at \`relay doctor\``;
+  const error = `${why.message}: check the store's disk or server, and run \`relay doctor\``;
   log.error("the store takes no changes", { error });
 }

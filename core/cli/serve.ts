@@ -59,7 +59,7 @@ async function listen(
   front: Front,
   hosted: boolean,
 ): Promise<number> {
-  const { app, stop } = running;
+  const { closeConnections, stop } = running;
   const { host: hostname, port, tls } = settings;
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   let server: Deno.HttpServer;
@@ -82,9 +82,8 @@ async function listen(
   onStopSignal(end);
   await ended;
   systemLog.info("stopping");
-  app.streams.stop();
+  closeConnections();
   front.close();
-  app.links.closeAll("going_away");
   await systemClock.sleep(FAREWELL_MS);
   await Promise.race([server.shutdown(), systemClock.sleep(DRAIN_MS)]);
   const late = systemClock.sleep(RECORD_MS).then(() => null);

@@ -194,7 +194,7 @@ Deno.test("stop: a store that takes no changes holds up nothing, and is told", a
   world.mcp.close();
   await world.running.stop();
   const { level, message, fields } = world.logged.at(-1)!;
-  deq([level, message.split(":")[0]], ["error", "not everything could be recorded at the end"]);
+  deq([level, message.split(":")[0]], ["error", "not everything could be recorded during the stop"]);
   ok(!Object.keys(fields as object).includes("store"), "it is closed all the same");
 });
 

@@ -220,7 +220,7 @@ Deno.test("relay serve: a stop that could not record everything says so, and is 
     assert.equal((await clientOf(url, key)("GET", "/api/v1/agents")).status, 503);
     Deno.kill(relay.pid, "SIGTERM");
     assert.equal((await relay.ended).code, 1);
-    assert.match(relay.lines.join("\n"), /"not everything could be recorded at the end: look at /);
+    assert.match(relay.lines.join("\n"), /"not everything could be recorded during the stop: check /);
   });
 });
 
