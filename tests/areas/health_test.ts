@@ -177,7 +177,7 @@ Deno.test("log: trouble of the store is told once with its cause and what to do,
   }
   const [told, ...rest] = world.logged.slice(before);
   deq([told!.level, told!.message, rest], ["error", "the store takes no changes", []]);
-  match((told!.fields as { error: string }).error, /database or disk is full: look at .*doctor`$/);
+  match((told!.fields as { error: string }).error, /database or disk is full: check .*doctor`$/);
   disk.full = false;
   eq((await world.call("GET", "/api/v1/agents", { as: key.value })).status, 200);
   const { level, message } = world.logged.at(-1)!;

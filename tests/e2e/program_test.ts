@@ -192,7 +192,7 @@ Deno.test("relay: a misspelt variable is told at the start, whatever the command
   const said = relay.lines.filter((line) => line.includes("did you mean RELAY_PORT?"));
   assert.deepEqual(said.map((line) => JSON.parse(line).level), ["warn"]);
   const { text, code } = await run(["agent"], { RELAY_TOKN: "hidden" });
-  assert.match(text, /^warning: "RELAY_TOKN" is no .*: did you mean RELAY_TOKEN\?$/m);
+  assert.match(text, /^warning: "RELAY_TOKN" is not a variable .*: did you mean RELAY_TOKEN\?$/m);
   assert.equal(code, 2);
 });
 
