@@ -62,7 +62,7 @@ function openTray(clock: AgentHost["clock"]): Outbox & { frames: CommandFrame[] 
 /** Lets everything that is already decided happen. */
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-Deno.test("startCommand: SIGKILL follows SIGTERM after 2 s only when the group is still there", async () => {
+Deno.test("startCommand: SIGKILL follows SIGTERM after 2 s only while the group exists", async () => {
   for (const [alive, expected] of [[true, ["SIGTERM", "SIGKILL"]], [false, ["SIGTERM"]]] as const) {
     const { clock, host, signals, group } = openPuppet();
     startCommand(runOf("c", "x", { timeout_ms: 500 }), VERDICT, host, openTray(clock));
@@ -77,7 +77,7 @@ Deno.test("startCommand: SIGKILL follows SIGTERM after 2 s only when the group i
   }
 });
 
-Deno.test("startCommand: no pipe is read while the relay is slow, and nothing is lost by that", async () => {
+Deno.test("startCommand: pauses reading pipes while the relay is slow, and loses nothing", async () => {
   const { clock, host, stdout, stderr, ended } = openPuppet();
   const tray = openTray(clock);
   const socket = { bufferedAmount: 5_000_000, send() {}, close() {} };
@@ -100,7 +100,7 @@ Deno.test("startCommand: no pipe is read while the relay is slow, and nothing is
   assert.equal(result?.truncated, false);
 });
 
-Deno.test("startCommand: a result whose output was spread over two links says truncated", async () => {
+Deno.test("startCommand: a result whose output spans two links is marked truncated", async () => {
   const { clock, host, stdout, stderr, ended } = openPuppet();
   const tray = openTray(clock);
   const { done } = startCommand(runOf("c", "x"), VERDICT, host, tray);

@@ -83,7 +83,7 @@ async function trailOf(client: Client): Promise<string[]> {
 
 const rowOf = (line: string) => JSON.parse(line) as Row;
 
-Deno.test("relay backup: under load, everything acknowledged before its instant is in the restored store, log and keys too", async () => {
+Deno.test("relay backup: under load, the restored store has everything acknowledged before its instant, including log and keys", async () => {
   await withFolder(async (folder) => {
     const env = { RELAY_KV: `${folder}/relay.kv`, RELAY_CONFIG: CONFIG };
     const { relay, url } = await startRelayProcess(env);
@@ -137,7 +137,7 @@ Deno.test("relay backup: under load, everything acknowledged before its instant 
   });
 });
 
-Deno.test("relay restore: a truncated backup is refused with one sentence, and the next good one is taken", async () => {
+Deno.test("relay restore: a truncated backup is refused with one sentence, and the next good one is restored", async () => {
   await withFolder(async (folder) => {
     const env = { RELAY_KV: `${folder}/relay.kv`, RELAY_SECRET: "a secret of enough characters" };
     const { relay } = await startRelayProcess(env);
@@ -191,7 +191,7 @@ async function killAtChange(n: number, folder: string, args: readonly string[], 
   await ended;
 }
 
-Deno.test("relay restore, relay backup: killed in the middle, what they make is there whole or not at all", async () => {
+Deno.test("relay restore, relay backup: after a kill their result is complete or absent", async () => {
   await withFolder(async (folder) => {
     const env = { RELAY_KV: `${folder}/relay.kv`, RELAY_SECRET: "a secret of enough characters" };
     const { relay } = await startRelayProcess(env);

@@ -81,7 +81,7 @@ async function timesInFiles(folder: string, text: string): Promise<number> {
 
 const secretIn = (folder: string) => Deno.readTextFileSync(`${folder}/relay.kv.secret`).trim();
 
-Deno.test("relay secret rotate: everything works on, and no byte of the files is sealed the old way", async () => {
+Deno.test("relay secret rotate: everything keeps working, and the old secret opens no byte of the files", async () => {
   await withFolder(async (folder) => {
     const env = { RELAY_KV: `${folder}/relay.kv` };
     const made = await furnish(env);
@@ -101,7 +101,7 @@ Deno.test("relay secret rotate: everything works on, and no byte of the files is
   });
 });
 
-Deno.test("relay secret rotate: killed in the middle, the relay starts, and another run ends it", async () => {
+Deno.test("relay secret rotate: after a kill the relay starts, and another run completes the rotation", async () => {
   await withFolder(async (folder) => {
     const env = { RELAY_KV: `${folder}/relay.kv` };
     const made = await furnish(env, 200);
@@ -119,7 +119,7 @@ Deno.test("relay secret rotate: killed in the middle, the relay starts, and anot
   });
 });
 
-Deno.test("relay secret rotate: by settings, both secrets are accepted until it has run, then only the new one", async () => {
+Deno.test("relay secret rotate: with settings, both secrets work until it has run, then only the new one", async () => {
   await withFolder(async (folder) => {
     const [old, fresh] = ["the first secret, long enough", "the second secret, as long"];
     const at = { RELAY_KV: `${folder}/relay.kv` };
@@ -147,7 +147,7 @@ Deno.test("relay secret rotate: by settings, both secrets are accepted until it 
   });
 });
 
-Deno.test("relay secret: wrong arguments are named with code 2, and nothing is made", async () => {
+Deno.test("relay secret: wrong arguments are named and exit with 2, and nothing is made", async () => {
   await withFolder(async (folder) => {
     const env = { RELAY_KV: `${folder}/relay.kv` };
     for (const args of [["rotate", "--force"], ["rotate", "now"], ["--quick"], ["turn"], []]) {
@@ -172,7 +172,7 @@ Deno.test("relay secret: wrong arguments are named with code 2, and nothing is m
   });
 });
 
-Deno.test("relay secret rotate: a store that a relay has open is left alone", async () => {
+Deno.test("relay secret rotate: does not touch a store that a relay has open", async () => {
   await withFolder(async (folder) => {
     const env = { RELAY_KV: `${folder}/relay.kv` };
     const { relay } = await startRelayProcess(env);
