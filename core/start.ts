@@ -105,7 +105,12 @@ export async function startRelay(
   if (store.sole) await recoverCommands(app);
   app.reports.wake();
   if (store.hasQueue) listenForAlarms(app);
-  const housekeeping = new Housekeeping(periodicTasks(app), ports, (s) => app.metrics.lag(s));
+  const housekeeping = new Housekeeping(
+    periodicTasks(app),
+    ports,
+    app.background,
+    (seconds) => app.metrics.lag(seconds),
+  );
   housekeeping.start();
   const closeConnections = () => {
     app.streams.stop();

@@ -1,4 +1,5 @@
 import type { Clock, Log } from "../ports/ports.ts";
+import type { Background } from "../work/background.ts";
 
 const HOUSEKEEPING_MS = 30_000;
 
@@ -12,6 +13,7 @@ export class Housekeeping {
   constructor(
     private readonly tasks: Tasks,
     private readonly ports: { readonly clock: Clock; readonly log: Log },
+    private readonly background: Pick<Background, "run">,
     /** Receives how late each timer ran, in seconds. */
     private readonly onLag: (seconds: number) => void,
   ) {}
@@ -23,7 +25,7 @@ export class Housekeeping {
     this.#cancel = clock.after(HOUSEKEEPING_MS, () => {
       this.onLag(Math.max(0, clock.now() - dueMs) / 1000);
       this.start();
-      this.run();
+      this.background.run("housekeeping", () => this.run());
     });
   }
 
