@@ -1,210 +1,198 @@
+import { sweepBlobs } from "../kv/store/blob.ts";
 import { SYSTEM } from "../kv/store/collection.ts";
 import { LeasedCounters } from "../kv/limits/counters.ts";
 import { LeasedSlots } from "../kv/limits/slots.ts";
 import { EventLog } from "../kv/log/log.ts";
 import type { OpenStore } from "../kv/maintenance/open.ts";
-import { readTally } from "../kv/store/tally.ts";
 import { StoreUnavailableError } from "../kv/store/errors.ts";
 import type { Store } from "../kv/store/store.ts";
+import { readTally } from "../kv/store/tally.ts";
 import { organizations } from "../kv/records/organization.ts";
-import type { LinkListeners } from "./agents/link.ts";
-import { AGENT_RIGHT, Links } from "./agents/links.ts";
-import { Activity } from "./host/activity.ts";
-import type { Configuration } from "./host/configuration.ts";
-import type { App, Context } from "./work/work.ts";
-import { Sequencer } from "./events/trail/sequencer.ts";
-import { WAITING } from "./commands/approvals/count.ts";
-import { lapseForAgent, lapseOutdated } from "./commands/approvals/lapse.ts";
-import { startQueued } from "./commands/queue.ts";
-import { recoverCommands } from "./commands/recover.ts";
-import { RunningCommands } from "./commands/running_commands.ts";
-import { reportRounds } from "./compliance/jobs.ts";
-import { jobsDue } from "./host/health.ts";
-import { claimCodeOf } from "./access/sign_in/sign_up.ts";
-import { doAll, keepHouse } from "./host/housekeeping.ts";
-import type { Config } from "./work/config.ts";
 import { Authenticator } from "./access/authenticate.ts";
+import { notifyOfExpiringKeys } from "./access/keys/expiring.ts";
 import { madeKinds } from "./access/keys/made_kinds.ts";
+import { Limiter } from "./access/limits/limiter.ts";
+import { notifyOfPlanLimits } from "./access/limits/plan_notice.ts";
 import { FailureThrottle } from "./access/limits/throttle.ts";
 import { McpSessions } from "./access/mcp_sessions.ts";
-import { trimNotifications } from "./access/people/notify.ts";
+import { notifyAdministrators, trimNotifications } from "./access/people/notify.ts";
 import type { Founder } from "./access/sign_in/parts.ts";
+import { claimCodeOf } from "./access/sign_in/sign_up.ts";
 import type { AnyStandingKind } from "./access/standing/kinds.ts";
-import { reviewStanding } from "./access/standing/review.ts";
+import { noteStanding, reviewStanding, sweepStandingReviews } from "./access/standing/review.ts";
+import { SigningKeys } from "./access/tokens/signing_keys.ts";
 import { Tokens } from "./access/tokens/tokens.ts";
+import { Usage } from "./access/usage/usage.ts";
 import { MADE_DEVICES } from "./agents/devices/manage.ts";
 import { MADE_PAIRING_CODES } from "./agents/devices/pair.ts";
-import { insertVerdictKeys } from "./agents/verdict_keys.ts";
+import type { LinkListeners } from "./agents/link.ts";
+import { AGENT_RIGHT, Links } from "./agents/links.ts";
+import { notifyLostAgents } from "./agents/lost_agents.ts";
+import { sweepStaleAgents } from "./agents/register.ts";
+import { closeFormerKeyLinks, insertVerdictKeys } from "./agents/verdict_keys.ts";
+import { makeSealer, type Sealer } from "./codec/seal.ts";
+import { WAITING } from "./commands/approvals/count.ts";
+import { lapseForAgent, lapseOutdated, lapseOverdue } from "./commands/approvals/lapse.ts";
 import { insertShield } from "./commands/guard/in_force.ts";
+import { Sessions } from "./commands/guard/sessions.ts";
 import { INGEST_TOKEN } from "./commands/ingest/standing.ts";
 import { MADE_INGEST_TOKENS } from "./commands/ingest/tokens.ts";
-import { insertAuditKeys } from "./events/trail/keys.ts";
+import { startQueued, sweepQueued } from "./commands/queue.ts";
+import { recoverCommands } from "./commands/recover.ts";
+import { RunningCommands } from "./commands/running_commands.ts";
+import { reportRounds } from "./compliance/report_jobs.ts";
+import { statisticsOf, waitStatistic } from "./events/statistics.ts";
+import { Streams } from "./events/streams/streams.ts";
+import { insertAuditKeys } from "./events/trail/audit_keys.ts";
+import { dropExpiredRows } from "./events/trail/retention.ts";
+import { Sequencer } from "./events/trail/sequencer.ts";
+import { Activity } from "./host/activity.ts";
+import { ActiveConfiguration } from "./host/configuration/active.ts";
+import { jobsDue } from "./host/health.ts";
+import { Housekeeping, runAll, type Tasks } from "./host/housekeeping.ts";
+import { type Gauges, Metrics } from "./host/metrics.ts";
+import { seedPlans } from "./host/plans/seed.ts";
 import { subscribe } from "./host/plans/subscribe.ts";
-import { MADE_INTEGRATIONS } from "./integrations/integrations.ts";
+import { admitSecrets } from "./host/secrets/installation.ts";
+import { MADE_INTEGRATIONS } from "./integrations/manage.ts";
+import { IntegrationRunner } from "./integrations/job_runner.ts";
+import { repositoryCredentialOf } from "./integrations/repository.ts";
 import { INTEGRATION } from "./integrations/standing.ts";
-import { MADE_REPOSITORIES } from "./policies/repositories.ts";
-import { REPOSITORY } from "./policies/standing.ts";
-import { WEBHOOK } from "./webhooks/standing.ts";
-import { madeWebhooks } from "./webhooks/manage.ts";
-import { notifyAdministrators } from "./access/people/notify.ts";
-import { noteStanding } from "./access/standing/review.ts";
-import { PolicyCache } from "./policies/policy_cache.ts";
 import { notePolicyHeld, pushPolicies } from "./policies/agents/distribution.ts";
 import { noteState } from "./policies/agents/drift.ts";
-import { pruneVersions } from "./policies/prune_versions.ts";
-import type { RepositoryCredentials } from "./policies/source.ts";
-import { Syncs } from "./policies/syncs.ts";
-import { repositoryCredentialOf } from "./integrations/repository.ts";
-import { Integrations } from "./integrations/runner.ts";
 import { Transfers } from "./policies/backups/transfers.ts";
-import { Limiter } from "./access/limits/limiter.ts";
-import { Metrics } from "./host/metrics.ts";
-import { seedPlans } from "./host/plans/seed.ts";
+import { PolicyCache } from "./policies/policy_cache.ts";
+import { pruneVersions } from "./policies/prune_versions.ts";
+import { MADE_REPOSITORIES } from "./policies/repositories.ts";
+import type { RepositoryCredentials } from "./policies/source.ts";
+import { REPOSITORY } from "./policies/standing.ts";
+import { Syncs } from "./policies/syncs.ts";
 import type { Ports } from "./ports/ports.ts";
-import { makeSealer, type Sealer } from "./codec/seal.ts";
-import { admitSecrets } from "./host/secrets/installation.ts";
-import type { Settings } from "./work/settings.ts";
-import { Sessions } from "./commands/guard/sessions.ts";
-import { Background } from "./work/background.ts";
-import { Signals } from "./work/signals.ts";
-import { countedAs, waitName } from "./events/counted.ts";
-import { Streams } from "./events/streams/streams.ts";
-import { SigningKeys } from "./access/tokens/signing_keys.ts";
-import { Usage } from "./access/usage/usage.ts";
 import { Deliveries } from "./webhooks/deliveries.ts";
 import { readLedger } from "./webhooks/ledger.ts";
+import { dropExpired } from "./webhooks/retention.ts";
+import { WEBHOOK } from "./webhooks/standing.ts";
+import { madeWebhooks } from "./webhooks/manage.ts";
+import { Background } from "./work/background.ts";
+import type { Config } from "./work/config.ts";
+import { publicOrigin, type Settings } from "./work/settings.ts";
+import { Signals } from "./work/signals.ts";
+import type { App, Context } from "./work/work.ts";
 
 /** The parts of a running relay, as this composition puts them together. */
 export type { App as Relay } from "./work/work.ts";
 
-/** A running Relay and how to end it. */
+/** A running relay. */
 export interface Running {
   readonly app: App;
-  /** False until somebody has signed up. */
+  /** False until the first signup. */
   readonly claimed: boolean;
-  /** What the first signup must send, or null when it needs nothing. */
+  /** The code that the first signup must send; null when it needs none. */
   readonly claimCode: string | null;
-  /** Lets go of everything, after what is under way has been recorded; false when not all of it could be. */
+  /** Runs the periodic tasks once: a hosting platform's schedule calls it, because its timers do not run. */
+  housekeep(): Promise<void>;
+  /** Closes event streams and agents' links, which would keep the server from stopping. */
+  closeConnections(): void;
+  /** Stops everything after running work has been recorded; false when some of it could not be. */
   stop(): Promise<boolean>;
 }
 
-/** What is told of a stop after which something is missing. */
+/** Logged after a stop that could not record everything. */
 export const UNRECORDED =
-  "not everything could be recorded at the end: look at the store's disk or server, " +
-  "and at `relay doctor`; what was answered is recorded";
-/** How many instances are assumed to share one store, for the shares of rate limits. */
+  "not everything could be recorded during the stop: check the store's disk or server, " +
+  "and run `relay doctor`; everything that was acknowledged is recorded";
+/** The assumed number of instances on a shared store; it divides rate limits into leases. */
 const SHARING_INSTANCES = 4;
 
+type ServerSettings = Settings & { readonly secret: string };
+
 /**
- * Puts the parts together over an open store, and sets them going.
+ * Builds the parts of a relay over an open store, wires them and starts them.
  * @throws {Error} when a secret is missing that something in the store was sealed with
  */
 export async function startRelay(
   opened: OpenStore,
-  settings: Settings & { readonly secret: string },
+  settings: ServerSettings,
   ports: Ports,
 ): Promise<Running> {
   const { store } = opened;
-  store.health.onChange((why) => tellOfTrouble(ports, why));
-  const app = await assemble(store, settings, ports);
-  const { log, audit, deliveries, integrations, links, streams } = app;
-  await seedPlans(app, app.config());
+  store.health.onChange((why) => logTrouble(ports, why));
+  const app = await buildParts(store, settings, ports);
+  wireSignals(app);
+  await seedPlans(store, app.config());
   const claimed = await store.find(organizations, SYSTEM, "host", ["host"]) !== null;
   const claimCode = claimed || app.settings.local ? null : claimCodeOf(app);
-  streams.start();
-  audit.onCheckpoint((tenant) => links.witness(tenant));
-  audit.start();
-  // Before anything is committed here: events that get their numbers while a follower is missing would
-  // not be marked for it, and stay until something else happens.
-  await deliveries.start();
-  await integrations.start();
-  log.wake();
-  app.metrics.watch({
-    agentsLinked: () => links.size,
-    commandsUnderWay: () => app.commands.size,
-    deliveriesUnderWay: () => deliveries.underWay,
-    deliveriesDue: () => jobsDue(app),
-    deliveryStates: () => readLedger(store),
-    keysUnwritten: () => app.usage.unwritten,
-    streamsOpen: () => streams.size,
-    approvalsWaiting: () => readTally(store, SYSTEM, WAITING.name, WAITING.id),
-    startedAtMs: app.startedAtMs,
-  });
+  app.streams.start();
+  app.audit.start();
+  // Followers start before the first commit: events that are sequenced earlier are not marked for them.
+  await app.deliveries.start();
+  await app.integrations.start();
+  app.log.wake();
+  app.metrics.watch(gaugesOf(app));
   if (store.sole) await recoverCommands(app);
   app.reports.wake();
   if (store.hasQueue) listenForAlarms(app);
-  const stopHousekeeping = keepHouse(app);
+  const housekeeping = new Housekeeping(
+    periodicTasks(app),
+    ports,
+    app.background,
+    (seconds) => app.metrics.lag(seconds),
+  );
+  housekeeping.start();
+  const closeConnections = () => {
+    app.streams.stop();
+    app.links.closeAll("going_away");
+  };
   return {
     app,
     claimed,
     claimCode,
+    housekeep: () => housekeeping.run(),
+    closeConnections,
     async stop() {
-      stopHousekeeping();
-      streams.stop();
-      const carried = app.transfers.stop();
-      links.closeAll("going_away");
-      const failed = await doAll({
-        transfers: () => carried,
-        links: () => links.idle(),
-        commands: () => app.commands.stop(),
-        deliveries: () => deliveries.stop(),
-        // A host that hangs must not hold up the end.
-        outbound: () => ports.outbound.close(),
-        syncs: () => app.syncs.stop(),
-        reports: () => app.reports.stop(),
-        integrations: () => integrations.stop(),
-        background: () => app.background.idle(),
-        connections: () => app.limiter.close(),
-        commits: () => store.idle(),
-        usage: () => app.usage.stop(),
-        activity: () => app.activity.stop(),
-        log: () => log.stop(),
-        audit: () => audit.stop(),
+      housekeeping.stop();
+      const transfers = app.transfers.stop();
+      closeConnections();
+      const failed = await runAll({
+        transfers: () => transfers,
+        ...stopTasks(app),
         store: () => opened.close(),
-      }, app);
+      });
       if (failed !== null) ports.log.error(UNRECORDED, failed);
       return failed === null;
     },
   };
 }
 
-/** The parts, each of which finds the others through the whole. */
-async function assemble(
-  store: Store,
-  settings: Settings & { readonly secret: string },
-  ports: Ports,
-): Promise<App> {
+/** Builds the parts in the order of their dependencies. */
+async function buildParts(store: Store, settings: ServerSettings, ports: Ports): Promise<App> {
   const { clock, entropy } = ports;
   const complain = (what: string) => (error: unknown) => {
-    // That is told once, and not by each who meets it.
+    // Unavailability of the store is logged once, by `logTrouble`.
     if (error instanceof StoreUnavailableError && store.health.failure !== null) return;
     ports.log.error(what, { error: error instanceof Error ? error.stack : String(error) });
   };
   const sealer = makeSealer(settings.secret, entropy, settings.olderSecrets);
-  let configuration: Configuration = {
-    config: settings.config,
-    said: saidBy(settings),
-    loadedAtMs: clock.now(),
-  };
-  const config = () => configuration.config;
+  const configuration = new ActiveConfiguration(
+    settings.configSource,
+    settings.config,
+    clock.now(),
+  );
+  const config = () => configuration.current.config;
   const instance = entropy.id("ins");
   const sharing = store.sole ? 1 : SHARING_INSTANCES;
   const epoch = await openInstallation(store, sealer, ports);
-  const metrics = new Metrics();
-  const signals = new Signals();
-  const signingKeys = new SigningKeys(store, sealer, clock);
-  const tokens = new Tokens(signingKeys, clock, settings.publicUrl ?? "relay");
-  const inForce = withLocal(settings, config);
-  const context: Context = {
-    store,
-    log: new EventLog(store, complain("events could not be sequenced")),
-    ports,
-    config,
-    sealer,
-    signals,
-  };
   const background = new Background(ports.log);
-  const audit = new Sequencer(() => app);
+  const log = new EventLog(store, complain("events could not be sequenced"));
+  const context: Context = { store, log, ports, config, sealer, signals: new Signals() };
+  const metrics = new Metrics();
+  const activity = new Activity(
+    store,
+    instance,
+    complain("the statistics could not be recorded"),
+    (name) => metrics.counted(name),
+  );
+  const audit = new Sequencer(context);
   const limiter = new Limiter({
     counters: new LeasedCounters(store, sharing),
     addresses: new LeasedCounters(store, sharing),
@@ -212,58 +200,49 @@ async function assemble(
     config,
     now: () => clock.now(),
   });
-  const activity = new Activity(
-    store,
-    instance,
-    complain("the statistics could not be recorded"),
-    (name) => metrics.counted(name),
-  );
-  const policyCache = new PolicyCache(store);
-  const repositoryCredentials: RepositoryCredentials = {
-    find: (tenant, host, options) => repositoryCredentialOf(app, tenant, host, options),
-  };
+  const inForce = withLocal(settings, config);
+  const signingKeys = new SigningKeys(store, sealer, clock);
+  const tokens = new Tokens(signingKeys, clock, settings.publicUrl ?? "relay");
   const authenticator = new Authenticator({ store, ports, config, tokens });
-  const commands = new RunningCommands({
-    context,
-    background,
-    policies: policyCache,
-    instance,
-  });
-  const links = new Links({
+  const policyCache = new PolicyCache(store);
+  const commands = new RunningCommands({ context, background, policies: policyCache, instance });
+  const links: Links = new Links({
     context,
     instance,
     background,
     keys: authenticator,
     listeners: linkListeners(() => app, commands),
   });
+  const repositoryCredentials: RepositoryCredentials = {
+    find: (tenant, host, options) => repositoryCredentialOf(context, tenant, host, options),
+  };
   const deliveries = new Deliveries({
     ...context,
     audit,
     limiter,
     metrics,
     activity,
-    notifyAdministrators: (tx, tenant, notice) => notifyAdministrators(app, tx, tenant, notice),
+    notifyAdministrators: (tx, tenant, notice) => notifyAdministrators(context, tx, tenant, notice),
   });
   const app: App = {
     ...context,
     background,
     audit,
     settings: inForce,
-    configuration: () => configuration,
-    putInForce: (next) => configuration = next,
+    configuration,
     signingKeys,
     authenticator,
     signIn: {
       tokens,
       logins: new FailureThrottle(clock, { scope: "login", forgiving: true }),
       settings: inForce,
-      founders: foundersFor(() => app),
+      founders: foundersFor(context),
     },
-    mcpSessions: new McpSessions({ store, ports, signals }),
+    mcpSessions: new McpSessions(context),
     madeKinds: madeKindsOf(deliveries),
     standingKinds: STANDING_KINDS,
     limiter,
-    // Whoever has one code of their own must not guess others for nothing.
+    // A success does not reset the count: the holder of one code must not guess others.
     pairings: new FailureThrottle(clock, { scope: "pairing", forgiving: false }),
     usage: new Usage(store, instance, complain("the use of keys could not be recorded")),
     activity,
@@ -276,54 +255,55 @@ async function assemble(
     syncs: new Syncs({
       ...context,
       repositoryCredentials,
-      noteStanding: (tenant, repository) => noteStanding(app, tenant, REPOSITORY, repository),
+      noteStanding: (tenant, repository) => noteStanding(context, tenant, REPOSITORY, repository),
     }),
-    reports: reportRounds(() => app),
-    integrations: new Integrations(() => app),
+    reports: reportRounds({ ...context, audit }),
+    integrations: new IntegrationRunner({ ...context, origin: publicOrigin(settings) }),
     transfers: new Transfers({ ...context, background, instance, links, policyCache }),
     metrics,
-    streams: new Streams(() => app),
+    streams: new Streams({ ...context, background, epoch, authenticator }),
     epoch,
     instance,
     startedAtMs: clock.now(),
   };
-  wireSignals(app);
   return app;
 }
 
 /** Connects what areas send after a commit with the areas that react to it. */
 function wireSignals(app: App): void {
-  const { activity, links, signals } = app;
+  const { activity, background, links, signals } = app;
   signals.eventWritten.on(({ tenant, ...event }) => {
-    for (const name of countedAs(event)) activity.count(tenant, name);
+    for (const name of statisticsOf(event)) activity.count(tenant, name);
   });
   signals.approvalResolved.on(({ tenant, waitedMs, commandEnded }) => {
-    if (waitedMs !== null) activity.count(tenant, waitName(waitedMs));
+    if (waitedMs !== null) activity.count(tenant, waitStatistic(waitedMs));
     if (commandEnded !== null) activity.count(tenant, `commands.${commandEnded}`);
   });
   signals.commandApproved.on(({ tenant, agentId }) => startQueued(app, tenant, agentId));
   signals.shieldChanged.on(({ tenant, version }) => lapseOutdated(app, tenant, version));
   signals.policiesChanged.on(({ tenant }) => {
     pushPolicies(app, links.serving(tenant));
-    app.background.run("deleting old policy versions", () => pruneVersions(app.store, tenant));
+    background.run("deleting old policy versions", () => pruneVersions(app.store, tenant));
+  });
+  signals.agentDeleted.on(({ tenant, agentId }) => {
+    lapseForAgent(app, tenant, agentId);
+    app.transfers.forget(tenant, agentId);
   });
   signals.credentialEnded.on(({ id }) => links.closeCredential(id));
   signals.keyScopesChanged.on(({ id, scopes }) => {
     if (!scopes.includes(AGENT_RIGHT)) links.closeCredential(id);
   });
   signals.rightsChanged.on(({ org }) =>
-    app.background.run(
+    background.run(
       "the review of what acts for people",
       () => reviewStanding(app, STANDING_KINDS, org),
     )
   );
   signals.peopleNotified.on((news) =>
-    app.background.run("the removal of old notifications", () => trimNotifications(app, news))
+    background.run("the removal of old notifications", () => trimNotifications(app, news))
   );
-  signals.agentDeleted.on(({ tenant, agentId }) => {
-    lapseForAgent(app, tenant, agentId);
-    app.transfers.forget(tenant, agentId);
-  });
+  signals.checkpointSigned.on((tenant) => links.witness(tenant));
+  signals.integrationDue.on(() => app.integrations.wake());
 }
 
 /** Connects the agents' links with the areas that send over them and hear from them. */
@@ -344,11 +324,11 @@ const linkListeners = (app: () => App, commands: RunningCommands): LinkListeners
 });
 
 /** What a new organization gets from each area. */
-const foundersFor = (app: () => App): readonly Founder[] => [
-  (tx, { id, plan }) => subscribe(app(), tx, id, plan),
+const foundersFor = (context: Context): readonly Founder[] => [
+  (tx, { id, plan }) => subscribe(context.ports, tx, id, plan),
   (tx, { id }) => insertShield(tx, id),
-  (tx, { id }) => insertVerdictKeys(app(), tx, id),
-  (tx, { id }) => insertAuditKeys(app(), tx, id),
+  (tx, { id }) => insertVerdictKeys(context, tx, id),
+  (tx, { id }) => insertAuditKeys(context, tx, id),
 ];
 
 /** The things that a key may have made, which a cascade ends with it. */
@@ -370,17 +350,64 @@ const STANDING_KINDS = [
   INGEST_TOKEN,
 ] as unknown as readonly AnyStandingKind[];
 
-/** What the configuration at the start said by itself. */
-function saidBy({ configSource }: Settings): unknown {
-  try {
-    return JSON.parse(configSource.read());
-  } catch {
-    // It was readable a moment ago; then all of it is shown as the default until the next reload.
-    return {};
-  }
-}
+/** What every instance does every 30 s, in this order. */
+const periodicTasks = (app: App): Tasks => ({
+  numbers: () => app.log.flush(),
+  audit: () => app.audit.wake(),
+  deliveries: () => app.deliveries.sweep(),
+  reports: () => app.reports.wake(),
+  integrations: () => app.integrations.sweep(),
+  approvals: () => lapseOverdue(app),
+  "lost agents": () => notifyLostAgents(app),
+  "expiring keys": () => notifyOfExpiringKeys(app),
+  "plan limits": () => notifyOfPlanLimits(app, app.limiter),
+  commands: () => sweepQueued(app),
+  sessions: () => app.mcpSessions.sweep(),
+  "stale agents": () => sweepStaleAgents(app),
+  // Policies that another instance applied, and those of agents that were not linked then.
+  policies: () => pushPolicies(app, app.links.serving(null)),
+  "former keys": () => closeFormerKeyLinks(app),
+  "standing things": () => sweepStandingReviews(app, app.standingKinds),
+  syncs: () => app.syncs.sweep(),
+  transfers: () => app.transfers.sweep(),
+  blobs: () => sweepBlobs(app.store),
+  "old deliveries": () => dropExpired(app),
+  "old rows": () => dropExpiredRows(app),
+});
 
-/** A proxy that a reload named brings strangers: such a server is not local any more. */
+/** Waits for running work and records it, in this order: each part before those that it writes to. */
+const stopTasks = (app: App): Tasks => ({
+  links: () => app.links.idle(),
+  commands: () => app.commands.stop(),
+  deliveries: () => app.deliveries.stop(),
+  // A receiver that hangs must not block the stop.
+  outbound: () => app.ports.outbound.close(),
+  syncs: () => app.syncs.stop(),
+  reports: () => app.reports.stop(),
+  integrations: () => app.integrations.stop(),
+  background: () => app.background.idle(),
+  connections: () => app.limiter.close(),
+  commits: () => app.store.idle(),
+  usage: () => app.usage.stop(),
+  activity: () => app.activity.stop(),
+  log: () => app.log.stop(),
+  audit: () => app.audit.stop(),
+});
+
+/** The figures that a scrape reads from the parts. */
+const gaugesOf = (app: App): Gauges => ({
+  agentsLinked: () => app.links.size,
+  commandsUnderWay: () => app.commands.size,
+  deliveriesUnderWay: () => app.deliveries.underWay,
+  deliveriesDue: () => jobsDue(app.store, app.ports.clock),
+  deliveryStates: () => readLedger(app.store),
+  keysUnwritten: () => app.usage.unwritten,
+  streamsOpen: () => app.streams.size,
+  approvalsWaiting: () => readTally(app.store, SYSTEM, WAITING.name, WAITING.id),
+  startedAtMs: app.startedAtMs,
+});
+
+/** A server is not local while its configuration names proxies, which bring requests of strangers. */
 const withLocal = <S extends Settings>(settings: S, config: () => Config): S => ({
   ...settings,
   get local() {
@@ -388,7 +415,7 @@ const withLocal = <S extends Settings>(settings: S, config: () => Config): S => 
   },
 });
 
-/** Checks the secrets against what the store was made with; answers the name of the logs' history. */
+/** Checks the secrets against those of the store. Returns the epoch of the logs. */
 async function openInstallation(store: Store, sealer: Sealer, ports: Ports): Promise<string> {
   const { clock, entropy } = ports;
   const fresh = { epoch: entropy.id("e"), created_at_ms: clock.now() };
@@ -397,7 +424,7 @@ async function openInstallation(store: Store, sealer: Sealer, ports: Ports): Pro
   return epoch;
 }
 
-/** The engine's queue is only an alarm clock: its message says nothing but that something may be due. */
+/** The engine's queue is an alarm clock: its messages only say that something may be due. */
 function listenForAlarms(app: App): void {
   const wake = () => {
     app.deliveries.wake();
@@ -406,9 +433,9 @@ function listenForAlarms(app: App): void {
   app.store.kv.listenQueue(wake).catch(() => {});
 }
 
-/** Commits fail from now on, or are made again: requests are answered with 503 meanwhile. */
-function tellOfTrouble({ log }: Ports, why: Error | null): void {
+/** Logs that commits began to fail, during which requests get 503, or that they succeed again. */
+function logTrouble({ log }: Ports, why: Error | null): void {
   if (why === null) return log.info("the store takes changes again");
-  const error = `${why.message}: look at the store's disk or server, and at \`relay doctor\``;
+  const error = `${why.message}: check the store's disk or server, and run \`relay doctor\``;
   log.error("the store takes no changes", { error });
 }

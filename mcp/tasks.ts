@@ -63,14 +63,14 @@ const inputOf = (id: string) => ({
 
 /** The command behind a task. @throws {Fault} NOT_FOUND, INSUFFICIENT_SCOPES */
 export async function readCommand(exchange: Exchange, id: string): Promise<CommandView> {
-  const { relay, actor } = exchange;
+  const { relay, actor, info } = exchange;
   await authorize(exchange, getTask);
   return await call(relay, getTask, actor, info, inputOf(id)) as CommandView;
 }
 
 /** Cancels the command behind a task, and returns it. */
 export async function cancel(exchange: Exchange, { command_id }: CommandView) {
-  const { relay, actor } = exchange;
+  const { relay, actor, info } = exchange;
   await authorize(exchange, cancelTask);
   return await call(relay, cancelTask, actor, info, inputOf(command_id)) as CommandView;
 }

@@ -100,7 +100,8 @@ export const adminAccountRoutes = [
     body: z.strictObject({ active: z.boolean() }),
     success: { status: 200, body: Account },
     faults: ["NOT_FOUND", "CONFLICT"],
-    handle: (work, { params, body }) => switchAccount(work, params.id, body.active),
+    handle: (work, { params, body }, { deliveries }) =>
+      switchAccount(work, deliveries, params.id, body.active),
   }),
   route({
     id: "subscriptions.list",

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { reloadConfig, showConfig } from "../core/host/config.ts";
+import { reloadConfig, showConfig } from "../core/host/configuration/rules.ts";
 import { HOST_WRITES, route } from "./call/route.ts";
 import { Timestamp } from "./schemas/schemas.ts";
 
@@ -29,7 +29,7 @@ export const adminConfigRoutes = [
       }).meta({ id: "Configuration" }),
     },
     faults: [],
-    handle: (work) => showConfig(work),
+    handle: (work, _, parts) => showConfig(work, parts),
   }),
   route({
     id: "config.reload",
@@ -58,6 +58,6 @@ export const adminConfigRoutes = [
       }),
     },
     faults: [],
-    handle: (work) => reloadConfig(work),
+    handle: (work, _, { configuration }) => reloadConfig(work, configuration),
   }),
 ];

@@ -50,6 +50,6 @@ export const adminDashboardRoutes = [
       }).meta({ id: "DashboardStats" }),
     },
     faults: [],
-    handle: (work) => dashboardStats(work),
+    handle: (work, _, { activity }) => dashboardStats(work, activity),
   }),
 ];

@@ -46,7 +46,7 @@ export const healthRoutes = [
     effect: "read",
     success: { status: 200, body: Health },
     faults: [],
-    handle: ({ app, actor }) => health(app, seesFigures(actor)),
+    handle: (work, _, parts) => health(work, parts, seesFigures(work.actor)),
   }),
   route({
     id: "health.metrics",
@@ -59,6 +59,6 @@ export const healthRoutes = [
     effect: "read",
     success: { status: 200, content: ["text/plain; version=0.0.4; charset=utf-8"] },
     faults: [],
-    handle: ({ app }) => app.metrics.text(),
+    handle: (_work, _, { metrics }) => metrics.text(),
   }),
 ];

@@ -30,6 +30,6 @@ export const secretRoutes = [
     success: { status: 200, body: listOf("secrets", Secret) },
     faults: [],
     tool: { destructive: false },
-    handle: (work, { query }) => listSecrets(work, query),
+    handle: (work, { query }, parts) => listSecrets(work, parts, query),
   }),
 ];

@@ -14,7 +14,7 @@ const AMBIENT =
 const AMBIENT_HOMES = [
   "core/ports/system.ts",
   "core/cli/agent/host.ts",
-  "core/cli/agent/dial.ts",
+  "core/cli/agent/link/dial.ts",
   "core/cli/",
 ];
 /** The engine is touched in kv/ only; hosted schedules are registered in main.ts. */

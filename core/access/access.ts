@@ -74,12 +74,7 @@ export { accountInfo } from "./sign_in/account.ts";
 export { logIn } from "./sign_in/log_in.ts";
 export { type Founder, type SignIn } from "./sign_in/parts.ts";
 export { changePassword } from "./sign_in/password.ts";
-export {
-  PASSWORD_LENGTH_MAX,
-  PASSWORD_LENGTH_MIN,
-  passwordCost,
-  passwordProblem,
-} from "./sign_in/passwords.ts";
+export { PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN, passwordProblem } from "./sign_in/passwords.ts";
 export { refreshSession } from "./sign_in/refresh.ts";
 export { type Reset, resetPassword } from "./sign_in/reset.ts";
 export {

@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { parseArguments } from "./arguments.ts";
+import { asksForHelp } from "./help.ts";
 import type { Finding } from "../events/trail/findings.ts";
 import { verifyExport } from "../events/trail/verify_export.ts";
 import { keyText, type NoteKey, readKey } from "../protocol/checkpoints/note.ts";
@@ -16,29 +18,29 @@ const HELP = `relay audit verify: check an export of the audit log without its s
 Usage:
   relay audit verify <export> [--key <key>] [--checkpoint <file>] [--consistency <file>]
 
-  <export>             What GET /api/audit/export gave, as JSON or NDJSON.
+  <export>             The answer of GET /api/audit/export, as JSON or NDJSON.
 
 Options:
-  --key <key>          The log's public key, or a file that holds it: public_key of
-                       GET /api/audit/checkpoint; one before it will do, if it handed over.
-                       Without it the file's own key is used, which shows changes by all who do not
-                       sign the whole anew.
-  --checkpoint <file>  A checkpoint that was kept elsewhere (the note, or the answer that holds it):
-                       shows whether the log was cut or rolled back since, or forked.
+  --key <key>          The log's public key, or a file with it: public_key of
+                       GET /api/audit/checkpoint, or an earlier key that handed over to it.
+                       Without it the export's own key is used, which does not detect an export that
+                       was signed again with another key.
+  --checkpoint <file>  A checkpoint that was stored elsewhere (the note, or the answer with it):
+                       detects that the log was truncated, rolled back or forked since.
   --consistency <file> The answer of GET /api/audit/consistency?from=&to=, from the size of that
-                       checkpoint to the size of the export: for an export that leaves out the rows
-                       around the checkpoint.
+                       checkpoint to the size of the export; needed when the export leaves out the
+                       rows around the checkpoint.
   --help               Show this text.
 
 Exit codes:
-  0  the export is whole
+  0  the export is complete and unaltered
   1  it is not: the first wrong row is named
   2  wrong arguments, a file that cannot be read, or a checkpoint that could not be compared
 `;
 
 /** Runs `relay audit`; resolves to the exit code. */
 export async function auditCommand(args: string[]): Promise<number> {
-  if (args.includes("--help") || args.includes("-h")) {
+  if (asksForHelp(args)) {
     console.log(HELP);
     return 0;
   }
@@ -62,37 +64,34 @@ interface Arguments extends VerifyOptions {
 }
 
 /** @throws {Error} with what to write instead */
-async function readArguments([command, ...args]: string[]): Promise<Arguments> {
+async function readArguments(args: readonly string[]): Promise<Arguments> {
+  const { options, positional } = await parseArguments({
+    texts: ["key", "checkpoint", "consistency"],
+    positional: 2,
+  }, args);
+  const [command, file] = positional;
+  const { key, checkpoint, consistency } = options;
   if (command !== "verify") throw new Error("there is only `relay audit verify`: see --help");
-  let file: string | undefined, key: NoteKey | undefined, checkpoint: string | undefined;
-  let consistency: Consistency | undefined;
-  for (let at = 0; at < args.length; at++) {
-    const argument = args[at]!;
-    if (argument.startsWith("-") && args.indexOf(argument) < at) {
-      throw new Error(`${argument} may be given only once`);
-    }
-    if (argument === "--key") key = await keyOf(args[++at]);
-    else if (argument === "--checkpoint") checkpoint = await noteOf(args[++at]);
-    else if (argument === "--consistency") consistency = await proofOf(args[++at]);
-    else if (argument.startsWith("-") || file !== undefined) {
-      throw new Error(`${JSON.stringify(argument)} is too much: see --help`);
-    } else file = argument;
-  }
   if (file === undefined) throw new Error("name the file that holds the export");
   if (consistency !== undefined && checkpoint === undefined) {
     throw new Error("--consistency proves nothing without the --checkpoint that it begins at");
   }
-  return { file, key, checkpoint, consistency };
+  return {
+    file,
+    key: key === undefined ? undefined : await keyOf(key),
+    checkpoint: checkpoint === undefined ? undefined : await noteOf(checkpoint),
+    consistency: consistency === undefined ? undefined : await proofOf(consistency),
+  };
 }
 
-async function keyOf(text = ""): Promise<NoteKey> {
+async function keyOf(text: string): Promise<NoteKey> {
   const key = readKey(text) ??
     readKey((await Deno.readTextFile(text).catch(() => "")).trim());
   if (key !== null) return key;
   throw new Error(`${JSON.stringify(text)} is no key (name+id+base64), nor a file that holds one`);
 }
 
-async function noteOf(path = ""): Promise<string> {
+async function noteOf(path: string): Promise<string> {
   const text = await Deno.readTextFile(path);
   if (!text.startsWith("{")) return text;
   const { note } = JSON.parse(text) as { note?: unknown };
@@ -100,13 +99,13 @@ async function noteOf(path = ""): Promise<string> {
   return note;
 }
 
-async function proofOf(path = ""): Promise<Consistency> {
+async function proofOf(path: string): Promise<Consistency> {
   const proof = ConsistencyAnswer.safeParse(JSON.parse(await Deno.readTextFile(path)));
   if (!proof.success) throw new Error(`${path} holds no consistency proof`);
   return proof.data;
 }
 
-/** What a check found, for people. */
+/** The result of a check, for people. */
 export function describeVerdict(
   { finding, rows, statement, witness, keyFromFile, handovers }: Verdict,
 ): string {

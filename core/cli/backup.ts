@@ -2,49 +2,51 @@ import { type Manifest, STORE_FILE } from "../host/backup/manifest.ts";
 import { writeBackup } from "../host/backup/backup.ts";
 import { restoreBackup } from "../host/backup/restore.ts";
 import { secretPath, type Secrets, secretsKnown } from "../host/secrets/file.ts";
-import { readStoreSettings, type StoreSettings } from "../work/settings.ts";
+import { readStoreSettings } from "./settings.ts";
+import type { StoreSettings } from "../work/settings.ts";
 import { systemClock, systemEntropy } from "../ports/system.ts";
 import { isThere } from "../../kv/maintenance/disk.ts";
-import { runOnce, unknownOption } from "./command.ts";
+import { UsageError } from "./arguments.ts";
+import { runCommand } from "./command.ts";
 import { embeddedPath, storePath } from "./store.ts";
 
-const BACKUP_HELP = `relay backup: a copy of the store, while the relay serves
+const BACKUP_HELP = `relay backup: copy the store while the relay serves
 
 Usage:
   relay backup <folder>
 
-Writes ${STORE_FILE} and manifest.json into a new folder. Everything that was acknowledged before the
-backup's instant is in it. RELAY_KV says where the store is, as for \`relay serve\`. The secret is not
-in the backup: keep a copy of it in another place. A database server (a KV Connect URL) has its own
-means for backups.
+Writes ${STORE_FILE} and manifest.json into a new folder. The backup contains everything that was
+acknowledged before its instant. RELAY_KV says where the store is, as for \`relay serve\`. The secret is
+not in the backup: keep a copy of it in another place. Back up a database server (a KV Connect URL) with
+its own tools.
 
 Options:
   --help   Show this text.
 
 Exit codes:
-  0  the backup is there, whole
-  1  it is not: it says why
+  0  the backup is complete
+  1  there is no backup, for the printed reason
   2  wrong arguments
 `;
 
-const RESTORE_HELP = `relay restore: a new store from a backup
+const RESTORE_HELP = `relay restore: make a new store from a backup
 
 Usage:
   relay restore <folder>
 
-RELAY_KV says where the new store shall be; there must be none. The secret is needed that the backup
-was made with: in RELAY_SECRET, or, when it was in a file, in that file beside the new store
-(relay.kv.secret for relay.kv). Refused, with nothing made: a backup that is not whole or was altered,
-one of another secret, one of a newer Relay.
+RELAY_KV says where to make the new store; none must exist there. The secret of the backup is needed: in
+RELAY_SECRET, or, when it was in a file, in that file beside the new store (relay.kv.secret for
+relay.kv). Incomplete or altered backups, and backups of another secret or a newer Relay, are refused
+without making anything.
 
-Everything is as it was then: keys that were revoked since work again, webhooks are sent again.
+The store is as it was then: keys that were revoked since work again, and webhooks are sent again.
 
 Options:
   --help   Show this text.
 
 Exit codes:
-  0  the store is there, whole: start the relay
-  1  it is not: it says why
+  0  the store is complete: start the relay
+  1  there is no store, for the printed reason
   2  wrong arguments
 `;
 
@@ -57,7 +59,7 @@ export function backupCommand(args: string[]): Promise<number> {
     const kv = storePath(settings.kv);
     const secrets = needSecrets(settings, kv);
     const manifest = writeBackup({ kv, folder, secrets }, PORTS);
-    tell(`The backup is in ${folder}`, manifest);
+    print(`The backup is in ${folder}`, manifest);
     const home = settings.secret === null ? secretPath(kv) : "RELAY_SECRET";
     console.log(`The secret is not in it: keep a copy of ${home} in another place.`);
   });
@@ -71,7 +73,7 @@ export function restoreCommand(args: string[]): Promise<number> {
     const kv = embeddedPath(settings.kv);
     const secrets = needSecrets(settings, kv);
     const manifest = await restoreBackup({ kv, folder, secrets }, PORTS);
-    tell(`The store is in ${kv}, as it was`, manifest);
+    print(`The store is in ${kv}, as it was`, manifest);
     console.log(
       "What was revoked, deleted or changed since is not: revoke such keys again before others\n" +
         "reach the relay.",
@@ -89,7 +91,7 @@ function needSecrets(settings: StoreSettings, kv: string): Secrets {
   );
 }
 
-function tell(what: string, { taken_at, versionstamp, bytes, sha256 }: Manifest): void {
+function print(what: string, { taken_at, versionstamp, bytes, sha256 }: Manifest): void {
   console.log(`${what}
   taken at      ${taken_at}
   versionstamp  ${versionstamp}
@@ -104,12 +106,13 @@ function withFolder(
   args: readonly string[],
   run: (folder: string) => void | Promise<void>,
 ): Promise<number> {
-  const option = args.find((argument) => argument.startsWith("-"));
-  const [folder = "", more] = args;
-  const work = option !== undefined
-    ? unknownOption(option)
-    : folder === "" || more !== undefined
-    ? `Name one folder: relay ${name} <folder>.`
-    : () => run(folder.replace(/(?<=.)\/+$/, ""));
-  return runOnce({ name, help }, args, work);
+  return runCommand({
+    name,
+    help,
+    positional: 1,
+    run(_options, folder) {
+      if (folder === undefined) throw new UsageError(`Name one folder: relay ${name} <folder>.`);
+      return run(folder.replace(/(?<=.)\/+$/, ""));
+    },
+  }, args);
 }

@@ -1,16 +1,16 @@
 import { printableLine } from "../codec/text.ts";
 
-/** No request takes longer, whatever becomes of the relay. */
+/** The deadline of a request. */
 const TIMEOUT_MS = 30_000;
 
-/** An answer of the relay; `Body` is what the caller expects its JSON to be. */
+/** A response of the relay. `Body` is the type that the caller expects. */
 export interface Answer<Body> {
   readonly status: number;
   readonly requestId: string;
   readonly body: Body;
 }
 
-/** The error object of every refusal. */
+/** The body of every error response. */
 export interface Refusal {
   readonly error: {
     readonly code: string;
@@ -19,7 +19,7 @@ export interface Refusal {
   };
 }
 
-/** Why there is no connection, and what to do where that is known; `fetch` says it in the cause alone. */
+/** Explains a failed connection and, where known, what to do. `fetch` gives the reason only as the cause. */
 export function whyUnreached(error: unknown): string {
   const { message, cause } = error as Error;
   const why = cause instanceof Error ? cause.message : message;
@@ -31,7 +31,7 @@ export function whyUnreached(error: unknown): string {
     : why;
 }
 
-/** No whole answer came, for whatever reason. */
+/** No complete response arrived. */
 export class UnreachedError extends Error {}
 
 /** Sends one request with a credential. @throws {UnreachedError} */
@@ -42,7 +42,7 @@ export type Client = <Body>(
   headers?: Readonly<Record<string, string>>,
 ) => Promise<Answer<Body>>;
 
-/** A client of the relay at `url`, as anybody would write one; without a credential it is anonymous. */
+/** A client of the relay's public API at `url`; anonymous without a credential. */
 export function clientOf(url: string, credential?: string, send = fetch): Client {
   return async <Body>(
     method: string,
@@ -77,8 +77,8 @@ async function whole(sent: Promise<Response>): Promise<{ response: Response; tex
 }
 
 /**
- * The body of an answer that has this status.
- * @throws {Error} with what was answered instead
+ * The body of a response that must have this status.
+ * @throws {Error} with the response instead
  */
 export function expectStatus<Body>(answer: Answer<Body>, status: number, what: string): Body {
   if (answer.status === status) return answer.body;

@@ -1,7 +1,8 @@
+import { runCommand } from "./command.ts";
 import { type DemoRun, tellStory } from "./demo_story.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
 
-const HELP = `relay demo: a relay, an agent, a command and a webhook at work, on this machine
+const HELP = `relay demo: show a relay, an agent, a command and a webhook at work on this machine
 
 Usage:
   relay demo [--keep]
@@ -10,29 +11,23 @@ Options:
   --keep   Leave it running afterwards, and print how to use it, until Ctrl-C.
   --help   Show this text.
 
-Everything is in a temporary folder and on free ports of 127.0.0.1, and is gone afterwards.
+Everything runs in a temporary folder and on free ports of 127.0.0.1, and is removed afterwards.
 
 Exit codes:
-  0  everything was as it should be
-  1  something was not: it says what
+  0  every check passed
+  1  a check failed, as printed
   2  wrong arguments
 `;
-const INTERRUPTED = 130; // 128 + SIGINT, as shells have it
-/** Of the relay's own words, when something went wrong. */
+const INTERRUPTED = 130; // 128 + SIGINT, as in shells
+/** Lines of the relay's output shown after a failure. */
 const LINES_SHOWN = 10;
 
 /** Runs `relay demo`; resolves to the exit code. */
-export async function demoCommand(args: string[]): Promise<number> {
-  if (args.includes("--help") || args.includes("-h")) {
-    console.log(HELP);
-    return 0;
-  }
-  const wrong = args.find((argument) => argument !== "--keep");
-  if (wrong !== undefined) {
-    console.error(`There is no option ${JSON.stringify(wrong)}. See: relay demo --help`);
-    return 2;
-  }
+export function demoCommand(args: string[]): Promise<number> {
+  return runCommand({ name: "demo", help: HELP, switches: ["keep"], run: runDemo }, args);
+}
 
+async function runDemo({ keep = false }: { readonly keep?: boolean }): Promise<number> {
   const terminal = openTerminal();
   const interruption = new AbortController();
   const { promise: interrupted, resolve: interrupt } = Promise.withResolvers<"interrupted">();
@@ -45,15 +40,15 @@ export async function demoCommand(args: string[]): Promise<number> {
   try {
     const outcome = await Promise.race([tellStory(run), interrupted]);
     if (outcome === "interrupted") return INTERRUPTED;
-    if (!args.includes("--keep")) return 0;
+    if (!keep) return 0;
     terminal.say(`\n${outcome.howToUse}\n\nCtrl-C ends it.`);
     await interrupted;
     return 0;
   } catch (error) {
     terminal.bad(error instanceof Error ? error.message : String(error));
     const said = run.relay?.lines.slice(-LINES_SHOWN).join("\n");
-    if (said) terminal.note(terminal.dim(`The relay said:\n${said}`));
-    terminal.say("\nThe demo did not go as it should.");
+    if (said) terminal.note(terminal.dim(`Output of the relay:\n${said}`));
+    terminal.say("\nThe demo failed.");
     return 1;
   } finally {
     await cleanUp(run, terminal);
@@ -65,7 +60,7 @@ const SIGNALS: readonly Deno.Signal[] = Deno.build.os === "windows"
   ? ["SIGINT", "SIGBREAK"]
   : ["SIGINT", "SIGTERM"];
 
-/** Undoes what was done, the last thing first; nothing keeps the rest from being undone. */
+/** Undoes the steps in reverse order. A failure does not stop the rest. */
 async function cleanUp({ cleanup }: DemoRun, terminal: Terminal): Promise<void> {
   for (let undo = cleanup.pop(); undo !== undefined; undo = cleanup.pop()) {
     await undo().catch((error) => terminal.bad(`clean-up: ${error}`));

@@ -10,14 +10,14 @@ interface Row {
   readonly resource_id: string;
 }
 
-/** What the trail must hold, and how actors are called in the table. */
+/** The events that the trail must hold, and names of the actors for the table. */
 interface Expected {
   readonly names: Readonly<Record<string, string>>;
   readonly commandId: string;
   readonly deniedId: string;
 }
 
-/** Every type of event that the demo causes. */
+/** The types of events that the demo causes. */
 const TYPES = [
   "organization_created",
   "user_created",

@@ -12,17 +12,19 @@ import {
   judgeAddress,
   judgeCertificate,
 } from "../host/backup/findings.ts";
-import { isRemote, readSettings, type Settings } from "../work/settings.ts";
+import { isRemote } from "../../kv/maintenance/location.ts";
+import { readSettings } from "./settings.ts";
+import type { Settings } from "../work/settings.ts";
 import { systemClock, systemEntropy } from "../ports/system.ts";
-import { runOnce, unknownOption } from "./command.ts";
+import { runCommand } from "./command.ts";
 
-const HELP = `relay doctor: what is wrong here, and what to do about it
+const HELP = `relay doctor: find what is wrong with this installation, and what to do about it
 
 Usage:
   relay doctor
 
-Looks at the settings, the store and its secret, the clock, the disk, the address, the certificate,
-what is due and what is over its time: a line for each, "ok", or "note" or "FAULT" with what to do.
+Checks the settings, the store and its secret, the clock, the disk, the address, the certificate, due
+deliveries and expired rows. It prints a line for each: "ok", or "note" or "FAULT" with what to do.
 It takes the settings of \`relay serve\` from the environment, changes nothing, and may run while a
 relay serves. Checking a large store reads all of it.
 
@@ -35,17 +37,15 @@ Exit codes:
   2  wrong arguments
 `;
 
-/** How long a relay may take to answer that it is one. */
+/** The time in which a relay must identify itself. */
 const ANSWER_MS = 2_000;
 
 /** Runs `relay doctor`; resolves to the exit code. */
 export function doctorCommand(args: string[]): Promise<number> {
-  const [wrong] = args;
-  const work = wrong === undefined ? tellFindings : unknownOption(wrong);
-  return runOnce({ name: "doctor", help: HELP }, args, work);
+  return runCommand({ name: "doctor", help: HELP, run: printFindings }, args);
 }
 
-async function tellFindings(): Promise<number> {
+async function printFindings(): Promise<number> {
   const findings = await examine();
   const width = Math.max(...findings.map(({ name }) => name.length));
   for (const { name, state, text } of findings) {
@@ -68,12 +68,12 @@ async function examine(): Promise<Finding[]> {
   const { host, port, tls } = settings;
   const at = `${host.includes(":") ? `[${host}]` : host}:${port}`;
   findings.push(judgeAddress(at, await stateOf(settings, at, served), served));
-  if (tls !== null) findings.push(judgeCertificate(tls.cert, whyNoFit(tls), nowMs));
+  if (tls !== null) findings.push(judgeCertificate(tls.cert, mismatchOf(tls), nowMs));
   return findings;
 }
 
-/** What the runtime has against a certificate and its key, if anything. */
-function whyNoFit(tls: NonNullable<Settings["tls"]>): string | null {
+/** Why the runtime rejects a certificate and its key, if it does. */
+function mismatchOf(tls: NonNullable<Settings["tls"]>): string | null {
   try {
     Deno.listenTls({ hostname: "127.0.0.1", port: 0, ...tls }).close();
     return null;
@@ -82,7 +82,7 @@ function whyNoFit(tls: NonNullable<Settings["tls"]>): string | null {
   }
 }
 
-/** What is found about the store, and whether a relay has it, of a server's whether one may have it. */
+/** The findings about the store, and whether a relay has it. A database server may always have one. */
 async function examineStore(settings: Settings, nowMs: number) {
   const { kv, config } = settings;
   const about = { settings, retentionDays: config.retention_days, nowMs, entropy: systemEntropy };
@@ -113,21 +113,21 @@ const notYet = (kv: string): Finding => ({
   text: `there is none at ${kv} yet: the relay makes one when it starts, or see RELAY_KV`,
 });
 
-/** Asks who has the address. It is not taken: a relay that starts in that moment could not have it. */
+/** Finds who listens on the address, without binding it: a relay may be starting. */
 async function stateOf(
   { host, port, tls }: Settings,
   at: string,
   served: boolean,
 ): Promise<AddressState> {
-  const refusal = await whyRefused(host, port);
+  const refusal = await bindError(host, port);
   if (refusal !== null) return refusal;
-  if (port === 0) return "free"; // any that is free will be taken
+  if (port === 0) return "free"; // any free port will do
   try {
     (await Deno.connect({ hostname: host, port })).close();
   } catch {
     return "free";
   }
-  // A certificate need not be good for a bare address, so nobody is asked over TLS.
+  // The certificate need not be valid for a bare address, so no request is sent over TLS.
   if (tls !== null) return served ? "relay" : "taken";
   try {
     const signal = AbortSignal.timeout(ANSWER_MS);
@@ -139,8 +139,8 @@ async function stateOf(
   }
 }
 
-/** Why nobody may have the address, if so. Its UDP half tells, which no relay wants. */
-async function whyRefused(host: string, port: number): Promise<AddressState | null> {
+/** Checks whether the address can be bound, through its UDP port, which no relay uses. */
+async function bindError(host: string, port: number): Promise<AddressState | null> {
   try {
     const { address, family } = await lookup(host);
     const socket = createSocket(family === 6 ? "udp6" : "udp4");

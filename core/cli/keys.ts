@@ -1,62 +1,68 @@
 import { KEY_KINDS, type KeyKind, rotateKeys, type Rotation } from "../host/secrets/rotate_keys.ts";
 import { makeSealer } from "../codec/seal.ts";
 import { secretsKnown } from "../host/secrets/file.ts";
-import { readStoreSettings } from "../work/settings.ts";
+import { readStoreSettings } from "./settings.ts";
 import { systemClock, systemEntropy } from "../ports/system.ts";
-import { runOnce, unknownOption } from "./command.ts";
+import { UsageError } from "./arguments.ts";
+import { runCommand } from "./command.ts";
 import { storeLocation, withStore } from "./store.ts";
 
-const HELP = `relay keys rotate: new keys in the place of those that sign
+const HELP = `relay keys rotate: replace signing keys
 
 Usage:
   relay keys rotate verdict [--organization <id>] [--leave-behind]
   relay keys rotate audit [--organization <id>]
 
-  verdict   The keys that sign what agents are told to run, which agents pin.
+  verdict   The keys that sign commands for agents. Agents pin them.
   audit     The keys that sign checkpoints and exports of the audit log.
 
-Each organization has one for each of its spaces. The old key signs a hand-over to the new one and is
-gone. The new keys are printed, for whoever must be told by a person; back the store up then, because
-an older backup brings back keys that others refuse. Whoever has the store may do this; it needs the
-same RELAY_KV and RELAY_SECRET as the relay. Stop the relay first where RELAY_KV is a path.
+Each organization has one key of a kind for each of its spaces. The old key signs a hand-over to the new
+one and is deleted. The new keys are printed, so that people can pass them on. Back the store up
+afterwards: an older backup would bring back keys that agents and auditors refuse. Anyone who can read
+the store can run this, with the RELAY_KV and RELAY_SECRET of the relay. Stop the relay first when
+RELAY_KV is a path.
 
-Where a secret or a backup got into wrong hands, run \`relay secret rotate\` before it.
+After a leak of a secret or a backup, run \`relay secret rotate\` first.
 
 Options:
   --organization <id>   Only this organization's keys.
-  --leave-behind        Go on though some agents cannot follow: those refuse the relay until they are
+  --leave-behind        Go on although some agents cannot follow. These refuse the relay until they are
                         updated, or a person writes the new key into their state folder.
   --help                Show this text.
 
 Exit codes:
-  0  the keys are others
-  1  not all of them are: it says why; run it again, those that are done are changed once more
+  0  all keys were replaced
+  1  not all keys were replaced, for the printed reason; running it again replaces all of them
   2  wrong arguments
 `;
 
-/** Runs `relay keys`; resolves to the exit code. */
-export function keysCommand(args: string[]): Promise<number> {
-  const rotation = readRotation(args);
-  const work = typeof rotation === "string" ? rotation : () => rotate(rotation);
-  return runOnce({ name: "keys", help: HELP }, args, work);
+interface Options {
+  readonly organization?: string;
+  readonly "leave-behind"?: boolean;
 }
 
-/** What is asked for, or what is wrong with it. */
-function readRotation([action, kind, ...options]: readonly string[]): Rotation | string {
+/** Runs `relay keys`; resolves to the exit code. */
+export function keysCommand(args: string[]): Promise<number> {
+  return runCommand({
+    name: "keys",
+    help: HELP,
+    texts: ["organization"],
+    switches: ["leave-behind"],
+    positional: 2,
+    run: (options, action, kind) => rotate(rotationOf(options, action, kind)),
+  }, args);
+}
+
+/** @throws {UsageError} */
+function rotationOf(options: Options, action?: string, kind?: string): Rotation {
   const usage = `relay keys rotate ${KEY_KINDS.join("|")}`;
-  if (action !== "rotate") return `Say what to do: ${usage}.`;
-  if (!KEY_KINDS.includes(kind as KeyKind)) return `Say which keys: ${usage}.`;
-  let organization: string | null = null, leaveBehind = false;
-  for (let at = 0; at < options.length; at++) {
-    const option = options[at]!;
-    if (option === "--leave-behind") leaveBehind = true;
-    else if (option !== "--organization") return unknownOption(option);
-    else if (organization !== null) return "One organization at a time, or none for all of them.";
-    else if ((organization = options[++at] ?? null) === null) {
-      return "Say whose: --organization <id>.";
-    }
-  }
-  return { kind: kind as KeyKind, organization, leaveBehind };
+  if (action !== "rotate") throw new UsageError(`Say what to do: ${usage}.`);
+  if (!KEY_KINDS.includes(kind as KeyKind)) throw new UsageError(`Say which keys: ${usage}.`);
+  return {
+    kind: kind as KeyKind,
+    organization: options.organization ?? null,
+    leaveBehind: options["leave-behind"] ?? false,
+  };
 }
 
 async function rotate(rotation: Rotation): Promise<void> {

@@ -1,24 +1,25 @@
 import { Buffer } from "node:buffer";
-import { parseArgs } from "node:util";
+import { parseArguments, UsageError } from "./arguments.ts";
+import { runCommand } from "./command.ts";
 import { onStopSignal } from "./agent/host.ts";
 import { systemEntropy } from "../ports/system.ts";
 import { type ListenHost, listenLoop, type ListenOptions } from "./listen_loop.ts";
 
-const HELP = `relay listen: receive webhooks on this machine, without an address of its own
+const HELP = `relay listen: receive webhooks on this machine, without a public address
 
 Usage:
   relay listen --forward <url> [--url <relay>] (--token <key> | --token-file <file>) [options]
 
-Follows the relay's events with an API key and sends each to a local address, signed as a webhook is.
+Follows the relay's events with an API key and sends each to a local address, signed like a webhook.
 
 Options:
-  --forward <url>      Where to send them, such as http://localhost:3000/hook.
-  --url <url>          The relay. Also from RELAY_URL; http://127.0.0.1:9081 unless given.
+  --forward <url>      The local address, such as http://localhost:3000/hook.
+  --url <url>          The relay. Also from RELAY_URL; default: http://127.0.0.1:9081.
   --token <key>        An API key that may read the events. Also from RELAY_TOKEN.
   --token-file <file>  Read the key from a file.
-  --secret <secret>    What to sign with. Also from RELAY_WEBHOOK_SECRET; made and shown unless given.
+  --secret <secret>    The signing secret. Also from RELAY_WEBHOOK_SECRET; default: a new one.
   --types <a,b>        Only events of these types.
-  --since <number>     Begin behind this event; what happens from now on unless given.
+  --since <number>     Begin after this event; default: new events only.
   --help               Show this text.
 
 Exit codes:
@@ -36,17 +37,20 @@ const machine: ListenHost = {
   say: (line) => console.log(line),
 };
 
-/** `relay listen`: runs until it is told to stop; resolves to the exit code. */
-export async function listenCommand(args: string[]): Promise<number> {
-  const options = readListenOptions(args, Deno.env.toObject(), Deno.readTextFileSync);
-  if (options === "help") {
-    console.log(HELP);
-    return 0;
-  }
-  if (typeof options === "string") {
-    console.error(`${options} See: relay listen --help`);
-    return 2;
-  }
+const TEXTS = ["forward", "url", "token", "token-file", "secret", "types", "since"] as const;
+type Options = { readonly [name in (typeof TEXTS)[number]]?: string };
+
+/** `relay listen`: runs until it is stopped; resolves to the exit code. */
+export function listenCommand(args: string[]): Promise<number> {
+  return runCommand({
+    name: "listen",
+    help: HELP,
+    texts: TEXTS,
+    run: (options) => listen(settle(options, Deno.env.toObject(), Deno.readTextFileSync)),
+  }, args);
+}
+
+async function listen(options: ListenOptions): Promise<number> {
   console.log(`listening to ${options.url}, forwarding to ${options.forward}`);
   console.log(`signed with ${options.secret}`);
   const controller = new AbortController();
@@ -61,65 +65,60 @@ export async function listenCommand(args: string[]): Promise<number> {
   return 1;
 }
 
-/** What the arguments and the environment say: `"help"`, or a sentence that names what is wrong. */
-export function readListenOptions(
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Reads the arguments and the environment. @throws {UsageError} */
+export async function readListenOptions(
   args: readonly string[],
-  env: Readonly<Record<string, string | undefined>>,
+  env: Environment,
   readText: (path: string) => string,
-): ListenOptions | string {
-  const text = { type: "string" } as const;
-  let given: Partial<Record<string, string | boolean>>;
-  let twice: string | undefined;
-  try {
-    const { values, tokens } = parseArgs({
-      args: [...args],
-      tokens: true,
-      options: {
-        forward: text,
-        url: text,
-        token: text,
-        "token-file": text,
-        secret: text,
-        types: text,
-        since: text,
-        help: { type: "boolean", short: "h" },
-      },
-    });
-    given = values;
-    const names = tokens.flatMap((token) => token.kind === "option" ? [token.name] : []);
-    twice = names.find((name, at) => names.indexOf(name) < at);
-  } catch (error) {
-    return `${(error as Error).message.split(". ")[0]}.`;
+): Promise<ListenOptions> {
+  return settle((await parseArguments({ texts: TEXTS }, args)).options, env, readText);
+}
+
+/** Adds the environment and defaults. @throws {UsageError} */
+function settle(
+  options: Options,
+  env: Environment,
+  readText: (path: string) => string,
+): ListenOptions {
+  const { forward, since, types = null } = options;
+  if (forward === undefined) throw new UsageError("The target is missing: give --forward.");
+  if (!isHttp(forward)) {
+    throw new UsageError(`The address "${forward}" is not an http or https address.`);
   }
-  if (given["help"]) return "help";
-  if (twice !== undefined) return `The option --${twice} may be given only once.`;
-  const said = (name: string) => given[name] as string | undefined;
-  const forward = said("forward");
-  if (forward === undefined) return "Where to is missing: give --forward.";
-  if (!isHttp(forward)) return `The address "${forward}" is not a http or https address.`;
-  const url = said("url") ?? (env["RELAY_URL"] || "http://127.0.0.1:9081");
-  if (!isHttp(url)) return `The URL "${url}" is not a http or https address.`;
-  let token = said("token") ?? env["RELAY_TOKEN"];
-  const file = said("token-file");
-  if (file !== undefined) {
-    try {
-      token = readText(file);
-    } catch (error) {
-      return `The token file "${file}" cannot be read: ${(error as Error).message}.`;
-    }
+  const url = options.url ?? (env["RELAY_URL"] || "http://127.0.0.1:9081");
+  if (!isHttp(url)) throw new UsageError(`The URL "${url}" is not an http or https address.`);
+  const file = options["token-file"];
+  const token = (file === undefined ? options.token ?? env["RELAY_TOKEN"] : readKey(file, readText))
+    ?.trim();
+  if (!token) {
+    throw new UsageError("The API key is missing: give --token, --token-file or RELAY_TOKEN.");
   }
-  if (!token?.trim()) return "The API key is missing: give --token, --token-file or RELAY_TOKEN.";
-  const since = said("since");
-  if (since !== undefined && !/^\d{1,15}$/.test(since)) return `"${since}" is no event's number.`;
-  const made = () => `whsec_${Buffer.from(systemEntropy.bytes(SECRET_BYTES)).toString("base64")}`;
+  if (since !== undefined && !/^\d{1,15}$/.test(since)) {
+    throw new UsageError(`"${since}" is not an event number.`);
+  }
   return {
     url,
-    token: token.trim(),
+    token,
     forward,
-    secret: said("secret") ?? (env["RELAY_WEBHOOK_SECRET"] || made()),
-    types: said("types") ?? null,
+    secret: options.secret ?? (env["RELAY_WEBHOOK_SECRET"] || makeSecret()),
+    types,
     since: since === undefined ? null : Number(since),
   };
 }
+
+function readKey(file: string, readText: (path: string) => string): string {
+  try {
+    return readText(file);
+  } catch (error) {
+    throw new UsageError(
+      `The token file "${file}" cannot be read: ${(error as Error).message}.`,
+    );
+  }
+}
+
+const makeSecret = () =>
+  `whsec_${Buffer.from(systemEntropy.bytes(SECRET_BYTES)).toString("base64")}`;
 
 const isHttp = (text: string) => /^https?:$/.test(URL.parse(text)?.protocol ?? "");

@@ -3,23 +3,23 @@ import type { PulledEvent } from "../webhooks/pull.ts";
 import { signDelivery } from "../webhooks/signing.ts";
 import { whyUnreached } from "./client.ts";
 
-/** What `relay listen` is told. */
+/** The options of `relay listen`. */
 export interface ListenOptions {
   /** The relay. */
   readonly url: string;
   /** An API key that may read the events. */
   readonly token: string;
-  /** Where events are sent. */
+  /** The local address that receives the events. */
   readonly forward: string;
-  /** What they are signed with. */
+  /** The secret that signs them. */
   readonly secret: string;
   /** Event types, separated by commas; null for all that the key may read. */
   readonly types: string | null;
-  /** The number behind which to begin; null for what happens from now on. */
+  /** The sequence number to begin after; null for new events only. */
   readonly since: number | null;
 }
 
-/** The machine that it runs on. */
+/** The network, clock and output that it uses. */
 export interface ListenHost {
   request(url: string, init: RequestInit): Promise<Response>;
   now(): number;
@@ -27,14 +27,14 @@ export interface ListenHost {
   say(line: string): void;
 }
 
-/** How often it asks when there was nothing new. */
+/** The interval of requests while there are no new events. */
 const POLL_MS = 1_000;
 const TROUBLE_MS = 3_000;
 const FORWARD_MS_MAX = 10_000;
 const ASK_MS_MAX = 30_000;
-/** Answers that asking again would not change. */
+/** Statuses that a retry would not change. */
 const REFUSED = [400, 401, 403, 404];
-/** The relay's log does not go on behind the event that was seen last. */
+/** The relay's log does not continue after the last event seen. */
 const GONE = 410;
 
 interface Page {
@@ -45,8 +45,8 @@ interface Page {
 }
 
 /**
- * Follows the relay's events and sends each to a local address, signed as a webhook is, one after the other
- * and each once. Ends when the signal says so, or with a sentence when the relay refuses.
+ * Follows the relay's events and sends each once to a local address, in order, signed like a webhook. Ends when the
+ * signal is aborted, or resolves to a sentence when the relay refuses.
  */
 export async function listenLoop(
   options: ListenOptions,
@@ -82,7 +82,7 @@ export async function listenLoop(
   return null;
 }
 
-/** The next events, or why there will be none. */
+/** The next events, or why there are none. */
 async function ask(
   { url, token, types }: ListenOptions,
   host: ListenHost,
@@ -113,7 +113,7 @@ async function forward(
   host: ListenHost,
   { seq, payload, ...envelope }: PulledEvent,
 ): Promise<void> {
-  // The same for the same event, so that the receiver can tell a repetition after a restart.
+  // The same id for the same event, so that the receiver recognizes repetitions after a restart.
   const deliveryId = `dlv_${envelope.event_id}`;
   const body = JSON.stringify({ ...envelope, delivery_id: deliveryId, payload });
   const headers = signDelivery({

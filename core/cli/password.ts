@@ -1,63 +1,62 @@
 import { type Reset, resetPassword } from "../access/sign_in/reset.ts";
-import { passwordCost } from "../access/sign_in/passwords.ts";
-import { readStoreSettings } from "../work/settings.ts";
+import { passwordCost } from "../ports/password_hash.ts";
+import { readStoreSettings } from "./settings.ts";
 import { systemClock, systemEntropy } from "../ports/system.ts";
-import { runOnce, unknownOption } from "./command.ts";
+import { UsageError } from "./arguments.ts";
+import { runCommand } from "./command.ts";
 import { withStore } from "./store.ts";
 
-const HELP = `relay password reset: a new password for somebody who has forgotten theirs
+const HELP = `relay password reset: replace a forgotten password
 
 Usage:
   relay password reset <email> [--without-second-factor]
 
-Whoever has the store may do this; it needs no account. Stop the relay first where RELAY_KV is a
-path. The new password is printed once and kept nowhere: its owner signs in with it and changes it
-by POST /api/account/password. All their sessions end; their API keys go on. Until they have changed
-it, what they approve counts as everybody's, because whoever reset it could have signed in.
+Anyone who can write to the store can run this without an account. Stop the relay first when RELAY_KV
+is a path. The new password is printed once and stored only as a hash: its owner signs in with it and
+changes it by POST /api/account/password. All sessions of that person end; their API keys stay valid.
+Until the password is changed, their approvals do not count as independent of anyone's request, because
+the person who ran this could have signed in.
 
 Options:
-  --without-second-factor   Take their second factor away too: they have lost it.
+  --without-second-factor   Remove their second factor too, because it is lost.
   --help                    Show this text.
 
 Exit codes:
-  0  the password is another one
-  1  it is not: it says why
+  0  the password was replaced
+  1  it was not, for the printed reason
   2  wrong arguments
 `;
 
-const WITHOUT_SECOND_FACTOR = "--without-second-factor";
-
 /** Runs `relay password`; resolves to the exit code. */
 export function passwordCommand(args: string[]): Promise<number> {
-  const work = problemOf(args) ?? (() => reset(args));
-  return runOnce({ name: "password", help: HELP }, args, work);
+  return runCommand({
+    name: "password",
+    help: HELP,
+    switches: ["without-second-factor"],
+    positional: 2,
+    run: reset,
+  }, args);
 }
 
-async function reset(args: readonly string[]): Promise<void> {
-  const [, email] = args.filter((argument) => argument !== WITHOUT_SECOND_FACTOR);
+async function reset(
+  options: { readonly "without-second-factor"?: boolean },
+  action?: string,
+  email?: string,
+): Promise<void> {
+  if (action !== "reset") throw new UsageError("Say what to do: relay password reset <email>.");
+  if (email === undefined) throw new UsageError("Say whose: relay password reset <email>.");
   const ports = { clock: systemClock, entropy: systemEntropy, passwordCost: passwordCost() };
-  const without = args.includes(WITHOUT_SECOND_FACTOR);
+  const without = options["without-second-factor"] ?? false;
   const { kv } = readStoreSettings(Deno.env.toObject(), false);
-  say(email!, await withStore(kv, (store) => resetPassword(store, ports, email!, without)));
+  print(email, await withStore(kv, (store) => resetPassword(store, ports, email, without)));
 }
 
-function problemOf(args: readonly string[]): string | null {
-  const [action, email, ...rest] = args.filter((argument) => argument !== WITHOUT_SECOND_FACTOR);
-  if (action !== "reset") return "Say what to do: relay password reset <email>.";
-  if (email === undefined) return "Say whose: relay password reset <email>.";
-  const wrong = [email, ...rest].find((argument) => argument.startsWith("-")) ?? rest[0];
-  if (wrong === undefined) return null;
-  return wrong.startsWith("-")
-    ? unknownOption(wrong)
-    : `One email at a time: ${JSON.stringify(wrong)} is too much.`;
-}
-
-function say(
+function print(
   email: string,
   { password, sessionsEnded, secondFactorRemoved, active }: Reset,
 ): void {
   console.log(`The password of ${email} is now: ${password}`);
   console.log(`Sessions that ended: ${sessionsEnded}.`);
-  if (secondFactorRemoved) console.log("Their second factor is gone.");
-  if (!active) console.log("The account is switched off; that stays so.");
+  if (secondFactorRemoved) console.log("Their second factor was removed.");
+  if (!active) console.log("The account stays switched off.");
 }

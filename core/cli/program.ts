@@ -1,30 +1,30 @@
-/** Lines of output that are kept of a program, to be waited for or to explain its failure. */
+/** Lines of a program's output that are kept, to wait for or to explain a failure. */
 const LINES_KEPT = 200;
-/** A line is cut here: a program that never ends its line must not fill the memory. */
+/** Longer lines are truncated, so that output without line ends cannot fill the memory. */
 const LINE_LENGTH_MAX = 4_000;
-/** How long a program may take to end when it is asked to. */
+/** The time that a program gets to end after SIGTERM. */
 const STOP_MS = 6_000;
 
-/** A child process that is this same program, with another command. */
+/** A child process that runs this program with another command. */
 export interface Program {
   readonly pid: number;
   readonly ended: Promise<Deno.CommandStatus>;
-  /** The last lines that it wrote, standard output and error together. */
+  /** The last lines of its standard output and error together. */
   readonly lines: readonly string[];
   /**
-   * The next line of output that matches, each line given once.
-   * @throws {Error} when the program ends first, or it takes longer than `ms`
+   * The next line of output that matches. Each line is returned once.
+   * @throws {Error} when the program ends first, or after `ms`
    */
   line(pattern: RegExp, ms: number): Promise<RegExpExecArray>;
-  /** Ends it at once, as a crash would. */
+  /** Kills it, like a crash. */
   kill(): Promise<void>;
-  /** Asks it to end, and ends it when it does not. */
+  /** Asks it to end, and kills it when it does not. */
   stop(): Promise<Deno.CommandStatus>;
 }
 
 /** How a program is started. */
 export interface ProgramOptions {
-  /** Added to this process's environment, of which no RELAY_ variable is passed on. */
+  /** Added to this process's environment without its RELAY_ variables. */
   readonly env?: Readonly<Record<string, string>>;
   /** The program's main module when it runs from source; default: that of this process. */
   readonly main?: string;
@@ -32,7 +32,7 @@ export interface ProgramOptions {
   readonly permissions?: readonly string[];
 }
 
-/** Starts this same program: the executable itself, or the main module under this same Deno. */
+/** Starts this program again: the executable, or the main module under the same Deno. */
 export function startProgram(args: readonly string[], options: ProgramOptions = {}): Program {
   const { env = {}, main = Deno.mainModule, permissions = ["-A"] } = options;
   const source = ["run", ...permissions, "--unstable-kv", "--unstable-cron", main];
@@ -72,7 +72,7 @@ export function startProgram(args: readonly string[], options: ProgramOptions = 
     try {
       child.kill(name);
     } catch (error) {
-      // It has ended by itself, which is what was wanted.
+      // It has already ended.
       if (!(error instanceof TypeError) && !(error instanceof Deno.errors.NotFound)) throw error;
     }
   };
@@ -116,7 +116,7 @@ export function startProgram(args: readonly string[], options: ProgramOptions = 
   };
 }
 
-/** What a deadline resolves to when it has passed. */
+/** The result of a deadline that has passed. */
 export const LATE = Symbol("late");
 
 /** A deadline to race against. */

@@ -2,25 +2,25 @@ import { Buffer } from "node:buffer";
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { after, LATE } from "./program.ts";
 
-/** No delivery is larger: an event row is bounded far below. */
+/** The largest body; event rows are far smaller. */
 const BODY_BYTES_MAX = 256 * 1024;
-/** How many deliveries are kept until somebody asks for them. */
+/** Deliveries kept for the caller at most. */
 const KEPT_MAX = 100;
-/** A recorded request is not accepted again after this time. */
+/** Older requests are refused as replays, in seconds. */
 const AGE_S_MAX = 300;
 
 /** One webhook as it arrived. */
 export interface Delivery {
   readonly type: string;
   readonly body: { readonly payload: Readonly<Record<string, unknown>> };
-  /** What is wrong with its signatures, or null when both are right. */
+  /** What is wrong with its signatures; null when both are valid. */
   readonly fault: string | null;
 }
 
-/** A small web server that takes webhooks and checks their signatures. */
+/** A web server that receives webhooks and checks their signatures. */
 export interface Receiver {
   readonly url: string;
-  /** The delivery of an event type. @throws {Error} when it takes longer than `ms` */
+  /** The next delivery of an event type. @throws {Error} after `ms` */
   delivery(type: string, ms: number): Promise<Delivery>;
   stop(): Promise<void>;
 }
@@ -65,8 +65,8 @@ export function startReceiver(secret: string): Receiver {
 }
 
 /**
- * The recipe of docs/webhooks.md: over the raw body, before it is parsed, in constant time. Answers
- * what is wrong, or null when Relay's own signature and that of Standard Webhooks are both right.
+ * Checks signatures as docs/webhooks.md describes: over the raw body, in constant time. Returns what is wrong, or null
+ * when both Relay's signature and that of Standard Webhooks are valid.
  */
 export function verifyDelivery(secret: string, headers: Headers, body: Buffer): string | null {
   const own = createHmac("sha256", secret).update(body).digest("hex");

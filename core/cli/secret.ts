@@ -8,9 +8,12 @@ import {
   type Secrets,
 } from "../host/secrets/file.ts";
 import { rotateSecret, type RotationProgress } from "../host/secrets/rotate.ts";
-import { isRemote, readStoreSettings, type StoreSettings } from "../work/settings.ts";
+import { isRemote } from "../../kv/maintenance/location.ts";
+import { readStoreSettings } from "./settings.ts";
+import type { StoreSettings } from "../work/settings.ts";
 import { systemEntropy } from "../ports/system.ts";
-import { runOnce, unknownOption } from "./command.ts";
+import { UsageError } from "./arguments.ts";
+import { runCommand } from "./command.ts";
 import { storeLocation, storePath, withStore } from "./store.ts";
 
 const HELP = `relay secret rotate: seal everything in the store with a new secret
@@ -18,46 +21,41 @@ const HELP = `relay secret rotate: seal everything in the store with a new secre
 Usage:
   relay secret rotate
 
-Of an embedded store (RELAY_KV is a path) whose secret is in the file beside it: stop the relay
-first. This makes a new secret, seals everything with it, and puts it in the place of the old one.
+For an embedded store (RELAY_KV is a path) with its secret in the file beside it: stop the relay first.
+The command makes a new secret, seals everything with it, and replaces the old one.
 
-Where RELAY_SECRET holds the secret: set RELAY_SECRET to the new one and RELAY_SECRET_OLD to the
-one before (more of them in RELAY_SECRET_OLD_2 and so on), and start every instance with both. Then run
-this with the same two and RELAY_KV. Afterwards RELAY_SECRET_OLD is not needed any more.
+When RELAY_SECRET has the secret: set RELAY_SECRET to the new secret and RELAY_SECRET_OLD to the old one
+(further ones in RELAY_SECRET_OLD_2 and so on), and restart every instance with both. Then run this
+command with the same variables and RELAY_KV. Afterwards remove RELAY_SECRET_OLD.
 
-It may be interrupted at any point: the relay starts with both secrets, and running this again goes
-on. Afterwards the old secret opens nothing in the store, and a relay that has only that one does
-not start.
+The command may be interrupted at any point: the relay starts with both secrets, and running it again
+completes the rotation. Afterwards the old secret opens nothing in the store, and a relay that has only
+the old secret does not start.
 
 Options:
   --help   Show this text.
 
 Exit codes:
   0  everything is sealed with the new secret
-  1  something is not: it says what, and both secrets are still needed
+  1  something is not, as printed; both secrets are still needed
   2  wrong arguments
 `;
 
-/** How often a long rotation says where it stands. */
+/** The interval of progress lines. */
 const REPORT_MS = 1_000;
 
 /** Runs `relay secret`; resolves to the exit code. */
 export function secretCommand(args: string[]): Promise<number> {
-  return runOnce({ name: "secret", help: HELP }, args, problemOf(args) ?? rotateEverything);
+  return runCommand({ name: "secret", help: HELP, positional: 1, run: rotateEverything }, args);
 }
 
-function problemOf([action, ...rest]: readonly string[]): string | null {
-  if (action === undefined) return "Say what to do: relay secret rotate.";
-  const wrong = action === "rotate" ? rest[0] : action;
-  return wrong === undefined ? null : unknownOption(wrong);
-}
-
-async function rotateEverything(): Promise<void> {
+async function rotateEverything(_flags: unknown, action?: string): Promise<void> {
+  if (action !== "rotate") throw new UsageError("Say what to do: relay secret rotate.");
   const settings = readStoreSettings(Deno.env.toObject(), false);
   await (settings.secret === null ? rotateFile(settings) : rotateSettings(settings));
 }
 
-/** The secret is in a file beside the store. */
+/** Rotates a secret in a file beside the store. */
 async function rotateFile({ kv, olderSecrets }: StoreSettings): Promise<void> {
   const path = storePath(kv);
   const current = readSecret(secretPath(path));
@@ -70,13 +68,15 @@ async function rotateFile({ kv, olderSecrets }: StoreSettings): Promise<void> {
   }
   await rotate(path, () => {
     const secret = nextSecret(path, systemEntropy);
-    console.log("The next secret is made; until the end both are needed.");
+    console.log("Made the next secret. Both secrets are needed until the end.");
     return { secret, olderSecrets: [current, ...olderSecrets] };
   }, () => promoteSecret(path));
-  console.log(`Done: the new secret is in ${secretPath(path)}, the old one opens nothing.`);
+  console.log(
+    `Done: the new secret is in ${secretPath(path)}, the old one opens nothing any more.`,
+  );
 }
 
-/** The secrets are settings. */
+/** Rotates secrets that are settings. */
 async function rotateSettings({ kv, secret, olderSecrets }: StoreSettings): Promise<void> {
   if (olderSecrets.length === 0) {
     throw new Error(
@@ -86,7 +86,7 @@ async function rotateSettings({ kv, secret, olderSecrets }: StoreSettings): Prom
   }
   const path = storeLocation(kv);
   await rotate(path, () => ({ secret: secret!, olderSecrets }), () => {});
-  console.log("Done: RELAY_SECRET_OLD is not needed any more, what it names opens nothing.");
+  console.log("Done: RELAY_SECRET_OLD is not needed any more.");
 }
 
 async function rotate(kv: string, secrets: () => Secrets, settle: () => void): Promise<void> {
@@ -97,15 +97,15 @@ async function rotate(kv: string, secrets: () => Secrets, settle: () => void): P
     await rotateSecret(store, sealer, lines.report);
     lines.end();
     if (!isRemote(kv)) {
-      // The engine leaves old values in the file, and the old secret would open those.
-      console.log("Everything is sealed with the new secret; writing the file anew.");
+      // The engine leaves old values in the file, which the old secret could open.
+      console.log("Everything is sealed with the new secret. Rewriting the file.");
       vacuum(kv);
     }
     settle();
   });
 }
 
-/** Says where a long rotation stands, and where it came to with each kind of record. */
+/** Prints the progress of a long rotation, and the totals of each kind of record. */
 function progressLines(): { report(progress: RotationProgress): void; end(): void } {
   let saidMs = 0, last = "", unsaid = "";
   const say = () => {
@@ -118,7 +118,7 @@ function progressLines(): { report(progress: RotationProgress): void; end(): voi
       if (pass > 1) return;
       const begins = name !== last;
       if (begins) say();
-      [last, unsaid] = [name, `${name}: ${records} looked at, ${resealed} sealed anew`];
+      [last, unsaid] = [name, `${name}: ${records} examined, ${resealed} resealed`];
       if (begins || performance.now() - saidMs >= REPORT_MS) say();
     },
     end: say,

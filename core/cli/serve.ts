@@ -1,36 +1,38 @@
 import { openStore } from "../../kv/maintenance/open.ts";
 import { onStopSignal } from "./agent/host.ts";
-import { type App, VERSION } from "../work/work.ts";
+import { VERSION } from "../work/work.ts";
 import { secretsOf } from "../host/secrets/file.ts";
 import { isSealed } from "../host/secrets/installation.ts";
-import { readSettings, type Settings, shownLocation } from "../work/settings.ts";
+import { shownLocation } from "../../kv/maintenance/location.ts";
+import { readSettings } from "./settings.ts";
+import type { Settings } from "../work/settings.ts";
 import { type Running, startRelay, UNRECORDED } from "../start.ts";
 import { systemClock, systemLog, systemPorts } from "../ports/system.ts";
-import { unreadVariables } from "../work/variables.ts";
+import { unreadVariables } from "./environment.ts";
 
-/** The server's own end of a WebSocket says nothing to its client: what we said goes out first. */
+/** The time for close frames to leave before the server drops its WebSockets. */
 const FAREWELL_MS = 50;
-/** How long requests under way may take when the server ends. */
+/** The time that running requests get when the server stops. */
 const DRAIN_MS = 4_000;
-/** How long it may take until what is in memory is recorded: a store that hangs must not hold up the end. */
+/** The time to record what is in memory. A store that hangs must not block the stop. */
 const RECORD_MS = 10_000;
 
-/** What answers a relay's requests: its endpoints and MCP, of which nothing is known here. */
+/** Answers a relay's requests: its endpoints and MCP. */
 export interface Front {
   readonly handler: Deno.ServeHandler;
-  /** Lets go of what would keep the server from ending. */
+  /** Ends open MCP streams, which would keep the server from ending. */
   close(): void;
 }
 
 export interface Serving {
-  /** Whether a platform runs this, which ends it too. */
+  /** True when a hosting platform starts and ends this process. */
   readonly hosted: boolean;
-  readonly front: (app: App) => Front;
-  /** Hears of the relay once it is started. */
-  readonly started: (app: App) => void;
+  readonly front: (running: Running) => Front;
+  /** Receives the relay once it has started. */
+  readonly started: (running: Running) => void;
 }
 
-/** `relay serve`: runs until it is told to stop; answers the exit code. */
+/** Runs `relay serve` until it is stopped; resolves to the exit code. */
 export async function serve({ hosted, front, started }: Serving): Promise<number> {
   const env = Deno.env.toObject();
   for (const unread of unreadVariables(env)) systemLog.warn(unread);
@@ -47,8 +49,8 @@ export async function serve({ hosted, front, started }: Serving): Promise<number
     console.error(`relay: ${error instanceof Error ? error.message : String(error)}`);
     return 1;
   }
-  started(running.app);
-  return await listen(running, settings, front(running.app), hosted);
+  started(running);
+  return await listen(running, settings, front(running), hosted);
 }
 
 async function listen(
@@ -57,7 +59,7 @@ async function listen(
   front: Front,
   hosted: boolean,
 ): Promise<number> {
-  const { app, stop } = running;
+  const { closeConnections, stop } = running;
   const { host: hostname, port, tls } = settings;
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   let server: Deno.HttpServer;
@@ -68,7 +70,7 @@ async function listen(
       : Deno.serve({ hostname, port, ...tls, onListen, onError: failBare }, front.handler);
   } catch (error) {
     const { message: why, code } = error as Error & { code?: string };
-    // What an address refuses has a code of the system; what a certificate or a name does has none.
+    // Errors of the address have a system code; errors of the certificate or host name have none.
     const where = tls === null || code !== undefined
       ? "RELAY_HOST and RELAY_PORT"
       : "RELAY_TLS_CERT, RELAY_TLS_KEY and RELAY_HOST";
@@ -80,9 +82,8 @@ async function listen(
   onStopSignal(end);
   await ended;
   systemLog.info("stopping");
-  app.streams.stop();
+  closeConnections();
   front.close();
-  app.links.closeAll("going_away");
   await systemClock.sleep(FAREWELL_MS);
   await Promise.race([server.shutdown(), systemClock.sleep(DRAIN_MS)]);
   const late = systemClock.sleep(RECORD_MS).then(() => null);
@@ -93,7 +94,7 @@ async function listen(
   return recorded ? 0 : 1;
 }
 
-/** Only a fault of the server's own gets here: every handler answers for itself. */
+/** Answers when the server itself fails. Handlers answer their own errors. */
 function failBare(error: unknown): Response {
   systemLog.error("a request could not be answered", { error: String(error) });
   return new Response(null, { status: 500 });
@@ -110,7 +111,7 @@ function greet(settings: Settings, port: number, { claimed, claimCode }: Running
   }`);
 }
 
-/** What to do with a relay that is nobody's yet. */
+/** The instructions for the first signup. */
 function firstSignup(url: string, withCode: boolean): string {
   const body = JSON.stringify({
     email: "you@example.com",

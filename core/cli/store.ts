@@ -1,12 +1,12 @@
 import { isThere } from "../../kv/maintenance/disk.ts";
 import { openStore } from "../../kv/maintenance/open.ts";
 import type { Store } from "../../kv/store/store.ts";
-import { isRemote } from "../work/settings.ts";
+import { isRemote } from "../../kv/maintenance/location.ts";
 import { systemClock } from "../ports/system.ts";
 
 /**
- * Opens a store that is there, or a server's, for as long as something takes.
- * @throws {Error} for a store in memory, or none
+ * Opens an existing store, or that of a server, while `work` runs.
+ * @throws {Error} when the store is in memory or missing
  */
 export async function withStore<R>(
   kv: string | null,
@@ -20,13 +20,13 @@ export async function withStore<R>(
   }
 }
 
-/** The path of an embedded store that is there, or the address of a server's. @throws {Error} like `storePath` */
+/** The path of an existing embedded store, or a server's address. @throws {Error} like `storePath` */
 export const storeLocation = (kv: string | null): string =>
   kv !== null && isRemote(kv) ? kv : storePath(kv);
 
 /**
- * The path of an embedded store that is there.
- * @throws {Error} for a store in memory, of another server, or none
+ * The path of an existing embedded store.
+ * @throws {Error} when the store is in memory, on a server or missing
  */
 export function storePath(kv: string | null): string {
   const path = embeddedPath(kv);
@@ -34,7 +34,7 @@ export function storePath(kv: string | null): string {
   throw new Error(`there is no store at ${path}: RELAY_KV says where it is`);
 }
 
-/** The path of an embedded store, there or not. @throws {Error} for a store in memory or of another server */
+/** The path of an embedded store, existing or not. @throws {Error} when it is in memory or on a server */
 export function embeddedPath(kv: string | null): string {
   if (kv === null || kv === ":memory:") {
     throw new Error("RELAY_KV names a store in memory: this needs the path of a store's file");

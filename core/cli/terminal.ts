@@ -1,14 +1,14 @@
 type Paint = (text: string) => string;
 
-/** Where a story is told. Colours only on a terminal, and not when NO_COLOR is set. */
+/** Prints the steps of a demo. Colours only on a terminal, and not when NO_COLOR is set. */
 export interface Terminal {
   readonly dim: Paint;
   readonly bold: Paint;
-  /** The next numbered step. */
+  /** Prints the title of the next numbered step. */
   step(title: string): void;
-  /** Lines that belong to the step. */
+  /** Prints details of the step. */
   note(text: string): void;
-  /** A check of the step that holds. */
+  /** Prints a check that passed. */
   good(text: string): void;
   bad(text: string): void;
   say(text: string): void;

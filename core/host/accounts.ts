@@ -19,12 +19,17 @@ import { iso, isoOrNull } from "../codec/instant.ts";
 import { subscribe } from "./plans/subscribe.ts";
 import { homeOf } from "../access/roles/grant.ts";
 
+/** Sends webhook deliveries that are due. */
+interface DeliveryQueue {
+  sweep(): unknown;
+}
+
 interface Filter extends Paging {
   readonly active?: boolean | undefined;
   readonly plan_id?: string | undefined;
 }
 
-/** The accounts, oldest first: the host sees all of them, another organization itself. */
+/** Accounts, oldest first. The host sees all of them, another organization only itself. */
 export async function listAccounts(work: Work, { active, plan_id, ...paging }: Filter) {
   const { db, actor } = work;
   if (!actor.host) {
@@ -45,17 +50,17 @@ export async function listAccounts(work: Work, { active, plan_id, ...paging }: F
 }
 
 /**
- * Gives an account another plan, at once: the old subscription ends, a new one begins, and an order says
- * so. Nothing is prorated.
+ * Gives an account another plan at once: ends the old subscription, begins a new one and records an order.
+ * Nothing is prorated.
  * @throws {Fault} NOT_FOUND, VALIDATION_FAILED, CONFLICT
  */
 export async function changePlan(work: Writing, id: string, planId: string) {
-  const { app, actor, tx } = work;
+  const { ports, actor, tx } = work;
   const account = await accountOf(work, id);
   if (account.plan === planId) throw new Fault("CONFLICT", "The account has this plan already.");
-  const { plan, subscription } = await subscribe(app, tx, id, planId);
+  const { plan, subscription } = await subscribe(ports, tx, id, planId);
   const order = tx.insert(orders, SYSTEM, {
-    id: app.ports.entropy.id("ord"),
+    id: ports.entropy.id("ord"),
     account_id: id,
     subscription_id: subscription.id,
     plan_id: planId,
@@ -64,7 +69,7 @@ export async function changePlan(work: Writing, id: string, planId: string) {
     amount: plan.price,
     currency: plan.currency,
     ordered_by: actor.userId,
-    created_at_ms: app.ports.clock.now(),
+    created_at_ms: ports.clock.now(),
   });
   const changed = tx.put(organizations, SYSTEM, { ...account, plan: planId });
   const details = {
@@ -73,7 +78,7 @@ export async function changePlan(work: Writing, id: string, planId: string) {
     previous_plan_id: account.plan,
     order_id: order.id,
   };
-  tellBoth(work, id, "account_plan_changed", details);
+  recordForBoth(work, id, "account_plan_changed", details);
   return {
     ...await showAccount(work, changed),
     subscription: showSubscription(subscription),
@@ -82,47 +87,53 @@ export async function changePlan(work: Writing, id: string, planId: string) {
 }
 
 /**
- * Switches an account off or on. Off: no request that begins after the answer is accepted, and its streams
- * and links end within a second. On: sessions and keys that have not expired work again, and what its
- * webhooks have due is sent.
+ * Switches an account off or on. Off: requests that begin after the response are refused, and the account's
+ * streams and links end within a second. On: unexpired sessions and keys work again, and webhook deliveries
+ * that are due are sent.
  * @throws {Fault} NOT_FOUND, CONFLICT
  */
-export async function switchAccount(work: Writing, id: string, active: boolean) {
-  const { app, tx } = work;
+export async function switchAccount(
+  work: Writing,
+  deliveries: DeliveryQueue,
+  id: string,
+  active: boolean,
+) {
+  const { tx } = work;
   const account = await accountOf(work, id);
   if (account.host && !active) {
     throw new Fault("CONFLICT", "The host organization cannot be switched off.");
   }
   if (account.active === active) return await showAccount(work, account);
   const type = active ? "account_activated" : "account_deactivated";
-  tellBoth(work, id, type, { account_id: id, name: account.name });
-  if (active) tx.afterCommit(() => app.deliveries.sweep());
+  recordForBoth(work, id, type, { account_id: id, name: account.name });
+  if (active) tx.afterCommit(() => deliveries.sweep());
   return await showAccount(work, tx.put(organizations, SYSTEM, { ...account, active }));
 }
 
-/** On record with the host, which did it, and with the account, to which it was done. */
-function tellBoth<T extends "account_plan_changed" | "account_activated" | "account_deactivated">(
-  { app, actor, request, tx }: Writing,
+/** Records the event for the host, which made the change, and for the account. */
+function recordForBoth<
+  T extends "account_plan_changed" | "account_activated" | "account_deactivated",
+>(
+  work: Writing,
   id: string,
   type: T,
   details: DetailsOf<T>,
 ): void {
   const happening = { type, resource: { type: "account" as const, id }, details };
-  emit({ ports: app.ports, signals: app.signals, actor, request }, tx, actor.tenant, happening);
-  if (id === actor.tenant.org) return;
-  // Who it was at the host is not the account's to know.
-  const by = { ...app, actor: { id: "host" }, request };
-  emit(by, tx, homeOf(id), happening);
+  emit(work, work.tx, work.actor.tenant, happening);
+  if (id === work.actor.tenant.org) return;
+  // The account does not learn which person at the host did it.
+  emit({ ...work, actor: { id: "host" } }, work.tx, homeOf(id), happening);
 }
 
-/** The subscriptions, oldest first: all of them, or the caller's own. */
+/** Subscriptions, oldest first: all of them for the host, else the caller's own. */
 export async function listSubscriptions({ db, actor }: Work, paging: Paging) {
   const options = { ...paging, ...ownOnly(actor) };
   const { items, pagination } = await listPage(db, subscriptions, SYSTEM, options);
   return { subscriptions: items.map(showSubscription), pagination };
 }
 
-/** The orders, oldest first: all of them, or the caller's own. */
+/** Orders, oldest first: all of them for the host, else the caller's own. */
 export async function listOrders({ db, actor }: Work, paging: Paging) {
   const options = { ...paging, ...ownOnly(actor) };
   const { items, pagination } = await listPage(db, orders, SYSTEM, options);
@@ -138,9 +149,9 @@ async function accountOf({ tx }: Writing, id: string): Promise<OrganizationRecor
   return account;
 }
 
-async function showAccount({ app, db }: Work, account: OrganizationRecord) {
+async function showAccount({ config, db }: Work, account: OrganizationRecord) {
   const plan: PlanRecord | null = await db.get(plans, SYSTEM, account.plan);
-  const { limit } = planLimit(app.config(), account, plan?.requests_per_minute);
+  const { limit } = planLimit(config(), account, plan?.requests_per_minute);
   return {
     id: account.id,
     name: account.name,
@@ -176,7 +187,7 @@ const showOrder = (order: OrderRecord) => ({
   amount: order.amount,
   currency: order.currency,
   status: "completed" as const,
-  // The whole price of the new plan, and nothing back for the old one.
+  // The new plan costs its whole price; the old one is not refunded.
   proration: "none" as const,
   created_at: iso(order.created_at_ms),
 });

@@ -5,7 +5,7 @@ import type { Work } from "../work/work.ts";
 import { WAITING } from "../commands/approvals/count.ts";
 import { iso } from "../codec/instant.ts";
 import { homeOf } from "../access/roles/grant.ts";
-import type { NamedHours } from "./activity.ts";
+import type { Activity, NamedHours } from "./activity.ts";
 import { medianWait } from "../events/statistics.ts";
 
 const HOUR_MS = 60 * 60 * 1000;
@@ -13,15 +13,14 @@ const DAY_MS = 24 * HOUR_MS;
 const HOURS_SHOWN = 24;
 const DAYS_SHOWN = 30;
 
-/** Counts by name, of some time. */
+/** Totals by name. */
 type Sums = Map<string, number>;
 
 /**
- * What happened in the last hours and days: the host sees the whole installation, another organization
- * itself. It comes from counters, so it costs the same however much has happened.
+ * Figures of the last hours and days. The host sees the whole installation, another organization itself.
+ * They come from counters, so the cost does not depend on the number of events.
  */
-export async function dashboardStats({ app, actor }: Work) {
-  const { store, activity, ports } = app;
+export async function dashboardStats({ store, ports, actor }: Work, activity: Activity) {
   const whose = actor.host ? SYSTEM : homeOf(actor.tenant.org);
   const now = ports.clock.now();
   const todayMs = Math.floor(now / DAY_MS) * DAY_MS;
@@ -91,7 +90,7 @@ function figures(sums: Sums) {
   };
 }
 
-/** What stands under `<kind>.`, by the rest of the name. */
+/** The totals whose names begin with `<kind>.`, by the rest of the name. */
 function group(sums: Sums, kind: string): Record<string, number> {
   const own = [...sums].filter(([name]) => name.startsWith(`${kind}.`));
   return Object.fromEntries(own.map(([name, n]) => [name.slice(kind.length + 1), n]));

@@ -1,18 +1,26 @@
 import { SYSTEM } from "../../kv/store/collection.ts";
 import { installations } from "../../kv/records/installation.ts";
 import { deliveries } from "../../kv/records/webhook.ts";
+import type { Store } from "../../kv/store/store.ts";
 import { assertWritable } from "../../kv/store/health.ts";
 import { indexKeys, queueHeads } from "../../kv/store/iterate.ts";
-import type { App } from "../work/work.ts";
-import { VERSION } from "../work/work.ts";
+import type { Clock } from "../ports/ports.ts";
 import { within } from "../ports/within.ts";
+import { type Context, VERSION } from "../work/work.ts";
 
 const DUE_MAX = 1000;
 const STORE_DEADLINE_MS = 2_000;
 
-/** Jobs that are due now, up to DUE_MAX. */
-export async function jobsDue({ store, ports }: App): Promise<number> {
-  const end = [ports.clock.now() + 1];
+/** The parts of this instance whose figures the health report shows. */
+interface Instance {
+  readonly startedAtMs: number;
+  readonly links: { readonly size: number };
+  readonly commands: { readonly size: number };
+}
+
+/** The number of webhook deliveries that are due now, up to DUE_MAX. */
+export async function jobsDue(store: Store, clock: Clock): Promise<number> {
+  const end = [clock.now() + 1];
   let due = 0;
   for await (const { key: [webhookId, dueMs] } of queueHeads(store, deliveries, "due")) {
     if ((dueMs as number) >= end[0]!) continue;
@@ -23,10 +31,14 @@ export async function jobsDue({ store, ports }: App): Promise<number> {
   return due;
 }
 
-/** How the parts are; `detailed` adds figures, for those who may see them. */
-export async function health(app: App, detailed: boolean) {
+/** The state of the parts. `detailed` adds figures, for callers who may see them. */
+export async function health(
+  { store, ports: { clock } }: Pick<Context, "store" | "ports">,
+  { startedAtMs, links, commands }: Instance,
+  detailed: boolean,
+) {
   const startedMs = performance.now();
-  const storeOk = await answers(app);
+  const storeOk = await storeResponds(store, clock);
   const storeMs = performance.now() - startedMs;
   const status = storeOk ? "ok" as const : "degraded" as const;
   const components = { store: storeOk ? "ok" as const : "down" as const };
@@ -35,19 +47,19 @@ export async function health(app: App, detailed: boolean) {
     status,
     components,
     version: VERSION,
-    uptime_seconds: Math.floor((app.ports.clock.now() - app.startedAtMs) / 1000),
+    uptime_seconds: Math.floor((clock.now() - startedAtMs) / 1000),
     store_round_trip_ms: Math.round(storeMs * 1000) / 1000,
-    jobs_due: await jobsDue(app),
-    agents_linked: app.links.size,
-    commands_under_way: app.commands.size,
+    jobs_due: await jobsDue(store, clock),
+    agents_linked: links.size,
+    commands_under_way: commands.size,
   };
 }
 
-async function answers({ store, ports }: App): Promise<boolean> {
+async function storeResponds(store: Store, clock: Clock): Promise<boolean> {
   const works = Promise.all([
     store.kv.get([SYSTEM.org, SYSTEM.space, installations.name, "installation"]),
-    // A full disk lets what is there be read.
+    // Reads still succeed when the disk is full.
     assertWritable(store),
   ]).then(() => true, () => false);
-  return await within(ports.clock, STORE_DEADLINE_MS, works) ?? false;
+  return await within(clock, STORE_DEADLINE_MS, works) ?? false;
 }

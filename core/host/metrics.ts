@@ -3,7 +3,7 @@ import { COMMAND_STATUSES } from "../../kv/records/command.ts";
 import { VERSION } from "../work/work.ts";
 import { RequestMetrics } from "./request_metrics.ts";
 
-/** Figures that are read when somebody asks. */
+/** Figures that are read at each scrape. */
 export interface Gauges {
   readonly agentsLinked: () => number;
   readonly commandsUnderWay: () => number;
@@ -18,7 +18,7 @@ export interface Gauges {
 
 const OPEN = ["queued", "running", "pending_approval"];
 
-/** Counts what happens, for Prometheus. */
+/** The metrics of this instance, for Prometheus. Counters start at zero with the process. */
 export class Metrics {
   readonly #registry = new Registry();
   readonly #requests = new RequestMetrics();
@@ -52,7 +52,7 @@ export class Metrics {
       help: "How late the last timer of the event loop ran.",
       registers,
     });
-    // Whoever looks at an increase must have seen the nought before the first one.
+    // Initialize the outcomes to zero, so that the first one shows as an increase.
     for (const result of ["succeeded", "failed", "timed_out"]) this.#deliveries.inc({ result }, 0);
     for (const outcome of COMMAND_STATUSES) {
       if (!OPEN.includes(outcome)) this.#commands.inc({ outcome }, 0);
@@ -65,28 +65,28 @@ export class Metrics {
     }).set({ version: VERSION }, 1);
   }
 
-  /** A request was answered. */
+  /** Counts an answered request. */
   request(route: string, status: number, ms: number): void {
     this.#requests.add(route, status, ms);
   }
 
-  /** A webhook delivery attempt has ended. */
+  /** Counts a webhook delivery attempt. */
   delivery(result: "succeeded" | "failed" | "timed_out"): void {
     this.#deliveries.inc({ result });
   }
 
-  /** Something was counted for the statistics; what became of a command is a figure too. */
+  /** Counts a statistic, if it is the outcome of a command. */
   counted(name: string): void {
     const [what, outcome] = name.split(".", 2);
     if (what === "commands") this.#commands.inc({ outcome: outcome! });
   }
 
-  /** A tool was called; `result` is `ok`, `pending` or the code of an error. */
+  /** Counts a tool call. `result` is `ok`, `pending` or an error code. */
   toolCall(tool: string, result: string): void {
     this.#toolCalls.inc({ tool, result });
   }
 
-  /** The event loop came this late to a timer. */
+  /** Records how late the event loop ran a timer. */
   lag(seconds: number): void {
     this.#lag.set(seconds);
   }
@@ -143,7 +143,7 @@ export class Metrics {
     gauge("relay_jobs_due", "Webhook deliveries that are due, up to 1000.", gauges.deliveriesDue);
   }
 
-  /** Everything, in Prometheus' text format. */
+  /** All metrics in Prometheus' text format. */
   async text(): Promise<{ type: string; body: string }> {
     return {
       type: this.#registry.contentType,

@@ -1,22 +1,22 @@
 /** Upper bounds of the buckets, in seconds. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60];
 
-/** What the requests of one route add up to. */
+/** The totals of one route. */
 interface Counts {
   readonly byStatus: Map<number, number>;
-  /** How many fell into each bucket, and beyond all of them. */
+  /** Requests in each bucket, and beyond the last. */
   readonly buckets: number[];
   seconds: number;
 }
 
 /**
- * Counts requests and their time, in Prometheus' text format. Every request passes here, refused ones
- * too, and a general library's labels would cost more than refusing.
+ * Counts requests and their durations, in Prometheus' text format. It runs for every request, refused ones
+ * included, where a general library's labels would cost more than the refusal.
  */
 export class RequestMetrics {
   readonly #routes = new Map<string, Counts>();
 
-  /** A request was answered; `route` is a name that needs no escape. */
+  /** Counts an answered request. `route` must not need escaping. */
   add(route: string, status: number, ms: number): void {
     let counts = this.#routes.get(route);
     if (counts === undefined) {

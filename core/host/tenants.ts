@@ -5,7 +5,7 @@ import type { Store } from "../../kv/store/store.ts";
 
 const PAGE = 100;
 
-/** The spaces of one organization, or of all of them. */
+/** The spaces of one organization, or of all organizations. */
 export async function* tenantsOf(
   store: Store,
   organization: string | null = null,

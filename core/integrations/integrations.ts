@@ -16,8 +16,6 @@ export {
 export { IntegrationRunner } from "./job_runner.ts";
 export { beginFlow, finishFlow, FLOW_COOKIE } from "./oauth/flow.ts";
 export { repositoryCredentialOf } from "./repository.ts";
-export { basic } from "./services/fields.ts";
-export { rememberGone } from "./telegram/bot_makers.ts";
-export { createLinkCode, deleteLink, isTrustedBot, listLinks } from "./telegram/links.ts";
+export { createLinkCode, deleteLink, listLinks } from "./telegram/links.ts";
 export { receiveTelegram } from "./telegram/receive.ts";
 export { rightsFor } from "./topics.ts";

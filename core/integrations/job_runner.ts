@@ -3,7 +3,6 @@ import { LogFollower } from "../../kv/log/follow.ts";
 import { everyQueued, queueHeads } from "../../kv/store/iterate.ts";
 import { integrationJobs, integrations } from "../../kv/records/integration.ts";
 import type { Tx } from "../../kv/store/tx.ts";
-import { queueHeads } from "../../kv/store/walk.ts";
 import type { Cancel } from "../ports/ports.ts";
 import { isDue } from "../webhooks/retry_policy.ts";
 import { fanOut } from "./fan_out.ts";

@@ -1,3 +1,4 @@
+import { madeKind } from "../access/keys/made_kinds.ts";
 import type { Tenant } from "../../kv/store/collection.ts";
 import { type IntegrationRecord, integrations, oauthFlows } from "../../kv/records/integration.ts";
 import type { Tx } from "../../kv/store/tx.ts";
@@ -11,7 +12,7 @@ import { iso, isoOrNull } from "../codec/instant.ts";
 import { mustBeDialable } from "../ports/outbound/dialable.ts";
 import { MASK } from "../codec/seal.ts";
 import { adopt } from "../access/standing/adopt.ts";
-import { INTEGRATION } from "../access/standing/kinds.ts";
+import { INTEGRATION } from "./standing.ts";
 import { showStanding } from "../access/standing/suspension.ts";
 import { CATALOG, type IntegrationType } from "./catalog.ts";
 import { INTEGRATIONS_MAX, oauthClientOf, openFlows, ownedIntegration } from "./record.ts";
@@ -173,3 +174,10 @@ function refuse(
   }));
   throw new Fault("VALIDATION_FAILED", `${issues[0]!.path}: ${issues[0]!.message}`, { issues });
 }
+
+/** Integrations, as a cascade from the key that made them ends them. */
+export const MADE_INTEGRATIONS = madeKind({
+  of: integrations,
+  right: "system:write",
+  end: removeIntegration,
+});

@@ -1,9 +1,9 @@
-/** Runs a task when there is room for it. */
+/** Runs a task as soon as the limit on concurrent tasks allows. */
 export type Gate = <T>(task: () => Promise<T>) => Promise<T>;
 
 /**
- * Lets at most `running` tasks run at once and at most `waiting` more wait, first come first
- * served. `refuse` makes the error that everything beyond is rejected with.
+ * Runs at most `running` tasks at once; at most `waiting` more wait, first come first served. Further tasks are
+ * rejected with the error that `refuse` makes.
  */
 export function makeGate(
   { running, waiting, refuse }: { running: number; waiting: number; refuse: () => Error },

@@ -1,11 +1,11 @@
 /**
- * Writes a line of a log. Where it cannot be written, as on a full disk, it is lost: what it tells of goes on,
- * and there is nobody to tell of that.
+ * Writes a line to a log. A line that cannot be written, for example on a full disk, is lost without an error, so
+ * that logging never interrupts work.
  */
 export function logLine(write: (line: string) => void, line: string): void {
   try {
     write(line);
   } catch {
-    // The runtime throws what the file descriptor says.
+    // The runtime throws the error of the file descriptor.
   }
 }

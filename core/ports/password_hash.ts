@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { scrypt, timingSafeEqual } from "node:crypto";
 
-/** By which algorithm a password is hashed, and how much work that is. */
+/** The algorithm that hashes a password, with its work factors. */
 export type Cost =
   | {
     readonly algorithm: "argon2id";
@@ -11,16 +11,16 @@ export type Cost =
   }
   | {
     readonly algorithm: "scrypt";
-    /** log2 of the number of blocks. */
+    /** Base-2 logarithm of the number of blocks. */
     readonly logN: number;
     readonly blockSize: number;
     readonly lanes: number;
   };
 
-/** How one password is hashed. */
+/** The cost and salt of one hash. */
 export type Recipe = Cost & { readonly salt: Uint8Array<ArrayBuffer> };
 
-/** A stored hash, taken apart. */
+/** A parsed PHC string. */
 export interface StoredHash {
   readonly recipe: Recipe;
   readonly hash: Uint8Array;
@@ -28,11 +28,16 @@ export interface StoredHash {
 
 const HASH_BYTES = 32;
 
-/** Upper bounds, so that an altered record cannot ask for gigabytes or minutes. */
+/** OWASP's first choice for Argon2id: 19 MiB, about 64 ms. */
+const ARGON2 = { algorithm: "argon2id", memoryKib: 19_456, passes: 2, lanes: 1 } as const;
+/** OWASP's scrypt at 32 MiB, about 350 ms: for runtimes without Argon2id. */
+const SCRYPT = { algorithm: "scrypt", logN: 15, blockSize: 8, lanes: 3 } as const;
+
+/** Upper bounds: an altered record must not request gigabytes or minutes of work. */
 const BOUNDS = { memoryKib: 65_536, passes: 8, logN: 17, blockSize: 8, lanes: 4 } as const;
 
 const HASH = String.raw`\$(?<salt>[A-Za-z0-9+/]+)\$(?<hash>[A-Za-z0-9+/]+)$`;
-/** Groups are called as the recipe calls them. */
+/** Each group is named after the field of the recipe that it fills. */
 const FORMATS = {
   argon2id: new RegExp(
     String.raw`^\$argon2id\$v=19\$m=(?<memoryKib>\d{1,6}),t=(?<passes>\d{1,2}),p=(?<lanes>\d)` +
@@ -43,13 +48,13 @@ const FORMATS = {
   ),
 } as const;
 
-/** Takes a PHC string apart; null when it is not one, or asks for more than is sensible. */
+/** Parses a PHC string; null when it is malformed or exceeds the bounds. */
 export function parseHash(phc: string): StoredHash | null {
   const stored = parseAs("argon2id", phc) ?? parseAs("scrypt", phc);
   return stored !== null && isSensible(stored) ? stored : null;
 }
 
-/** Writes a hash and its recipe as a PHC string. */
+/** Formats a hash and its recipe as a PHC string. */
 export function formatHash({ recipe, hash }: StoredHash): string {
   const cost = recipe.algorithm === "argon2id"
     ? `argon2id$v=19$m=${recipe.memoryKib},t=${recipe.passes},p=${recipe.lanes}`
@@ -57,7 +62,7 @@ export function formatHash({ recipe, hash }: StoredHash): string {
   return `$${cost}$${base64(recipe.salt)}$${base64(hash)}`;
 }
 
-/** Does the work: some 60 ms (Argon2id) or 350 ms (scrypt), off the event loop. */
+/** Hashes a password off the event loop: about 60 ms with Argon2id, 350 ms with scrypt. */
 export async function deriveHash(password: string, recipe: Recipe): Promise<Uint8Array> {
   return recipe.algorithm === "argon2id"
     ? await deriveArgon2(password, recipe)
@@ -69,8 +74,11 @@ export function equalHashes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** Whether this runtime has Argon2id, which WebCrypto does not promise. */
-export function hasArgon2(): boolean {
+/** The cost of hashing a password in this runtime. */
+export const passwordCost = (): Cost => hasArgon2() ? ARGON2 : SCRYPT;
+
+/** True when this runtime's WebCrypto supports Argon2id. */
+function hasArgon2(): boolean {
   const algorithm = argon2Parameters({
     algorithm: "argon2id",
     memoryKib: 8,
@@ -99,7 +107,7 @@ async function deriveArgon2(password: string, recipe: Argon2Recipe): Promise<Uin
 function deriveScrypt(password: string, recipe: ScryptRecipe): Promise<Uint8Array> {
   const { logN, blockSize: r, lanes: p, salt } = recipe;
   const N = 2 ** logN;
-  // Twice what it needs: the limit counts more than the blocks themselves.
+  // The limit counts more than the blocks, so it is set to twice their size.
   const options = { N, r, p, maxmem: 2 * 128 * N * r };
   return new Promise((resolve, reject) => {
     scrypt(password, salt, HASH_BYTES, options, (error, hash) => {
@@ -126,7 +134,7 @@ function isSensible({ recipe, hash }: StoredHash): boolean {
   return affordable && salt.length >= 8 && salt.length <= 64 && hash.length === HASH_BYTES;
 }
 
-/** The PHC format leaves the padding out. */
+/** Base64 without padding, as the PHC format requires. */
 function base64(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString("base64").replaceAll("=", "");
 }

@@ -1,16 +1,16 @@
-import type { Cancel, Clock } from "./ports.ts";
+import type { Cancel, Clock } from "./interfaces.ts";
 
 const RETRY_MS = 1_000;
 
-/** What is done in rounds, and how its trouble is told. */
+/** The work of a round and the handling of its errors. */
 export interface RoundRules {
   readonly clock: () => Clock;
-  /** One round; it answers whether there is more to do. */
+  /** One round. Returns whether there is more to do. */
   round(rounds: Rounds): Promise<boolean>;
   complain(error: unknown): void;
 }
 
-/** Works in rounds, one at a time: again when somebody woke it meanwhile, and a while after an error. */
+/** Runs rounds one at a time: another after each wake, and one second after an error. */
 export class Rounds {
   #running: Promise<void> | null = null;
   #again = false;
@@ -19,31 +19,31 @@ export class Rounds {
 
   constructor(private readonly rules: RoundRules) {}
 
-  /** True once nothing more may be begun. */
+  /** True after `stop`: a round must not begin anything more. */
   get stopped(): boolean {
     return this.#stopped;
   }
 
-  /** There may be something to do. */
+  /** Starts a round, or another one after the current. */
   wake(): void {
     if (this.#stopped) return;
     this.#again = true;
     this.#running ??= this.#run();
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when no round is running. */
   async idle(): Promise<void> {
     while (this.#running !== null) await this.#running;
   }
 
-  /** Ends after the step under way. */
+  /** Begins nothing more and waits for the current round. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#retry?.();
     await this.idle();
   }
 
-  /** Something of the round went wrong; the rest of it goes on. */
+  /** Reports a partial failure of a round and schedules another one. */
   tryLater(error: unknown): void {
     this.rules.complain(error);
     if (this.#stopped) return;

@@ -1,10 +1,10 @@
 import { withoutUsers } from "../../kv/store/errors.ts";
 import { logLine } from "./log_line.ts";
-import type { Clock, Entropy, Log, Ports } from "./ports.ts";
+import type { Clock, Entropy, Log, Ports } from "./interfaces.ts";
 import { safeOutbound } from "./outbound/safe_outbound.ts";
-import { passwordCost } from "../access/sign_in/passwords.ts";
+import { passwordCost } from "./password_hash.ts";
 
-/** The longest that a timer of the runtime can wait. */
+/** The longest delay of a runtime timer. */
 const TIMER_MS_MAX = 2_147_483_647;
 const BASE36_MS_CHARS = 9; // 36^9 ms reaches the year 5188
 
@@ -19,7 +19,7 @@ export const systemClock: Clock = {
   sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
 };
 
-// The milliseconds of now as ids begin with them: many are made in each.
+// The time prefix of ids, cached because many ids are made in one millisecond.
 let timeMs = NaN;
 let time = "";
 
@@ -40,7 +40,7 @@ export const systemEntropy: Entropy = {
   unit: () => Math.random(),
 };
 
-/** One JSON object a line on standard error, for whoever collects logs. */
+/** Writes one JSON object a line to standard error. */
 export const systemLog: Log = {
   info: (message, fields) => write("info", message, fields),
   warn: (message, fields) => write("warn", message, fields),
@@ -52,7 +52,7 @@ function write(level: string, message: string, fields: Readonly<Record<string, u
   logLine(console.error, withoutUsers(JSON.stringify({ at, level, message, ...fields })));
 }
 
-/** The real world. */
+/** The ports of a running program. */
 export function systemPorts(allowPrivateTargets: () => boolean): Ports {
   const clock = systemClock;
   return {

@@ -19,14 +19,14 @@ import {
 export const POLICY_ROOT = "policy";
 
 const Entry = z.strictObject({
-  /** One of the listed paths, as it was listed, or `policy`. */
+  /** A listed path as given, or `policy`. */
   root: z.string().min(1).max(MAX_PATH_LENGTH),
   /** Below the root, with slashes; empty when the root is the file. */
   path: z.string().max(MAX_PATH_LENGTH),
   mode: z.int().min(0).max(0o777),
   bytes: z.int().min(0),
   sha256: z.string(),
-  /** Where a symbolic link points; null for a file. */
+  /** The target of a symbolic link; null for a file. */
   link: z.string().max(MAX_PATH_LENGTH).nullable(),
 });
 export type ArchiveEntry = z.infer<typeof Entry>;
@@ -50,7 +50,7 @@ export type ArchiveHead = z.infer<typeof Head>;
 /** An archive that was read. */
 export interface Archive {
   readonly head: ArchiveHead;
-  /** The bytes of each entry, in their order; empty for a link. */
+  /** The bytes of each entry, in order; empty for a link. */
   readonly contents: readonly Uint8Array[];
 }
 

@@ -1,16 +1,16 @@
 import { setImmediate } from "node:timers";
-import { MAX_BATCH } from "./protocol.ts";
+import { MAX_BATCH } from "./frames.ts";
 
 /** What a frame holds besides its items, in bytes. */
 const FRAME_OVERHEAD_BYTES = 4 * 1024;
 
-/** Collects what goes out in one turn of the event loop, in order. */
+/** Collects the items of one turn of the event loop, in order. */
 export interface Batch<Item> {
-  /** `bytes` is the most that the item can take in the frame. */
+  /** `bytes` is the largest size of the item in the frame. */
   add(item: Item, bytes: number): void;
-  /** Sends at once what has been collected. */
+  /** Sends the collected items at once. */
   flush(): void;
-  /** Takes back what has not been sent. */
+  /** Removes and returns the items that have not been sent. */
   drain(): Item[];
 }
 
@@ -52,5 +52,5 @@ export function openBatch<Item>(
   };
 }
 
-/** The most bytes that a text takes in JSON: a control character of one unit becomes six. */
+/** The largest size of a text in JSON, in bytes: one control character becomes six. */
 export const jsonBytesMax = (text: string): number => 6 * text.length;

@@ -1,7 +1,7 @@
-/** What an agent does when its link closes: `retry` with backoff, or `stop` and tell why. */
+/** What an agent does when its link closes: `retry` with backoff, or `stop` with an error. */
 export type AfterClose = "retry" | "stop";
 
-/** Every close code of the link. A code that is not here means `retry`. */
+/** Every close code of the link. Unknown codes mean `retry`. */
 export const CLOSE_CODES = {
   normal: { code: 1000, after: "retry", meaning: "One side left on purpose." },
   going_away: { code: 1001, after: "retry", meaning: "The relay stops, or a ping got no answer." },
@@ -47,7 +47,7 @@ export const CLOSE_CODES = {
 
 export type CloseName = keyof typeof CLOSE_CODES;
 
-/** The row of the table for a close code, or undefined for one that is not ours. */
+/** The row of a close code, or undefined when it is unknown. */
 export function closeByCode(code: number): { name: CloseName; after: AfterClose } | undefined {
   const found = Object.entries(CLOSE_CODES).find(([, row]) => row.code === code);
   return found && { name: found[0] as CloseName, after: found[1].after };

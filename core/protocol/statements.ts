@@ -7,37 +7,36 @@ import {
   type PolicyFrame,
   type RunFrame,
   type WelcomeFrame,
-} from "./protocol.ts";
+} from "./frames.ts";
 import { canonicalJson } from "../codec/canonical.ts";
 import { sha256Hex } from "../codec/text.ts";
 import type { TransferFrame } from "./transfers.ts";
 
 /**
- * What relay and agent sign, as text whose UTF-8 bytes are signed. Each kind begins with a name of its
- * own, each line ends with a line feed, and no field can hold a space or a line feed. Ed25519 is
- * computed on the calling thread by WebCrypto here too, so it is called directly: order is then kept
- * by itself, and a batch shares one signature.
+ * The texts that relay and agent sign, as UTF-8. Each kind begins with its own name, each line ends with a line
+ * feed, and no field contains a space or a line feed. Signing is synchronous, which keeps the order of frames:
+ * WebCrypto computes Ed25519 on the calling thread here anyway.
  */
 
-/** The SHA-256 of nothing: what most commands write to stderr. */
+/** The SHA-256 of empty output, which most commands have on stderr. */
 export const EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 const RAW_KEY_BYTES = 32;
 const SIGNATURE_BYTES = 64;
-/** RFC 8410: what stands before the 32 bytes of an Ed25519 private key in PKCS #8. */
+/** The PKCS #8 prefix of the 32 bytes of an Ed25519 private key (RFC 8410). */
 const PKCS8_PREFIX = Buffer.from("302e020100300506032b657004220420", "hex");
 
-/** A link as both sides know it. */
+/** Identifies a link for both sides. */
 export interface LinkIdentity {
   readonly agentId: string;
   /** The agent's nonce in `hello`. */
   readonly nonce: string;
 }
 
-/** What proves that the agent holds its key. */
+/** Signed by the agent: proves that it holds its key. */
 export const challengeText = (nonce: string): string => `${AGENT_PROTOCOL}\n${nonce}`;
 
-/** What proves that the relay holds the verdict key, and what its time is. */
+/** Signed by the relay: proves that it holds the verdict key, and states its time. */
 export function welcomeText(
   { agent_id, time_ms }: Pick<WelcomeFrame, "agent_id" | "time_ms">,
   nonce: string,
@@ -45,10 +44,10 @@ export function welcomeText(
   return `relay.welcome.v1\n${agent_id}\n${nonce}\n${time_ms}\n`;
 }
 
-/** What a verdict key signs of the one that takes its place. */
+/** Signed by a verdict key: names its successor. */
 export const handoverText = (verdictKey: string): string => `relay.handover.v1\n${verdictKey}\n`;
 
-/** The relay's verdict: these bytes, on this agent, on this link, once, until then. */
+/** The relay's verdict: allows these commands once, on this agent and link, until it expires. */
 export function verdictText(
   { agentId, nonce }: LinkIdentity,
   { batch, expires_at_ms, commands }: Pick<RunFrame, "batch" | "expires_at_ms" | "commands">,
@@ -65,7 +64,7 @@ function orderLine(order: CommandOrder, sha256: string): string {
 
 const POLICY_VERSION_CHARS = 16;
 
-/** The policies that an agent is told, by the digest of their canonical JSON. */
+/** The policies sent to an agent, as the digest of their canonical JSON. */
 export function policyText(
   { agentId, nonce }: LinkIdentity,
   { serial, policy_version, policies }: Omit<PolicyFrame, "type" | "signature">,
@@ -74,14 +73,14 @@ export function policyText(
   return `relay.policy.v1\n${agentId}\n${nonce}\n${serial}\n${policy_version} ${sha256}\n`;
 }
 
-/** The name of exactly these policies: the start of the same digest. */
+/** The version of a set of policies: the start of the same digest. */
 export const policyVersionOf = (policies: PolicyFrame["policies"]): string =>
   sha256Hex(canonicalJson(policies)).slice(0, POLICY_VERSION_CHARS);
 
 /** The version that an agent holds when no policy concerns it. */
 export const NO_POLICY_VERSION = policyVersionOf([]);
 
-/** What the relay asks of an agent's files: this archive, in this direction, on this link, once. */
+/** The relay's order to transfer one archive once, on this link. */
 export function transferText(
   { agentId, nonce }: LinkIdentity,
   { serial, job_id, kind, sha256, stored_bytes }: Omit<TransferFrame, "type" | "signature">,
@@ -90,13 +89,13 @@ export function transferText(
     `${kind} ${job_id} ${sha256 ?? "-"} ${stored_bytes}\n`;
 }
 
-/** What is signed of a result besides its own fields: the digests of all that was sent. */
+/** Digests of a command's whole output, signed with its result. */
 export interface OutputDigests {
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** The digests that a result claims for the output that it ends. */
+/** The output digests that a result claims. */
 export function claimedDigests(result: CommandResult): OutputDigests {
   return {
     stdout: result.stdout_sha256 ?? digestOf(result.stdout ?? ""),
@@ -106,7 +105,7 @@ export function claimedDigests(result: CommandResult): OutputDigests {
 
 const digestOf = (text: string) => text === "" ? EMPTY_SHA256 : sha256Hex(text);
 
-/** The agent's receipt: what became of these commands. Its lines are in ascending order. */
+/** The agent's receipt for results, with its lines in ascending order. */
 export function receiptText(
   agentId: string,
   results: readonly CommandResult[],
@@ -127,14 +126,14 @@ export function signText(key: KeyObject, text: string): string {
   return sign(null, Buffer.from(text), key).toString("base64url");
 }
 
-/** Whether a signature is of this text and key; one that is written in any other way is not. */
+/** Checks a signature; other encodings of the same signature are refused. */
 export function verifiesText(key: KeyObject, text: string, signature: string): boolean {
   const bytes = Buffer.from(signature, "base64url");
   return bytes.length === SIGNATURE_BYTES && bytes.toString("base64url") === signature &&
     verify(null, Buffer.from(text), key, bytes);
 }
 
-/** A public key from its 32 raw bytes, base64url; null when it is none. */
+/** A public key from its 32 raw bytes, base64url; null when they are not a key. */
 export function publicKeyOf(raw: string): KeyObject | null {
   if (Buffer.from(raw, "base64url").length !== RAW_KEY_BYTES) return null;
   try {
@@ -153,6 +152,6 @@ export function privateKeyOf(raw: Uint8Array): KeyObject {
 /** The raw public half of a private key, base64url without padding. */
 export function rawPublicKey(key: KeyObject): string {
   const { x } = createPublicKey(key).export({ format: "jwk" });
-  if (x === undefined) throw new TypeError("this is no Ed25519 key");
+  if (x === undefined) throw new TypeError("not an Ed25519 key");
   return x;
 }

@@ -1,46 +1,46 @@
 import { z } from "zod";
 
 /**
- * The frames of `relay.agent.v1` by which an agent tells its state and its configuration is carried in
- * either direction. Whoever receives an archive asks for each piece, so neither side is ever flooded.
+ * The frames of `relay.agent.v1` that report an agent's state and transfer its configuration in either direction.
+ * The receiver of an archive requests each piece, so neither side is flooded.
  */
 
-/** All files that one agent has backed up, in bytes. */
+/** Total size of the files in one backup, in bytes. */
 export const MAX_CONFIGURATION_BYTES = 16 * 1024 * 1024;
 export const MAX_CONFIGURATION_FILES = 1_000;
-/** Paths that an agent's operator may list. */
+/** Paths that an agent's operator may list for backup. */
 export const MAX_BACKUP_ROOTS = 16;
 /** Longest path of a file or folder, in UTF-16 units. */
 export const MAX_PATH_LENGTH = 1_024;
-/** Files and what is told of them, before compression, and what compression may add at worst. */
+/** Largest archive: the files, their descriptions and the worst overhead of compression. */
 export const MAX_ARCHIVE_BYTES = MAX_CONFIGURATION_BYTES + 4 * 1024 * 1024;
 /** A piece of an archive; in base64 it fits into one frame. */
 export const PIECE_BYTES = 120 * 1024;
 const PIECE_CHARS = Math.ceil(PIECE_BYTES / 3) * 4;
-/** Policies of which a state tells the digest. */
-const POLICIES_TOLD = 64;
+/** Policies whose digests a state may list. */
+const POLICIES_LISTED = 64;
 
 const whole = (max: number) =>
-  z.string().max(max).refine((text) => text.isWellFormed(), "no half characters");
+  z.string().max(max).refine((text) => text.isWellFormed(), "no unpaired surrogates");
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const jobId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
 const bytes = z.int().min(0).max(MAX_ARCHIVE_BYTES);
 
-/** What an agent holds now; the answer to `inspect`, and told by itself when its policy file changes. */
+/** An agent's current state; answers `inspect`, and is sent unasked when its policy file changes. */
 export const stateFrame = z.object({
   type: z.literal("state"),
-  /** Which `inspect` it answers; 0 for none. */
+  /** The serial of the `inspect` that it answers; 0 for none. */
   serial: z.int().min(0),
-  /** The name of what is in the policy file; null when there is none, or it cannot be read. */
+  /** The version in the policy file; null when it is missing or unreadable. */
   policy_version: z.string().regex(/^[0-9a-f]{16}$/).nullable(),
   /** Each policy of the file with the SHA-256 of its canonical JSON. */
-  policies: z.array(z.object({ name: whole(128), sha256 })).max(POLICIES_TOLD),
+  policies: z.array(z.object({ name: whole(128), sha256 })).max(POLICIES_LISTED),
   /** The backed-up files; null when none are listed or they cannot be read. */
   files: z.object({ count: z.int().min(0), bytes, sha256 }).nullable(),
   roots: z.array(whole(MAX_PATH_LENGTH)).max(MAX_BACKUP_ROOTS),
   /** Why something could not be read. */
   problem: whole(512).nullable(),
-  /** What became of the signatures of this link. */
+  /** Results of signature checks on this link. */
   verdicts: z.object({
     verified: z.int().min(0),
     refused: z.int().min(0),
@@ -54,14 +54,14 @@ export const inspectFrame = z.object({ type: z.literal("inspect"), serial: z.int
 const TRANSFER_KINDS = ["backup", "rehearse", "restore"] as const;
 export type TransferKind = (typeof TRANSFER_KINDS)[number];
 
-/** The relay begins to carry an archive from the agent, or to it, under its signature. */
+/** The relay starts a signed transfer from or to the agent. */
 export const transferFrame = z.object({
   type: z.literal("transfer"),
   /** Counts these frames on this link; a number that is not above the last one is a replay. */
   serial: z.int().min(1),
   job_id: jobId,
   kind: z.enum(TRANSFER_KINDS),
-  /** Of a restore: the archive's SHA-256, and its bytes as they are carried. */
+  /** For a restore: the SHA-256 of the archive; `stored_bytes` is its compressed size. */
   sha256: sha256.nullable(),
   stored_bytes: bytes,
   /** By the verdict key, over `transferText`. */
@@ -75,11 +75,11 @@ export const transferReadyFrame = z.object({
   /** Of the archive, before compression. */
   bytes,
   sha256,
-  /** As it is carried: gzip. */
+  /** Compressed with gzip. */
   stored_bytes: bytes,
 });
 
-/** Whoever receives asks for the piece that begins there. */
+/** The receiver requests the piece at an offset. */
 export const transferWantFrame = z.object({
   type: z.literal("transfer_want"),
   job_id: jobId,
@@ -94,7 +94,7 @@ export const transferDataFrame = z.object({
   data: z.string().max(PIECE_CHARS).regex(/^[A-Za-z0-9+/]*={0,2}$/),
 });
 
-/** The relay has all of it, or gives it up: the agent forgets what it packed. */
+/** The relay has the whole archive or gives up: the agent drops it. */
 export const transferEndFrame = z.object({ type: z.literal("transfer_end"), job_id: jobId });
 
 /** What a restore changes on the agent's machine. */
@@ -103,7 +103,7 @@ export const restorePlan = z.object({
   replace: z.int().min(0),
   remove: z.int().min(0),
   unchanged: z.int().min(0),
-  /** The first of the paths that change, each with what becomes of it. */
+  /** The first paths that change, and how. */
   changes: z.array(z.object({
     action: z.enum(["create", "replace", "remove"]),
     path: whole(2 * MAX_PATH_LENGTH),
@@ -111,11 +111,11 @@ export const restorePlan = z.object({
 });
 export type RestorePlan = z.infer<typeof restorePlan>;
 
-/** A restore is complete, or its rehearsal: then nothing was written. */
+/** A restore is complete, or its rehearsal, which wrote nothing. */
 export const transferDoneFrame = z.object({
   type: z.literal("transfer_done"),
   job_id: jobId,
-  /** Of the archive that the configuration makes now. */
+  /** The SHA-256 of the archive of the configuration as it is now. */
   sha256,
   plan: restorePlan,
 });
@@ -131,14 +131,14 @@ export type StateFrame = z.infer<typeof stateFrame>;
 export type TransferFrame = z.infer<typeof transferFrame>;
 export type TransferData = z.infer<typeof transferDataFrame>;
 export type TransferWant = z.infer<typeof transferWantFrame>;
-/** What an agent says of a transfer. */
+/** Frames of an agent during a transfer. */
 export type TransferReply =
   | z.infer<typeof transferReadyFrame>
   | TransferWant
   | TransferData
   | z.infer<typeof transferDoneFrame>
   | z.infer<typeof transferFailedFrame>;
-/** What the relay says of one. */
+/** Frames of the relay during a transfer. */
 export type TransferOrder =
   | TransferFrame
   | TransferWant

@@ -38,7 +38,7 @@ export async function pullEvents(
   await log.flush();
   const { tenant, rights } = actor;
   const head = await log.head(tenant);
-  await mustFollow({ log }, tenant, since, head);
+  await mustResumeFrom(log, tenant, since, head);
   const end = Math.min(head, since + SCAN_MAX);
   const events: PulledEvent[] = [];
   let next = since;

@@ -8,8 +8,7 @@ import type { Store } from "../../kv/store/store.ts";
 import type { Reader } from "../../kv/store/reader.ts";
 import type { Tx } from "../../kv/store/tx.ts";
 import type { Activity } from "../host/activity.ts";
-import type { Configuration } from "../host/configuration.ts";
-import type { Reauthorization } from "../events/reauthorization.ts";
+import type { ActiveConfiguration } from "../host/configuration/active.ts";
 import type { Sequencer } from "../events/trail/sequencer.ts";
 import type { RunningCommands } from "../commands/running_commands.ts";
 import type { Rounds } from "../ports/rounds.ts";
@@ -59,14 +58,10 @@ export interface Context {
 /** A running Relay: the parts that every rule may use. */
 export interface App extends Context {
   readonly background: Background;
-  readonly authenticator: Reauthorization;
   /** Makes the log provable. */
   readonly audit: Sequencer;
   readonly settings: Settings;
-  /** The same with where it comes from. */
-  readonly configuration: () => Configuration;
-  /** Puts another configuration in force, for the next request. */
-  readonly putInForce: (configuration: Configuration) => void;
+  readonly configuration: ActiveConfiguration;
   readonly signingKeys: SigningKeys;
   readonly limiter: Limiter;
   readonly authenticator: Authenticator;

@@ -1,4 +1,4 @@
-import { reconnectDelayMs } from "../../core/events/streams/streams.ts";
+import { reconnectDelayMs } from "../../core/events/streams/ends.ts";
 import type { Relay } from "../../core/start.ts";
 import { headersOf } from "../../routes/http/answer.ts";
 import type { Visit } from "../../routes/http/serve_service.ts";

@@ -1,6 +1,6 @@
 import { runAgent } from "../../core/cli/agent/agent.ts";
 import { machineHost } from "../../core/cli/agent/host.ts";
-import type { AgentFiles } from "../../core/cli/agent/port.ts";
+import type { AgentFiles } from "../../core/cli/agent/interfaces.ts";
 import type { Cancel, Clock } from "../../core/ports/ports.ts";
 import type { Ended } from "../../core/cli/agent/outbox.ts";
 import type { CommandOrder } from "../../core/protocol/protocol.ts";

@@ -29,7 +29,7 @@ Deno.test("relay agent: runs commands, restarts, and stops at SIGTERM", async ()
   }
 });
 
-Deno.test("relay agent: a command with a changed byte does not run, and the program says so", async () => {
+Deno.test("relay agent: a command with an altered byte does not run, and is reported", async () => {
   const stateDir = await Deno.makeTempDir({ prefix: "relay-agent-" });
   const relay = startFakeRelay();
   const program = startWithToken(["--url", relay.url, "--state", stateDir, "--name", "box"]);
@@ -75,7 +75,7 @@ Deno.test("relay agent: wrong arguments give code 2, a sentence and the way to t
   }
 });
 
-Deno.test("relay agent: https where the relay speaks none is told with what to do, also when it pairs", async () => {
+Deno.test("relay agent: https to a relay without TLS is explained, also when pairing", async () => {
   const stateDir = await Deno.makeTempDir({ prefix: "relay-agent-" });
   const relay = startFakeRelay();
   const where = ["--url", relay.url.replace("http:", "https:"), "--state", stateDir];
@@ -99,7 +99,7 @@ Deno.test("relay agent: https where the relay speaks none is told with what to d
   }
 });
 
-Deno.test("relay agent: what is set to nothing is not set, and a pairing counts", async () => {
+Deno.test("relay agent: empty variables count as unset, and the stored pairing is used", async () => {
   const stateDir = await Deno.makeTempDir({ prefix: "relay-agent-" });
   try {
     const pairing = { url: "http://127.0.0.1:1", device_id: "dev_1", credential: "a b" };

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { openCommands } from "../../core/cli/agent/commands.ts";
-import { startCommand } from "../../core/cli/agent/command.ts";
+import { openCommands } from "../../core/cli/agent/commands/commands.ts";
+import { startCommand } from "../../core/cli/agent/commands/command.ts";
 import { machineHost } from "../../core/cli/agent/host.ts";
-import { openJournal } from "../../core/cli/agent/journal.ts";
+import { openJournal } from "../../core/cli/agent/commands/journal.ts";
 import { type CommandFrame, openOutbox, type Outbox } from "../../core/cli/agent/outbox.ts";
-import type { AgentHost, ProcessEnd } from "../../core/cli/agent/port.ts";
+import type { AgentHost, ProcessEnd } from "../../core/cli/agent/interfaces.ts";
 import { openHandClock, openMemoryFiles, runOf } from "./agent_support.ts";
 
 const VERDICT = `${"n".repeat(24)}.1`;
@@ -62,7 +62,7 @@ function openTray(clock: AgentHost["clock"]): Outbox & { frames: CommandFrame[] 
 /** Lets everything that is already decided happen. */
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-Deno.test("startCommand: SIGKILL follows SIGTERM after 2 s only when the group is still there", async () => {
+Deno.test("startCommand: SIGKILL follows SIGTERM after 2 s only while the group exists", async () => {
   for (const [alive, expected] of [[true, ["SIGTERM", "SIGKILL"]], [false, ["SIGTERM"]]] as const) {
     const { clock, host, signals, group } = openPuppet();
     startCommand(runOf("c", "x", { timeout_ms: 500 }), VERDICT, host, openTray(clock));
@@ -77,7 +77,7 @@ Deno.test("startCommand: SIGKILL follows SIGTERM after 2 s only when the group i
   }
 });
 
-Deno.test("startCommand: no pipe is read while the relay is slow, and nothing is lost by that", async () => {
+Deno.test("startCommand: pauses reading pipes while the relay is slow, and loses nothing", async () => {
   const { clock, host, stdout, stderr, ended } = openPuppet();
   const tray = openTray(clock);
   const socket = { bufferedAmount: 5_000_000, send() {}, close() {} };
@@ -100,7 +100,7 @@ Deno.test("startCommand: no pipe is read while the relay is slow, and nothing is
   assert.equal(result?.truncated, false);
 });
 
-Deno.test("startCommand: a result whose output was spread over two links says truncated", async () => {
+Deno.test("startCommand: a result whose output spans two links is marked truncated", async () => {
   const { clock, host, stdout, stderr, ended } = openPuppet();
   const tray = openTray(clock);
   const { done } = startCommand(runOf("c", "x"), VERDICT, host, tray);

@@ -92,7 +92,7 @@ Deno.test("relay agent: commands get none of the agent's own variables", async (
   });
 });
 
-Deno.test("relay agent: a state directory or token file that others may use is told with the remedy", async () => {
+Deno.test("relay agent: warns about a state directory or token file that others can use, with the remedy", async () => {
   await withFolder(async (folder) => {
     const stateDir = `${folder}/relay-agent`;
     Deno.mkdirSync(stateDir);
@@ -123,7 +123,7 @@ Deno.test("relay agent: a state directory or token file that others may use is t
   });
 });
 
-Deno.test("relay agent: a state directory that it makes is its owner's alone", async () => {
+Deno.test("relay agent: makes a state directory that only its owner can enter", async () => {
   await withAgent({ args: ["--token-stdin"], input: fakeToken }, (_run, stateDir) => {
     assert.equal(Deno.statSync(stateDir).mode! & 0o777, 0o700);
     return Promise.resolve();

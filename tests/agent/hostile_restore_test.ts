@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, strictEqual as eq, throws } from "node:assert/strict";
-import { ASIDE, type Configuration } from "../../core/cli/agent/configuration.ts";
-import { recoverRestore, restoreArchive } from "../../core/cli/agent/restore.ts";
+import { ASIDE, type Configuration } from "../../core/cli/agent/backup/configuration.ts";
+import { recoverRestore, restoreArchive } from "../../core/cli/agent/backup/restore.ts";
 import { systemTree } from "../../core/cli/agent/tree.ts";
 import { type ArchiveEntry, packArchive } from "../../core/protocol/archive.ts";
 import { sha256Hex } from "../../core/codec/text.ts";
@@ -43,7 +43,7 @@ function archiveOf(root: string, files: Readonly<Record<string, string | { link:
   return packArchive({ head: { ...head, roots: [root], entries }, contents });
 }
 
-Deno.test("restore: a link that somebody laid where a file is written aside is not followed", () =>
+Deno.test("restore: a link at the path of a temporary file is not followed", () =>
   withMachine(({ configuration, listed, outside }) => {
     Deno.symlinkSync(outside, `${listed}/a.conf${ASIDE}`);
     restoreArchive(configuration, archiveOf(listed, { "a.conf": "restored" }));
@@ -51,7 +51,7 @@ Deno.test("restore: a link that somebody laid where a file is written aside is n
     eq(Deno.readTextFileSync(`${listed}/a.conf`), "restored");
   }));
 
-Deno.test("restore: a link laid between the look and the writing is refused", () =>
+Deno.test("restore: a link made between the check and the write is refused", () =>
   withMachine(({ configuration, listed, outside }) => {
     const racing: Configuration = {
       ...configuration,
@@ -91,7 +91,7 @@ Deno.test("restore: an archive with something below one of its files is refused,
   });
 });
 
-Deno.test("recoverRestore: listed folders beyond the bounds keep no agent from starting", () =>
+Deno.test("recoverRestore: listed folders beyond the bounds do not stop the agent from starting", () =>
   withMachine(({ configuration, listed }) => {
     Deno.mkdirSync(`${listed}/${"a/".repeat(40)}`, { recursive: true });
     eq(recoverRestore(configuration), "nothing");

@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
-import { type LinkEnd, openLink, type Order, type Welcomed } from "../../core/cli/agent/link.ts";
-import type { AgentHost, SocketEvents } from "../../core/cli/agent/port.ts";
+import {
+  type LinkEnd,
+  openLink,
+  type Order,
+  type Welcomed,
+} from "../../core/cli/agent/link/link.ts";
+import type { AgentHost, SocketEvents } from "../../core/cli/agent/interfaces.ts";
 import { CLOSE_CODES } from "../../core/protocol/close_codes.ts";
 import type { RelayFrame } from "../../core/protocol/protocol.ts";
 import { openHandClock, runOf } from "./agent_support.ts";
@@ -92,7 +97,7 @@ async function endOf(link: { ended: Promise<LinkEnd> }): Promise<string> {
   return `${kind}: ${why}`;
 }
 
-Deno.test("openLink: a relay that does not welcome within 15 s is given up", async () => {
+Deno.test("openLink: gives up a relay that sends no welcome within 15 s", async () => {
   const { clock, closes, link, say } = dial();
   say(CHALLENGE);
   clock.move(14_999);
@@ -102,7 +107,7 @@ Deno.test("openLink: a relay that does not welcome within 15 s is given up", asy
   assert.equal(await endOf(link), "lost: no welcome");
 });
 
-Deno.test("openLink: a link whose heartbeats are not answered any more is given up", async () => {
+Deno.test("openLink: gives up a link whose heartbeats get no answer", async () => {
   const { clock, closes, heard, link, sent, say } = dial();
   say(CHALLENGE, WELCOME);
   clock.move(30_000);
@@ -119,7 +124,7 @@ Deno.test("openLink: a link whose heartbeats are not answered any more is given 
   assert.equal(sent.filter((text) => text.includes("heartbeat")).length, beats);
 });
 
-Deno.test("openLink: a link that dies before its first heartbeat is given up too", async () => {
+Deno.test("openLink: gives up a link that dies before its first heartbeat", async () => {
   const { clock, closes, link, sent, say } = dial();
   say(CHALLENGE, WELCOME);
   clock.move(89_999);
@@ -130,7 +135,7 @@ Deno.test("openLink: a link that dies before its first heartbeat is given up too
   assert.equal(sent.filter((text) => text.includes("heartbeat")).length, 2);
 });
 
-Deno.test("openLink: frames out of order close with 4422 and nothing is ordered", async () => {
+Deno.test("openLink: frames out of order close with 4422 and are not carried out", async () => {
   const run = runFrame("x");
   for (
     const frames of [
@@ -167,7 +172,7 @@ Deno.test("openLink: binary, malformed and oversized frames close with their cod
 
 const REFUSED = "the relay refused this agent";
 
-Deno.test("openLink: every close code ends the link as the table says, with the relay's words", async () => {
+Deno.test("openLink: every close code ends the link as the table says, with the relay's reason", async () => {
   for (const [name, { code, after }] of Object.entries(CLOSE_CODES)) {
     const { events, link, say } = dial();
     say(CHALLENGE, WELCOME, { type: "error", code: "BECAUSE", message: "of this" });
@@ -204,7 +209,7 @@ Deno.test("openLink: a relay with another verdict key than the pinned one is ref
   assert.deepEqual(closes, [1000]);
 });
 
-Deno.test("openLink: a relay that does not prove its key, or orders without a verdict, is left and dialled anew", async () => {
+Deno.test("openLink: leaves a relay that does not prove its key or sends no verdict, and dials again", async () => {
   const unproven = dial("unproven");
   unproven.say(CHALLENGE, WELCOME);
   const unsigned = dial();
@@ -216,7 +221,7 @@ Deno.test("openLink: a relay that does not prove its key, or orders without a ve
   }
 });
 
-Deno.test("openLink: what fails on this machine ends the link, tells the relay nothing of it, and is dialled anew", async () => {
+Deno.test("openLink: a local failure ends the link without telling the relay why, and is dialled again", async () => {
   const fail = () => {
     throw new Error("/state/verdict-key: too many open files");
   };
@@ -242,7 +247,7 @@ Deno.test("openLink: leaving does not wait for a dead peer longer than a second"
   await left;
 });
 
-Deno.test("openLink: what the relay says is one line, and obeyed by no terminal", async () => {
+Deno.test("openLink: the relay's reason is one line without control characters", async () => {
   const trick = "\x1b[2J\nall is well\u202e\x9b1m";
   const { events, link, say } = dial();
   say(CHALLENGE, WELCOME, { type: "error", code: "BECAUSE", message: trick });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { cutOutput, type Stream } from "../../core/cli/agent/output.ts";
+import { cutOutput, type Stream } from "../../core/cli/agent/commands/output.ts";
 import { MAX_OUTPUT_CHUNK_BYTES } from "../../core/protocol/protocol.ts";
 
 const encoder = new TextEncoder();
@@ -23,7 +23,7 @@ function collect(maxBytes: number) {
   return { pieces, cutter, text };
 }
 
-Deno.test("cutOutput: whatever way the bytes come, no character is split and none is lost", () => {
+Deno.test("cutOutput: splits and loses no character, however the bytes arrive", () => {
   for (let seed = 1; seed <= 40; seed++) {
     const random = seeded(seed);
     const letters = ["a", "é", "€", "😀", "\u0000", "\ufeff"];
@@ -49,7 +49,7 @@ Deno.test("cutOutput: whatever way the bytes come, no character is split and non
   }
 });
 
-Deno.test("cutOutput: keeps the first bytes of both streams in sum, and says when more came", () => {
+Deno.test("cutOutput: keeps the first bytes of both streams together, and reports truncation", () => {
   for (let maxBytes = 0; maxBytes <= 12; maxBytes++) {
     const { cutter } = collect(maxBytes);
     cutter.feed("stdout", encoder.encode("a€"));

@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import type { KeyObject } from "node:crypto";
-import { parseAgentArguments } from "../../core/cli/agent/arguments.ts";
-import { backoffMs } from "../../core/cli/agent/backoff.ts";
+import { parseAgentArguments } from "../../core/cli/agent/start/arguments.ts";
+import { backoffMs } from "../../core/cli/agent/link/backoff.ts";
 import { loadIdentity } from "../../core/cli/agent/identity.ts";
-import { openJournal } from "../../core/cli/agent/journal.ts";
+import { openJournal } from "../../core/cli/agent/commands/journal.ts";
 import { openOutbox } from "../../core/cli/agent/outbox.ts";
-import { pinVerdictKey } from "../../core/cli/agent/pin.ts";
+import { pinVerdictKey } from "../../core/cli/agent/link/pin.ts";
 import type { Ended } from "../../core/cli/agent/outbox.ts";
 import {
   type CommandResult,
   MAX_BATCH,
   MAX_OUTPUT_CHUNK_BYTES,
-} from "../../core/protocol/protocol.ts";
+} from "../../core/protocol/frames.ts";
 import {
   handoverText,
   privateKeyOf,
@@ -21,7 +21,7 @@ import {
 } from "../../core/protocol/statements.ts";
 import { openHandClock, openMemoryFiles } from "./agent_support.ts";
 
-Deno.test("backoffMs: doubles from 250 ms to 2.5 s, spread over its upper half", () => {
+Deno.test("backoffMs: doubles from 250 ms to 2.5 s, with jitter over its upper half", () => {
   assert.deepEqual(
     [0, 1, 2, 3, 4, 5, 1000].map((failures) => backoffMs(failures, 0)),
     [125, 250, 500, 1000, 1250, 1250, 1250],
@@ -30,7 +30,7 @@ Deno.test("backoffMs: doubles from 250 ms to 2.5 s, spread over its upper half",
   assert.equal(backoffMs(99, 0.9999999), 2500);
 });
 
-Deno.test("openJournal: remembers what was started, also after a kill in the middle of a line", () => {
+Deno.test("openJournal: remembers started commands, also after a kill in the middle of a line", () => {
   const { files, texts } = openMemoryFiles();
   const journal = openJournal("s", files);
   journal.add("cmd_1");
@@ -57,7 +57,7 @@ Deno.test("openJournal: keeps the last 10,000 ids and at most 20,000 lines", () 
   }
 });
 
-Deno.test("openJournal: an id that could not be written is not remembered, and takes none with it", () => {
+Deno.test("openJournal: a failed write is not remembered, and loses no other id", () => {
   const { files, disk } = openMemoryFiles();
   const journal = openJournal("s", files);
   disk.full = true;
@@ -110,7 +110,7 @@ Deno.test("pinVerdictKey: a key is followed over any number of hand-overs, and n
   assert.equal(pinVerdictKey("s", shownBy(K2, K3), files), "followed");
 });
 
-Deno.test("pinVerdictKey: a hand-over that the pinned key did not sign, or that leads elsewhere, is none", () => {
+Deno.test("pinVerdictKey: refuses a hand-over that the pinned key did not sign or that leads elsewhere", () => {
   const { files, texts } = openMemoryFiles();
   pinVerdictKey("s", shownBy(K0), files);
   const { verdict_key, handovers: [first, second] } = shownBy(K0, K1, K2);
@@ -133,7 +133,7 @@ Deno.test("pinVerdictKey: a hand-over that the pinned key did not sign, or that 
   assert.equal(pinVerdictKey("s", shownBy(K0, K1, K2), files), "followed");
 });
 
-Deno.test("pinVerdictKey: on a full disk a hand-over is followed and told, a first contact is not made", () => {
+Deno.test("pinVerdictKey: on a full disk follows and reports a hand-over, but makes no first contact", () => {
   const { files, texts } = openMemoryFiles();
   const full = {
     ...files,
@@ -180,7 +180,7 @@ function openTape() {
 
 const sign = (text: string) => `signed ${text}`;
 
-Deno.test("openOutbox: results that may not have arrived are sent again as they were, in order", () => {
+Deno.test("openOutbox: repeats results that may not have arrived, unchanged and in order", () => {
   const clock = openHandClock();
   const outbox = openOutbox(clock, sign);
   const [first, second, third, fourth] = [openTape(), openTape(), openTape(), openTape()];
@@ -214,7 +214,7 @@ Deno.test("openOutbox: results that may not have arrived are sent again as they 
   assert.deepEqual(fourth.batches, []);
 });
 
-Deno.test("openOutbox: a result that went into a dead link is sent again, however late that was found", () => {
+Deno.test("openOutbox: repeats a result that went into a dead link, however late that is noticed", () => {
   const clock = openHandClock();
   const outbox = openOutbox(clock, sign);
   const [dead, next] = [openTape(), openTape()];
@@ -230,7 +230,7 @@ Deno.test("openOutbox: a result that went into a dead link is sent again, howeve
   assert.deepEqual(next.batches, [["c"]]);
 });
 
-Deno.test("openOutbox: one turn of the event loop is one message, as far as that fits into a frame", async () => {
+Deno.test("openOutbox: one turn of the event loop makes one message, within the size of a frame", async () => {
   const outbox = openOutbox(openHandClock(), sign);
   const { batches, socket } = openTape();
   outbox.attach(socket, "agt_1");
@@ -266,9 +266,9 @@ Deno.test("openOutbox: reports pressure above 4 MiB of unsent bytes", () => {
   assert.equal(outbox.pressed(), false);
 });
 
-Deno.test("parseAgentArguments: takes both forms and says what is wrong", () => {
+Deno.test("parseAgentArguments: accepts both forms and explains errors", async () => {
   assert.deepEqual(
-    parseAgentArguments([
+    await parseAgentArguments([
       "--url=http://r",
       "--token",
       "t",
@@ -279,11 +279,10 @@ Deno.test("parseAgentArguments: takes both forms and says what is wrong", () => 
     ]),
     { url: "http://r", token: "t", labels: { a: "b=c", d: "" }, backup: ["x"] },
   );
-  assert.equal(parseAgentArguments(["--url", "x", "--help"]), "help");
   for (
     const [args, failure] of [
       [["--colour", "red"], 'There is no option "--colour".'],
-      [["stray"], 'There is no option "stray".'],
+      [["stray"], 'Unexpected argument "stray".'],
       [["--toString", "x"], 'There is no option "--toString".'],
       [["--url"], "The option --url needs a value."],
       [["--code", "--state", "x"], "The option --code needs a value."],
@@ -291,6 +290,6 @@ Deno.test("parseAgentArguments: takes both forms and says what is wrong", () => 
       [["--label", "zone"], 'The label "zone" is not of the form key=value.'],
     ] as const
   ) {
-    assert.deepEqual(parseAgentArguments(args), { failure });
+    await assert.rejects(parseAgentArguments(args), { message: failure });
   }
 });

@@ -12,7 +12,7 @@ import {
   welcomeText,
 } from "../../core/protocol/statements.ts";
 
-Deno.test("CLOSE_CODES: codes are unique, found again, and ours can be sent by a program", () => {
+Deno.test("CLOSE_CODES: codes are unique and found by number, and programs may send ours", () => {
   const codes = Object.values(CLOSE_CODES).map(({ code }) => code);
   assert.equal(new Set(codes).size, codes.length);
   for (const [name, { code, after }] of Object.entries(CLOSE_CODES)) {
@@ -29,7 +29,7 @@ Deno.test("docs/agent-protocol.md: names every close code", async () => {
   }
 });
 
-Deno.test("docs/agent-protocol.md: every frame and signature of its example is right", async () => {
+Deno.test("docs/agent-protocol.md: every frame and signature of its example is valid", async () => {
   const page = await Deno.readTextFile(new URL("../../docs/agent-protocol.md", import.meta.url));
   const agentKey = privateKeyOf(new Uint8Array(32).fill(2));
   const verdictKey = privateKeyOf(new Uint8Array(32).fill(1));

@@ -15,7 +15,7 @@ import {
   parseRelayFrame,
   type RelayFrame,
   resultsFrame,
-} from "../../core/protocol/protocol.ts";
+} from "../../core/protocol/frames.ts";
 
 const RESULT: CommandResult = {
   command_id: "cmd_1",
@@ -138,13 +138,13 @@ const RELAY_FRAMES: RelayFrame[] = [
   { type: "error", code: "SHUTTING_DOWN", message: "back soon" },
 ];
 
-Deno.test("parseAgentFrame: every frame comes back as it was, without unknown fields", () => {
+Deno.test("parseAgentFrame: returns every frame unchanged, without unknown fields", () => {
   for (const frame of AGENT_FRAMES) {
     assert.deepEqual(parseAgentFrame(JSON.stringify({ ...frame, later: 1 })), frame);
   }
 });
 
-Deno.test("parseRelayFrame: every frame comes back as it was, without unknown fields", () => {
+Deno.test("parseRelayFrame: returns every frame unchanged, without unknown fields", () => {
   for (const frame of RELAY_FRAMES) {
     assert.deepEqual(parseRelayFrame(JSON.stringify({ ...frame, later: 1 })), frame);
   }
@@ -157,7 +157,7 @@ Deno.test("parseAgentFrame: a type of a later version is unknown, not malformed"
   assert.equal(parseRelayFrame('{"type":"hello"}'), "unknown");
 });
 
-Deno.test("parseAgentFrame: what is not a frame is malformed", () => {
+Deno.test("parseAgentFrame: other texts are malformed", () => {
   const hello = AGENT_FRAMES.find(({ type }) => type === "hello");
   const broken = [
     ...["", "{", "null", "[]", '"hello"', "1", "{}", '{"type":1}', '{"type":null}'],
@@ -314,7 +314,7 @@ Deno.test("caps: the largest frames that the schemas allow fit into their caps",
   }
 });
 
-Deno.test("parseAgentFrame: a result that is checked by hand is one that the schema takes, unchanged", () => {
+Deno.test("parseAgentFrame: the fast check accepts only results that the schema accepts unchanged", () => {
   const plain = { ...RESULT, duration_ms: 1.5, stderr: "" };
   const odd: unknown[] = [
     undefined,

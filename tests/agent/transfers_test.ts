@@ -1,8 +1,8 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import type { Configuration } from "../../core/cli/agent/configuration.ts";
-import type { AgentTree } from "../../core/cli/agent/port.ts";
-import { openTransfers } from "../../core/cli/agent/transfers.ts";
+import type { Configuration } from "../../core/cli/agent/backup/configuration.ts";
+import type { AgentTree } from "../../core/cli/agent/interfaces.ts";
+import { openTransfers } from "../../core/cli/agent/backup/transfers.ts";
 import { openSigner } from "../../core/agents/link_signer.ts";
 import { compress } from "../../core/protocol/archive.ts";
 import { privateKeyOf, rawPublicKey } from "../../core/protocol/statements.ts";

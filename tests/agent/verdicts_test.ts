@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { machineHost } from "../../core/cli/agent/host.ts";
-import type { AgentHost } from "../../core/cli/agent/port.ts";
+import type { AgentHost } from "../../core/cli/agent/interfaces.ts";
 import { runAgent } from "../../core/cli/agent/agent.ts";
-import { openRefusals } from "../../core/cli/agent/refusals.ts";
-import { openVerdicts, type Verdicts } from "../../core/cli/agent/verdicts.ts";
+import { openRefusals } from "../../core/cli/agent/commands/refusals.ts";
+import { openVerdicts, type Verdicts } from "../../core/cli/agent/link/verdicts.ts";
 import { type CommandOrder, parseRelayFrame, type RunFrame } from "../../core/protocol/protocol.ts";
 import {
   privateKeyOf,
@@ -47,7 +47,7 @@ function signed(commands: CommandOrder[], batch = 1, link = LINK): RunFrame {
   return { ...frame, signature: signText(KEY, verdictText(link, frame)) };
 }
 
-Deno.test("openVerdicts: a welcome counts only with a proof of its key, for this link and this time", () => {
+Deno.test("openVerdicts: accepts a welcome only with a proof of its key for this link and time", () => {
   const clock = openHandClock();
   const right = welcome();
   assert.notEqual(openVerdicts(right, LINK.nonce, clock), null);
@@ -78,7 +78,7 @@ Deno.test("openVerdicts: a batch passes once, in its order and in its time, on t
   assert.equal(verdicts.refuse(signed(orders, 4)), "its verdict has expired");
 });
 
-Deno.test("openVerdicts: one of another agent, link or key is refused, and so is a batch put together anew", () => {
+Deno.test("openVerdicts: refuses verdicts of another agent, link or key, and recombined batches", () => {
   const [a, b] = [runOf("a", "echo a"), runOf("b", "echo b")];
   const both = signed([a, b]);
   const other = privateKeyOf(new Uint8Array(32).fill(4));
@@ -103,7 +103,7 @@ Deno.test("openVerdicts: one of another agent, link or key is refused, and so is
   }
 });
 
-Deno.test("openVerdicts: no flipped bit on the wire lets anything through", () => {
+Deno.test("openVerdicts: refuses every frame with a flipped bit", () => {
   const seed = crypto.getRandomValues(new Uint32Array(1))[0]!;
   console.log(`seed ${seed}`);
   const unit = mulberry32(seed);
@@ -164,7 +164,7 @@ Deno.test("openRefusals: keeps the last refusals in a file, also when the disk w
   });
 });
 
-Deno.test("runAgent: what comes without a valid verdict does not start, and a new link works on", () =>
+Deno.test("runAgent: does not start commands without a valid verdict, and continues on a new link", () =>
   withLinkedAgent(async ({ relay, link, agent, stateDir }) => {
     const touch = (id: string) => runOf(id, `touch ${stateDir}/${id}`);
     const frame = link.signed([touch("cmd_1"), touch("cmd_2")]);
@@ -244,7 +244,7 @@ async function withRelay(
   }
 }
 
-Deno.test("relay and agent: a byte flipped between them runs nothing, and is on record on both sides", async () => {
+Deno.test("relay and agent: a flipped byte runs nothing, and both sides record it", async () => {
   let flips = 1;
   const flip = (text: string) =>
     text.includes("echo safe") && flips-- > 0 ? text.replace("safe", "sage") : text;
@@ -274,7 +274,7 @@ Deno.test("relay and agent: a byte flipped between them runs nothing, and is on 
   });
 });
 
-Deno.test("relay and agent: an approved command that is changed on its way is refused, on record on both sides", async () => {
+Deno.test("relay and agent: an approved command that is altered in transit is refused, and both sides record it", async () => {
   const flip = (text: string) => text.replace("systemctl stop nginx", "systemctl stop nginX");
   await withRelay(flip, async ({ world, owner, agent: { id }, stateDir }) => {
     const approver = await world.join(owner, ["operator"]);
@@ -295,7 +295,7 @@ Deno.test("relay and agent: an approved command that is changed on its way is re
   });
 });
 
-Deno.test("relay and agent: the canary's no-op goes the whole way, and fails loudly where it is changed", async () => {
+Deno.test("relay and agent: the canary's no-op passes end to end, and is reported when altered", async () => {
   let broken = false;
   const alter = (text: string) =>
     broken ? text.replace('"command":"true"', '"command":"trUe"') : text;

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { changesOf, leavesOf } from "../../core/host/configuration.ts";
+import { changesOf, leavesOf } from "../../core/host/configuration/changes.ts";
 import type { ConfigSource } from "../../core/work/config.ts";
 import { type Account, World } from "../support/world.ts";
 
@@ -16,7 +16,8 @@ async function withFile(text: string) {
   };
   const world = await World.open({
     config: JSON.parse(text),
-    settings: { configSource, environment: ["RELAY_CONFIG"] },
+    settings: { configSource },
+    environment: ["RELAY_CONFIG"],
   });
   const host = await world.signUp();
   return { world, host, file };
@@ -45,7 +46,7 @@ Deno.test("config: every value in force with its source, and no secret", async (
   ok(!(await get(world, host)).text.includes(world.app.settings.secret!));
 });
 
-Deno.test("config: whether private addresses are dialled is shown, and told when it changes", async () => {
+Deno.test("config: shows whether private addresses are dialled, and records a change", async () => {
   const { world, host, file } = await withFile("{}");
   await using _ = world;
   const path = "outbound.allow_private_targets";
@@ -60,7 +61,7 @@ Deno.test("config: whether private addresses are dialled is shown, and told when
   deq(body.events[0].details.changes, [change]);
 });
 
-Deno.test("config: the store's address is shown without what may be a secret in it", async () => {
+Deno.test("config: shows the store's address without its possible secrets", async () => {
   const kv = "https://me:hidden@db.example.com:99999/store?token=hidden";
   await using world = await World.open({ settings: { kv } });
   const { value } = await valueOf(world, await world.signUp(), "RELAY_KV");
@@ -79,7 +80,7 @@ Deno.test("config: another organization sees its own limits and cannot reload", 
   eq((await reload(world, guest)).status, 403);
 });
 
-Deno.test("config: a reload answers what is different, and it is in force for the next request", async () => {
+Deno.test("config: a reload returns the differences, which apply from the next request", async () => {
   const { world, host, file } = await withFile("{}");
   await using _ = world;
   const key = await world.key(host, ["agents:read"]);
@@ -113,7 +114,7 @@ Deno.test("config: a reload answers what is different, and it is in force for th
   eq(trail.filter((type) => type === "config_reloaded").length, 2);
 });
 
-Deno.test("config: a change of any size is put in force, and its event tells it as far as an event holds it", async () => {
+Deno.test("config: a change of any size is put in force, and its event records as much as fits", async () => {
   const { world, host, file } = await withFile("{}");
   await using _ = world;
   const legal_hold = Array.from({ length: 1000 }, (_, n) => `org_${n}_${"x".repeat(40)}`);
@@ -138,7 +139,7 @@ Deno.test("config: a change of any size is put in force, and its event tells it 
   ok(/^sha256:[0-9a-f]{64}$/.test(changes[0].after), JSON.stringify(changes[0]));
 });
 
-Deno.test("config: an invalid one is refused with each fault's path, and the old one stays", async () => {
+Deno.test("config: an invalid configuration is refused with each fault's path, and the old one stays", async () => {
   const { world, host, file } = await withFile(`{"retention_days":{"deliveries":7}}`);
   await using _ = world;
   const before = (await get(world, host)).text;
@@ -163,7 +164,7 @@ Deno.test("config: an invalid one is refused with each fault's path, and the old
   ok(!(await world.trail(host)).includes("config_reloaded"));
 });
 
-Deno.test("changesOf: masks what its name tells to be a secret", () => {
+Deno.test("changesOf: masks values whose names say that they are secret", () => {
   const [change] = changesOf(
     leavesOf({ oauth: { client_secret: "old" } }),
     leavesOf({ oauth: { client_secret: "new" } }),

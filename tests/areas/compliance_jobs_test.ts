@@ -11,7 +11,7 @@ import {
 } from "../../core/compliance/count.ts";
 import { QUERY_NAMES } from "../../core/compliance/queries.ts";
 import { ROWS_PER_STEP } from "../../core/compliance/scan.ts";
-import { eventJson, type EventType, OWN_EVENTS } from "../../core/events/events.ts";
+import { eventJson, type EventType, OWN_EVENTS } from "../../core/events/emit.ts";
 import { BLOB_BYTES_MAX } from "../../kv/store/engine_limits.ts";
 import { type ReportRecord, reports } from "../../kv/records/report.ts";
 import { overKv } from "../support/kv.ts";

@@ -1,19 +1,18 @@
 import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:assert/strict";
 import { VERSION } from "../../core/work/work.ts";
-import { housekeep } from "../../core/host/housekeeping.ts";
 import { committing, overKv } from "../support/kv.ts";
 import { StreamClient } from "../support/stream.ts";
 import { World } from "../support/world.ts";
 import { tool } from "../mcp/client.ts";
 import { exec, linkAgent, makeHook } from "./fixtures.ts";
 
-Deno.test("healthz: says ok to anybody", async () => {
+Deno.test("healthz: answers ok to everyone", async () => {
   await using world = await World.open();
   const { status, body } = await world.call("GET", "/healthz");
   deq([status, body], [200, { status: "ok" }]);
 });
 
-Deno.test("health: statuses for everybody, figures only for the host's credential with system:read", async () => {
+Deno.test("health: shows statuses to everyone, figures only to a host credential with system:read", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const stranger = await world.signUp();
@@ -74,7 +73,7 @@ Deno.test("health, metrics: the test space sees no figures of the live one", asy
   eq((await world.call("GET", "/metrics", { as: owner.token })).status, 200);
 });
 
-Deno.test("health: a key's use is on record, and a credential that fails counts against its address", async () => {
+Deno.test("health: records the use of a key, and counts a failed credential against its address", async () => {
   await using world = await World.open({
     config: {
       limits: { public_per_minute: 3 },
@@ -148,7 +147,7 @@ async function fullDisk(): Promise<{ kv: Deno.Kv; full: boolean }> {
   return disk;
 }
 
-Deno.test("health: a store that takes no changes is down, until it takes one again without being asked", async () => {
+Deno.test("health: a store that takes no changes is down until a change succeeds again", async () => {
   const disk = await fullDisk();
   await using world = await World.open({ kv: disk.kv });
   const owner = await world.signUp();
@@ -164,7 +163,7 @@ Deno.test("health: a store that takes no changes is down, until it takes one aga
   eq(await use(), 200);
 });
 
-Deno.test("log: trouble of the store is told once with its cause and what to do, and when it is over", async () => {
+Deno.test("log: a failing store is logged once with its cause and remedy, and once when it recovers", async () => {
   const disk = await fullDisk();
   await using world = await World.open({ kv: disk.kv });
   const owner = await world.signUp();
@@ -178,14 +177,14 @@ Deno.test("log: trouble of the store is told once with its cause and what to do,
   }
   const [told, ...rest] = world.logged.slice(before);
   deq([told!.level, told!.message, rest], ["error", "the store takes no changes", []]);
-  match((told!.fields as { error: string }).error, /database or disk is full: look at .*doctor`$/);
+  match((told!.fields as { error: string }).error, /database or disk is full: check .*doctor`$/);
   disk.full = false;
   eq((await world.call("GET", "/api/v1/agents", { as: key.value })).status, 200);
   const { level, message } = world.logged.at(-1)!;
   deq([level, message], ["info", "the store takes changes again"]);
 });
 
-Deno.test("stop: a store that takes no changes holds up nothing, and is told", async () => {
+Deno.test("stop: a store that takes no changes delays nothing and is reported", async () => {
   const disk = await fullDisk();
   const world = await World.open({ kv: disk.kv });
   const owner = await world.signUp();
@@ -195,7 +194,10 @@ Deno.test("stop: a store that takes no changes holds up nothing, and is told", a
   world.mcp.close();
   await world.running.stop();
   const { level, message, fields } = world.logged.at(-1)!;
-  deq([level, message.split(":")[0]], ["error", "not everything could be recorded at the end"]);
+  deq([level, message.split(":")[0]], [
+    "error",
+    "not everything could be recorded during the stop",
+  ]);
   ok(!Object.keys(fields as object).includes("store"), "it is closed all the same");
 });
 
@@ -240,7 +242,7 @@ Deno.test("metrics: only the host's, with system:read, in Prometheus' format", a
   ok(!text.includes(here.agent.id) && !text.includes("uptime "));
 });
 
-Deno.test("metrics: what became of commands, tool calls, requests for approval and streams", async () => {
+Deno.test("metrics: count commands, tool calls, approval requests and streams by outcome", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const { token } = here.owner;
@@ -267,7 +269,7 @@ Deno.test("metrics: what became of commands, tool calls, requests for approval a
   ) ok(text.split("\n").includes(sample), `${sample} in\n${text}`);
 });
 
-Deno.test("docs/deploy.md: names every metric that there is, and none that there is not", async () => {
+Deno.test("docs/deploy.md: names exactly the metrics that exist", async () => {
   await using world = await World.open();
   const { token } = await world.signUp();
   const { text } = await world.call("GET", "/metrics", { as: token });
@@ -278,7 +280,7 @@ Deno.test("docs/deploy.md: names every metric that there is, and none that there
   deq(named.sort(), there.sort());
 });
 
-Deno.test("metrics: what nobody declared is one row, so that guesses cannot fill the memory", async () => {
+Deno.test("metrics: undeclared routes share one row, so that guesses cannot fill the memory", async () => {
   await using world = await World.open();
   const { token } = await world.signUp();
   for (let n = 0; n < 20; n++) await world.call("GET", `/guess/${n}`);
@@ -287,7 +289,7 @@ Deno.test("metrics: what nobody declared is one row, so that guesses cannot fill
   ok(!text.includes("guess"));
 });
 
-Deno.test("housekeeping: a chore that fails is told, and holds up no other", async () => {
+Deno.test("housekeeping: a failing task is logged and stops no other", async () => {
   await using world = await World.open();
   const { deliveries, transfers } = world.app;
   const { sweep } = transfers;
@@ -299,7 +301,7 @@ Deno.test("housekeeping: a chore that fails is told, and holds up no other", asy
     reached = true;
     await sweep.call(transfers);
   };
-  await housekeep(world.app);
+  await world.running.housekeep();
   ok(reached);
   const [{ level, fields }] = world.logged.slice(-1) as [typeof world.logged[number]];
   deq([level, Object.keys(fields as object)], ["error", ["deliveries"]]);

@@ -26,7 +26,7 @@ const limitNow = async (world: World, { token }: Account) =>
     "x-ratelimit-limit",
   ));
 
-Deno.test("plans: those of the interface exist from the first start, with its limits", async () => {
+Deno.test("plans: the built-in plans exist from the first start, with their limits", async () => {
   const { world, host } = await two();
   await using _ = world;
   const { body } = await get(world, host, "plans");
@@ -37,7 +37,7 @@ Deno.test("plans: those of the interface exist from the first start, with its li
   eq(body.pagination.total, 4);
 });
 
-Deno.test("accounts: another plan is in force for the next request, with a subscription and an order, prorating nothing", async () => {
+Deno.test("accounts: a new plan applies from the next request, with a subscription and an order, without proration", async () => {
   const { world, host, guest } = await two();
   await using _ = world;
   eq(await limitNow(world, guest), 100);
@@ -64,7 +64,7 @@ Deno.test("accounts: another plan is in force for the next request, with a subsc
   ok((await world.trail(host)).includes("account_plan_changed"));
 });
 
-Deno.test("plans: a changed limit is in force for the next request of everybody who has the plan", async () => {
+Deno.test("plans: a changed limit applies from the next request of every account with the plan", async () => {
   const { world, host, guest } = await two();
   await using _ = world;
   const key = await world.key(guest, ["agents:read"]);
@@ -77,7 +77,7 @@ Deno.test("plans: a changed limit is in force for the next request of everybody 
   eq(answer.headers.get("x-ratelimit-limit"), "7");
 });
 
-Deno.test("plans: what the configuration says of a plan wins, and is not changed elsewhere", async () => {
+Deno.test("plans: the configuration of a plan takes precedence and cannot be changed elsewhere", async () => {
   const { world, host, guest } = await two({ plans: { starter: { requests_per_minute: 42 } } });
   await using _ = world;
   eq(await limitNow(world, guest), 42);
@@ -89,7 +89,7 @@ Deno.test("plans: what the configuration says of a plan wins, and is not changed
   eq(await limitNow(world, guest), 42);
 });
 
-Deno.test("plans: the configuration may call one as every object calls something", async () => {
+Deno.test("plans: the configuration may name a plan like a property of every object", async () => {
   const plans = Object.fromEntries(
     ["constructor", "toString", "__proto__"].map((name) => [name, { requests_per_minute: 7 }]),
   );
@@ -100,7 +100,7 @@ Deno.test("plans: the configuration may call one as every object calls something
   deq([found.name, found.requests_per_minute, found.accounts], ["constructor", 7, 1]);
 });
 
-Deno.test("plans: one that an account has cannot be deleted, and one that was deleted cannot be taken", async () => {
+Deno.test("plans: a plan in use cannot be deleted, and a deleted plan cannot be assigned", async () => {
   const { world, host, guest } = await two();
   await using _ = world;
   const change = (plan_id: string) =>
@@ -121,7 +121,7 @@ Deno.test("plans: one that an account has cannot be deleted, and one that was de
   eq((await remove("starter")).status, 409);
 });
 
-Deno.test("plans: of a deletion and a subscription at once exactly one succeeds", async () => {
+Deno.test("plans: of a concurrent deletion and subscription exactly one succeeds", async () => {
   const engine = await Deno.openKv(":memory:");
   let read = () => Promise.resolve();
   const get = async (...args: Parameters<Deno.Kv["get"]>) => {
@@ -197,7 +197,7 @@ Deno.test("plans: bad input is refused with the path of the fault, and nothing i
   deq([made.status, made.body.requests_per_minute, made.body.currency], [201, 100, "USD"]);
 });
 
-Deno.test("accounts: off ends sessions, keys and streams at once, on restores what has not expired", async () => {
+Deno.test("accounts: switching off ends sessions, keys and streams at once; switching on restores unexpired ones", async () => {
   const { world, host, guest } = await two();
   await using _ = world;
   const key = await world.key(guest, ["agents:read"]);
@@ -224,7 +224,7 @@ Deno.test("accounts: off ends sessions, keys and streams at once, on restores wh
   eq((await toggle("org_missing", false)).status, 404);
 });
 
-Deno.test("accounts: nothing is sent to the webhooks of one that is off; what was due, tests included, is when it is on again", async () => {
+Deno.test("accounts: while off, nothing is sent to webhooks; due deliveries, tests included, are sent when on again", async () => {
   const { world, host, guest } = await two();
   await using _ = world;
   answering(world, 500);
@@ -255,7 +255,7 @@ Deno.test("accounts: nothing is sent to the webhooks of one that is off; what wa
   ]);
 });
 
-Deno.test("accounts: an ingest token of one that is off brings in nothing", async () => {
+Deno.test("accounts: ingest tokens of an account that is off accept nothing", async () => {
   const { world, host, guest } = await two();
   await using _ = world;
   const made = await world.call("POST", "/api/v1/ingest-tokens", {
@@ -288,7 +288,7 @@ Deno.test("accounts: an ingest token of one that is off brings in nothing", asyn
   eq(await alerts(), 1);
 });
 
-Deno.test("plans: those of the interface exist after a first start that was cut off anywhere", async () => {
+Deno.test("plans: the built-in plans exist after a first start that was interrupted anywhere", async () => {
   for (let commits = 0;; commits++) {
     const engine = await Deno.openKv(":memory:");
     let left = commits;
@@ -305,7 +305,7 @@ Deno.test("plans: those of the interface exist after a first start that was cut 
   }
 });
 
-Deno.test("plans: one that the host deleted does not come back with the next start", async () => {
+Deno.test("plans: a plan that the host deleted does not return at the next start", async () => {
   const engine = await Deno.openKv(":memory:");
   {
     await using world = await World.open({ kv: overKv(engine, { close: () => {} }), config: {} });
@@ -317,7 +317,7 @@ Deno.test("plans: one that the host deleted does not come back with the next sta
   ok(await world.app.store.get(plans, SYSTEM, "starter") !== null);
 });
 
-Deno.test("accounts: of a toggle and a request that begins after its answer, the request always loses", async () => {
+Deno.test("accounts: a request that begins after the response to switching off is always refused", async () => {
   for (let round = 0; round < 10; round++) {
     const { world, host, guest } = await two();
     await using _ = world;
@@ -336,7 +336,7 @@ Deno.test("accounts: of a toggle and a request that begins after its answer, the
   }
 });
 
-Deno.test("admin: others read their own slice and write nothing, and no administrator but an owner of the host writes", async () => {
+Deno.test("admin: other organizations read only their own part and write nothing; in the host only an owner writes", async () => {
   const { world, host, guest } = await two();
   await using _ = world;
   const third = await world.signUp();

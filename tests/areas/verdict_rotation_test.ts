@@ -1,10 +1,9 @@
 import { deepStrictEqual as deq, ok, rejects, strictEqual as eq } from "node:assert/strict";
-import { type Pinned, pinnedVerdictKey, pinVerdictKey } from "../../core/cli/agent/pin.ts";
+import { type Pinned, pinnedVerdictKey, pinVerdictKey } from "../../core/cli/agent/link/pin.ts";
 import { handoversFrom, verdictKeyOf } from "../../core/agents/verdict_keys.ts";
 import { MAX_HANDOVERS, type RelayFrame, type WelcomeFrame } from "../../core/protocol/protocol.ts";
 import { rotateKeys } from "../../core/host/secrets/rotate_keys.ts";
 import { makeSealer } from "../../core/codec/seal.ts";
-import { housekeep } from "../../core/host/housekeeping.ts";
 import type { Tenant } from "../../kv/store/collection.ts";
 import { agents } from "../../kv/records/agent.ts";
 import { newIdentity, ScriptedAgent } from "../support/agent.ts";
@@ -154,11 +153,11 @@ Deno.test("keys.rotate verdict: beside a running instance, a link with the forme
     clock: world.clock,
   });
   await rotate(other, null, true);
-  await housekeep(world.app);
+  await world.running.housekeep();
   eq(agent.closed, null);
   finish(agent, runsOf(agent)[0]!.command_id);
   eq((await asked).status, 200);
-  await housekeep(world.app);
+  await world.running.housekeep();
   deq(agent.closed, { code: 1001, reason: "the verdict key was changed" });
   // An agent that could not follow keeps its link.
   eq(old.closed, null);
@@ -166,7 +165,7 @@ Deno.test("keys.rotate verdict: beside a running instance, a link with the forme
   const again = await here.agent.link();
   deq(here.agent.pins, ["first", "followed"]);
   eq((await exec(world, { ...here, agent: again }, "uptime")).status, 200);
-  await housekeep(world.app);
+  await world.running.housekeep();
   eq(again.closed, null);
 });
 

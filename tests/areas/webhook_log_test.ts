@@ -1,5 +1,4 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { housekeep } from "../../core/host/housekeeping.ts";
 import { EVENT_TYPES, WEBHOOK_EVENTS } from "../../core/events/types/webhook_events.ts";
 import { dropExpired } from "../../core/webhooks/retention.ts";
 import { readLedger } from "../../core/webhooks/ledger.ts";
@@ -291,7 +290,7 @@ Deno.test("retention: removes a delivery with its index entries and attempts aft
   eq(await dropExpired(world.app), 41);
   deq([await rowsOf(world, "delivery_attempts"), await rowsOf(world, "deliveries")], [0, 4]);
   world.clock.nowMs += 30_000;
-  await housekeep(world.app);
+  await world.running.housekeep();
   eq(await rowsOf(world, "deliveries"), 0);
   const { accepted, delivered, held, expired } = await readLedger(world.app.store);
   deq([accepted, delivered, held, expired], [42, 41, 0, 1]);

@@ -5,7 +5,7 @@ import { proveEvent } from "../../core/events/trail/checkpoints.ts";
 import { exportAudit } from "../../core/events/trail/export.ts";
 import type { Reading } from "../../core/work/work.ts";
 import { eventJson } from "../../core/events/events.ts";
-import { readSettings } from "../../core/work/settings.ts";
+import { readSettings } from "../../core/cli/settings.ts";
 import { startRelay } from "../../core/start.ts";
 import { systemClock, systemPorts } from "../../core/ports/system.ts";
 import { openStore } from "../../kv/maintenance/open.ts";

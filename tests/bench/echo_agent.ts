@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { dial } from "../../core/cli/agent/dial.ts";
+import { dial } from "../../core/cli/agent/link/dial.ts";
 import type { CommandOrder, CommandResult, RunFrame } from "../../core/protocol/protocol.ts";
 import {
   challengeText,

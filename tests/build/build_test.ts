@@ -73,7 +73,7 @@ Deno.test("build: the bundle serves, runs an agent and keeps a store with the ex
   });
 });
 
-Deno.test("build: the executable links, with everything in it, over any base runtime", async () => {
+Deno.test("build: the executable links with all its modules on any base runtime", async () => {
   await withFolder(async (folder) => {
     const output = `${folder}/relay`;
     const args = BUILD.map((word) => word === "dist/relay" ? output : word);

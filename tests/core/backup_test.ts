@@ -84,7 +84,7 @@ function nothingMade(folder: string): void {
   }
 }
 
-Deno.test("restoreBackup: the store is whole, its logs begin another history, and the host's trail says so", async () => {
+Deno.test("restoreBackup: the store is complete, its logs begin a new epoch, and the host's trail records it", async () => {
   await withFolder(async (folder) => {
     const manifest = await furnish(folder);
     assert.deepEqual(namesIn(`${folder}/backup`), ["manifest.json", "relay.kv"]);
@@ -113,7 +113,7 @@ Deno.test("restoreBackup: the store is whole, its logs begin another history, an
   });
 });
 
-Deno.test("restoreBackup: what was cut off, altered, of another secret or of a newer Relay is refused and nothing made", async () => {
+Deno.test("restoreBackup: refuses incomplete or altered backups, and those of another secret or a newer Relay, and makes nothing", async () => {
   await withFolder(async (folder) => {
     const manifest = await furnish(folder);
     const [store, about] = [`${folder}/backup/relay.kv`, `${folder}/backup/manifest.json`];
@@ -191,7 +191,7 @@ Deno.test("restoreBackup: what was cut off, altered, of another secret or of a n
   });
 });
 
-Deno.test("restoreBackup: one that is cut or waits for a writer is refused before anything is made", async () => {
+Deno.test("restoreBackup: refuses a truncated backup or an unfinished file before anything is made", async () => {
   await withFolder(async (folder) => {
     await furnish(folder);
     for (const name of ["relay.kv", "manifest.json"]) {
@@ -208,7 +208,7 @@ Deno.test("restoreBackup: one that is cut or waits for a writer is refused befor
   });
 });
 
-Deno.test("restoreBackup: a store that is there stays as it is, and so does one whose log alone is there", async () => {
+Deno.test("restoreBackup: leaves an existing store as it is, also when only its log exists", async () => {
   await withFolder(async (folder) => {
     await furnish(folder);
     Deno.mkdirSync(`${folder}/new`);
@@ -224,7 +224,7 @@ Deno.test("restoreBackup: a store that is there stays as it is, and so does one 
   });
 });
 
-Deno.test("restoreBackup: what one that was cut off left behind is not in the next one's way", async () => {
+Deno.test("restoreBackup: leftovers of an interrupted restore do not block the next one", async () => {
   await withFolder(async (folder) => {
     await furnish(folder);
     Deno.mkdirSync(`${folder}/new`);
@@ -236,7 +236,7 @@ Deno.test("restoreBackup: what one that was cut off left behind is not in the ne
   });
 });
 
-Deno.test("restoreBackup: a backup of before a change of the secret needs the secret of then", async () => {
+Deno.test("restoreBackup: a backup made before a rotation needs the secret of that time", async () => {
   await withFolder(async (folder) => {
     const manifest = await furnish(folder);
     assert.deepEqual(await restore(folder, OTHER, [SECRET]), manifest);
@@ -282,7 +282,7 @@ function emptyIndex(path: string): void {
   Deno.writeFileSync(path, bytes);
 }
 
-Deno.test("writeBackup: a store whose index does not fit its rows is not copied, although the copy's would", async () => {
+Deno.test("writeBackup: does not copy a store whose index contradicts its rows, although the copy would be sound", async () => {
   await withFolder(async (folder) => {
     await furnish(folder);
     Deno.removeSync(`${folder}/backup`, { recursive: true });
@@ -295,7 +295,7 @@ Deno.test("writeBackup: a store whose index does not fit its rows is not copied,
   });
 });
 
-Deno.test("writeBackup: what went wrong first is told, also when nothing can be cleared away", async () => {
+Deno.test("writeBackup: throws the first error, also when the clean-up fails", async () => {
   await withFolder(async (folder) => {
     await furnish(folder);
     Deno.removeSync(`${folder}/backup`, { recursive: true });
@@ -316,7 +316,7 @@ Deno.test("writeBackup: what went wrong first is told, also when nothing can be 
   });
 });
 
-Deno.test("readManifest: a signed manifest is read back as it was written", async () => {
+Deno.test("readManifest: returns a signed manifest unchanged", async () => {
   await withFolder(async (folder) => {
     const manifest = await furnish(folder);
     const sealers = sealersOf(secretsOf(SECRET), ports.entropy);

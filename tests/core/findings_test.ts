@@ -29,7 +29,7 @@ function expect(cases: readonly [Finding, Finding["state"], RegExp][]): void {
   }
 }
 
-Deno.test("judgeStore: a store that others can read is told", () => {
+Deno.test("judgeStore: notes a store that others can read", () => {
   expect([
     [judgeStore("relay.kv", true, 0o100600), "ok", /^relay\.kv, a relay serves it$/],
     [judgeStore("relay.kv", false, null), "ok", /^relay\.kv, no relay has it open$/],
@@ -47,7 +47,7 @@ Deno.test("judgeIntegrity, judgeSchema: damage and a newer schema are faults, an
   ]);
 });
 
-Deno.test("judgeSecret: none, another one, one that is missing and one that others can read are faults", () => {
+Deno.test("judgeSecret: a missing, wrong or incomplete secret, or one that others can read, is a fault", () => {
   const sealersFor = (...secrets: string[]) =>
     secrets.flatMap((secret) => sealersOf({ secret, olderSecrets: [] }, seededBytes(1)));
   const [one, two] = ["the first secret of all", "the second secret of all"];
@@ -64,7 +64,7 @@ Deno.test("judgeSecret: none, another one, one that is missing and one that othe
   ]);
 });
 
-Deno.test("judgeClock: a clock that is behind what the store was written by is a fault", () => {
+Deno.test("judgeClock: a clock behind the last write of the store is a fault", () => {
   expect([
     [judgeClock(NOW_MS, NOW_MS - 1), "ok", /^2030-01-01T/],
     [judgeClock(NOW_MS, NOW_MS + 15_000), "ok", /^2030/],
@@ -72,7 +72,7 @@ Deno.test("judgeClock: a clock that is behind what the store was written by is a
   ]);
 });
 
-Deno.test("judgeDisk, judgeSize: what is nearly full, too small for a backup or mostly unused is said", () => {
+Deno.test("judgeDisk, judgeSize: report a disk that is nearly full or too small for a backup, and unused space", () => {
   expect([
     [judgeDisk(256 * MIB, { bytes: 200 * MIB, freeBytes: 72 * MIB }), "ok", /^256 MiB are free/],
     [judgeDisk(256 * MIB - 1, { bytes: MIB, freeBytes: 0 }), "fault", /make room/],
@@ -89,7 +89,7 @@ Deno.test("judgeDisk, judgeSize: what is nearly full, too small for a backup or 
   ]);
 });
 
-Deno.test("judgeJobs: what waits for a relay that is at work longer than a quarter of an hour is a fault", () => {
+Deno.test("judgeJobs: a delivery that waits for a running relay over 15 minutes is a fault", () => {
   const first = (...agesMs: number[]) =>
     agesMs.map((ms, at) => [`whk_${at}`, NOW_MS - ms, 1, "o", "live", "d"]);
   const at = { nowMs: NOW_MS, served: true, limit: 3 };
@@ -105,7 +105,7 @@ Deno.test("judgeJobs: what waits for a relay that is at work longer than a quart
   ]);
 });
 
-Deno.test("judgeRetention: what is over its time although a relay is at work is a fault", () => {
+Deno.test("judgeRetention: rows that are overdue although a relay runs are a fault", () => {
   const days = { deliveries: 30, commands: 90 };
   expect([
     [judgeRetention(0, { served: true, days }), "ok", /^deliveries 30 days, commands 90 days;/],
@@ -114,7 +114,7 @@ Deno.test("judgeRetention: what is over its time although a relay is at work is 
   ]);
 });
 
-Deno.test("judgeAddress: only a free one, or that of the relay at work, is right", () => {
+Deno.test("judgeAddress: accepts only a free address, or that of the running relay", () => {
   expect([
     [judgeAddress("a:1", "free", false), "ok", /^a:1 is free/],
     [judgeAddress("a:1", "free", true), "note", /has another address/],
@@ -126,7 +126,7 @@ Deno.test("judgeAddress: only a free one, or that of the relay at work, is right
   ]);
 });
 
-Deno.test("judgeCertificate: one that ends within two weeks is told, one that has ended is a fault", () => {
+Deno.test("judgeCertificate: notes a certificate that expires within two weeks; an expired one is a fault", () => {
   const pem = Deno.readTextFileSync(CERTIFICATE);
   const [, until] = /until (\S+)$/.exec(judgeCertificate(pem, null, 0).text)!;
   const endMs = Date.parse(until!);
@@ -136,7 +136,11 @@ Deno.test("judgeCertificate: one that ends within two weeks is told, one that ha
     [judgeCertificate(pem, null, endMs - twoWeeksMs), "note", /renew it soon/],
     [judgeCertificate(pem, null, endMs - 1), "note", /renew it soon/],
     [judgeCertificate(pem, null, endMs), "fault", /renew it, and restart/],
-    [judgeCertificate(pem, "KeyMismatch", 0), "fault", /do not fit: KeyMismatch: give PEM files/],
-    [judgeCertificate("no certificate", "none", 0), "fault", /RELAY_TLS_CERT holds none/],
+    [judgeCertificate(pem, "KeyMismatch", 0), "fault", /do not match: KeyMismatch: give PEM files/],
+    [
+      judgeCertificate("no certificate", "none", 0),
+      "fault",
+      /RELAY_TLS_CERT contains no certificate/,
+    ],
   ]);
 });

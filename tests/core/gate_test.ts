@@ -20,7 +20,7 @@ async function settle(): Promise<void> {
   for (let turn = 0; turn < 10; turn++) await Promise.resolve();
 }
 
-Deno.test("gate: runs as many as it may, and the others in the order they came", async () => {
+Deno.test("gate: runs up to its limit, and the others in their order", async () => {
   const gate = makeGate({ running: 2, waiting: 3, refuse });
   const { started, ends, task } = makeTasks();
   const results = [0, 1, 2, 3, 4].map((id) => gate(task(id)));
@@ -38,7 +38,7 @@ Deno.test("gate: runs as many as it may, and the others in the order they came",
   assert.deepEqual(await Promise.all(results), [0, 10, 20, 30, 40]);
 });
 
-Deno.test("gate: what does not fit is refused at once and never runs", async () => {
+Deno.test("gate: refuses a task beyond the queue at once and never runs it", async () => {
   const gate = makeGate({ running: 1, waiting: 1, refuse });
   const { started, ends, task } = makeTasks();
   const running = gate(task(0));
@@ -52,7 +52,7 @@ Deno.test("gate: what does not fit is refused at once and never runs", async () 
   assert.deepEqual(started, [0, 1]);
 });
 
-Deno.test("gate: a task that fails makes room as well, also one that throws at once", async () => {
+Deno.test("gate: a task that fails frees its place, also one that throws synchronously", async () => {
   const gate = makeGate({ running: 1, waiting: 0, refuse });
   for (let round = 0; round < 3; round++) {
     await assert.rejects(gate(() => Promise.reject(new Error("no"))), { message: "no" });

@@ -5,10 +5,10 @@ import { Fault } from "../../core/fault/fault.ts";
 import {
   hashPassword,
   needsRehash,
-  passwordCost,
   passwordProblem,
   verifyPassword,
 } from "../../core/access/sign_in/passwords.ts";
+import { passwordCost } from "../../core/ports/password_hash.ts";
 import { ManualClock } from "../support/clock.ts";
 import { seededEntropy } from "../support/world.ts";
 

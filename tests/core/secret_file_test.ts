@@ -13,12 +13,12 @@ import {
   secretPath,
   secretsOf,
 } from "../../core/host/secrets/file.ts";
-import { readStoreSettings } from "../../core/work/settings.ts";
+import { readStoreSettings } from "../../core/cli/settings.ts";
 import { withFolder } from "../support/processes.ts";
 
 const entropy = { bytes: (n: number) => crypto.getRandomValues(new Uint8Array(n)) };
 
-Deno.test("secretsOf: makes a file that only its owner reads, once, and gives what it holds", async () => {
+Deno.test("secretsOf: makes a file once that only its owner can read, and returns its secret", async () => {
   await withFolder(async (folder) => {
     const settings = { kv: `${folder}/relay.kv`, secret: null, olderSecrets: [] };
     throws(
@@ -36,14 +36,14 @@ Deno.test("secretsOf: makes a file that only its owner reads, once, and gives wh
   });
 });
 
-Deno.test("readSecret: one that cannot be read is named, with whom the relay should run as", () => {
+Deno.test("readSecret: names an unreadable file, and the user to run the relay as", () => {
   throws(
     () => readSecret("/"),
-    /^Error: the secret cannot be read: .*'\/'\. It is of the user who /,
+    /^Error: the secret cannot be read: .*'\/'\. It belongs to the user who /,
   );
 });
 
-Deno.test("nextSecret: is the same until it takes its place, and both are in force meanwhile", async () => {
+Deno.test("nextSecret: stays the same until it is promoted, and both secrets work meanwhile", async () => {
   await withFolder(async (folder) => {
     const settings = { kv: `${folder}/relay.kv`, secret: null, olderSecrets: ["older"] };
     const { secret: current } = secretsOf(settings, entropy, false);
@@ -58,7 +58,7 @@ Deno.test("nextSecret: is the same until it takes its place, and both are in for
   });
 });
 
-Deno.test("readStoreSettings: each older secret is a variable of its own, whatever it holds", () => {
+Deno.test("readStoreSettings: reads each older secret from its own variable, whatever characters it has", () => {
   const env = {
     RELAY_SECRET: "the newest",
     RELAY_SECRET_OLD: "one, with a comma",

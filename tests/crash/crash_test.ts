@@ -25,7 +25,7 @@ const [ACKNOWLEDGED_MIN, ACKNOWLEDGED_MAX] = [10, 200];
 const AGENT_BACK_MS = 5_000;
 const SCOPES = ["agents:read", "agents:write", "audit:read", "audit:write", "system:read"];
 
-Deno.test(`relay: ${KILLS} times kill -9 at work lose nothing acknowledged and repeat no command`, async () => {
+Deno.test(`relay: ${KILLS} times kill -9 under load lose nothing acknowledged and repeat no command`, async () => {
   console.log(`crash test: RELAY_CRASH_SEED=${SEED}`);
   const dice = random(SEED);
   await withFolder(async (folder) => {

@@ -30,7 +30,7 @@ async function written(owner: Client): Promise<void> {
   throw new Error("usage was never written");
 }
 
-Deno.test("usage: kill -9 loses nothing that the relay said is written, a clean stop nothing at all", async () => {
+Deno.test("usage: kill -9 loses nothing reported as written, a clean stop loses nothing", async () => {
   await withFolder(async (folder) => {
     const env: Record<string, string> = {
       RELAY_KV: `${folder}/relay.kv`,

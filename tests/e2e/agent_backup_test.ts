@@ -164,7 +164,7 @@ Deno.test("backup: 5 MB are backed up, damaged and restored, with the relay kill
   });
 });
 
-Deno.test(`drift: a policy file that is edited by hand is shown and told within ${SHOWN_MS} ms`, async () => {
+Deno.test(`drift: a policy file that is edited by hand is shown and reported within ${SHOWN_MS} ms`, async () => {
   await withAgent(async ({ owner, agentId, stateDir, etc }) => {
     type Drift = {
       drifted: boolean;

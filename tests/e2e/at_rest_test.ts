@@ -182,7 +182,7 @@ Deno.test("at rest: no key, password, secret or token is in any byte of the stor
   });
 });
 
-Deno.test("at rest: a secret that was stored in the clear, in whatever form, would be found", async () => {
+Deno.test("at rest: the search finds a secret stored in the clear, in every form", async () => {
   await withFolder(async (folder) => {
     const secret = "svc_live_a secret, stored ü the clear?";
     for (const [form, text] of [...formsOf(secret), ...digestsOf(secret)]) {

@@ -83,7 +83,7 @@ async function trailOf(client: Client): Promise<string[]> {
 
 const rowOf = (line: string) => JSON.parse(line) as Row;
 
-Deno.test("relay backup: under load, everything acknowledged before its instant is in the restored store, log and keys too", async () => {
+Deno.test("relay backup: under load, the restored store has everything acknowledged before its instant, including log and keys", async () => {
   await withFolder(async (folder) => {
     const env = { RELAY_KV: `${folder}/relay.kv`, RELAY_CONFIG: CONFIG };
     const { relay, url } = await startRelayProcess(env);
@@ -137,7 +137,7 @@ Deno.test("relay backup: under load, everything acknowledged before its instant 
   });
 });
 
-Deno.test("relay restore: a truncated backup is refused with one sentence, and the next good one is taken", async () => {
+Deno.test("relay restore: a truncated backup is refused with one sentence, and the next good one is restored", async () => {
   await withFolder(async (folder) => {
     const env = { RELAY_KV: `${folder}/relay.kv`, RELAY_SECRET: "a secret of enough characters" };
     const { relay } = await startRelayProcess(env);
@@ -191,7 +191,7 @@ async function killAtChange(n: number, folder: string, args: readonly string[], 
   await ended;
 }
 
-Deno.test("relay restore, relay backup: killed in the middle, what they make is there whole or not at all", async () => {
+Deno.test("relay restore, relay backup: after a kill their result is complete or absent", async () => {
   await withFolder(async (folder) => {
     const env = { RELAY_KV: `${folder}/relay.kv`, RELAY_SECRET: "a secret of enough characters" };
     const { relay } = await startRelayProcess(env);
@@ -242,9 +242,10 @@ Deno.test("relay backup, restore, compact: wrong arguments and stores are named,
     const env = { RELAY_KV: `${folder}/relay.kv` };
     const cases: [args: string[], code: number, sentence: RegExp, env?: Env][] = [
       [["backup"], 2, /^Name one folder: relay backup <folder>\. See: relay backup --help$/],
-      [["restore", "a", "b"], 2, /^Name one folder: relay restore <folder>\./],
+      [["restore"], 2, /^Name one folder: relay restore <folder>\./],
+      [["restore", "a", "b"], 2, /^Unexpected argument "b"\./],
       [["backup", "--now"], 2, /^There is no option "--now"\. See: relay backup --help$/],
-      [["compact", "now"], 2, /^There is no option "now"\. See: relay compact --help$/],
+      [["compact", "now"], 2, /^Unexpected argument "now"\. See: relay compact --help$/],
       [["restore", "--help"], 0, /^relay restore: /],
       [["backup", `${folder}/b`], 1, /^relay: there is no store at .*: RELAY_KV says where it is$/],
       [["restore", `${folder}/b`], 1, /^relay: there is no folder .*\/b$/],

@@ -12,7 +12,7 @@ const config = {
   limits: { ...NO_LIMITS.limits, live: { ...NO_LIMITS.limits.live, max_concurrent: LIMIT } },
 };
 
-Deno.test("connections over real sockets: whoever goes away, at any moment, gives the connection back", async () => {
+Deno.test("connections over real sockets: a client that disconnects at any moment frees its connection", async () => {
   await using world = await World.open({ config });
   const key = await world.key(await world.signUp(), ["agents:read", "agents:admin"]);
   const reached = Promise.withResolvers<void>(), gate = Promise.withResolvers<void>();

@@ -77,7 +77,7 @@ async function readOn(port: number, key: string, reader: Reader, dice: Random): 
   }
 }
 
-Deno.test("streams: whoever is cut off at any byte, by either carrier, misses nothing and sees nothing twice", async () => {
+Deno.test("streams: a reader disconnected at any byte, on either transport, misses and repeats nothing", async () => {
   const seed = Number(Deno.env.get("RELAY_CUTS_SEED") ?? Math.floor(Math.random() * 1e6));
   console.log(`cuts: RELAY_CUTS_SEED=${seed}`);
   const dice = random(seed);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { dial } from "../../core/cli/agent/dial.ts";
-import type { SocketEnd } from "../../core/cli/agent/port.ts";
+import { dial } from "../../core/cli/agent/link/dial.ts";
+import type { SocketEnd } from "../../core/cli/agent/interfaces.ts";
 import { MAX_RELAY_FRAME_BYTES } from "../../core/protocol/protocol.ts";
 import {
   AUTHORITY,
@@ -29,7 +29,7 @@ async function endOf(serve: Deno.ServeHandler): Promise<SocketEnd> {
   return await endAt(`http://127.0.0.1:${server.addr.port}/base/`);
 }
 
-Deno.test("dial: a refused handshake gives its status, and the reason that came with it", async () => {
+Deno.test("dial: a refused handshake reports its status and reason", async () => {
   const error = { code: "INVALID_API_KEY", message: "It was revoked.", details: {} };
   const cases: [Response, string][] = [
     [Response.json({ error }, { status: 401 }), "INVALID_API_KEY: It was revoked."],
@@ -44,7 +44,7 @@ Deno.test("dial: a refused handshake gives its status, and the reason that came 
   }
 });
 
-Deno.test("dial: asks below the relay's path, with the credential, for the agents' protocol", async () => {
+Deno.test("dial: requests the agents' protocol below the relay's path, with the credential", async () => {
   const { reason } = await endOf(({ url, headers }) => {
     const asked = ["authorization", "sec-websocket-protocol"].map((name) => headers.get(name));
     return new Response([new URL(url).pathname, ...asked].join(), { status: 404 });
@@ -52,7 +52,7 @@ Deno.test("dial: asks below the relay's path, with the credential, for the agent
   assert.equal(reason, "/base/ws,Bearer secret,relay.agent.v1");
 });
 
-Deno.test("dial: a frame beyond the cap ends the link before it is kept", async () => {
+Deno.test("dial: a frame beyond the cap ends the link before it is buffered", async () => {
   const end = await endOf((request) => {
     const { socket, response } = Deno.upgradeWebSocket(request, { protocol: "relay.agent.v1" });
     socket.onopen = () => socket.send("x".repeat(MAX_RELAY_FRAME_BYTES + 1));
@@ -61,7 +61,7 @@ Deno.test("dial: a frame beyond the cap ends the link before it is kept", async 
   assert.match(end.reason, /Max payload size exceeded/);
 });
 
-Deno.test("dial: what is wrong with the environment ends the link, and shows no secret", async () => {
+Deno.test("dial: errors of the environment end the link and show no secret", async () => {
   for (
     const [env, says] of [
       [{ DENO_CERT: "/nowhere.pem" }, /No such file.*\/nowhere\.pem/],
@@ -69,7 +69,7 @@ Deno.test("dial: what is wrong with the environment ends the link, and shows no 
     ] as const
   ) {
     const script = `import { dial } from ${
-      JSON.stringify(new URL("../../core/cli/agent/dial.ts", import.meta.url))
+      JSON.stringify(new URL("../../core/cli/agent/link/dial.ts", import.meta.url))
     };
       dial("https://127.0.0.1:1", "t", { message() {}, closed: (end) => console.log(end.code, end.reason) });`;
     const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {

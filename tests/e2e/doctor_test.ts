@@ -37,7 +37,7 @@ async function fault(env: Env): Promise<string> {
   return `${name}: ${line.text}`;
 }
 
-Deno.test("relay doctor: a sound relay has a line ok for each thing, at work and stopped, and nothing is changed", async () => {
+Deno.test("relay doctor: prints ok for each check of a sound relay, running or stopped, and changes nothing", async () => {
   await withFolder(async (folder) => {
     const env = { RELAY_KV: `${folder}/relay.kv` };
     const { relay, url } = await startRelayProcess(env);
@@ -60,7 +60,7 @@ Deno.test("relay doctor: a sound relay has a line ok for each thing, at work and
   });
 });
 
-Deno.test("relay doctor: what is wrong has one line with what to do, and code 1", async () => {
+Deno.test("relay doctor: prints one line with what to do for each fault, and exits with 1", async () => {
   await withFolder(async (folder) => {
     const env = { RELAY_KV: `${folder}/relay.kv` };
     await (await startRelayProcess(env)).relay.stop();
@@ -103,7 +103,7 @@ Deno.test("relay doctor: what is wrong has one line with what to do, and code 1"
   });
 });
 
-Deno.test("relay doctor: the address is not taken, not even for a moment", async () => {
+Deno.test("relay doctor: never binds the address", async () => {
   await withFolder(async (folder) => {
     const preload = `${folder}/preload.ts`;
     Deno.writeTextFileSync(preload, `Deno.listen = () => { throw new Error("taken"); };`);
@@ -118,7 +118,7 @@ Deno.test("relay doctor: the address is not taken, not even for a moment", async
   });
 });
 
-Deno.test("relay doctor: what is not there yet is a note, and wrong arguments are named", async () => {
+Deno.test("relay doctor: a missing store is a note, and wrong arguments are named", async () => {
   await withFolder(async (folder) => {
     const env = { RELAY_KV: `${folder}/relay.kv` };
     const { code, lines, text } = await doctor(env);

@@ -17,7 +17,7 @@ async function run(args: readonly string[], env: Env = {}) {
   return { code, text: program.lines.join("\n") };
 }
 
-Deno.test("relay keys rotate: refused beside a relay; cut off or whole, an agent follows, and exports verify", async () => {
+Deno.test("relay keys rotate: is refused beside a relay; interrupted or complete, agents follow and exports verify", async () => {
   await withFolder(async (folder) => {
     const env = { RELAY_KV: `${folder}/relay.kv` };
     const state = `${folder}/agent`;
@@ -78,14 +78,17 @@ Deno.test("relay keys rotate: refused beside a relay; cut off or whole, an agent
   });
 });
 
-Deno.test("relay keys: wrong arguments are told, with code 2, and a store that is not there with 1", async () => {
+Deno.test("relay keys: wrong arguments exit with 2, a missing store with 1", async () => {
   const cases: [string[], RegExp][] = [
     [[], /^Say what to do/],
     [["rotate"], /^Say which keys: relay keys rotate /],
     [["rotate", "jwt"], /^Say which keys/],
     [["rotate", "verdict", "--force"], /^There is no option "--force"\. See: relay keys --help$/],
-    [["rotate", "verdict", "--organization"], /^Say whose/],
-    [["rotate", "audit", "--organization", "a", "--organization", "b"], /^One organization at/],
+    [["rotate", "verdict", "--organization"], /^The option --organization needs a value/],
+    [
+      ["rotate", "audit", "--organization", "a", "--organization", "b"],
+      /^The option --organization may be given only once/,
+    ],
   ];
   for (const [args, told] of cases) {
     const { code, text } = await run(["keys", ...args]);

@@ -26,7 +26,7 @@ Deno.test("relay help: names every command and setting", async () => {
   }
 });
 
-Deno.test("relay help: with a command's name it is that command's, whatever npm puts between", async () => {
+Deno.test("relay help: with a command's name prints that command's help, also after npm's --", async () => {
   const { code, text } = await run(["help", "backup"]);
   assert.deepEqual([code, text], [0, (await run(["backup", "--", "--help"])).text]);
   assert.match(text, /^relay backup: /);
@@ -36,7 +36,7 @@ Deno.test("relay version: one line with the version", async () => {
   assert.match((await run(["version"])).text, /^relay \d+\.\d+\.\d+$/);
 });
 
-Deno.test("relay: an unknown command is named, with the help, and code 2", async () => {
+Deno.test("relay: an unknown command is named, with the help, and exits with 2", async () => {
   for (const name of ["nonsense", "toString", "-x"]) {
     const { code, text } = await run([name]);
     assert.equal(code, 2);
@@ -44,13 +44,13 @@ Deno.test("relay: an unknown command is named, with the help, and code 2", async
   }
 });
 
-Deno.test("relay demo: an unknown option is named, with code 2", async () => {
+Deno.test("relay demo: an unknown option is named and exits with 2", async () => {
   const { code, text } = await run(["demo", "--loud"]);
   assert.equal(code, 2);
   assert.equal(text, 'There is no option "--loud". See: relay demo --help');
 });
 
-Deno.test("relay serve: says how to begin until somebody has signed up, and then no more", async () => {
+Deno.test("relay serve: prints the first steps until the first signup", async () => {
   await withFolder(async (folder) => {
     const env = { RELAY_KV: `${folder}/relay.kv` };
     const first = await startRelayProcess(env);
@@ -66,7 +66,7 @@ Deno.test("relay serve: says how to begin until somebody has signed up, and then
   });
 });
 
-Deno.test("relay serve: a wrong setting is one sentence that names it, and code 1", async () => {
+Deno.test("relay serve: a wrong setting is named in one sentence and exits with 1", async () => {
   const wrong: readonly (readonly [name: string, value: string, sentence: RegExp])[] = [
     ["RELAY_PORT", "abc", /^relay: RELAY_PORT is "abc": give a number from 0 to 65535$/],
     ["RELAY_PUBLIC_URL", "x", /^relay: RELAY_PUBLIC_URL is "x": give an http or https address /],
@@ -94,7 +94,7 @@ Deno.test("relay serve: a wrong setting is one sentence that names it, and code 
   });
 });
 
-Deno.test("relay serve: a store that cannot be opened is one sentence that names it, and makes nothing", async () => {
+Deno.test("relay serve: a store that cannot be opened is named in one sentence, and nothing is made", async () => {
   await withFolder(async (folder) => {
     const noStore = `${folder}/note.txt`;
     Deno.mkdirSync(`${folder}/data`);
@@ -123,7 +123,7 @@ Deno.test("relay serve: a store that cannot be opened is one sentence that names
   });
 });
 
-Deno.test("relay serve: a database server that is not there is one sentence, without its password", async () => {
+Deno.test("relay serve: an unreachable database server is named in one sentence, without its password", async () => {
   const { code, text } = await run(["serve"], {
     RELAY_KV: "http://user:hid'den@127.0.0.1:1/",
     RELAY_SECRET: "long enough for a test",
@@ -137,7 +137,7 @@ Deno.test("relay serve: a database server that is not there is one sentence, wit
   assert.equal(code, 1);
 });
 
-Deno.test("relay serve: certificate and key that do not fit are named, and relay doctor finds them", async () => {
+Deno.test("relay serve: a certificate and key that do not match are named, and relay doctor finds them", async () => {
   await withFolder(async (folder) => {
     const RELAY_TLS_KEY = TLS_ENV.RELAY_TLS_KEY.replace("localhost.key", "services.key");
     const env = { ...TLS_ENV, RELAY_TLS_KEY, RELAY_KV: `${folder}/relay.kv`, RELAY_PORT: "0" };
@@ -147,7 +147,7 @@ Deno.test("relay serve: certificate and key that do not fit are named, and relay
     const doctor = await run(["doctor"], env);
     assert.match(
       doctor.text,
-      /^FAULT +certificate +RELAY_TLS_CERT and RELAY_TLS_KEY do not fit: /m,
+      /^FAULT +certificate +RELAY_TLS_CERT and RELAY_TLS_KEY do not match: /m,
     );
     assert.equal(doctor.code, 1);
   });
@@ -171,7 +171,7 @@ Deno.test("relay serve: a store whose secret is lost is not given another one", 
   });
 });
 
-Deno.test("relay serve: a variable that is set to nothing says nothing", async () => {
+Deno.test("relay serve: empty variables count as unset", async () => {
   const { url, relay } = await startRelayProcess({
     RELAY_KV: ":memory:",
     RELAY_HOST: "",
@@ -186,13 +186,13 @@ Deno.test("relay serve: a variable that is set to nothing says nothing", async (
   await relay.stop();
 });
 
-Deno.test("relay: a misspelt variable is told at the start, whatever the command, and the rest goes on", async () => {
+Deno.test("relay: every command warns about a misspelt variable and goes on", async () => {
   const { relay } = await startRelayProcess({ RELAY_KV: ":memory:", RELAY_PROT: "9999" });
   await relay.stop();
   const said = relay.lines.filter((line) => line.includes("did you mean RELAY_PORT?"));
   assert.deepEqual(said.map((line) => JSON.parse(line).level), ["warn"]);
   const { text, code } = await run(["agent"], { RELAY_TOKN: "hidden" });
-  assert.match(text, /^warning: "RELAY_TOKN" is no .*: did you mean RELAY_TOKEN\?$/m);
+  assert.match(text, /^warning: "RELAY_TOKN" is not a variable .*: did you mean RELAY_TOKEN\?$/m);
   assert.equal(code, 2);
 });
 
@@ -211,7 +211,7 @@ Deno.test("relay serve: a second process on one store is refused, and the first 
   });
 });
 
-Deno.test("relay serve: a stop that could not record everything says so, and is code 1", async () => {
+Deno.test("relay serve: a stop that could not record everything is reported and exits with 1", async () => {
   await withFolder(async (folder) => {
     const { relay, url } = await startRelayProcess({ RELAY_KV: `${folder}/relay.kv` });
     const key = await makeKey(clientOf(url, await signUpOwner(clientOf(url))), ["agents:read"]);
@@ -220,11 +220,14 @@ Deno.test("relay serve: a stop that could not record everything says so, and is 
     assert.equal((await clientOf(url, key)("GET", "/api/v1/agents")).status, 503);
     Deno.kill(relay.pid, "SIGTERM");
     assert.equal((await relay.ended).code, 1);
-    assert.match(relay.lines.join("\n"), /"not everything could be recorded at the end: look at /);
+    assert.match(
+      relay.lines.join("\n"),
+      /"not everything could be recorded during the stop: check /,
+    );
   });
 });
 
-Deno.test("relay serve: a port in use is a sentence, and code 1", async () => {
+Deno.test("relay serve: a port in use is named in one sentence and exits with 1", async () => {
   await withFolder(async (folder) => {
     const { relay, url } = await startRelayProcess({ RELAY_KV: `${folder}/one.kv` });
     try {
@@ -241,7 +244,7 @@ Deno.test("relay serve: a port in use is a sentence, and code 1", async () => {
   });
 });
 
-Deno.test("relay serve: a wrong RELAY_SECRET refuses to start, the right one goes on", async () => {
+Deno.test("relay serve: refuses to start with a wrong RELAY_SECRET, and continues with the right one", async () => {
   await withFolder(async (folder) => {
     const env = { RELAY_KV: `${folder}/relay.kv` };
     const first = await startRelayProcess({

@@ -81,7 +81,7 @@ async function timesInFiles(folder: string, text: string): Promise<number> {
 
 const secretIn = (folder: string) => Deno.readTextFileSync(`${folder}/relay.kv.secret`).trim();
 
-Deno.test("relay secret rotate: everything works on, and no byte of the files is sealed the old way", async () => {
+Deno.test("relay secret rotate: everything keeps working, and the old secret opens no byte of the files", async () => {
   await withFolder(async (folder) => {
     const env = { RELAY_KV: `${folder}/relay.kv` };
     const made = await furnish(env);
@@ -89,7 +89,7 @@ Deno.test("relay secret rotate: everything works on, and no byte of the files is
     assert.ok(await timesInFiles(folder, marked(old)) >= 5);
     const { code, text } = await run(["secret", "rotate"], env);
     assert.equal(code, 0, text);
-    assert.match(text, /^api_keys: 3 looked at, 3 sealed anew$/m);
+    assert.match(text, /^api_keys: 3 examined, 3 resealed$/m);
     assert.ok(!text.includes(old) && !text.includes(secretIn(folder)), "a secret was printed");
     assert.notEqual(secretIn(folder), old);
     assert.equal(Deno.statSync(`${folder}/relay.kv.secret`).mode! & 0o777, 0o600);
@@ -101,12 +101,12 @@ Deno.test("relay secret rotate: everything works on, and no byte of the files is
   });
 });
 
-Deno.test("relay secret rotate: killed in the middle, the relay starts, and another run ends it", async () => {
+Deno.test("relay secret rotate: after a kill the relay starts, and another run completes the rotation", async () => {
   await withFolder(async (folder) => {
     const env = { RELAY_KV: `${folder}/relay.kv` };
     const made = await furnish(env, 200);
     const old = secretIn(folder);
-    for (const line of [/^The next secret is made/, /^api_keys: /, /^webhooks: /]) {
+    for (const line of [/^Made the next secret/, /^api_keys: /, /^webhooks: /]) {
       const program = startMain(["secret", "rotate"], env);
       await program.line(line, START_MS);
       await program.kill();
@@ -119,7 +119,7 @@ Deno.test("relay secret rotate: killed in the middle, the relay starts, and anot
   });
 });
 
-Deno.test("relay secret rotate: by settings, both secrets are accepted until it has run, then only the new one", async () => {
+Deno.test("relay secret rotate: with settings, both secrets work until it has run, then only the new one", async () => {
   await withFolder(async (folder) => {
     const [old, fresh] = ["the first secret, long enough", "the second secret, as long"];
     const at = { RELAY_KV: `${folder}/relay.kv` };
@@ -147,14 +147,14 @@ Deno.test("relay secret rotate: by settings, both secrets are accepted until it 
   });
 });
 
-Deno.test("relay secret: wrong arguments are named with code 2, and nothing is made", async () => {
+Deno.test("relay secret: wrong arguments are named and exit with 2, and nothing is made", async () => {
   await withFolder(async (folder) => {
     const env = { RELAY_KV: `${folder}/relay.kv` };
     for (const args of [["rotate", "--force"], ["rotate", "now"], ["--quick"], ["turn"], []]) {
       const { code, text } = await run(["secret", ...args], env);
       assert.match(
         text,
-        /^(There is no option "[\w-]+"|Say what to do: .*)\. See: relay secret --help$/,
+        /^(There is no option "[\w-]+"|Unexpected argument "now"|Say what to do: .*)\. See: relay secret --help$/,
       );
       assert.equal(code, 2);
     }
@@ -172,7 +172,7 @@ Deno.test("relay secret: wrong arguments are named with code 2, and nothing is m
   });
 });
 
-Deno.test("relay secret rotate: a store that a relay has open is left alone", async () => {
+Deno.test("relay secret rotate: does not touch a store that a relay has open", async () => {
   await withFolder(async (folder) => {
     const env = { RELAY_KV: `${folder}/relay.kv` };
     const { relay } = await startRelayProcess(env);

@@ -47,7 +47,7 @@ Deno.test("relay serve: with a certificate it speaks HTTPS, and an agent runs co
   });
 });
 
-Deno.test("relay agent: a certificate that nobody vouches for, and http where https is wanted, are told with what to do", async () => {
+Deno.test("relay agent: an untrusted certificate, and http where https is needed, are explained", async () => {
   await withFolder(async (folder) => {
     const { relay, url } = await startRelayProcess({ RELAY_KV: ":memory:", ...TLS_ENV });
     const told = [

@@ -21,7 +21,7 @@ type Handler = ReturnType<typeof mount>;
 
 const code = await serve({
   hosted: false,
-  front(relay) {
+  front({ app: relay }) {
     const { methods, takeReply } = withFixtures(relay, METHODS);
     const mcp = serveMcp(relay, routes, methods);
     const handler = mount(relay, routes, upgrades, mcp.services);

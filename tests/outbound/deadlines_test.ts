@@ -3,7 +3,7 @@ import { Deadlines } from "../../core/ports/outbound/deadlines.ts";
 import { random } from "../support/random.ts";
 import { handClock } from "./hand_clock.ts";
 
-Deno.test("Deadlines.after: those of one millisecond share a timer, which goes with the last of them", () => {
+Deno.test("Deadlines.after: deadlines of one millisecond share a timer, which the last one cancels", () => {
   const clock = handClock();
   const deadlines = new Deadlines(clock);
   const ran: string[] = [];
@@ -20,7 +20,7 @@ Deno.test("Deadlines.after: those of one millisecond share a timer, which goes w
   deq(ran, ["longer"]);
 });
 
-Deno.test("Deadlines.after: one that begins when the others have ended has its whole time", () => {
+Deno.test("Deadlines.after: a deadline that begins after the others ended gets its whole time", () => {
   for (const between of [(end: () => void) => end(), (_: () => void) => {}]) {
     const clock = handClock();
     const deadlines = new Deadlines(clock);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { OutboundError, type OutboundErrorKind } from "../../core/ports/ports.ts";
+import { OutboundError, type OutboundErrorKind } from "../../core/ports/interfaces.ts";
 
 /** That a request fails in this way, and says why. */
 export async function assertFails(

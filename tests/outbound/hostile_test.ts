@@ -249,7 +249,7 @@ Deno.test("hostile receiver: a body of one byte at a time is cut by the same dea
   await cut.promise;
 });
 
-Deno.test("hostile receiver: a body that breaks off keeps what came", async () => {
+Deno.test("hostile receiver: an interrupted body keeps the received part", async () => {
   await using receiver = startReceiver(async (line) => {
     await line.write("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf");
     line.close();
@@ -343,7 +343,7 @@ Deno.test("hostile receiver: a reset is an http failure", async () => {
   await assertFails(network.outbound.request(post(receiver, { body })), "http", /./);
 });
 
-Deno.test("hostile receiver: a second response on one socket is given to nobody", async () => {
+Deno.test("hostile receiver: a second response on one socket is discarded", async () => {
   await using receiver = startReceiver((line, { path }) =>
     line.write(path === "/double" ? reply(200, "own") + reply(200, "foreign") : reply(200, "own"))
   );

@@ -141,7 +141,7 @@ function cut(dice: Random, text: string): string[] {
   return cuts.slice(1).map((end, index) => text.slice(cuts[index]!, end));
 }
 
-Deno.test(`ResponseReader: whatever it takes, undici takes for the same (seed ${SEED})`, async () => {
+Deno.test(`ResponseReader: reads every response that it accepts as undici does (seed ${SEED})`, async () => {
   const dice = random(SEED);
   let sending: readonly string[] = [];
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });

@@ -70,7 +70,7 @@ for (const [name, [text, body, reusable]] of Object.entries(WHOLE)) {
   });
 }
 
-Deno.test("ResponseReader: what follows a response is not read, and ends the connection's use", () => {
+Deno.test("ResponseReader: bytes after a response are not read, and end the use of the connection", () => {
   for (const [text] of Object.values(WHOLE)) {
     const { isWhole, isReusable, status } = read([`${text}HTTP/1.1 500 X\r\n`]);
     assert.deepEqual([isWhole, isReusable, status === 500], [true, false, false]);
@@ -87,28 +87,28 @@ Deno.test("ResponseReader: a body without a length is whole when the connection 
   }
 });
 
-Deno.test("ResponseReader: the answer to HEAD has no body, whatever it says", () => {
+Deno.test("ResponseReader: the response to HEAD has no body, whatever its headers say", () => {
   const { isWhole, isReusable } = read(["HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n"], {
     method: "HEAD",
   });
   assert.deepEqual([isWhole, isReusable], [true, true]);
 });
 
-Deno.test("ResponseReader: headers are joined by name, and those of an informational head are gone", () => {
+Deno.test("ResponseReader: joins headers by name, and drops those of informational heads", () => {
   const { headers } = read([
     "HTTP/1.1 103 E\r\nearly: 1\r\n\r\nHTTP/1.1 204 X\r\nA:  1 \t\r\na: 2\r\n__proto__: x\r\nb:\r\n\r\n",
   ]);
   assert.deepEqual(Object.entries(headers), [["a", "1, 2"], ["__proto__", "x"], ["b", ""]]);
 });
 
-Deno.test("ResponseReader: no more is kept than was asked for", () => {
+Deno.test("ResponseReader: keeps no more than requested", () => {
   const text = `HTTP/1.1 200 OK\r\n\r\n${"a".repeat(KEEP_BYTES)}`;
   assert.equal(read([text]).overflows, false);
   const { overflows, isWhole, body } = read([text, "a"]);
   assert.deepEqual([overflows, isWhole, body.length], [true, false, KEEP_BYTES]);
 });
 
-Deno.test("ResponseReader: what is kept is a copy, so that a small piece holds nothing that came with it", () => {
+Deno.test("ResponseReader: keeps a copy, so that a small piece does not retain its buffer", () => {
   const reader = new ResponseReader("POST", KEEP_BYTES);
   reader.take(Buffer.from("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"));
   for (const letter of "abc") {
@@ -119,7 +119,7 @@ Deno.test("ResponseReader: what is kept is a copy, so that a small piece holds n
   assert.equal(Buffer.from(reader.bytes).toString(), "abc");
 });
 
-Deno.test("ResponseReader: a header is read in time that grows with its length, whatever it holds", () => {
+Deno.test("ResponseReader: reads a header in time linear in its length", () => {
   for (const filling of [" ", "\t", ",", " ,", "x"]) {
     const value = `x${filling.repeat(16_000 / filling.length)}x`;
     const text = `HTTP/1.1 200 OK\r\nconnection: ${value}\r\ncontent-length: 0\r\n\r\n`;

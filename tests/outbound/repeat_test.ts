@@ -40,7 +40,7 @@ function breaking(times: number, said = "") {
 
 const paths = ({ heard }: Receiver) => heard.map(({ path }) => path);
 
-Deno.test("safeOutbound: what may be repeated goes once more where a kept socket closes without a word", async () => {
+Deno.test("safeOutbound: repeats a repeatable request once when a reused socket closes without a response", async () => {
   await using receiver = startReceiver(breaking(1));
   using network = sender(receiver);
   await network.send("/");
@@ -51,7 +51,7 @@ Deno.test("safeOutbound: what may be repeated goes once more where a kept socket
   assert.equal(network.clock.pending(), 0);
 });
 
-Deno.test("safeOutbound: what may be repeated is not sent a third time", async () => {
+Deno.test("safeOutbound: does not send a repeatable request a third time", async () => {
   await using receiver = startReceiver(breaking(2));
   using network = sender(receiver);
   await network.send("/");
@@ -59,7 +59,7 @@ Deno.test("safeOutbound: what may be repeated is not sent a third time", async (
   assert.deepEqual(paths(receiver), ["/", "/break", "/break"]);
 });
 
-Deno.test("safeOutbound: nothing is repeated after the first byte, on a new socket or unless it may be", async () => {
+Deno.test("safeOutbound: repeats nothing after the first byte, on a new socket, or unless repeatable", async () => {
   await using cut = startReceiver(breaking(1, "H"));
   await using fresh = startReceiver(breaking(1));
   await using once = startReceiver(breaking(1));
@@ -77,7 +77,7 @@ Deno.test("safeOutbound: nothing is repeated after the first byte, on a new sock
   }
 });
 
-Deno.test("safeOutbound: a repeated request has the one deadline that it began with", async () => {
+Deno.test("safeOutbound: a repeated request keeps its original deadline", async () => {
   const lines: Line[] = [];
   await using receiver = startReceiver((line, { path }) =>
     path === "/hang" ? lines.push(line) : line.write(reply(200))
@@ -116,7 +116,7 @@ Deno.test("safeOutbound: a repeated request waits for its socket like any other"
   assert.equal(receiver.connections(), SOCKETS + 1);
 });
 
-Deno.test("safeOutbound: a closed port dials for nobody again", async () => {
+Deno.test("safeOutbound: a closed port does not dial again", async () => {
   await using receiver = startReceiver((line, { path }) =>
     path === "/hang" ? null : line.write(reply(200))
   );

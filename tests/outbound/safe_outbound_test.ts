@@ -179,7 +179,7 @@ Deno.test("safeOutbound: a name without an address and a failing resolver are dn
   await assertFails(lying.outbound.request(post("http://odd.test/")), "refused_address");
 });
 
-Deno.test("safeOutbound: look-ups of one name are shared, those of many names wait in line, and no organization has all the places", async () => {
+Deno.test("safeOutbound: lookups of one name are shared, those of many names queue, and no organization gets all places", async () => {
   const asked: string[] = [];
   const [silent, full] = [
     Promise.withResolvers<readonly string[]>(),
@@ -209,7 +209,7 @@ Deno.test("safeOutbound: look-ups of one name are shared, those of many names wa
   assert.deepEqual(asked.toSorted(), hosts.toSorted());
 });
 
-Deno.test("safeOutbound: names that do not resolve hold up no name that did", async () => {
+Deno.test("safeOutbound: names that do not resolve do not delay names that did", async () => {
   await using receiver = startReceiver((line) =>
     line.write(reply(200, "", "connection: close\r\n"))
   );

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { createHash, type Hash, type KeyObject } from "node:crypto";
-import { openVerdicts, type Verdicts } from "../../core/cli/agent/verdicts.ts";
+import { openVerdicts, type Verdicts } from "../../core/cli/agent/link/verdicts.ts";
 import type { Actor } from "../../core/work/work.ts";
 import { authenticateSocket } from "../../core/agents/devices/holder.ts";
 import type { Connection } from "../../core/agents/connection.ts";

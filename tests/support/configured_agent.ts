@@ -1,8 +1,8 @@
 import type { KeyObject } from "node:crypto";
-import type { Configuration } from "../../core/cli/agent/configuration.ts";
+import type { Configuration } from "../../core/cli/agent/backup/configuration.ts";
 import { POLICY_FILE } from "../../core/cli/agent/policies.ts";
 import { openState, type VerdictCounts } from "../../core/cli/agent/state.ts";
-import { openTransfers } from "../../core/cli/agent/transfers.ts";
+import { openTransfers } from "../../core/cli/agent/backup/transfers.ts";
 import { systemTree } from "../../core/cli/agent/tree.ts";
 import type { RelayFrame } from "../../core/protocol/protocol.ts";
 import type { StateFrame, TransferOrder, TransferReply } from "../../core/protocol/transfers.ts";

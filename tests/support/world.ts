@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer";
 import type { App } from "../../core/work/work.ts";
 import { NO_SOURCE, parseConfig } from "../../core/work/config.ts";
 import type { Log, Ports } from "../../core/ports/ports.ts";
+import { showVariables } from "../../core/cli/environment.ts";
 import type { Settings } from "../../core/work/settings.ts";
 import { type Running, startRelay } from "../../core/start.ts";
 import { users } from "../../kv/records/user.ts";
@@ -47,6 +48,8 @@ interface Options {
   /** The configuration; without limits unless said. */
   readonly config?: Record<string, unknown>;
   readonly settings?: Partial<Settings>;
+  /** The names of the settings that the environment is said to give. */
+  readonly environment?: readonly string[];
   readonly kv?: Deno.Kv;
   /** False when several worlds write to one store. */
   readonly sole?: boolean;
@@ -90,7 +93,9 @@ export class World implements AsyncDisposable {
     };
     const config = parseConfig(JSON.stringify(options.config ?? NO_LIMITS));
     const secret = options.settings?.secret ?? SETTINGS.secret;
-    const settings = { ...SETTINGS, ...options.settings, config, secret };
+    const given = { ...SETTINGS, ...options.settings, config, secret };
+    const variables = showVariables(given, options.environment ?? []);
+    const settings = { ...given, variables };
     const close = () => store.close();
     const running = await startRelay({ store, close }, settings, ports);
     const mcp = serveMcp(running.app, routes);
@@ -232,7 +237,7 @@ export class World implements AsyncDisposable {
 }
 
 /** What the relay of a world is started with, unless its test says otherwise. */
-export const SETTINGS: Omit<Settings, "config"> & { secret: string } = {
+export const SETTINGS: Omit<Settings, "config" | "variables"> & { secret: string } = {
   host: "127.0.0.1",
   port: 0,
   tls: null,
@@ -243,7 +248,6 @@ export const SETTINGS: Omit<Settings, "config"> & { secret: string } = {
   signup: "open",
   local: true,
   configSource: NO_SOURCE,
-  environment: [],
 };
 
 /** Unguessable to nobody: the same seed gives the same ids, keys and nonces. */

@@ -1,8 +1,11 @@
-import { eventsPage } from "./events_page.ts";
 import { contractText } from "./contract.ts";
+import { eventsPage } from "./events_page.ts";
+import { withSettingsTable } from "./settings_table.ts";
 
-const write = (name: string, text: string) =>
-  Deno.writeTextFile(new URL(`../../docs/${name}`, import.meta.url), text);
+const docs = new URL("../../docs/", import.meta.url);
+const write = (name: string, text: string) => Deno.writeTextFile(new URL(name, docs), text);
 
 await write("audit-events.md", eventsPage());
 await write("openapi.json", contractText());
+const configuration = await Deno.readTextFile(new URL("configuration.md", docs));
+await write("configuration.md", withSettingsTable(configuration));

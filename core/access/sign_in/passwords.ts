@@ -5,7 +5,6 @@ import {
   deriveHash,
   equalHashes,
   formatHash,
-  hasArgon2,
   parseHash,
   type Recipe,
   type StoredHash,
@@ -17,22 +16,14 @@ export const PASSWORD_LENGTH_MIN = 8;
 export const PASSWORD_LENGTH_MAX = 256;
 const SALT_BYTES = 16;
 
-/** OWASP's first choice for Argon2id: 19 MiB, about 64 ms. */
-const ARGON2 = { algorithm: "argon2id", memoryKib: 19_456, passes: 2, lanes: 1 } as const;
-/** OWASP's scrypt at 32 MiB, about 350 ms: for runtimes without Argon2id. */
-const SCRYPT = { algorithm: "scrypt", logN: 15, blockSize: 8, lanes: 3 } as const;
-
-/** Two hashes at once leave the other threads to requests; 64 more wait about 2 s. */
+/** Two hashes at once leave the other threads to the requests; 64 more wait about 2 s. */
 const gate = makeGate({
   running: 2,
   waiting: 64,
   refuse: () => new Fault("UNAVAILABLE", "Too many sign-ins at once. Try again in a few seconds."),
 });
 
-/** The cost of a password hash in this runtime. */
-export const passwordCost = (): Cost => hasArgon2() ? ARGON2 : SCRYPT;
-
-/** The reason to refuse a new password, as a sentence; null for a good one. */
+/** What is wrong with a new password, as a sentence; null when it may be used. */
 export function passwordProblem(password: string): string | null {
   if (!password.isWellFormed()) return "The password holds broken characters.";
   const length = countCharacters(password);

@@ -1,38 +1,38 @@
 import { Buffer } from "node:buffer";
 import type { CloseName } from "../../protocol/close_codes.ts";
 import type { WelcomeFrame } from "../../protocol/protocol.ts";
-import { backoffMs } from "./backoff.ts";
-import { openCommands } from "./commands.ts";
-import { type Configuration, refuseRoots } from "./configuration.ts";
-import { describeAgent, writeHello } from "./hello.ts";
+import { backoffMs } from "./link/backoff.ts";
+import { openCommands } from "./commands/commands.ts";
+import { type Configuration, refuseRoots } from "./backup/configuration.ts";
+import { describeAgent, writeHello } from "./link/hello.ts";
 import { loadIdentity } from "./identity.ts";
-import { openJournal } from "./journal.ts";
-import { type Link, type LinkEnd, openLink, type Order, type Welcomed } from "./link.ts";
+import { openJournal } from "./commands/journal.ts";
+import { type Link, type LinkEnd, openLink, type Order, type Welcomed } from "./link/link.ts";
 import { openOutbox } from "./outbox.ts";
 import { openOrders, type Session } from "./orders.ts";
 import { remembering, witnessedSize } from "./witness.ts";
-import { pinnedVerdictKey, pinVerdictKey } from "./pin.ts";
-import type { AgentHost, AgentOptions, AgentSocket } from "./port.ts";
+import { pinnedVerdictKey, pinVerdictKey } from "./link/pin.ts";
+import type { AgentHost, AgentOptions, AgentSocket } from "./interfaces.ts";
 import { openPolicies } from "./policies.ts";
-import { openRefusals } from "./refusals.ts";
-import { recoverRestore } from "./restore.ts";
+import { openRefusals } from "./commands/refusals.ts";
+import { recoverRestore } from "./backup/restore.ts";
 import { openState, type VerdictCounts } from "./state.ts";
-import { openTransfers } from "./transfers.ts";
-import { openVerdicts } from "./verdicts.ts";
+import { openTransfers } from "./backup/transfers.ts";
+import { openVerdicts } from "./link/verdicts.ts";
 
-/** The exit code of an agent that was asked to start anew. */
+/** The exit code of an agent that the relay restarts. */
 export const RESTART_EXIT_CODE = 75;
 
-/** How long commands may go on after a `restart` before they are killed. */
+/** The time that commands get to end after a `restart`. */
 const RESTART_GRACE_MS = 10_000;
-/** A link that held this long makes the next wait the shortest again. */
+/** A link that lasted this long resets the backoff. */
 const STEADY_MS = 5_000;
 const NONCE_BYTES = 18;
 
 /**
- * Runs the agent until it is told to end. Resolves to its exit code: 0 when `signal` was aborted, 1
- * when the relay refuses it for good, 75 when the relay wants it to start anew. Throws when the
- * state directory cannot be used or an option does not fit the protocol.
+ * Runs the agent until it ends. Resolves to its exit code: 0 when `signal` was aborted, 1 when the relay refuses it
+ * for good, 75 when the relay restarts it. Throws when the state directory cannot be used or an option does not fit
+ * the protocol.
  */
 export async function runAgent(options: AgentOptions, host: AgentHost): Promise<number> {
   const { stateDir } = options;
@@ -141,7 +141,7 @@ export async function runAgent(options: AgentOptions, host: AgentHost): Promise<
         host.log.error(end.why);
         return finish(1, 0, "refused");
       }
-      // A relay that stays away is worth one line, not one for each attempt.
+      // Log one line while the relay is unreachable, not one for each attempt.
       if (end.upMs > 0 || end.why !== lastWhy) {
         host.log.warn(`no link to ${options.url}: ${end.why}; dialling until there is one`);
       }

@@ -1,9 +1,11 @@
+import { UsageError } from "../arguments.ts";
+import { asksForHelp } from "../help.ts";
 import { RESTART_EXIT_CODE, runAgent } from "./agent.ts";
-import { type AgentArguments, parseAgentArguments } from "./arguments.ts";
+import { type AgentArguments, parseAgentArguments } from "./start/arguments.ts";
 import { defaultStateDir, machineHost, onStopSignal, ownUser, takeEnvironment } from "./host.ts";
-import { pairMachine } from "./pair.ts";
-import { readStart } from "./start.ts";
-import { findOpenState } from "./state_modes.ts";
+import { pairMachine } from "./start/pair.ts";
+import { readStart, type Start } from "./start/start.ts";
+import { findOpenState } from "./start/state_modes.ts";
 
 const HELP = `relay agent: run the commands of a relay on this machine
 
@@ -19,16 +21,16 @@ Options:
   --token-stdin        Read the credential from the first line of the standard input. Without either,
                        systemd's credential relay-token is used, where there is one.
   --token <token>      The credential itself. Every user and command of this machine can read it in
-                       the list of processes. RELAY_TOKEN is taken too: every command that runs as
-                       the agent's user can read that, though it is not passed on.
+                       the list of processes. RELAY_TOKEN works too: every command that runs as the
+                       agent's user can read it, though it is not passed on.
   --run-as <user>      Run commands as this user, who cannot read the agent's credential and keys. The
                        agent must be root. Backup and restore keep the agent's own rights.
-  --name <name>        How the relay lists this agent. Default: the host name.
+  --name <name>        The name in the relay's list of agents. Default: the host name.
   --label <key=value>  A label; may be given up to 16 times.
   --code <code>        The one-time code for pairing: POST /api/devices/pairing-codes
-                       makes one. The credential that it brings is kept in the state directory.
+                       makes one. The credential that it yields is kept in the state directory.
   --backup <path>      A file or folder that the relay may back up and restore; may be given up to 16
-                       times. 16 MiB and 1,000 files in all. Nothing else is ever read or written.
+                       times. 16 MiB and 1,000 files in all. No other files are read or written.
   --state <directory>  Where the agent's key, its credential and its journal of started commands
                        are kept. Only its owner may enter it (0700) and read its files (0600).
                        Default: relay-agent in the user's state directory.
@@ -43,20 +45,27 @@ Exit codes:
 /** Runs `relay agent`: parses its arguments and keeps the agent going; resolves to the exit code. */
 export async function agentCommand(args: string[]): Promise<number> {
   const { log } = machineHost;
-  const pairs = args[0] === "pair";
-  const given = parseAgentArguments(pairs ? args.slice(1) : args);
-  if (given === "help") {
+  if (asksForHelp(args)) {
     log.info(HELP);
     return 0;
   }
-  if (pairs && !("failure" in given)) return await pair(given);
-  const start = "failure" in given ? given : readStart(given);
-  if ("failure" in start) {
-    log.error(`${start.failure} See: relay agent --help`);
-    return 2;
+  try {
+    if (args[0] === "pair") return await pair(await parseAgentArguments(args.slice(1)));
+    return await keepRunning(readStart(await parseAgentArguments(args)));
+  } catch (error) {
+    const { message } = error as Error;
+    if (error instanceof UsageError) {
+      log.error(`${message} See: relay agent --help`);
+      return 2;
+    }
+    log.error(message);
+    return 1;
   }
+}
 
-  const { options, host, ownRights, warnings } = start;
+/** Runs the agent, again after each restart that the relay requests. */
+async function keepRunning({ options, host, ownRights, warnings }: Start): Promise<number> {
+  const { log } = machineHost;
   for (const warning of warnings) log.warn(warning);
   if (sendsInTheClear(options.url)) {
     log.warn(`the link to ${options.url} is not encrypted: use https beyond a trusted network`);
@@ -70,9 +79,6 @@ export async function agentCommand(args: string[]): Promise<number> {
       const code = await runAgent({ ...options, signal: controller.signal }, host);
       if (code !== RESTART_EXIT_CODE || controller.signal.aborted) return code;
     }
-  } catch (error) {
-    log.error(error instanceof Error ? error.message : String(error));
-    return 1;
   } finally {
     forget();
   }
@@ -100,24 +106,16 @@ async function pair(given: AgentArguments): Promise<number> {
     : given.runAs !== undefined
     ? "--run-as belongs to `relay agent`."
     : null;
-  if (wrong !== null) {
-    log.error(`${wrong} See: relay agent --help`);
-    return 2;
-  }
+  if (wrong !== null) throw new UsageError(wrong);
   if (sendsInTheClear(url)) {
     log.warn(`the credential comes from ${url} unencrypted: use https beyond a trusted network`);
   }
   const stateDir = given.stateDir ?? defaultStateDir();
   const name = given.name ?? machine.hostname;
-  try {
-    const { device_id } = await pairMachine({ url, code, name, stateDir }, files);
-    const rest = given.stateDir === undefined ? "" : ` --state ${given.stateDir}`;
-    log.info(`paired as ${name} (${device_id}); start it with: relay agent${rest}`);
-    return 0;
-  } catch (error) {
-    log.error(error instanceof Error ? error.message : String(error));
-    return 1;
-  }
+  const { device_id } = await pairMachine({ url, code, name, stateDir }, files);
+  const rest = given.stateDir === undefined ? "" : ` --state ${given.stateDir}`;
+  log.info(`paired as ${name} (${device_id}); start it with: relay agent${rest}`);
+  return 0;
 }
 
 /** True when the credential would cross a network unencrypted. */

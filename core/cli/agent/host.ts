@@ -4,9 +4,9 @@ import program from "../../../deno.json" with { type: "json" };
 import { logLine } from "../../ports/log_line.ts";
 import type { Clock, Log } from "../../ports/ports.ts";
 import { systemEntropy } from "../../ports/system.ts";
-import { dial } from "./dial.ts";
+import { dial } from "./link/dial.ts";
 import { systemTree } from "./tree.ts";
-import type { Account, AgentFiles, AgentHost, ChildProcess, ProcessEnd } from "./port.ts";
+import type { Account, AgentFiles, AgentHost, ChildProcess, ProcessEnd } from "./interfaces.ts";
 import { writeAll } from "../../../kv/maintenance/disk.ts";
 
 /** The agent's own machine: its clock, files, processes and network. */
@@ -27,16 +27,16 @@ export const machineHost: AgentHost = {
   spawn,
 };
 
-/** The agent's machine, where commands run as another user. */
+/** The agent's machine, with commands running as another user. */
 export const hostRunningAs = (account: Account): AgentHost => ({
   ...machineHost,
   spawn: (command) => spawn(command, account),
 });
 
-/** Variables that are the agent's alone: settings, credentials, and where systemd keeps the credentials. */
+/** Variables that commands must not get: settings, credentials, and the folder of systemd's credentials. */
 const OWN_VARIABLES = /^(RELAY_.*|CREDENTIALS_DIRECTORY)$/;
 
-/** Takes the agent's own variables away from the commands it will start. Empty variables count as unset. */
+/** Removes and returns the agent's own variables, so that commands do not get them. Empty ones count as unset. */
 export function takeEnvironment(): Record<string, string> {
   const own = Object.entries(Deno.env.toObject()).filter(([name]) => OWN_VARIABLES.test(name));
   for (const [name] of own) Deno.env.delete(name);
@@ -46,7 +46,7 @@ export function takeEnvironment(): Record<string, string> {
 /** Longer than any credential. */
 const LINE_BYTES_MAX = 4_096;
 
-/** The first line of the standard input, or as much of it as a credential may be long. */
+/** The first line of standard input, up to the longest credential. */
 export function readInputLine(): string {
   const buffer = new Uint8Array(LINE_BYTES_MAX);
   let length = 0;
@@ -60,10 +60,10 @@ export function readInputLine(): string {
 
 const LINE_FEED = 0x0a;
 
-/** The number of the user that the agent runs as: 0 for root, null where the system has no such numbers. */
+/** The user id of the agent: 0 for root, null where the system has none. */
 export const ownUser = (): number | null => Deno.uid();
 
-/** Where the agent keeps its state unless it is told: the user's state directory of the system. */
+/** The default state directory: in the user's state directory of the system. */
 export function defaultStateDir(): string {
   const windows = Deno.build.os === "windows";
   const base = Deno.env.get(windows ? "LOCALAPPDATA" : "XDG_STATE_HOME");
@@ -72,12 +72,12 @@ export function defaultStateDir(): string {
   return home ? `${home}/.local/state/relay-agent` : "./relay-agent";
 }
 
-/** A path as it is from the root, without a slash at its end. */
+/** An absolute path without a trailing slash. */
 export function absolutePath(path: string): string {
   return resolve(path).replaceAll("\\", "/");
 }
 
-/** Calls back at SIGTERM and SIGINT (Ctrl-C and Ctrl-Break on Windows) until the result is called. */
+/** Calls back at SIGTERM and SIGINT (Ctrl-C and Ctrl-Break on Windows). Returns a function that stops this. */
 export function onStopSignal(stop: () => void): () => void {
   const signals: Deno.Signal[] = Deno.build.os === "windows"
     ? ["SIGINT", "SIGBREAK"]
@@ -142,7 +142,7 @@ function spawn(command: string, account?: Account): ChildProcess {
   const [shell, args] = windows
     ? ["powershell.exe", ["-NoProfile", "-NonInteractive", "-Command", command]] as const
     : ["sh", ["-c", command]] as const;
-  // Only `spawn` honours `detached` (a session, hence a group, of its own); `output` ignores it.
+  // Only `spawn` honours `detached`, which makes a session and a process group; `output` ignores it.
   const child = new Deno.Command(shell, {
     args: [...args],
     stdin: "null",
@@ -162,7 +162,7 @@ function spawn(command: string, account?: Account): ChildProcess {
   };
 }
 
-/** What makes a process another user's. The system drops root's other groups together with the user. */
+/** The options that run a process as another user. The system drops root's other groups, too. */
 const rightsOf = ({ name, uid, gid, home }: Account) => ({
   uid,
   gid,
@@ -170,7 +170,7 @@ const rightsOf = ({ name, uid, gid, home }: Account) => ({
   env: { HOME: home, USER: name, LOGNAME: name },
 });
 
-/** Sends a signal to a process group (0 only asks for it); false when there is no such group. */
+/** Signals a process group (0 only checks it); false when it does not exist. */
 function signalGroup(leader: number, signal: "SIGTERM" | "SIGKILL" | 0): boolean {
   try {
     process.kill(-leader, signal);
@@ -180,7 +180,7 @@ function signalGroup(leader: number, signal: "SIGTERM" | "SIGKILL" | 0): boolean
   }
 }
 
-/** Windows has no groups to signal: its own tool walks the tree of children. */
+/** Windows has no process groups to signal, so its own tool ends the tree of children. */
 function killTree(leader: number): void {
   new Deno.Command("taskkill", {
     args: ["/T", "/F", "/PID", String(leader)],

@@ -1,8 +1,8 @@
 import { Buffer } from "node:buffer";
 import { privateKeyOf, rawPublicKey, signText } from "../../protocol/statements.ts";
-import type { AgentFiles } from "./port.ts";
+import type { AgentFiles } from "./interfaces.ts";
 
-/** Who the agent is: an Ed25519 key that never leaves its state directory. */
+/** The agent's identity: an Ed25519 key that never leaves its state directory. */
 export interface Identity {
   /** The raw public key, base64url without padding. */
   readonly publicKey: string;
@@ -38,7 +38,7 @@ function readJwk(text: string, path: string): { x: string; d: string } {
     const whole = crv === "Ed25519" && typeof x === "string" && typeof d === "string";
     if (whole && rawPublicKey(privateKeyOf(Buffer.from(d, "base64url"))) === x) return { x, d };
   } catch {
-    // What is no JSON or no key is told below, with what to do about it.
+    // Reported below, with what to do about it.
   }
   throw new Error(`${path} holds no Ed25519 key. Restore it, or remove it to be a new agent.`);
 }

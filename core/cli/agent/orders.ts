@@ -8,18 +8,18 @@ import type {
   WelcomeFrame,
 } from "../../protocol/protocol.ts";
 import type { StateFrame, TransferOrder, TransferReply } from "../../protocol/transfers.ts";
-import type { Commands } from "./commands.ts";
-import type { Order } from "./link.ts";
+import type { Commands } from "./commands/commands.ts";
+import type { Order } from "./link/link.ts";
 import type { Outbox } from "./outbox.ts";
 import type { HeldPolicies } from "./policies.ts";
-import type { AgentFiles, AgentSocket } from "./port.ts";
-import type { Refusals } from "./refusals.ts";
+import type { AgentFiles, AgentSocket } from "./interfaces.ts";
+import type { Refusals } from "./commands/refusals.ts";
 import type { StateTeller, VerdictCounts } from "./state.ts";
-import type { AgentTransfers } from "./transfers.ts";
-import type { Verdicts } from "./verdicts.ts";
+import type { AgentTransfers } from "./backup/transfers.ts";
+import type { Verdicts } from "./link/verdicts.ts";
 import { keepCheckpoint, witnessedSize } from "./witness.ts";
 
-/** A link that was welcomed. */
+/** A link after its welcome. */
 export interface Session {
   readonly welcome: WelcomeFrame;
   readonly nonce: string;
@@ -27,7 +27,7 @@ export interface Session {
   readonly socket: AgentSocket;
 }
 
-/** What the relay's orders are carried out with. */
+/** The parts that carry out the relay's orders. */
 export interface OrderParts {
   readonly stateDir: string;
   readonly log: Log;
@@ -37,16 +37,16 @@ export interface OrderParts {
   readonly refusals: Refusals;
   readonly state: StateTeller;
   readonly transfers: AgentTransfers;
-  /** Where checkpoints are kept. */
+  /** The files of checkpoints. */
   readonly witnessFiles: Pick<AgentFiles, "read" | "write">;
   readonly counts: VerdictCounts;
   readonly restart: () => void;
 }
 
-/** Obeys an order; answers why the link must end, or null. */
+/** Carries out an order. Returns why the link must end, or null. */
 export type Obey = (order: Order, session: Session) => CloseName | null;
 
-/** Opens what the agent does when the relay orders something. */
+/** Opens the handler of the relay's orders. */
 export function openOrders(parts: OrderParts): Obey {
   const { stateDir, log, commands, outbox, counts, witnessFiles } = parts;
 
@@ -79,7 +79,7 @@ export function openOrders(parts: OrderParts): Obey {
         return refused(why);
       }
     } catch (error) {
-      // The relay goes on without a confirmation, and shows that this agent holds others.
+      // Without a confirmation the relay shows that this agent has other policies.
       log.error(`the policies cannot be written down: ${error}`);
       return null;
     }

@@ -8,17 +8,17 @@ import {
   type RefusedFrame,
 } from "../../protocol/protocol.ts";
 import { receiptText } from "../../protocol/statements.ts";
-import type { AgentSocket } from "./port.ts";
+import type { AgentSocket } from "./interfaces.ts";
 
 /** Above this many unsent bytes the agent stops reading its commands' pipes. */
 const HIGH_WATER_BYTES = 4 * 1024 * 1024;
-/** How much output waits for a new link, in UTF-16 units over all commands; the rest is dropped. */
+/** Output kept for a new link, in UTF-16 units over all commands; the rest is dropped. */
 const MAX_WAITING_LENGTH = 16 * 1024 * 1024;
-/** A result that was sent this long before the relay answered a heartbeat is on record there. */
+/** A result that was sent this long before a heartbeat's answer is recorded by the relay. */
 const RECORDED_MS = 60_000;
-/** At least this many of the last results are sent again. */
+/** Results that a new link repeats at least. */
 const RESENT_MIN = MAX_CONCURRENT_COMMANDS;
-/** What a result takes in its frame besides its output. */
+/** The size of a result in its frame, without its output. */
 const RESULT_BYTES = 512;
 
 type Started = { readonly type: "started"; readonly command_id: string };
@@ -26,30 +26,30 @@ type Started = { readonly type: "started"; readonly command_id: string };
 /** The end of a command. */
 export type Ended = { readonly type: "result" } & CommandResult;
 
-/** What leaves the agent on behalf of its commands. */
+/** The frames that commands send. */
 export type CommandFrame = Started | OutputFrame | Ended | RefusedFrame;
 
-/** Sends frames over the link, and keeps them while there is none. */
+/** Sends frames over the link, and keeps them while there is no link. */
 export interface Outbox {
   /** Counts the links that were lost. Output of an earlier epoch may never have arrived. */
   readonly epoch: number;
-  /** Sends or keeps a frame; false when it is output that had to be dropped. */
+  /** Sends or keeps a frame; false when output had to be dropped. */
   post(frame: CommandFrame): boolean;
-  /** Sends at once the results that wait for the end of this turn. */
+  /** Sends the results of this turn at once. */
   flush(): void;
-  /** The link is welcome: sends the last results again, then what has been waiting. */
+  /** A link was accepted: repeats the last results, then sends what waits. */
   attach(socket: AgentSocket, agentId: string): void;
-  /** The relay has answered a heartbeat. */
+  /** The relay answered a heartbeat. */
   heard(): void;
   /** The link is lost. */
   detach(): void;
   /** True while the relay reads more slowly than the commands write. */
   pressed(): boolean;
-  /** Commands whose result the next link will carry. */
+  /** Commands whose results wait for the next link. */
   unsettled(): string[];
 }
 
-/** A message of results as it was sent, for the case that it did not arrive. */
+/** A sent message of results, kept in case it did not arrive. */
 interface Sent {
   readonly text: string;
   readonly ids: readonly string[];
@@ -57,8 +57,8 @@ interface Sent {
 }
 
 /**
- * Opens an outbox; a result may leave it twice, never not at all while the agent lives. Results of one
- * turn of the event loop leave together, under one receipt that `sign` signs.
+ * Opens an outbox. It sends each result at least once while the agent runs. Results of one turn of the event loop
+ * leave together, under one receipt that `sign` signs.
  */
 export function openOutbox(clock: Clock, sign: (text: string) => string): Outbox {
   let epoch = 0;
@@ -104,7 +104,7 @@ export function openOutbox(clock: Clock, sign: (text: string) => string): Outbox
     },
     flush: results.flush,
     attach(to, id) {
-      // Receipts name the agent: those of one that was removed prove nothing of this one.
+      // Receipts name the agent, so those of a removed agent are invalid for this one.
       if (id !== agentId) sent = [];
       socket = to;
       agentId = id;
@@ -114,7 +114,7 @@ export function openOutbox(clock: Clock, sign: (text: string) => string): Outbox
       waitingLength = 0;
       for (const frame of frames) send(to, frame);
     },
-    // Time alone proves nothing: one may write into a dead link for minutes.
+    // Time alone proves nothing: writes to a dead link may succeed for minutes.
     heard() {
       const since = clock.now() - RECORDED_MS;
       sent = sent.filter(({ at }) => at >= since);

@@ -5,16 +5,16 @@ import {
   publicKeyOf,
   verifiesText,
 } from "../../protocol/statements.ts";
-import type { AgentFiles } from "./port.ts";
+import type { AgentFiles } from "./interfaces.ts";
 
 /** The file of policies in the state directory. */
 export const POLICY_FILE = "policies.json";
 
-/** The policies that concern this agent, as the relay told it last. */
+/** The agent's policies, as the relay last sent them. */
 export interface HeldPolicies {
-  /** The name of what is in the file now; undefined when nothing was ever told, or it cannot be read. */
+  /** The version in the file; undefined when it is missing or unreadable. */
   version(): string | undefined;
-  /** Why a frame is not taken, or null when its policies are in the file. Throws when that cannot be written. */
+  /** Stores a frame's policies. Returns why it is refused, or null. Throws when the file cannot be written. */
   take(frame: PolicyFrame, welcome: WelcomeFrame, nonce: string): string | null;
 }
 

@@ -4,24 +4,24 @@ import type { Cancel, Clock } from "../../ports/ports.ts";
 import { policyVersionOf } from "../../protocol/statements.ts";
 import { sha256Hex } from "../../codec/text.ts";
 import type { StateFrame } from "../../protocol/transfers.ts";
-import { type Configuration, readConfiguration } from "./configuration.ts";
+import { type Configuration, readConfiguration } from "./backup/configuration.ts";
 import { POLICY_FILE } from "./policies.ts";
-import type { AgentFiles } from "./port.ts";
+import type { AgentFiles } from "./interfaces.ts";
 
-/** How often the policy file is looked at: what somebody changes by hand is told well within 5 s. */
+/** The interval of checking the policy file: a change by hand is reported well within 5 s. */
 const LOOK_MS = 2_000;
 const POLICIES_TOLD = 64;
 
-/** What becomes of the signatures of a link. */
+/** The results of signature checks on a link. */
 export interface VerdictCounts {
   verified: number;
   refused: number;
   last_refusal: string | null;
 }
 
-/** Tells the relay what this agent holds. */
+/** Reports this agent's state to the relay. */
 export interface StateTeller {
-  /** Answers `inspect`, and from then on tells by itself when the policy file is changed. */
+  /** Answers `inspect`, and from then on reports each change of the policy file. */
   answer(serial: number, send: (frame: StateFrame) => void): void;
   /** The link is lost. */
   detach(): void;
@@ -35,7 +35,7 @@ export function openState(
   counts: () => VerdictCounts,
 ): StateTeller {
   const path = `${configuration.stateDir}/${POLICY_FILE}`;
-  let told: string | null = null;
+  let reported: string | null = null;
   let cancel: Cancel | null = null;
 
   function policyText(): string | null {
@@ -46,12 +46,12 @@ export function openState(
     }
   }
 
-  function tell(serial: number, send: (frame: StateFrame) => void) {
-    told = policyText();
+  function report(serial: number, send: (frame: StateFrame) => void) {
+    reported = policyText();
     send({
       type: "state",
       serial,
-      ...readPolicies(told),
+      ...readPolicies(reported),
       ...readFiles(configuration),
       roots: [...configuration.roots],
       verdicts: { ...counts() },
@@ -60,14 +60,14 @@ export function openState(
 
   function look(send: (frame: StateFrame) => void) {
     cancel = clock.after(LOOK_MS, () => {
-      if (policyText() !== told) tell(0, send);
+      if (policyText() !== reported) report(0, send);
       look(send);
     });
   }
 
   return {
     answer(serial, send) {
-      tell(serial, send);
+      report(serial, send);
       if (cancel === null) look(send);
     },
     detach() {

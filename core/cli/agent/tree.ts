@@ -1,5 +1,5 @@
 import { dirname } from "node:path";
-import type { AgentTree } from "./port.ts";
+import type { AgentTree } from "./interfaces.ts";
 import { writeAll } from "../../../kv/maintenance/disk.ts";
 
 /** Files of the system, for backup and restore. */
@@ -17,7 +17,7 @@ export const systemTree: AgentTree = {
   realPath: (path) => orNull(() => Deno.realPathSync(path)),
   write(path, bytes, mode) {
     Deno.mkdirSync(dirname(path), { recursive: true });
-    // Only a file that it makes itself: what lies there already may be a link to anywhere.
+    // Only a newly created file: an existing one may be a link to anywhere.
     const file = Deno.openSync(path, { write: true, createNew: true, mode: 0o600 });
     try {
       writeAll(file, bytes);
@@ -35,7 +35,7 @@ export const systemTree: AgentTree = {
   remove: (path) => Deno.removeSync(path),
 };
 
-/** Reads what is a file now, and no link that took its place since it was looked at. */
+/** Reads a file, and refuses a link that replaced it since it was examined. */
 function read(path: string): Uint8Array<ArrayBuffer> {
   const file = Deno.openSync(path);
   try {
@@ -56,7 +56,7 @@ function read(path: string): Uint8Array<ArrayBuffer> {
   }
 }
 
-/** Null for what is not there; a file in place of a folder on the way is nothing there, too. */
+/** Null when the path does not exist, or a file is in place of one of its folders. */
 function orNull<T>(look: () => T): T | null {
   try {
     return look();

@@ -2,9 +2,9 @@ import { readChain } from "../../protocol/checkpoints/handover.ts";
 import { keyText, readKey, readStatement, verifiesNote } from "../../protocol/checkpoints/note.ts";
 import { verifyConsistency } from "../../protocol/checkpoints/merkle.ts";
 import type { CheckpointFrame } from "../../protocol/protocol.ts";
-import type { AgentFiles } from "./port.ts";
+import type { AgentFiles } from "./interfaces.ts";
 
-/** Why a checkpoint was not taken. */
+/** Why a checkpoint was refused. */
 export type Refusal = "another_key" | "unproven" | "rolled_back" | "rewritten";
 
 const notePath = (stateDir: string) => `${stateDir}/audit-checkpoint`;
@@ -13,8 +13,8 @@ const keyPath = (stateDir: string) => `${stateDir}/audit-key`;
 type Kept = Pick<AgentFiles, "read" | "write">;
 
 /**
- * Files of which a text that cannot be written, as on a full disk, is remembered here until one can: the relay
- * takes it for kept. `failed` hears why.
+ * Wraps files so that a text that cannot be written, for example on a full disk, is kept in memory until it can: the
+ * relay assumes that it is stored. `failed` receives the error.
  */
 export function remembering(files: Kept, failed: (error: unknown) => void): Kept {
   const unwritten = new Map<string, string>();
@@ -32,15 +32,14 @@ export function remembering(files: Kept, failed: (error: unknown) => void): Kept
   };
 }
 
-/** How many rows of the relay's audit log the checkpoint that is kept here speaks of. */
+/** The size of the audit log in the stored checkpoint. */
 export function witnessedSize(stateDir: string, files: Kept): number {
   return readStatement(files.read(notePath(stateDir)) ?? "")?.size ?? 0;
 }
 
 /**
- * Keeps the newest checkpoint of the relay's audit log, and with it what the log was: one that forgets or
- * changes what an earlier one said is refused, and the earlier one stays. The key is that of the first one, or
- * one that it handed over to.
+ * Stores the newest checkpoint of the relay's audit log. A checkpoint that contradicts the stored one is refused.
+ * The key must be that of the first checkpoint, or one that it handed over to.
  */
 export function keepCheckpoint(
   stateDir: string,

@@ -22,7 +22,7 @@ import { growTiles } from "./tiles.ts";
 const CHECKPOINT_MS = 60_000;
 const EVENTS_PER_STEP = 2_048;
 /** Rows buffered in memory, about 450 bytes each: one second of a busy log. */
-const EVENTS_HELD = 16_384;
+const BUFFERED_EVENTS = 16_384;
 /** Logs that share a commit. */
 const TENANTS_AT_ONCE = 64;
 const NOTES_MAX = 10_000;

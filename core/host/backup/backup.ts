@@ -25,28 +25,28 @@ import {
 } from "./manifest.ts";
 import { INSTALLATION_KEY } from "./stored.ts";
 
-/** The doors that a backup needs. */
-export interface KeepPorts {
+/** The ports that a backup needs. */
+export interface BackupPorts {
   readonly clock: Clock;
   readonly entropy: Entropy;
 }
 
 /**
- * Writes a backup of the embedded store at `kv` into a new folder, which is there whole or not at all. A relay
- * may serve the store meanwhile: what it acknowledged before the backup's `taken_at` is in it.
- * @throws {Error} when the folder is there already, the store is damaged or a secret is missing
+ * Writes a backup of the embedded store at `kv` into a new folder, which appears complete or not at all. A relay may
+ * serve the store meanwhile; everything it acknowledged before the backup's `taken_at` is included.
+ * @throws {Error} when the folder exists, the store is damaged or a secret is missing
  */
 export function writeBackup(
   { kv, folder, secrets }: { kv: string; folder: string; secrets: Secrets },
-  { clock, entropy }: KeepPorts,
+  { clock, entropy }: BackupPorts,
 ): Manifest {
-  refuseTaken(folder);
+  mustBeFree(folder);
   const part = `${folder}.part`;
   makeFolder(dirname(folder));
   makePart(part);
   try {
     const manifest = fill(part, kv, secrets, { clock, entropy });
-    refuseTaken(folder);
+    mustBeFree(folder);
     Deno.renameSync(part, folder);
     syncFolder(folder);
     return manifest;
@@ -54,13 +54,13 @@ export function writeBackup(
     try {
       Deno.removeSync(part, { recursive: true });
     } catch {
-      // What went wrong first is told; the next backup names what is left.
+      // The first error is thrown; the next backup reports the leftover folder.
     }
     throw error;
   }
 }
 
-function fill(part: string, kv: string, secrets: Secrets, ports: KeepPorts): Manifest {
+function fill(part: string, kv: string, secrets: Secrets, ports: BackupPorts): Manifest {
   const copy = `${part}/${STORE_FILE}`;
   const takenAtMs = copyStore(kv, copy, ports.clock);
   const { versionstamp, schema, installation } = readCopy(kv, copy);
@@ -83,12 +83,12 @@ function fill(part: string, kv: string, secrets: Secrets, ports: KeepPorts): Man
   return manifest;
 }
 
-/** Copies what is committed; answers an instant in ms before which all of it is in the copy. */
+/** Copies what is committed. Returns an instant in ms: everything committed before it is in the copy. */
 function copyStore(kv: string, copy: string, clock: Clock): number {
   try {
     using file = openFile(kv);
-    // A copy gets new indexes; those of the store may be all that tells of rows that are lost.
-    refuseDamaged("it", file);
+    // Check before copying: the copy gets new indexes, and the old ones may be the only sign of lost rows.
+    mustBeSound("it", file);
     const takenAtMs = clock.now();
     file.copyInto(copy);
     Deno.chmodSync(copy, 0o600);
@@ -99,10 +99,10 @@ function copyStore(kv: string, copy: string, clock: Clock): number {
   }
 }
 
-/** What a sound copy says of itself. */
+/** Reads the copy's versionstamp, schema and installation. */
 function readCopy(kv: string, copy: string) {
   using file = openFile(copy);
-  refuseDamaged(`the copy of ${kv}`, file);
+  mustBeSound(`the copy of ${kv}`, file);
   const schema = file.get(SCHEMA_KEY);
   if (typeof schema === "number") refuseNewer(`the store ${kv}`, schema);
   const installation = file.get(INSTALLATION_KEY);
@@ -116,12 +116,12 @@ function readCopy(kv: string, copy: string) {
   };
 }
 
-function refuseDamaged(what: string, file: StoreFile): void {
+function mustBeSound(what: string, file: StoreFile): void {
   const faults = file.faults();
   if (faults.length > 0) throw new Error(`${what} is damaged: ${faults.join("; ")}`);
 }
 
-/** A folder of the owner's only. @throws {Error} when it is there: somebody else may be writing in it */
+/** Makes a folder that only its owner may enter. @throws {Error} when it exists: another backup may be writing into it */
 function makePart(part: string): void {
   try {
     Deno.mkdirSync(part, { mode: 0o700 });
@@ -133,7 +133,7 @@ function makePart(part: string): void {
   }
 }
 
-function refuseTaken(folder: string): void {
+function mustBeFree(folder: string): void {
   if (isThere(folder)) throw new Error(`${folder} is there already: name a new folder`);
 }
 

@@ -9,7 +9,7 @@ export interface Digest {
   readonly sha256: string;
 }
 
-/** Reads a file once, into another one when there is one. */
+/** Digests a file, and copies it into another one if given. */
 export function digestFile(path: string, into?: Deno.FsFile): Digest {
   using file = Deno.openSync(path);
   const hash = createHash("sha256");

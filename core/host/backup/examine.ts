@@ -6,7 +6,8 @@ import { SCHEMA_KEY } from "../../../kv/maintenance/migrations.ts";
 import { InstallationRecord } from "../../../kv/records/installation.ts";
 import type { Entropy } from "../../ports/ports.ts";
 import { nextSecretPath, secretPath, secretsKnown } from "../secrets/file.ts";
-import { shownLocation, type StoreSettings } from "../../work/settings.ts";
+import { shownLocation } from "../../../kv/maintenance/location.ts";
+import type { StoreSettings } from "../../work/settings.ts";
 import {
   type Finding,
   judgeClock,
@@ -23,10 +24,10 @@ import {
 import { sealersOf } from "./manifest.ts";
 import { DUE_KEY, INSTALLATION_KEY } from "./stored.ts";
 
-/** Webhooks that one examination looks at, and rows that it counts. */
+/** Webhooks that one examination checks, and rows that it counts. */
 const COUNT_MAX = 10_000;
 
-/** What an examination goes by. */
+/** The inputs of an examination. */
 export interface Examination {
   readonly settings: StoreSettings;
   readonly retentionDays: Readonly<Record<string, number | null>>;
@@ -34,28 +35,28 @@ export interface Examination {
   readonly entropy: Pick<Entropy, "bytes">;
 }
 
-/** What an embedded store's surroundings say. */
+/** The surroundings of an embedded store. */
 export interface Surroundings {
-  /** Whether a relay has the store open. */
+  /** True when a relay has the store open. */
   readonly served: boolean;
-  /** Free space of its disk. */
+  /** Free space of its disk, in bytes. */
   readonly freeBytes: number;
 }
 
-/** What is asked of a store, wherever it is. */
+/** Reads a store, embedded or on a server. */
 interface Look {
   get(key: KeyParts): unknown;
   heads(prefix: KeyParts, limit: number): KeyParts[] | Promise<KeyParts[]>;
 }
 
-/** Looks at an embedded store, which a relay may serve meanwhile, and changes nothing in it. */
+/** Examines an embedded store without changing it. A relay may serve it meanwhile. */
 export async function examineFile(
   kv: string,
   about: Examination,
   { served, freeBytes }: Surroundings,
 ): Promise<Finding[]> {
   const { retentionDays, nowMs } = about;
-  // Before the check, which takes minutes for a large file: a relay at work goes on writing.
+  // Before the check, which takes minutes for a large file while a running relay goes on writing.
   const writtenMs = writtenAtMs(kv);
   const findings: Finding[] = [];
   try {
@@ -75,7 +76,7 @@ export async function examineFile(
   return findings;
 }
 
-/** Looks at a database of another server; its disk and its files are that server's. */
+/** Examines a database server, whose disk and files cannot be checked from here. */
 export async function examineServer(url: string, about: Examination): Promise<Finding[]> {
   const shown = shownLocation(url);
   try {
@@ -89,7 +90,7 @@ export async function examineServer(url: string, about: Examination): Promise<Fi
   }
 }
 
-/** What a store's records say, against this program and its secrets. */
+/** Checks a store's records against this program and its secrets. */
 async function examineRecords(
   look: Look,
   { settings, nowMs, entropy }: Examination,
@@ -103,7 +104,7 @@ async function examineRecords(
   const number = await look.get(SCHEMA_KEY);
   if (typeof number !== "number") return [empty];
   const schema = judgeSchema(number);
-  if (schema.state === "fault") return [schema]; // the records of a newer one are not known here
+  if (schema.state === "fault") return [schema]; // records of a newer schema are unknown here
   const installation = await look.get(INSTALLATION_KEY);
   if (installation === null) return [empty];
   const first = await look.heads(DUE_KEY, COUNT_MAX);
@@ -132,7 +133,7 @@ function examineSecret(
   }
 }
 
-/** What kept a file from being read: its content, or something on the way to it. */
+/** Explains why a file could not be read. */
 function unread(error: unknown, atOpening: boolean): Finding {
   const name = atOpening ? "store" : "integrity";
   const { message } = error as Error;
@@ -145,7 +146,7 @@ function unread(error: unknown, atOpening: boolean): Finding {
   return { name, state: "fault", text };
 }
 
-/** The rights to a file; null where there is none, or the system has no such thing. */
+/** The mode of a file; null when it is missing or the system has no modes. */
 function modeOf(path: string): number | null {
   try {
     return Deno.statSync(path).mode;
@@ -154,7 +155,7 @@ function modeOf(path: string): number | null {
   }
 }
 
-/** When a store was written last. */
+/** When a store was last written, in ms. */
 function writtenAtMs(kv: string): number {
   const times = [kv, `${kv}-wal`].map((path) => {
     try {

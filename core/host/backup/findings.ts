@@ -5,7 +5,7 @@ import { newestSchema } from "../../../kv/maintenance/migrations.ts";
 import { iso } from "../../codec/instant.ts";
 import type { Sealer } from "../../codec/seal.ts";
 
-/** What was found out about one thing; `note` works, `fault` does not, and both say what to do. */
+/** The result of one check. The texts of `note` (it works) and `fault` (it does not) say what to do. */
 export interface Finding {
   readonly name: string;
   readonly state: "ok" | "note" | "fault";
@@ -15,17 +15,17 @@ export interface Finding {
 const MIB = 1024 * 1024;
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
-/** Instances must agree about the time within this; open connections are counted so. */
+/** The largest clock difference between instances that counting open connections tolerates. */
 const CLOCK_SLACK_MS = 15_000;
-/** Below this a busy relay has no room for its log. */
+/** The free space that the log of a busy relay needs. */
 const FREE_BYTES_MIN = 256 * MIB;
-/** From here on it is worth while to write the file anew: so much, and half of it. */
+/** Compacting is worthwhile from this size on, when half of the file is unused. */
 const UNUSED_BYTES = 64 * MIB;
-/** A delivery that waits longer for its turn is stuck, or its webhook cannot keep up. */
+/** A delivery that is overdue for longer is stuck, or its webhook cannot keep up. */
 const LATE_MS = 15 * MINUTE_MS;
-/** The engine looks for what should have gone each minute; this is a relay that has not run. */
+/** The engine removes expired rows each minute, so rows this old mean that no relay ran. */
 const OVERDUE_MS = DAY_MS;
-/** The rights that somebody else than the owner has. */
+/** Rights of the group and of others. */
 const OTHERS = 0o077;
 const CERTIFICATE_MS = 14 * DAY_MS;
 
@@ -36,14 +36,14 @@ const found = (name: string, state: Finding["state"], text: string): Finding => 
 });
 const mib = (bytes: number) => `${Math.ceil(bytes / MIB)} MiB`;
 
-/** Where a store is, who has it, and who may read its file. */
+/** Judges where a store is, whether a relay serves it, and who may read its file. */
 export function judgeStore(kv: string, served: boolean, mode: number | null): Finding {
   const text = `${kv}, ${served ? "a relay serves it" : "no relay has it open"}`;
   if (mode === null || (mode & OTHERS) === 0) return found("store", "ok", text);
   return found("store", "note", `${text}; others on this machine can read it: chmod 600`);
 }
 
-/** What the integrity check said. */
+/** Judges the integrity check. */
 export function judgeIntegrity(faults: readonly string[]): Finding {
   if (faults.length === 0) return found("integrity", "ok", "every page of the file was checked");
   const text = `the file is damaged (${faults.slice(0, 3).join("; ")}): stop the relay, keep a ` +
@@ -51,7 +51,7 @@ export function judgeIntegrity(faults: readonly string[]): Finding {
   return found("integrity", "fault", text);
 }
 
-/** The schema of a store against that of this program. */
+/** Compares a store's schema with this program's. */
 export function judgeSchema(schema: number, newest = newestSchema()): Finding {
   const text = `the store has ${schema}, this program knows ${newest}`;
   if (schema > newest) return found("schema", "fault", `${text}: start a newer Relay`);
@@ -59,7 +59,7 @@ export function judgeSchema(schema: number, newest = newestSchema()): Finding {
   return found("schema", "note", `${text}: the next start brings it up to date`);
 }
 
-/** The secrets that there are against those that the store was sealed with; `mode` has the rights to their files. */
+/** Compares the known secrets with those of the store. `mode` has the rights to their files. */
 export function judgeSecret(
   fingerprints: readonly string[],
   sealers: readonly Sealer[],
@@ -85,7 +85,7 @@ export function judgeSecret(
   return found("secret", "ok", "it opens what is sealed in the store");
 }
 
-/** The clock against the newest thing that was written by it. */
+/** Compares the clock with the time of the last write. */
 export function judgeClock(nowMs: number, newestMs: number): Finding {
   if (nowMs >= newestMs - CLOCK_SLACK_MS) return found("clock", "ok", iso(nowMs));
   const text = `it says ${iso(nowMs)}, the store was written at ${iso(newestMs)}: set the clock, ` +
@@ -94,8 +94,8 @@ export function judgeClock(nowMs: number, newestMs: number): Finding {
 }
 
 /**
- * The free space beside a store. A backup needs as much as is in use; `relay compact` needs that here and
- * among the temporary files, which may be on the same disk.
+ * Judges the free disk space. A backup needs as much as the store has in use; `relay compact` needs that beside
+ * the store and again for temporary files, which may be on the same disk.
  */
 export function judgeDisk(freeBytes: number, store: FileSize): Finding {
   const used = store.bytes - store.freeBytes;
@@ -112,7 +112,7 @@ export function judgeDisk(freeBytes: number, store: FileSize): Finding {
   return found("disk", "ok", `${mib(freeBytes)} are free`);
 }
 
-/** How much of the file holds nothing. */
+/** Judges how much of the file is unused. */
 export function judgeSize({ bytes, freeBytes }: FileSize): Finding {
   if (freeBytes < UNUSED_BYTES || freeBytes < bytes / 2) {
     return found("size", "ok", `${mib(bytes)}, of which ${mib(freeBytes)} are unused`);
@@ -122,7 +122,7 @@ export function judgeSize({ bytes, freeBytes }: FileSize): Finding {
   return found("size", "note", text);
 }
 
-/** Deliveries that wait; `first` are the keys of each webhook's first one, `served` whether a relay is at work. */
+/** Judges waiting deliveries. `first` has the key of each webhook's first one, `served` is true when a relay runs. */
 export function judgeJobs(
   first: readonly KeyParts[],
   { nowMs, served, limit }: { nowMs: number; served: boolean; limit: number },
@@ -146,7 +146,7 @@ export function judgeJobs(
   return found("jobs", "fault", `${text}: ${what}`);
 }
 
-/** Rows that should have gone a day ago. */
+/** Judges rows that should have been removed a day ago. */
 export function judgeRetention(
   overdue: number,
   { served, days }: { served: boolean; days: Readonly<Record<string, number | null>> },
@@ -162,13 +162,13 @@ export function judgeRetention(
     : found("retention", "note", `${text}: they go when the relay starts`);
 }
 
-/** The instant in ms before which nothing should be left that expired. */
+/** Rows that expired before this instant, in ms, are overdue. */
 export const overdueBefore = (nowMs: number): number => nowMs - OVERDUE_MS;
 
-/** How an address answered: nobody has it, a relay, another program, or it cannot be had. */
+/** The state of an address: free, used by a relay or another program, not on this machine, or forbidden. */
 export type AddressState = "free" | "relay" | "taken" | "not_here" | "forbidden";
 
-/** The address to listen on; `served` is whether a relay has the store. */
+/** Judges the address to listen on. `served` is true when a relay has the store. */
 export function judgeAddress(at: string, state: AddressState, served: boolean): Finding {
   const texts: Readonly<Record<AddressState, Finding>> = {
     free: served
@@ -186,17 +186,17 @@ export function judgeAddress(at: string, state: AddressState, served: boolean): 
   return texts[state];
 }
 
-/** The certificate that the relay shows; `pem` begins with its own, `noFit` is what is wrong with its key. */
-export function judgeCertificate(pem: string, noFit: string | null, nowMs: number): Finding {
+/** Judges the certificate. `pem` begins with the relay's own; `mismatch` says what is wrong with its key. */
+export function judgeCertificate(pem: string, mismatch: string | null, nowMs: number): Finding {
   let endsMs: number;
   try {
     endsMs = Date.parse(new X509Certificate(pem).validTo);
   } catch {
-    return found("certificate", "fault", "RELAY_TLS_CERT holds none: give a PEM file");
+    return found("certificate", "fault", "RELAY_TLS_CERT contains no certificate: give a PEM file");
   }
-  if (noFit !== null) {
+  if (mismatch !== null) {
     const text =
-      `RELAY_TLS_CERT and RELAY_TLS_KEY do not fit: ${noFit}: give PEM files of one pair`;
+      `RELAY_TLS_CERT and RELAY_TLS_KEY do not match: ${mismatch}: give PEM files of one pair`;
     return found("certificate", "fault", text);
   }
   const text = `it is valid until ${iso(endsMs)}`;

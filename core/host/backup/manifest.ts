@@ -6,26 +6,26 @@ import { makeSealer, type Sealer } from "../../codec/seal.ts";
 import type { Secrets } from "../secrets/file.ts";
 import { constantTimeEqual } from "../../codec/text.ts";
 
-/** The only format of a backup so far: a folder with these two files. */
+/** The only format of a backup: a folder with these two files. */
 export const FORMAT = 1;
 export const STORE_FILE = "relay.kv";
 export const MANIFEST_FILE = "manifest.json";
-/** No manifest is larger; what is was not written here. */
+/** The largest manifest that Relay writes is far smaller. */
 const MANIFEST_BYTES_MAX = 16 * 1024;
 
-/** What a backup says of itself. */
+/** The description of a backup. */
 export const Manifest = z.strictObject({
   format: z.literal(FORMAT),
   /** The version of the program that wrote it. */
   relay: z.string(),
   schema: z.int().min(0),
-  /** Of every secret that something in it may be sealed with, newest first. */
+  /** Fingerprints of every secret that its texts may be sealed with, newest first. */
   secret_fingerprints: z.array(z.string()).min(1),
-  /** The history of the logs that it is of. */
+  /** The epoch of its logs. */
   epoch: z.string(),
-  /** Everything that was acknowledged before is in it. ISO 8601, UTC. */
+  /** Everything acknowledged before this instant is in it. ISO 8601, UTC. */
   taken_at: z.iso.datetime(),
-  /** Of the newest commit that is in it. */
+  /** The versionstamp of its newest commit. */
   versionstamp: z.string().regex(/^[0-9a-f]{20}$/),
   bytes: z.int().positive(),
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
@@ -34,15 +34,15 @@ export type Manifest = z.infer<typeof Manifest>;
 
 const Signed = Manifest.extend({ mac: z.string() });
 
-/** One sealer for each secret that there is: a manifest is signed with one of them. */
+/** One sealer for each secret: a manifest is signed with one of them. */
 export const sealersOf = (
   { secret, olderSecrets }: Secrets,
   entropy: Pick<Entropy, "bytes">,
 ): Sealer[] => [secret, ...olderSecrets].map((each) => makeSealer(each, entropy));
 
 /**
- * The sealer whose secret the newest of some fingerprints is of.
- * @throws {Error} when there is no secret for one of them
+ * The sealer for the newest of the fingerprints.
+ * @throws {Error} when the secret of any of them is missing
  */
 export function signerOf(
   what: string,
@@ -57,7 +57,7 @@ export function signerOf(
   );
 }
 
-/** The size of one of a backup's files, never of what could be read without end. @throws {Error} when it is not there */
+/** The size of a backup's file. @throws {Error} when it is missing or not a regular file */
 export function sizeInBackup(folder: string, name: string): number {
   try {
     const { isFile, size } = Deno.statSync(`${folder}/${name}`);
@@ -68,13 +68,13 @@ export function sizeInBackup(folder: string, name: string): number {
   throw new Error(`${folder} is no whole backup: it has no file ${name}`);
 }
 
-/** The text of a manifest, signed with the secret so that nobody without it can change the backup. */
+/** The text of a manifest, signed with the secret so that only its owner can change the backup. */
 export function encodeManifest(manifest: Manifest, signer: Sealer): string {
   return `${JSON.stringify({ ...manifest, mac: macOf(manifest, signer) }, null, 2)}\n`;
 }
 
 /**
- * The manifest of a backup that this program, with these secrets, may restore.
+ * Reads the manifest of a backup that this program can restore with these secrets.
  * @throws {Error} that says what is wrong with it
  */
 export function readManifest(folder: string, sealers: readonly Sealer[]): Manifest {
@@ -102,7 +102,7 @@ function parse(folder: string, text: string): z.infer<typeof Signed> {
   try {
     value = JSON.parse(text);
   } catch {
-    // Reported below: a manifest that was cut off is one that does not fit.
+    // Reported below: a truncated manifest does not match the schema.
   }
   const { format } = z.object({ format: z.int() }).safeParse(value).data ?? {};
   if (format !== undefined && format > FORMAT) {

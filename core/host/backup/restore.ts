@@ -7,27 +7,26 @@ import { settleFile } from "../../../kv/maintenance/vacuum.ts";
 import { eventJson, type NewEvent, RELAY_ACTOR } from "../../events/events.ts";
 import { homeOf } from "../../access/roles/grant.ts";
 import type { Secrets } from "../secrets/file.ts";
-import type { KeepPorts } from "./backup.ts";
+import type { BackupPorts } from "./backup.ts";
 import { digestFile } from "./digest.ts";
 import { type Manifest, readManifest, sealersOf, sizeInBackup, STORE_FILE } from "./manifest.ts";
 
-/** What may lie beside a store's file and belongs to it: an old log would be read into a new file. */
+/** Endings of a store's files: an old log would be read into a new store. */
 const COMPANIONS = ["", "-wal", "-shm"];
 
 /**
- * Puts a backup in the place of a store that is not there yet. The store appears whole, in one rename.
- * @throws {Error} when the backup is not as it was written, or is of another secret or a newer schema, and
- * when there is a store
+ * Restores a backup to a path without a store. The store appears in one rename.
+ * @throws {Error} when the backup was altered, has another secret or a newer schema, or a store exists
  */
 export async function restoreBackup(
   { kv, folder, secrets }: { kv: string; folder: string; secrets: Secrets },
-  ports: KeepPorts,
+  ports: BackupPorts,
 ): Promise<Manifest> {
   const manifest = readManifest(folder, sealersOf(secrets, ports.entropy));
-  refuseCut(folder, sizeInBackup(folder, STORE_FILE), manifest);
-  refuseStore(kv);
+  mustBeWhole(folder, sizeInBackup(folder, STORE_FILE), manifest);
+  mustNotExist(kv);
   using _lock = await lockStore(kv, ports.clock);
-  refuseStore(kv);
+  mustNotExist(kv);
   const aside = `${kv}.restoring`;
   try {
     removeAll(aside);
@@ -41,13 +40,13 @@ export async function restoreBackup(
     try {
       removeAll(aside);
     } catch {
-      // It changes nothing of what was done or refused, and the next restore begins with it.
+      // The outcome stands; the next restore removes the rest.
     }
   }
   return manifest;
 }
 
-function refuseStore(kv: string): void {
+function mustNotExist(kv: string): void {
   const found = COMPANIONS.map((end) => kv + end).find(isThere);
   if (found === undefined) return;
   throw new Error(
@@ -56,7 +55,7 @@ function refuseStore(kv: string): void {
   );
 }
 
-function refuseCut(folder: string, bytes: number, manifest: Manifest): void {
+function mustBeWhole(folder: string, bytes: number, manifest: Manifest): void {
   if (bytes === manifest.bytes) return;
   throw new Error(
     `the backup ${folder} is not whole: ${STORE_FILE} has ${bytes} bytes, ${manifest.bytes} were ` +
@@ -64,11 +63,11 @@ function refuseCut(folder: string, bytes: number, manifest: Manifest): void {
   );
 }
 
-/** @throws {Error} when it is not, byte for byte, what the manifest tells */
+/** @throws {Error} when the bytes do not match the manifest */
 function copyWhole(folder: string, aside: string, manifest: Manifest): void {
   using file = Deno.openSync(aside, { write: true, createNew: true, mode: 0o600 });
   const { bytes, sha256 } = digestFile(`${folder}/${STORE_FILE}`, file);
-  refuseCut(folder, bytes, manifest);
+  mustBeWhole(folder, bytes, manifest);
   if (sha256 !== manifest.sha256) {
     throw new Error(
       `the backup ${folder} was altered: ${STORE_FILE} is not what was written. Restore another backup`,
@@ -76,8 +75,8 @@ function copyWhole(folder: string, aside: string, manifest: Manifest): void {
   }
 }
 
-/** The logs begin another history: a reader of the old one must not take up new events as its own. */
-async function beginHistory(aside: string, manifest: Manifest, ports: KeepPorts): Promise<void> {
+/** Begins a new epoch of the logs, so that a reader of the old one does not mistake new events for its own. */
+async function beginHistory(aside: string, manifest: Manifest, ports: BackupPorts): Promise<void> {
   const { store, close } = await openStore(aside, ports.clock);
   try {
     await store.transact(async (tx) => {

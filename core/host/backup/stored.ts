@@ -2,8 +2,8 @@ import { type KeyParts, rowKey, SYSTEM, systemKey } from "../../../kv/store/coll
 import { installations } from "../../../kv/records/installation.ts";
 import { deliveries } from "../../../kv/records/webhook.ts";
 
-/** Where a store has its installation's record. */
+/** The key of the installation's record. */
 export const INSTALLATION_KEY: KeyParts = rowKey(installations, SYSTEM, "installation");
 
-/** Where the deliveries are that have a due time: webhook, instant in ms, and what tells them apart. */
+/** The index of deliveries with a due time: webhook, instant in ms, delivery. */
 export const DUE_KEY: KeyParts = systemKey(deliveries, "due", []);

@@ -17,7 +17,7 @@ const PLANS_MAX = 100;
 type Given = Pick<PlanRecord, "name" | "price" | "currency" | "features" | "requests_per_minute">;
 type Change = { readonly [K in keyof Given]?: Given[K] | undefined };
 
-/** The plans, oldest first: the host sees all of them, another organization its own. */
+/** Plans, oldest first. The host sees all of them, another organization its own. */
 export async function listPlans(work: Work, paging: Paging) {
   const { db, actor } = work;
   if (actor.host) {
@@ -32,20 +32,20 @@ export async function listPlans(work: Work, paging: Paging) {
 
 /** Makes a plan. @throws {Fault} CONFLICT */
 export async function createPlan(work: Writing, given: Given) {
-  const { app, tx } = work;
+  const { ports, tx } = work;
   if (await tx.count(plans, SYSTEM) >= PLANS_MAX) {
     throw new Fault("CONFLICT", `There are ${PLANS_MAX} plans already. Delete one first.`);
   }
   await mustBeFree(work, given.name);
-  const now = app.ports.clock.now();
+  const now = ports.clock.now();
   const times = { created_at_ms: now, updated_at_ms: now };
-  const id = app.ports.entropy.id("pln");
+  const id = ports.entropy.id("pln");
   return await showPlan(work, tx.put(plans, SYSTEM, { id, ...given, ...times }));
 }
 
 /**
- * Changes a plan; limits are in force for the next request of every account that has it, prices for the
- * subscriptions that begin from now on.
+ * Changes a plan. Limits apply from the next request of every account that has it, prices to subscriptions
+ * that begin from now on.
  * @throws {Fault} NOT_FOUND, CONFLICT
  */
 export async function updatePlan(
@@ -53,11 +53,11 @@ export async function updatePlan(
   id: string,
   { name, price, currency, features, requests_per_minute, ...others }: Change,
 ) {
-  const { app, actor, tx } = work;
+  const { actor, tx } = work;
   const plan = await planOfId(work, id);
   const shown = await showPlan(work, plan);
   mustMatchRecord(others, shown);
-  // What is in force may come from the configuration, and is shown in place of the plan's own figure.
+  // The limit shown may come from the configuration instead of the plan.
   const sentBack = requests_per_minute === shown.requests_per_minute;
   const perMinute = requests_per_minute === UNLIMITED ? null : requests_per_minute;
   const given = {
@@ -74,11 +74,11 @@ export async function updatePlan(
   );
   const changed = Object.keys(change).sort();
   if (changed.length === 0) return shown;
-  const now = app.ports.clock.now();
+  const now = work.ports.clock.now();
   if (change.name !== undefined && change.name.toLowerCase() !== plan.name.toLowerCase()) {
     await mustBeFree(work, change.name);
   }
-  if (change.requests_per_minute !== undefined && Object.hasOwn(app.config().plans, id)) {
+  if (change.requests_per_minute !== undefined && Object.hasOwn(work.config().plans, id)) {
     throw new Fault(
       "CONFLICT",
       `The configuration sets plans.${id}.requests_per_minute. Change it there and reload.`,
@@ -95,14 +95,14 @@ export async function updatePlan(
 
 /** Deletes a plan that no account has. @throws {Fault} NOT_FOUND, CONFLICT */
 export async function deletePlan(work: Writing, id: string) {
-  const { app, tx } = work;
+  const { tx } = work;
   const plan = await planOfId(work, id);
   const accounts = await holdersOf(tx, id);
   if (accounts > 0) {
     const whose = accounts === 1 ? "1 account has" : `${accounts} accounts have`;
     throw new Fault("CONFLICT", `${whose} this plan. Give them another one first.`, { accounts });
   }
-  const { default_plan, plans: configured } = app.config();
+  const { default_plan, plans: configured } = work.config();
   if (id === default_plan || Object.hasOwn(configured, id)) {
     throw new Fault("CONFLICT", "The configuration names this plan. Take it out there first.");
   }
@@ -121,9 +121,9 @@ async function mustBeFree({ tx }: Writing, name: string): Promise<void> {
   throw new Fault("CONFLICT", `There is a plan named ${JSON.stringify(name)} already.`);
 }
 
-async function showPlan({ app, db, actor }: Work, plan: PlanRecord) {
+async function showPlan({ config, db, actor }: Work, plan: PlanRecord) {
   const inForce = { plan: plan.id, limits: null };
-  const { limit, source } = planLimit(app.config(), inForce, plan.requests_per_minute);
+  const { limit, source } = planLimit(config(), inForce, plan.requests_per_minute);
   return {
     id: plan.id,
     name: plan.name,
@@ -132,7 +132,7 @@ async function showPlan({ app, db, actor }: Work, plan: PlanRecord) {
     features: plan.features,
     requests_per_minute: limit ?? UNLIMITED,
     limit_source: source === "configuration" ? "configuration" as const : "plan" as const,
-    // How many others there are is the host's to know.
+    // Only the host may know how many accounts have a plan.
     accounts: actor.host ? await holdersOf(db, plan.id) : null,
     created_at: iso(plan.created_at_ms),
     updated_at: iso(plan.updated_at_ms),

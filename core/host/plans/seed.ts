@@ -1,10 +1,10 @@
 import { SYSTEM } from "../../../kv/store/collection.ts";
 import { plans } from "../../../kv/records/plan.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import type { App } from "../../work/work.ts";
+import type { Store } from "../../../kv/store/store.ts";
 import { BUILT_IN_PLANS, type Config, planOf } from "../../work/config.ts";
 
-/** How the plans of the interface are called and what they offer, until the host says otherwise. */
+/** Names and features of the built-in plans, until the host changes them. */
 const SHOWN = new Map([
   ["starter", { name: "Starter", features: ["100 requests per minute"] }],
   ["team", { name: "Team", features: ["500 requests per minute"] }],
@@ -13,11 +13,11 @@ const SHOWN = new Map([
 ]);
 
 /**
- * Puts the plans on record that every installation begins with, and those that the configuration names.
- * A plan that the host has deleted does not come back: one of them is the default, which stays.
+ * Creates the built-in plans of a new installation and the plans that the configuration names. A built-in
+ * plan that the host deleted is not created again.
  */
-export async function seedPlans({ store }: App, config: Config): Promise<void> {
-  // In one commit: where one of them is, all of them were.
+export async function seedPlans(store: Store, config: Config): Promise<void> {
+  // One commit, so any existing plan proves that all of them were created.
   await store.transact(async (tx) => {
     if (await tx.count(plans, SYSTEM) > 0) return;
     for (const id of Object.keys(BUILT_IN_PLANS)) await seedPlan(tx, config, id);

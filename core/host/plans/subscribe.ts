@@ -7,15 +7,15 @@ import {
   subscriptions,
 } from "../../../kv/records/plan.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import type { App } from "../../work/work.ts";
+import type { Ports } from "../../ports/ports.ts";
 import { Fault } from "../../fault/fault.ts";
 
 /**
- * Begins an account's subscription to a plan and ends the one that it had.
+ * Begins an account's subscription to a plan and ends its previous one.
  * @throws {Fault} VALIDATION_FAILED when there is no such plan
  */
 export async function subscribe(
-  app: App,
+  { clock, entropy }: Pick<Ports, "clock" | "entropy">,
   tx: Tx,
   accountId: string,
   planId: string,
@@ -26,15 +26,15 @@ export async function subscribe(
       issues: [{ path: "body.plan_id", message: "is the id of no plan" }],
     });
   }
-  const now = app.ports.clock.now();
+  const now = clock.now();
   const before = await tx.find(subscriptions, SYSTEM, "active", [accountId]);
   if (before !== null) {
     tx.put(subscriptions, SYSTEM, { ...before, status: "ended", ended_at_ms: now });
-    await hold(tx, before.plan_id, -1);
+    await changeHolders(tx, before.plan_id, -1);
   }
-  await hold(tx, planId, 1);
+  await changeHolders(tx, planId, 1);
   const subscription = tx.put(subscriptions, SYSTEM, {
-    id: app.ports.entropy.id("sub"),
+    id: entropy.id("sub"),
     account_id: accountId,
     plan_id: plan.id,
     plan_name: plan.name,
@@ -47,11 +47,11 @@ export async function subscribe(
   return { plan, subscription };
 }
 
-async function hold(tx: Tx, id: string, n: number): Promise<void> {
+async function changeHolders(tx: Tx, id: string, n: number): Promise<void> {
   tx.put(planHolders, SYSTEM, { id, accounts: await holdersOf(tx, id) + n });
 }
 
-/** How many accounts have a plan now. */
+/** The number of accounts that have a plan now. */
 export async function holdersOf(tx: Pick<Tx, "get">, id: string): Promise<number> {
   return (await tx.get(planHolders, SYSTEM, id))?.accounts ?? 0;
 }

@@ -2,7 +2,7 @@ import { syncFolder, writeAll } from "../../../kv/maintenance/disk.ts";
 import type { Entropy } from "../../ports/ports.ts";
 import type { StoreSettings } from "../../work/settings.ts";
 
-/** What a sealer is made of. */
+/** The secrets of a sealer. */
 export interface Secrets {
   readonly secret: string;
   readonly olderSecrets: readonly string[];
@@ -10,17 +10,16 @@ export interface Secrets {
 
 const SECRET_BYTES = 32;
 
-/** Where the secret of an embedded store lies when the settings have none. */
+/** The file of an embedded store's secret, used when the settings have none. */
 export const secretPath = (kv: string): string => `${kv}.secret`;
 
-/** Where the next secret waits until everything is sealed with it. */
+/** The file of the next secret while a rotation runs. */
 export const nextSecretPath = (kv: string): string => `${kv}.secret.next`;
 
 /**
- * The secrets of the settings, or, for an embedded store, those in the file beside it, made at the first
- * start. While a rotation is under way there is a next one too.
- * @throws {Error} when the store is `sealed` already and there is none: another would open nothing in it,
- * and a file of it might be taken for the one that is lost
+ * The secrets of the settings, or for an embedded store those in the files beside it, made at the first start.
+ * @throws {Error} when the store is `sealed` already and its secret is missing: a new one would open nothing in it,
+ * and its file might be mistaken for the lost one
  */
 export function secretsOf(
   settings: StoreSettings,
@@ -41,7 +40,7 @@ export function secretsOf(
   return { secret, olderSecrets };
 }
 
-/** The secrets that there are, in the settings or beside an embedded store; null when there are none. */
+/** The secrets in the settings or beside an embedded store; null when there are none. */
 export function secretsKnown({ secret, olderSecrets, kv }: StoreSettings): Secrets | null {
   if (secret !== null) return { secret, olderSecrets };
   if (kv === null || kv === ":memory:") return null;
@@ -54,12 +53,12 @@ export function secretsKnown({ secret, olderSecrets, kv }: StoreSettings): Secre
   };
 }
 
-/** The next secret of an embedded store: the one that a rotation began with, or a new one. */
+/** The next secret of an embedded store: that of an interrupted rotation, or a new one. */
 export function nextSecret(kv: string, entropy: Pick<Entropy, "bytes">): string {
   return readSecret(nextSecretPath(kv)) ?? makeSecret(nextSecretPath(kv), entropy);
 }
 
-/** The next secret takes the place of the one before, which is gone with it. */
+/** Replaces the current secret with the next one. */
 export function promoteSecret(kv: string): void {
   Deno.renameSync(nextSecretPath(kv), secretPath(kv));
   syncFolder(kv);
@@ -73,13 +72,13 @@ export function readSecret(path: string): string | null {
     if (error instanceof Deno.errors.NotFound) return null;
     const why = (error as Error).message;
     throw new Error(
-      `the secret cannot be read: ${why}. It is of the user who first started the relay: run it as that one`,
+      `the secret cannot be read: ${why}. It belongs to the user who first started the relay: run the relay as that user`,
       { cause: error },
     );
   }
 }
 
-/** A file that is there whole or not at all, on disk before anything is sealed with what it holds. */
+/** Writes a new secret to a file atomically, and to disk before anything is sealed with it. */
 function makeSecret(path: string, entropy: Pick<Entropy, "bytes">): string {
   const secret = freshSecret(entropy);
   const part = `${path}.new`;

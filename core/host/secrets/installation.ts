@@ -4,14 +4,13 @@ import type { Reader } from "../../../kv/store/reader.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import type { Sealer } from "../../codec/seal.ts";
 
-/** Secrets under which a store may hold sealed texts at once; each start with another one adds to them. */
+/** Secrets of one store at most; each start with another secret adds one. */
 const SECRETS_MAX = 8;
 
 /**
- * Holds the secrets that this process has against those that the store was sealed with, and puts the newest
- * one among them: whoever starts here can open everything. Answers whether older ones are still needed, and
- * the name of the logs' history; a new store begins as `fresh` says.
- * @throws {Error} when one is missing
+ * Checks that this process has every secret that the store was sealed with, and records its newest one. Returns
+ * whether older secrets are still needed, and the epoch of the logs. A new store begins with `fresh`.
+ * @throws {Error} when a secret is missing
  */
 export async function admitSecrets(
   tx: Tx,
@@ -46,11 +45,11 @@ export async function admitSecrets(
   return { older: stored.length > 0, epoch };
 }
 
-/** Whether something in the store may be sealed already. */
+/** True when something in the store may already be sealed. */
 export const isSealed = async (store: Reader): Promise<boolean> =>
   await store.get(installations, SYSTEM, "installation") !== null;
 
-/** Everything is sealed with the newest secret: from now on the older ones open nothing and are refused. */
+/** Forgets the older secrets, once everything is sealed with the newest one. */
 export async function retireSecrets(tx: Tx, sealer: Sealer): Promise<void> {
   const known = await tx.get(installations, SYSTEM, "installation");
   if (known === null) return;

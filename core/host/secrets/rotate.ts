@@ -7,27 +7,27 @@ import { admitSecrets, retireSecrets } from "./installation.ts";
 import { SEALED, type SealedFields } from "./sealed.ts";
 import { tenantsOf } from "../tenants.ts";
 
-/** Where a rotation stands. */
+/** The progress of a rotation. */
 export interface RotationProgress {
-  /** Counts from 1; the last one finds nothing to do. */
+  /** Counts from 1; the last pass finds nothing to do. */
   readonly pass: number;
-  /** The kind of record that is being looked at. */
+  /** The kind of record that is being examined. */
   readonly name: string;
   readonly records: number;
-  /** Records that were sealed anew. */
+  /** Records that were resealed. */
   readonly resealed: number;
 }
 
 const PAGE = 100;
-/** Records of one commit: a shared server takes ten checks, and ten of the largest records fit. */
+/** Records of one commit: a shared server accepts ten checks, and ten of the largest records fit. */
 const RECORDS_AT_ONCE = 10;
-/** A second pass finds what was sealed during the first one; a third finds who still seals the old way. */
+/** The second pass finds texts sealed during the first; a third means that a relay still uses an older secret. */
 const PASSES_MAX = 3;
 
 /**
- * Seals everything in the store with the sealer's newest secret and lets go of the older ones. It may be cut
- * off at any point and run again, and relays that have all the secrets may be at work meanwhile.
- * @throws {Error} when a text does not open, or somebody still seals with an older secret
+ * Reseals everything in the store with the sealer's newest secret and retires the older ones. It may be interrupted
+ * at any point and run again, beside running relays that have all the secrets.
+ * @throws {Error} when a text does not open, or a relay still seals with an older secret
  */
 export async function rotateSecret(
   store: Store,
@@ -47,7 +47,7 @@ export async function rotateSecret(
   await store.transact((tx) => retireSecrets(tx, sealer));
 }
 
-/** Looks at every sealed text once; answers how many records were sealed anew. */
+/** Examines every sealed text once. Returns the number of resealed records. */
 async function resealAll(
   store: Store,
   sealer: Sealer,
@@ -63,9 +63,9 @@ async function resealAll(
       );
       for (let at = 0; at < due.length; at += RECORDS_AT_ONCE) {
         const some = due.slice(at, at + RECORDS_AT_ONCE).map(({ id }) => id);
-        const did = await resealSome(store, sealer, sealed, tenant, some);
-        resealed += did.resealed;
-        closed.push(...did.closed);
+        const result = await resealSome(store, sealer, sealed, tenant, some);
+        resealed += result.resealed;
+        closed.push(...result.closed);
       }
       records += page.length;
       report({ name: sealed.of.name, records, resealed });
@@ -115,7 +115,7 @@ function sealedTexts({ fields }: SealedFields, record: object): string[] {
     .filter((text) => typeof text === "string");
 }
 
-/** Every record of a kind, whosever it is. */
+/** Every record of a kind, of all tenants. */
 async function* pages(store: Store, { of }: SealedFields) {
   for await (const tenant of everyTenant(store)) {
     let cursor: string | null = null;

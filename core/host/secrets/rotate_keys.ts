@@ -13,7 +13,7 @@ import type { KeyMaker } from "../../events/trail/tenant_keys.ts";
 import { tenantsOf } from "../tenants.ts";
 import { printableLine } from "../../codec/text.ts";
 
-/** The kinds of keys that sign for a tenant, and how one is changed: it answers the new one as text. */
+/** The kinds of keys that sign for a tenant, each with the function that rotates it and returns the new key as text. */
 const KINDS = {
   verdict: rotateVerdictKey,
   audit: rotateAuditKey,
@@ -21,28 +21,27 @@ const KINDS = {
   Record<string, (by: KeyMaker, tx: Tx, tenant: Tenant) => Promise<string>>
 >;
 
-/** What may be changed. */
+/** The kinds of keys that can be rotated. */
 export type KeyKind = keyof typeof KINDS;
 export const KEY_KINDS = Object.keys(KINDS) as KeyKind[];
 
-/** Whose keys are changed. */
+/** Which keys to rotate. */
 export interface Rotation {
   readonly kind: KeyKind;
   /** One organization, or null for all of them. */
   readonly organization: string | null;
-  /** True when agents that cannot follow a new verdict key are left to people. */
+  /** True to go on although some agents cannot follow to a new verdict key. */
   readonly leaveBehind: boolean;
 }
 
 const PAGE = 100;
-/** Agents that would stay behind are named up to here. */
+/** Agents named in the error at most. */
 const NAMED_MAX = 10;
 
 /**
- * Puts a new key in the place of each tenant's, one tenant a commit: cut off at any point, each has its old
- * one or its new one.
- * @throws {Error} before anything is changed, when a secret is missing, there is no such organization or agents
- * would stay behind; later, when a key does not open
+ * Replaces each tenant's key, one tenant in a commit: when interrupted, each tenant has its old key or its new one.
+ * @throws {Error} before any change, when a secret or the organization is missing or agents would refuse the new
+ * key; later, when a key does not open
  */
 export async function rotateKeys(
   store: Store,
@@ -56,17 +55,17 @@ export async function rotateKeys(
   if (organization !== null && await store.get(organizations, SYSTEM, organization) === null) {
     throw new Error(`there is no organization ${JSON.stringify(organization)}`);
   }
-  if (kind === "verdict" && !leaveBehind) await refuseToLose(store, organization);
+  if (kind === "verdict" && !leaveBehind) await mustNotLoseAgents(store, organization);
   for await (const tenant of tenantsOf(store, organization)) {
     report(tenantKey(tenant), await store.transact((tx) => KINDS[kind](by, tx, tenant)));
   }
 }
 
 /**
- * @throws {Error} when agents would refuse a new verdict key: they follow no hand-over, or were away for so many
- * that the first of them would be forgotten
+ * @throws {Error} when agents would refuse a new verdict key: they cannot follow hand-overs, or missed so many that
+ * one of these would be dropped
  */
-async function refuseToLose(store: Store, organization: string | null): Promise<void> {
+async function mustNotLoseAgents(store: Store, organization: string | null): Promise<void> {
   const named: string[] = [];
   let behind = 0;
   for await (const tenant of tenantsOf(store, organization)) {

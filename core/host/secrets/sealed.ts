@@ -19,7 +19,7 @@ export interface SealedFields {
   readonly fields: readonly string[];
 }
 
-/** Every sealed text that a store may hold: what a new secret must seal anew. */
+/** Every sealed text that a store may hold: what a rotation must reseal. */
 export const SEALED: readonly SealedFields[] = [
   sealedIn(apiKeys, ["sealed"]),
   sealedIn(webhooks, ["sealed_secret", "sealed_headers", "sealed_previous_secret"]),

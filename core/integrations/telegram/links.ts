@@ -5,7 +5,7 @@ import {
   telegramLinks,
 } from "../../../kv/records/telegram.ts";
 import { mustActForPerson } from "../../access/people/person.ts";
-import { peopleBehind, unite, without } from "../../access/keys/also_of.ts";
+import { peopleBehind, unite, without } from "../../access/keys/people_behind.ts";
 import type { Actor, Context, Work, Writing } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
@@ -62,20 +62,6 @@ export async function deleteLink({ actor, tx }: Writing, id: string) {
   }
   tx.delete(telegramLinks, homeOf(actor.tenant.org), id);
   return { id, telegram_id: link.telegram_id, user_id: link.user_id };
-}
-
-/**
- * Whether what comes through a bot counts: the person for whom its token acts knows the secret, and could speak
- * for everybody who linked an account, so they must be one who may approve.
- */
-export async function isTrustedBot(
-  { store }: Pick<Context, "store">,
-  tenant: Tenant,
-  tokenId: string,
-): Promise<boolean> {
-  const token = await store.get(ingestTokens, tenant, tokenId);
-  if (token === null) return false;
-  return await suspensionOf(store, tenant, INGEST_TOKEN, token) === null;
 }
 
 /**

@@ -9,7 +9,7 @@ import {
 import { users } from "../../../kv/records/user.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import { Accepted } from "../../work/accepted.ts";
-import { type People, unite } from "../../access/keys/also_of.ts";
+import { type People, unite } from "../../access/keys/people_behind.ts";
 import type { Actor, Stepping } from "../../work/work.ts";
 import { decideApproval } from "../../commands/approvals/decide.ts";
 import { ANONYMOUS } from "../../access/authenticate.ts";
@@ -46,7 +46,7 @@ export async function receiveTelegram(work: Stepping, body: unknown) {
   const account = [token.id, message.sender.id];
   // Read before the transaction, because a shared store limits its checks. A link deleted meanwhile still counts.
   const link = await store.find(telegramLinks, home, "account", account);
-  const trusted = await isTrustedBot(work, tenant, token.id);
+  const trusted = await isTrustedBot(store, tenant, token.id);
   const text = await store.transact(async (tx) => {
     const asked = { ...work, tx, db: tx };
     return await once(work, tx, tenant, token, message, () => {

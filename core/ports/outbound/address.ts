@@ -1,25 +1,25 @@
 import ipaddr from "ipaddr.js";
 
 /**
- * Public by their range, yet answered by the machine room: Azure's platform endpoint, which hands
- * out a guest's certificates and settings.
+ * Addresses in a public range that the hosting platform answers: Azure's endpoint, which hands out a virtual
+ * machine's certificates and settings.
  */
 const PLATFORM_ADDRESSES = new Set(["168.63.129.16"]);
 
-/** 2000::/3, the only part of IPv6 that IANA has given out for the public internet. */
+/** 2000::/3, the only part of IPv6 that IANA has allocated to the public internet. */
 const GLOBAL_UNICAST = ipaddr.IPv6.parse("2000::");
 const GLOBAL_UNICAST_PREFIX_BITS = 3;
 
 /**
  * True for an address of the public internet: not private, loopback, link-local, shared (CGNAT),
  * multicast, documentation, reserved, nor an IPv6 form that carries an IPv4 address (mapped,
- * compatible, 6to4, Teredo, NAT64). Text that is no canonical address, or has a scope id, is not.
+ * compatible, 6to4, Teredo, NAT64). Non-canonical text and scope ids are not public.
  */
 export function isPublicAddress(ip: string): boolean {
   if (ipaddr.IPv4.isValidFourPartDecimal(ip)) {
     return ipaddr.IPv4.parse(ip).range() === "unicast" && !PLATFORM_ADDRESSES.has(ip);
   }
-  // A scope id names one of our own interfaces, so what it reaches is never the public internet.
+  // A scope id names a local interface, which never leads to the public internet.
   if (!ip.includes(":") || ip.includes("%") || !ipaddr.IPv6.isValid(ip)) return false;
   const address = ipaddr.IPv6.parse(ip);
   return address.range() === "unicast" &&

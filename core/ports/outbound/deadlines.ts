@@ -1,6 +1,6 @@
-import type { Cancel, Clock } from "../ports.ts";
+import type { Cancel, Clock } from "../interfaces.ts";
 
-/** What ends at one instant, and waits for it with one timer. */
+/** Tasks that share one deadline and one timer. */
 interface Deadline {
   readonly begunMs: number;
   readonly ms: number;
@@ -8,7 +8,7 @@ interface Deadline {
   cancel: Cancel;
 }
 
-/** Timers of a clock, where those that begin in one millisecond and wait equally long share one. */
+/** Timers of a clock. Timers of one length that start in the same millisecond share one. */
 export class Deadlines {
   #last: Deadline | null = null;
 
@@ -38,7 +38,7 @@ export class Deadlines {
     return this.#last = deadline;
   }
 
-  /** Nobody joins it any more. */
+  /** Closes the group to further tasks. */
   #end(deadline: Deadline): void {
     deadline.cancel();
     if (this.#last === deadline) this.#last = null;

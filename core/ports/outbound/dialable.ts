@@ -1,5 +1,5 @@
 import { Fault } from "../../fault/fault.ts";
-import { OutboundError } from "../ports.ts";
+import { OutboundError } from "../interfaces.ts";
 import { checkTarget } from "./target.ts";
 
 /** The part of the configuration that decides which addresses may be dialled. */

@@ -1,7 +1,7 @@
 import type { Buffer } from "node:buffer";
 import { setImmediate } from "node:timers";
 
-import { OutboundError, type OutboundRequest, type OutboundResponse } from "../ports.ts";
+import { OutboundError, type OutboundRequest, type OutboundResponse } from "../interfaces.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { classifyFailure, type Phase } from "./failure.ts";
 import type { Connection, Holder, Pool } from "./pool.ts";
@@ -9,9 +9,9 @@ import { ResponseReader } from "./reader.ts";
 import { headOf, writeRequest } from "./writer.ts";
 
 /**
- * One request over one socket of `pool`, sent twice only when it may be and a socket that was kept closes
- * under it before anything is answered. Rejects when no response head arrives before the deadline; a body
- * that is slow, endless or broken only cuts what is kept of it.
+ * Sends one request over a socket of `pool`. A repeatable request is sent again when a reused socket closes
+ * before any response. Rejects when no response head arrives before the deadline; a slow, endless or broken body
+ * is truncated.
  * @throws {OutboundError}
  */
 export async function exchange(
@@ -23,7 +23,7 @@ export async function exchange(
   return await new Promise((resolve, reject) => {
     const reader = new ResponseReader(request.method, request.keepBytes);
     let settled = false, repeatable = request.repeatable ?? false;
-    /** Answers the caller once; without a reason the response is whole. */
+    /** Settles the exchange once; without a reason the response is complete. */
     const settle = (reason: Error | null) => {
       if (settled) return;
       settled = true;
@@ -35,7 +35,7 @@ export async function exchange(
       else if (connection.socket.writableLength === 0) pool.giveBack(to, connection, reader.idleMs);
       else setImmediate(() => giveBackWritten(connection));
     };
-    /** TLS says late that all is written; a receiver that has not read by then must not keep the socket. */
+    /** TLS reports late that all is written; a receiver that has not read by then loses the socket. */
     const giveBackWritten = (connection: Connection) => {
       const { destroyed, writableLength } = connection.socket;
       if (destroyed || writableLength > 0) pool.leave(to, holder);
@@ -47,7 +47,7 @@ export async function exchange(
         writeRequest(this.connection!.socket, head, request.body);
       },
       received(bytes: Buffer) {
-        // What comes behind the answer belongs to nobody.
+        // Bytes after the response are unrequested.
         if (settled) return pool.leave(to, this);
         try {
           reader.take(bytes);
@@ -83,7 +83,7 @@ function responseOf(reader: ResponseReader, truncated: boolean): OutboundRespons
     headers,
     bytes,
     get body() {
-      // A character cut in two at the end is dropped rather than shown as a replacement character.
+      // Drop a character that was cut at the end, instead of showing a replacement character.
       if (bytes.length === 0) return "";
       return new TextDecoder().decode(bytes, { stream: truncated });
     },

@@ -1,16 +1,16 @@
-import { OutboundError, type OutboundErrorKind } from "../ports.ts";
+import { OutboundError, type OutboundErrorKind } from "../interfaces.ts";
 
-/** How far an exchange had come; what breaks in a phase is a failure of that kind. */
+/** The phase of an exchange; it decides the kind of a failure. */
 export type Phase = "connect" | "tls" | "http";
 
-/** Sentences for the failures that receivers' owners meet most; others keep the system's words. */
+/** Sentences for the most common failures; others keep the system's text. */
 const KNOWN_CODES: Readonly<Record<string, readonly [OutboundErrorKind, string]>> = {
   ECONNREFUSED: ["connect", "The connection was refused."],
   EHOSTUNREACH: ["connect", "There is no route to the host."],
   ENETUNREACH: ["connect", "There is no route to the network."],
 };
 
-/** The failure of an exchange as the port's error; `phase` decides where the error does not say. */
+/** Converts a failure to the port's error. `phase` decides the kind where the error does not. */
 export function classifyFailure(error: unknown, phase: Phase): OutboundError {
   if (error instanceof OutboundError) return error;
   const code = errorCode(error);

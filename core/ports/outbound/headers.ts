@@ -1,6 +1,6 @@
 /**
- * Headers of the connection rather than of the message. The transport alone writes them: a caller
- * who sets them could split one request into two or have it answered by another host.
+ * Headers of the connection. Only the transport sets them: a caller who could set them might split one request
+ * into two or have another host answer it.
  */
 export const TRANSPORT_HEADERS: ReadonlySet<string> = new Set([
   "connection",

@@ -6,37 +6,37 @@ import type { Phase } from "./failure.ts";
 import { guardLookup, type Lookup } from "./resolve.ts";
 import { dialledHost } from "./target.ts";
 
-/** A slow receiver may hold this many sockets of an organization's; its later requests wait in line. */
+/** Sockets of one organization to one receiver. Further requests wait. */
 const MAX_SOCKETS_PER_HOST = 64;
 
-/** Sockets kept open for reuse, over all hosts of a pool. */
+/** Idle sockets kept for reuse, over all hosts of a pool. */
 const MAX_IDLE_SOCKETS = 256;
 
 /** Shorter than the 5 s after which common servers close, so reuse seldom meets a closing socket. */
 const IDLE_SOCKET_MS = 4_000;
 
-/** Whoever has a socket to itself, or waits for one. */
+/** An exchange that has a socket to itself or waits for one. */
 export interface Holder {
-  /** The socket, from the dial on; null while there is none to be had. */
+  /** The socket, from the dial on; null while it waits. */
   connection: Connection | null;
-  /** It is open, and the holder's until it gives it back or breaks it. */
+  /** The socket is open and belongs to the holder until it returns or breaks it. */
   opened(): void;
   received(bytes: Buffer): void;
-  /** It has ended, or never opened: the connection is gone. */
+  /** The connection has ended or never opened. */
   ended(error: Error | null): void;
 }
 
-/** One socket, and who has it. */
+/** One socket and its holder. */
 export interface Connection {
   readonly socket: Socket;
-  /** How far it has come: nothing but the exchange is left to do on one that is open. */
+  /** The phase of the connection: an open one is ready for the exchange. */
   phase: Phase;
-  /** True once an exchange over it has ended: its other end may be closing it just now. */
+  /** True after the first exchange: the other end may be closing it at this moment. */
   used: boolean;
   holder: Holder | null;
 }
 
-/** Where a request goes, and whose it is. */
+/** The target of a request and its organization. */
 export interface Destination {
   readonly url: URL;
   readonly organization: string | null;
@@ -45,8 +45,8 @@ export interface Destination {
 const keyOf = ({ url, organization }: Destination): string => `${organization ?? ""} ${url.origin}`;
 
 /**
- * The connections of one organization to one scheme, name and port: what is slow for one of them, or
- * answers one of them what it was not asked, is nothing to the others.
+ * The connections of one organization to one scheme, name and port, so that a slow or misbehaving receiver
+ * affects no other organization.
  */
 interface Host {
   readonly to: Destination;
@@ -56,8 +56,8 @@ interface Host {
 }
 
 /**
- * The sockets of one policy. They are reused by name and port, whatever addresses were allowed when they
- * were dialled: therefore each policy has a pool of its own, and one pool never changes its policy.
+ * The sockets of one dial policy. They are reused by name and port without checking addresses again, so each
+ * policy has a pool of its own.
  */
 export class Pool {
   readonly #hosts = new Map<string, Host>();
@@ -76,14 +76,14 @@ export class Pool {
     this.#roots = policy.trustedRoots === undefined ? {} : { ca: [...policy.trustedRoots] };
   }
 
-  /** Gives a holder a kept socket at once, or does as `dial`. */
+  /** Gives a holder an idle socket, or dials. */
   take(to: Destination, holder: Holder): void {
     const kept = this.#keptOf(this.#hostOf(to));
     if (kept !== undefined) this.#hand(kept, holder);
     else this.dial(to, holder);
   }
 
-  /** Dials a socket for a holder, or lets it wait for one that somebody gives back. */
+  /** Dials a socket for a holder, or lets it wait for a returned one. */
   dial(to: Destination, holder: Holder): void {
     if (this.#isClosed) return holder.ended(closedError());
     const host = this.#hostOf(to);
@@ -93,8 +93,8 @@ export class Pool {
   }
 
   /**
-   * The holder's exchange is over and its socket as good as new: it goes to the next one, or is kept unless
-   * its other end closes it sooner than we do, after `keptMs`: it would be used just then.
+   * Returns a reusable socket: it goes to the next holder, or is kept idle unless the other end closes it
+   * within `keptMs`, when a new request might just use it.
    */
   giveBack(to: Destination, connection: Connection, keptMs: number): void {
     const host = this.#hostOf(to);
@@ -112,13 +112,13 @@ export class Pool {
     }
   }
 
-  /** The holder wants nothing any more: what it has is closed, and it waits no longer. */
+  /** Closes the holder's socket, or ends its wait. */
   leave(to: Destination, holder: Holder): void {
     if (holder.connection !== null) holder.connection.socket.destroy();
     else this.#hosts.get(keyOf(to))?.waiting.delete(holder);
   }
 
-  /** Closes every socket; who has one or waits for one is told so. */
+  /** Closes every socket and notifies all holders. */
   close(): void {
     this.#isClosed = true;
     for (const { waiting } of this.#hosts.values()) {
@@ -138,7 +138,7 @@ export class Pool {
     return host;
   }
 
-  /** The socket that was used last; one that is about to close counts as closed. */
+  /** The most recently used idle socket that is not about to close. */
   #keptOf(host: Host): Connection | undefined {
     for (;;) {
       const kept = host.idle.pop();
@@ -156,7 +156,7 @@ export class Pool {
   #dial(host: Host, holder: Holder): void {
     const left = new AbortController();
     const socket = this.#connect(host.to, left.signal);
-    socket.setNoDelay(); // or the end of a request waits until its receiver has acknowledged the rest
+    socket.setNoDelay(); // else the end of a request waits for an acknowledgement
     const connection: Connection = { socket, phase: "connect", used: false, holder };
     holder.connection = connection;
     host.open++;
@@ -174,7 +174,7 @@ export class Pool {
     let reason: Error | null = null;
     socket.on("error", (error) => reason = error);
     socket.on("data", (bytes: Buffer) => {
-      // Nobody asked for it: what it answers would be somebody else's request.
+      // Unrequested bytes would be taken for the answer to the next request.
       if (connection.holder === null) socket.destroy();
       else connection.holder.received(bytes);
     });

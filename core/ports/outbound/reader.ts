@@ -1,10 +1,10 @@
 import { Buffer } from "node:buffer";
 
 /**
- * Lines of a response that may be read before its body, in bytes, those of informational heads included;
- * as many of its trailers after it. Lines cost far more to read than to send.
+ * Limit of a response's head in bytes, informational heads included, and the same for its trailers. Lines cost
+ * far more to read than to send.
  */
-const HEAD_BYTES_MAX = 16 * 1024; // what Node and most servers take
+const HEAD_BYTES_MAX = 16 * 1024; // the limit of Node and most servers
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/;
 const FIELD = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+):([^\0\r\n]*)$/;
 const CHUNK_SIZE = /^([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\0\r\n]*)?$/;
@@ -12,15 +12,15 @@ const KEPT_SECONDS = /(?:^|[ \t,])timeout=(\d{1,6})/i;
 const LENGTH = /^\d{1,15}$/;
 const NOTHING = Buffer.alloc(0);
 
-/** What the next bytes are: a line of some kind, the body itself, or nothing of this response any more. */
+/** What the next bytes are: a kind of line, the body, or nothing of this response. */
 type Part = "status" | "field" | "body" | "size" | "chunk end" | "trailer" | "whole";
 
 /**
- * One HTTP/1.1 response, as its bytes come (RFC 9112). Strict, because its sender is not trusted: what
- * two readers could take for two different things is refused, or ends the connection.
+ * Parses one HTTP/1.1 response as its bytes arrive (RFC 9112). Strict, because the sender is not trusted:
+ * ambiguous input is refused or ends the connection.
  */
 export class ResponseReader {
-  /** Zero until the status line is there. */
+  /** Zero until the status line has arrived. */
   status = 0;
   headers: Record<string, string> = Object.create(null);
   #part: Part = "status";
@@ -28,7 +28,7 @@ export class ResponseReader {
   #headBytes = 0;
   #persistent = true;
   #chunked = false;
-  /** Bytes left of the body or of its chunk; Infinity for all until the connection ends. */
+  /** Bytes left of the body or chunk; Infinity for a body that the end of the connection ends. */
   #left = 0;
   #room: number;
   #kept = new Uint8Array();
@@ -38,22 +38,22 @@ export class ResponseReader {
     this.#room = keepBytes;
   }
 
-  /** True while nothing at all has come. */
+  /** True until the first byte has arrived. */
   get isUntouched(): boolean {
     return this.status === 0 && this.#pending.length === 0;
   }
 
-  /** True once the head is there, and informational ones before it are past. */
+  /** True once the final head has arrived, after any informational heads. */
   get hasHead(): boolean {
     return this.#part !== "status" && this.#part !== "field";
   }
 
-  /** True when all of the response is there. */
+  /** True when the whole response has arrived. */
   get isWhole(): boolean {
     return this.#part === "whole";
   }
 
-  /** True when more of the body has come than is kept. */
+  /** True when more of the body has arrived than is kept. */
   get overflows(): boolean {
     return this.#room < 0;
   }
@@ -63,18 +63,18 @@ export class ResponseReader {
     return this.isWhole && this.#persistent && this.#pending.length === 0;
   }
 
-  /** How long the connection may be idle before its other end closes it, as far as that says. */
+  /** How long the other end keeps the connection idle, as far as it says. */
   get idleMs(): number {
     const seconds = KEPT_SECONDS.exec(this.headers["keep-alive"] ?? "")?.[1];
     return seconds === undefined ? Infinity : Number(seconds) * 1000;
   }
 
-  /** What is kept of the body. */
+  /** The kept part of the body. */
   get bytes(): Uint8Array<ArrayBuffer> {
     return this.#kept.subarray(0, this.#keptBytes);
   }
 
-  /** Takes in what came. @throws {Error} when it is no HTTP response */
+  /** Parses further bytes. @throws {Error} when they are not an HTTP response */
   take(bytes: Buffer): void {
     let rest = this.#pending.length === 0 ? bytes : Buffer.concat([this.#pending, bytes]);
     this.#pending = NOTHING;
@@ -94,7 +94,7 @@ export class ResponseReader {
     this.#pending = rest;
   }
 
-  /** The connection has ended: that is how a body without a length ends. */
+  /** The connection has ended, which ends a body without a length. */
   end(): void {
     if (this.#part === "body" && this.#left === Infinity) this.#part = "whole";
   }
@@ -108,7 +108,7 @@ export class ResponseReader {
     return rest.subarray(some.length);
   }
 
-  /** A piece that was kept as it came would hold all that came with it, and small ones are many. */
+  /** Copies a piece: a view would keep the whole received buffer alive. */
   #copy(some: Buffer): void {
     const bytes = this.#keptBytes + some.length;
     if (bytes > this.#kept.length) {
@@ -169,7 +169,7 @@ export class ResponseReader {
       this.#part = "whole";
     } else if (coding !== undefined) {
       if (coding.toLowerCase() !== "chunked") throw new Error("its transfer coding is unknown");
-      // Who sends both, or chunks in HTTP/1.0, may mean to smuggle something in: nothing else is read from there.
+      // Both headers, or chunks in HTTP/1.0, may be request smuggling: the connection is not reused.
       if (length !== undefined || !knowsChunks) this.#persistent = false;
       this.#chunked = true;
       this.#part = "size";

@@ -2,32 +2,32 @@ import { lookup } from "node:dns/promises";
 import { isIP, type LookupFunction } from "node:net";
 
 import { RecentMap } from "../../../kv/store/recent.ts";
-import { OutboundError } from "../ports.ts";
+import { OutboundError } from "../interfaces.ts";
 import { isPublicAddress } from "./address.ts";
 import { refusedAddress } from "./target.ts";
 
-/** Every address of a name, in the order in which they are to be tried. */
+/** Resolves a name to its addresses, in the order to try them. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>;
 
-/** A look-up holds a thread of the runtime until the system's resolver gives up on a dead name. */
+/** A lookup of a dead name occupies a runtime thread until the system's resolver gives up. */
 const MAX_LOOKUPS = 64; // of the 512 threads that the runtime shares with file reads
 
-/** Places for names that resolved when they were looked up last: no dead name of a stranger's takes one. */
+/** Places reserved for names that resolved before, so that dead names cannot take all. */
 const KEPT_LOOKUPS = 32;
 
-/** Names that are remembered to resolve. */
+/** Names remembered as resolving. */
 const MAX_RESOLVED = 10_000;
 
-/** More addresses than a client would ever try are not handed to the dialler. */
+/** Addresses passed to the dialler at most. */
 const MAX_ADDRESSES = 8;
 
-/** Asks the system's resolver, hosts file included. */
+/** The system's resolver, including its hosts file. */
 export const resolveBySystem: Resolve = async (hostname) => {
   const found = await lookup(hostname, { all: true, order: "verbatim" });
   return found.map(({ address }) => address);
 };
 
-/** Every address of a name, for an organization, unless whoever asks has left before its turn came. */
+/** Resolves a name for an organization, unless the caller leaves before its turn. */
 export type Lookup = (
   hostname: string,
   organization: string | null,
@@ -35,9 +35,9 @@ export type Lookup = (
 ) => Promise<readonly string[]>;
 
 /**
- * Bounds the look-ups under way; callers who ask for the same name share one. Others wait for a place until
- * they leave, so the line is as long as there are requests under way, and no longer. No organization has more
- * than half of the places, so its slow names do not hold up everybody's.
+ * Bounds concurrent lookups; callers with the same name share one. Others wait until they leave, so the queue is
+ * bounded by the number of requests. No organization gets more than half of the places, so its slow names do not
+ * block the others.
  */
 export function shareLookups(resolve: Resolve): Lookup {
   const underWay = new Map<string, Promise<readonly string[]>>();
@@ -79,8 +79,8 @@ export function shareLookups(resolve: Resolve): Lookup {
 }
 
 /**
- * The look-up of a socket that refuses a name when any of its addresses is forbidden, and else
- * hands over exactly the addresses that were checked, so a second answer cannot be dialled.
+ * A socket's lookup function that refuses a name when any of its addresses is forbidden. Otherwise it passes on
+ * exactly the checked addresses, so a second DNS answer cannot be dialled.
  */
 export function guardLookup(lookUp: Resolve, allowPrivate: boolean): LookupFunction {
   return (hostname, options, done) => {

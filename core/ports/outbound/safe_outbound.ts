@@ -1,24 +1,24 @@
-import { type Clock, type Outbound, OutboundError } from "../ports.ts";
+import { type Clock, type Outbound, OutboundError } from "../interfaces.ts";
 import { Deadlines } from "./deadlines.ts";
 import { exchange } from "./exchange.ts";
 import { Pool } from "./pool.ts";
 import { type Resolve, resolveBySystem, shareLookups } from "./resolve.ts";
 import { checkTarget } from "./target.ts";
 
-/** Requests under way at once; one more is refused rather than queued without a bound. */
-const MAX_IN_FLIGHT = 1024; // the usual soft limit of open files, with the sockets of all hosts
+/** Concurrent requests. Further ones are refused, because a queue would be unbounded. */
+const MAX_IN_FLIGHT = 1024; // the usual soft limit of open files
 
 export interface SafeOutboundOptions {
-  /** Read at each request: whether private, loopback and other internal addresses may be dialled. */
+  /** Whether private, loopback and other internal addresses may be dialled; read at each request. */
   readonly allowPrivateTargets: () => boolean;
   readonly clock: Clock;
-  /** Asked for the addresses of a name; the system's resolver unless given. */
+  /** Resolves names; default: the system's resolver. */
   readonly resolve?: Resolve;
   /** PEM certificates of authorities to trust instead of the public ones. */
   readonly trustedRoots?: readonly string[];
 }
 
-/** The network port: dials only addresses that the policy of the moment allows. */
+/** The network port: dials only addresses that the current policy allows. */
 export function safeOutbound(options: SafeOutboundOptions): Outbound {
   const lookUp = shareLookups(options.resolve ?? resolveBySystem);
   const { trustedRoots } = options;

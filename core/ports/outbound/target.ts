@@ -1,24 +1,24 @@
 import { isIP } from "node:net";
 
 import { RecentMap } from "../../../kv/store/recent.ts";
-import { OutboundError } from "../ports.ts";
+import { OutboundError } from "../interfaces.ts";
 import { isPublicAddress } from "./address.ts";
 
 /** Longer addresses are refused before they are parsed. */
-const MAX_URL_CHARS = 8192; // what most servers take in a request line
+const MAX_URL_CHARS = 8192; // the limit of most servers for a request line
 
-/** Addresses whose form is good, as they were parsed; whether they may be dialled is asked each time. */
+/** Parsed URLs. Whether one may be dialled is decided each time. */
 const parsed = new RecentMap<Target>(1_000);
 
 interface Target {
   readonly url: URL;
-  /** The host when it is an address itself, which no name look-up will see. */
+  /** The host when it is an IP address, which no lookup checks. */
   readonly literal: string | null;
 }
 
 /**
- * The address to dial, parsed as browsers do, so that `2130706433`, `0x7f.1` and `127.1` are all
- * seen as 127.0.0.1. Callers share what they get, so they only read it.
+ * Parses a URL to dial as browsers do, so that `2130706433`, `0x7f.1` and `127.1` all mean 127.0.0.1. Callers
+ * share the result and must not change it.
  * @throws {OutboundError} `http` for an unusable URL, `refused_address` for a forbidden literal.
  */
 export function checkTarget(text: string, allowPrivate: boolean): URL {
@@ -44,12 +44,12 @@ function parseTarget(text: string): Target {
   return { url, literal: isIP(host) === 0 ? null : host };
 }
 
-/** The host of a URL as a socket takes it: an IPv6 address without its brackets. */
+/** The host of a URL as a socket takes it: IPv6 addresses without brackets. */
 export function dialledHost(url: URL): string {
   return url.hostname.startsWith("[") ? url.hostname.slice(1, -1) : url.hostname;
 }
 
-/** The refusal of a host for one of the addresses that it stands for. */
+/** The error for a host of which one address is forbidden. */
 export function refusedAddress(host: string, address: string): OutboundError {
   const which = host === address ? address : `${host} resolves to ${address}, which`;
   return new OutboundError("refused_address", `${which} is not a public address.`);

@@ -1,14 +1,14 @@
 import { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
 
-import { OutboundError, type OutboundRequest } from "../ports.ts";
+import { OutboundError, type OutboundRequest } from "../interfaces.ts";
 import { TRANSPORT_HEADERS } from "./headers.ts";
 
 const METHOD = /^[A-Z]+$/;
 /** One field line (RFC 9110), in ASCII; anything else could split a request into two. */
 const FIELD = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+: [\t\x20-\x7e]*$/;
 
-/** The head of a request, ready to be written. @throws {OutboundError} when it would be no HTTP */
+/** Formats the head of a request. @throws {OutboundError} when it would not be valid HTTP */
 export function headOf(request: OutboundRequest, url: URL): string {
   const { method, body } = request;
   if (!METHOD.test(method)) throw new OutboundError("http", `There is no method ${method}.`);
@@ -26,13 +26,13 @@ export function headOf(request: OutboundRequest, url: URL): string {
     encoding ||= lower === "accept-encoding";
     head += `${line}\r\n`;
   }
-  // Compression is declined, because what is kept of a body is shown as it came.
+  // Compression is declined, because logs show the body as received.
   if (!encoding) head += "accept-encoding: identity\r\n";
   if (!agent) head += "user-agent: Relay\r\n";
   return `${head}\r\n`;
 }
 
-/** Writes a request; a text goes out in one piece with its head, which is ASCII. */
+/** Writes a request. A text body goes out in one write with its ASCII head. */
 export function writeRequest(socket: Socket, head: string, body?: string | Uint8Array): void {
   socket.write(Buffer.from(typeof body === "string" ? head + body : head));
   if (body instanceof Uint8Array) socket.write(body);

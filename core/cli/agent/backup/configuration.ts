@@ -1,33 +1,33 @@
-import type { Archive, ArchiveEntry } from "../../protocol/archive.ts";
-import { POLICY_ROOT } from "../../protocol/archive.ts";
-import { sha256Hex } from "../../codec/text.ts";
+import type { Archive, ArchiveEntry } from "../../../protocol/archive.ts";
+import { POLICY_ROOT } from "../../../protocol/archive.ts";
+import { sha256Hex } from "../../../codec/text.ts";
 import {
   MAX_BACKUP_ROOTS,
   MAX_CONFIGURATION_BYTES,
   MAX_CONFIGURATION_FILES,
   MAX_PATH_LENGTH,
-} from "../../protocol/transfers.ts";
-import { POLICY_FILE } from "./policies.ts";
-import type { AgentTree } from "./port.ts";
+} from "../../../protocol/transfers.ts";
+import { POLICY_FILE } from "../policies.ts";
+import type { AgentTree } from "../interfaces.ts";
 
-/** What a file is called until it takes its place; such names are never backed up. */
+/** The suffix of temporary files, which are never backed up. */
 export const ASIDE = ".relay-new";
-/** Folders within folders. */
+/** The largest depth of folders. */
 const DEPTH_MAX = 32;
 const FOLDERS_MAX = 2_000;
 
-/** What an agent's configuration consists of. */
+/** The configuration of an agent. */
 export interface Configuration {
   readonly tree: AgentTree;
   readonly stateDir: string;
-  /** What the operator listed. */
+  /** The paths that the operator listed. */
   readonly roots: readonly string[];
   readonly settings: { readonly name: string; readonly labels: Readonly<Record<string, string>> };
 }
 
 /**
- * What keeps a list of paths from being backed up, or null: too many, and the state directory, whose key
- * must never leave the machine and whose journals must never be replaced.
+ * Why a list of paths cannot be backed up, or null: it is too long, or contains the state directory, whose key must
+ * not leave the machine and whose journals must not be replaced.
  */
 export function refuseRoots({ tree, stateDir, roots }: Configuration): string | null {
   if (roots.length > MAX_BACKUP_ROOTS) return `At most ${MAX_BACKUP_ROOTS} paths may be backed up.`;
@@ -44,11 +44,11 @@ export function refuseRoots({ tree, stateDir, roots }: Configuration): string | 
   return null;
 }
 
-/** True for a folder's own path and for all below it. */
+/** True for a folder's own path and all paths below it. */
 const isWithin = (path: string, folder: string): boolean =>
   path === folder || path.startsWith(folder.endsWith("/") ? folder : `${folder}/`);
 
-/** Where an entry lies on this machine. */
+/** The path of an entry on this machine. */
 export function placeOf(
   { stateDir }: Pick<Configuration, "stateDir">,
   { root, path }: Pick<ArchiveEntry, "root" | "path">,
@@ -57,7 +57,7 @@ export function placeOf(
   return path === "" ? root : `${root === "/" ? "" : root}/${path}`;
 }
 
-/** Reads all that is backed up. @throws {Error} beyond the bounds, or for a link out of the listed paths */
+/** Reads everything that is backed up. @throws {Error} beyond the bounds, or for a link out of the listed paths */
 export function readConfiguration(configuration: Configuration): Archive {
   const { tree, stateDir, roots, settings } = configuration;
   const entries: ArchiveEntry[] = [];
@@ -127,7 +127,7 @@ export function walk(configuration: Configuration, asides: "skip" | "only" = "sk
     if (entry.kind === "link") {
       const link = tree.readLink(place);
       mustStay(configuration, place, link);
-      // The mode of a link means nothing and differs between systems.
+      // Modes of links differ between systems and have no meaning.
       found.push({ ...where, mode: 0o777, link });
     } else if (entry.kind === "file") {
       left -= entry.bytes;
@@ -145,7 +145,7 @@ export function walk(configuration: Configuration, asides: "skip" | "only" = "sk
   return found;
 }
 
-/** @throws {Error} for a link that leads out of the listed paths, as it is or once its target is there */
+/** @throws {Error} for a link that leads out of the listed paths, now or when its target exists */
 export function mustStay({ tree, roots }: Configuration, place: string, link: string): void {
   const refuse = () => new Error(`the link ${place} leads out of the listed paths, to ${link}`);
   const lexical = follow(place, link);
@@ -156,7 +156,7 @@ export function mustStay({ tree, roots }: Configuration, place: string, link: st
   if (!inside) throw refuse();
 }
 
-/** Where a link leads by its words; null when they turn back after going down, past what may be a link. */
+/** The target of a link by its text; null when `..` follows a name that may itself be a link. */
 function follow(place: string, link: string): string | null {
   const parts = link.startsWith("/") ? [] : place.split("/").slice(1, -1);
   let down = link.startsWith("/");

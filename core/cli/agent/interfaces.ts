@@ -2,10 +2,10 @@ import type { Clock, Entropy, Log } from "../../ports/ports.ts";
 
 /** One end of a WebSocket. After `closed` nothing else is reported, and `send` does nothing. */
 export interface AgentSocket {
-  /** Bytes that were sent but have not left the process. */
+  /** Bytes that have not left the process. */
   readonly bufferedAmount: number;
   send(text: string): void;
-  /** `code` is 1000 or 3000–4999. A dead peer may never let `closed` come. */
+  /** `code` is 1000 or 3000–4999. With a dead peer `closed` may never be called. */
   close(code: number, reason: string): void;
 }
 
@@ -13,9 +13,9 @@ export interface AgentSocket {
 export interface SocketEnd {
   /** The close code; 0 when there was no closing handshake. */
   readonly code: number;
-  /** What the other side said, or the error of the connection. */
+  /** The other side's reason, or the error of the connection. */
   readonly reason: string;
-  /** The HTTP status of a handshake that was refused; `reason` is what came with it. */
+  /** The HTTP status of a refused handshake; `reason` is its body. */
   readonly status?: number;
 }
 
@@ -38,7 +38,7 @@ export interface ChildProcess {
   readonly ended: Promise<ProcessEnd>;
   /** Signals the whole group; does nothing when it is gone. */
   kill(signal: "SIGTERM" | "SIGKILL"): void;
-  /** Whether any process of the group is left. */
+  /** True while any process of the group is left. */
   groupAlive(): boolean;
 }
 
@@ -50,7 +50,7 @@ export interface Appender {
 }
 
 export interface AgentFiles {
-  /** Makes a directory that only its owner may enter, unless it exists. */
+  /** Makes a directory that only its owner may enter, if it is missing. */
   makeDir(path: string): void;
   /** The whole text, or null when there is no such file. */
   read(path: string): string | null;
@@ -59,45 +59,45 @@ export interface AgentFiles {
   openAppender(path: string): Appender;
 }
 
-/** What stands at a path; a link is not followed. */
+/** The entry at a path. Links are not followed. */
 export interface TreeEntry {
   readonly kind: "file" | "folder" | "link" | "other";
   readonly bytes: number;
   /** Permissions: the lower nine bits. */
   readonly mode: number;
-  /** The number of the user whom it belongs to; null where the system has none. */
+  /** The id of its owner; null where the system has none. */
   readonly owner: number | null;
 }
 
-/** The files that are backed up and restored. Everything throws what the system says. */
+/** The files that are backed up and restored. Methods throw the system's errors. */
 export interface AgentTree {
   /** Null when there is nothing. */
   look(path: string): TreeEntry | null;
-  /** Names in a folder, in the order of their code units. */
+  /** Names in a folder, sorted by code units. */
   list(path: string): string[];
   read(path: string): Uint8Array<ArrayBuffer>;
   readLink(path: string): string;
-  /** Where a path leads when every link is followed; null when it leads nowhere. */
+  /** The path with all links resolved; null when it does not exist. */
   realPath(path: string): string | null;
-  /** Writes a file that is on the disk when it returns; folders that are missing are made. */
+  /** Writes a file and syncs it to disk; makes missing folders. */
   write(path: string, bytes: Uint8Array, mode: number): void;
   link(path: string, target: string): void;
-  /** Takes the place of what is there, in one step. */
+  /** Renames atomically, replacing what is there. */
   rename(from: string, to: string): void;
   remove(path: string): void;
 }
 
-/** A user of this machine whose rights commands get. */
+/** A user of this machine that commands run as. */
 export interface Account {
   readonly name: string;
   readonly uid: number;
-  /** The main group. Commands are in no other one. */
+  /** The main group; commands have no other. */
   readonly gid: number;
-  /** The home folder, or `/` where there is none. */
+  /** The home folder, or `/` when it is missing. */
   readonly home: string;
 }
 
-/** What the agent needs of its machine; the real one is in host.ts. */
+/** The machine as the agent uses it; host.ts has the real one. */
 export interface AgentHost {
   readonly clock: Clock;
   readonly entropy: Pick<Entropy, "unit" | "bytes">;
@@ -115,15 +115,15 @@ export interface AgentHost {
   spawn(command: string): ChildProcess;
 }
 
-/** What one run of the agent is told. */
+/** The options of one run of the agent. */
 export interface AgentOptions {
   /** The relay: http, https, ws or wss, with or without a path in front of `/ws`. */
   readonly url: string;
   readonly token: string;
-  /** How the relay lists it; the host name unless given. */
+  /** The name in the relay's list; default: the host name. */
   readonly name?: string;
   readonly labels?: Readonly<Record<string, string>>;
-  /** Directory of the agent's key and of its journal; made unless it exists. */
+  /** The directory of the agent's key and journal; made if missing. */
   readonly stateDir: string;
   /** Absolute paths of the files and folders that may be backed up and restored. */
   readonly backup?: readonly string[];

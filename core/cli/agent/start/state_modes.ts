@@ -1,4 +1,4 @@
-import type { AgentTree } from "./port.ts";
+import type { AgentTree } from "../interfaces.ts";
 
 /** Rights of the group and of others. */
 const OTHERS = 0o077;
@@ -10,8 +10,8 @@ export interface OpenState {
 }
 
 /**
- * Looks whether only the agent's own user may enter the state directory and read the files in it; null when that
- * is so, or when there is no directory yet. `owner` is that user; null where the system has no such numbers.
+ * Checks that only the agent's user can enter the state directory and read its files; null when that holds or there
+ * is no directory yet. `owner` is the user's id; null where the system has none.
  */
 export function findOpenState(
   stateDir: string,
@@ -29,7 +29,7 @@ export function findOpenState(
       remedy: `chown -R ${owner} ${folder}`,
     };
   }
-  // The mode of a link means nothing.
+  // Links have no meaningful mode.
   const wide = found.filter(({ entry }) =>
     entry !== null && entry.kind !== "link" && (entry.mode & OTHERS) !== 0
   );

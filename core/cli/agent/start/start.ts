@@ -1,6 +1,7 @@
+import { UsageError } from "../../arguments.ts";
 import { findAccount } from "./account.ts";
 import type { AgentArguments } from "./arguments.ts";
-import { describeAgent } from "./hello.ts";
+import { describeAgent } from "../link/hello.ts";
 import {
   absolutePath,
   defaultStateDir,
@@ -9,26 +10,26 @@ import {
   ownUser,
   readInputLine,
   takeEnvironment,
-} from "./host.ts";
+} from "../host.ts";
 import { type Pairing, readPairing } from "./pair.ts";
-import type { AgentHost, AgentOptions } from "./port.ts";
+import type { AgentHost, AgentOptions } from "../interfaces.ts";
 import { findToken } from "./token.ts";
 
-/** How the agent starts. */
+/** The settled options of an agent. */
 export interface Start {
   readonly options: AgentOptions;
   readonly host: AgentHost;
-  /** Whether commands run as the agent's own user. */
+  /** True when commands run as the agent's own user. */
   readonly ownRights: boolean;
   readonly warnings: readonly string[];
 }
 
-/** Adds what the environment, the token's source and an earlier pairing say. */
-export function readStart(given: AgentArguments): Start | { failure: string } {
+/** Adds what the environment, the token's source and an earlier pairing say. @throws {UsageError} */
+export function readStart(given: AgentArguments): Start {
   try {
     return startOf(given);
   } catch (error) {
-    return { failure: (error as Error).message };
+    throw new UsageError((error as Error).message);
   }
 }
 
@@ -78,7 +79,7 @@ function startOf(given: AgentArguments): Start {
   };
 }
 
-/** What to do about commands that have the agent's own rights, where something can be done. */
+/** Advice for commands that have the agent's own rights, if there is any. */
 function sharedUser(stateDir: string): string | null {
   if (ownUser() === 0) {
     return "commands run as root and can read this agent's credential and keys: name a user for " +
@@ -89,6 +90,6 @@ function sharedUser(stateDir: string): string | null {
     : `the shield knows the state directory by its name: call it relay-agent instead of ${stateDir}`;
 }
 
-/** Whether the shield guards a folder of this name; see core/shield/programs/agent_state.ts. */
+/** True when the shield guards a folder of this name; see core/shield/programs/agent_state.ts. */
 const isKnownFolder = (path: string): boolean =>
   absolutePath(path).split("/").at(-1)!.startsWith("relay-agent");

@@ -1,27 +1,27 @@
-import { MAX_OUTPUT_CHUNK_BYTES } from "../../protocol/protocol.ts";
+import { MAX_OUTPUT_CHUNK_BYTES } from "../../../protocol/protocol.ts";
 
 const encoder = new TextEncoder();
-// Shared by all commands: it is only written to find how much text fits, never read.
+// Shared by all commands: it only measures how much text fits, and is never read.
 const scratch = new Uint8Array(MAX_OUTPUT_CHUNK_BYTES);
 
 export type Stream = "stdout" | "stderr";
 
 /** Turns the bytes of a command's two pipes into bounded pieces of text. */
 export interface OutputCutter {
-  /** True when bytes came that were beyond the budget. */
+  /** True when bytes beyond the budget arrived. */
   readonly truncated: boolean;
-  /** Takes bytes off a pipe; full pieces go to `emit`. */
+  /** Takes bytes of a pipe and passes full pieces to `emit`. */
   feed(stream: Stream, bytes: Uint8Array): void;
-  /** Gives what has been held back to `emit`. */
+  /** Passes the incomplete pieces to `emit`. */
   flush(): void;
-  /** Ends both streams and returns what has not been given to `emit`: one piece of each at most. */
+  /** Ends both streams and returns the rest: at most one piece of each. */
   finish(): Record<Stream, string>;
 }
 
 /**
  * Cuts output into pieces of at most 16 KiB of UTF-8 and keeps `maxBytes` of both streams in sum;
- * the rest is counted as truncated and thrown away. No character is split, whatever way the
- * pipe cuts its bytes; bytes that are not UTF-8 become U+FFFD.
+ * the rest is dropped and reported as truncated. Characters are never split, however the pipe cuts its bytes;
+ * invalid UTF-8 becomes U+FFFD.
  */
 export function cutOutput(
   maxBytes: number,
@@ -56,7 +56,7 @@ export function cutOutput(
         left -= written;
         rest = rest.slice(read);
       } else if (left <= room) {
-        // The budget is spent: nothing shorter may slip in behind the character that did not fit.
+        // The budget is spent: no shorter character may follow the one that did not fit.
         left = 0;
         truncated = true;
         return;

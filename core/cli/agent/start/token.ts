@@ -1,29 +1,29 @@
 import type { AgentArguments } from "./arguments.ts";
-import type { AgentFiles, AgentTree } from "./port.ts";
+import type { AgentFiles, AgentTree } from "../interfaces.ts";
 
-/** The name of the agent's credential among those of systemd: `LoadCredential=relay-token:/etc/relay/token`. */
+/** The agent's credential in systemd: `LoadCredential=relay-token:/etc/relay/token`. */
 const SYSTEMD_CREDENTIAL = "relay-token";
 /** Other users may read or write it. */
 const OTHERS = 0o007;
 
-/** The credential that the agent was given, and a sentence about who else can read it; both null for none. */
+/** The given credential, and a sentence about others who can read it; each null for none. */
 export interface GivenToken {
   readonly token: string | null;
   readonly warning: string | null;
 }
 
-/** What is needed to find a credential. */
+/** The sources of a credential. */
 interface Sources {
   readonly files: Pick<AgentFiles, "read">;
   readonly tree: Pick<AgentTree, "look">;
   /** The agent's own variables; see `takeEnvironment`. */
   readonly environment: Readonly<Record<string, string>>;
-  /** The first line of the standard input. */
+  /** Reads the first line of standard input. */
   readonly stdin: () => string;
 }
 
 /**
- * Finds the agent's credential: in an option, else in systemd's folder of credentials, else in RELAY_TOKEN.
+ * Finds the agent's credential in an option, systemd's credentials or RELAY_TOKEN, in this order.
  * @throws {Error} with a sentence that names what is wrong
  */
 export function findToken(
@@ -34,7 +34,7 @@ export function findToken(
   if (given.length > 1) {
     throw new Error("Give only one of --token, --token-file and --token-stdin.");
   }
-  // A process cannot remove a variable from /proc/<pid>/environ. Another user's processes cannot read that.
+  // A process cannot remove a variable from /proc/<pid>/environ, which its own user's processes can read.
   const stays = environment["RELAY_TOKEN"] !== undefined && runAs === undefined
     ? readable("RELAY_TOKEN", "in /proc/<pid>/environ of the agent")
     : null;

@@ -1,31 +1,31 @@
 import { Buffer } from "node:buffer";
-import { compress, decompress, packArchive, unpackArchive } from "../../protocol/archive.ts";
-import type { Log } from "../../ports/ports.ts";
-import type { WelcomeFrame } from "../../protocol/protocol.ts";
-import { publicKeyOf, transferText, verifiesText } from "../../protocol/statements.ts";
-import { sha256Hex } from "../../codec/text.ts";
+import { compress, decompress, packArchive, unpackArchive } from "../../../protocol/archive.ts";
+import type { Log } from "../../../ports/ports.ts";
+import type { WelcomeFrame } from "../../../protocol/protocol.ts";
+import { publicKeyOf, transferText, verifiesText } from "../../../protocol/statements.ts";
+import { sha256Hex } from "../../../codec/text.ts";
 import {
   PIECE_BYTES,
   type TransferData,
   type TransferFrame,
   type TransferOrder,
   type TransferReply,
-} from "../../protocol/transfers.ts";
+} from "../../../protocol/transfers.ts";
 import { type Configuration, readConfiguration } from "./configuration.ts";
 import { planRestore, restoreArchive } from "./restore.ts";
 
-/** The link that a transfer goes over. */
+/** The link of a transfer. */
 export interface TransferLink {
   readonly welcome: WelcomeFrame;
   readonly nonce: string;
   send(frame: TransferReply): void;
 }
 
-/** The agent's end of backups and restores; one of each at a time, in memory until it is whole. */
+/** The agent's end of backups and restores; one of each at a time, in memory until complete. */
 export interface AgentTransfers {
-  /** Why an order is not obeyed and the link must end, or null. */
+  /** Carries out an order. Returns why the link must end, or null. */
   take(order: TransferOrder, link: TransferLink): string | null;
-  /** The link is lost, and with it everything that was not whole. */
+  /** The link is lost, and with it incomplete transfers. */
   detach(): void;
 }
 
@@ -38,7 +38,7 @@ interface Incoming {
 
 /** Opens the agent's end of backups and restores. */
 export function openTransfers(configuration: Configuration, log: Log): AgentTransfers {
-  /** Of the link that there is. */
+  /** The nonce of the current link. */
   let nonce = "";
   let last = 0;
   let outgoing: { readonly jobId: string; readonly bytes: Uint8Array } | null = null;
@@ -70,7 +70,7 @@ export function openTransfers(configuration: Configuration, log: Log): AgentTran
     return null;
   }
 
-  /** What goes wrong here is told to the relay, and ends nothing but this transfer. */
+  /** Reports a failure to the relay. It ends only this transfer. */
   function attempt({ job_id, kind }: TransferFrame, link: TransferLink, task: () => Promise<void>) {
     task().catch((error) => {
       const message = (error instanceof Error ? error.message : String(error)).slice(0, 500);
@@ -82,7 +82,7 @@ export function openTransfers(configuration: Configuration, log: Log): AgentTran
   async function send({ job_id }: TransferFrame, link: TransferLink) {
     const archive = packArchive(readConfiguration(configuration));
     const bytes = await compress(archive);
-    if (link.nonce !== nonce) return; // it was lost meanwhile
+    if (link.nonce !== nonce) return; // the link was lost meanwhile
     outgoing = { jobId: job_id, bytes };
     log.info(`sends its configuration to the relay (${archive.length} bytes)`);
     link.send({

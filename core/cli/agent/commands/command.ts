@@ -1,27 +1,27 @@
 import { createHash, type Hash } from "node:crypto";
-import type { Cancel, Clock } from "../../ports/ports.ts";
-import type { CommandOrder } from "../../protocol/protocol.ts";
-import { within } from "../../ports/within.ts";
-import type { AgentHost, ChildProcess, ProcessEnd } from "./port.ts";
+import type { Cancel, Clock } from "../../../ports/ports.ts";
+import type { CommandOrder } from "../../../protocol/protocol.ts";
+import { within } from "../../../ports/within.ts";
+import type { AgentHost, ChildProcess, ProcessEnd } from "../interfaces.ts";
 import { cutOutput, type Stream } from "./output.ts";
-import type { Ended, Outbox } from "./outbox.ts";
+import type { Ended, Outbox } from "../outbox.ts";
 
-/** Output is held back this long: a command that ends sooner needs its result frame only. */
+/** Output is delayed this long: a command that ends sooner sends only its result frame. */
 const FLUSH_MS = 100;
-/** From the polite signal to the one that cannot be ignored. */
+/** The time from SIGTERM to SIGKILL. */
 const KILL_AFTER_MS = 2_000;
-/** How long a pipe that a grandchild keeps open is read after the command has ended. */
+/** The time that a pipe is read after the command has ended, while a grandchild keeps it open. */
 const DRAIN_MS = 500;
-/** How often something that gives no notice is looked at. */
+/** The polling interval of process groups and of a slow link. */
 const POLL_MS = 50;
 
-/** A command that has been started. */
+/** A started command. */
 export interface RunningCommand {
   /** Kills the whole process group; the result says `cancelled`. */
   cancel(): void;
   /** Resolves when the result is posted. Never rejects. */
   readonly done: Promise<void>;
-  /** Resolves when also nothing is left of a group that had to be killed. Never rejects. */
+  /** Resolves when no process of the group is left. Never rejects. */
   readonly gone: Promise<void>;
 }
 
@@ -123,7 +123,7 @@ export function startCommand(
   return { cancel: () => kill("cancelled"), done, gone: done.then(() => killing) };
 }
 
-/** The end of a command that was not started. */
+/** The result of a command that was not started. */
 export function failedToStart(command_id: string, verdict: string, stderr: string): Ended {
   return {
     type: "result",
@@ -138,7 +138,7 @@ export function failedToStart(command_id: string, verdict: string, stderr: strin
   };
 }
 
-/** SIGTERM to the group, and SIGKILL to what is left of it 2 s later. */
+/** Sends SIGTERM to the group, and SIGKILL to what is left of it 2 s later. */
 async function killGroup(child: ChildProcess, clock: Clock): Promise<void> {
   child.kill("SIGTERM");
   for (let waitedMs = 0; waitedMs < KILL_AFTER_MS; waitedMs += POLL_MS) {
@@ -148,7 +148,7 @@ async function killGroup(child: ChildProcess, clock: Clock): Promise<void> {
   child.kill("SIGKILL");
 }
 
-/** Reads a pipe to its end, resting while the relay is slow. `stop` gives the pipe up. */
+/** Reads a pipe to its end, pausing while the relay is slow. `stop` abandons the pipe. */
 function openPump(
   stream: ReadableStream<Uint8Array>,
   feed: (bytes: Uint8Array) => void,
@@ -171,7 +171,7 @@ function openPump(
   }
 
   return {
-    // A pipe that breaks has ended, too.
+    // A broken pipe has ended, too.
     done: pump().catch(() => {}),
     stop() {
       stopped = true;

@@ -1,7 +1,7 @@
-import { ownUser } from "./host.ts";
-import type { Account } from "./port.ts";
+import { ownUser } from "../host.ts";
+import type { Account } from "../interfaces.ts";
 
-/** What a name must look like before it may stand in the shell text below. */
+/** The user names that are safe in the shell text below. */
 const NAME = /^[A-Za-z_][A-Za-z0-9_.-]*$/;
 
 /**
@@ -27,7 +27,7 @@ export function findAccount(name: string): Account {
   return { name, uid: Number(uid), gid: Number(gid), home: isFolder(home) ? home : "/" };
 }
 
-/** The number, the main group and the home folder of a user, from wherever the system keeps its users. */
+/** The user id, main group and home folder of a user, from the system's user database. */
 function askSystem(name: string): string[] {
   const script = `id -u ${name} && id -g ${name} && echo ~${name}`;
   const { success, stdout } = new Deno.Command("sh", {

@@ -3,13 +3,13 @@ import {
   type ArchiveEntry,
   POLICY_ROOT,
   unpackArchive,
-} from "../../protocol/archive.ts";
-import { sha256Hex } from "../../codec/text.ts";
-import type { RestorePlan } from "../../protocol/transfers.ts";
+} from "../../../protocol/archive.ts";
+import { sha256Hex } from "../../../codec/text.ts";
+import type { RestorePlan } from "../../../protocol/transfers.ts";
 import { ASIDE, type Configuration, mustStay, placeOf, walk } from "./configuration.ts";
-import { POLICY_FILE } from "./policies.ts";
+import { POLICY_FILE } from "../policies.ts";
 
-/** An archive that is being put in place: while it is there, a restore goes on after any kill. */
+/** The archive of a running restore: while it exists, a restart completes the restore. */
 const COMMITTED = "restore.archive";
 const CHANGES_SHOWN = 50;
 
@@ -20,7 +20,7 @@ interface Step {
   readonly content: Uint8Array;
 }
 
-/** What a restore would do. @throws {Error} when it would leave the listed paths */
+/** Plans a restore. @throws {Error} when it would write outside the listed paths */
 export function planRestore(
   configuration: Configuration,
   archive: Archive,
@@ -61,13 +61,13 @@ export function planRestore(
   };
 }
 
-/** The folders that a path lies in, but for the topmost. */
+/** The parent folders of a path, except the topmost. */
 const foldersAbove = (path: string): string[] => {
   const words = path.split("/");
   return words.slice(2).map((_, n) => words.slice(0, n + 2).join("/"));
 };
 
-/** @throws {Error} for an entry that would be written anywhere else than below a listed path */
+/** @throws {Error} for an entry outside the listed paths */
 function mustBeListed(configuration: Configuration, { head }: Archive, entry: ArchiveEntry): void {
   const { root, path, link } = entry;
   const { tree } = configuration;
@@ -112,9 +112,9 @@ function changeOf(
 }
 
 /**
- * Puts an archive in place. Everything is written aside first; then the archive itself is kept, and from
- * that moment on every kill is followed by its completion; before it, nothing has changed.
- * @throws {Error} when it is refused, or the disk does not take it: then nothing has changed
+ * Restores an archive. All files are first written aside, then the archive itself is stored. A kill before that changes
+ * nothing; after it, the next start completes the restore.
+ * @throws {Error} when the archive is refused or cannot be written; then nothing has changed
  */
 export function restoreArchive(configuration: Configuration, bytes: Uint8Array): RestorePlan {
   const { tree, stateDir } = configuration;
@@ -134,7 +134,7 @@ export function restoreArchive(configuration: Configuration, bytes: Uint8Array):
   return plan;
 }
 
-/** Completes what a kill has interrupted, or forgets what had not been decided yet. */
+/** Completes an interrupted restore, or removes one that was not yet stored. */
 export function recoverRestore(configuration: Configuration): "completed" | "nothing" {
   const { tree, stateDir } = configuration;
   const kept = `${stateDir}/${COMMITTED}`;
@@ -152,7 +152,7 @@ export function recoverRestore(configuration: Configuration): "completed" | "not
   return "completed";
 }
 
-/** What a kill left behind; folders that cannot be read keep it, and keep no agent from its work. */
+/** Temporary files that a kill left behind. Unreadable folders are skipped. */
 function leftAside(configuration: Configuration): string[] {
   try {
     return walk(configuration, "only").map(({ place }) => place);
@@ -164,7 +164,7 @@ function leftAside(configuration: Configuration): string[] {
 function writeAside(configuration: Configuration, { place, entry, content }: Step): void {
   if (entry === null) return;
   const { tree } = configuration;
-  // What lies there may be a link that somebody else laid: it goes, and nothing is written through it.
+  // The existing entry may be a link that another user made: remove it, and never write through it.
   clear(configuration, `${place}${ASIDE}`);
   if (entry.link === null) tree.write(`${place}${ASIDE}`, content, entry.mode);
   else tree.link(`${place}${ASIDE}`, entry.link);

@@ -1,38 +1,38 @@
-import { CLOSE_CODES, closeByCode, type CloseName } from "../../protocol/close_codes.ts";
+import { CLOSE_CODES, closeByCode, type CloseName } from "../../../protocol/close_codes.ts";
 import {
   fitsBytes,
   MAX_RELAY_FRAME_BYTES,
   parseRelayFrame,
   type RelayFrame,
   type WelcomeFrame,
-} from "../../protocol/protocol.ts";
-import { printableLine } from "../../codec/text.ts";
-import type { AgentHost, AgentSocket, SocketEnd } from "./port.ts";
+} from "../../../protocol/protocol.ts";
+import { printableLine } from "../../../codec/text.ts";
+import type { AgentHost, AgentSocket, SocketEnd } from "../interfaces.ts";
 
-/** From the dial to `welcome`; a relay that takes longer is dialled anew. */
+/** The time from dialling to `welcome`, after which the agent dials again. */
 const WELCOME_TIMEOUT_MS = 15_000;
 /** Added to two heartbeats before a link without answers counts as dead. */
 const SILENCE_MARGIN_MS = 5_000;
-/** How long a polite close waits for the relay's answer. */
+/** The time that a close waits for the relay's answer. */
 const CLOSE_TIMEOUT_MS = 1_000;
 
-/** Why a link is no more: `lost` is dialled again, `refused` is final. */
+/** Why a link ended: `lost` is dialled again, `refused` is final. */
 export type LinkEnd =
   | { readonly kind: "lost"; readonly why: string; readonly upMs: number }
   | { readonly kind: "refused"; readonly why: string };
 
 const REFUSED = "the relay refused this agent";
 
-/** What the relay may order after its welcome. */
+/** The relay's frames after its welcome. */
 export type Order = Exclude<
   RelayFrame,
   { type: "challenge" | "welcome" | "heartbeat_ack" | "error" }
 >;
 
-/** What the agent makes of a welcome; only a relay that shows another key than the pinned one is final. */
+/** The agent's verdict on a welcome. Only a key other than the pinned one is final. */
 export type Welcomed = "accepted" | "unproven" | "another_key";
 
-/** What the agent does with its link. */
+/** The agent's side of a link. */
 export interface LinkEvents {
   /** The text of `hello` in answer to the relay's challenge. */
   hello(challenge: string): string;
@@ -46,11 +46,11 @@ export interface LinkEvents {
 
 export interface Link {
   readonly ended: Promise<LinkEnd>;
-  /** Closes with 1000 behind everything sent; resolves when the relay answered, or after 1 s. */
+  /** Closes with 1000 after everything sent; resolves when the relay has answered, or after 1 s. */
   leave(reason: string): Promise<void>;
 }
 
-/** Dials the relay once, shakes hands and keeps the link until it ends. */
+/** Dials the relay once, completes the handshake and keeps the link until it ends. */
 export function openLink(
   host: AgentHost,
   target: { readonly url: string; readonly token: string },
@@ -62,7 +62,7 @@ export function openLink(
   let challenged = false;
   let welcomedAt: number | undefined;
   let lastError = "";
-  /** When the welcome came, or the last answer to a heartbeat. */
+  /** The time of the welcome or of the last answer to a heartbeat. */
   let answeredAt = 0;
   let cancelTimer = clock.after(WELCOME_TIMEOUT_MS, () => hangUp("hello_timeout", "no welcome"));
   const socket = host.dial(target.url, target.token, { message, closed });
@@ -77,7 +77,7 @@ export function openLink(
     end({ kind: "lost", why, upMs: welcomedAt === undefined ? 0 : clock.now() - welcomedAt });
   }
 
-  // Does not wait for the closing handshake: on a dead connection it never comes.
+  // Do not wait for the closing handshake, which never comes on a dead connection.
   function hangUp(name: CloseName, why: string) {
     if (over) return;
     lost(why);
@@ -94,7 +94,7 @@ export function openLink(
     try {
       take(text);
     } catch (error) {
-      // Such as a file that cannot be read: commands go on, and the link is dialled anew.
+      // For example an unreadable file: commands continue, and the link is dialled again.
       lost((error as Error).message);
       socket.close(CLOSE_CODES.normal.code, "the agent cannot go on");
     }

@@ -1,14 +1,14 @@
-import type { Clock, Log } from "../../ports/ports.ts";
-import type { CommandOrder } from "../../protocol/protocol.ts";
-import { sha256Hex } from "../../codec/text.ts";
-import type { AgentFiles } from "./port.ts";
+import type { Clock, Log } from "../../../ports/ports.ts";
+import type { CommandOrder } from "../../../protocol/protocol.ts";
+import { sha256Hex } from "../../../codec/text.ts";
+import type { AgentFiles } from "../interfaces.ts";
 
-/** How many lines may be in the file before only the newer half of them is kept. */
+/** Lines of the file at most; then the older half is dropped. */
 const MAX_LINES = 2_000;
 
-/** What this agent was told to run without a valid verdict, for whoever looks into it. */
+/** A record of commands that came without a valid verdict, for an investigation. */
 export interface Refusals {
-  /** Writes it to the log, and to `refused.log` as far as the disk allows. */
+  /** Writes to the log, and to `refused.log` if the disk allows. */
   add(orders: readonly CommandOrder[], reason: string): void;
 }
 

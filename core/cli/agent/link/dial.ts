@@ -4,23 +4,23 @@ import { Agent as HttpsAgent } from "node:https";
 import process from "node:process";
 import * as tls from "node:tls";
 import { WebSocket } from "ws";
-import { CLOSE_CODES } from "../../protocol/close_codes.ts";
-import { whyUnreached } from "../client.ts";
-import { AGENT_PROTOCOL, MAX_RELAY_FRAME_BYTES } from "../../protocol/protocol.ts";
-import type { AgentSocket, SocketEnd, SocketEvents } from "./port.ts";
+import { CLOSE_CODES } from "../../../protocol/close_codes.ts";
+import { whyUnreached } from "../../client.ts";
+import { AGENT_PROTOCOL, MAX_RELAY_FRAME_BYTES } from "../../../protocol/protocol.ts";
+import type { AgentSocket, SocketEnd, SocketEvents } from "../interfaces.ts";
 
-/** From the dial to the relay's first byte, proxies included. */
+/** The time from dialling to the relay's first byte, proxies included. */
 const CONNECT_MS = 15_000;
-/** How long a close waits for the other side's. */
+/** The time that a close waits for the other side's close. */
 const CLOSE_MS = 1_000;
-/** How long the relay has to explain a refusal. */
+/** The time that the relay gets to explain a refusal. */
 const EXPLAIN_MS = 5_000;
-/** How much of a refusal is read, in UTF-16 units. */
+/** The part of a refusal that is read, in UTF-16 units. */
 const EXPLANATION_MAX = 2_000;
-/** What stands for "no closing handshake" where nobody can have sent it (RFC 6455). */
+/** The code for "no closing handshake", which no peer can send (RFC 6455). */
 const ABNORMAL = 1006;
 
-/** What is used of the library's socket, which comes without types. */
+/** The used part of the library's socket, which has no types. */
 interface Socket {
   readonly readyState: number;
   readonly bufferedAmount: number;
@@ -34,10 +34,10 @@ interface Socket {
 }
 
 /**
- * Opens the link over the network, through the proxy of HTTP_PROXY or HTTPS_PROXY where one is named, and
- * trusting the authority of DENO_CERT too. Not by the platform's own WebSocket: that one writes a frame's
- * head and body apart and leaves Nagle's algorithm on, so that the body of each longer frame waits 40 ms for
- * the relay's acknowledgement. Whatever is wrong is told as the link's end, so that it is dialled again.
+ * Opens the link over the network, through the proxy of HTTP_PROXY or HTTPS_PROXY if set, and trusting the authority
+ * of DENO_CERT too. It does not use the platform's WebSocket, which writes a frame's head and body separately under
+ * Nagle's algorithm, so that the body of each longer frame waits 40 ms for an acknowledgement. All errors are reported
+ * as the end of the link, so that it is dialled again.
  */
 export function dial(url: string, token: string, events: SocketEvents): AgentSocket {
   let socket: Socket;
@@ -78,7 +78,7 @@ export function dial(url: string, token: string, events: SocketEvents): AgentSoc
 
 function openSocket(address: string, token: string): Socket {
   const secure = address.startsWith("wss:");
-  // A proxy that does not finish its tunnel would keep the connection for ever.
+  // Without this a proxy that never finishes its tunnel would keep the connection forever.
   const options: object = {
     proxyEnv: process.env,
     timeout: CONNECT_MS,
@@ -93,7 +93,7 @@ function openSocket(address: string, token: string): Socket {
   });
 }
 
-/** The platform's HTTPS takes no notice of DENO_CERT; null unless that is set. */
+/** The authority of DENO_CERT, which the platform's HTTPS ignores; null when it is not set. */
 function authorities(): { ca: string[] } | null {
   const path = Deno.env.get("DENO_CERT");
   if (!path) return null;
@@ -102,7 +102,7 @@ function authorities(): { ca: string[] } | null {
 
 function reasonOf(error: NodeJS.ErrnoException): string {
   const { code, message } = error;
-  // Its own text would show the proxy's password.
+  // The original message contains the proxy's password.
   if (code === "ERR_PROXY_INVALID_CONFIG") {
     return "HTTP_PROXY and HTTPS_PROXY take the address of a proxy that begins with http:// or https://";
   }
@@ -111,7 +111,7 @@ function reasonOf(error: NodeJS.ErrnoException): string {
     : whyUnreached(error);
 }
 
-/** The code and sentence of an error object, or else the text as it is; empty when it breaks off. */
+/** The code and message of an error response, or its text; empty when it is incomplete. */
 async function explanationOf(response: IncomingMessage): Promise<string> {
   const late = setTimeout(() => response.destroy(), EXPLAIN_MS);
   let text = "";

@@ -1,7 +1,7 @@
-import { clientOf, expectStatus } from "../client.ts";
-import type { AgentFiles } from "./port.ts";
+import { clientOf, expectStatus } from "../../client.ts";
+import type { AgentFiles } from "../interfaces.ts";
 
-/** What pairing leaves in the state directory: where the relay is, and what opens the link there. */
+/** The result of pairing in the state directory: the relay's address and the credential. */
 export interface Pairing {
   readonly url: string;
   readonly device_id: string;
@@ -11,16 +11,15 @@ export interface Pairing {
 const pathOf = (stateDir: string) => `${stateDir}/credential.json`;
 
 /**
- * Pairs this machine: shows the code, confirms at once, and keeps the credential in a file that only its
- * owner may read.
- * @throws {Error} with what the relay said
+ * Pairs this machine: sends the code, confirms, and stores the credential in a file that only its owner may read.
+ * @throws {Error} with the relay's answer
  */
 export async function pairMachine(
   { url, code, name, stateDir }: { url: string; code: string; name: string; stateDir: string },
   files: AgentFiles,
   send: typeof fetch = fetch,
 ): Promise<Pairing> {
-  // Before the code is spent: whoever cannot keep a credential must not get one.
+  // Check the directory before the code is spent: a credential that cannot be stored would be lost.
   files.makeDir(stateDir);
   const relay = clientOf(url.replace(/^ws/, "http").replace(/\/+$/, ""), undefined, send);
   const asked = { device_name: name, pairing_code: code };
@@ -40,7 +39,7 @@ export async function pairMachine(
   return pairing;
 }
 
-/** What an earlier pairing left, or null. @throws {Error} when the file is damaged */
+/** The stored pairing, or null. @throws {Error} when the file is damaged */
 export function readPairing(stateDir: string, files: AgentFiles): Pairing | null {
   const path = pathOf(stateDir);
   const text = files.read(path);
@@ -51,7 +50,7 @@ export function readPairing(stateDir: string, files: AgentFiles): Pairing | null
       return { url: url!, device_id, credential };
     }
   } catch {
-    // What is no JSON is told below, with what to do about it.
+    // Reported below, with what to do about it.
   }
   throw new Error(`${path} holds no pairing. Remove it and pair this machine again.`);
 }

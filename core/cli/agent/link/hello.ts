@@ -1,15 +1,15 @@
-import { challengeText } from "../../protocol/statements.ts";
+import { challengeText } from "../../../protocol/statements.ts";
 import {
   type AgentFacts,
   agentFacts,
   type HelloFrame,
   MAX_NAMED_COMMANDS,
   rawKey,
-} from "../../protocol/protocol.ts";
-import type { Identity } from "./identity.ts";
-import type { AgentHost, AgentOptions } from "./port.ts";
+} from "../../../protocol/protocol.ts";
+import type { Identity } from "../identity.ts";
+import type { AgentHost, AgentOptions } from "../interfaces.ts";
 
-/** What the agent says of itself, or a sentence that tells which option does not fit the protocol. */
+/** The agent's facts, or a sentence about the option that does not fit the protocol. */
 export function describeAgent(
   options: Pick<AgentOptions, "name" | "labels">,
   host: Pick<AgentHost, "machine">,
@@ -27,18 +27,18 @@ export function describeAgent(
   return { failure: `The agent's ${issue?.path.join(".")} is not accepted: ${issue?.message}.` };
 }
 
-/** What the agent tells of itself in answer to a challenge. */
+/** The inputs of `hello`. */
 export interface Introduction {
   readonly facts: AgentFacts;
   readonly challenge: string;
   readonly nonce: string;
-  /** The commands that it answers for. */
+  /** Commands that run, or whose results are unsent. */
   readonly commandIds: readonly string[];
-  /** The name of the policies that it holds. */
+  /** The version of the stored policies. */
   readonly policyVersion: string | undefined;
-  /** Rows of the audit log that the checkpoint which it keeps speaks of; 0 for none. */
+  /** The size of the audit log in the stored checkpoint; 0 for none. */
   readonly witnessed: number;
-  /** The verdict key that it has pinned. */
+  /** The pinned verdict key. */
   readonly pinnedKey: string | null;
 }
 
@@ -56,7 +56,7 @@ export function writeHello(
     nonce,
     ...(policyVersion !== undefined && { policy_version: policyVersion }),
     ...(witnessed > 0 && { witnessed }),
-    // What is no key fits no relay's, which then says so.
+    // A malformed key matches no relay's key, and the relay says so.
     verdict_key: rawKey.safeParse(pinnedKey).data ?? null,
   };
   return JSON.stringify(frame);

@@ -1,26 +1,26 @@
-import type { AgentFiles, Appender } from "./port.ts";
+import type { AgentFiles, Appender } from "../interfaces.ts";
 
-/** How many command ids are remembered; the relay never repeats one, so this is the second belt. */
+/** Command ids that are remembered, as a second safeguard: the relay never repeats one. */
 const REMEMBERED_IDS = 10_000;
-/** How many lines the file may have before it is rewritten with the remembered ones. */
+/** Lines of the file at most; then it is rewritten with the remembered ids. */
 const MAX_LINES = 2 * REMEMBERED_IDS;
 
-/** The ids of the commands that this agent has started, kept across restarts. */
+/** The ids of the commands that this agent started, across restarts. */
 export interface Journal {
   has(commandId: string): boolean;
-  /** Writes the id down; only then may the command start. Throws when the disk refuses. */
+  /** Records an id before its command starts. Throws when the disk refuses. */
   add(commandId: string): void;
   close(): void;
 }
 
-/** Opens the journal in the state directory; a line that a kill or a full disk has torn does no harm. */
+/** Opens the journal in the state directory. A partial line after a kill or on a full disk does no harm. */
 export function openJournal(stateDir: string, files: AgentFiles): Journal {
   const path = `${stateDir}/started.log`;
   const text = files.read(path) ?? "";
   const lines = text.split("\n").filter((line) => line !== "");
   const ids = new Set(lines.slice(-REMEMBERED_IDS));
   let written = lines.length;
-  /** False when the last line may be a part of one: what is written behind it would not be read again. */
+  /** False when the last line may be partial: text appended to it would be lost. */
   let whole = text === "" || text.endsWith("\n");
   let appender: Appender | undefined;
 

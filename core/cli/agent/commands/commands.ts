@@ -2,29 +2,29 @@ import {
   type CommandOrder,
   MAX_CONCURRENT_COMMANDS,
   type RefusedFrame,
-} from "../../protocol/protocol.ts";
+} from "../../../protocol/protocol.ts";
 import { failedToStart, type RunningCommand, startCommand } from "./command.ts";
 import type { Journal } from "./journal.ts";
-import type { Outbox } from "./outbox.ts";
-import type { AgentHost } from "./port.ts";
+import type { Outbox } from "../outbox.ts";
+import type { AgentHost } from "../interfaces.ts";
 
 /** The commands of one agent: at most 64 at once, each at most once. */
 export interface Commands {
-  /** Starts a command under the verdict that allows it, or posts why not. */
+  /** Starts a command under the verdict that allows it, or sends why not. */
   run(order: CommandOrder, verdict: string): void;
-  /** Kills a running command; an id that is not running needs nothing. */
+  /** Kills a running command; does nothing for another id. */
   cancel(commandId: string): void;
-  /** Takes no more commands, lets the running ones end for `graceMs`, then kills them. */
+  /** Accepts no more commands, gives the running ones `graceMs` to end, then kills them. */
   stop(graceMs: number): Promise<void>;
   running(): string[];
-  /** What the next heartbeat says: out of slots is `degraded`, an unwritable journal `error`. */
+  /** The health in heartbeats: `degraded` when out of slots, `error` when the journal cannot be written. */
   health(): "ok" | "degraded" | "error";
 }
 
 /** Opens the commands of an agent. */
 export function openCommands(host: AgentHost, journal: Journal, outbox: Outbox): Commands {
   const running = new Map<string, RunningCommand>();
-  // Also holds commands that have their result, but not yet the last process of their group killed.
+  // Includes commands with a result whose process group has not ended yet.
   const present = new Set<Promise<void>>();
   let stopping = false;
   let journalBroken = false;

@@ -1,16 +1,21 @@
-import type { Clock } from "../../ports/ports.ts";
-import type { RunFrame, WelcomeFrame } from "../../protocol/protocol.ts";
-import { publicKeyOf, verdictText, verifiesText, welcomeText } from "../../protocol/statements.ts";
+import type { Clock } from "../../../ports/ports.ts";
+import type { RunFrame, WelcomeFrame } from "../../../protocol/protocol.ts";
+import {
+  publicKeyOf,
+  verdictText,
+  verifiesText,
+  welcomeText,
+} from "../../../protocol/statements.ts";
 
-/** Checks what the relay orders on one link. */
+/** Checks the verdicts of one link. */
 export interface Verdicts {
-  /** Why none of a frame's commands may start, or null; a frame passes once. */
+  /** Why none of a frame's commands may start, or null. A frame passes only once. */
   refuse(frame: RunFrame): string | null;
 }
 
 /**
- * Opens the check of a link whose welcome has just come in answer to the agent's `nonce`; null when the
- * relay does not hold the verdict key that it shows.
+ * Opens the check of a link after its welcome, which answers the agent's `nonce`; null when the relay does not hold
+ * the verdict key that it shows.
  */
 export function openVerdicts(welcome: WelcomeFrame, nonce: string, clock: Clock): Verdicts | null {
   const key = publicKeyOf(welcome.verdict_key);
@@ -18,7 +23,7 @@ export function openVerdicts(welcome: WelcomeFrame, nonce: string, clock: Clock)
     return null;
   }
   const link = { agentId: welcome.agent_id, nonce };
-  // Only the relay's clock counts: this machine's may be wrong.
+  // Expiry follows the relay's clock, since this machine's may be wrong.
   const offsetMs = welcome.time_ms - clock.now();
   let last = 0;
   return {

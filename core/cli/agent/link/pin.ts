@@ -1,19 +1,18 @@
-import type { WelcomeFrame } from "../../protocol/protocol.ts";
-import { handoverText, publicKeyOf, verifiesText } from "../../protocol/statements.ts";
-import type { AgentFiles } from "./port.ts";
+import type { WelcomeFrame } from "../../../protocol/protocol.ts";
+import { handoverText, publicKeyOf, verifiesText } from "../../../protocol/statements.ts";
+import type { AgentFiles } from "../interfaces.ts";
 
-/** The organization's verdict key as it is remembered here; null before the first contact. */
+/** The pinned verdict key of the organization; null before the first contact. */
 export function pinnedVerdictKey(stateDir: string, files: Pick<AgentFiles, "read">): string | null {
   return files.read(pinPath(stateDir))?.trim() || null;
 }
 
-/** What became of the verdict key that a welcome shows: `unwritten` is one that was followed and could not be kept. */
+/** The result of pinning: `unwritten` means that the new key was followed but could not be stored. */
 export type Pinned = "first" | "same" | "followed" | "unwritten";
 
 /**
- * Remembers the verdict key at first contact, and the one that it was handed over to. Null when the relay
- * now shows another one: then somebody else answers under its address, or the state directory belongs to
- * another one.
+ * Pins the verdict key at first contact, and later the key that it handed over to. Null when the relay shows another
+ * key: then a different relay answers at its address, or the state directory belongs to a different relay.
  */
 export function pinVerdictKey(
   stateDir: string,
@@ -27,13 +26,13 @@ export function pinVerdictKey(
     files.write(pinPath(stateDir), `${verdict_key}\n`);
   } catch (error) {
     if (pinned === null) throw error;
-    // A full disk: the commands that make room must still come through, and the next link follows again.
+    // The disk may be full: commands that free space must still run, and the next link follows again.
     return "unwritten";
   }
   return pinned === null ? "first" : "followed";
 }
 
-/** Whether each key from the pinned one on has signed for the next, up to the one that is shown. */
+/** True when each key from the pinned one on signed for the next, up to the shown one. */
 function leads(
   pinned: string,
   handovers: NonNullable<WelcomeFrame["handovers"]>,

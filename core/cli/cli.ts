@@ -1,0 +1,151 @@
+/**
+ * The commands of the program. Each loads its own code when it is asked for, so that an agent carries no relay
+ * and the help starts at once.
+ */
+
+import manifest from "../../deno.json" with { type: "json" };
+import { asksForHelp } from "./help.ts";
+import { type Environment, SETTINGS, unreadVariables } from "./environment.ts";
+import type { Serving } from "./serve.ts";
+
+export type { Serving } from "./serve.ts";
+
+/** What main.ts hands to the commands. */
+export interface Startup {
+  readonly env: Environment;
+  /** Loads what `relay serve` serves. */
+  serving(): Promise<Serving>;
+}
+
+interface Command {
+  readonly about: string;
+  readonly run: (args: string[], startup: Startup) => Promise<number>;
+}
+
+const COMMANDS: Readonly<Record<string, Command>> = {
+  serve: { about: "start the relay (the default command)", run: serveCommand },
+  agent: {
+    about: "run commands of a relay on this machine: pair, --url, --token",
+    run: async (args) => (await import("./agent/cli.ts")).agentCommand(args),
+  },
+  demo: {
+    about: "show a relay, an agent and a webhook at work, in a minute",
+    run: async (args) => (await import("./demo.ts")).demoCommand(args),
+  },
+  listen: {
+    about: "receive webhooks on this machine: --url, --forward",
+    run: async (args) => (await import("./listen.ts")).listenCommand(args),
+  },
+  audit: {
+    about: "check an export of the audit log: verify <export>",
+    run: async (args) => (await import("./audit.ts")).auditCommand(args),
+  },
+  secret: {
+    about: "seal everything with a new secret: rotate",
+    run: async (args) => (await import("./secret.ts")).secretCommand(args),
+  },
+  keys: {
+    about: "make new signing keys: rotate verdict, rotate audit",
+    run: async (args) => (await import("./keys.ts")).keysCommand(args),
+  },
+  password: {
+    about: "replace a forgotten password: reset <email>",
+    run: async (args) => (await import("./password.ts")).passwordCommand(args),
+  },
+  backup: {
+    about: "copy the store into a new folder while the relay serves",
+    run: async (args) => (await import("./backup.ts")).backupCommand(args),
+  },
+  restore: {
+    about: "make a new store from a backup",
+    run: async (args) => (await import("./backup.ts")).restoreCommand(args),
+  },
+  compact: {
+    about: "give unused space of the store back to the disk",
+    run: async (args) => (await import("./compact.ts")).compactCommand(args),
+  },
+  doctor: {
+    about: "find what is wrong with this installation",
+    run: async (args) => (await import("./doctor.ts")).doctorCommand(args),
+  },
+  version: { about: "print the version", run: () => print(`relay ${manifest.version}`) },
+  help: { about: "print this text", run: () => print(help()) },
+};
+
+/** Runs the command that the arguments name; resolves to the exit code. */
+export async function runProgram(given: readonly string[], startup: Startup): Promise<number> {
+  const { name, args } = commandOf(given);
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (command === undefined) {
+    console.error(`There is no command ${JSON.stringify(name)}.\n\n${help()}`);
+    return 2;
+  }
+  // A relay logs these warnings itself.
+  if (name !== "serve") {
+    for (const warning of unreadVariables(startup.env)) console.error(`warning: ${warning}`);
+  }
+  return await command.run(args, startup);
+}
+
+function commandOf(
+  [first = "serve", ...rest]: readonly string[],
+): { name: string; args: string[] } {
+  const name = first === "--help" || first === "-h"
+    ? "help"
+    : first === "--version"
+    ? "version"
+    : first;
+  // npm users write `--` between a task and its options.
+  const args = rest[0] === "--" ? rest.slice(1) : rest;
+  const [about = "-"] = args;
+  return name === "help" && !about.startsWith("-")
+    ? { name: about, args: ["--help"] }
+    : { name, args };
+}
+
+async function serveCommand(args: string[], startup: Startup): Promise<number> {
+  if (asksForHelp(args)) return await print(help());
+  if (args.length > 0) {
+    console.error(`relay serve takes no arguments, only settings.\n\n${settingsHelp()}`);
+    return 2;
+  }
+  const { serve } = await import("./serve.ts");
+  return await serve(await startup.serving());
+}
+
+function help(): string {
+  const commands = Object.entries(COMMANDS).map(([name, { about }]) => [name, about] as const);
+  return `Relay ${manifest.version}: run commands on remote machines, inspected, audited and streamed.
+
+Usage: relay [command] [options]
+
+${columns(commands)}
+
+\`relay <command> --help\` describes one command.
+
+${settingsHelp()}`;
+}
+
+function settingsHelp(): string {
+  const settings = Object.entries(SETTINGS).map(([name, { meaning, default: value }]) =>
+    [name, value === undefined ? meaning : `${meaning} (${value})`] as const
+  );
+  return `Settings of \`relay serve\`, from the environment:\n${columns(settings)}`;
+}
+
+/** Columns of a terminal that the help fills. */
+const HELP_WIDTH = 100;
+
+/** Names and texts side by side. Long texts are wrapped. */
+function columns(entries: readonly (readonly [name: string, text: string])[]): string {
+  const width = Math.max(...entries.map(([name]) => name.length)) + 4;
+  const lines = RegExp(`(?=.{${HELP_WIDTH - width}})(.{1,${HELP_WIDTH - width}}) `, "g");
+  return entries.map(([name, text]) =>
+    `  ${name}`.padEnd(width) + text.replaceAll(lines, `$1\n${" ".repeat(width)}`)
+  ).join("\n");
+}
+
+function print(text: string): Promise<number> {
+  console.log(text);
+  return Promise.resolve(0);
+}

@@ -1,0 +1,3 @@
+/** True for `--help` or `-h`, wherever it stands. */
+export const asksForHelp = (args: readonly string[]): boolean =>
+  args.includes("--help") || args.includes("-h");

@@ -1,0 +1,48 @@
+/**
+ * The running of an installation: accounts, plans and subscriptions, the configuration in force, health, metrics
+ * and the dashboard, periodic tasks, the secrets that seal the store, and backups of it.
+ *
+ * State in memory belongs to one instance and says so: its metrics, its configuration as last loaded, and counts
+ * that are in the store within a second.
+ */
+
+export {
+  changePlan,
+  listAccounts,
+  listOrders,
+  listSubscriptions,
+  switchAccount,
+} from "./accounts.ts";
+export { Activity } from "./activity.ts";
+export { writeBackup } from "./backup/backup.ts";
+export { examineFile, examineServer } from "./backup/examine.ts";
+export {
+  type AddressState,
+  type Finding,
+  judgeAddress,
+  judgeCertificate,
+} from "./backup/findings.ts";
+export { type Manifest, STORE_FILE } from "./backup/manifest.ts";
+export { restoreBackup } from "./backup/restore.ts";
+export { ActiveConfiguration } from "./configuration/active.ts";
+export { reloadConfig, showConfig } from "./configuration/rules.ts";
+export { dashboardStats } from "./dashboard.ts";
+export { health, jobsDue } from "./health.ts";
+export { Housekeeping, runAll, type Tasks } from "./housekeeping.ts";
+export { Metrics } from "./metrics.ts";
+export { createPlan, deletePlan, listPlans, updatePlan } from "./plans/plans.ts";
+export { seedPlans } from "./plans/seed.ts";
+export { subscribe } from "./plans/subscribe.ts";
+export {
+  nextSecret,
+  promoteSecret,
+  readSecret,
+  secretPath,
+  type Secrets,
+  secretsKnown,
+  secretsOf,
+} from "./secrets/file.ts";
+export { admitSecrets, isSealed } from "./secrets/installation.ts";
+export { listSecrets, SECRET_TYPES } from "./secrets/list.ts";
+export { rotateSecret, type RotationProgress } from "./secrets/rotate.ts";
+export { KEY_KINDS, type KeyKind, rotateKeys, type Rotation } from "./secrets/rotate_keys.ts";

@@ -1,0 +1,79 @@
+import type { Clock } from "../../kv/store/clock.ts";
+import type { Cost } from "./password_hash.ts";
+
+export type { Cancel, Clock } from "../../kv/store/clock.ts";
+
+/**
+ * The source of randomness. All code above the ports depends only on them and on the store, so a test that
+ * moves the clock runs a day of grace period in a millisecond.
+ */
+export interface Entropy {
+  /** A random UUID, version 4. */
+  uuid(): string;
+  /** `n` unguessable bytes. */
+  bytes(n: number): Uint8Array<ArrayBuffer>;
+  /** An unguessable id that sorts by its time of creation, such as `agt_0m3x…`. */
+  id(prefix: string): string;
+  /** Uniform in [0, 1). For jitter only, never for secrets. */
+  unit(): number;
+}
+
+/** One request to the outside world. */
+export interface OutboundRequest {
+  /** Connections are not shared between organizations; null for the relay's own requests. */
+  readonly organization: string | null;
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+  /** True when the receiver may get the request twice. */
+  readonly repeatable?: boolean;
+  /** One deadline for lookup, connection, TLS, writing and the response head; it also truncates the body. */
+  readonly deadlineMs: number;
+  /** How much of the response body to read and keep. */
+  readonly keepBytes: number;
+}
+
+export interface OutboundResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** At most `keepBytes`, not decompressed. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** The same, decoded as UTF-8. */
+  readonly body: string;
+  /** True when the body is incomplete: larger than `keepBytes`, cut by the deadline, or interrupted. */
+  readonly truncated: boolean;
+}
+
+export type OutboundErrorKind = "refused_address" | "dns" | "connect" | "tls" | "timeout" | "http";
+
+/** A request failed before its response head arrived. */
+export class OutboundError extends Error {
+  override readonly name = "OutboundError";
+  constructor(readonly kind: OutboundErrorKind, message: string, options?: ErrorOptions) {
+    super(message, options);
+  }
+}
+
+/** The only way to the network: resolves, checks and pins the address; follows no redirect. */
+export interface Outbound {
+  /** @throws {OutboundError} */
+  request(request: OutboundRequest): Promise<OutboundResponse>;
+  close(): void;
+}
+
+/** The program log. Writing to it never throws. */
+export interface Log {
+  info(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  error(message: string, fields?: Readonly<Record<string, unknown>>): void;
+}
+
+export interface Ports {
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly outbound: Outbound;
+  readonly log: Log;
+  /** The cost of hashing new passwords. */
+  readonly passwordCost: Cost;
+}
