@@ -113,7 +113,7 @@ export const apiKeyRoutes = [
       .refine(
         ({ metadata, scopes }) => metadata !== undefined || scopes !== undefined,
         "give metadata, scopes or both",
-      ).meta({ examples: [{ scopes: ["agents:read"] }] }),
+      ).meta({ examples: [{ scopes: ["agents:read"] }], minProperties: 1 }),
     success: { status: 200, body: ApiKey },
     faults: ["NOT_FOUND", "FORBIDDEN", "CONFLICT"],
     handle: (work, { params, body }) => updateApiKey(work, params.id, body),

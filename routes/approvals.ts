@@ -12,7 +12,7 @@ import { APPROVAL_STATUSES } from "../kv/records/approval.ts";
 import { COMMAND_STATUSES } from "../kv/records/command.ts";
 import { SHIELD_MODES } from "../kv/records/shield.ts";
 import { route } from "./_route.ts";
-import { changeOf, Id, listOf, PageQuery, Reason, Timestamp } from "./_schemas.ts";
+import { changeOf, Id, listOf, PageQuery, POLICY_RULE, Reason, Timestamp } from "./_schemas.ts";
 
 const Approval = z.object({
   pid: z.string().meta({ description: "The id of the blocked process." }),
@@ -193,7 +193,7 @@ export const approvalRoutes = [
       agent_modes: z.record(Id, Mode).refine(
         (modes) => Object.keys(modes).length <= 500,
         "at most 500 agents",
-      ).optional().meta({ description: "Modes of single agents, by id." }),
+      ).optional().meta({ description: "Modes of single agents, by id.", maxProperties: 500 }),
       approvals: z.strictObject({
         required: z.int().min(1).max(5).optional().meta({
           description: "How many people must approve.",
@@ -212,7 +212,7 @@ export const approvalRoutes = [
       policy: Policy.nullable().optional(),
     }),
     rules: {
-      "body.policy": "passes its own tests",
+      "body.policy": POLICY_RULE,
       "body.agent_modes": "names agents",
     },
     success: { status: 200, body: Settings },

@@ -49,7 +49,10 @@ const Size = wholeNumber(1, Number.MAX_SAFE_INTEGER);
 /** Types of events, an organization's own among them, of which any will do. */
 export const AuditTypes = z.string().max(2000).transform((text) => text.split(",")).pipe(
   z.array(z.string().min(1).max(64)),
-).meta({ description: "One of these types, separated by commas." });
+).meta({
+  description: "One of these types, separated by commas.",
+  pattern: "^[^,]{1,64}(,[^,]{1,64})*$",
+});
 
 const Filter = z.strictObject({
   start_time: Instant.optional().meta({ description: "From this instant on." }),
@@ -93,6 +96,7 @@ export const auditRoutes = [
         description: "The `cursor` of the answer before.",
       }),
     }),
+    rules: { "query.cursor": "is the `cursor` of an answer" },
     success: {
       status: 200,
       body: z.object({

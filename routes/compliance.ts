@@ -48,6 +48,7 @@ export const complianceRoutes = [
         "`24h`, `30d`, `2026-Q3`, or `2026-07-01..2026-09-30` (whole days, UTC).",
       ),
     }),
+    rules: { "body.period": "is one of these, of at most ten years, and has begun" },
     success: { status: 202, body: Report },
     faults: ["CONFLICT"],
     tool: { destructive: false },

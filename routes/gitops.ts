@@ -14,6 +14,7 @@ import {
   ADOPTION,
   anything,
   CreatedWith,
+  excludes,
   IdParams,
   listOf,
   Name,
@@ -132,6 +133,9 @@ const RepositoryBody = z.strictObject({
     );
   }
   if (username?.includes(":")) complain("username", "holds a colon");
+}).meta({
+  ...excludes("token", "username", "password"),
+  dependentRequired: { username: ["password"], password: ["username"] },
 });
 
 export const gitopsRoutes = [

@@ -12,7 +12,16 @@ import {
   listWebhooks,
 } from "../core/webhooks/webhooks.ts";
 import { route } from "./_route.ts";
-import { ADOPTION, changeOf, IdParams, listOf, Name, Named, PageQuery } from "./_schemas.ts";
+import {
+  ADOPTION,
+  changeOf,
+  excludes,
+  IdParams,
+  listOf,
+  Name,
+  Named,
+  PageQuery,
+} from "./_schemas.ts";
 import {
   Delivery,
   Events,
@@ -119,7 +128,11 @@ export const webhookRoutes = [
         path: ["custom_headers"],
         message: "is the same as headers: give one of them",
       })
-      .meta({ examples: [{ name: "deploys" }] }),
+      .meta({
+        examples: [{ name: "deploys" }],
+        minProperties: 1,
+        ...excludes("headers", "custom_headers"),
+      }),
     rules: {
       "body.url": "is an http or https address that may be reached",
       "body.headers": "are names and values that HTTP can carry, none of them Relay's own",
