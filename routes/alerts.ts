@@ -83,6 +83,7 @@ export const alertRoutes = [
     audit: { byRule: "alerts_ingested" },
     body: z.strictObject({ source: Source, alerts: z.array(z.unknown()).max(REPORTS_MAX) }),
     bodyBytesMax: INGEST_BYTES_MAX,
+    rules: { "body.source": "is not the shield's own" },
     success: {
       status: 200,
       body: z.object({

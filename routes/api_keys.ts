@@ -44,6 +44,7 @@ export const apiKeyRoutes = [
       }),
       metadata: Metadata.default({}),
     }),
+    rules: { "body.expires_days": "ends no later than the key that makes this one" },
     success: { status: 201, body: ApiKey },
     faults: ["FORBIDDEN", "CONFLICT"],
     handle: (work, { body }) => createApiKey(work, body),

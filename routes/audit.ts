@@ -234,6 +234,7 @@ export const auditRoutes = [
         .refine((text) => text.isWellFormed(), "no half characters").optional(),
       details: boundedObject(DETAILS_BYTES_MAX).default({}),
     }),
+    rules: { "body.event_type": "is none of the types that Relay writes itself" },
     success: { status: 201, body: RegisteredEvent },
     faults: [],
     handle: (work, { body }) => registerAuditEvent(work, body),

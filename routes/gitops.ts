@@ -177,10 +177,9 @@ export const gitopsRoutes = [
     },
     body: RepositoryBody,
     rules: {
+      "body.policy_path": "stays within the repository",
       "body.url": "is an https address of a repository",
-      "body.username": "comes with `password`",
-      "body.token": "stands without `username` and `password`",
-      "body.password": "comes with `username`",
+      "body.username": "holds no colon",
     },
     success: { status: 201, body: Repository },
     faults: ["FORBIDDEN", "CONFLICT"],
@@ -264,6 +263,7 @@ export const gitopsRoutes = [
         .describe("Judge this many of the last commands by the result, and show what changes."),
     }),
     rules: {
+      "body.branch": "is a branch of the repository",
       "body.repo_url": "is an https address of a repository",
       "body.policy_path": "is a folder of the branch",
     },

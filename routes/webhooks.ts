@@ -35,6 +35,8 @@ import {
   Webhook,
 } from "./_webhook_schemas.ts";
 
+const HEADER_RULE = "are names and values that HTTP can carry, none of them Relay's own";
+
 export const webhookRoutes = [
   route({
     id: "webhooks.create",
@@ -62,7 +64,7 @@ export const webhookRoutes = [
     noStore: true,
     rules: {
       "body.url": "is an http or https address that may be reached",
-      "body.headers": "are names and values that HTTP can carry, none of them Relay's own",
+      "body.headers": HEADER_RULE,
     },
     success: { status: 201, body: NewWebhook },
     faults: ["FORBIDDEN", "CONFLICT"],
@@ -135,7 +137,8 @@ export const webhookRoutes = [
       }),
     rules: {
       "body.url": "is an http or https address that may be reached",
-      "body.headers": "are names and values that HTTP can carry, none of them Relay's own",
+      "body.headers": HEADER_RULE,
+      "body.custom_headers": HEADER_RULE,
     },
     success: { status: 200, body: Webhook },
     faults: ["NOT_FOUND", "FORBIDDEN"],
