@@ -63,6 +63,8 @@ export function configure(ids: Ids): string {
     !parameter.startsWith("path.") && names.has(name)
   );
   return [
+    // A stream greets, and then says something every 15 s.
+    "max-stream-events = 1",
     "[parameters]",
     ...bound.map(([parameter, name]) =>
       `"${parameter}" = { dictionary = "${name}", probability = ${REAL_SHARE} }`
