@@ -155,9 +155,13 @@ function canonicalBytes(value: unknown): number {
   }
 }
 
+/** The lengths that mail itself has (RFC 5321, RFC 1035), which the format `email` has too. */
+const MAILBOX = /^[^@]{1,64}@([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/;
+
 /** An email, in lower case. */
 export const Email = z.string().overwrite((text) => canonicalEmail(text) ?? "").max(254)
-  .meta({ format: "email", pattern: z.regexes.email.source }).pipe(z.email());
+  .meta({ format: "email", pattern: z.regexes.email.source })
+  .pipe(z.email().regex(MAILBOX, "Invalid email address"));
 
 /** A password that may be set. */
 export const NewPassword = z.string().superRefine((text, context) => {

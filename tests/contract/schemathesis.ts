@@ -21,6 +21,8 @@ const PHASES = ["examples", "coverage", "fuzzing", "stateful"];
 /** What one run is told. */
 export interface Run {
   readonly url: string;
+  /** As the relay serves it. */
+  readonly document: string;
   readonly token: string;
   readonly folder: string;
   readonly seed: number;
@@ -83,15 +85,18 @@ export async function installSchemathesis(): Promise<string> {
 
 /** Tests the document that a relay serves. */
 export async function runSchemathesis(program: string, options: Run): Promise<Outcome> {
-  const { url, token, folder, seed, examples, config, setup } = options;
+  const { url, document, token, folder, seed, examples, config, setup } = options;
   const report = `${folder}/report.json`, explained = `${folder}/explained`;
   await Deno.writeTextFile(`${folder}/schemathesis.toml`, config);
+  await Deno.writeTextFile(`${folder}/openapi.json`, document);
   await Deno.writeTextFile(explained, "");
   const args = [
     "--config-file",
     `${folder}/schemathesis.toml`,
     "run",
-    `${url}/openapi.json`,
+    // From a file: schemathesis leaves out the operation that it reads a document from.
+    `${folder}/openapi.json`,
+    `--url=${url}`,
     `--header=Authorization: Bearer ${token}`,
     `--checks=${CHECKS.join(",")}`,
     `--phases=${PHASES.join(",")}`,

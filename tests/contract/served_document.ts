@@ -27,9 +27,11 @@ async function testDocument(folder: string): Promise<void> {
   await using relay = await startSeededRelay(folder);
   const { url, token, ids, kept } = relay;
   deq(Object.entries(ids).filter(([, values]) => values.length === 0), []);
-  const document = await (await fetch(`${url}/openapi.json`)).json() as Document;
+  const served = await (await fetch(`${url}/openapi.json`)).text();
+  const document: Document = JSON.parse(served);
   const outcome = await runSchemathesis(program, {
     url,
+    document: served,
     token,
     folder,
     seed: SEED,
@@ -39,10 +41,10 @@ async function testDocument(folder: string): Promise<void> {
   });
   summarize(outcome, relay.complaints());
   const { report, said } = outcome;
+  deq([report.failures, report.errors], [[], []], said);
   const all = Object.values(document.paths).reduce((n, path) => n + Object.keys(path).length, 0);
   eq(report.complete, true);
   deq([report.operations.tested, report.operations.total], [all, all]);
-  deq([report.failures, report.errors], [[], []], said);
   deq(relay.complaints().filter((line) => line.includes('"level":"error"')), []);
 }
 
