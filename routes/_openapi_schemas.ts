@@ -143,11 +143,11 @@ function repoint<T>(node: T, point: (pointer: string) => string): T {
 function tidy(schema: z.core.JSONSchema.BaseSchema, io: Io): void {
   // The id is the component's name already.
   delete schema.id;
-  // A format says the same in a word.
-  if (schema.format !== undefined) delete schema.pattern;
+  // A format says the same in a word; that of an email says less.
+  if (schema.format !== undefined && schema.format !== "email") delete schema.pattern;
   if (schema.pattern !== undefined) schema.pattern = portable(schema.pattern);
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
-  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
+  if (io === "output" && schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
   if (JSON.stringify(schema.propertyNames) === '{"type":"string"}') delete schema.propertyNames;
   // Answers may gain fields; a client that refuses them would break.
   if (io === "output" && schema.additionalProperties === false) delete schema.additionalProperties;

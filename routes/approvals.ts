@@ -11,7 +11,16 @@ import { ShieldResult } from "../core/shield/result.ts";
 import { APPROVAL_STATUSES } from "../kv/records/approval.ts";
 import { CommandStatus } from "./commands.ts";
 import { route } from "./_route.ts";
-import { changeOf, Id, listOf, PageQuery, Reason, ShieldMode, Timestamp } from "./_schemas.ts";
+import {
+  changeOf,
+  Id,
+  listOf,
+  PageQuery,
+  POLICY_RULE,
+  Reason,
+  ShieldMode,
+  Timestamp,
+} from "./_schemas.ts";
 
 const ApprovalStatus = z.enum(APPROVAL_STATUSES).meta({ id: "ApprovalStatus" });
 const Approval = z.object({
@@ -193,7 +202,7 @@ export const approvalRoutes = [
       agent_modes: z.record(Id, ShieldMode).refine(
         (modes) => Object.keys(modes).length <= 500,
         "at most 500 agents",
-      ).optional().meta({ description: "Modes of single agents, by id." }),
+      ).optional().meta({ description: "Modes of single agents, by id.", maxProperties: 500 }),
       approvals: z.strictObject({
         required: z.int().min(1).max(5).optional().meta({
           description: "How many people must approve.",
@@ -212,7 +221,7 @@ export const approvalRoutes = [
       policy: Policy.nullable().optional(),
     }),
     rules: {
-      "body.policy": "passes its own tests",
+      "body.policy": POLICY_RULE,
       "body.agent_modes": "names agents",
     },
     success: { status: 200, body: Settings },

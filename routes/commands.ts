@@ -25,7 +25,11 @@ const TIMEOUT = { description: "Seconds that the command may take; then it is en
 /** The text of a command, as callers send it. */
 export const CommandText = z.string().min(1).max(COMMAND_CHARS_MAX)
   .refine((text) => !text.includes("\0") && text.isWellFormed(), "no NUL and no half characters")
-  .meta({ description: "A line for the agent's shell.", examples: ["uname -a"] });
+  .meta({
+    description: "A line for the agent's shell.",
+    examples: ["uname -a"],
+    pattern: "^[^\\u0000]*$",
+  });
 
 /** How long a command may take, as bodies say it. */
 export const Timeout = z.int().min(1).max(TIMEOUT_SECONDS_MAX).default(60).meta(TIMEOUT);

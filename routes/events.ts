@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { MESSAGE_ID } from "../core/streams/message.ts";
 import { NOTIFICATION } from "../core/streams/notification.ts";
 import { EVENT_RIGHTS, retryAfterMs } from "../core/streams/streams.ts";
 import type { Stream, StreamFilter } from "../core/streams/stream.ts";
@@ -20,7 +21,7 @@ export const StreamQuery = z.strictObject({
   types: Types.optional(),
   agent_id: Id.optional(),
   severity: Severity.optional().meta({ description: "At least this one." }),
-  last_event_id: z.string().max(128).optional().meta({
+  last_event_id: z.string().regex(MESSAGE_ID, "must be <name>:<number>").optional().meta({
     description: "Where to go on; the header `Last-Event-ID` says the same and wins.",
   }),
 });

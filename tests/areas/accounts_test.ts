@@ -132,7 +132,8 @@ Deno.test("signup: passwords that are too short or too long, and emails that are
     eq(answer.body.error.details.issues[0].path, "body.password");
     ok(!answer.text.includes(password) || password === "");
   }
-  for (const email of ["nobody", "a@b", "", `${"x".repeat(250)}@example.com`]) {
+  const long = ["x".repeat(250), "x".repeat(65)].map((name) => `${name}@example.com`);
+  for (const email of ["nobody", "a@b", "", "a@b-.com", ...long]) {
     eq((await signUp(world, 1, { email })).body.error.details.issues[0].path, "body.email");
   }
   deq(await rowsOf(world, "users"), []);
