@@ -200,10 +200,15 @@ function canonicalBytes(value: unknown): number {
 /** The lengths that mail itself has (RFC 5321, RFC 1035), which the format `email` has too. */
 const MAILBOX = /^[^@]{1,64}@([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/;
 
-/** An email, in lower case. */
-export const Email = z.string().overwrite((text) => canonicalEmail(text) ?? "").max(254)
+const MailText = z.string().overwrite((text) => canonicalEmail(text) ?? "").max(254);
+
+/** A new email, in lower case. */
+export const Email = MailText
   .meta({ format: "email", pattern: z.regexes.email.source })
   .pipe(z.email().regex(MAILBOX, "Invalid email address"));
+
+/** The email of an account, which may be older than the lengths that new ones must have. */
+export const KnownEmail = MailText.meta({ pattern: z.regexes.email.source }).pipe(z.email());
 
 /** A password that may be set. */
 export const NewPassword = z.string().superRefine((text, context) => {

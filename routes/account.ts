@@ -2,7 +2,7 @@ import { z } from "zod";
 import { accountInfo, logIn, signUp } from "../core/accounts.ts";
 import { refreshSession } from "../core/account/refresh.ts";
 import { route } from "./_route.ts";
-import { Email, Name, NewPassword, ScopeName, Space, Timestamp } from "./_schemas.ts";
+import { Email, KnownEmail, Name, NewPassword, ScopeName, Space, Timestamp } from "./_schemas.ts";
 
 const SignedIn = z.object({
   token: z.string(),
@@ -84,7 +84,7 @@ export const accountRoutes = [
     description: "Whoever has a second factor sends its `code` too: without it the answer is 401 " +
       "with `details.reason` second_factor_required.",
     body: z.strictObject({
-      email: Email,
+      email: KnownEmail,
       password: z.string().min(1).max(1024),
       code: z.string().min(1).max(64).optional()
         .meta({ description: "Of the authenticator, or a recovery code." }),

@@ -72,7 +72,7 @@ const Filter = z.strictObject({
   actor: RowText.max(128).optional().meta({
     description: "The id of the user, the API key or whoever else did it.",
   }),
-  resource_type: z.enum(RESOURCE_TYPES).optional().meta({
+  resource_type: z.enum(RESOURCE_TYPES).meta({ id: "ResourceType" }).optional().meta({
     description: "What it was done to, such as `api_key` or `agent`.",
   }),
   resource_id: RowText.max(128).optional().meta({

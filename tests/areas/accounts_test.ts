@@ -139,6 +139,17 @@ Deno.test("signup: passwords that are too short or too long, and emails that are
   deq(await rowsOf(world, "users"), []);
 });
 
+Deno.test("login: an account whose email is longer than new ones may be still signs in", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const email = `${"x".repeat(65)}@example.com`;
+  const tenant = { org: owner.org, space: "live" } as const;
+  await world.app.store.transact(async (tx) => {
+    tx.put(users, tenant, { ...(await tx.get(users, tenant, owner.userId))!, email });
+  });
+  eq((await logIn(world, email, "password 1")).status, 200);
+});
+
 Deno.test("login: an unknown user and a wrong password get the same answer", async () => {
   await using world = await World.open();
   await signUp(world, 1);
