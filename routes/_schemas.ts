@@ -208,7 +208,9 @@ export const Email = MailText
   .pipe(z.email().regex(MAILBOX, "Invalid email address"));
 
 /** The email of an account, which may be older than the lengths that new ones must have. */
-export const KnownEmail = MailText.meta({ pattern: z.regexes.email.source }).pipe(z.email());
+export const KnownEmail = MailText
+  .meta({ pattern: z.regexes.email.source, examples: ["you@example.com"] })
+  .pipe(z.email());
 
 /** A password that may be set. */
 export const NewPassword = z.string().superRefine((text, context) => {
