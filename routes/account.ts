@@ -4,7 +4,15 @@ import { logIn } from "../core/access/sign_in/log_in.ts";
 import { signUp } from "../core/access/sign_in/sign_up.ts";
 import { refreshSession } from "../core/access/sign_in/refresh.ts";
 import { route } from "./call/route.ts";
-import { Email, Name, NewPassword, ScopeName, Space, Timestamp } from "./schemas/schemas.ts";
+import {
+  Email,
+  KnownEmail,
+  Name,
+  NewPassword,
+  ScopeName,
+  Space,
+  Timestamp,
+} from "./schemas/schemas.ts";
 
 const SignedIn = z.object({
   token: z.string(),
@@ -86,7 +94,7 @@ export const accountRoutes = [
     description: "Whoever has a second factor sends its `code` too: without it the answer is 401 " +
       "with `details.reason` second_factor_required.",
     body: z.strictObject({
-      email: Email,
+      email: KnownEmail,
       password: z.string().min(1).max(1024),
       code: z.string().min(1).max(64).optional()
         .meta({ description: "Of the authenticator, or a recovery code." }),

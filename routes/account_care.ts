@@ -148,6 +148,7 @@ export const accountCareRoutes = [
     liveOnly: true,
     audit: { byRule: "password_changed" },
     body: z.strictObject({ current_password: Password, new_password: NewPassword }),
+    rules: { "body.new_password": "is not the present one" },
     success: { status: 200, body: z.object({ sessions_ended: z.int() }) },
     faults: ["FORBIDDEN", "CONFLICT"],
     handle: (work, { body }, { signIn }) => changePassword(work, signIn.logins, body),

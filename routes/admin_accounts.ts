@@ -80,6 +80,7 @@ export const adminAccountRoutes = [
     audit: { byRule: "account_plan_changed, with the host and with the account" },
     params: IdParams,
     body: z.strictObject({ plan_id: Id }),
+    rules: { "body.plan_id": "is the id of a plan" },
     success: { status: 200, body: Account.extend({ subscription: Subscription, order: Order }) },
     faults: ["NOT_FOUND", "CONFLICT"],
     handle: (work, { params, body }) => changePlan(work, params.id, body.plan_id),

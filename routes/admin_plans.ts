@@ -14,7 +14,7 @@ import {
 
 const Price = z.number().min(0).max(1_000_000)
   .refine((price) => Math.round(price * 100) / 100 === price, "at most two decimals")
-  .meta({ description: "A month, in units of the currency." });
+  .meta({ description: "A month, in units of the currency.", multipleOf: 0.01 });
 const Features = z.array(Name).max(32).meta({ description: "What it offers, in words." });
 const Currency = z.string().regex(/^[A-Z]{3}$/, "three capital letters, as in ISO 4217");
 const PerMinute = z.int().min(1).max(2_147_483_646).nullable()

@@ -53,6 +53,7 @@ export const apiKeyRoutes = [
       }),
       metadata: Metadata.default({}),
     }),
+    rules: { "body.expires_days": "ends no later than the key that makes this one" },
     success: { status: 201, body: ApiKey },
     faults: ["FORBIDDEN", "CONFLICT"],
     handle: (work, { body }) => createApiKey(work, body),
@@ -123,7 +124,7 @@ export const apiKeyRoutes = [
       .refine(
         ({ metadata, scopes }) => metadata !== undefined || scopes !== undefined,
         "give metadata, scopes or both",
-      ).meta({ examples: [{ scopes: ["agents:read"] }] }),
+      ).meta({ examples: [{ scopes: ["agents:read"] }], minProperties: 1 }),
     success: { status: 200, body: ApiKey },
     faults: ["NOT_FOUND", "FORBIDDEN", "CONFLICT"],
     handle: (work, { params, body }, { usage }) => updateApiKey(work, usage, params.id, body),

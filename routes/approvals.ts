@@ -15,6 +15,7 @@ import {
   Id,
   listOf,
   PageQuery,
+  POLICY_RULE,
   Reason,
   ShieldMode,
   Timestamp,
@@ -203,7 +204,7 @@ export const approvalRoutes = [
       agent_modes: z.record(Id, ShieldMode).refine(
         (modes) => Object.keys(modes).length <= 500,
         "at most 500 agents",
-      ).optional().meta({ description: "Modes of single agents, by id." }),
+      ).optional().meta({ description: "Modes of single agents, by id.", maxProperties: 500 }),
       approvals: z.strictObject({
         required: z.int().min(1).max(5).optional().meta({
           description: "How many people must approve.",
@@ -222,7 +223,7 @@ export const approvalRoutes = [
       policy: Policy.nullable().optional(),
     }),
     rules: {
-      "body.policy": "passes its own tests",
+      "body.policy": POLICY_RULE,
       "body.agent_modes": "names agents",
     },
     success: { status: 200, body: Settings },

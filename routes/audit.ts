@@ -56,7 +56,10 @@ const RowText = z.string().min(1).refine((text) => text.isWellFormed(), "no unpa
 /** Event types, separated by commas, including an organization's own. */
 export const AuditTypes = z.string().max(2000).transform((text) => text.split(",")).pipe(
   z.array(RowText.max(64)),
-).meta({ description: "One of these types, separated by commas." });
+).meta({
+  description: "One of these types, separated by commas.",
+  pattern: "^[^,]{1,64}(,[^,]{1,64})*$",
+});
 
 const Filter = z.strictObject({
   start_time: Instant.optional().meta({
@@ -109,6 +112,7 @@ export const auditRoutes = [
         description: "The `cursor` of the answer before.",
       }),
     }),
+    rules: { "query.cursor": "is the `cursor` of an answer" },
     success: {
       status: 200,
       body: z.object({
@@ -249,6 +253,7 @@ export const auditRoutes = [
       actor: RowText.max(128).optional(),
       details: boundedObject(DETAILS_BYTES_MAX).default({}),
     }),
+    rules: { "body.event_type": "is none of the types that Relay writes itself" },
     success: { status: 201, body: RegisteredEvent },
     faults: [],
     handle: (work, { body }) => registerAuditEvent(work, body),

@@ -24,7 +24,11 @@ export const CommandText = z.string().min(1).max(COMMAND_CHARS_MAX)
     (text) => !text.includes("\0") && text.isWellFormed(),
     "no NUL and no unpaired surrogates",
   )
-  .meta({ description: "A line for the agent's shell.", examples: ["uname -a"] });
+  .meta({
+    description: "A line for the agent's shell.",
+    examples: ["uname -a"],
+    pattern: "^[^\\u0000]*$",
+  });
 
 /** The timeout of a command in a body. */
 export const Timeout = z.int().min(1).max(TIMEOUT_SECONDS_MAX).default(60).meta(TIMEOUT);

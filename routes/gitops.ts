@@ -16,6 +16,7 @@ import {
   ADOPTION,
   anything,
   CreatedWith,
+  excludes,
   IdParams,
   listOf,
   Name,
@@ -139,6 +140,9 @@ const RepositoryBody = z.strictObject({
     );
   }
   if (username?.includes(":")) complain("username", "holds a colon");
+}).meta({
+  ...excludes("token", "username", "password"),
+  dependentRequired: { username: ["password"], password: ["username"] },
 });
 
 export const gitopsRoutes = [
@@ -180,10 +184,9 @@ export const gitopsRoutes = [
     },
     body: RepositoryBody,
     rules: {
+      "body.policy_path": "stays within the repository",
       "body.url": "is an https address of a repository",
-      "body.username": "comes with `password`",
-      "body.token": "stands without `username` and `password`",
-      "body.password": "comes with `username`",
+      "body.username": "holds no colon",
     },
     success: { status: 201, body: Repository },
     faults: ["FORBIDDEN", "CONFLICT"],
@@ -267,6 +270,7 @@ export const gitopsRoutes = [
         .describe("Judge this many of the last commands by the result, and show what changes."),
     }),
     rules: {
+      "body.branch": "is a branch of the repository",
       "body.repo_url": "is an https address of a repository",
       "body.policy_path": "is a folder of the branch",
     },

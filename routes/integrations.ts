@@ -57,7 +57,9 @@ const CatalogEntry = z.object({
   config_schema: JsonObject.meta({ description: "The JSON Schema of `config`." }),
 }).meta({ id: "CatalogEntry" });
 
-const Sent = z.string().max(4096).optional();
+/** As RFC 6749 has it. */
+const Sent = z.string().max(4096).regex(/^[\x20-\x7e]*$/, "printable ASCII characters only")
+  .optional();
 
 export const integrationRoutes = [
   route({

@@ -21,6 +21,8 @@ const Limits = z.object({
   })),
 }).meta({ id: "LimitState" });
 
+const ONLY_OF_KEYS = "is a limit of API keys alone";
+
 export const limitRoutes = [
   route({
     id: "limits.get",
@@ -55,6 +57,12 @@ export const limitRoutes = [
     },
     params: IdParams,
     body: LimitOverrides,
+    rules: {
+      "body.mcp_calls_per_minute": ONLY_OF_KEYS,
+      "body.max_concurrent": ONLY_OF_KEYS,
+      "body.burst_per_10_seconds": ONLY_OF_KEYS,
+      "body.webhook_deliveries_per_minute": ONLY_OF_KEYS,
+    },
     success: { status: 200, body: Limits },
     faults: ["NOT_FOUND", "FORBIDDEN"],
     handle: (work, { params, body }, { limiter }) => changeLimits(work, limiter, params.id, body),

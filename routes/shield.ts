@@ -5,7 +5,7 @@ import { evaluateCommands, replayPolicy } from "../core/commands/guard/evaluate.
 import { Policy, ShieldLayer, ShieldResult, Verdict } from "../core/shield/shield.ts";
 import { CanaryStatus } from "./gitops_agents.ts";
 import { route } from "./call/route.ts";
-import { Id, ShieldMode, Timestamp } from "./schemas/schemas.ts";
+import { excludes, Id, POLICY_RULE, ShieldMode, Timestamp } from "./schemas/schemas.ts";
 
 const COMMANDS_MAX = 1_000;
 const LABELS_MAX = 64;
@@ -37,6 +37,9 @@ const EvaluateBody = z.strictObject({
   if (replay !== undefined && labels !== undefined) {
     complain("labels", "must be left out: a replay takes those of the agents");
   }
+}).meta({
+  ...excludes("replay", "commands", "labels"),
+  dependentRequired: { replay: ["policy"] },
 });
 
 const Evaluated = ShieldResult.extend({ command: z.string() }).meta({ id: "EvaluatedCommand" });
@@ -97,9 +100,8 @@ export const shieldRoutes = [
     body: EvaluateBody,
     bodyBytesMax: EVALUATE_BYTES_MAX,
     rules: {
-      "body.commands": "stands without `replay`, and one of both is there",
-      "body.labels": "stands without `replay`",
-      "body.policy": "passes its own tests",
+      "body.commands": "is there unless `replay` is",
+      "body.policy": POLICY_RULE,
     },
     success: { status: 200, body: z.union([Evaluation, Replay]) },
     faults: [],

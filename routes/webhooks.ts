@@ -12,7 +12,16 @@ import {
   listWebhooks,
 } from "../core/webhooks/manage.ts";
 import { route } from "./call/route.ts";
-import { ADOPTION, changeOf, IdParams, listOf, Name, Named, PageQuery } from "./schemas/schemas.ts";
+import {
+  ADOPTION,
+  changeOf,
+  excludes,
+  IdParams,
+  listOf,
+  Name,
+  Named,
+  PageQuery,
+} from "./schemas/schemas.ts";
 import {
   Delivery,
   Events,
@@ -25,6 +34,8 @@ import {
   Url,
   Webhook,
 } from "./schemas/webhooks.ts";
+
+const HEADER_RULE = "are names and values that HTTP can carry, none of them Relay's own";
 
 export const webhookRoutes = [
   route({
@@ -53,7 +64,7 @@ export const webhookRoutes = [
     noStore: true,
     rules: {
       "body.url": "is an http or https address that may be reached",
-      "body.headers": "are names and values that HTTP can carry, none of them Relay's own",
+      "body.headers": HEADER_RULE,
     },
     success: { status: 201, body: NewWebhook },
     faults: ["FORBIDDEN", "CONFLICT"],
@@ -119,10 +130,15 @@ export const webhookRoutes = [
         path: ["custom_headers"],
         message: "is the same as headers: give one of them",
       })
-      .meta({ examples: [{ name: "deploys" }] }),
+      .meta({
+        examples: [{ name: "deploys" }],
+        minProperties: 1,
+        ...excludes("headers", "custom_headers"),
+      }),
     rules: {
       "body.url": "is an http or https address that may be reached",
-      "body.headers": "are names and values that HTTP can carry, none of them Relay's own",
+      "body.headers": HEADER_RULE,
+      "body.custom_headers": HEADER_RULE,
     },
     success: { status: 200, body: Webhook },
     faults: ["NOT_FOUND", "FORBIDDEN"],

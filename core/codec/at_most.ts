@@ -11,7 +11,7 @@ export function atMost<S extends z.ZodType>(
   const counted = z.preprocess((value, context) => {
     if (countOf(value) > max) context.addIssue(`must hold at most ${max}`);
     return value;
-  }, schema);
+  }, schema).meta({ ...schema instanceof z.ZodRecord && { maxProperties: max } });
   return counted as unknown as z.ZodType<z.output<S>, z.input<S>>;
 }
 

@@ -72,7 +72,8 @@ export const agentLabels = z.record(
     "a letter or digit, then up to 62 letters, digits, '.', '_', '/' and '-'",
   ),
   z.string().max(128).regex(/^[\x20-\x7e]*$/, "printable ASCII characters only"),
-).refine((labels) => Object.keys(labels).length <= 16, "at most 16 labels");
+).refine((labels) => Object.keys(labels).length <= 16, "at most 16 labels")
+  .meta({ maxProperties: 16 });
 
 /** An agent's description of itself and its machine. */
 export const agentFacts = z.object({

@@ -31,6 +31,8 @@ export async function* indexKeys<T extends Row>(
   index: string,
   { prefix, start, end, reverse = false, limit }: Range,
 ): AsyncGenerator<KeyParts> {
+  // The engine throws at a range that ends before it starts.
+  if (start !== undefined && end !== undefined && isBefore(end, start)) return;
   const base = indexKey(of, tenant, index, prefix);
   const selector = start === undefined
     ? { prefix: base, ...end && { end: [...base, ...end] } }
@@ -41,6 +43,12 @@ export async function* indexKeys<T extends Row>(
   for await (const { key } of kv.list(selector, options)) {
     yield key.slice(base.length) as KeyParts;
   }
+}
+
+/** Whether the first of two parts that differ, of one type, is less. */
+function isBefore(left: KeyParts, right: KeyParts): boolean {
+  const at = left.findIndex((part, i) => part !== right[i]);
+  return at !== -1 && at < right.length && left[at]! < right[at]!;
 }
 
 /** The first entry of a store-wide index for each value of its first part, which must be a string. */

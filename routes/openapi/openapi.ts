@@ -70,7 +70,8 @@ const ABOUT = [
   "Relay runs commands on remote machines: it authenticates the caller, inspects the command, " +
   "relays it to an agent, records what happened and tells the outside world.",
   "Bodies are JSON, and unknown fields are refused. Instants are ISO 8601 in UTC, ids are opaque. " +
-  "What is not yours is answered like what is not there.",
+  "What is not yours is answered like what is not there. Rules that no schema can say are in `x-rules`. " +
+  "A text's length is counted in UTF-16 code units, a password's in characters.",
 ].join("\n\n");
 
 const SUCCESSES: Readonly<Record<number, string>> = {

@@ -143,11 +143,11 @@ function repoint<T>(node: T, point: (pointer: string) => string): T {
 function tidy(schema: z.core.JSONSchema.BaseSchema, io: Io): void {
   // The id is the component's name.
   delete schema.id;
-  // The format says the same as the pattern.
-  if (schema.format !== undefined) delete schema.pattern;
+  // A format says the same in a word; that of an email says less.
+  if (schema.format !== undefined && schema.format !== "email") delete schema.pattern;
   if (schema.pattern !== undefined) schema.pattern = portable(schema.pattern);
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
-  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
+  if (io === "output" && schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
   if (JSON.stringify(schema.propertyNames) === '{"type":"string"}') delete schema.propertyNames;
   // Responses may gain fields, which clients must not refuse.
   if (io === "output" && schema.additionalProperties === false) delete schema.additionalProperties;

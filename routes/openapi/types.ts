@@ -23,6 +23,12 @@ export interface JsonSchema {
   readonly maxItems?: number;
   readonly pattern?: string;
   readonly uniqueItems?: boolean;
+  readonly multipleOf?: number;
+  readonly minProperties?: number;
+  readonly maxProperties?: number;
+  readonly dependentRequired?: Readonly<Record<string, readonly string[]>>;
+  readonly dependentSchemas?: Readonly<Record<string, JsonSchema>>;
+  readonly not?: JsonSchema;
 }
 
 /** A pointer to a component of the document. */

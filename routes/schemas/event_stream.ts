@@ -1,3 +1,4 @@
+import { MESSAGE_ID } from "../../core/events/streams/message.ts";
 import { z } from "zod";
 import { NOTIFICATION } from "../../core/events/streams/notification.ts";
 import type { StreamFilter } from "../../core/events/streams/stream.ts";
@@ -14,7 +15,7 @@ export const StreamQuery = z.strictObject({
   types: Types.optional(),
   agent_id: Id.optional(),
   severity: Severity.optional().meta({ description: "At least this one." }),
-  last_event_id: z.string().max(128).optional().meta({
+  last_event_id: z.string().regex(MESSAGE_ID, "must be <name>:<number>").optional().meta({
     description: "Where to go on; the header `Last-Event-ID` says the same and wins.",
   }),
 });

@@ -156,11 +156,24 @@ export const listOf = <N extends string, T extends z.ZodType>(name: N, item: T) 
   return z.object({ ...items, pagination: Pagination });
 };
 
+/** What no schema says of a policy: the rule of its path in a body. */
+export const POLICY_RULE = "names rules of the list, has each id once, and passes its own tests";
+
+/** Keywords for an object whose refinement refuses these fields beside `field`. */
+export const excludes = (field: string, ...others: readonly string[]) => ({
+  dependentSchemas: { [field]: { not: { anyOf: others.map((other) => ({ required: [other] })) } } },
+});
+
 export const ScopeName = z.enum(SCOPE_LIST).meta({ id: "Scope" });
+
+/** Characters for a class of a pattern: those of `\p{Cc}`, and the others that `trim` takes away. */
+const CONTROLS = "\\u0000-\\u001f\\u007f-\\u009f";
+const SPACES = " \\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff";
 
 /** A name for people: printable, without blanks at its ends. */
 export const Name = z.string().min(1).max(100).regex(/^[^\p{Cc}\p{Cs}]*$/u, "no control characters")
-  .refine((text) => text.trim() === text, "no space at the ends");
+  .refine((text) => text.trim() === text, "no space at the ends")
+  .meta({ pattern: `^[^${CONTROLS}${SPACES}]([^${CONTROLS}]*[^${CONTROLS}${SPACES}])?$` });
 
 /** Any JSON object. */
 export const JsonObject = z.record(z.string(), z.unknown());
@@ -188,9 +201,20 @@ function canonicalBytes(value: unknown): number {
   }
 }
 
-/** An email, in lower case. */
-export const Email = z.string().overwrite((text) => canonicalEmail(text) ?? "").max(254)
-  .meta({ format: "email" }).pipe(z.email());
+/** The lengths that mail itself has (RFC 5321, RFC 1035), which the format `email` has too. */
+const MAILBOX = /^[^@]{1,64}@([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/;
+
+const MailText = z.string().overwrite((text) => canonicalEmail(text) ?? "").max(254);
+
+/** A new email, in lower case. */
+export const Email = MailText
+  .meta({ format: "email", pattern: z.regexes.email.source })
+  .pipe(z.email().regex(MAILBOX, "Invalid email address"));
+
+/** The email of an account, which may be older than the lengths that new ones must have. */
+export const KnownEmail = MailText
+  .meta({ pattern: z.regexes.email.source, examples: ["you@example.com"] })
+  .pipe(z.email());
 
 /** A new password. */
 export const NewPassword = z.string().superRefine((text, context) => {

@@ -132,10 +132,22 @@ Deno.test("signup: short or long passwords and invalid emails create nothing", a
     eq(answer.body.error.details.issues[0].path, "body.password");
     ok(!answer.text.includes(password) || password === "");
   }
-  for (const email of ["nobody", "a@b", "", `${"x".repeat(250)}@example.com`]) {
+  const long = ["x".repeat(250), "x".repeat(65)].map((name) => `${name}@example.com`);
+  for (const email of ["nobody", "a@b", "", "a@b-.com", ...long]) {
     eq((await signUp(world, 1, { email })).body.error.details.issues[0].path, "body.email");
   }
   deq(await rowsOf(world, "users"), []);
+});
+
+Deno.test("login: an account whose email is longer than new ones may be still signs in", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const email = `${"x".repeat(65)}@example.com`;
+  const tenant = { org: owner.org, space: "live" } as const;
+  await world.app.store.transact(async (tx) => {
+    tx.put(users, tenant, { ...(await tx.get(users, tenant, owner.userId))!, email });
+  });
+  eq((await logIn(world, email, "password 1")).status, 200);
 });
 
 Deno.test("login: an unknown user and a wrong password get the same answer", async () => {

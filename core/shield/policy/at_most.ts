@@ -11,7 +11,7 @@ export function atMost<S extends z.ZodType>(
   const counted = z.preprocess((value, context) => {
     if (sizeOf(value) > most) context.addIssue(`must hold at most ${most}`);
     return value;
-  }, schema);
+  }, schema).meta({ ...schema instanceof z.ZodRecord && { maxProperties: most } });
   return counted as unknown as z.ZodType<z.output<S>, z.input<S>>;
 }
 

@@ -44,8 +44,8 @@ export const RuleName = z.string().regex(
 /** The id of a built-in rule. */
 export const RuleId = Text.refine((id) => KNOWN.has(id), "is no rule of the shield");
 
-const Clock = z.string().refine(
-  (text) => minutesOf(text) !== null,
+const Clock = z.string().regex(
+  /^([01][0-9]|2[0-3]):[0-5][0-9]$/,
   "must be a time of day such as 08:30",
 );
 const Weekday = z.enum(["mon", "tue", "wed", "thu", "fri", "sat", "sun"]).meta({ id: "Weekday" });
