@@ -10,13 +10,13 @@ import { readTally } from "../kv/store/tally.ts";
 import { organizations } from "../kv/records/organization.ts";
 import { Authenticator } from "./access/authenticate.ts";
 import { notifyOfExpiringKeys } from "./access/keys/expiring.ts";
-import { madeKinds } from "./access/keys/made_kinds.ts";
+import { madeKinds, type NamedKind } from "./access/keys/made_kinds.ts";
 import { Limiter } from "./access/limits/limiter.ts";
 import { notifyOfPlanLimits } from "./access/limits/plan_notice.ts";
 import { FailureThrottle } from "./access/limits/throttle.ts";
 import { McpSessions } from "./access/mcp_sessions.ts";
 import { notifyAdministrators, trimNotifications } from "./access/people/notify.ts";
-import type { Founder } from "./access/sign_in/parts.ts";
+import type { Founder, SignIn } from "./access/sign_in/parts.ts";
 import { claimCodeOf } from "./access/sign_in/sign_up.ts";
 import type { AnyStandingKind } from "./access/standing/kinds.ts";
 import { noteStanding, reviewStanding, sweepStandingReviews } from "./access/standing/review.ts";
@@ -68,6 +68,7 @@ import type { RepositoryCredentials } from "./policies/source.ts";
 import { REPOSITORY } from "./policies/standing.ts";
 import { Syncs } from "./policies/syncs.ts";
 import type { Ports } from "./ports/ports.ts";
+import type { Rounds } from "./ports/rounds.ts";
 import { Deliveries } from "./webhooks/deliveries.ts";
 import { readLedger } from "./webhooks/ledger.ts";
 import { dropExpired } from "./webhooks/retention.ts";
@@ -77,14 +78,56 @@ import { Background } from "./work/background.ts";
 import type { Config } from "./work/config.ts";
 import { publicOrigin, type Settings } from "./work/settings.ts";
 import { Signals } from "./work/signals.ts";
-import type { App, Context } from "./work/work.ts";
+import type { Context } from "./work/work.ts";
 
-/** The parts of a running relay, as this composition puts them together. */
-export type { App as Relay } from "./work/work.ts";
+/** The parts of a running relay. Each function and class gets only those that it uses. */
+export interface Relay extends Context {
+  readonly background: Background;
+  /** Makes the log provable. */
+  readonly audit: Sequencer;
+  readonly settings: Settings;
+  readonly configuration: ActiveConfiguration;
+  readonly signingKeys: SigningKeys;
+  readonly limiter: Limiter;
+  readonly authenticator: Authenticator;
+  readonly signIn: SignIn;
+  readonly mcpSessions: McpSessions;
+  /** The kinds of things that a key may have made. */
+  readonly madeKinds: readonly NamedKind[];
+  /** The kinds of things that act for a person. */
+  readonly standingKinds: readonly AnyStandingKind[];
+  /** Tries to pair a device. */
+  readonly pairings: FailureThrottle;
+  readonly usage: Usage;
+  /** What happens in each organization, for statistics. */
+  readonly activity: Activity;
+  readonly links: Links;
+  readonly commands: RunningCommands;
+  /** What each session's commands left behind, for the shield's behaviour layer. */
+  readonly sessions: Sessions;
+  readonly deliveries: Deliveries;
+  /** The documents of the policies in force. */
+  readonly policyCache: PolicyCache;
+  readonly repositoryCredentials: RepositoryCredentials;
+  /** Repositories that are being looked at. */
+  readonly syncs: Syncs;
+  /** Makes compliance reports. */
+  readonly reports: Rounds;
+  readonly integrations: IntegrationRunner;
+  /** Backups and restores that are under way. */
+  readonly transfers: Transfers;
+  readonly metrics: Metrics;
+  readonly streams: Streams;
+  /** Names this history of the logs, in the ids of streamed events. */
+  readonly epoch: string;
+  /** This process, among all that share the store. */
+  readonly instance: string;
+  readonly startedAtMs: number;
+}
 
 /** A running relay. */
 export interface Running {
-  readonly app: App;
+  readonly app: Relay;
   /** False until the first signup. */
   readonly claimed: boolean;
   /** The code that the first signup must send; null when it needs none. */
@@ -165,7 +208,7 @@ export async function startRelay(
 }
 
 /** Builds the parts in the order of their dependencies. */
-async function buildParts(store: Store, settings: ServerSettings, ports: Ports): Promise<App> {
+async function buildParts(store: Store, settings: ServerSettings, ports: Ports): Promise<Relay> {
   const { clock, entropy } = ports;
   const complain = (what: string) => (error: unknown) => {
     // Unavailability of the store is logged once, by `logTrouble`.
@@ -224,7 +267,7 @@ async function buildParts(store: Store, settings: ServerSettings, ports: Ports):
     activity,
     notifyAdministrators: (tx, tenant, notice) => notifyAdministrators(context, tx, tenant, notice),
   });
-  const app: App = {
+  const app: Relay = {
     ...context,
     background,
     audit,
@@ -270,7 +313,7 @@ async function buildParts(store: Store, settings: ServerSettings, ports: Ports):
 }
 
 /** Connects what areas send after a commit with the areas that react to it. */
-function wireSignals(app: App): void {
+function wireSignals(app: Relay): void {
   const { activity, background, links, signals } = app;
   signals.eventWritten.on(({ tenant, ...event }) => {
     for (const name of statisticsOf(event)) activity.count(tenant, name);
@@ -307,7 +350,7 @@ function wireSignals(app: App): void {
 }
 
 /** Connects the agents' links with the areas that send over them and hear from them. */
-const linkListeners = (app: () => App, commands: RunningCommands): LinkListeners => ({
+const linkListeners = (app: () => Relay, commands: RunningCommands): LinkListeners => ({
   commands,
   opened(link, agentId) {
     pushPolicies(app(), [link]);
@@ -351,7 +394,7 @@ const STANDING_KINDS = [
 ] as unknown as readonly AnyStandingKind[];
 
 /** What every instance does every 30 s, in this order. */
-const periodicTasks = (app: App): Tasks => ({
+const periodicTasks = (app: Relay): Tasks => ({
   numbers: () => app.log.flush(),
   audit: () => app.audit.wake(),
   deliveries: () => app.deliveries.sweep(),
@@ -376,7 +419,7 @@ const periodicTasks = (app: App): Tasks => ({
 });
 
 /** Waits for running work and records it, in this order: each part before those that it writes to. */
-const stopTasks = (app: App): Tasks => ({
+const stopTasks = (app: Relay): Tasks => ({
   links: () => app.links.idle(),
   commands: () => app.commands.stop(),
   deliveries: () => app.deliveries.stop(),
@@ -395,7 +438,7 @@ const stopTasks = (app: App): Tasks => ({
 });
 
 /** The figures that a scrape reads from the parts. */
-const gaugesOf = (app: App): Gauges => ({
+const gaugesOf = (app: Relay): Gauges => ({
   agentsLinked: () => app.links.size,
   commandsUnderWay: () => app.commands.size,
   deliveriesUnderWay: () => app.deliveries.underWay,
@@ -425,7 +468,7 @@ async function openInstallation(store: Store, sealer: Sealer, ports: Ports): Pro
 }
 
 /** The engine's queue is an alarm clock: its messages only say that something may be due. */
-function listenForAlarms(app: App): void {
+function listenForAlarms(app: Relay): void {
   const wake = () => {
     app.deliveries.wake();
     app.integrations.wake();

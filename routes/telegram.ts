@@ -54,7 +54,7 @@ export const telegramRoutes = [
     },
     accepted: "The same with a right secret, a wrong one and none: there is nothing to answer.",
     faults: [],
-    handle: (work, { body }) => receiveTelegram(work, body),
+    handle: (work, { body }, { policyCache }) => receiveTelegram(work, policyCache, body),
   }),
   route({
     id: "telegram_links.create",

@@ -94,7 +94,7 @@ function checkedAddress(work: Writing, url: string): string {
   const refuse = (message: string): never => {
     throw new Fault("VALIDATION_FAILED", message, { issues: [{ path: "body.url", message }] });
   };
-  const { protocol, search, hash } = mustBeDialable(work.app, url);
+  const { protocol, search, hash } = mustBeDialable(work, url);
   if (protocol !== "https:" && !work.config().outbound.allow_private_targets) {
     return refuse("Git must use https, so that nobody on the way can change a policy.");
   }

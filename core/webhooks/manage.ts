@@ -47,7 +47,7 @@ export async function createWebhook(
   input: NewWebhook,
 ) {
   const { actor, log, ports, sealer, tx } = work;
-  mustBeDialable(work.app, input.url);
+  mustBeDialable(work, input.url);
   mustBeSound(unmaskHeaders(input.headers, {}, "headers"));
   mustRead(actor.rights, input.events, "You");
   await log.flush();

@@ -66,7 +66,7 @@ export async function updateWebhook(
   const changed = FIELDS.filter(([, field]) =>
     canonicalJson([webhook[field]]) !== canonicalJson([next[field]])
   ).map(([shown]) => shown);
-  if (changed.includes("url")) mustBeDialable(work.app, next.url);
+  if (changed.includes("url")) mustBeDialable(work, next.url);
   await mustBeAllowed(work, next, secret === undefined ? changed : [...changed, "secret"]);
   mustNotRedirectHeaders(work, { webhook, next, given: given ?? {} });
   if (changed.length > 0) {

@@ -7,38 +7,12 @@ import type { OrganizationRecord } from "../../kv/records/organization.ts";
 import type { Store } from "../../kv/store/store.ts";
 import type { Reader } from "../../kv/store/reader.ts";
 import type { Tx } from "../../kv/store/tx.ts";
-import type { Activity } from "../host/activity.ts";
-import type { ActiveConfiguration } from "../host/configuration/active.ts";
-import type { Sequencer } from "../events/trail/sequencer.ts";
-import type { RunningCommands } from "../commands/running_commands.ts";
-import type { Rounds } from "../ports/rounds.ts";
 import type { Config } from "./config.ts";
-import type { PolicyCache } from "../policies/policy_cache.ts";
-import type { RepositoryCredentials } from "../policies/source.ts";
-import type { Syncs } from "../policies/syncs.ts";
 import type { Issuer } from "./issuer_config.ts";
-import type { IntegrationRunner } from "../integrations/job_runner.ts";
-import type { Transfers } from "../policies/backups/transfers.ts";
-import type { Limiter } from "../access/limits/limiter.ts";
-import type { Links } from "../agents/links.ts";
-import type { Metrics } from "../host/metrics.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { Scope } from "./scopes.ts";
-import type { Background } from "./background.ts";
 import type { Signals } from "./signals.ts";
 import type { Sealer } from "../codec/seal.ts";
-import type { Settings } from "./settings.ts";
-import type { Sessions } from "../commands/guard/sessions.ts";
-import type { Streams } from "../events/streams/streams.ts";
-import type { SigningKeys } from "../access/tokens/signing_keys.ts";
-import type { Authenticator } from "../access/authenticate.ts";
-import type { NamedKind } from "../access/keys/made_kinds.ts";
-import type { McpSessions } from "../access/mcp_sessions.ts";
-import type { SignIn } from "../access/sign_in/parts.ts";
-import type { AnyStandingKind } from "../access/standing/kinds.ts";
-import type { FailureThrottle } from "../access/limits/throttle.ts";
-import type { Usage } from "../access/usage/usage.ts";
-import type { Deliveries } from "../webhooks/deliveries.ts";
 
 /** This program's version, as deno.json says. */
 export const VERSION: string = program.version;
@@ -53,51 +27,6 @@ export interface Context {
   readonly sealer: Sealer;
   /** What areas tell each other after a commit. */
   readonly signals: Signals;
-}
-
-/** A running Relay: the parts that every rule may use. */
-export interface App extends Context {
-  readonly background: Background;
-  /** Makes the log provable. */
-  readonly audit: Sequencer;
-  readonly settings: Settings;
-  readonly configuration: ActiveConfiguration;
-  readonly signingKeys: SigningKeys;
-  readonly limiter: Limiter;
-  readonly authenticator: Authenticator;
-  readonly signIn: SignIn;
-  readonly mcpSessions: McpSessions;
-  /** The kinds of things that a key may have made. */
-  readonly madeKinds: readonly NamedKind[];
-  /** The kinds of things that act for a person. */
-  readonly standingKinds: readonly AnyStandingKind[];
-  /** Tries to pair a device. */
-  readonly pairings: FailureThrottle;
-  readonly usage: Usage;
-  /** What happens in each organization, for statistics. */
-  readonly activity: Activity;
-  readonly links: Links;
-  readonly commands: RunningCommands;
-  /** What each session's commands left behind, for the shield's behaviour layer. */
-  readonly sessions: Sessions;
-  readonly deliveries: Deliveries;
-  /** The documents of the policies in force. */
-  readonly policyCache: PolicyCache;
-  readonly repositoryCredentials: RepositoryCredentials;
-  /** Repositories that are being looked at. */
-  readonly syncs: Syncs;
-  /** Makes compliance reports. */
-  readonly reports: Rounds;
-  readonly integrations: IntegrationRunner;
-  /** Backups and restores that are under way. */
-  readonly transfers: Transfers;
-  readonly metrics: Metrics;
-  readonly streams: Streams;
-  /** Names this history of the logs, in the ids of streamed events. */
-  readonly epoch: string;
-  /** This process, among all that share the store. */
-  readonly instance: string;
-  readonly startedAtMs: number;
 }
 
 /** A verified access token of another issuer. */
@@ -188,7 +117,6 @@ export interface RequestInfo {
 }
 
 interface Base extends Context {
-  readonly app: App;
   readonly actor: Actor;
   readonly request: RequestInfo;
 }

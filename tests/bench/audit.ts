@@ -3,7 +3,7 @@ import { verifyExport } from "../../core/events/trail/verify_export.ts";
 import { readKey } from "../../core/protocol/checkpoints/note.ts";
 import { proveEvent } from "../../core/events/trail/checkpoints.ts";
 import { exportAudit } from "../../core/events/trail/export.ts";
-import type { Reading } from "../../core/work/work.ts";
+import type { Context, Reading } from "../../core/work/work.ts";
 import { eventJson } from "../../core/events/events.ts";
 import { readSettings } from "../../core/cli/settings.ts";
 import { startRelay } from "../../core/start.ts";
@@ -88,7 +88,7 @@ export async function benchAudit(): Promise<void> {
 
 /** Writes segments as sequencing does, without requests. Returns some ids. */
 async function fillLog(
-  app: Reading["app"],
+  app: Context,
   tenant: { org: string; space: "live" },
 ): Promise<string[]> {
   const ids: string[] = [];

@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { canonicalJson } from "../../core/codec/canonical.ts";
-import type { App } from "../../core/work/work.ts";
+import type { Relay } from "../../core/start.ts";
 import { type EventRow, isOwnEvent, OWN_EVENTS } from "../../core/events/emit.ts";
 import { FAULTS } from "../../core/fault/fault.ts";
 import { readLedger } from "../../core/webhooks/ledger.ts";
@@ -73,7 +73,7 @@ async function tenantsOf(kv: Deno.Kv): Promise<Tenant[]> {
 }
 
 /** Fails unless every log is dense and canonical, and every event of a known type has that type's shape. */
-export async function assertLogs(app: App): Promise<void> {
+export async function assertLogs(app: Relay): Promise<void> {
   for (const tenant of await tenantsOf(app.store.kv)) {
     const events = await app.log.read(tenant, 0, 1_000_000);
     const tree = await app.store.get(auditTrees, tenant, auditTreeId(tenant));
@@ -107,7 +107,7 @@ function assertRow({ type, json }: Sequenced, tenant: Tenant): string {
 }
 
 /** Fails unless every delivery that was accepted is in exactly one state, as the ledger counts them. */
-export async function assertLedger({ store }: App): Promise<void> {
+export async function assertLedger({ store }: Relay): Promise<void> {
   const ledger = await readLedger(store);
   const { accepted, ...states } = ledger;
   eq(Object.values(states).reduce((sum, n) => sum + n, 0), accepted, JSON.stringify(ledger));

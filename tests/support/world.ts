@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import type { App } from "../../core/work/work.ts";
+import type { Relay } from "../../core/start.ts";
 import { NO_SOURCE, parseConfig } from "../../core/work/config.ts";
 import type { Log, Ports } from "../../core/ports/ports.ts";
 import { showVariables } from "../../core/cli/environment.ts";
@@ -103,7 +103,7 @@ export class World implements AsyncDisposable {
     return Object.assign(world, { network, logged });
   }
 
-  get app(): App {
+  get app(): Relay {
     return this.running.app;
   }
 

@@ -1,3 +1,4 @@
+import type { PoliciesInForce } from "../../commands/guard/in_force.ts";
 import { SYSTEM, type Tenant } from "../../../kv/store/collection.ts";
 import type { IngestTokenRecord } from "../../../kv/records/ingest.ts";
 import { organizations } from "../../../kv/records/organization.ts";
@@ -36,7 +37,7 @@ const UNTRUSTED =
  * Executes a chat's command as the person who linked the account. Only requests with the bot's secret get an
  * answer. A repeated update has no effect and gets the first answer again.
  */
-export async function receiveTelegram(work: Stepping, body: unknown) {
+export async function receiveTelegram(work: Stepping, policies: PoliciesInForce, body: unknown) {
   const { store, request } = work;
   const received = await receive(work, "telegram", request.telegramSecret, TelegramBody, body);
   const message = received && readUpdate(received.message);
@@ -56,7 +57,7 @@ export async function receiveTelegram(work: Stepping, body: unknown) {
         const actor = { ...ANONYMOUS, tenant };
         return linkAccount({ ...asked, actor }, token, message.sender, command.code);
       }
-      return decide(asked, tenant, { link, makers: makersOf(token) }, command);
+      return decide(asked, policies, tenant, { link, makers: makersOf(token) }, command);
     });
   });
   const { chatId: chat_id, callbackId } = message;
@@ -92,6 +93,7 @@ type Asked = Omit<Stepping, "db" | "actor"> & { readonly tx: Tx; readonly db: Tx
 
 async function decide(
   asked: Asked,
+  policies: PoliciesInForce,
   tenant: Tenant,
   { link, makers }: { readonly link: TelegramLinkRecord | null; readonly makers: People },
   { name, pid, reason }: Extract<ChatCommand, { pid: string }>,
@@ -108,7 +110,7 @@ async function decide(
   }
   try {
     const approve = name === "approve";
-    const { status } = await decideApproval({ ...asked, actor }, asked.app.policyCache, pid, {
+    const { status } = await decideApproval({ ...asked, actor }, policies, pid, {
       approve,
       reason,
     });
