@@ -1,5 +1,4 @@
-import { Accepted } from "../core/work/accepted.ts";
-import type { RequestInfo } from "../core/work/work.ts";
+import { Accepted, type RequestInfo } from "../core/work/work.ts";
 import { Fault } from "../core/fault/fault.ts";
 import { call } from "../routes/call/call.ts";
 import { faultOf } from "../routes/call/fault_of.ts";

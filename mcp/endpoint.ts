@@ -1,4 +1,4 @@
-import type { Relay } from "../core/start.ts";
+import type { Relay } from "../core/relay.ts";
 import type { Service } from "../routes/http/serve_service.ts";
 import type { Route } from "../routes/call/route.ts";
 import { METHODS } from "./methods.ts";

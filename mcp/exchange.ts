@@ -1,4 +1,4 @@
-import type { Relay } from "../core/start.ts";
+import type { Relay } from "../core/relay.ts";
 import type { Actor, RequestInfo } from "../core/work/work.ts";
 import type { McpSessionRecord } from "../kv/records/mcp_session.ts";
 import type { Route } from "../routes/call/route.ts";

@@ -1,8 +1,7 @@
 import { z } from "zod";
 import type { Stepping } from "../core/work/work.ts";
-import { tailAudit } from "../core/events/trail/tail.ts";
-import { READERS } from "../core/events/trail/export.ts";
-import { runCommand } from "../core/commands/run.ts";
+import { READERS, tailAudit } from "../core/events/events.ts";
+import { runCommand } from "../core/commands/commands.ts";
 import { AuditEvent, AuditTypes } from "../routes/audit.ts";
 import { Command, CommandText, Timeout } from "../routes/commands.ts";
 import { type Route, route } from "../routes/call/route.ts";

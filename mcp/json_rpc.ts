@@ -1,5 +1,5 @@
 import { Fault, type FaultCode } from "../core/fault/fault.ts";
-import { parseJson, TooManyParts } from "../core/work/parse_json.ts";
+import { parseJson, TooManyParts } from "../core/work/work.ts";
 
 /** The current revision of the protocol. */
 export const CURRENT = "2026-07-28";

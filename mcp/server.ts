@@ -1,4 +1,4 @@
-import type { Relay } from "../core/start.ts";
+import type { Relay } from "../core/relay.ts";
 import { VERSION } from "../core/work/work.ts";
 import type { Route } from "../routes/call/route.ts";
 import type { Methods, Server } from "./exchange.ts";

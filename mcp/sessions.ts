@@ -1,6 +1,6 @@
 import { Fault } from "../core/fault/fault.ts";
 import type { McpSessionRecord } from "../kv/records/mcp_session.ts";
-import type { Relay } from "../core/start.ts";
+import type { Relay } from "../core/relay.ts";
 import type { Actor, RequestInfo } from "../core/work/work.ts";
 import type { Exchange } from "./exchange.ts";
 import { CODES, isObject, OLDER, RpcError } from "./json_rpc.ts";

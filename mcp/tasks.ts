@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { cancelCommand } from "../core/commands/cancel.ts";
-import { getOwnCommand, type showCommand } from "../core/commands/show.ts";
+import { cancelCommand, getOwnCommand, type showCommand } from "../core/commands/commands.ts";
 import { Fault } from "../core/fault/fault.ts";
 import { call } from "../routes/call/call.ts";
 import { Command } from "../routes/commands.ts";

@@ -1,5 +1,4 @@
-import type { Actor } from "../core/work/work.ts";
-import { SCOPE_LIST } from "../core/work/scopes.ts";
+import { type Actor, SCOPE_LIST } from "../core/work/work.ts";
 import { z } from "zod";
 import { RecentMap } from "../kv/store/recent.ts";
 import { Fault } from "../core/fault/fault.ts";

@@ -1,8 +1,5 @@
 import { z } from "zod";
-import { accountInfo } from "../core/access/sign_in/account.ts";
-import { logIn } from "../core/access/sign_in/log_in.ts";
-import { signUp } from "../core/access/sign_in/sign_up.ts";
-import { refreshSession } from "../core/access/sign_in/refresh.ts";
+import { accountInfo, logIn, refreshSession, signUp } from "../core/access/access.ts";
 import { route } from "./call/route.ts";
 import {
   Email,

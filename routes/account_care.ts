@@ -1,19 +1,19 @@
 import { z } from "zod";
-import { changePassword } from "../core/access/sign_in/password.ts";
 import {
+  changePassword,
   confirmSecondFactor,
   disableSecondFactor,
+  endSession,
   enrolSecondFactor,
+  listNotifications,
+  listSessions,
+  readAccountSettings,
+  readNotification,
   readSecondFactor,
   replaceRecoveryCodes,
   requireSecondFactor,
-} from "../core/access/sign_in/second_factor.ts";
-import { endSession, listSessions } from "../core/access/sign_in/sessions.ts";
-import { listNotifications, readNotification } from "../core/access/people/notifications.ts";
-import {
-  readAccountSettings,
   updateAccountSettings,
-} from "../core/access/people/account_settings.ts";
+} from "../core/access/access.ts";
 import { route } from "./call/route.ts";
 import {
   Flag,

@@ -5,7 +5,7 @@ import {
   listOrders,
   listSubscriptions,
   switchAccount,
-} from "../core/host/accounts.ts";
+} from "../core/host/host.ts";
 import { HOST_WRITES, route } from "./call/route.ts";
 import { Flag, Id, IdParams, listOf, PageQuery, Timestamp } from "./schemas/schemas.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { reloadConfig, showConfig } from "../core/host/configuration/rules.ts";
+import { reloadConfig, showConfig } from "../core/host/host.ts";
 import { HOST_WRITES, route } from "./call/route.ts";
 import { Timestamp } from "./schemas/schemas.ts";
 

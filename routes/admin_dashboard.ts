@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { dashboardStats } from "../core/host/dashboard.ts";
+import { dashboardStats } from "../core/host/host.ts";
 import { route } from "./call/route.ts";
 import { Timestamp } from "./schemas/schemas.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { createPlan, deletePlan, listPlans, updatePlan } from "../core/host/plans/plans.ts";
-import { UNLIMITED } from "../core/access/limits/limiter.ts";
+import { createPlan, deletePlan, listPlans, updatePlan } from "../core/host/host.ts";
+import { UNLIMITED } from "../core/access/access.ts";
 import { HOST_WRITES, route } from "./call/route.ts";
 import {
   changeOf,

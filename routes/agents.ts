@@ -3,10 +3,10 @@ import {
   deleteAgent,
   listAgents,
   ownedAgent,
+  reportHeartbeat,
   restartAgent,
   showAgent,
-} from "../core/agents/manage.ts";
-import { reportHeartbeat } from "../core/agents/heartbeat.ts";
+} from "../core/agents/agents.ts";
 import { REPORTED_STATUSES } from "../kv/records/agent.ts";
 import { route, type RouteSpec } from "./call/route.ts";
 import { Id, IdParams, listOf, Named, PageQuery, Timestamp } from "./schemas/schemas.ts";

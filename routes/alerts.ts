@@ -1,7 +1,5 @@
 import { z } from "zod";
-import { listAlerts, resolveAlert } from "../core/commands/alerts/manage.ts";
-import { ingestAlerts } from "../core/commands/alerts/import.ts";
-import { REPORTS_MAX } from "../core/commands/alerts/report.ts";
+import { ingestAlerts, listAlerts, REPORTS_MAX, resolveAlert } from "../core/commands/commands.ts";
 import { ALERT_STATES } from "../kv/records/alert.ts";
 import { route } from "./call/route.ts";
 import { Id, listOf, PageQuery, Reason, Severity, Timestamp } from "./schemas/schemas.ts";

@@ -1,10 +1,15 @@
 import { z } from "zod";
-import { updateApiKey } from "../core/access/keys/change.ts";
-import { createApiKey, EXPIRES_DAYS_DEFAULT } from "../core/access/keys/create.ts";
-import { deleteApiKey, revokeApiKey } from "../core/access/keys/end.ts";
-import { explainApiKey } from "../core/access/keys/explain.ts";
-import { getApiKey, listApiKeys } from "../core/access/keys/read.ts";
-import { rotateApiKey } from "../core/access/keys/rotate.ts";
+import {
+  createApiKey,
+  deleteApiKey,
+  EXPIRES_DAYS_DEFAULT,
+  explainApiKey,
+  getApiKey,
+  listApiKeys,
+  revokeApiKey,
+  rotateApiKey,
+  updateApiKey,
+} from "../core/access/access.ts";
 import {
   ApiKey,
   Explanation,

@@ -1,11 +1,12 @@
 import { z } from "zod";
-import { decideApproval } from "../core/commands/approvals/decide.ts";
-import { getApproval, listApprovals } from "../core/commands/approvals/show.ts";
 import {
+  decideApproval,
   decideSelfApproval,
+  getApproval,
   getShieldSettings,
+  listApprovals,
   updateShieldSettings,
-} from "../core/commands/guard/settings.ts";
+} from "../core/commands/commands.ts";
 import { Policy, ShieldResult } from "../core/shield/shield.ts";
 import { APPROVAL_STATUSES } from "../kv/records/approval.ts";
 import { CommandStatus } from "./commands.ts";

@@ -1,11 +1,18 @@
 import { z } from "zod";
-import { recordRead, registerAuditEvent } from "../core/events/trail/record.ts";
-import { proveConsistency, proveEvent, readCheckpoint } from "../core/events/trail/checkpoints.ts";
-import { exportAudit, READERS, whileReadable } from "../core/events/trail/export.ts";
-import { EXPORTS } from "../core/events/trail/export_formats.ts";
-import { queryAudit } from "../core/events/trail/search.ts";
-import { RESULTS } from "../core/events/trail/result.ts";
-import { RESOURCE_TYPES } from "../core/events/types/resources.ts";
+import {
+  exportAudit,
+  EXPORTS,
+  proveConsistency,
+  proveEvent,
+  queryAudit,
+  readCheckpoint,
+  READERS,
+  recordRead,
+  registerAuditEvent,
+  RESOURCE_TYPES,
+  RESULTS,
+  whileReadable,
+} from "../core/events/events.ts";
 import { acceptedOf } from "./call/accept.ts";
 import { route } from "./call/route.ts";
 import {

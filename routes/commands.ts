@@ -1,11 +1,15 @@
 import { z } from "zod";
 import type { Stepping } from "../core/work/work.ts";
-import { cancelCommand } from "../core/commands/cancel.ts";
-import { runCommand, startCommand } from "../core/commands/run.ts";
-import { getCommand, showCommand } from "../core/commands/show.ts";
+import {
+  cancelCommand,
+  getCommand,
+  runCommand,
+  showCommand,
+  startCommand,
+} from "../core/commands/commands.ts";
 import { Fault } from "../core/fault/fault.ts";
 import { ShieldResult } from "../core/shield/shield.ts";
-import { within } from "../core/ports/within.ts";
+import { within } from "../core/ports/ports.ts";
 import { COMMAND_STATUSES } from "../kv/records/command.ts";
 import { route } from "./call/route.ts";
 import { Id, IdParams, Timestamp, wholeNumber } from "./schemas/schemas.ts";

@@ -1,6 +1,12 @@
 import { z } from "zod";
-import { deleteDevice, deviceTrust, listDevices } from "../core/agents/devices/manage.ts";
-import { confirmDevice, createPairingCode, pairDevice } from "../core/agents/devices/pair.ts";
+import {
+  confirmDevice,
+  createPairingCode,
+  deleteDevice,
+  deviceTrust,
+  listDevices,
+  pairDevice,
+} from "../core/agents/agents.ts";
 import { agentLabels } from "../core/protocol/protocol.ts";
 import { route } from "./call/route.ts";
 import {

@@ -1,5 +1,5 @@
 import { VERSION } from "../core/work/work.ts";
-import { policyJsonSchema } from "../core/policies/documents/document.ts";
+import { policyJsonSchema } from "../core/policies/policies.ts";
 import { docsPage } from "./pages/docs_page.ts";
 import { openapi } from "./openapi/openapi.ts";
 import { type Content, type Route, route } from "./call/route.ts";

@@ -1,6 +1,4 @@
-import { reconnectDelayMs } from "../core/events/streams/ends.ts";
-import { EVENT_RIGHTS } from "../core/events/streams/streams.ts";
-import type { Stream } from "../core/events/streams/stream.ts";
+import { EVENT_RIGHTS, reconnectDelayMs, type Stream } from "../core/events/events.ts";
 import { acceptedOf } from "./call/accept.ts";
 import { route } from "./call/route.ts";
 import { filterOf, StreamQuery } from "./schemas/event_stream.ts";

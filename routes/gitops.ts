@@ -1,14 +1,15 @@
 import { z } from "zod";
-import { applyPolicies } from "../core/policies/apply.ts";
-import { receivePush } from "../core/policies/hooks/receive.ts";
-import { claimsProof, isProvedPush } from "../core/policies/hooks/large_body.ts";
 import {
   adoptRepository,
+  applyPolicies,
+  claimsProof,
   createRepository,
   deleteRepository,
   getRepository,
+  isProvedPush,
   listRepositories,
-} from "../core/policies/repositories.ts";
+  receivePush,
+} from "../core/policies/policies.ts";
 import { GIT_PROVIDERS, PLAN_ACTIONS } from "../kv/records/gitops.ts";
 import { route } from "./call/route.ts";
 import {

@@ -1,14 +1,14 @@
 import { z } from "zod";
 import { JOB_STATUSES } from "../kv/records/backup.ts";
 import {
+  getDrift,
+  getGuard,
   listBackups,
   listRestores,
   startBackup,
   startRestore,
-} from "../core/policies/backups/backups.ts";
-import { getDrift } from "../core/policies/agents/drift.ts";
-import { getGuard } from "../core/policies/agents/guard.ts";
-import { restorePlan } from "../core/protocol/transfers.ts";
+} from "../core/policies/policies.ts";
+import { restorePlan } from "../core/protocol/protocol.ts";
 import { route } from "./call/route.ts";
 import { AgentStatus } from "./agents.ts";
 import { Id, listOf, PageQuery, ShieldMode, Timestamp } from "./schemas/schemas.ts";

@@ -1,12 +1,13 @@
 import { z } from "zod";
-import { getPolicy, listPolicies } from "../core/policies/in_force.ts";
 import {
   diffVersions,
+  getPolicy,
   getVersion,
+  listPolicies,
   listVersions,
   rollBack,
   unpin,
-} from "../core/policies/versions.ts";
+} from "../core/policies/policies.ts";
 import { route } from "./call/route.ts";
 import { Id, IdParams, listOf, PageQuery, Pagination, Timestamp } from "./schemas/schemas.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Actor } from "../core/work/work.ts";
-import { health } from "../core/host/health.ts";
+import { health } from "../core/host/host.ts";
 import { route } from "./call/route.ts";
 
 const Health = z.object({

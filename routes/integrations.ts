@@ -1,13 +1,16 @@
 import { z } from "zod";
-import { INTEGRATION_TYPES, listCatalog } from "../core/integrations/catalog.ts";
-import { publicOrigin } from "../core/work/settings.ts";
 import {
   adoptIntegration,
+  beginFlow,
+  finishFlow,
+  FLOW_COOKIE,
   installIntegration,
+  INTEGRATION_TYPES,
+  listCatalog,
   listIntegrations,
   removeIntegration,
-} from "../core/integrations/manage.ts";
-import { beginFlow, finishFlow, FLOW_COOKIE } from "../core/integrations/oauth/flow.ts";
+} from "../core/integrations/integrations.ts";
+import { publicOrigin } from "../core/work/work.ts";
 import { INTEGRATION_STATUSES } from "../kv/records/integration.ts";
 import { route } from "./call/route.ts";
 import {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { changeLimits, showLimits } from "../core/access/limits/overrides.ts";
+import { changeLimits, showLimits } from "../core/access/access.ts";
 import { LimitOverrides } from "../kv/records/fields.ts";
 import { HOST_WRITES, route } from "./call/route.ts";
 import { IdParams, Timestamp } from "./schemas/schemas.ts";

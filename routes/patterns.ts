@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { listPatterns, switchPatterns } from "../core/commands/guard/patterns.ts";
+import { listPatterns, switchPatterns } from "../core/commands/commands.ts";
 import { PackName, RuleId } from "../core/shield/shield.ts";
 import { route } from "./call/route.ts";
 import { PageQuery, Pagination } from "./schemas/schemas.ts";

@@ -1,10 +1,12 @@
 import { z } from "zod";
 import {
+  activatePerson,
+  deactivatePerson,
   invite,
   listInvitations,
+  listPeople,
   withdrawInvitation,
-} from "../core/access/invitations/invitations.ts";
-import { activatePerson, deactivatePerson, listPeople } from "../core/access/people/people.ts";
+} from "../core/access/access.ts";
 import { route } from "./call/route.ts";
 import {
   CreatedWith,

@@ -1,7 +1,5 @@
 import { z } from "zod";
-import { receiveAlertmanager } from "../core/commands/ingest/alertmanager.ts";
-import { receiveGeneric } from "../core/commands/ingest/generic.ts";
-import { findIngestToken } from "../core/commands/ingest/tokens.ts";
+import { findIngestToken, receiveAlertmanager, receiveGeneric } from "../core/commands/commands.ts";
 import type { IngestPurpose } from "../kv/records/ingest.ts";
 import { BODY_BYTES_MAX } from "./http/body.ts";
 import { type LargerBody, route } from "./call/route.ts";

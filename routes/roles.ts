@@ -1,13 +1,15 @@
 import { z } from "zod";
-import { assignRole, revokeRole, rolesOfUser } from "../core/access/roles/assign.ts";
 import {
+  assignRole,
   createRole,
   deleteRole,
   listRoles,
   readRole,
+  revokeRole,
+  rolesOfUser,
   updateRole,
-} from "../core/access/roles/roles.ts";
-import { SCOPE_LIST } from "../core/work/scopes.ts";
+} from "../core/access/access.ts";
+import { SCOPE_LIST } from "../core/work/work.ts";
 import { route } from "./call/route.ts";
 import {
   changeOf,

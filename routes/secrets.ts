@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { listSecrets, SECRET_TYPES } from "../core/host/secrets/list.ts";
+import { listSecrets, SECRET_TYPES } from "../core/host/host.ts";
 import { KeyStatus } from "./schemas/api_keys.ts";
 import { route } from "./call/route.ts";
 import { listOf, PageQuery, Timestamp } from "./schemas/schemas.ts";

@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { atMost } from "../core/codec/at_most.ts";
-import { runCanary } from "../core/commands/guard/canary.ts";
-import { evaluateCommands, replayPolicy } from "../core/commands/guard/evaluate.ts";
+import { atMost } from "../core/codec/codec.ts";
+import { evaluateCommands, replayPolicy, runCanary } from "../core/commands/commands.ts";
 import { Policy, ShieldLayer, ShieldResult, Verdict } from "../core/shield/shield.ts";
 import { CanaryStatus } from "./gitops_agents.ts";
 import { route } from "./call/route.ts";

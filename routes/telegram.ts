@@ -1,7 +1,11 @@
 import { z } from "zod";
-import { findIngestToken } from "../core/commands/ingest/tokens.ts";
-import { createLinkCode, deleteLink, listLinks } from "../core/integrations/telegram/links.ts";
-import { receiveTelegram } from "../core/integrations/telegram/receive.ts";
+import { findIngestToken } from "../core/commands/commands.ts";
+import {
+  createLinkCode,
+  deleteLink,
+  listLinks,
+  receiveTelegram,
+} from "../core/integrations/integrations.ts";
 import { BODY_BYTES_MAX } from "./http/body.ts";
 import { route } from "./call/route.ts";
 import { Accepted, anything, IdParams, listOf, PageQuery, Timestamp } from "./schemas/schemas.ts";

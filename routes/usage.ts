@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { SERIES_DAYS } from "../kv/store/series.ts";
-import { PERIOD_RULE } from "../core/codec/period.ts";
-import { getUsage } from "../core/access/usage/report.ts";
+import { PERIOD_RULE } from "../core/codec/codec.ts";
+import { getUsage } from "../core/access/access.ts";
 import { route } from "./call/route.ts";
 import { IdParams, Period, Timestamp } from "./schemas/schemas.ts";
 

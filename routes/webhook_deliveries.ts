@@ -1,11 +1,13 @@
 import { z } from "zod";
-import { getDelivery, listDeliveries, resendDelivery } from "../core/webhooks/delivery_log.ts";
 import {
   cancelRecovery,
   countRecoverable,
+  getDelivery,
   getRecovery,
+  listDeliveries,
   recoverDeliveries,
-} from "../core/webhooks/recovery.ts";
+  resendDelivery,
+} from "../core/webhooks/webhooks.ts";
 import { route } from "./call/route.ts";
 import { Id, IdParams, listOf } from "./schemas/schemas.ts";
 import { Delivery, DeliveryDetail, LogQuery, RecoverBody, Recovery } from "./schemas/webhooks.ts";

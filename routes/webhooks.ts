@@ -1,16 +1,18 @@
 import { z } from "zod";
-import { listEventTypes } from "../core/webhooks/catalogue.ts";
-import { RetryPolicy, RetryPolicyChange } from "../core/webhooks/retry_policy.ts";
-import { disableWebhook, enableWebhook } from "../core/webhooks/activation.ts";
-import { testWebhook } from "../core/webhooks/test_event.ts";
-import { updateWebhook } from "../core/webhooks/update.ts";
 import {
   adoptWebhook,
   createWebhook,
   deleteWebhook,
+  disableWebhook,
+  enableWebhook,
   getWebhook,
+  listEventTypes,
   listWebhooks,
-} from "../core/webhooks/manage.ts";
+  RetryPolicy,
+  RetryPolicyChange,
+  testWebhook,
+  updateWebhook,
+} from "../core/webhooks/webhooks.ts";
 import { route } from "./call/route.ts";
 import {
   ADOPTION,

@@ -1,13 +1,10 @@
-import type { Relay } from "../core/start.ts";
+import type { Relay } from "../core/relay.ts";
 import type { Actor, RequestInfo } from "../core/work/work.ts";
-import type { Connection } from "../core/agents/connection.ts";
-import type { Wire } from "../core/agents/sender.ts";
-import { AGENT_RIGHT } from "../core/agents/links.ts";
-import { EVENT_RIGHTS } from "../core/events/streams/streams.ts";
+import { AGENT_RIGHT, type Connection, type Wire } from "../core/agents/agents.ts";
+import { EVENT_RIGHTS } from "../core/events/events.ts";
 import { Fault } from "../core/fault/fault.ts";
-import { type LimitState, mustPass } from "../core/access/limits/limiter.ts";
-import { CLOSE_CODES } from "../core/protocol/close_codes.ts";
-import { AGENT_PROTOCOL } from "../core/protocol/protocol.ts";
+import { type LimitState, mustPass } from "../core/access/access.ts";
+import { AGENT_PROTOCOL, CLOSE_CODES } from "../core/protocol/protocol.ts";
 import { parse, parseNoQuery } from "./call/input.ts";
 import { recordUse } from "./call/records.ts";
 import { deny } from "./call/rights.ts";

@@ -11,6 +11,7 @@
  * `Usage` and `McpSessions` hold counts that each instance writes by itself; the `FailureThrottle` allows its maximum
  * on each instance.
  */
+
 export { ANONYMOUS, Authenticator, DEVICE_PREFIX } from "./authenticate.ts";
 export { invite, listInvitations, withdrawInvitation } from "./invitations/invitations.ts";
 export { updateApiKey } from "./keys/change.ts";
@@ -72,7 +73,7 @@ export { rightsOf } from "./roles/rights.ts";
 export { createRole, deleteRole, listRoles, readRole, updateRole } from "./roles/roles.ts";
 export { accountInfo } from "./sign_in/account.ts";
 export { logIn } from "./sign_in/log_in.ts";
-export { type Founder, type SignIn } from "./sign_in/parts.ts";
+export type { Founder, SignIn } from "./sign_in/parts.ts";
 export { changePassword } from "./sign_in/password.ts";
 export { PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN, passwordProblem } from "./sign_in/passwords.ts";
 export { refreshSession } from "./sign_in/refresh.ts";
@@ -88,11 +89,10 @@ export {
 export { endSession, listSessions } from "./sign_in/sessions.ts";
 export { claimCodeOf, signUp } from "./sign_in/sign_up.ts";
 export { adopt } from "./standing/adopt.ts";
-export { type AnyStandingKind, type StandingKind } from "./standing/kinds.ts";
+export type { AnyStandingKind, StandingKind } from "./standing/kinds.ts";
 export { noteStanding, reviewStanding, sweepStandingReviews } from "./standing/review.ts";
 export { actsFor, showStanding, suspensionOf } from "./standing/suspension.ts";
 export { SigningKeys } from "./tokens/signing_keys.ts";
 export { Tokens } from "./tokens/tokens.ts";
-export { type Endpoint } from "./usage/day.ts";
 export { getUsage } from "./usage/report.ts";
 export { Usage } from "./usage/usage.ts";

@@ -3,11 +3,10 @@ import { organizations } from "../../kv/records/organization.ts";
 import { plans } from "../../kv/records/plan.ts";
 import { sessions, users } from "../../kv/records/user.ts";
 import { KeyHolders } from "./keys/holder.ts";
-import type { Actor, Context, ForeignToken } from "../work/work.ts";
+import type { Actor, Context, ForeignToken, Scope } from "../work/work.ts";
 import { Fault } from "../fault/fault.ts";
 import { ForeignTokens } from "./issuers/tokens.ts";
 import { rightsOf } from "./roles/rights.ts";
-import type { Scope } from "../work/scopes.ts";
 import type { Tokens } from "./tokens/tokens.ts";
 
 /** How the credential of a device begins. */

@@ -9,18 +9,23 @@
  * instance disconnects agents whose instance died. Limits per minute count for each instance alone.
  */
 
-export { type Connection } from "./connection.ts";
+export type { Connection } from "./connection.ts";
 export { agentsByStatus } from "./count.ts";
 export { authenticateSocket } from "./devices/holder.ts";
-export { deleteDevice, deviceTrust, listDevices } from "./devices/manage.ts";
-export { confirmDevice, createPairingCode, pairDevice } from "./devices/pair.ts";
+export { deleteDevice, deviceTrust, listDevices, MADE_DEVICES } from "./devices/manage.ts";
+export {
+  confirmDevice,
+  createPairingCode,
+  MADE_PAIRING_CODES,
+  pairDevice,
+} from "./devices/pair.ts";
 export { reportHeartbeat } from "./heartbeat.ts";
-export { type CommandListener, type Link, type LinkListeners, type Receipt } from "./link.ts";
+export type { CommandListener, Link, LinkListeners, Receipt } from "./link.ts";
 export { AGENT_RIGHT, Links } from "./links.ts";
 export { notifyLostAgents } from "./lost_agents.ts";
 export { deleteAgent, listAgents, offline, ownedAgent, restartAgent, showAgent } from "./manage.ts";
 export { heldVersion, sweepStaleAgents } from "./register.ts";
-export { type Wire } from "./sender.ts";
+export type { Wire } from "./sender.ts";
 export {
   closeFormerKeyLinks,
   insertVerdictKeys,

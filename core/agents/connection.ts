@@ -1,32 +1,36 @@
 import { Buffer } from "node:buffer";
 import type { KeyObject } from "node:crypto";
 import type { Tenant } from "../../kv/store/collection.ts";
-import type { Background } from "../work/background.ts";
-import type { Actor, Context, RequestInfo } from "../work/work.ts";
-import { VERSION } from "../work/work.ts";
+import {
+  type Actor,
+  type Background,
+  type Context,
+  type RequestInfo,
+  VERSION,
+} from "../work/work.ts";
 import type { AgentRecord } from "../../kv/records/agent.ts";
-import { CLOSE_CODES, type CloseName } from "../protocol/close_codes.ts";
 import {
   type AgentFrame,
+  challengeText,
+  claimedDigests,
+  CLOSE_CODES,
+  type CloseName,
   fitsBytes,
   HELLO_TIMEOUT_MS,
   type HelloFrame,
   MAX_AGENT_FRAME_BYTES,
   MAX_HELLO_BYTES,
+  NO_POLICY_VERSION,
   parseAgentFrame,
+  publicKeyOf,
+  receiptText,
   type RelayFrame,
   type ResultsFrame,
   type RunFrame,
-} from "../protocol/protocol.ts";
-import {
-  challengeText,
-  claimedDigests,
-  NO_POLICY_VERSION,
-  publicKeyOf,
-  receiptText,
+  type StateFrame,
+  type TransferKind,
   verifiesText,
-} from "../protocol/statements.ts";
-import type { StateFrame, TransferKind } from "../protocol/transfers.ts";
+} from "../protocol/protocol.ts";
 import { Inspections } from "./inspections.ts";
 import type { AgentPolicies, DigestedOrder, Link, LinkListeners } from "./link.ts";
 import { openSigner } from "./link_signer.ts";

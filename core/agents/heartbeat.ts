@@ -2,8 +2,8 @@ import type { Tenant } from "../../kv/store/collection.ts";
 import { type AgentRecord, agents } from "../../kv/records/agent.ts";
 import type { Actor, Stepping } from "../work/work.ts";
 import { Fault } from "../fault/fault.ts";
-import { type LimitState, mustPass } from "../access/limits/limiter.ts";
-import { iso } from "../codec/instant.ts";
+import { type LimitState, mustPass } from "../access/access.ts";
+import { iso } from "../codec/codec.ts";
 
 /** Limits the reports about one agent. */
 interface ReportLimiter {

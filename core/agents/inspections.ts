@@ -1,5 +1,5 @@
 import type { Clock } from "../ports/ports.ts";
-import type { InspectFrame, StateFrame } from "../protocol/transfers.ts";
+import type { InspectFrame, StateFrame } from "../protocol/protocol.ts";
 
 /** How long an agent may take to report its state. */
 const ANSWER_MS = 5_000;

@@ -1,17 +1,19 @@
 import type { Tenant } from "../../kv/store/collection.ts";
 import type { AgentRecord } from "../../kv/records/agent.ts";
-import type { CloseName } from "../protocol/close_codes.ts";
 import type {
+  CloseName,
   CommandOrder,
   CommandResult,
+  OutputDigests,
   OutputFrame,
   PolicyFrame,
   RefusedFrame,
   RelayFrame,
   RunFrame,
+  StateFrame,
+  TransferKind,
+  TransferReply,
 } from "../protocol/protocol.ts";
-import type { OutputDigests } from "../protocol/statements.ts";
-import type { StateFrame, TransferKind, TransferReply } from "../protocol/transfers.ts";
 
 /** A command to send, with the SHA-256 of its UTF-8 bytes in hex. */
 export interface DigestedOrder {

@@ -1,14 +1,16 @@
-import type { PolicyFrame, RunFrame, WelcomeFrame } from "../protocol/protocol.ts";
 import {
   type LinkIdentity,
+  type PolicyFrame,
   policyText,
   policyVersionOf,
+  type RunFrame,
   signText,
+  type TransferFrame,
   transferText,
   verdictText,
+  type WelcomeFrame,
   welcomeText,
-} from "../protocol/statements.ts";
-import type { TransferFrame } from "../protocol/transfers.ts";
+} from "../protocol/protocol.ts";
 import type { DigestedOrder } from "./link.ts";
 import type { VerdictKey } from "./verdict_keys.ts";
 

@@ -1,12 +1,10 @@
 import { type Tenant, tenantKey } from "../../kv/store/collection.ts";
-import type { Background } from "../work/background.ts";
-import type { Actor, Context, RequestInfo } from "../work/work.ts";
+import type { Actor, Background, Context, RequestInfo, Scope } from "../work/work.ts";
 import { deviceHolder } from "./devices/holder.ts";
-import type { Scope } from "../work/scopes.ts";
 import { Connection } from "./connection.ts";
 import type { Link, LinkListeners } from "./link.ts";
 import { MinuteLimit } from "./minute_limit.ts";
-import type { CloseName } from "../protocol/close_codes.ts";
+import type { CloseName } from "../protocol/protocol.ts";
 import type { Wire } from "./sender.ts";
 
 /** The right that a key needs to open a link, and to keep it. */

@@ -1,7 +1,7 @@
 import { agents } from "../../kv/records/agent.ts";
 import type { Context } from "../work/work.ts";
-import { iso } from "../codec/instant.ts";
-import { notifyHolders } from "../access/people/notify.ts";
+import { iso } from "../codec/codec.ts";
+import { notifyHolders } from "../access/access.ts";
 
 /** An agent that reconnects within this time was not lost. */
 const GRACE_MS = 60_000;

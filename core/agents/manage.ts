@@ -5,7 +5,7 @@ import type { Work, Writing } from "../work/work.ts";
 import { countAgent } from "./count.ts";
 import { Fault } from "../fault/fault.ts";
 import { listPage, pageOf, type Paging } from "../../kv/store/paging.ts";
-import { iso, isoOrNull } from "../codec/instant.ts";
+import { iso, isoOrNull } from "../codec/codec.ts";
 import type { Links } from "./links.ts";
 
 /** An agent as answers show it. */

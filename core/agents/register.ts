@@ -5,12 +5,10 @@ import { apiKeys } from "../../kv/records/api_key.ts";
 import { type DeviceRecord, devices } from "../../kv/records/device.ts";
 import type { Tx } from "../../kv/store/tx.ts";
 import type { Actor, Context, RequestInfo } from "../work/work.ts";
-import type { CloseName } from "../protocol/close_codes.ts";
+import { type CloseName, type HelloFrame, NO_POLICY_VERSION } from "../protocol/protocol.ts";
 import { emit, RELAY_ACTOR, useJson } from "../events/events.ts";
 import { countAgent } from "./count.ts";
 import { lostAt } from "./lost_agents.ts";
-import type { HelloFrame } from "../protocol/protocol.ts";
-import { NO_POLICY_VERSION } from "../protocol/statements.ts";
 
 /** Agents of one space; simultaneous first contacts may exceed it by a few. */
 const AGENTS_MAX = 10_000;

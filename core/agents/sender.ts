@@ -1,7 +1,13 @@
-import { type Batch, jsonBytesMax, openBatch } from "../protocol/batch.ts";
-import { MAX_RELAY_FRAME_BYTES, type RelayFrame, type RunFrame } from "../protocol/protocol.ts";
-import { NO_POLICY_VERSION } from "../protocol/statements.ts";
-import type { TransferKind } from "../protocol/transfers.ts";
+import {
+  type Batch,
+  jsonBytesMax,
+  MAX_RELAY_FRAME_BYTES,
+  NO_POLICY_VERSION,
+  openBatch,
+  type RelayFrame,
+  type RunFrame,
+  type TransferKind,
+} from "../protocol/protocol.ts";
 import type { Clock } from "../ports/ports.ts";
 import type { AgentPolicies, CommandListener, DigestedOrder } from "./link.ts";
 import type { LinkSigner } from "./link_signer.ts";

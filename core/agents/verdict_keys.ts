@@ -3,11 +3,15 @@ import { type Tenant, tenantKey } from "../../kv/store/collection.ts";
 import { type VerdictKeyRecord, verdictKeys } from "../../kv/records/verdict_key.ts";
 import type { Reader } from "../../kv/store/reader.ts";
 import type { Tx } from "../../kv/store/tx.ts";
-import { eventJson, OPERATOR_ACTOR } from "../events/events.ts";
-import { MAX_HANDOVERS, type WelcomeFrame } from "../protocol/protocol.ts";
-import { handoverText, signText } from "../protocol/statements.ts";
-import type { Sealer } from "../codec/seal.ts";
-import { type KeyMaker, makeTenantKey, openTenantKey } from "../events/trail/tenant_keys.ts";
+import {
+  eventJson,
+  type KeyMaker,
+  makeTenantKey,
+  openTenantKey,
+  OPERATOR_ACTOR,
+} from "../events/events.ts";
+import { handoverText, MAX_HANDOVERS, signText, type WelcomeFrame } from "../protocol/protocol.ts";
+import type { Sealer } from "../ports/ports.ts";
 import type { Link } from "./link.ts";
 
 /** Creates the keys that sign a new organization's verdicts: one for each space. */

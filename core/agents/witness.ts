@@ -2,13 +2,14 @@ import { Buffer } from "node:buffer";
 import type { Tenant } from "../../kv/store/collection.ts";
 import type { AgentRecord } from "../../kv/records/agent.ts";
 import type { Context } from "../work/work.ts";
-import { newestCheckpoint } from "../events/trail/checkpoints.ts";
-import { readHandover } from "../protocol/checkpoints/handover.ts";
-import { auditKeyOf, signerOf } from "../events/trail/audit_keys.ts";
-import { consistencyPath } from "../protocol/checkpoints/merkle.ts";
-import { keyText } from "../protocol/checkpoints/note.ts";
-import { nodesOf } from "../events/trail/tiles.ts";
-import type { CheckpointFrame, CheckpointRefusedFrame } from "../protocol/protocol.ts";
+import { auditKeyOf, newestCheckpoint, nodesOf, signerOf } from "../events/events.ts";
+import {
+  type CheckpointFrame,
+  type CheckpointRefusedFrame,
+  consistencyPath,
+  keyText,
+  readHandover,
+} from "../protocol/protocol.ts";
 import { noteRefusal } from "./refusals.ts";
 
 /** The agent of one link as a witness, which keeps the checkpoints that it is sent. */

@@ -1,11 +1,15 @@
 import { z } from "zod";
 import { parseArguments } from "./arguments.ts";
 import { asksForHelp } from "./help.ts";
-import type { Finding } from "../events/trail/findings.ts";
-import { verifyExport } from "../events/trail/verify_export.ts";
-import { keyText, type NoteKey, readKey } from "../protocol/checkpoints/note.ts";
-import type { Consistency, Verdict, VerifyOptions } from "../events/trail/verify.ts";
-import { printableLine } from "../codec/text.ts";
+import {
+  type Consistency,
+  type Finding,
+  type Verdict,
+  verifyExport,
+  type VerifyOptions,
+} from "../events/events.ts";
+import { keyText, type NoteKey, readKey } from "../protocol/protocol.ts";
+import { printableLine } from "../codec/codec.ts";
 
 const ConsistencyAnswer = z.object({
   from: z.int(),

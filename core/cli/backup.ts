@@ -1,10 +1,15 @@
-import { type Manifest, STORE_FILE } from "../host/backup/manifest.ts";
-import { writeBackup } from "../host/backup/backup.ts";
-import { restoreBackup } from "../host/backup/restore.ts";
-import { secretPath, type Secrets, secretsKnown } from "../host/secrets/file.ts";
+import {
+  type Manifest,
+  restoreBackup,
+  secretPath,
+  type Secrets,
+  secretsKnown,
+  STORE_FILE,
+  writeBackup,
+} from "../host/host.ts";
 import { readStoreSettings } from "./settings.ts";
-import type { StoreSettings } from "../work/settings.ts";
-import { systemClock, systemEntropy } from "../ports/system.ts";
+import type { StoreSettings } from "../work/work.ts";
+import { systemClock, systemEntropy } from "../ports/ports.ts";
 import { isThere } from "../../kv/maintenance/disk.ts";
 import { UsageError } from "./arguments.ts";
 import { runCommand } from "./command.ts";

@@ -8,8 +8,6 @@ import { asksForHelp } from "./help.ts";
 import { type Environment, SETTINGS, unreadVariables } from "./environment.ts";
 import type { Serving } from "./serve.ts";
 
-export type { Serving } from "./serve.ts";
-
 /** What main.ts hands to the commands. */
 export interface Startup {
   readonly env: Environment;
@@ -149,3 +147,5 @@ function print(text: string): Promise<number> {
   console.log(text);
   return Promise.resolve(0);
 }
+
+export type { Serving } from "./serve.ts";

@@ -1,4 +1,4 @@
-import { printableLine } from "../codec/text.ts";
+import { printableLine } from "../codec/codec.ts";
 
 /** The deadline of a request. */
 const TIMEOUT_MS = 30_000;

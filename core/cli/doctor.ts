@@ -5,17 +5,18 @@ import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { isThere } from "../../kv/maintenance/disk.ts";
 import { isOwned } from "../../kv/maintenance/open.ts";
-import { examineFile, examineServer } from "../host/backup/examine.ts";
 import {
   type AddressState,
+  examineFile,
+  examineServer,
   type Finding,
   judgeAddress,
   judgeCertificate,
-} from "../host/backup/findings.ts";
+} from "../host/host.ts";
 import { isRemote } from "../../kv/maintenance/location.ts";
 import { readSettings } from "./settings.ts";
-import type { Settings } from "../work/settings.ts";
-import { systemClock, systemEntropy } from "../ports/system.ts";
+import type { Settings } from "../work/work.ts";
+import { systemClock, systemEntropy } from "../ports/ports.ts";
 import { runCommand } from "./command.ts";
 
 const HELP = `relay doctor: find what is wrong with this installation, and what to do about it

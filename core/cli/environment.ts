@@ -1,5 +1,5 @@
 import { shownLocation } from "../../kv/maintenance/location.ts";
-import type { Settings, ShownVariable } from "../work/settings.ts";
+import type { Settings, ShownVariable } from "../work/work.ts";
 
 /** The variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,8 +1,7 @@
-import { KEY_KINDS, type KeyKind, rotateKeys, type Rotation } from "../host/secrets/rotate_keys.ts";
-import { makeSealer } from "../codec/seal.ts";
-import { secretsKnown } from "../host/secrets/file.ts";
+import { KEY_KINDS, type KeyKind, rotateKeys, type Rotation, secretsKnown } from "../host/host.ts";
+import { makeSealer } from "../ports/ports.ts";
 import { readStoreSettings } from "./settings.ts";
-import { systemClock, systemEntropy } from "../ports/system.ts";
+import { systemClock, systemEntropy } from "../ports/ports.ts";
 import { UsageError } from "./arguments.ts";
 import { runCommand } from "./command.ts";
 import { storeLocation, withStore } from "./store.ts";

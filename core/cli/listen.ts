@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { parseArguments, UsageError } from "./arguments.ts";
 import { runCommand } from "./command.ts";
 import { onStopSignal } from "./agent/host.ts";
-import { systemEntropy } from "../ports/system.ts";
+import { systemEntropy } from "../ports/ports.ts";
 import { type ListenHost, listenLoop, type ListenOptions } from "./listen_loop.ts";
 
 const HELP = `relay listen: receive webhooks on this machine, without a public address

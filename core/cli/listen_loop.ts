@@ -1,6 +1,5 @@
-import { printableLine } from "../codec/text.ts";
-import type { PulledEvent } from "../webhooks/pull.ts";
-import { signDelivery } from "../webhooks/signing.ts";
+import { printableLine } from "../codec/codec.ts";
+import { type PulledEvent, signDelivery } from "../webhooks/webhooks.ts";
 import { whyUnreached } from "./client.ts";
 
 /** The options of `relay listen`. */

@@ -1,7 +1,6 @@
-import { type Reset, resetPassword } from "../access/sign_in/reset.ts";
-import { passwordCost } from "../ports/password_hash.ts";
+import { type Reset, resetPassword } from "../access/access.ts";
+import { passwordCost, systemClock, systemEntropy } from "../ports/ports.ts";
 import { readStoreSettings } from "./settings.ts";
-import { systemClock, systemEntropy } from "../ports/system.ts";
 import { UsageError } from "./arguments.ts";
 import { runCommand } from "./command.ts";
 import { withStore } from "./store.ts";

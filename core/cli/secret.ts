@@ -1,17 +1,18 @@
 import { vacuum } from "../../kv/maintenance/vacuum.ts";
-import { makeSealer } from "../codec/seal.ts";
+import { makeSealer } from "../ports/ports.ts";
 import {
   nextSecret,
   promoteSecret,
   readSecret,
+  rotateSecret,
+  type RotationProgress,
   secretPath,
   type Secrets,
-} from "../host/secrets/file.ts";
-import { rotateSecret, type RotationProgress } from "../host/secrets/rotate.ts";
+} from "../host/host.ts";
 import { isRemote } from "../../kv/maintenance/location.ts";
 import { readStoreSettings } from "./settings.ts";
-import type { StoreSettings } from "../work/settings.ts";
-import { systemEntropy } from "../ports/system.ts";
+import type { StoreSettings } from "../work/work.ts";
+import { systemEntropy } from "../ports/ports.ts";
 import { UsageError } from "./arguments.ts";
 import { runCommand } from "./command.ts";
 import { storeLocation, storePath, withStore } from "./store.ts";

@@ -1,13 +1,11 @@
 import { openStore } from "../../kv/maintenance/open.ts";
 import { onStopSignal } from "./agent/host.ts";
-import { VERSION } from "../work/work.ts";
-import { secretsOf } from "../host/secrets/file.ts";
-import { isSealed } from "../host/secrets/installation.ts";
+import { type Settings, VERSION } from "../work/work.ts";
+import { isSealed, secretsOf } from "../host/host.ts";
 import { shownLocation } from "../../kv/maintenance/location.ts";
 import { readSettings } from "./settings.ts";
-import type { Settings } from "../work/settings.ts";
 import { type Running, startRelay, UNRECORDED } from "../start.ts";
-import { systemClock, systemLog, systemPorts } from "../ports/system.ts";
+import { systemClock, systemLog, systemPorts } from "../ports/ports.ts";
 import { unreadVariables } from "./environment.ts";
 
 /** The time for close frames to leave before the server drops its WebSockets. */

@@ -1,6 +1,11 @@
 import { isRemote } from "../../kv/maintenance/location.ts";
-import { type ConfigSource, NO_SOURCE, parseConfig } from "../work/config.ts";
-import type { Settings, StoreSettings } from "../work/settings.ts";
+import {
+  type ConfigSource,
+  NO_SOURCE,
+  parseConfig,
+  type Settings,
+  type StoreSettings,
+} from "../work/work.ts";
 import { type Environment, isServicePort, showVariables } from "./environment.ts";
 
 const LOOPBACK = new Set(["127.0.0.1", "::1", "localhost"]);

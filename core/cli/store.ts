@@ -2,7 +2,7 @@ import { isThere } from "../../kv/maintenance/disk.ts";
 import { openStore } from "../../kv/maintenance/open.ts";
 import type { Store } from "../../kv/store/store.ts";
 import { isRemote } from "../../kv/maintenance/location.ts";
-import { systemClock } from "../ports/system.ts";
+import { systemClock } from "../ports/ports.ts";
 
 /**
  * Opens an existing store, or that of a server, while `work` runs.

@@ -2,13 +2,15 @@
  * Text and byte formats: canonical JSON, instants, periods, hashes, base62 and sealed secrets. Every function
  * depends on its arguments alone; nothing here reads a clock, randomness or the store.
  */
+
 export { atMost } from "./at_most.ts";
+export { basicAuth } from "./basic_auth.ts";
 export { canonicalJson } from "./canonical.ts";
 export { DAY_MS, HOUR_MS, MINUTE_MS } from "./durations.ts";
 export { iso, isoOrNull } from "./instant.ts";
 export { ISO_CHARS_MAX, ISO_PATTERN, readIso } from "./iso.ts";
 export { PERIOD_CHARS_MAX, PERIOD_FORMS, PERIOD_RULE, readPeriod } from "./period.ts";
-export { decryptOnce, encryptOnce, makeSealer, MASK, type Sealer, SealError } from "./seal.ts";
+export { STANDARD_SECRET_PREFIX, standardKey } from "./standard_webhooks.ts";
 export {
   base62Length,
   canonicalEmail,

@@ -1,6 +1,6 @@
 import type { CommandRecord } from "../../kv/records/command.ts";
 import { Fault } from "../fault/fault.ts";
-import { within } from "../ports/within.ts";
+import { within } from "../ports/ports.ts";
 import type { Stepping } from "../work/work.ts";
 import { withdrawCommand } from "./approvals/withdraw.ts";
 import { withCommandId } from "./command_fault.ts";

@@ -29,6 +29,7 @@ export {
   insertShield,
   modeFor,
   policiesFor,
+  type PoliciesInForce,
   policyAndPatterns,
   type ShieldInForce,
   shieldInForce,
@@ -46,12 +47,14 @@ export {
 } from "./ingest/bot_makers.ts";
 export { receiveGeneric } from "./ingest/generic.ts";
 export { ACCEPTED, receive } from "./ingest/receive.ts";
+export { INGEST_TOKEN } from "./ingest/standing.ts";
 export {
   adoptIngestToken,
   createIngestToken,
   deleteIngestToken,
   findIngestToken,
   listIngestTokens,
+  MADE_INGEST_TOKENS,
 } from "./ingest/tokens.ts";
 export { startQueued, sweepQueued } from "./queue.ts";
 export { recoverCommands } from "./recover.ts";

@@ -1,4 +1,4 @@
-import type { Links } from "../agents/links.ts";
+import type { Links } from "../agents/agents.ts";
 import type { Sessions } from "./guard/sessions.ts";
 import type { PoliciesInForce } from "./guard/in_force.ts";
 import type { RunningCommands } from "./running_commands.ts";

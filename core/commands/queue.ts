@@ -1,8 +1,8 @@
 import { type Tenant, tenantKey } from "../../kv/store/collection.ts";
 import { everyQueued } from "../../kv/store/iterate.ts";
 import { type CommandRecord, commands } from "../../kv/records/command.ts";
-import type { Links } from "../agents/links.ts";
-import type { Background } from "../work/background.ts";
+import type { Links } from "../agents/agents.ts";
+import type { Background } from "../work/work.ts";
 import type { RunningCommands } from "./running_commands.ts";
 import { settleCommand, type SettlementContext } from "./settle.ts";
 import { mayStart } from "./start_window.ts";

@@ -3,11 +3,15 @@ import { Journal } from "../../kv/store/journal.ts";
 import { ChurnMap } from "../../kv/store/churn_map.ts";
 import { type CommandRecord, commands } from "../../kv/records/command.ts";
 import { StoreUnavailableError } from "../../kv/store/errors.ts";
-import type { CommandListener, Link, Receipt } from "../agents/link.ts";
-import type { Background } from "../work/background.ts";
+import type { CommandListener, Link, Receipt } from "../agents/agents.ts";
+import type { Background } from "../work/work.ts";
 import type { Cancel } from "../ports/ports.ts";
-import type { CommandResult, OutputFrame, RefusedFrame } from "../protocol/protocol.ts";
-import type { OutputDigests } from "../protocol/statements.ts";
+import type {
+  CommandResult,
+  OutputDigests,
+  OutputFrame,
+  RefusedFrame,
+} from "../protocol/protocol.ts";
 import { approvedDigest } from "./approvals/approved.ts";
 import type { PoliciesInForce } from "./guard/in_force.ts";
 import { writeJournalLine } from "./journal_line.ts";

@@ -1,7 +1,6 @@
 import { Buffer } from "node:buffer";
 import { createHash, type Hash } from "node:crypto";
-import type { CommandResult } from "../protocol/protocol.ts";
-import type { OutputDigests } from "../protocol/statements.ts";
+import type { CommandResult, OutputDigests } from "../protocol/protocol.ts";
 
 /** Bytes of output kept of one command, and of all running commands together. */
 export const OUTPUT_BYTES_MAX = 1024 * 1024;

@@ -1,8 +1,8 @@
 import type { Tenant } from "../../kv/store/collection.ts";
 import type { CommandRecord } from "../../kv/records/command.ts";
 import type { Store } from "../../kv/store/store.ts";
-import { ownedAgent } from "../agents/manage.ts";
-import { iso, isoOrNull } from "../codec/instant.ts";
+import { ownedAgent } from "../agents/agents.ts";
+import { iso, isoOrNull } from "../codec/codec.ts";
 import { Fault } from "../fault/fault.ts";
 import type { ShieldResult } from "../shield/shield.ts";
 import type { Work } from "../work/work.ts";

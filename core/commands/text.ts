@@ -1,5 +1,5 @@
 import { RecentMap } from "../../kv/store/recent.ts";
-import { sha256Hex } from "../codec/text.ts";
+import { sha256Hex } from "../codec/codec.ts";
 
 /** Events hold the text of a command up to this length, and the digest of a longer one. */
 const TEXT_MAX = 2_000;

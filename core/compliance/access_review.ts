@@ -4,10 +4,9 @@ import { type ApiKeyRecord, apiKeys } from "../../kv/records/api_key.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import { telegramLinks } from "../../kv/records/telegram.ts";
 import { type UserRecord, users } from "../../kv/records/user.ts";
-import { isUsable, statusOf } from "../access/keys/show.ts";
+import { isUsable, rightsOf, statusOf } from "../access/access.ts";
 import type { Context } from "../work/work.ts";
-import { iso, isoOrNull } from "../codec/instant.ts";
-import { rightsOf } from "../access/roles/rights.ts";
+import { iso, isoOrNull } from "../codec/codec.ts";
 import { ACTORS_MAX, type Counted } from "./count.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;

@@ -3,9 +3,9 @@ import { SYSTEM } from "../../kv/store/collection.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import type { ReportRecord } from "../../kv/records/report.ts";
 import { VERSION } from "../work/work.ts";
-import { auditKeyOf, signerOf } from "../events/trail/audit_keys.ts";
-import { keyText, readStatement } from "../protocol/checkpoints/note.ts";
-import { iso } from "../codec/instant.ts";
+import { auditKeyOf, signerOf } from "../events/events.ts";
+import { keyText, readStatement } from "../protocol/protocol.ts";
+import { iso } from "../codec/codec.ts";
 import { type Access, accessNow } from "./access_review.ts";
 import { controlsOf, REPORTS } from "./controls.ts";
 import {

@@ -1,5 +1,4 @@
-import { type Result, resultOf } from "../events/trail/result.ts";
-import type { EventRow, EventType } from "../events/events.ts";
+import { type EventRow, type EventType, type Result, resultOf } from "../events/events.ts";
 
 /** A query of the audit log; all conditions must hold. */
 export interface Query {

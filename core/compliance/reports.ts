@@ -1,13 +1,11 @@
 import { dropBlob, readBlob } from "../../kv/store/blob.ts";
 import { type ReportRecord, reports, type ReportType } from "../../kv/records/report.ts";
 import type { Reading, Writing } from "../work/work.ts";
-import { recordRead } from "../events/trail/record.ts";
-import { auditKeyOf, signerOf } from "../events/trail/audit_keys.ts";
-import { keyText } from "../protocol/checkpoints/note.ts";
+import { auditKeyOf, recordRead, signerOf } from "../events/events.ts";
+import { keyText } from "../protocol/protocol.ts";
 import { Fault } from "../fault/fault.ts";
 import { listPage, type Paging } from "../../kv/store/paging.ts";
-import { iso, isoOrNull } from "../codec/instant.ts";
-import { readPeriod } from "../codec/period.ts";
+import { iso, isoOrNull, readPeriod } from "../codec/codec.ts";
 import type { Pack } from "./pack.ts";
 
 /** Unfinished reports of one organization and space. */

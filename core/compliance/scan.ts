@@ -2,15 +2,17 @@ import { adoptBlob, dropBlob, readBlob, writeBlob } from "../../kv/store/blob.ts
 import type { Tenant } from "../../kv/store/collection.ts";
 import { type ReportRecord, reports } from "../../kv/records/report.ts";
 import type { Context } from "../work/work.ts";
-import { type AuditTree, makeCheckpoint } from "../events/trail/checkpoints.ts";
-import { readStatement } from "../protocol/checkpoints/note.ts";
 import {
+  type AuditTree,
   CLOCK_SLACK_MS,
+  isLeaf,
   isTimeOrdered,
+  makeCheckpoint,
+  nodesOf,
   rowsBefore,
   timestampMs,
-} from "../events/trail/row_times.ts";
-import { isLeaf, nodesOf } from "../events/trail/tiles.ts";
+} from "../events/events.ts";
+import { readStatement } from "../protocol/protocol.ts";
 import { controlsOf } from "./controls.ts";
 import { type Counted, countedNothing, countRow, loadCounted, saveCounted } from "./count.ts";
 import type { QueryName } from "./queries.ts";

@@ -1,13 +1,11 @@
 import type { z } from "zod";
 import type { Appending } from "../../kv/log/appends.ts";
 import type { Tenant } from "../../kv/store/collection.ts";
-import type { Signals } from "../work/signals.ts";
-import type { Actor, RequestInfo } from "../work/work.ts";
+import type { Actor, RequestInfo, Signals } from "../work/work.ts";
 import type { AuditEventType } from "./types/event.ts";
 import type { ResourceType } from "./types/resources.ts";
 import { AUDIT_EVENTS, type AuditEventName } from "./types/table.ts";
-import { canonicalJson } from "../codec/canonical.ts";
-import { iso } from "../codec/instant.ts";
+import { canonicalJson, iso } from "../codec/codec.ts";
 import type { Ports } from "../ports/ports.ts";
 import {
   WEBHOOK_EVENTS,

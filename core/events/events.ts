@@ -7,6 +7,7 @@
  * because each step commits with its position. In memory are only the open streams of this process, which read
  * from the log whatever another instance wrote, and caches that the store can rebuild.
  */
+
 export {
   type DetailsOf,
   emit,
@@ -18,13 +19,13 @@ export {
   RELAY_ACTOR,
   useJson,
 } from "./emit.ts";
-export { type Reauthorization } from "./reauthorization.ts";
+export type { Reauthorization } from "./reauthorization.ts";
 export { medianWait, ruleOfDenial, statisticsOf, waitStatistic } from "./statistics.ts";
 export { reconnectDelayMs, STREAM_ENDS, type StreamEnd } from "./streams/ends.ts";
-export { type Message, prepare } from "./streams/message.ts";
+export { type Message, MESSAGE_ID, prepare } from "./streams/message.ts";
 export { NOTIFICATION } from "./streams/notification.ts";
 export { SEVERITIES } from "./streams/severity.ts";
-export { type Sink, type Stream, type StreamFilter } from "./streams/stream.ts";
+export type { Sink, Stream, StreamFilter } from "./streams/stream.ts";
 export { EVENT_RIGHTS, mayRead, Streams } from "./streams/streams.ts";
 export {
   auditKeyOf,
@@ -43,7 +44,7 @@ export {
 } from "./trail/checkpoints.ts";
 export { exportAudit, READERS, whileReadable } from "./trail/export.ts";
 export { EXPORTS } from "./trail/export_formats.ts";
-export { type Finding } from "./trail/findings.ts";
+export type { Finding } from "./trail/findings.ts";
 export { recordRead, registerAuditEvent } from "./trail/record.ts";
 export { type Result, resultOf, RESULTS } from "./trail/result.ts";
 export { mustResumeFrom } from "./trail/resume.ts";
@@ -54,7 +55,7 @@ export { Sequencer } from "./trail/sequencer.ts";
 export { tailAudit } from "./trail/tail.ts";
 export { type KeyMaker, makeTenantKey, openTenantKey } from "./trail/tenant_keys.ts";
 export { isLeaf, nodesOf } from "./trail/tiles.ts";
-export { type Consistency, type Verdict, type VerifyOptions } from "./trail/verify.ts";
+export type { Consistency, Verdict, VerifyOptions } from "./trail/verify.ts";
 export { verifyExport } from "./trail/verify_export.ts";
 export { type Notice, NOTICES } from "./types/notices.ts";
 export { RESOURCE_TYPES, type ResourceType } from "./types/resources.ts";

@@ -1,5 +1,4 @@
-import type { Scope } from "../work/scopes.ts";
-import type { Actor } from "../work/work.ts";
+import type { Actor, Scope } from "../work/work.ts";
 
 /** Checks callers again during long work, such as a stream or an export. */
 export interface Reauthorization {

@@ -12,12 +12,10 @@ import { users } from "../../kv/records/user.ts";
 import type { Work, Writing } from "../work/work.ts";
 import { type DetailsOf, emit } from "../events/events.ts";
 import { Fault } from "../fault/fault.ts";
-import { UNLIMITED } from "../access/limits/limiter.ts";
-import { planLimit } from "../access/limits/kinds.ts";
+import { homeOf, planLimit, UNLIMITED } from "../access/access.ts";
 import { listPage, pageOf, type Paging } from "../../kv/store/paging.ts";
-import { iso, isoOrNull } from "../codec/instant.ts";
+import { iso, isoOrNull } from "../codec/codec.ts";
 import { subscribe } from "./plans/subscribe.ts";
-import { homeOf } from "../access/roles/grant.ts";
 
 /** Sends webhook deliveries that are due. */
 interface DeliveryQueue {

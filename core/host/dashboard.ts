@@ -1,12 +1,12 @@
 import { SYSTEM } from "../../kv/store/collection.ts";
 import { readTally } from "../../kv/store/tally.ts";
-import { agentsByStatus } from "../agents/count.ts";
+import { agentsByStatus } from "../agents/agents.ts";
 import type { Work } from "../work/work.ts";
-import { WAITING } from "../commands/approvals/count.ts";
-import { iso } from "../codec/instant.ts";
-import { homeOf } from "../access/roles/grant.ts";
+import { WAITING } from "../commands/commands.ts";
+import { iso } from "../codec/codec.ts";
+import { homeOf } from "../access/access.ts";
 import type { Activity, NamedHours } from "./activity.ts";
-import { medianWait } from "../events/statistics.ts";
+import { medianWait } from "../events/events.ts";
 
 const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;

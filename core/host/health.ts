@@ -4,8 +4,7 @@ import { deliveries } from "../../kv/records/webhook.ts";
 import type { Store } from "../../kv/store/store.ts";
 import { assertWritable } from "../../kv/store/health.ts";
 import { indexKeys, queueHeads } from "../../kv/store/iterate.ts";
-import type { Clock } from "../ports/ports.ts";
-import { within } from "../ports/within.ts";
+import { type Clock, within } from "../ports/ports.ts";
 import { type Context, VERSION } from "../work/work.ts";
 
 const DUE_MAX = 1000;

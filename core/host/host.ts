@@ -29,7 +29,7 @@ export { reloadConfig, showConfig } from "./configuration/rules.ts";
 export { dashboardStats } from "./dashboard.ts";
 export { health, jobsDue } from "./health.ts";
 export { Housekeeping, runAll, type Tasks } from "./housekeeping.ts";
-export { Metrics } from "./metrics.ts";
+export { type Gauges, Metrics } from "./metrics.ts";
 export { createPlan, deletePlan, listPlans, updatePlan } from "./plans/plans.ts";
 export { seedPlans } from "./plans/seed.ts";
 export { subscribe } from "./plans/subscribe.ts";

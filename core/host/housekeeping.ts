@@ -1,5 +1,5 @@
 import type { Clock, Log } from "../ports/ports.ts";
-import type { Background } from "../work/background.ts";
+import type { Background } from "../work/work.ts";
 
 const HOUSEKEEPING_MS = 30_000;
 

@@ -4,7 +4,7 @@ import { everyQueued, queueHeads } from "../../kv/store/iterate.ts";
 import { integrationJobs, integrations } from "../../kv/records/integration.ts";
 import type { Tx } from "../../kv/store/tx.ts";
 import type { Cancel } from "../ports/ports.ts";
-import { isDue } from "../webhooks/retry_policy.ts";
+import { isDue } from "../webhooks/webhooks.ts";
 import { fanOut } from "./fan_out.ts";
 import { refreshTokens } from "./oauth/refresh.ts";
 import { type JobContext, performJob } from "./perform_job.ts";

@@ -1,6 +1,5 @@
-import { denialAlertId } from "../commands/alerts/denied.ts";
-import { ruleOfDenial } from "../events/statistics.ts";
-import type { EventRow } from "../events/events.ts";
+import { denialAlertId } from "../commands/commands.ts";
+import { type EventRow, ruleOfDenial } from "../events/events.ts";
 import type { Message, Subject } from "./service.ts";
 import { isTopicEvent, type TopicEvent, type TopicName, topicOf } from "./topics.ts";
 

@@ -1,9 +1,8 @@
 import type { Tenant } from "../../kv/store/collection.ts";
 import { type IntegrationRecord, integrations } from "../../kv/records/integration.ts";
 import type { Context } from "../work/work.ts";
-import { personRights } from "../access/roles/grant.ts";
+import { actsFor, personRights } from "../access/access.ts";
 import { LENDS } from "./standing.ts";
-import { actsFor } from "../access/standing/suspension.ts";
 import { serviceOf } from "./catalog.ts";
 import { refreshTokens } from "./oauth/refresh.ts";
 import { accessTokenOf } from "./oauth/tokens.ts";

@@ -1,5 +1,5 @@
 import { type IntegrationRecord, integrations } from "../../kv/records/integration.ts";
-import type { StandingKind } from "../access/standing/kinds.ts";
+import type { StandingKind } from "../access/access.ts";
 import { serviceOf } from "./catalog.ts";
 import { rightsFor } from "./topics.ts";
 

@@ -1,5 +1,5 @@
 import type { EventType } from "../events/events.ts";
-import type { Scope } from "../work/scopes.ts";
+import type { Scope } from "../work/work.ts";
 
 /** The events of each topic, with the right that an integration needs to receive them. */
 const TOPICS = {

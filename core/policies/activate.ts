@@ -9,7 +9,7 @@ import type { Tx } from "../../kv/store/tx.ts";
 import type { Context, RequestInfo } from "../work/work.ts";
 import { emit } from "../events/events.ts";
 import { Fault } from "../fault/fault.ts";
-import { shieldInForce } from "../commands/guard/in_force.ts";
+import { shieldInForce } from "../commands/commands.ts";
 import { versionId } from "./policy_set.ts";
 import { enforce } from "./enforce.ts";
 import { policyEvent } from "./policy_event.ts";

@@ -1,14 +1,17 @@
-import type { Authenticator } from "../access/authenticate.ts";
+import { type Authenticator, notifyOfOldValue } from "../access/access.ts";
 import type { Tenant } from "../../kv/store/collection.ts";
 import type { PolicySetRecord, RepositoryRecord } from "../../kv/records/gitops.ts";
 import type { Tx } from "../../kv/store/tx.ts";
-import { notifyOfOldValue } from "../access/keys/old_value.ts";
 import type { Stepping } from "../work/work.ts";
 import { Fault } from "../fault/fault.ts";
-import { type PolicyFor, replayCommands } from "../commands/guard/evaluate.ts";
+import {
+  policyAndPatterns,
+  type PolicyFor,
+  replayCommands,
+  shieldInForce,
+} from "../commands/commands.ts";
 import type { Policy } from "../shield/shield.ts";
-import { policyAndPatterns, shieldInForce } from "../commands/guard/in_force.ts";
-import { nextTurn } from "../ports/turn.ts";
+import { nextTurn } from "../ports/ports.ts";
 import { activate } from "./activate.ts";
 import { fetchPolicyFiles, normalPath } from "./git/fetch.ts";
 import { GitFailure } from "./git/git_failure.ts";
@@ -16,7 +19,7 @@ import { concerns, mergePolicies } from "./documents/merge.ts";
 import { candidateOf, carryOut, isIdle, planPolicies, type PlanStep, type Wanted } from "./plan.ts";
 import { readPolicyFile } from "./documents/read_document.ts";
 import type { PolicyCache } from "./policy_cache.ts";
-import { policySetOf } from "./policy_set.ts";
+import { policySetOf } from "../../kv/records/gitops.ts";
 import { repositoryAt } from "./repositories.ts";
 import { mustFit } from "./set_limits.ts";
 import { type FetchOptions, type FetchParts, sourceOf } from "./source.ts";

@@ -4,7 +4,7 @@ import type { Context } from "../work/work.ts";
 import { Overtaken } from "./activate.ts";
 import { readWanted } from "./apply.ts";
 import { planPolicies } from "./plan.ts";
-import { policySetOf } from "./policy_set.ts";
+import { policySetOf } from "../../kv/records/gitops.ts";
 import type { FetchParts } from "./source.ts";
 
 /** Changes that a repository's record shows of its pending commit; a dry run of the apply shows all. */

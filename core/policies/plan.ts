@@ -1,7 +1,6 @@
 import type { PLAN_ACTIONS, PolicyItem, PolicySetRecord } from "../../kv/records/gitops.ts";
-import { canonicalJson } from "../codec/canonical.ts";
+import { canonicalJson, sha256Hex } from "../codec/codec.ts";
 import { Fault } from "../fault/fault.ts";
-import { sha256Hex } from "../codec/text.ts";
 import { setOf } from "./policy_set.ts";
 import type { NamedDocument } from "./documents/document.ts";
 

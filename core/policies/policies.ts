@@ -11,6 +11,7 @@
  * runs in this process; a lease or an attempt number in the store keeps other instances from doing the same work,
  * and a sweep takes up what an ended instance has left.
  */
+
 export { notePolicyHeld, pushPolicies } from "./agents/distribution.ts";
 export { getDrift, noteState } from "./agents/drift.ts";
 export { getGuard } from "./agents/guard.ts";
@@ -18,12 +19,10 @@ export { applyPolicies } from "./apply.ts";
 export { listBackups, listRestores, startBackup, startRestore } from "./backups/backups.ts";
 export { Transfers } from "./backups/transfers.ts";
 export { policyJsonSchema } from "./documents/document.ts";
-export { type Merged } from "./documents/merge.ts";
 export { claimsProof, isProvedPush } from "./hooks/large_body.ts";
 export { receivePush } from "./hooks/receive.ts";
 export { getPolicy, listPolicies } from "./in_force.ts";
-export { type AgentPolicies, NO_POLICY_VERSION, PolicyCache } from "./policy_cache.ts";
-export { NO_POLICIES, POLICIES_ID, policySetOf } from "./policy_set.ts";
+export { PolicyCache } from "./policy_cache.ts";
 export { pruneVersions } from "./prune_versions.ts";
 export {
   adoptRepository,
@@ -31,7 +30,9 @@ export {
   deleteRepository,
   getRepository,
   listRepositories,
+  MADE_REPOSITORIES,
 } from "./repositories.ts";
-export { type RepositoryCredentials } from "./source.ts";
+export type { RepositoryCredentials } from "./source.ts";
+export { REPOSITORY } from "./standing.ts";
 export { Syncs } from "./syncs.ts";
 export { diffVersions, getVersion, listVersions, rollBack, unpin } from "./versions.ts";

@@ -1,20 +1,8 @@
-import type { Tenant } from "../../kv/store/collection.ts";
-import { type PolicyItem, type PolicySetRecord, policySets } from "../../kv/records/gitops.ts";
-import type { Reader } from "../../kv/store/reader.ts";
-import { sha256Hex } from "../codec/text.ts";
+import { POLICIES_ID, type PolicyItem, type PolicySetRecord } from "../../kv/records/gitops.ts";
+import { sha256Hex } from "../codec/codec.ts";
 
 /** Hexadecimal digits of a set's version. */
 const VERSION_CHARS = 16;
-
-/** The id of the one record that holds a tenant's policies. */
-export const POLICIES_ID = "policies";
-
-/** The policies of a tenant that has none. */
-export const NO_POLICIES: PolicySetRecord = { id: POLICIES_ID, version: "", items: [] };
-
-/** All policies in force of a tenant. */
-export const policySetOf = async (db: Reader, tenant: Tenant): Promise<PolicySetRecord> =>
-  await db.get(policySets, tenant, POLICIES_ID) ?? NO_POLICIES;
 
 /** Policies as a set, sorted by name, which is the order in which rules are asked. */
 export function setOf(items: readonly PolicyItem[]): PolicySetRecord {

@@ -1,6 +1,6 @@
 import type { Tenant } from "../../kv/store/collection.ts";
 import type { RepositoryRecord } from "../../kv/records/gitops.ts";
-import { basicAuth } from "../codec/basic_auth.ts";
+import { basicAuth } from "../codec/codec.ts";
 import type { Context } from "../work/work.ts";
 import type { Source } from "./git/fetch.ts";
 

@@ -1,5 +1,5 @@
 import { repositories, type RepositoryRecord } from "../../kv/records/gitops.ts";
-import type { StandingKind } from "../access/standing/kinds.ts";
+import type { StandingKind } from "../access/access.ts";
 
 /** A repository acts with the right to write policies. */
 export const REPOSITORY: StandingKind<RepositoryRecord> = {

@@ -3,7 +3,7 @@ import type { RepositoryRecord } from "../../kv/records/gitops.ts";
 import type { Reader } from "../../kv/store/reader.ts";
 import { Fault } from "../fault/fault.ts";
 import { REPOSITORY } from "./standing.ts";
-import { actsFor, suspensionOf } from "../access/standing/suspension.ts";
+import { actsFor, suspensionOf } from "../access/access.ts";
 
 /** Raised when the person for whom a repository is synced may not write policies now. */
 export class Suspended extends Fault {

@@ -36,3 +36,4 @@ export { Rounds } from "./rounds.ts";
 export { systemClock, systemEntropy, systemLog, systemPorts } from "./system.ts";
 export { nextTurn } from "./turn.ts";
 export { within } from "./within.ts";
+export { decryptOnce, encryptOnce, makeSealer, MASK, type Sealer, SealError } from "./seal.ts";

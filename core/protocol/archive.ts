@@ -1,8 +1,7 @@
 import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import { z } from "zod";
-import { atMost } from "../codec/at_most.ts";
-import { sha256Hex } from "../codec/text.ts";
+import { atMost, sha256Hex } from "../codec/codec.ts";
 import {
   MAX_ARCHIVE_BYTES,
   MAX_BACKUP_ROOTS,

@@ -82,6 +82,7 @@ export {
   EMPTY_SHA256,
   handoverText,
   type LinkIdentity,
+  NO_POLICY_VERSION,
   type OutputDigests,
   policyText,
   policyVersionOf,

@@ -8,8 +8,7 @@ import {
   type RunFrame,
   type WelcomeFrame,
 } from "./frames.ts";
-import { canonicalJson } from "../codec/canonical.ts";
-import { sha256Hex } from "../codec/text.ts";
+import { canonicalJson, sha256Hex } from "../codec/codec.ts";
 import type { TransferFrame } from "./transfers.ts";
 
 /**

@@ -7,6 +7,7 @@
  *
  * This file is the shield's only entrance; everything else in the folder is private.
  */
+
 export { judgeChain, type Memory } from "./behaviour.ts";
 export { decide, type Decision, disablesRules, isEnabled, type PolicyApprovals } from "./decide.ts";
 export { type Examination, examineCommand } from "./examine.ts";

@@ -1,7 +1,7 @@
 import { type WebhookRecord, webhooks } from "../../kv/records/webhook.ts";
 import type { Writing } from "../work/work.ts";
 import { emit } from "../events/events.ts";
-import { iso } from "../codec/instant.ts";
+import { iso } from "../codec/codec.ts";
 import { switchOff } from "./disable.ts";
 import { ENDLESS_MS, type RecoveryQueue, startRecovery } from "./recovery.ts";
 import { ownedWebhook } from "./checks.ts";

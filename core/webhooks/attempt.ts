@@ -11,7 +11,7 @@ import type { Context } from "../work/work.ts";
 import { OutboundError } from "../ports/ports.ts";
 import type { AttemptCounts } from "./attempt_counts.ts";
 import { LOST, NOT_ALLOWED } from "./attempt_record.ts";
-import { isWebhookEvent } from "../events/types/webhook_events.ts";
+import { isWebhookEvent } from "../events/events.ts";
 import { disableFailing, type DisableParts } from "./disable.ts";
 import type { Claim } from "./leases.ts";
 import { type DeliveryQueue, dropDelivery, writeDelivery } from "./ledger.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { EVENT_TYPES, WEBHOOK_EVENTS } from "../events/types/webhook_events.ts";
+import { EVENT_TYPES, WEBHOOK_EVENTS } from "../events/events.ts";
 
 const catalogue = EVENT_TYPES.map((name) => {
   const { category, meaning, scope, payload, example } = WEBHOOK_EVENTS[name];

@@ -2,13 +2,11 @@ import { SYSTEM, type Tenant } from "../../kv/store/collection.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import { type WebhookRecord, webhooks } from "../../kv/records/webhook.ts";
 import type { Store } from "../../kv/store/store.ts";
-import type { Work } from "../work/work.ts";
+import type { Scope, Work } from "../work/work.ts";
 import { Fault } from "../fault/fault.ts";
-import { personRights } from "../access/roles/grant.ts";
-import type { Scope } from "../work/scopes.ts";
-import { actsFor } from "../access/standing/suspension.ts";
+import { actsFor, personRights } from "../access/access.ts";
 import { checkCustomHeaders, type CustomHeaders } from "./custom_headers.ts";
-import { WEBHOOK_EVENTS, type WebhookEventType } from "../events/types/webhook_events.ts";
+import { WEBHOOK_EVENTS, type WebhookEventType } from "../events/events.ts";
 
 /** Webhooks of one organization and space at most, so that fan-out can read all of them at once. */
 export const WEBHOOKS_MAX = 1000;

@@ -1,7 +1,7 @@
-import { TRANSPORT_HEADERS } from "../ports/outbound/headers.ts";
+import { TRANSPORT_HEADERS } from "../ports/ports.ts";
 import { Fault } from "../fault/fault.ts";
-import type { Scope } from "../work/scopes.ts";
-import { MASK } from "../codec/seal.ts";
+import type { Scope } from "../work/work.ts";
+import { MASK } from "../ports/ports.ts";
 
 /** Headers that a webhook's owner adds to each delivery, by name. */
 export type CustomHeaders = Readonly<Record<string, string>>;

@@ -5,11 +5,11 @@ import { everyQueued, queueHeads } from "../../kv/store/iterate.ts";
 import { deliveries, type DeliveryRecord, webhooks } from "../../kv/records/webhook.ts";
 import type { Tx } from "../../kv/store/tx.ts";
 import type { Context } from "../work/work.ts";
-import type { Cancel } from "../ports/ports.ts";
+import type { Cancel, Rounds } from "../ports/ports.ts";
 import { AttemptCounts } from "./attempt_counts.ts";
 import { attemptDelivery, type AttemptParts } from "./attempt.ts";
 import { claimDue } from "./claim.ts";
-import { isWebhookEvent } from "../events/types/webhook_events.ts";
+import { isWebhookEvent } from "../events/events.ts";
 import {
   CREATED_MAX,
   createDelivery,
@@ -29,7 +29,6 @@ import {
 } from "./leases.ts";
 import { batchOf, type DeliveryQueue } from "./ledger.ts";
 import { dueAt } from "./retry_policy.ts";
-import type { Rounds } from "../ports/rounds.ts";
 import { recoveryRounds } from "./recovery_worker.ts";
 import { Backpressure } from "./scheduler/backpressure.ts";
 import type { Receiver } from "./scheduler/receiver.ts";

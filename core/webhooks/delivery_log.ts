@@ -13,7 +13,7 @@ import type { Work, Writing } from "../work/work.ts";
 import { emit } from "../events/events.ts";
 import { Fault } from "../fault/fault.ts";
 import type { Paging } from "../../kv/store/paging.ts";
-import { isoOrNull } from "../codec/instant.ts";
+import { isoOrNull } from "../codec/codec.ts";
 import { attemptOf } from "./attempt_record.ts";
 import { type DeliveryQueue, keptAttempts, requeued, writeDelivery } from "./ledger.ts";
 import { underWayOf } from "./leases.ts";

@@ -2,8 +2,7 @@ import type { Tenant } from "../../kv/store/collection.ts";
 import { recoveries, type WebhookRecord, webhooks } from "../../kv/records/webhook.ts";
 import type { Tx } from "../../kv/store/tx.ts";
 import type { Context } from "../work/work.ts";
-import { emit, RELAY_ACTOR } from "../events/events.ts";
-import type { Notice } from "../events/types/notices.ts";
+import { emit, type Notice, RELAY_ACTOR } from "../events/events.ts";
 import { finished } from "./recovery_worker.ts";
 
 /** The parts of the relay that disable a failing webhook. */

@@ -1,7 +1,5 @@
 import type { Reading } from "../work/work.ts";
-import { mustResumeFrom } from "../events/trail/resume.ts";
-import { prepare } from "../events/streams/message.ts";
-import { EVENT_TYPES, WEBHOOK_EVENTS } from "../events/types/webhook_events.ts";
+import { EVENT_TYPES, mustResumeFrom, prepare, WEBHOOK_EVENTS } from "../events/events.ts";
 
 /** Rows of the log that one answer reads; the next one goes on from there. */
 const SCAN_MAX = 5_000;

@@ -8,11 +8,10 @@ import {
   webhooks,
 } from "../../kv/records/webhook.ts";
 import { indexKeys } from "../../kv/store/iterate.ts";
-import { Accepted } from "../work/accepted.ts";
-import type { Context, Work, Writing } from "../work/work.ts";
+import { Accepted, type Context, type Work, type Writing } from "../work/work.ts";
 import { emit } from "../events/events.ts";
 import { Fault } from "../fault/fault.ts";
-import { iso, isoOrNull } from "../codec/instant.ts";
+import { iso, isoOrNull } from "../codec/codec.ts";
 import { finished } from "./recovery_worker.ts";
 import { isRecoverable } from "./undelivered_index.ts";
 import { mustBeEnabled, ownedWebhook } from "./checks.ts";

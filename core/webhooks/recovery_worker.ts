@@ -11,10 +11,9 @@ import {
 import type { Tx } from "../../kv/store/tx.ts";
 import { indexKeys } from "../../kv/store/iterate.ts";
 import type { Store } from "../../kv/store/store.ts";
-import type { Clock } from "../ports/ports.ts";
+import { type Clock, Rounds } from "../ports/ports.ts";
 import type { Context } from "../work/work.ts";
 import { isRecoverable, undeliveredKeyOf } from "./undelivered_index.ts";
-import { Rounds } from "../ports/rounds.ts";
 import {
   batchOf,
   type DeliveryQueue,

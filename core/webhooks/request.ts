@@ -2,7 +2,7 @@ import type { Tenant } from "../../kv/store/collection.ts";
 import type { DeliveryRecord, WebhookRecord } from "../../kv/records/webhook.ts";
 import type { Context } from "../work/work.ts";
 import type { OutboundRequest } from "../ports/ports.ts";
-import type { Sealer } from "../codec/seal.ts";
+import type { Sealer } from "../ports/ports.ts";
 import { type CustomHeaders, mergeCustomHeaders } from "./custom_headers.ts";
 import { policyOf } from "./retry_policy.ts";
 import { signDelivery } from "./signing.ts";

@@ -1,9 +1,9 @@
 import type { Tenant } from "../../kv/store/collection.ts";
 import { type DeliveryRecord, stateOf, type WebhookRecord } from "../../kv/records/webhook.ts";
 import type { Work } from "../work/work.ts";
-import { iso, isoOrNull } from "../codec/instant.ts";
+import { iso, isoOrNull } from "../codec/codec.ts";
 import { WEBHOOK } from "./standing.ts";
-import { showStanding } from "../access/standing/suspension.ts";
+import { showStanding } from "../access/access.ts";
 import { visibleHeaders } from "./custom_headers.ts";
 import type { RetryPolicy } from "./retry_policy.ts";
 

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { createHash, type Hash } from "node:crypto";
 import { RecentMap } from "../../kv/store/recent.ts";
-import { STANDARD_SECRET_PREFIX, standardKey } from "../codec/standard_webhooks.ts";
+import { STANDARD_SECRET_PREFIX, standardKey } from "../codec/codec.ts";
 import type { Entropy } from "../ports/ports.ts";
 
 /** An attempt to sign. */

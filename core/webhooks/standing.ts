@@ -1,6 +1,6 @@
 import { type WebhookRecord, webhooks } from "../../kv/records/webhook.ts";
-import type { StandingKind } from "../access/standing/kinds.ts";
-import { isWebhookEvent, WEBHOOK_EVENTS } from "../events/types/webhook_events.ts";
+import type { StandingKind } from "../access/access.ts";
+import { isWebhookEvent, WEBHOOK_EVENTS } from "../events/events.ts";
 
 /** A webhook acts with the rights to read the events that it delivers. */
 export const WEBHOOK: StandingKind<WebhookRecord> = {

@@ -11,12 +11,20 @@
  * claims deliveries by compare-and-set, and a sweep every 15 s finds what an instance was not told of. The
  * concurrency limits hold for each instance.
  */
+
 export { disableWebhook, enableWebhook } from "./activation.ts";
 export { listEventTypes } from "./catalogue.ts";
 export { Deliveries } from "./deliveries.ts";
 export { getDelivery, listDeliveries, resendDelivery } from "./delivery_log.ts";
 export { readLedger } from "./ledger.ts";
-export { adoptWebhook, createWebhook, deleteWebhook, getWebhook, listWebhooks } from "./manage.ts";
+export {
+  adoptWebhook,
+  createWebhook,
+  deleteWebhook,
+  getWebhook,
+  listWebhooks,
+  madeWebhooks,
+} from "./manage.ts";
 export { type PulledEvent, pullEvents, READABLE_BY } from "./pull.ts";
 export {
   cancelRecovery,
@@ -35,5 +43,6 @@ export {
   RetryPolicyChange,
 } from "./retry_policy.ts";
 export { signDelivery } from "./signing.ts";
+export { WEBHOOK } from "./standing.ts";
 export { testWebhook } from "./test_event.ts";
 export { updateWebhook } from "./update.ts";

@@ -1,4 +1,4 @@
-import { canonicalJson } from "../codec/canonical.ts";
+import { canonicalJson } from "../codec/codec.ts";
 import { Fault } from "../fault/fault.ts";
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
-import { reconnectDelayMs } from "../../core/events/streams/ends.ts";
-import type { Relay } from "../../core/start.ts";
+import { reconnectDelayMs } from "../../core/events/events.ts";
+import type { Relay } from "../../core/relay.ts";
 import { headersOf } from "../../routes/http/answer.ts";
 import type { Visit } from "../../routes/http/serve_service.ts";
 import type { Sink } from "../exchange.ts";

@@ -1,5 +1,5 @@
 import { Fault } from "../../core/fault/fault.ts";
-import { checkIdempotencyKey } from "../../core/work/idempotency_key.ts";
+import { checkIdempotencyKey } from "../../core/work/work.ts";
 import { headersOf } from "../../routes/http/answer.ts";
 import { BODY_BYTES_MAX, mustBeJsonType, readText } from "../../routes/http/body.ts";
 import { OPEN_BODY_BYTES_MAX } from "../../routes/http/open_body.ts";

@@ -1,5 +1,5 @@
 import type { Fault } from "../../core/fault/fault.ts";
-import type { Relay } from "../../core/start.ts";
+import type { Relay } from "../../core/relay.ts";
 import type { Actor, Context, RequestInfo } from "../../core/work/work.ts";
 import { EFFECTS, Recorded } from "./effects.ts";
 import { faultOf } from "./fault_of.ts";

@@ -1,7 +1,6 @@
-import { notifyOfOldValue } from "../../core/access/keys/old_value.ts";
-import type { Relay } from "../../core/start.ts";
-import { Accepted } from "../../core/work/accepted.ts";
-import type { Actor, RequestInfo } from "../../core/work/work.ts";
+import { notifyOfOldValue } from "../../core/access/access.ts";
+import type { Relay } from "../../core/relay.ts";
+import { Accepted, type Actor, type RequestInfo } from "../../core/work/work.ts";
 import type { Appending } from "../../kv/log/appends.ts";
 import { appendUse, recordUse, writeAudit } from "./records.ts";
 import type { Effect, Route } from "./route.ts";

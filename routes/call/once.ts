@@ -1,9 +1,7 @@
-import type { Relay } from "../../core/start.ts";
-import { canonicalJson } from "../../core/codec/canonical.ts";
-import { sha256Hex } from "../../core/codec/text.ts";
+import type { Relay } from "../../core/relay.ts";
+import { canonicalJson, sha256Hex } from "../../core/codec/codec.ts";
 import { Fault } from "../../core/fault/fault.ts";
-import { checkIdempotencyKey, usedForAnotherCall } from "../../core/work/idempotency_key.ts";
-import type { Writing } from "../../core/work/work.ts";
+import { checkIdempotencyKey, usedForAnotherCall, type Writing } from "../../core/work/work.ts";
 import { commands } from "../../kv/records/command.ts";
 import { type IdempotencyRecord, idempotencyRecords } from "../../kv/records/idempotency.ts";
 import { DuplicateError } from "../../kv/store/errors.ts";

@@ -1,9 +1,8 @@
 import { Fault, type FaultCode } from "../../core/fault/fault.ts";
-import type { Sealer } from "../../core/codec/seal.ts";
-import { Accepted } from "../../core/work/accepted.ts";
+import type { Sealer } from "../../core/ports/ports.ts";
+import { Accepted, type Actor, type RequestInfo } from "../../core/work/work.ts";
 import type { IdempotencyRecord } from "../../kv/records/idempotency.ts";
-import type { Relay } from "../../core/start.ts";
-import type { Actor, RequestInfo } from "../../core/work/work.ts";
+import type { Relay } from "../../core/relay.ts";
 import type { RawInput } from "./call.ts";
 import { recordUse } from "./records.ts";
 import type { Route } from "./route.ts";

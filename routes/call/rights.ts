@@ -1,6 +1,5 @@
 import { Fault } from "../../core/fault/fault.ts";
-import type { Scope } from "../../core/work/scopes.ts";
-import type { Actor, Context, RequestInfo } from "../../core/work/work.ts";
+import type { Actor, Context, RequestInfo, Scope } from "../../core/work/work.ts";
 import { type Endpoint, recordDenial } from "./records.ts";
 import type { Route } from "./route.ts";
 

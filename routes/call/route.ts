@@ -1,12 +1,17 @@
 import type { z } from "zod";
-import type { Accepted } from "../../core/work/accepted.ts";
-import type { Relay } from "../../core/start.ts";
-import type { Actor, Reading, RequestInfo, Stepping, Writing } from "../../core/work/work.ts";
-import type { ResourceType } from "../../core/events/types/resources.ts";
-import type { WithCookie } from "../../core/work/cookie.ts";
-import type { DetailsOf, EventType } from "../../core/events/events.ts";
+import type {
+  Accepted,
+  Actor,
+  Reading,
+  RequestInfo,
+  Scope,
+  Stepping,
+  WithCookie,
+  Writing,
+} from "../../core/work/work.ts";
+import type { Relay } from "../../core/relay.ts";
+import type { DetailsOf, EventType, ResourceType } from "../../core/events/events.ts";
 import type { FaultCode } from "../../core/fault/fault.ts";
-import type { Scope } from "../../core/work/scopes.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 type Shape = z.ZodObject;

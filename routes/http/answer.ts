@@ -1,7 +1,6 @@
-import type { Cookie } from "../../core/work/cookie.ts";
-import type { Actor } from "../../core/work/work.ts";
-import type { LimitState } from "../../core/access/limits/limiter.ts";
-import { sha256Hex } from "../../core/codec/text.ts";
+import type { Actor, Cookie } from "../../core/work/work.ts";
+import type { LimitState } from "../../core/access/access.ts";
+import { sha256Hex } from "../../core/codec/codec.ts";
 import type { Content } from "../call/route.ts";
 import { streamOf } from "./response_stream.ts";
 

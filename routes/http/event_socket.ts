@@ -1,9 +1,8 @@
 import { z } from "zod";
-import type { Relay } from "../../core/start.ts";
+import type { Relay } from "../../core/relay.ts";
 import type { Actor } from "../../core/work/work.ts";
 import { Fault } from "../../core/fault/fault.ts";
-import { mayRead } from "../../core/events/streams/streams.ts";
-import type { Stream } from "../../core/events/streams/stream.ts";
+import { mayRead, type Stream } from "../../core/events/events.ts";
 import { EVENTS_PROTOCOL, offeredProtocols } from "./protocols.ts";
 import { filterOf, type StreamChoice, StreamQuery } from "../schemas/event_stream.ts";
 import { SocketSink } from "./socket_sink.ts";

@@ -1,9 +1,8 @@
-import type { Relay } from "../../core/start.ts";
+import type { Relay } from "../../core/relay.ts";
 import type { Actor, RequestInfo } from "../../core/work/work.ts";
-import { ANONYMOUS } from "../../core/access/authenticate.ts";
-import { authenticateSocket } from "../../core/agents/devices/holder.ts";
+import { ANONYMOUS, type LimitState, mustPass } from "../../core/access/access.ts";
+import { authenticateSocket } from "../../core/agents/agents.ts";
 import { Fault } from "../../core/fault/fault.ts";
-import { type LimitState, mustPass } from "../../core/access/limits/limiter.ts";
 import { credentialOf, hasCookie, hasCredential, spaceOf } from "./request.ts";
 import type { Route } from "../call/route.ts";
 

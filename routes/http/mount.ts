@@ -1,6 +1,6 @@
 import { Hono } from "@hono/hono";
 import { Fault } from "../../core/fault/fault.ts";
-import type { Relay } from "../../core/start.ts";
+import type { Relay } from "../../core/relay.ts";
 import type { Route } from "../call/route.ts";
 import { keepPagesOut, letPagesIn } from "./origin.ts";
 import { byRank, contestedOf, pattern } from "./paths.ts";

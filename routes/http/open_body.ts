@@ -1,4 +1,4 @@
-import { type LimitState, mustPass } from "../../core/access/limits/limiter.ts";
+import { type LimitState, mustPass } from "../../core/access/access.ts";
 import { BODY_BYTES_MAX, type BodyBounds, tooLarge } from "./body.ts";
 import type { Caller, Route } from "../call/route.ts";
 

@@ -1,4 +1,4 @@
-import { type LimitState, retryAfterOf, tooMany } from "../../core/access/limits/limiter.ts";
+import { type LimitState, retryAfterOf, tooMany } from "../../core/access/access.ts";
 import { Fault } from "../../core/fault/fault.ts";
 import type { Log } from "../../core/ports/ports.ts";
 import { faultOf } from "../call/fault_of.ts";

@@ -1,6 +1,5 @@
 import type { Context } from "@hono/hono";
-import type { Config } from "../../core/work/config.ts";
-import type { GitHookHeaders, RequestInfo } from "../../core/work/work.ts";
+import type { Config, GitHookHeaders, RequestInfo } from "../../core/work/work.ts";
 import { Fault } from "../../core/fault/fault.ts";
 import type { Entropy } from "../../core/ports/ports.ts";
 import { queryFor } from "../call/input.ts";

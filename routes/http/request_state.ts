@@ -1,7 +1,6 @@
 import type { Context } from "@hono/hono";
-import { ANONYMOUS } from "../../core/access/authenticate.ts";
-import { type LimitState, mustPass } from "../../core/access/limits/limiter.ts";
-import type { Relay } from "../../core/start.ts";
+import { ANONYMOUS, type LimitState, mustPass } from "../../core/access/access.ts";
+import type { Relay } from "../../core/relay.ts";
 import type { Actor } from "../../core/work/work.ts";
 import type { Envelope } from "./answer.ts";
 import { failed } from "./refusal.ts";

@@ -1,6 +1,6 @@
 import type { Context } from "@hono/hono";
 import type { Fault } from "../../core/fault/fault.ts";
-import type { Relay } from "../../core/start.ts";
+import type { Relay } from "../../core/relay.ts";
 import { type Env, methodOf } from "./request.ts";
 import { RequestState } from "./request_state.ts";
 

@@ -1,8 +1,7 @@
 import type { Context } from "@hono/hono";
-import { ANONYMOUS } from "../../core/access/authenticate.ts";
-import type { Relay } from "../../core/start.ts";
-import { Accepted } from "../../core/work/accepted.ts";
-import { WithCookie } from "../../core/work/cookie.ts";
+import { ANONYMOUS } from "../../core/access/access.ts";
+import type { Relay } from "../../core/relay.ts";
+import { Accepted, WithCookie } from "../../core/work/work.ts";
 import { call } from "../call/call.ts";
 import { queryFor } from "../call/input.ts";
 import { deny, denyTestSpace, isClosedTo, missingRights } from "../call/rights.ts";

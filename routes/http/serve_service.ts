@@ -1,6 +1,6 @@
 import type { Context } from "@hono/hono";
-import { ANONYMOUS } from "../../core/access/authenticate.ts";
-import type { Relay } from "../../core/start.ts";
+import { ANONYMOUS } from "../../core/access/access.ts";
+import type { Relay } from "../../core/relay.ts";
 import type { Actor, RequestInfo } from "../../core/work/work.ts";
 import { parseNoQuery } from "../call/input.ts";
 import type { Method } from "../call/route.ts";

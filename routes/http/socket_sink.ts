@@ -1,8 +1,11 @@
-import { STREAM_ENDS, type StreamEnd } from "../../core/events/streams/ends.ts";
-import type { Message } from "../../core/events/streams/message.ts";
-import type { Sink } from "../../core/events/streams/stream.ts";
-import { reconnectDelayMs } from "../../core/events/streams/ends.ts";
-import type { Relay } from "../../core/start.ts";
+import {
+  type Message,
+  reconnectDelayMs,
+  type Sink,
+  STREAM_ENDS,
+  type StreamEnd,
+} from "../../core/events/events.ts";
+import type { Relay } from "../../core/relay.ts";
 
 const DRAIN_POLL_MS = 20;
 /** A client with fewer unread bytes counts as having read all. */

@@ -1,7 +1,5 @@
 import { Buffer } from "node:buffer";
-import { STREAM_ENDS, type StreamEnd } from "../../core/events/streams/ends.ts";
-import type { Message } from "../../core/events/streams/message.ts";
-import type { Sink } from "../../core/events/streams/stream.ts";
+import { type Message, type Sink, STREAM_ENDS, type StreamEnd } from "../../core/events/events.ts";
 import type { Clock } from "../../kv/store/clock.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;

@@ -1,6 +1,5 @@
-import { IDEMPOTENCY_KEY } from "../../core/work/idempotency_key.ts";
+import { IDEMPOTENCY_KEY, SCOPES } from "../../core/work/work.ts";
 import { FAULTS } from "../../core/fault/fault.ts";
-import { SCOPES } from "../../core/work/scopes.ts";
 import { ERROR_SCHEMAS, EVERY_RESPONSE, faultResponses, faultsOf, HEADERS } from "./faults.ts";
 import { bodyBytesMaxOf } from "../http/open_body.ts";
 import { collectSchemas, type Schemas } from "./schemas.ts";

@@ -1,7 +1,7 @@
-import { AGENT_RIGHT } from "../../core/agents/links.ts";
+import { AGENT_RIGHT } from "../../core/agents/agents.ts";
 import type { FaultCode } from "../../core/fault/fault.ts";
 import { AGENT_PROTOCOL } from "../../core/protocol/protocol.ts";
-import { EVENT_RIGHTS } from "../../core/events/streams/streams.ts";
+import { EVENT_RIGHTS } from "../../core/events/events.ts";
 import { EVERY_RESPONSE, faultResponses } from "./faults.ts";
 import type { ApiResponse, Operation, Parameter } from "./types.ts";
 import { EVENTS_PROTOCOL } from "../http/protocols.ts";

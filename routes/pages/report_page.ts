@@ -1,9 +1,15 @@
 import { createHash } from "node:crypto";
-import type { Access } from "../../core/compliance/access_review.ts";
-import type { DecidedApproval, Exception, Pointer } from "../../core/compliance/count.ts";
-import type { ControlResult, Pack, QueryResult } from "../../core/compliance/pack.ts";
-import type { PoliciesInForce } from "../../core/compliance/policies_in_force.ts";
-import type { ReadReport } from "../../core/compliance/reports.ts";
+import type {
+  Access,
+  ControlResult,
+  DecidedApproval,
+  Exception,
+  Pack,
+  Pointer,
+  PoliciesInForce,
+  QueryResult,
+  ReadReport,
+} from "../../core/compliance/compliance.ts";
 import { type Html, inline, markup, type Part, trusted } from "./html.ts";
 import type { Content } from "../call/route.ts";
 

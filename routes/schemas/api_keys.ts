@@ -1,7 +1,5 @@
 import { z } from "zod";
-import { KEY_CHECKS } from "../../core/access/keys/explain.ts";
-import { MADE_TYPES } from "../../core/access/keys/made_kinds.ts";
-import { KEY_STATUSES } from "../../core/access/keys/show.ts";
+import { KEY_CHECKS, KEY_STATUSES, MADE_TYPES } from "../../core/access/access.ts";
 import { boundedObject, CreatedWith, JsonObject, ScopeName, Space, Timestamp } from "./schemas.ts";
 
 const METADATA_BYTES_MAX = 16 * 1024;

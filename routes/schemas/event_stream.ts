@@ -1,8 +1,10 @@
-import { MESSAGE_ID } from "../../core/events/streams/message.ts";
+import {
+  EVENT_TYPES,
+  MESSAGE_ID,
+  NOTIFICATION,
+  type StreamFilter,
+} from "../../core/events/events.ts";
 import { z } from "zod";
-import { NOTIFICATION } from "../../core/events/streams/notification.ts";
-import type { StreamFilter } from "../../core/events/streams/stream.ts";
-import { EVENT_TYPES } from "../../core/events/types/webhook_events.ts";
 import { commaList, Id, Severity } from "./schemas.ts";
 
 const Types = commaList([...EVENT_TYPES, NOTIFICATION], 2000).meta({

@@ -1,15 +1,20 @@
 import { z } from "zod";
-import { canonicalJson } from "../../core/codec/canonical.ts";
+import {
+  canonicalEmail,
+  canonicalJson,
+  ISO_CHARS_MAX,
+  ISO_PATTERN,
+  PERIOD_CHARS_MAX,
+  PERIOD_FORMS,
+  readIso,
+} from "../../core/codec/codec.ts";
 import {
   PASSWORD_LENGTH_MAX,
   PASSWORD_LENGTH_MIN,
   passwordProblem,
-} from "../../core/access/sign_in/passwords.ts";
-import { SCOPE_LIST } from "../../core/work/scopes.ts";
-import { SEVERITIES } from "../../core/events/streams/severity.ts";
-import { canonicalEmail } from "../../core/codec/text.ts";
-import { ISO_CHARS_MAX, ISO_PATTERN, readIso } from "../../core/codec/iso.ts";
-import { PERIOD_CHARS_MAX, PERIOD_FORMS } from "../../core/codec/period.ts";
+} from "../../core/access/access.ts";
+import { SCOPE_LIST } from "../../core/work/work.ts";
+import { SEVERITIES } from "../../core/events/events.ts";
 import { SUSPENSION_REASONS } from "../../kv/records/standing.ts";
 import { SHIELD_MODES } from "../../kv/records/shield.ts";
 import { CreatedWith as CredentialInRecord } from "../../kv/records/fields.ts";

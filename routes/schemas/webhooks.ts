@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { EVENT_TYPES, PING } from "../../core/events/types/webhook_events.ts";
-import { RECOVERABLE, type Recoverable } from "../../core/webhooks/recovery.ts";
-import { RetryPolicy } from "../../core/webhooks/retry_policy.ts";
+import { EVENT_TYPES, PING } from "../../core/events/events.ts";
+import { RECOVERABLE, type Recoverable, RetryPolicy } from "../../core/webhooks/webhooks.ts";
 import { DELIVERY_STATUSES } from "../../kv/records/webhook.ts";
 import {
   CreatedWith,

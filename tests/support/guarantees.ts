@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { canonicalJson } from "../../core/codec/canonical.ts";
-import type { Relay } from "../../core/start.ts";
+import type { Relay } from "../../core/relay.ts";
 import { type EventRow, isOwnEvent, OWN_EVENTS } from "../../core/events/emit.ts";
 import { FAULTS } from "../../core/fault/fault.ts";
 import { readLedger } from "../../core/webhooks/ledger.ts";

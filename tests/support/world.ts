@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import type { Relay } from "../../core/start.ts";
+import type { Relay } from "../../core/relay.ts";
 import { NO_SOURCE, parseConfig } from "../../core/work/config.ts";
 import type { Log, Ports } from "../../core/ports/ports.ts";
 import { showVariables } from "../../core/cli/environment.ts";

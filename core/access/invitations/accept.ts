@@ -14,7 +14,7 @@ import { mustExist } from "../roles/assign.ts";
 import { OWNER, rightsToGive, sourceBy } from "../roles/grant.ts";
 import { customOf, isBuiltIn, rightsOf } from "../roles/rights.ts";
 import { PEOPLE_MAX } from "../roles/roles.ts";
-import { sha256Hex } from "../../codec/text.ts";
+import { sha256Hex } from "../../codec/codec.ts";
 
 /** A person who joins, and their invite code. */
 export interface Newcomer {

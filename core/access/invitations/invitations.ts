@@ -6,12 +6,10 @@ import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { makeSecretText } from "../keys/value.ts";
 import { listPage, type Paging } from "../../../kv/store/paging.ts";
-import { iso, isoOrNull } from "../../codec/instant.ts";
+import { DAY_MS, iso, isoOrNull, sha256Hex } from "../../codec/codec.ts";
 import { mustExist } from "../roles/assign.ts";
 import { giverOf, homeOf, mustBeAbleToGive } from "../roles/grant.ts";
-import { sha256Hex } from "../../codec/text.ts";
 import { mustAllowInvitation } from "./open.ts";
-import { DAY_MS } from "../../codec/durations.ts";
 
 /** 120 bits cannot be guessed. */
 const CODE_BYTES = 15;

@@ -4,11 +4,15 @@ import { SYSTEM } from "../../../kv/store/collection.ts";
 import { RecentMap } from "../../../kv/store/recent.ts";
 import { organizations } from "../../../kv/records/organization.ts";
 import { users } from "../../../kv/records/user.ts";
-import type { Context, ForeignToken } from "../../work/work.ts";
+import {
+  type Context,
+  type ForeignToken,
+  type Issuer,
+  type Scope,
+  SCOPE_LIST,
+} from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
-import { type Scope, SCOPE_LIST } from "../../work/scopes.ts";
-import { canonicalEmail, sha256Hex } from "../../codec/text.ts";
-import type { Issuer } from "../../work/issuer_config.ts";
+import { canonicalEmail, sha256Hex } from "../../codec/codec.ts";
 import { IssuerKeys, KEYS_FRESH_MS } from "./keys.ts";
 
 /** Other issuers' tokens may hold names and groups. */

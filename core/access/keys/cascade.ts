@@ -1,8 +1,7 @@
 import type { Row, Tenant } from "../../../kv/store/collection.ts";
 import type { Page, Reader } from "../../../kv/store/reader.ts";
-import type { Context, Stepping } from "../../work/work.ts";
+import type { Context, Scope, Stepping } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
-import type { Scope } from "../../work/scopes.ts";
 import type { Made, MadeKind, MadeType, NamedKind } from "./made_kinds.ts";
 import { mustCover } from "./owned.ts";
 

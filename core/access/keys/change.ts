@@ -1,14 +1,11 @@
 import { type ApiKeyRecord, apiKeys } from "../../../kv/records/api_key.ts";
 import { peopleBehind, unite, without } from "./people_behind.ts";
-import type { Writing } from "../../work/work.ts";
-import { canonicalJson } from "../../codec/canonical.ts";
+import { mustMatchRecord, type Scope, type Writing } from "../../work/work.ts";
+import { canonicalJson, iso } from "../../codec/codec.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
-import { iso } from "../../codec/instant.ts";
-import { mustMatchRecord } from "../../work/read_only.ts";
 import { personOf } from "../roles/assign.ts";
 import { giverOf, mustBeAbleToGive, personRights } from "../roles/grant.ts";
-import type { Scope } from "../../work/scopes.ts";
 import { mustCover, mustHoldNewValue, ownedKey, tenantOfKey } from "./owned.ts";
 import { showKeyWithUse, statusOf } from "./show.ts";
 import type { Usage } from "../usage/usage.ts";

@@ -1,15 +1,13 @@
 import { apiKeys } from "../../../kv/records/api_key.ts";
 import { peopleBehind, without } from "./people_behind.ts";
-import type { Writing } from "../../work/work.ts";
+import type { Scope, Writing } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
 import { hashKeyValue, makeKeyValue, maskKeyValue } from "./value.ts";
-import { iso } from "../../codec/instant.ts";
+import { DAY_MS, iso } from "../../codec/codec.ts";
 import { giverOf } from "../roles/grant.ts";
-import type { Scope } from "../../work/scopes.ts";
 import { mustCover, mustHoldNewValue, tenantOfKey } from "./owned.ts";
 import { credentialInHand } from "./made_with.ts";
 import { showApiKey } from "./show.ts";
-import { DAY_MS } from "../../codec/durations.ts";
 
 /** A key that a person makes lasts this long unless the request says otherwise. */
 export const EXPIRES_DAYS_DEFAULT = 90;

@@ -1,6 +1,6 @@
 import { apiKeys } from "../../../kv/records/api_key.ts";
 import type { Context } from "../../work/work.ts";
-import { iso } from "../../codec/instant.ts";
+import { iso } from "../../codec/codec.ts";
 import { notifyWithAdministrators } from "../people/notify.ts";
 
 const BATCH_MAX = 100;

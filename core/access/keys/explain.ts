@@ -2,14 +2,12 @@ import { SYSTEM } from "../../../kv/store/collection.ts";
 import type { ApiKeyRecord } from "../../../kv/records/api_key.ts";
 import { type OrganizationRecord, organizations } from "../../../kv/records/organization.ts";
 import { type UserRecord, users } from "../../../kv/records/user.ts";
-import type { Config } from "../../work/config.ts";
-import type { Work } from "../../work/work.ts";
+import type { Config, Scope, Work } from "../../work/work.ts";
 import { type Left, type Limiter, UNLIMITED } from "../limits/limiter.ts";
 import { KEY_LIMIT_NAMES, type KeyLimit, keyLimit, planLimit } from "../limits/kinds.ts";
-import { iso, isoOrNull } from "../../codec/instant.ts";
+import { iso, isoOrNull } from "../../codec/codec.ts";
 import { homeOf } from "../roles/grant.ts";
 import { rightsOf } from "../roles/rights.ts";
-import type { Scope } from "../../work/scopes.ts";
 import { ownedKey } from "./owned.ts";
 import { isUsable, statusOf } from "./show.ts";
 

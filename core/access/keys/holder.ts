@@ -5,12 +5,11 @@ import { type OrganizationRecord, organizations } from "../../../kv/records/orga
 import { type PlanRecord, plans } from "../../../kv/records/plan.ts";
 import { type RoleRecord, roles } from "../../../kv/records/role.ts";
 import { type UserRecord, users } from "../../../kv/records/user.ts";
-import type { Actor, Context } from "../../work/work.ts";
+import type { Actor, Context, Scope } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
 import { hashKeyValue, parseKeyValue } from "./value.ts";
 import { homeOf } from "../roles/grant.ts";
 import { combine, customOf } from "../roles/rights.ts";
-import type { Scope } from "../../work/scopes.ts";
 import { statusOf } from "./show.ts";
 
 /** A key value's actor and the records that it was made of. */

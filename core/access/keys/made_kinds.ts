@@ -3,13 +3,11 @@ import { type ApiKeyRecord, apiKeys } from "../../../kv/records/api_key.ts";
 import { invitations } from "../../../kv/records/invitation.ts";
 import { roles } from "../../../kv/records/role.ts";
 import { users } from "../../../kv/records/user.ts";
-import type { Writing } from "../../work/work.ts";
-import type { ResourceType } from "../../events/types/resources.ts";
-import { type DetailsOf, emit, type EventType } from "../../events/events.ts";
+import type { Scope, Writing } from "../../work/work.ts";
+import { type DetailsOf, emit, type EventType, type ResourceType } from "../../events/events.ts";
 import { withdrawInvitation } from "../invitations/invitations.ts";
 import { deactivatePerson } from "../people/people.ts";
 import { deleteRole } from "../roles/roles.ts";
-import type { Scope } from "../../work/scopes.ts";
 import { isUsable } from "./show.ts";
 
 /** A kind of thing that works without the key that made it: how to find those of a key, and how to end one. */

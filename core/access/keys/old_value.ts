@@ -1,7 +1,7 @@
 import { apiKeys } from "../../../kv/records/api_key.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import type { Context, Stepping } from "../../work/work.ts";
-import { iso } from "../../codec/instant.ts";
+import { iso } from "../../codec/codec.ts";
 import { isFirstWithin, notifyAdministrators } from "../people/notify.ts";
 
 /** Events of changes to the shield, to policies and to roles. */

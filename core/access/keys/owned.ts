@@ -1,9 +1,8 @@
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { type ApiKeyRecord, apiKeys } from "../../../kv/records/api_key.ts";
 import { mustActForPerson } from "../people/person.ts";
-import type { Actor, Work } from "../../work/work.ts";
+import type { Actor, Scope, Work } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
-import type { Scope } from "../../work/scopes.ts";
 
 /**
  * A key that the caller may manage by this right. Another organization's key and a missing one give the same

@@ -1,18 +1,16 @@
 import { type ApiKeyRecord, apiKeys } from "../../../kv/records/api_key.ts";
 import { type People, peopleBehind, unite, without } from "./people_behind.ts";
-import type { Stepping } from "../../work/work.ts";
+import type { Scope, Stepping } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { hashKeyValue, makeKeyValue, maskKeyValue } from "./value.ts";
-import { iso } from "../../codec/instant.ts";
+import { HOUR_MS, iso } from "../../codec/codec.ts";
 import { personOf } from "../roles/assign.ts";
 import { giverOf, mustBeAbleToGive } from "../roles/grant.ts";
-import type { Scope } from "../../work/scopes.ts";
 import { mustBeUsable } from "./change.ts";
 import { credentialInHand } from "./made_with.ts";
 import { mustCover, mustHoldNewValue, ownedKey, tenantOfKey } from "./owned.ts";
 import { statusOf } from "./show.ts";
-import { HOUR_MS } from "../../codec/durations.ts";
 
 /**
  * Gives a key a new value. The old one works until the grace period ends, at most until the key expires. Of

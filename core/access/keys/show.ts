@@ -1,12 +1,10 @@
 import type { ApiKeyRecord } from "../../../kv/records/api_key.ts";
-import type { Context, Work } from "../../work/work.ts";
-import { iso, isoOrNull } from "../../codec/instant.ts";
+import type { Context, Scope, Work } from "../../work/work.ts";
+import { DAY_MS, iso, isoOrNull } from "../../codec/codec.ts";
 import { UNLIMITED } from "../limits/limiter.ts";
 import { limitsOf } from "../limits/kinds.ts";
-import type { Scope } from "../../work/scopes.ts";
 import { tenantOfKey } from "./owned.ts";
 import type { Usage } from "../usage/usage.ts";
-import { DAY_MS } from "../../codec/durations.ts";
 
 /** After this age a key's record recommends a rotation. */
 const ROTATION_DAYS = 90;

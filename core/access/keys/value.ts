@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 import type { Entropy } from "../../ports/ports.ts";
-import { base62Length, encodeBase62, encodeUint32Base62, sha256Hex } from "../../codec/text.ts";
+import { base62Length, encodeBase62, encodeUint32Base62, sha256Hex } from "../../codec/codec.ts";
 
 /** The space that a key belongs to. */
 export type KeyType = "live" | "test";

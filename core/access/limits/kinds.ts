@@ -1,7 +1,7 @@
 import type { ApiKeyRecord } from "../../../kv/records/api_key.ts";
 import type { OrganizationRecord } from "../../../kv/records/organization.ts";
-import { type Config, planOf } from "../../work/config.ts";
-import { MINUTE_MS } from "../../codec/durations.ts";
+import { type Config, planOf } from "../../work/work.ts";
+import { MINUTE_MS } from "../../codec/codec.ts";
 
 const TEN_SECONDS_MS = 10_000;
 /** Reports about one agent by others, and as many by itself. */

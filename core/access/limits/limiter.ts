@@ -4,8 +4,7 @@ import type { ApiKeyRecord } from "../../../kv/records/api_key.ts";
 import type { OrganizationRecord } from "../../../kv/records/organization.ts";
 import { RecentMap } from "../../../kv/store/recent.ts";
 import type { LeasedSlots } from "../../../kv/limits/slots.ts";
-import type { Actor } from "../../work/work.ts";
-import type { Config } from "../../work/config.ts";
+import type { Actor, Config } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
 import {
   AGENT_REPORTS_PER_MINUTE,
@@ -19,7 +18,7 @@ import {
   planLimit,
 } from "./kinds.ts";
 import { networkOf } from "./network.ts";
-import { MINUTE_MS } from "../../codec/durations.ts";
+import { MINUTE_MS } from "../../codec/codec.ts";
 
 /** Shown for no limit: the largest number that every client can read. */
 export const UNLIMITED = 2_147_483_647;

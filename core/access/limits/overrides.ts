@@ -17,7 +17,7 @@ import {
   OTHER_LIMITS,
   planLimit,
 } from "./kinds.ts";
-import { isoOrNull } from "../../codec/instant.ts";
+import { isoOrNull } from "../../codec/codec.ts";
 
 /** The organization, or the key and its organization, that limits are for. */
 interface Subject {

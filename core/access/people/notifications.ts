@@ -1,12 +1,11 @@
 import { type NotificationRecord, notifications } from "../../../kv/records/notification.ts";
-import type { Actor, Work, Writing } from "../../work/work.ts";
+import type { Actor, Scope, Work, Writing } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
 import { pageOf, type Paging } from "../../../kv/store/paging.ts";
-import { iso, isoOrNull } from "../../codec/instant.ts";
-import { NOTICES } from "../../events/types/notices.ts";
+import { iso, isoOrNull } from "../../codec/codec.ts";
+import { NOTICES } from "../../events/events.ts";
 import { NOTIFICATIONS_MAX } from "./notify.ts";
 import { homeOf } from "../roles/grant.ts";
-import type { Scope } from "../../work/scopes.ts";
 import { mustActForPerson } from "./person.ts";
 
 /** Above the maximum, to include surplus ones that are about to be removed. */

@@ -5,12 +5,10 @@ import { organizations } from "../../../kv/records/organization.ts";
 import { type UserRecord, users } from "../../../kv/records/user.ts";
 import type { Store } from "../../../kv/store/store.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import type { Context } from "../../work/work.ts";
-import { emit, RELAY_ACTOR } from "../../events/events.ts";
-import type { Notice } from "../../events/types/notices.ts";
+import type { Context, Scope } from "../../work/work.ts";
+import { emit, type Notice, RELAY_ACTOR } from "../../events/events.ts";
 import { homeOf } from "../roles/grant.ts";
 import { rightsOf } from "../roles/rights.ts";
-import type { Scope } from "../../work/scopes.ts";
 
 type Needs = Pick<Context, "store" | "ports" | "signals">;
 

@@ -4,7 +4,7 @@ import { endSessions } from "../sign_in/sessions.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { listPage, type Paging } from "../../../kv/store/paging.ts";
-import { iso } from "../../codec/instant.ts";
+import { iso } from "../../codec/codec.ts";
 import { personOf } from "../roles/assign.ts";
 import { giverOf, homeOf, mustBeAbleToGive, mustKeepAnOwner } from "../roles/grant.ts";
 import { stageReview } from "../standing/review.ts";

@@ -4,12 +4,11 @@ import type { CreatedWith } from "../../../kv/records/fields.ts";
 import { type OrganizationRecord, organizations } from "../../../kv/records/organization.ts";
 import { type UserRecord, users } from "../../../kv/records/user.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
-import type { Actor, Writing } from "../../work/work.ts";
+import type { Actor, Scope, Writing } from "../../work/work.ts";
 import { actsForPerson } from "../people/person.ts";
 import { mustCover } from "../keys/owned.ts";
 import { isUsable } from "../keys/show.ts";
 import { Fault } from "../../fault/fault.ts";
-import type { Scope } from "../../work/scopes.ts";
 import { isBuiltIn, rightsOf } from "./rights.ts";
 
 /** The role of the owners of an organization. Only an owner may give or revoke it. */

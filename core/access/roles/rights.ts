@@ -1,7 +1,7 @@
 import type { RoleRecord } from "../../../kv/records/role.ts";
 import { roles as customRoles } from "../../../kv/records/role.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
-import { BUILT_IN_ROLES, type Scope, SCOPE_LIST } from "../../work/scopes.ts";
+import { BUILT_IN_ROLES, type Scope, SCOPE_LIST } from "../../work/work.ts";
 
 /** Stands for every right in a role's permissions. */
 export const ALL = "all";

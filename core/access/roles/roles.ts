@@ -1,14 +1,18 @@
 import { roles } from "../../../kv/records/role.ts";
 import { users } from "../../../kv/records/user.ts";
-import type { Actor, Work, Writing } from "../../work/work.ts";
+import {
+  type Actor,
+  BUILT_IN_ROLES,
+  mustMatchRecord,
+  type Work,
+  type Writing,
+} from "../../work/work.ts";
 import { credentialInHand } from "../keys/made_with.ts";
 import { mustCover } from "../keys/owned.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { openInvitations } from "../invitations/open.ts";
 import { pageOf, type Paging } from "../../../kv/store/paging.ts";
-import { mustMatchRecord } from "../../work/read_only.ts";
-import { BUILT_IN_ROLES } from "../../work/scopes.ts";
 import { stageReview } from "../standing/review.ts";
 import { giverOf, homeOf } from "./grant.ts";
 import { ALL, expand, isBuiltIn, OWNERS_ON_HOST } from "./rights.ts";

@@ -1,7 +1,7 @@
 import { type RoleRecord, roles } from "../../../kv/records/role.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
 import { Fault } from "../../fault/fault.ts";
-import { iso } from "../../codec/instant.ts";
+import { iso } from "../../codec/codec.ts";
 import { homeOf, OWNER } from "./grant.ts";
 import { ALL, builtInRights, isBuiltIn, OWNERS_ON_HOST } from "./rights.ts";
 

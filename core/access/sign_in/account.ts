@@ -3,7 +3,7 @@ import { type OrganizationRecord, organizations } from "../../../kv/records/orga
 import { users } from "../../../kv/records/user.ts";
 import type { Actor, Work } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
-import { iso } from "../../codec/instant.ts";
+import { iso } from "../../codec/codec.ts";
 import { homeOf } from "../roles/grant.ts";
 
 /** The caller's user, organization, credential and rights. */

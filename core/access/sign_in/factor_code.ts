@@ -3,7 +3,7 @@ import type { Tx } from "../../../kv/store/tx.ts";
 import type { Context } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
 import { homeOf } from "../roles/grant.ts";
-import { sha256Hex } from "../../codec/text.ts";
+import { sha256Hex } from "../../codec/codec.ts";
 import { stepOf } from "./totp.ts";
 
 /** The key that counts attempts at a person's codes, from any address. */

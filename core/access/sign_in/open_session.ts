@@ -3,7 +3,7 @@ import type { OrganizationRecord } from "../../../kv/records/organization.ts";
 import { type SessionRecord, sessions, type UserRecord } from "../../../kv/records/user.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import type { Context, Stepping } from "../../work/work.ts";
-import { iso } from "../../codec/instant.ts";
+import { iso } from "../../codec/codec.ts";
 import type { SignIn } from "./parts.ts";
 import { tokenExpiresAtMs } from "../tokens/jwt.ts";
 import { makeRefreshSecret, refreshToken, sessionEndsAtMs } from "./refresh_token.ts";

@@ -1,15 +1,15 @@
 import { Fault } from "../../fault/fault.ts";
-import { makeGate } from "../../ports/gate.ts";
 import {
   type Cost,
   deriveHash,
   equalHashes,
   formatHash,
+  makeGate,
   parseHash,
+  type Ports,
   type Recipe,
   type StoredHash,
-} from "../../ports/password_hash.ts";
-import type { Ports } from "../../ports/ports.ts";
+} from "../../ports/ports.ts";
 
 /** Characters of a new password. */
 export const PASSWORD_LENGTH_MIN = 8;

@@ -2,9 +2,8 @@ import { createHmac } from "node:crypto";
 import type { SessionRecord } from "../../../kv/records/user.ts";
 import type { Context } from "../../work/work.ts";
 import { makeSecretText } from "../keys/value.ts";
-import type { Sealer } from "../../codec/seal.ts";
-import { base62Length, constantTimeEqual, encodeBase62 } from "../../codec/text.ts";
-import { DAY_MS } from "../../codec/durations.ts";
+import { base62Length, constantTimeEqual, DAY_MS, encodeBase62 } from "../../codec/codec.ts";
+import type { Sealer } from "../../ports/ports.ts";
 
 /** A session ends after this long without a refresh. */
 export const SESSION_IDLE_MS = 30 * DAY_MS;

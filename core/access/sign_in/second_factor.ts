@@ -7,10 +7,9 @@ import type { Actor, Context, Stepping, Work, Writing } from "../../work/work.ts
 import { type DetailsOf, emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { makeSecretText } from "../keys/value.ts";
-import { isoOrNull } from "../../codec/instant.ts";
+import { isoOrNull, sha256Hex } from "../../codec/codec.ts";
 import { personOf } from "../roles/assign.ts";
 import { homeOf } from "../roles/grant.ts";
-import { sha256Hex } from "../../codec/text.ts";
 import { mustBeUnchanged, mustKnowPassword, startSessionsAnew } from "./password.ts";
 import { factorAttempts, mustMatch } from "./factor_code.ts";
 import type { SignIn } from "./parts.ts";

@@ -5,7 +5,7 @@ import type { Tx } from "../../../kv/store/tx.ts";
 import type { Work, Writing } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
 import { pageOf, type Paging } from "../../../kv/store/paging.ts";
-import { iso, isoOrNull } from "../../codec/instant.ts";
+import { iso, isoOrNull } from "../../codec/codec.ts";
 import { homeOf } from "../roles/grant.ts";
 import { mustBeSignedIn } from "../people/person.ts";
 

@@ -9,7 +9,7 @@ import { joinByInvitation } from "../invitations/accept.ts";
 import type { SignIn } from "./parts.ts";
 import { hashPassword } from "./passwords.ts";
 import { homeOf } from "../roles/grant.ts";
-import { constantTimeEqual, encodeBase62 } from "../../codec/text.ts";
+import { constantTimeEqual, encodeBase62 } from "../../codec/codec.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
 
 /** 120 bits cannot be guessed. */

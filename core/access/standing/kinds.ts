@@ -1,7 +1,7 @@
 import type { Collection } from "../../../kv/store/collection.ts";
 import type { CreatedWith } from "../../../kv/records/fields.ts";
 import type { Standing } from "../../../kv/records/standing.ts";
-import type { Scope } from "../../work/scopes.ts";
+import type { Scope } from "../../work/work.ts";
 
 /** Something that a person sets up and that later acts with that person's rights of the moment. */
 export interface StandingRecord {

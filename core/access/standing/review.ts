@@ -4,7 +4,7 @@ import { organizations } from "../../../kv/records/organization.ts";
 import { standingReviews } from "../../../kv/records/standing.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import type { Context } from "../../work/work.ts";
-import { canonicalJson } from "../../codec/canonical.ts";
+import { canonicalJson } from "../../codec/codec.ts";
 import { emit, RELAY_ACTOR } from "../../events/events.ts";
 import { notifyAdministrators } from "../people/notify.ts";
 import { homeOf } from "../roles/grant.ts";

@@ -1,9 +1,8 @@
 import { ownedKey, tenantOfKey } from "../keys/owned.ts";
 import type { Work } from "../../work/work.ts";
-import { iso, isoOrNull } from "../../codec/instant.ts";
+import { DAY_MS, HOUR_MS, iso, isoOrNull } from "../../codec/codec.ts";
 import type { Hours } from "../../../kv/store/series.ts";
 import type { StoredDay } from "./day.ts";
-import { DAY_MS, HOUR_MS } from "../../codec/durations.ts";
 import { stepsOf } from "./steps.ts";
 import type { Usage } from "./usage.ts";
 

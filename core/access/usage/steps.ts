@@ -1,6 +1,5 @@
 import { SERIES_DAYS } from "../../../kv/store/series.ts";
-import { readPeriod } from "../../codec/period.ts";
-import { DAY_MS, HOUR_MS } from "../../codec/durations.ts";
+import { DAY_MS, HOUR_MS, readPeriod } from "../../codec/codec.ts";
 
 /** Longer periods are reported by days. */
 const HOURLY_MS = 2 * DAY_MS;

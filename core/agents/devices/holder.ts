@@ -3,10 +3,9 @@ import { type DeviceRecord, devices } from "../../../kv/records/device.ts";
 import { organizations } from "../../../kv/records/organization.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
 import type { Actor } from "../../work/work.ts";
-import { DEVICE_PREFIX } from "../../access/authenticate.ts";
+import { DEVICE_PREFIX, isChecked } from "../../access/access.ts";
 import { Fault } from "../../fault/fault.ts";
-import { isChecked } from "../../access/keys/value.ts";
-import { sha256Hex } from "../../codec/text.ts";
+import { sha256Hex } from "../../codec/codec.ts";
 
 /** Authenticates people and API keys. */
 interface Authenticator {

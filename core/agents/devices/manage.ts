@@ -2,11 +2,11 @@ import { agents, lastSeenMs } from "../../../kv/records/agent.ts";
 import { type DeviceRecord, devices } from "../../../kv/records/device.ts";
 import type { Tenant } from "../../../kv/store/collection.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
-import { endingWith, madeKind } from "../../access/keys/made_kinds.ts";
+import { endingWith, madeKind } from "../../access/access.ts";
 import type { Work, Writing } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
 import { listPage, type Paging } from "../../../kv/store/paging.ts";
-import { iso, isoOrNull } from "../../codec/instant.ts";
+import { iso, isoOrNull } from "../../codec/codec.ts";
 
 /** The caller's devices, pending ones first, without deleted ones. */
 export async function listDevices(

@@ -5,18 +5,22 @@ import { reserveQuota } from "../../../kv/store/quota.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
 import type { Stepping, Writing } from "../../work/work.ts";
 import { AGENT_RIGHT } from "../links.ts";
-import { endingWith, madeKind } from "../../access/keys/made_kinds.ts";
-import { credentialInHand } from "../../access/keys/made_with.ts";
-import { mustHoldNewValue } from "../../access/keys/owned.ts";
+import {
+  credentialInHand,
+  DEVICE_PREFIX,
+  endingWith,
+  madeKind,
+  makeCheckedText,
+  mustHoldNewValue,
+  networkOf,
+  notifyAdministrators,
+  rightsToGive,
+  type Source,
+  sourceBy,
+} from "../../access/access.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
-import { makeCheckedText } from "../../access/keys/value.ts";
-import { iso } from "../../codec/instant.ts";
-import { networkOf } from "../../access/limits/network.ts";
-import { notifyAdministrators } from "../../access/people/notify.ts";
-import { rightsToGive, type Source, sourceBy } from "../../access/roles/grant.ts";
-import { constantTimeEqual, sha256Hex } from "../../codec/text.ts";
-import { DEVICE_PREFIX } from "../../access/authenticate.ts";
+import { constantTimeEqual, iso, sha256Hex } from "../../codec/codec.ts";
 import { showDevice } from "./manage.ts";
 import { hashPairingCode, makePairingCode } from "./pairing_code.ts";
 

@@ -1,5 +1,5 @@
 import type { Entropy } from "../../ports/ports.ts";
-import { sha256Hex } from "../../codec/text.ts";
+import { sha256Hex } from "../../codec/codec.ts";
 
 /** Crockford's: no letter that looks like a digit, and no U. */
 const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";

@@ -1,6 +1,5 @@
 import { Buffer } from "node:buffer";
-import type { CloseName } from "../../protocol/close_codes.ts";
-import type { WelcomeFrame } from "../../protocol/protocol.ts";
+import type { CloseName, WelcomeFrame } from "../../protocol/protocol.ts";
 import { backoffMs } from "./link/backoff.ts";
 import { openCommands } from "./commands/commands.ts";
 import { type Configuration, refuseRoots } from "./backup/configuration.ts";

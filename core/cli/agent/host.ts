@@ -1,9 +1,7 @@
 import { resolve } from "node:path";
 import process from "node:process";
 import program from "../../../deno.json" with { type: "json" };
-import { logLine } from "../../ports/log_line.ts";
-import type { Clock, Log } from "../../ports/ports.ts";
-import { systemEntropy } from "../../ports/system.ts";
+import { type Clock, type Log, logLine, systemEntropy } from "../../ports/ports.ts";
 import { dial } from "./link/dial.ts";
 import { systemTree } from "./tree.ts";
 import type { Account, AgentFiles, AgentHost, ChildProcess, ProcessEnd } from "./interfaces.ts";

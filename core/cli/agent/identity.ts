@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { privateKeyOf, rawPublicKey, signText } from "../../protocol/statements.ts";
+import { privateKeyOf, rawPublicKey, signText } from "../../protocol/protocol.ts";
 import type { AgentFiles } from "./interfaces.ts";
 
 /** The agent's identity: an Ed25519 key that never leaves its state directory. */

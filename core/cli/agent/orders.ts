@@ -1,13 +1,15 @@
-import { readStatement } from "../../protocol/checkpoints/note.ts";
-import type { CloseName } from "../../protocol/close_codes.ts";
-import type { Log } from "../../ports/ports.ts";
-import type {
-  CheckpointFrame,
-  PolicyFrame,
-  RunFrame,
-  WelcomeFrame,
+import {
+  type CheckpointFrame,
+  type CloseName,
+  type PolicyFrame,
+  readStatement,
+  type RunFrame,
+  type StateFrame,
+  type TransferOrder,
+  type TransferReply,
+  type WelcomeFrame,
 } from "../../protocol/protocol.ts";
-import type { StateFrame, TransferOrder, TransferReply } from "../../protocol/transfers.ts";
+import type { Log } from "../../ports/ports.ts";
 import type { Commands } from "./commands/commands.ts";
 import type { Order } from "./link/link.ts";
 import type { Outbox } from "./outbox.ts";

@@ -1,13 +1,14 @@
-import { jsonBytesMax, openBatch } from "../../protocol/batch.ts";
-import type { Clock } from "../../ports/ports.ts";
 import {
   type CommandResult,
+  jsonBytesMax,
   MAX_AGENT_FRAME_BYTES,
   MAX_CONCURRENT_COMMANDS,
+  openBatch,
   type OutputFrame,
+  receiptText,
   type RefusedFrame,
 } from "../../protocol/protocol.ts";
-import { receiptText } from "../../protocol/statements.ts";
+import type { Clock } from "../../ports/ports.ts";
 import type { AgentSocket } from "./interfaces.ts";
 
 /** Above this many unsent bytes the agent stops reading its commands' pipes. */

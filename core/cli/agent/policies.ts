@@ -1,10 +1,11 @@
-import type { PolicyFrame, WelcomeFrame } from "../../protocol/protocol.ts";
 import {
+  type PolicyFrame,
   policyText,
   policyVersionOf,
   publicKeyOf,
   verifiesText,
-} from "../../protocol/statements.ts";
+  type WelcomeFrame,
+} from "../../protocol/protocol.ts";
 import type { AgentFiles } from "./interfaces.ts";
 
 /** The file of policies in the state directory. */

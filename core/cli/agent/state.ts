@@ -1,9 +1,11 @@
-import { filesDigest, POLICY_ROOT } from "../../protocol/archive.ts";
-import { canonicalJson } from "../../codec/canonical.ts";
+import {
+  filesDigest,
+  POLICY_ROOT,
+  policyVersionOf,
+  type StateFrame,
+} from "../../protocol/protocol.ts";
+import { canonicalJson, sha256Hex } from "../../codec/codec.ts";
 import type { Cancel, Clock } from "../../ports/ports.ts";
-import { policyVersionOf } from "../../protocol/statements.ts";
-import { sha256Hex } from "../../codec/text.ts";
-import type { StateFrame } from "../../protocol/transfers.ts";
 import { type Configuration, readConfiguration } from "./backup/configuration.ts";
 import { POLICY_FILE } from "./policies.ts";
 import type { AgentFiles } from "./interfaces.ts";

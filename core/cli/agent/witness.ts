@@ -1,7 +1,12 @@
-import { readChain } from "../../protocol/checkpoints/handover.ts";
-import { keyText, readKey, readStatement, verifiesNote } from "../../protocol/checkpoints/note.ts";
-import { verifyConsistency } from "../../protocol/checkpoints/merkle.ts";
-import type { CheckpointFrame } from "../../protocol/protocol.ts";
+import {
+  type CheckpointFrame,
+  keyText,
+  readChain,
+  readKey,
+  readStatement,
+  verifiesNote,
+  verifyConsistency,
+} from "../../protocol/protocol.ts";
 import type { AgentFiles } from "./interfaces.ts";
 
 /** Why a checkpoint was refused. */

@@ -10,7 +10,7 @@ import type { Work, Writing } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { listPage, type Paging } from "../../../kv/store/paging.ts";
-import { iso, isoOrNull } from "../../codec/instant.ts";
+import { iso, isoOrNull } from "../../codec/codec.ts";
 import { lasting } from "./record.ts";
 
 /** The alerts that a list shows. */

@@ -2,7 +2,7 @@ import type { Tenant } from "../../../kv/store/collection.ts";
 import { type AlertRecord, alerts } from "../../../kv/records/alert.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import type { Ports } from "../../ports/ports.ts";
-import { sha256Hex } from "../../codec/text.ts";
+import { sha256Hex } from "../../codec/codec.ts";
 import type { Report } from "./report.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;

@@ -1,10 +1,8 @@
 import { z } from "zod";
 import type { AlertSeverity } from "../../../kv/records/alert.ts";
 import { ALERT_SEVERITIES, ALERT_STATES } from "../../../kv/records/alert.ts";
-import { canonicalJson } from "../../codec/canonical.ts";
-import { atMost } from "../../codec/at_most.ts";
-import { sha256Hex } from "../../codec/text.ts";
-import { nextTurn } from "../../ports/turn.ts";
+import { atMost, canonicalJson, sha256Hex } from "../../codec/codec.ts";
+import { nextTurn } from "../../ports/ports.ts";
 import { charsOf, ENTRIES_MAX, NAME_CHARS_MAX, readSent, TEXT_CHARS_MAX } from "./sender_fields.ts";
 
 /** Reports in one request. */

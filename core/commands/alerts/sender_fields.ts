@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { sha256Hex } from "../../codec/text.ts";
+import { sha256Hex } from "../../codec/codec.ts";
 import { severityOf, stateOf } from "./scales.ts";
 
 /** A field of an alert: the names that senders use, its own first, and how a value is read. */

@@ -5,9 +5,8 @@ import type { ApprovalRecord, Decision } from "../../../kv/records/approval.ts";
 import { telegramLinks } from "../../../kv/records/telegram.ts";
 import { users } from "../../../kv/records/user.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import { isUsable } from "../../access/keys/show.ts";
+import { homeOf, isUsable, personRights, rightsToGive } from "../../access/access.ts";
 import type { Context } from "../../work/work.ts";
-import { homeOf, personRights, rightsToGive } from "../../access/roles/grant.ts";
 import { decide, examineCommand } from "../../shield/shield.ts";
 import { type RequiredApprovals, requiredApprovals } from "./request.ts";
 import {

@@ -1,17 +1,11 @@
 import { agents } from "../../../kv/records/agent.ts";
 import { type ApprovalRecord, approvals, type Decision } from "../../../kv/records/approval.ts";
 import { type UserRecord, users } from "../../../kv/records/user.ts";
-import {
-  haveInCommon,
-  type People,
-  peopleBehind,
-  without,
-} from "../../access/keys/people_behind.ts";
+import { haveInCommon, homeOf, type People, peopleBehind, without } from "../../access/access.ts";
 import type { Actor, Writing } from "../../work/work.ts";
 import { withCommandId } from "../command_fault.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
-import { homeOf } from "../../access/roles/grant.ts";
 import { type PoliciesInForce, shieldInForce } from "../guard/in_force.ts";
 import { ownedApproval, showApproval, statusNow } from "./show.ts";
 import { changeSince, validApprovals } from "./changed.ts";

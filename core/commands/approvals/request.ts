@@ -2,17 +2,15 @@ import type { Tenant } from "../../../kv/store/collection.ts";
 import { type ApprovalRecord, approvals } from "../../../kv/records/approval.ts";
 import { type CommandRecord, commands } from "../../../kv/records/command.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import { haveInCommon, peopleBehind, without } from "../../access/keys/people_behind.ts";
+import { haveInCommon, notifyHolders, peopleBehind, without } from "../../access/access.ts";
 import type { Stepping } from "../../work/work.ts";
 import { countWaiting } from "./count.ts";
 import { askersOf } from "./votes.ts";
 import { textForEvent } from "../text.ts";
 import { emit } from "../../events/events.ts";
-import { iso } from "../../codec/instant.ts";
+import { iso, sha256Hex } from "../../codec/codec.ts";
 import type { PolicyApprovals, ShieldResult } from "../../shield/shield.ts";
-import { notifyHolders } from "../../access/people/notify.ts";
 import type { ShieldInForce } from "../guard/in_force.ts";
-import { sha256Hex } from "../../codec/text.ts";
 
 /** Characters of a command that a notification shows. */
 const SHOWN_CHARACTERS = 200;

@@ -5,7 +5,7 @@ import type { Tx } from "../../../kv/store/tx.ts";
 import type { Actor, Context, RequestInfo } from "../../work/work.ts";
 import { countWaiting } from "./count.ts";
 import { emit } from "../../events/events.ts";
-import { iso } from "../../codec/instant.ts";
+import { iso } from "../../codec/codec.ts";
 import { textForEvent } from "../text.ts";
 import { START_WITHIN_MS } from "../start_window.ts";
 

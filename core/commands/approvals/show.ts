@@ -3,7 +3,7 @@ import { commands } from "../../../kv/records/command.ts";
 import type { Work } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
 import { type Paging, showPage } from "../../../kv/store/paging.ts";
-import { iso, isoOrNull } from "../../codec/instant.ts";
+import { iso, isoOrNull } from "../../codec/codec.ts";
 import type { ShieldResult } from "../../shield/shield.ts";
 
 /** The status at an instant: a request past its time counts as expired, even before that is recorded. */

@@ -1,5 +1,5 @@
 import type { ApprovalRecord, Decision } from "../../../kv/records/approval.ts";
-import { haveInCommon, isAmong, type People } from "../../access/keys/people_behind.ts";
+import { haveInCommon, isAmong, type People } from "../../access/access.ts";
 
 /** Everybody who may have asked for a command: the asker, and whoever may hold the same credential. */
 export const askersOf = (

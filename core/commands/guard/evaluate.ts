@@ -6,7 +6,7 @@ import { users } from "../../../kv/records/user.ts";
 import type { Reading } from "../../work/work.ts";
 import { findCommand } from "../finished.ts";
 import type { EventRow } from "../../events/events.ts";
-import { nextTurn } from "../../ports/turn.ts";
+import { nextTurn } from "../../ports/ports.ts";
 import {
   asksForRoles,
   type Circumstances,

@@ -14,8 +14,7 @@ import {
 import type { Store } from "../../../kv/store/store.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import { canonicalJson } from "../../codec/canonical.ts";
-import { sha256Hex } from "../../codec/text.ts";
+import { canonicalJson, sha256Hex } from "../../codec/codec.ts";
 import type { Pack, Policy } from "../../shield/shield.ts";
 
 /** The shield's settings without the name that their content gives them. */

@@ -1,5 +1,5 @@
 import { Fault } from "../../fault/fault.ts";
-import { nextTurn } from "../../ports/turn.ts";
+import { nextTurn } from "../../ports/ports.ts";
 import { failedTests, type Policy } from "../../shield/shield.ts";
 
 /**

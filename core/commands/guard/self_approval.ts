@@ -3,14 +3,18 @@ import { type SelfApprovalChangeRecord, selfApprovalChanges } from "../../../kv/
 import { users } from "../../../kv/records/user.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import { mustActForPerson } from "../../access/people/person.ts";
-import { isAmong, peopleBehind } from "../../access/keys/people_behind.ts";
+import {
+  homeOf,
+  isAmong,
+  mustActForPerson,
+  notifySettingsKeepers,
+  peopleBehind,
+  personRights,
+} from "../../access/access.ts";
 import type { Actor, Work, Writing } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
-import { iso } from "../../codec/instant.ts";
-import { notifySettingsKeepers } from "../../access/people/notify.ts";
-import { homeOf, personRights } from "../../access/roles/grant.ts";
+import { iso } from "../../codec/codec.ts";
 
 /** A space has at most one pending change. */
 const RECORD_ID = "self_approval";

@@ -3,8 +3,7 @@ import {
   shieldSettings,
   type ShieldSettingsRecord,
 } from "../../../kv/records/shield.ts";
-import type { Work, Writing } from "../../work/work.ts";
-import { mustMatchRecord } from "../../work/read_only.ts";
+import { mustMatchRecord, type Work, type Writing } from "../../work/work.ts";
 import type { Policy } from "../../shield/shield.ts";
 import { mustPassTests } from "./policy_tests.ts";
 import {

@@ -3,10 +3,8 @@ import { type IngestTokenRecord, ingestTokens } from "../../../kv/records/ingest
 import { goneBots } from "../../../kv/records/telegram.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import { everybody, type People, unite } from "../../access/keys/people_behind.ts";
-import { homeOf } from "../../access/roles/grant.ts";
+import { everybody, homeOf, type People, suspensionOf, unite } from "../../access/access.ts";
 import { INGEST_TOKEN } from "./standing.ts";
-import { suspensionOf } from "../../access/standing/suspension.ts";
 
 /** Lifetime of a code that links an account, and so how long the makers of a deleted bot are remembered. */
 export const CODE_TTL_MS = 10 * 60 * 1000;

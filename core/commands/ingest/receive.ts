@@ -6,8 +6,7 @@ import { firstIssue, type ReportError } from "../alerts/report.ts";
 import type { Context, Stepping } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
 import { INGEST_TOKEN } from "./standing.ts";
-import { noteStanding } from "../../access/standing/review.ts";
-import { suspensionOf } from "../../access/standing/suspension.ts";
+import { noteStanding, suspensionOf } from "../../access/access.ts";
 import { findIngestToken } from "./tokens.ts";
 
 /** The answer to every sender, whether or not the request had any effect. */

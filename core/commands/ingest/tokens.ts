@@ -5,22 +5,28 @@ import {
 } from "../../../kv/records/ingest.ts";
 import type { Found } from "../../../kv/store/reader.ts";
 import type { Store } from "../../../kv/store/store.ts";
-import { mustCover, mustHoldNewValue } from "../../access/keys/owned.ts";
-import { endingWith, madeKind } from "../../access/keys/made_kinds.ts";
-import { credentialInHand } from "../../access/keys/made_with.ts";
-import { peopleBehind, unite, without } from "../../access/keys/people_behind.ts";
+import {
+  adopt,
+  credentialInHand,
+  endingWith,
+  giverOf,
+  isChecked,
+  madeKind,
+  makeCheckedText,
+  mustCover,
+  mustHoldNewValue,
+  peopleBehind,
+  showStanding,
+  unite,
+  without,
+} from "../../access/access.ts";
 import type { Entropy } from "../../ports/ports.ts";
 import type { Work, Writing } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
-import { isChecked, makeCheckedText } from "../../access/keys/value.ts";
 import { listPage, type Paging } from "../../../kv/store/paging.ts";
-import { iso } from "../../codec/instant.ts";
-import { giverOf } from "../../access/roles/grant.ts";
-import { adopt } from "../../access/standing/adopt.ts";
+import { iso, sha256Hex } from "../../codec/codec.ts";
 import { INGEST_TOKEN } from "./standing.ts";
-import { showStanding } from "../../access/standing/suspension.ts";
 import { rememberDeletedBot } from "./bot_makers.ts";
-import { sha256Hex } from "../../codec/text.ts";
 
 const PREFIX = "svc_ingest_";
 /** Enough characters to tell tokens apart, too few to guess one. */

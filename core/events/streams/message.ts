@@ -1,8 +1,8 @@
 import { type Tenant, tenantKey } from "../../../kv/store/collection.ts";
 import type { Sequenced } from "../../../kv/log/log.ts";
 import type { EventRow } from "../emit.ts";
-import type { Scope } from "../../work/scopes.ts";
-import { sha256Hex } from "../../codec/text.ts";
+import type { Scope } from "../../work/work.ts";
+import { sha256Hex } from "../../codec/codec.ts";
 import { isWebhookEvent, WEBHOOK_EVENTS, type WebhookEventType } from "../types/webhook_events.ts";
 import { NOTIFICATION, NOTIFICATION_EVENT, notificationsIn } from "./notification.ts";
 import { type Severity, severityOf } from "./severity.ts";

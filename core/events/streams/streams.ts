@@ -1,9 +1,7 @@
 import { type Tenant, tenantKey, tenantOf } from "../../../kv/store/collection.ts";
 import type { EventLog, Sequenced } from "../../../kv/log/log.ts";
-import type { Background } from "../../work/background.ts";
-import type { Actor, Context } from "../../work/work.ts";
+import type { Actor, Background, Context, Scope } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
-import type { Scope } from "../../work/scopes.ts";
 import type { Cancel } from "../../ports/ports.ts";
 import type { Reauthorization } from "../reauthorization.ts";
 import { WEBHOOK_EVENTS } from "../types/webhook_events.ts";

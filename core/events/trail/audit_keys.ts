@@ -4,12 +4,17 @@ import { auditKeys, auditTreeId, auditTrees } from "../../../kv/records/audit.ts
 import type { Reader } from "../../../kv/store/reader.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import { eventJson, OPERATOR_ACTOR } from "../emit.ts";
-import { iso } from "../../codec/instant.ts";
-import { MAX_HANDOVERS } from "../../protocol/protocol.ts";
-import type { Sealer } from "../../codec/seal.ts";
+import { iso } from "../../codec/codec.ts";
+import type { Sealer } from "../../ports/ports.ts";
+import {
+  keyText,
+  MAX_HANDOVERS,
+  namesKey,
+  type NoteKey,
+  readHandover,
+  signHandover,
+} from "../../protocol/protocol.ts";
 import { type KeyMaker, makeTenantKey, openTenantKey } from "./tenant_keys.ts";
-import { readHandover, signHandover } from "../../protocol/checkpoints/handover.ts";
-import { keyText, namesKey, type NoteKey } from "../../protocol/checkpoints/note.ts";
 
 /** The public key of a log, and the signed handovers from its predecessors, oldest first. */
 export interface PublicKey extends NoteKey {

@@ -2,16 +2,17 @@ import type { Tenant } from "../../../kv/store/collection.ts";
 import { type AuditTreeRecord, checkpoints, placeId } from "../../../kv/records/audit.ts";
 import type { Context } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
-import { iso } from "../../codec/instant.ts";
+import { iso } from "../../codec/codec.ts";
 import { findEvent } from "./event_id_index.ts";
 import { auditKeyOf, originOf, signerOf } from "./audit_keys.ts";
-import { consistencyPath, inclusionPath } from "../../protocol/checkpoints/merkle.ts";
 import {
+  consistencyPath,
+  inclusionPath,
   keyText,
   readStatement,
   signNote,
   statementText,
-} from "../../protocol/checkpoints/note.ts";
+} from "../../protocol/protocol.ts";
 import { nodesOf, rootOf } from "./tiles.ts";
 
 /** The Merkle trees over all logs. */

@@ -2,19 +2,23 @@ import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import type { Sequenced } from "../../../kv/log/log.ts";
 import { auditTreeId, auditTrees } from "../../../kv/records/audit.ts";
-import type { Actor, Reading } from "../../work/work.ts";
+import type { Actor, Reading, Scope } from "../../work/work.ts";
 import type { Reauthorization } from "../reauthorization.ts";
 import type { AuditTree } from "./checkpoints.ts";
 import { type AuditFilter, describe, matches, showEvent } from "./filter.ts";
 import { recordRead } from "./record.ts";
-import { canonicalJson } from "../../codec/canonical.ts";
-import { iso } from "../../codec/instant.ts";
-import type { Scope } from "../../work/scopes.ts";
+import { canonicalJson, iso } from "../../codec/codec.ts";
 import { EXPORTS, type Pages, type ProvenRow, type Text } from "./export_formats.ts";
 import { auditKeyOf, originOf, type PublicKey } from "./audit_keys.ts";
-import { leafHex, type ReadNode, subtreesOf } from "../../protocol/checkpoints/merkle.ts";
-import { HASH_BYTES } from "../../protocol/checkpoints/node_hash.ts";
-import { keyText, signNote, statementText } from "../../protocol/checkpoints/note.ts";
+import {
+  HASH_BYTES,
+  keyText,
+  leafHex,
+  type ReadNode,
+  signNote,
+  statementText,
+  subtreesOf,
+} from "../../protocol/protocol.ts";
 import { CLOCK_SLACK_MS, isTimeOrdered, rowsBefore } from "./row_times.ts";
 import { isLeaf, leavesOf, nodesOf, rootOf, TILE } from "./tiles.ts";
 

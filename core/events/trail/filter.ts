@@ -1,5 +1,5 @@
 import type { Sequenced } from "../../../kv/log/log.ts";
-import { iso } from "../../codec/instant.ts";
+import { iso } from "../../codec/codec.ts";
 import type { EventRow } from "../emit.ts";
 import type { ResourceType } from "../types/resources.ts";
 import { type Result, resultOf } from "./result.ts";

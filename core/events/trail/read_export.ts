@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import type { Ending } from "./export_formats.ts";
 import type { Line } from "./findings.ts";
-import { HASH_BYTES } from "../../protocol/checkpoints/node_hash.ts";
+import { HASH_BYTES } from "../../protocol/protocol.ts";
 
 const ROW =
   /^\{"seq":(\d{1,15}),"leaf_hash":"([A-Za-z0-9+/]{43}=)",(?:"before":\{"after":(0|[1-9]\d{0,14}),"hashes":\[("[^\]]*")\]\},)?(?:"tile_hash":"([A-Za-z0-9+/]{43}=)",)?/;

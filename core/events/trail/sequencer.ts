@@ -10,11 +10,10 @@ import {
   emptyTree,
 } from "../../../kv/records/audit.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import { Background } from "../../work/background.ts";
-import type { Context } from "../../work/work.ts";
+import { Background, type Context } from "../../work/work.ts";
 import { type AuditTree, makeCheckpoint } from "./checkpoints.ts";
 import { appendIds, GROUP, sortIds } from "./event_id_index.ts";
-import { leafHashes } from "../../protocol/checkpoints/merkle.ts";
+import { leafHashes } from "../../protocol/protocol.ts";
 import { advanceTimes } from "./row_times.ts";
 import { growTiles } from "./tiles.ts";
 

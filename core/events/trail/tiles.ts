@@ -5,13 +5,14 @@ import { RecentMap } from "../../../kv/store/recent.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import {
+  foldHashes,
   type Hash,
+  HASH_BYTES,
   leafHash,
   rangeHash,
   type ReadNode,
   sameHash,
-} from "../../protocol/checkpoints/merkle.ts";
-import { foldHashes, HASH_BYTES } from "../../protocol/checkpoints/node_hash.ts";
+} from "../../protocol/protocol.ts";
 
 /** Hashes in a full tile, which together make one hash of the level above. */
 export const TILE = 256;

@@ -2,22 +2,21 @@ import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import type { Ending } from "./export_formats.ts";
 import { findFirst, type Finding, type Line } from "./findings.ts";
-import { type Handover, readChain } from "../../protocol/checkpoints/handover.ts";
 import {
   GrowingTree,
-  sameHash,
-  subtreesOf,
-  verifyConsistency,
-} from "../../protocol/checkpoints/merkle.ts";
-import {
+  type Handover,
   isSignedOnce,
   keyText,
   type NoteKey,
+  readChain,
   readKey,
   readStatement,
+  sameHash,
   type Statement,
+  subtreesOf,
   verifiesNote,
-} from "../../protocol/checkpoints/note.ts";
+  verifyConsistency,
+} from "../../protocol/protocol.ts";
 import { isEnding, readEnding, readHash, readLine } from "./read_export.ts";
 
 /** The result of verifying an export. */

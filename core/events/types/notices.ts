@@ -1,4 +1,4 @@
-import type { Scope } from "../../work/scopes.ts";
+import type { Scope } from "../../work/work.ts";
 
 /** Notification types, each with the right needed to read it; null for personal matters. */
 export const NOTICES = {

@@ -2,8 +2,8 @@ import { X509Certificate } from "node:crypto";
 import type { FileSize } from "../../../kv/maintenance/file.ts";
 import type { KeyParts } from "../../../kv/store/collection.ts";
 import { newestSchema } from "../../../kv/maintenance/migrations.ts";
-import { iso } from "../../codec/instant.ts";
-import type { Sealer } from "../../codec/seal.ts";
+import { iso } from "../../codec/codec.ts";
+import type { Sealer } from "../../ports/ports.ts";
 
 /** The result of one check. The texts of `note` (it works) and `fault` (it does not) say what to do. */
 export interface Finding {

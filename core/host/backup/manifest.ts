@@ -1,10 +1,9 @@
 import { z } from "zod";
 import { refuseNewer } from "../../../kv/maintenance/migrations.ts";
-import { canonicalJson } from "../../codec/canonical.ts";
+import { canonicalJson, constantTimeEqual } from "../../codec/codec.ts";
+import { makeSealer, type Sealer } from "../../ports/ports.ts";
 import type { Entropy } from "../../ports/ports.ts";
-import { makeSealer, type Sealer } from "../../codec/seal.ts";
 import type { Secrets } from "../secrets/file.ts";
-import { constantTimeEqual } from "../../codec/text.ts";
 
 /** The only format of a backup: a folder with these two files. */
 export const FORMAT = 1;

@@ -5,7 +5,7 @@ import { installations } from "../../../kv/records/installation.ts";
 import { organizations } from "../../../kv/records/organization.ts";
 import { settleFile } from "../../../kv/maintenance/vacuum.ts";
 import { eventJson, type NewEvent, RELAY_ACTOR } from "../../events/events.ts";
-import { homeOf } from "../../access/roles/grant.ts";
+import { homeOf } from "../../access/access.ts";
 import type { Secrets } from "../secrets/file.ts";
 import type { BackupPorts } from "./backup.ts";
 import { digestFile } from "./digest.ts";

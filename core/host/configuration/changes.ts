@@ -1,4 +1,4 @@
-import { sha256Hex } from "../../codec/text.ts";
+import { sha256Hex } from "../../codec/codec.ts";
 
 /** Values by their paths, such as `limits.live.requests_per_minute`. */
 export type Leaves = ReadonlyMap<string, unknown>;

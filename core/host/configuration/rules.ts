@@ -1,11 +1,10 @@
 import { SYSTEM } from "../../../kv/store/collection.ts";
 import { organizations } from "../../../kv/records/organization.ts";
-import type { Stepping, Work } from "../../work/work.ts";
+import type { Settings, Stepping, Work } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
-import { planLimit } from "../../access/limits/kinds.ts";
-import { iso } from "../../codec/instant.ts";
+import { planLimit } from "../../access/access.ts";
+import { iso } from "../../codec/codec.ts";
 import { seedPlans } from "../plans/seed.ts";
-import type { Settings } from "../../work/settings.ts";
 import { type ActiveConfiguration, readConfiguration } from "./active.ts";
 import { changesOf, leavesOf, masked, recordedChanges } from "./changes.ts";
 

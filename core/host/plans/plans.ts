@@ -1,15 +1,12 @@
 import { SYSTEM } from "../../../kv/store/collection.ts";
 import { type PlanRecord, plans } from "../../../kv/records/plan.ts";
 import { organizations } from "../../../kv/records/organization.ts";
-import type { Work, Writing } from "../../work/work.ts";
-import { canonicalJson } from "../../codec/canonical.ts";
+import { mustMatchRecord, type Work, type Writing } from "../../work/work.ts";
+import { canonicalJson, iso } from "../../codec/codec.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
-import { UNLIMITED } from "../../access/limits/limiter.ts";
-import { planLimit } from "../../access/limits/kinds.ts";
+import { planLimit, UNLIMITED } from "../../access/access.ts";
 import { listPage, pageOf, type Paging } from "../../../kv/store/paging.ts";
-import { iso } from "../../codec/instant.ts";
-import { mustMatchRecord } from "../../work/read_only.ts";
 import { holdersOf } from "./subscribe.ts";
 
 const PLANS_MAX = 100;

@@ -3,11 +3,11 @@ import { apiKeys } from "../../../kv/records/api_key.ts";
 import { ingestTokens } from "../../../kv/records/ingest.ts";
 import { integrations } from "../../../kv/records/integration.ts";
 import { webhooks } from "../../../kv/records/webhook.ts";
-import { type KeyStatus, statusOf } from "../../access/keys/show.ts";
-import type { Sealer } from "../../codec/seal.ts";
+import { type KeyStatus, statusOf } from "../../access/access.ts";
+import { iso, isoOrNull } from "../../codec/codec.ts";
+import type { Sealer } from "../../ports/ports.ts";
 import type { Work } from "../../work/work.ts";
 import type { Paging } from "../../../kv/store/paging.ts";
-import { iso, isoOrNull } from "../../codec/instant.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 

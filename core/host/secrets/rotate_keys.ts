@@ -6,12 +6,11 @@ import { organizations } from "../../../kv/records/organization.ts";
 import { verdictKeys } from "../../../kv/records/verdict_key.ts";
 import type { Store } from "../../../kv/store/store.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import { pinsThatFollow, rotateVerdictKey } from "../../agents/verdict_keys.ts";
-import { rotateAuditKey } from "../../events/trail/audit_keys.ts";
+import { pinsThatFollow, rotateVerdictKey } from "../../agents/agents.ts";
+import { type KeyMaker, rotateAuditKey } from "../../events/events.ts";
 import { admitSecrets } from "./installation.ts";
-import type { KeyMaker } from "../../events/trail/tenant_keys.ts";
 import { tenantsOf } from "../tenants.ts";
-import { printableLine } from "../../codec/text.ts";
+import { printableLine } from "../../codec/codec.ts";
 
 /** The kinds of keys that sign for a tenant, each with the function that rotates it and returns the new key as text. */
 const KINDS = {

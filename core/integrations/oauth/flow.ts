@@ -6,13 +6,11 @@ import {
   oauthFlows,
 } from "../../../kv/records/integration.ts";
 import type { Found } from "../../../kv/store/reader.ts";
-import type { Actor, Context, Stepping } from "../../work/work.ts";
-import { ANONYMOUS } from "../../access/authenticate.ts";
-import { WithCookie } from "../../work/cookie.ts";
+import { type Actor, type Context, type Stepping, WithCookie } from "../../work/work.ts";
+import { ANONYMOUS } from "../../access/access.ts";
 import { emit, type Reauthorization } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
-import { iso } from "../../codec/instant.ts";
-import { constantTimeEqual, sha256Hex } from "../../codec/text.ts";
+import { constantTimeEqual, iso, sha256Hex } from "../../codec/codec.ts";
 import { mustReadTopics, showIntegration } from "../manage.ts";
 import { FLOWS_MAX, oauthClientOf, openFlows, ownedIntegration } from "../record.ts";
 import { stageRevocations } from "../revoke.ts";

@@ -3,7 +3,7 @@ import type { OauthProvider } from "../../../kv/records/integration.ts";
 import type { Context } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
 import { OutboundError, type OutboundResponse } from "../../ports/ports.ts";
-import { sha256Hex } from "../../codec/text.ts";
+import { sha256Hex } from "../../codec/codec.ts";
 import type { OauthClient } from "../service.ts";
 
 const DEADLINE_MS = 10_000;

@@ -1,7 +1,7 @@
 import type { TokenEndpointResponse } from "oauth4webapi";
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { type IntegrationRecord, integrations } from "../../../kv/records/integration.ts";
-import { notifyAdministrators } from "../../access/people/notify.ts";
+import { notifyAdministrators } from "../../access/access.ts";
 import { emit, RELAY_ACTOR } from "../../events/events.ts";
 import type { Context } from "../../work/work.ts";
 import { oauthClientOf } from "../record.ts";

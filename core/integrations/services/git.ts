@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type OauthClient, service, type ServiceRequest } from "../service.ts";
-import { basicAuth } from "../../codec/basic_auth.ts";
+import { basicAuth } from "../../codec/codec.ts";
 import { CLIENT, exactlyOne, SecretText, Server } from "./fields.ts";
 
 interface Forge {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { cut, jsonRequest, type Message, service } from "../service.ts";
-import { basicAuth } from "../../codec/basic_auth.ts";
+import { basicAuth } from "../../codec/codec.ts";
 import { CLIENT, exactlyOne, SecretText, Server, Short, Topics } from "./fields.ts";
 
 const SUMMARY_MAX = 255;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { signDelivery } from "../../webhooks/signing.ts";
+import { signDelivery } from "../../webhooks/webhooks.ts";
 import { service } from "../service.ts";
 import { TOPIC_NAMES } from "../topics.ts";
 import { Address, SecretText, Topics } from "./fields.ts";

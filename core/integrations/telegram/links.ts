@@ -4,17 +4,20 @@ import {
   type TelegramLinkRecord,
   telegramLinks,
 } from "../../../kv/records/telegram.ts";
-import { mustActForPerson } from "../../access/people/person.ts";
-import { peopleBehind, unite, without } from "../../access/keys/people_behind.ts";
-import type { Actor, Context, Work, Writing } from "../../work/work.ts";
+import {
+  homeOf,
+  makeSecretText,
+  mustActForPerson,
+  peopleBehind,
+  unite,
+  without,
+} from "../../access/access.ts";
+import type { Actor, Work, Writing } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
-import { makeSecretText } from "../../access/keys/value.ts";
 import { listPage, type Paging } from "../../../kv/store/paging.ts";
-import { iso } from "../../codec/instant.ts";
-import { homeOf } from "../../access/roles/grant.ts";
-import { sha256Hex } from "../../codec/text.ts";
-import { botMakers, CODE_TTL_MS, deletedBotMakers } from "../../commands/ingest/bot_makers.ts";
+import { iso, sha256Hex } from "../../codec/codec.ts";
+import { botMakers, CODE_TTL_MS, deletedBotMakers } from "../../commands/commands.ts";
 import type { Sender } from "./update.ts";
 
 /** 80 bits, which nobody guesses within ten minutes. */

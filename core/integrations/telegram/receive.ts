@@ -1,4 +1,11 @@
-import type { PoliciesInForce } from "../../commands/guard/in_force.ts";
+import {
+  ACCEPTED,
+  decideApproval,
+  isTrustedBot,
+  makersOf,
+  type PoliciesInForce,
+  receive,
+} from "../../commands/commands.ts";
 import { SYSTEM, type Tenant } from "../../../kv/store/collection.ts";
 import type { IngestTokenRecord } from "../../../kv/records/ingest.ts";
 import { organizations } from "../../../kv/records/organization.ts";
@@ -9,17 +16,10 @@ import {
 } from "../../../kv/records/telegram.ts";
 import { users } from "../../../kv/records/user.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import { Accepted } from "../../work/accepted.ts";
-import { type People, unite } from "../../access/keys/people_behind.ts";
-import type { Actor, Stepping } from "../../work/work.ts";
-import { decideApproval } from "../../commands/approvals/decide.ts";
-import { ANONYMOUS } from "../../access/authenticate.ts";
+import { Accepted, type Actor, type Stepping } from "../../work/work.ts";
+import { ANONYMOUS, homeOf, type People, rightsOf, unite } from "../../access/access.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
-import { ACCEPTED, receive } from "../../commands/ingest/receive.ts";
-import { homeOf } from "../../access/roles/grant.ts";
-import { rightsOf } from "../../access/roles/rights.ts";
-import { isTrustedBot, makersOf } from "../../commands/ingest/bot_makers.ts";
 import { linkAccount } from "./links.ts";
 import { type ChatCommand, type ChatMessage, readUpdate, TelegramBody } from "./update.ts";
 

@@ -1,13 +1,11 @@
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { type AgentRecord, agents } from "../../../kv/records/agent.ts";
-import type { Link } from "../../agents/link.ts";
-import { heldVersion } from "../../agents/register.ts";
-import type { Background } from "../../work/background.ts";
-import type { Context } from "../../work/work.ts";
+import { heldVersion, type Link } from "../../agents/agents.ts";
+import type { Background, Context } from "../../work/work.ts";
 import { emit, RELAY_ACTOR } from "../../events/events.ts";
-import { nextTurn } from "../../ports/turn.ts";
+import { nextTurn } from "../../ports/ports.ts";
 import { NO_POLICY_VERSION, type PolicyCache } from "../policy_cache.ts";
-import { policySetOf } from "../policy_set.ts";
+import { policySetOf } from "../../../kv/records/gitops.ts";
 
 /** Links that are served before other work gets its turn: each costs a signature. */
 const SLICE = 50;

@@ -1,10 +1,10 @@
 import { canaryRuns } from "../../../kv/records/agent_state.ts";
 import { verdictKeys } from "../../../kv/records/verdict_key.ts";
 import { tenantKey } from "../../../kv/store/collection.ts";
-import { heldVersion } from "../../agents/register.ts";
+import { heldVersion } from "../../agents/agents.ts";
 import type { Reading } from "../../work/work.ts";
-import { iso } from "../../codec/instant.ts";
-import { modeFor, policiesFor, shieldInForce } from "../../commands/guard/in_force.ts";
+import { iso } from "../../codec/codec.ts";
+import { modeFor, policiesFor, shieldInForce } from "../../commands/commands.ts";
 import type { PolicyCache } from "../policy_cache.ts";
 import { type LinkDirectory, reportOf } from "./report.ts";
 

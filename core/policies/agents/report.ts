@@ -1,9 +1,8 @@
 import { agentStates } from "../../../kv/records/agent_state.ts";
 import type { Tenant } from "../../../kv/store/collection.ts";
-import { ownedAgent } from "../../agents/agents.ts";
-import type { Link } from "../../agents/link.ts";
+import { type Link, ownedAgent } from "../../agents/agents.ts";
 import type { Reading } from "../../work/work.ts";
-import { iso, isoOrNull } from "../../codec/instant.ts";
+import { iso, isoOrNull } from "../../codec/codec.ts";
 
 /** Finds the link of an agent that is connected to this instance. */
 export interface LinkDirectory {

@@ -3,11 +3,16 @@ import { type BlobRef, readBlob, writeBlob } from "../../../kv/store/blob.ts";
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { BLOB_BYTES_MAX } from "../../../kv/store/engine_limits.ts";
 import type { BackupRecord } from "../../../kv/records/backup.ts";
-import type { Link } from "../../agents/link.ts";
-import { decryptOnce, encryptOnce, SealError } from "../../codec/seal.ts";
-import { sha256Hex } from "../../codec/text.ts";
-import { decompress, filesDigest, unpackArchive } from "../../protocol/archive.ts";
-import { PIECE_BYTES, type TransferReply } from "../../protocol/transfers.ts";
+import type { Link } from "../../agents/agents.ts";
+import { sha256Hex } from "../../codec/codec.ts";
+import { decryptOnce, encryptOnce, SealError } from "../../ports/ports.ts";
+import {
+  decompress,
+  filesDigest,
+  PIECE_BYTES,
+  type TransferReply,
+  unpackArchive,
+} from "../../protocol/protocol.ts";
 import type { Context } from "../../work/work.ts";
 
 /** Each archive is encrypted with its own key. */

@@ -13,8 +13,8 @@ import type { Work, Writing } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { listPage, type Paging } from "../../../kv/store/paging.ts";
-import { iso, isoOrNull } from "../../codec/instant.ts";
-import type { RestorePlan } from "../../protocol/transfers.ts";
+import { iso, isoOrNull } from "../../codec/codec.ts";
+import type { RestorePlan } from "../../protocol/protocol.ts";
 
 /** The parts of the relay that start a backup or a restore. */
 interface JobParts {

@@ -7,10 +7,10 @@ import {
   type RestoreRecord,
   restores,
 } from "../../../kv/records/backup.ts";
-import type { Link } from "../../agents/link.ts";
+import type { Link } from "../../agents/agents.ts";
 import type { Context } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
-import { PIECE_BYTES } from "../../protocol/transfers.ts";
+import { PIECE_BYTES } from "../../protocol/protocol.ts";
 import { resendPolicies } from "../agents/distribution.ts";
 import type { PolicyCache } from "../policy_cache.ts";
 import { type Ask, fetchArchive, JobFailed, readArchive } from "./archives.ts";

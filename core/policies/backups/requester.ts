@@ -1,9 +1,8 @@
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { apiKeys } from "../../../kv/records/api_key.ts";
 import type { JobRecord } from "../../../kv/records/backup.ts";
-import type { Context } from "../../work/work.ts";
-import { rightsToGive } from "../../access/roles/grant.ts";
-import type { Scope } from "../../work/scopes.ts";
+import type { Context, Scope } from "../../work/work.ts";
+import { rightsToGive } from "../../access/access.ts";
 
 /** The right that a backup or a restore needs. */
 const RIGHT: Scope = "policy:write";

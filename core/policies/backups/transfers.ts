@@ -1,10 +1,10 @@
 import { type Collection, type Tenant, tenantKey } from "../../../kv/store/collection.ts";
 import { everyQueued } from "../../../kv/store/iterate.ts";
 import { backups, deletedAgents, type JobRecord, restores } from "../../../kv/records/backup.ts";
-import type { Link } from "../../agents/link.ts";
-import type { Background } from "../../work/background.ts";
+import type { Link } from "../../agents/agents.ts";
+import type { Background } from "../../work/work.ts";
 import type { LinkDirectory } from "../agents/report.ts";
-import type { TransferReply } from "../../protocol/transfers.ts";
+import type { TransferReply } from "../../protocol/protocol.ts";
 import { type Ask, JobFailed } from "./archives.ts";
 import { executeBackup, executeRestore, type ExecutionParts } from "./execute.ts";
 import { mayRequesterStill } from "./requester.ts";

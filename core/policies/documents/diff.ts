@@ -1,4 +1,4 @@
-import { canonicalJson } from "../../codec/canonical.ts";
+import { canonicalJson } from "../../codec/codec.ts";
 
 /** One changed part of a document. */
 export interface DocumentChange {

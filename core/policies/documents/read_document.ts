@@ -1,4 +1,4 @@
-import { nextTurn } from "../../ports/turn.ts";
+import { nextTurn } from "../../ports/ports.ts";
 import { serialize } from "node:v8";
 import {
   type Document,

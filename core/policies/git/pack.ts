@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { constants, deflateSync, inflateSync, type ZlibOptions } from "node:zlib";
-import { nextTurn } from "../../ports/turn.ts";
+import { nextTurn } from "../../ports/ports.ts";
 import { applyDelta } from "./delta.ts";
 import { RepositoryTooLarge } from "./git_failure.ts";
 

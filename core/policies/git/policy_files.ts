@@ -1,6 +1,6 @@
 import * as git from "isomorphic-git";
 import { MAX_POLICIES } from "../../protocol/protocol.ts";
-import { nextTurn } from "../../ports/turn.ts";
+import { nextTurn } from "../../ports/ports.ts";
 import { GitFailure, RepositoryTooLarge } from "./git_failure.ts";
 
 /** The deepest nesting of folders below the folder of policies. */

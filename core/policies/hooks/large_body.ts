@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import type { Context, GitHookHeaders } from "../../work/work.ts";
-import { nextTurn } from "../../ports/turn.ts";
+import { nextTurn } from "../../ports/ports.ts";
 import { addressOf, pathOf } from "../git/address.ts";
 import { proofOf } from "./proof.ts";
 import { type NamedRepository, NAMES_MAX, registered } from "./registrations.ts";

@@ -1,8 +1,7 @@
 import { createHmac } from "node:crypto";
 import type { GitProvider, RepositoryRecord } from "../../../kv/records/gitops.ts";
 import type { Context, GitHookHeaders } from "../../work/work.ts";
-import { constantTimeEqual } from "../../codec/text.ts";
-import { standardKey } from "../../codec/standard_webhooks.ts";
+import { constantTimeEqual, standardKey } from "../../codec/codec.ts";
 
 /** How far the clock of a Standard Webhooks sender may differ. */
 const TOLERANCE_MS = 5 * 60 * 1000;

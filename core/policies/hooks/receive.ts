@@ -1,10 +1,9 @@
 import { gitDeliveries, repositories, type RepositoryRecord } from "../../../kv/records/gitops.ts";
 import type { Found } from "../../../kv/store/reader.ts";
-import type { Background } from "../../work/background.ts";
-import type { Context, GitHookHeaders, RequestInfo } from "../../work/work.ts";
-import { ACCEPTED } from "../../commands/ingest/receive.ts";
-import { sha256Hex } from "../../codec/text.ts";
-import { nextTurn } from "../../ports/turn.ts";
+import type { Background, Context, GitHookHeaders, RequestInfo } from "../../work/work.ts";
+import { ACCEPTED } from "../../commands/commands.ts";
+import { sha256Hex } from "../../codec/codec.ts";
+import { nextTurn } from "../../ports/ports.ts";
 import { addressOf, pathOf } from "../git/address.ts";
 import type { SyncQueue } from "../sync_schedule.ts";
 import { type Proof, proofOf } from "./proof.ts";

@@ -1,12 +1,13 @@
-import type { Archive, ArchiveEntry } from "../../../protocol/archive.ts";
-import { POLICY_ROOT } from "../../../protocol/archive.ts";
-import { sha256Hex } from "../../../codec/text.ts";
 import {
+  type Archive,
+  type ArchiveEntry,
   MAX_BACKUP_ROOTS,
   MAX_CONFIGURATION_BYTES,
   MAX_CONFIGURATION_FILES,
   MAX_PATH_LENGTH,
-} from "../../../protocol/transfers.ts";
+  POLICY_ROOT,
+} from "../../../protocol/protocol.ts";
+import { sha256Hex } from "../../../codec/codec.ts";
 import { POLICY_FILE } from "../policies.ts";
 import type { AgentTree } from "../interfaces.ts";
 

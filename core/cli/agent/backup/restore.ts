@@ -2,10 +2,10 @@ import {
   type Archive,
   type ArchiveEntry,
   POLICY_ROOT,
+  type RestorePlan,
   unpackArchive,
-} from "../../../protocol/archive.ts";
-import { sha256Hex } from "../../../codec/text.ts";
-import type { RestorePlan } from "../../../protocol/transfers.ts";
+} from "../../../protocol/protocol.ts";
+import { sha256Hex } from "../../../codec/codec.ts";
 import { ASIDE, type Configuration, mustStay, placeOf, walk } from "./configuration.ts";
 import { POLICY_FILE } from "../policies.ts";
 

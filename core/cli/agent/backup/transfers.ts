@@ -1,16 +1,21 @@
 import { Buffer } from "node:buffer";
-import { compress, decompress, packArchive, unpackArchive } from "../../../protocol/archive.ts";
-import type { Log } from "../../../ports/ports.ts";
-import type { WelcomeFrame } from "../../../protocol/protocol.ts";
-import { publicKeyOf, transferText, verifiesText } from "../../../protocol/statements.ts";
-import { sha256Hex } from "../../../codec/text.ts";
 import {
+  compress,
+  decompress,
+  packArchive,
   PIECE_BYTES,
+  publicKeyOf,
   type TransferData,
   type TransferFrame,
   type TransferOrder,
   type TransferReply,
-} from "../../../protocol/transfers.ts";
+  transferText,
+  unpackArchive,
+  verifiesText,
+  type WelcomeFrame,
+} from "../../../protocol/protocol.ts";
+import type { Log } from "../../../ports/ports.ts";
+import { sha256Hex } from "../../../codec/codec.ts";
 import { type Configuration, readConfiguration } from "./configuration.ts";
 import { planRestore, restoreArchive } from "./restore.ts";
 

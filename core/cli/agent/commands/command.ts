@@ -1,7 +1,6 @@
 import { createHash, type Hash } from "node:crypto";
-import type { Cancel, Clock } from "../../../ports/ports.ts";
+import { type Cancel, type Clock, within } from "../../../ports/ports.ts";
 import type { CommandOrder } from "../../../protocol/protocol.ts";
-import { within } from "../../../ports/within.ts";
 import type { AgentHost, ChildProcess, ProcessEnd } from "../interfaces.ts";
 import { cutOutput, type Stream } from "./output.ts";
 import type { Ended, Outbox } from "../outbox.ts";

@@ -1,6 +1,6 @@
 import type { Clock, Log } from "../../../ports/ports.ts";
 import type { CommandOrder } from "../../../protocol/protocol.ts";
-import { sha256Hex } from "../../../codec/text.ts";
+import { sha256Hex } from "../../../codec/codec.ts";
 import type { AgentFiles } from "../interfaces.ts";
 
 /** Lines of the file at most; then the older half is dropped. */

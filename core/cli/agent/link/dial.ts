@@ -4,9 +4,8 @@ import { Agent as HttpsAgent } from "node:https";
 import process from "node:process";
 import * as tls from "node:tls";
 import { WebSocket } from "ws";
-import { CLOSE_CODES } from "../../../protocol/close_codes.ts";
+import { AGENT_PROTOCOL, CLOSE_CODES, MAX_RELAY_FRAME_BYTES } from "../../../protocol/protocol.ts";
 import { whyUnreached } from "../../client.ts";
-import { AGENT_PROTOCOL, MAX_RELAY_FRAME_BYTES } from "../../../protocol/protocol.ts";
 import type { AgentSocket, SocketEnd, SocketEvents } from "../interfaces.ts";
 
 /** The time from dialling to the relay's first byte, proxies included. */

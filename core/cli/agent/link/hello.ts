@@ -1,7 +1,7 @@
-import { challengeText } from "../../../protocol/statements.ts";
 import {
   type AgentFacts,
   agentFacts,
+  challengeText,
   type HelloFrame,
   MAX_NAMED_COMMANDS,
   rawKey,

@@ -1,12 +1,14 @@
-import { CLOSE_CODES, closeByCode, type CloseName } from "../../../protocol/close_codes.ts";
 import {
+  CLOSE_CODES,
+  closeByCode,
+  type CloseName,
   fitsBytes,
   MAX_RELAY_FRAME_BYTES,
   parseRelayFrame,
   type RelayFrame,
   type WelcomeFrame,
 } from "../../../protocol/protocol.ts";
-import { printableLine } from "../../../codec/text.ts";
+import { printableLine } from "../../../codec/codec.ts";
 import type { AgentHost, AgentSocket, SocketEnd } from "../interfaces.ts";
 
 /** The time from dialling to `welcome`, after which the agent dials again. */

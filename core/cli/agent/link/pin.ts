@@ -1,5 +1,9 @@
-import type { WelcomeFrame } from "../../../protocol/protocol.ts";
-import { handoverText, publicKeyOf, verifiesText } from "../../../protocol/statements.ts";
+import {
+  handoverText,
+  publicKeyOf,
+  verifiesText,
+  type WelcomeFrame,
+} from "../../../protocol/protocol.ts";
 import type { AgentFiles } from "../interfaces.ts";
 
 /** The pinned verdict key of the organization; null before the first contact. */

@@ -1,11 +1,12 @@
 import type { Clock } from "../../../ports/ports.ts";
-import type { RunFrame, WelcomeFrame } from "../../../protocol/protocol.ts";
 import {
   publicKeyOf,
+  type RunFrame,
   verdictText,
   verifiesText,
+  type WelcomeFrame,
   welcomeText,
-} from "../../../protocol/statements.ts";
+} from "../../../protocol/protocol.ts";
 
 /** Checks the verdicts of one link. */
 export interface Verdicts {

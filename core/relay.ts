@@ -1,0 +1,202 @@
+import { sweepBlobs } from "../kv/store/blob.ts";
+import { SYSTEM } from "../kv/store/collection.ts";
+import { readTally } from "../kv/store/tally.ts";
+import {
+  type AnyStandingKind,
+  Authenticator,
+  FailureThrottle,
+  Limiter,
+  McpSessions,
+  type NamedKind,
+  notifyOfExpiringKeys,
+  notifyOfPlanLimits,
+  reviewStanding,
+  type SignIn,
+  SigningKeys,
+  sweepStandingReviews,
+  trimNotifications,
+  Usage,
+} from "./access/access.ts";
+import {
+  AGENT_RIGHT,
+  closeFormerKeyLinks,
+  Links,
+  notifyLostAgents,
+  sweepStaleAgents,
+} from "./agents/agents.ts";
+import {
+  lapseForAgent,
+  lapseOutdated,
+  lapseOverdue,
+  RunningCommands,
+  Sessions,
+  startQueued,
+  sweepQueued,
+  WAITING,
+} from "./commands/commands.ts";
+import {
+  dropExpiredRows,
+  Sequencer,
+  statisticsOf,
+  Streams,
+  waitStatistic,
+} from "./events/events.ts";
+import {
+  ActiveConfiguration,
+  Activity,
+  type Gauges,
+  jobsDue,
+  Metrics,
+  type Tasks,
+} from "./host/host.ts";
+import { IntegrationRunner } from "./integrations/integrations.ts";
+import {
+  PolicyCache,
+  pruneVersions,
+  pushPolicies,
+  type RepositoryCredentials,
+  Syncs,
+  Transfers,
+} from "./policies/policies.ts";
+import type { Rounds } from "./ports/ports.ts";
+import { Deliveries, dropExpired, readLedger } from "./webhooks/webhooks.ts";
+import { Background, type Context, type Settings } from "./work/work.ts";
+
+/** The parts of a running relay. Each function and class gets only those that it uses. */
+export interface Relay extends Context {
+  readonly background: Background;
+  /** Makes the log provable. */
+  readonly audit: Sequencer;
+  readonly settings: Settings;
+  readonly configuration: ActiveConfiguration;
+  readonly signingKeys: SigningKeys;
+  readonly limiter: Limiter;
+  readonly authenticator: Authenticator;
+  readonly signIn: SignIn;
+  readonly mcpSessions: McpSessions;
+  /** The kinds of things that a key may have made. */
+  readonly madeKinds: readonly NamedKind[];
+  /** The kinds of things that act for a person. */
+  readonly standingKinds: readonly AnyStandingKind[];
+  /** Tries to pair a device. */
+  readonly pairings: FailureThrottle;
+  readonly usage: Usage;
+  /** What happens in each organization, for statistics. */
+  readonly activity: Activity;
+  readonly links: Links;
+  readonly commands: RunningCommands;
+  /** What each session's commands left behind, for the shield's behaviour layer. */
+  readonly sessions: Sessions;
+  readonly deliveries: Deliveries;
+  /** The documents of the policies in force. */
+  readonly policyCache: PolicyCache;
+  readonly repositoryCredentials: RepositoryCredentials;
+  /** Repositories that are being looked at. */
+  readonly syncs: Syncs;
+  /** Makes compliance reports. */
+  readonly reports: Rounds;
+  readonly integrations: IntegrationRunner;
+  /** Backups and restores that are under way. */
+  readonly transfers: Transfers;
+  readonly metrics: Metrics;
+  readonly streams: Streams;
+  /** Names this history of the logs, in the ids of streamed events. */
+  readonly epoch: string;
+  /** This process, among all that share the store. */
+  readonly instance: string;
+  readonly startedAtMs: number;
+}
+
+/** Connects what areas send after a commit with the areas that react to it. */
+export function wireSignals(app: Relay): void {
+  const { activity, background, links, signals } = app;
+  signals.eventWritten.on(({ tenant, ...event }) => {
+    for (const name of statisticsOf(event)) activity.count(tenant, name);
+  });
+  signals.approvalResolved.on(({ tenant, waitedMs, commandEnded }) => {
+    if (waitedMs !== null) activity.count(tenant, waitStatistic(waitedMs));
+    if (commandEnded !== null) activity.count(tenant, `commands.${commandEnded}`);
+  });
+  signals.commandApproved.on(({ tenant, agentId }) => startQueued(app, tenant, agentId));
+  signals.shieldChanged.on(({ tenant, version }) => lapseOutdated(app, tenant, version));
+  signals.policiesChanged.on(({ tenant }) => {
+    pushPolicies(app, links.serving(tenant));
+    background.run("deleting old policy versions", () => pruneVersions(app.store, tenant));
+  });
+  signals.agentDeleted.on(({ tenant, agentId }) => {
+    lapseForAgent(app, tenant, agentId);
+    app.transfers.forget(tenant, agentId);
+  });
+  signals.credentialEnded.on(({ id }) => links.closeCredential(id));
+  signals.keyScopesChanged.on(({ id, scopes }) => {
+    if (!scopes.includes(AGENT_RIGHT)) links.closeCredential(id);
+  });
+  signals.rightsChanged.on(({ org }) =>
+    background.run(
+      "the review of what acts for people",
+      () => reviewStanding(app, app.standingKinds, org),
+    )
+  );
+  signals.peopleNotified.on((news) =>
+    background.run("the removal of old notifications", () => trimNotifications(app, news))
+  );
+  signals.checkpointSigned.on((tenant) => links.witness(tenant));
+  signals.integrationDue.on(() => app.integrations.wake());
+}
+
+/** What every instance does every 30 s, in this order. */
+export const periodicTasks = (app: Relay): Tasks => ({
+  numbers: () => app.log.flush(),
+  audit: () => app.audit.wake(),
+  deliveries: () => app.deliveries.sweep(),
+  reports: () => app.reports.wake(),
+  integrations: () => app.integrations.sweep(),
+  approvals: () => lapseOverdue(app),
+  "lost agents": () => notifyLostAgents(app),
+  "expiring keys": () => notifyOfExpiringKeys(app),
+  "plan limits": () => notifyOfPlanLimits(app, app.limiter),
+  commands: () => sweepQueued(app),
+  sessions: () => app.mcpSessions.sweep(),
+  "stale agents": () => sweepStaleAgents(app),
+  // Policies that another instance applied, and those of agents that were not linked then.
+  policies: () => pushPolicies(app, app.links.serving(null)),
+  "former keys": () => closeFormerKeyLinks(app),
+  "standing things": () => sweepStandingReviews(app, app.standingKinds),
+  syncs: () => app.syncs.sweep(),
+  transfers: () => app.transfers.sweep(),
+  blobs: () => sweepBlobs(app.store),
+  "old deliveries": () => dropExpired(app),
+  "old rows": () => dropExpiredRows(app),
+});
+
+/** Waits for running work and records it, in this order: each part before those that it writes to. */
+export const stopTasks = (app: Relay): Tasks => ({
+  links: () => app.links.idle(),
+  commands: () => app.commands.stop(),
+  deliveries: () => app.deliveries.stop(),
+  // A receiver that hangs must not block the stop.
+  outbound: () => app.ports.outbound.close(),
+  syncs: () => app.syncs.stop(),
+  reports: () => app.reports.stop(),
+  integrations: () => app.integrations.stop(),
+  background: () => app.background.idle(),
+  connections: () => app.limiter.close(),
+  commits: () => app.store.idle(),
+  usage: () => app.usage.stop(),
+  activity: () => app.activity.stop(),
+  log: () => app.log.stop(),
+  audit: () => app.audit.stop(),
+});
+
+/** The figures that a scrape reads from the parts. */
+export const gaugesOf = (app: Relay): Gauges => ({
+  agentsLinked: () => app.links.size,
+  commandsUnderWay: () => app.commands.size,
+  deliveriesUnderWay: () => app.deliveries.underWay,
+  deliveriesDue: () => jobsDue(app.store, app.ports.clock),
+  deliveryStates: () => readLedger(app.store),
+  keysUnwritten: () => app.usage.unwritten,
+  streamsOpen: () => app.streams.size,
+  approvalsWaiting: () => readTally(app.store, SYSTEM, WAITING.name, WAITING.id),
+  startedAtMs: app.startedAtMs,
+});
