@@ -1,3 +1,4 @@
+import { isWithin } from "../../kv/store/clock.ts";
 import type { Tenant } from "../../kv/store/collection.ts";
 import { type AgentRecord, agents } from "../../kv/records/agent.ts";
 import type { Actor, Stepping } from "../work/work.ts";
@@ -9,6 +10,9 @@ import { iso } from "../codec/codec.ts";
 interface ReportLimiter {
   takeForAgent(agentId: string, by: "itself" | "anybody"): LimitState | Promise<LimitState>;
 }
+
+/** How long a report with the agent's own credential stands against reports by others. */
+const OWN_REPORT_MS = 5 * 60_000;
 
 /**
  * Stores a report of an agent's health. Anybody may report; only a report by the agent's own credential counts
@@ -32,7 +36,9 @@ export async function reportHeartbeat(
     const agent = await tx.get(agents, found.tenant, agent_id);
     if (agent === null) throw new Fault("AGENT_NOT_FOUND");
     const own = isOwnCredential(actor, found.tenant, agent);
-    if (own || agent.reported_status !== status) {
+    // A stranger's claim does not replace what the agent itself reported a moment ago.
+    const isFresh = isWithin(agent.reported_at_ms ?? -Infinity, OWN_REPORT_MS, now);
+    if (own || (!isFresh && agent.reported_status !== status)) {
       const reported_at_ms = own ? now : agent.reported_at_ms;
       tx.put(agents, found.tenant, { ...agent, reported_status: status, reported_at_ms });
     }

@@ -34,14 +34,18 @@ export function openBounds(
   };
 }
 
-/** Charges all pieces but the first, which the request itself has paid. @throws {Fault} RATE_LIMIT_EXCEEDED */
+/**
+ * Charges all pieces but the first, which the request itself has paid. One body costs at most the whole limit of an
+ * address, so that it passes in an unused window. @throws {Fault} RATE_LIMIT_EXCEEDED
+ */
 function chargedByBytes(
   { relay, request }: Caller,
   limited: (state: LimitState) => void,
 ): (bytes: number) => Promise<void> {
   let paid = 1;
   return async (bytes) => {
-    const pieces = Math.ceil(bytes / OPEN_BODY_BYTES_MAX);
+    const most = relay.config().limits.public_per_minute ?? Infinity;
+    const pieces = Math.min(most, Math.ceil(bytes / OPEN_BODY_BYTES_MAX));
     if (pieces <= paid) return;
     const state = await relay.limiter.takeForAddress(request.address, pieces - paid);
     limited(state);

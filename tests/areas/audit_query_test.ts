@@ -69,6 +69,9 @@ Deno.test("audit: without a filter an offset is a position in the log, and the t
   deq(await numbers("limit=2&offset=5"), [head + 1, head - 4, head - 5]);
   deq(await numbers(`limit=2&offset=${head}`), [head + 2, 2, 1]);
   deq(await numbers("limit=2&offset=10000"), [head + 3]);
+  const first = await query(world, owner, "limit=2");
+  const next = await query(world, owner, `limit=2&cursor=${first.cursor}`);
+  eq(next.pagination.total, first.pagination.total);
 });
 
 Deno.test("audit: a filtered total is exact up to 10,000 rows and a lower bound beyond, on every page", async () => {

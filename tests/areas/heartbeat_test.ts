@@ -71,6 +71,18 @@ Deno.test("heartbeat: with the agent's own key it counts as contact, but online 
   eq(before.status, "offline");
 });
 
+Deno.test("heartbeat: what the agent itself reported stands for 5 minutes against reports by others", async () => {
+  await using world = await World.open();
+  const { owner, agent, key } = await lostAgent(world);
+  const reported = async () => (await show(world, owner, agent.id)).reported_status;
+  await report(world, agent.id, key.value, { status: "critical" });
+  eq((await report(world, agent.id, undefined, { status: "healthy" })).status, 202);
+  eq(await reported(), "critical");
+  await world.advance(5 * 60_000 + 1);
+  await report(world, agent.id, undefined, { status: "healthy" });
+  eq(await reported(), "healthy");
+});
+
 Deno.test("heartbeat: no other credential makes it count as contact", async () => {
   await using world = await World.open();
   const { owner, agent, key } = await lostAgent(world);

@@ -46,3 +46,20 @@ Deno.test("webhook: a large push needs the secret of a repository, whatever head
     deq([answer.status, asked], [413, 0], key);
   }
 });
+
+Deno.test("webhook: a large push may name its repository by any address field that a small one may", async () => {
+  for (const field of ["clone_url", "html_url", "web_url", "http_url", "url"]) {
+    await using world = await World.open();
+    const git = await withRepository(world, { webhook_secret: SECRET });
+    await git.host.commit({ "a.yaml": forbidding("nmap") });
+    const repository = { [field]: git.host.url };
+    const text = JSON.stringify({ repository, commits: ["x".repeat(20_000)] });
+    const mac = createHmac("sha256", SECRET).update(text).digest("hex");
+    const { answer, asked } = await push(world, git, text, {
+      "x-github-event": "push",
+      "x-github-delivery": "d1",
+      "x-hub-signature-256": `sha256=${mac}`,
+    });
+    deq([answer.status, asked > 0], [202, true], field);
+  }
+});

@@ -78,6 +78,16 @@ Deno.test("bodies: a larger body for a receiver needs its ingest token, which is
   eq((await send(world, `${AM}?token=${token}`, text)).status, 202);
 });
 
+Deno.test("bodies: the largest body passes in an unused window, however low the limit of an address", async () => {
+  await using world = await World.open({ config: { limits: { public_per_minute: 5 } } });
+  const owner = await world.signUp();
+  const { token } = await makeIngestToken(world, owner, "alertmanager");
+  await world.advance(60_000);
+  const text = JSON.stringify({ ...NOTIFICATION, padding: "x".repeat(500_000) });
+  eq((await send(world, AM, text, { "x-ingest-token": token })).status, 202);
+  eq((await send(world, AM, "{}", { "x-ingest-token": token })).status, 429);
+});
+
 Deno.test("bodies: an address pays one request for each 16 KiB, whatever the declared length", async () => {
   const limits = { limits: { public_per_minute: 20 } };
   const size = 100_000; // seven pieces

@@ -131,13 +131,12 @@ export class Limiter {
     return this.#take(this.#claims("delivery", key, null));
   }
 
-  /** A request by the client's network. A large body counts as several, but passes in an unused window. */
+  /** A request by the client's network. A large body counts as several. */
   takeForAddress(address: string, requests = 1): LimitState | Promise<LimitState> {
     const limit = this.parts.config().limits.public_per_minute;
     if (limit === null) return this.unlimited();
     const claim = claimOf(OTHER_LIMITS.address, networkOf(address), limit);
-    const amount = Math.min(requests, limit);
-    return this.parts.addresses.takeAll([amount === 1 ? claim : { ...claim, amount }]);
+    return this.parts.addresses.takeAll([requests === 1 ? claim : { ...claim, amount: requests }]);
   }
 
   /** A report about one agent. Reports by others and by the agent itself are counted apart. */

@@ -27,7 +27,7 @@ export function readLenient(sent: unknown, { fixed = {}, defaults = {} }: Option
   const read = readSent(sent, { fixed, lenient: true });
   if (read === sent) return sent;
   const item = read as Sent;
-  const name = item.name ?? defaults.name;
+  const name = item.name || defaults.name;
   const { labels, annotations } = item;
   if (typeof name !== "string" || !isBounded(labels) || !isBounded(annotations)) return item;
   const wellFormed = wellFormedOf(labels as Texts);

@@ -42,7 +42,12 @@ export async function queryAudit(
   // After a clock was set back, a timestamp does not determine a position in the log.
   const search = { log, tenant, filter, timeOrdered: isTimeOrdered(tree), scanMax };
   const page = everything
-    ? await pageOfAll(search, cursor, paging, { total: head - tree.expired, exact: true })
+    ? await pageOfAll(
+      search,
+      cursor,
+      paging,
+      cursor.total ?? { total: head - tree.expired, exact: true },
+    )
     : await pageOfMatches(search, cursor, paging);
   const { events, next, total: { total, exact }, offset } = page;
   await recordRead(work, "audit_read", { filter: describe(filter), events: events.length });

@@ -3,7 +3,13 @@ import type { Context, GitHookHeaders } from "../../work/work.ts";
 import { nextTurn } from "../../ports/ports.ts";
 import { addressOf, pathOf } from "../git/address.ts";
 import { proofOf } from "./proof.ts";
-import { type NamedRepository, NAMES_MAX, registered } from "./registrations.ts";
+import {
+  CLONE_FIELDS,
+  type NamedRepository,
+  NAMES_MAX,
+  PAGE_FIELDS,
+  registered,
+} from "./registrations.ts";
 
 /** Secrets that one large body is checked against. */
 const PROOFS_MAX = 100;
@@ -38,14 +44,28 @@ export async function isProvedPush(
   return false;
 }
 
+const pattern = (fields: readonly string[]) =>
+  new RegExp(
+    `"(${fields.join("|")})"[ \\t\\r\\n]{0,16}:[ \\t\\r\\n]{0,16}("(?:[^"\\\\]|\\\\[^]){1,512}")`,
+    "g",
+  );
 /** The fields in which hosts name the repository, and the short form of Relay's own interface. */
-const NAMES =
-  /"(clone_url|git_http_url|ssh_url|git_ssh_url|repository)"[ \t\r\n]{0,16}:[ \t\r\n]{0,16}("(?:[^"\\]|\\[^]){1,512}")/g;
+const NAMES = pattern([...CLONE_FIELDS, "repository"]);
+/** Fields that other objects of a push have too: they are read where the others name nothing. */
+const OTHER_NAMES = pattern(PAGE_FIELDS);
 
 function namedIn(bytes: Uint8Array): NamedRepository[] {
+  const text = new TextDecoder().decode(bytes);
+  const named = namesOf(text, NAMES);
+  return named.some(({ addresses, path }) => addresses.length > 0 || path !== null)
+    ? named
+    : namesOf(text, OTHER_NAMES);
+}
+
+function namesOf(text: string, names: RegExp): NamedRepository[] {
   const addresses = new Set<string>(), paths = new Set<string>();
   let found = 0;
-  for (const [, field, literal] of new TextDecoder().decode(bytes).matchAll(NAMES)) {
+  for (const [, field, literal] of text.matchAll(names)) {
     if (found++ === FOUND_MAX) break;
     const name = textOf(literal!);
     const address = name === null ? null : addressOf(name);

@@ -7,7 +7,13 @@ import { nextTurn } from "../../ports/ports.ts";
 import { addressOf, pathOf } from "../git/address.ts";
 import type { SyncQueue } from "../sync_schedule.ts";
 import { type Proof, proofOf } from "./proof.ts";
-import { KEY_CHARS_MAX, type NamedRepository, registered } from "./registrations.ts";
+import {
+  CLONE_FIELDS,
+  KEY_CHARS_MAX,
+  type NamedRepository,
+  PAGE_FIELDS,
+  registered,
+} from "./registrations.ts";
 
 /** Registrations without a secret that one push may wake: anybody can register an address that is not theirs. */
 const UNSIGNED_MAX = 50;
@@ -15,17 +21,6 @@ const UNSIGNED_MAX = 50;
 const DELIVERY_KEPT_MS = 3 * 24 * 60 * 60 * 1000;
 /** Unsigned pushes cause at most one request to the host in this time. */
 const UNSIGNED_EVERY_MS = 10_000;
-/** Fields of a host's repository object that hold the addresses of the repository. */
-const ADDRESS_FIELDS = [
-  "clone_url",
-  "git_http_url",
-  "html_url",
-  "web_url",
-  "http_url",
-  "url",
-  "ssh_url",
-  "git_ssh_url",
-];
 /** Pushes that are processed after their answer; senders of further ones wait until theirs is processed. */
 const IN_BACKGROUND_MAX = 100;
 /** The name of the background task that processes a push. */
@@ -112,9 +107,9 @@ function readPush(body: PushBody, { event }: GitHookHeaders): Push | null {
 function namesOf(named: unknown): string[] {
   if (typeof named !== "object" || named === null) return [];
   const fields = named as Readonly<Record<string, unknown>>;
-  return ADDRESS_FIELDS.map((field) => fields[field]).filter((name): name is string =>
-    typeof name === "string" && name.length <= KEY_CHARS_MAX
-  );
+  return [...CLONE_FIELDS, ...PAGE_FIELDS].map((field) => fields[field]).filter((
+    name,
+  ): name is string => typeof name === "string" && name.length <= KEY_CHARS_MAX);
 }
 
 /** What a push with this proof may ask for, and the marks by which a repetition of it is recognized. */

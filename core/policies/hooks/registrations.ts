@@ -3,6 +3,11 @@ import { repositories, type RepositoryRecord } from "../../../kv/records/gitops.
 import type { Store } from "../../../kv/store/store.ts";
 import type { Found } from "../../../kv/store/reader.ts";
 
+/** Fields of a host's repository object that hold the addresses from which it is cloned. */
+export const CLONE_FIELDS = ["clone_url", "git_http_url", "ssh_url", "git_ssh_url"];
+/** Fields of the same object that hold its other addresses. */
+export const PAGE_FIELDS = ["html_url", "web_url", "http_url", "url"];
+
 /** Registrations over all organizations that one push is checked against: each costs a signature. */
 const MATCHES_MAX = 1_000;
 const PAGE = 50;
