@@ -58,7 +58,7 @@ import {
   Syncs,
   Transfers,
 } from "./policies/policies.ts";
-import type { Rounds } from "./ports/ports.ts";
+import { type Rounds, within } from "./ports/ports.ts";
 import { Deliveries, dropExpired, readLedger } from "./webhooks/webhooks.ts";
 import { Background, type Context, type Settings } from "./work/work.ts";
 
@@ -169,17 +169,21 @@ export const periodicTasks = (app: Relay): Tasks => ({
   "old rows": () => dropExpiredRows(app),
 });
 
+/** How long the stop waits for background work, in ms: what is cut off is due again at the next start. */
+const BACKGROUND_MS = 2_000;
+
 /** Waits for running work and records it, in this order: each part before those that it writes to. */
 export const stopTasks = (app: Relay): Tasks => ({
   links: () => app.links.idle(),
+  "ends of links": () => within(app.ports.clock, BACKGROUND_MS, app.background.idle()),
   commands: () => app.commands.stop(),
   deliveries: () => app.deliveries.stop(),
-  // A receiver that hangs must not block the stop.
+  // A host that hangs must not block the parts after this one.
   outbound: () => app.ports.outbound.close(),
   syncs: () => app.syncs.stop(),
   reports: () => app.reports.stop(),
   integrations: () => app.integrations.stop(),
-  background: () => app.background.idle(),
+  background: () => within(app.ports.clock, BACKGROUND_MS, app.background.idle()),
   connections: () => app.limiter.close(),
   commits: () => app.store.idle(),
   usage: () => app.usage.stop(),

@@ -179,7 +179,7 @@ async function buildParts(store: Store, settings: ServerSettings, ports: Ports):
   const instance = entropy.id("ins");
   const sharing = store.sole ? 1 : SHARING_INSTANCES;
   const epoch = await openInstallation(store, sealer, ports);
-  const background = new Background(ports.log);
+  const background = new Background((name, error) => complain(`${name} failed`)(error));
   const log = new EventLog(store, complain("events could not be sequenced"));
   const context: Context = { store, log, ports, config, sealer, signals: new Signals() };
   const metrics = new Metrics();

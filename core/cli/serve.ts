@@ -12,8 +12,8 @@ import { unreadVariables } from "./environment.ts";
 const FAREWELL_MS = 50;
 /** The time that running requests get when the server stops. */
 const DRAIN_MS = 4_000;
-/** The time to record what is in memory. A store that hangs must not block the stop. */
-const RECORD_MS = 10_000;
+/** The time to record what is in memory: longer than one delivery attempt, but a store that hangs must not block. */
+const RECORD_MS = 15_000;
 
 /** Answers a relay's requests: its endpoints and MCP. */
 export interface Front {

@@ -9,6 +9,7 @@ export type Tasks = Readonly<Record<string, () => unknown>>;
 /** Runs an instance's periodic tasks. Every instance runs all of them: each task takes only what is due. */
 export class Housekeeping {
   #cancel: (() => void) | null = null;
+  #stopped = false;
 
   constructor(
     private readonly tasks: Tasks,
@@ -31,19 +32,27 @@ export class Housekeeping {
 
   /** Runs the tasks once. Failures are logged. */
   async run(): Promise<void> {
-    const failed = await runAll(this.tasks);
+    const failed = await runAll(this.tasks, () => this.#stopped);
     if (failed !== null) this.ports.log.error("housekeeping failed", failed);
   }
 
+  /** Starts no further task, not even of the round that runs. */
   stop(): void {
+    this.#stopped = true;
     this.#cancel?.();
   }
 }
 
-/** Runs all tasks in order; a failure does not stop the rest. Returns the failures by task, or null. */
-export async function runAll(tasks: Tasks): Promise<Record<string, string> | null> {
+/**
+ * Runs all tasks in order, until `isOver`; a failure does not stop the rest. Returns the failures by task, or null.
+ */
+export async function runAll(
+  tasks: Tasks,
+  isOver = () => false,
+): Promise<Record<string, string> | null> {
   const failed: Record<string, string> = {};
   for (const [name, task] of Object.entries(tasks)) {
+    if (isOver()) break;
     try {
       await task();
     } catch (error) {

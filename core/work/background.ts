@@ -1,23 +1,20 @@
-import type { Log } from "../ports/ports.ts";
-
 /** Runs tasks that no caller waits for. The stop waits for all of them. */
 export class Background {
   /** The tasks that run, with their names. */
   readonly #running = new Map<Promise<void>, string>();
 
-  constructor(private readonly log: Pick<Log, "error">) {}
+  /** `onError` gets the failure of a task and the task's name. */
+  constructor(private readonly onError: (name: string, error: unknown) => void) {}
 
   /** How many tasks of this name run now. */
   count(name: string): number {
     return [...this.#running.values()].filter((each) => each === name).length;
   }
 
-  /** Starts `task`. A failure is logged under `name`. Resolves when it has ended, and never rejects. */
+  /** Starts `task`. Resolves when it has ended, and never rejects. */
   run(name: string, task: () => Promise<unknown>): Promise<void> {
-    const running = task().then(
-      () => {},
-      (error) => this.log.error(`${name} failed`, { error: errorText(error) }),
-    ).finally(() => this.#running.delete(running));
+    const running = task().then(() => {}, (error) => this.onError(name, error))
+      .finally(() => this.#running.delete(running));
     this.#running.set(running, name);
     return running;
   }
@@ -27,6 +24,3 @@ export class Background {
     while (this.#running.size > 0) await Promise.all(this.#running.keys());
   }
 }
-
-const errorText = (error: unknown): string =>
-  error instanceof Error ? error.stack ?? error.message : String(error);

@@ -43,7 +43,9 @@ export class Sequencer implements AuditTree {
       readonly ports: Pick<Context["ports"], "clock" | "log">;
     },
   ) {
-    this.#background = new Background(relay.ports.log);
+    this.#background = new Background((name, error) =>
+      relay.ports.log.error(`${name} failed`, { error: String(error) })
+    );
   }
 
   /** Follows every log, from where an earlier process stopped. */
