@@ -29,6 +29,12 @@ export const ALLOWED: readonly Allowed[] = [
     because: "a check that fails is told so; the run has switched patterns off before",
   },
   {
+    operation: "gitops.apply",
+    failures: ["ServerError"],
+    status: 503,
+    because: "the Git host of the registered repository cannot be reached, since the run has none",
+  },
+  {
     failures: ["MalformedJson", "MissingContentType"],
     status: 400,
     url_bytes: 60_000,
