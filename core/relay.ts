@@ -49,7 +49,7 @@ import {
   Metrics,
   type Tasks,
 } from "./host/host.ts";
-import { IntegrationRunner } from "./integrations/integrations.ts";
+import { Deliveries, dropExpired, IntegrationRunner, readLedger } from "./delivery/delivery.ts";
 import {
   PolicyCache,
   pruneVersions,
@@ -59,8 +59,7 @@ import {
   Transfers,
 } from "./policies/policies.ts";
 import { type Rounds, within } from "./ports/ports.ts";
-import { Deliveries, dropExpired, readLedger } from "./webhooks/webhooks.ts";
-import { Background, type Context, type Settings } from "./work/work.ts";
+import { Background, type Context, type Settings } from "./context/context.ts";
 
 /** The parts of a running relay. Each function and class gets only those that it uses. */
 export interface Relay extends Context {

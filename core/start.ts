@@ -28,7 +28,7 @@ import {
   MADE_DEVICES,
   MADE_PAIRING_CODES,
 } from "./agents/agents.ts";
-import { makeSealer, type Sealer } from "./ports/ports.ts";
+import { makeSealer, type Ports, type Sealer } from "./ports/ports.ts";
 import {
   INGEST_TOKEN,
   insertShield,
@@ -38,24 +38,27 @@ import {
   Sessions,
   startQueued,
 } from "./commands/commands.ts";
-import { reportRounds } from "./compliance/compliance.ts";
-import { insertAuditKeys, Sequencer, Streams } from "./events/events.ts";
 import {
   ActiveConfiguration,
   Activity,
   admitSecrets,
   Housekeeping,
   Metrics,
+  reportRounds,
   runAll,
   seedPlans,
   subscribe,
 } from "./host/host.ts";
+import { insertAuditKeys, Sequencer, Streams } from "./events/events.ts";
 import {
+  Deliveries,
   INTEGRATION,
   IntegrationRunner,
   MADE_INTEGRATIONS,
+  madeWebhooks,
   repositoryCredentialOf,
-} from "./integrations/integrations.ts";
+  WEBHOOK,
+} from "./delivery/delivery.ts";
 import {
   MADE_REPOSITORIES,
   notePolicyHeld,
@@ -67,8 +70,6 @@ import {
   Syncs,
   Transfers,
 } from "./policies/policies.ts";
-import type { Ports } from "./ports/ports.ts";
-import { Deliveries, madeWebhooks, WEBHOOK } from "./webhooks/webhooks.ts";
 import {
   Background,
   type Config,
@@ -76,7 +77,7 @@ import {
   publicOrigin,
   type Settings,
   Signals,
-} from "./work/work.ts";
+} from "./context/context.ts";
 import { gaugesOf, periodicTasks, type Relay, stopTasks, wireSignals } from "./relay.ts";
 
 /** A running relay. */

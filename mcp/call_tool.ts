@@ -1,4 +1,5 @@
-import { Accepted, type RequestInfo } from "../core/work/work.ts";
+import { Accepted } from "../core/work/work.ts";
+import type { RequestInfo } from "../core/identity/identity.ts";
 import { Fault } from "../core/fault/fault.ts";
 import { call } from "../routes/call/call.ts";
 import { faultOf } from "../routes/call/fault_of.ts";

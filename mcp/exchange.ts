@@ -1,5 +1,5 @@
 import type { Relay } from "../core/relay.ts";
-import type { Actor, RequestInfo } from "../core/work/work.ts";
+import type { Actor, RequestInfo } from "../core/identity/identity.ts";
 import type { McpSessionRecord } from "../kv/records/mcp_session.ts";
 import type { Route } from "../routes/call/route.ts";
 import type { Id, Message, Params } from "./json_rpc.ts";

@@ -1,5 +1,6 @@
 import { Fault } from "../core/fault/fault.ts";
-import type { Actor, Context } from "../core/work/work.ts";
+import type { Actor } from "../core/identity/identity.ts";
+import type { Context } from "../core/context/context.ts";
 import type { Sequenced } from "../kv/log/log.ts";
 import type { McpSessionRecord } from "../kv/records/mcp_session.ts";
 import { tenantKey, tenantOf } from "../kv/store/collection.ts";

@@ -2,7 +2,7 @@ import { Fault } from "../core/fault/fault.ts";
 import { call } from "../routes/call/call.ts";
 import type { Route } from "../routes/call/route.ts";
 import { Id } from "../routes/schemas/schemas.ts";
-import type { Actor } from "../core/work/work.ts";
+import type { Actor } from "../core/identity/identity.ts";
 import type { Exchange, Server } from "./exchange.ts";
 import { CODES, RpcError } from "./json_rpc.ts";
 import { mustBeFirstPage, textOf } from "./params.ts";

@@ -1,5 +1,5 @@
 import type { Relay } from "../core/relay.ts";
-import { VERSION } from "../core/work/work.ts";
+import { VERSION } from "../core/protocol/protocol.ts";
 import type { Route } from "../routes/call/route.ts";
 import type { Methods, Server } from "./exchange.ts";
 import { binds, extraTools } from "./extra_tools.ts";

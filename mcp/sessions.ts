@@ -1,7 +1,7 @@
 import { Fault } from "../core/fault/fault.ts";
 import type { McpSessionRecord } from "../kv/records/mcp_session.ts";
 import type { Relay } from "../core/relay.ts";
-import type { Actor, RequestInfo } from "../core/work/work.ts";
+import type { Actor, RequestInfo } from "../core/identity/identity.ts";
 import type { Exchange } from "./exchange.ts";
 import { CODES, isObject, OLDER, RpcError } from "./json_rpc.ts";
 import { textOf } from "./params.ts";

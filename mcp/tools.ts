@@ -1,4 +1,4 @@
-import { type Actor, SCOPE_LIST } from "../core/work/work.ts";
+import { type Actor, SCOPE_LIST } from "../core/identity/identity.ts";
 import { z } from "zod";
 import { RecentMap } from "../kv/store/recent.ts";
 import { Fault } from "../core/fault/fault.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { PERIOD_RULE } from "../core/codec/codec.ts";
-import { listReports, readReport, requestReport } from "../core/compliance/compliance.ts";
+import { listReports, readReport, requestReport } from "../core/host/host.ts";
 import { REPORT_STATUSES, REPORT_TYPES } from "../kv/records/report.ts";
 import { acceptedOf } from "./call/accept.ts";
 import { HTML, reportPage } from "./pages/report_page.ts";

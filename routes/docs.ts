@@ -1,4 +1,4 @@
-import { VERSION } from "../core/work/work.ts";
+import { VERSION } from "../core/protocol/protocol.ts";
 import { policyJsonSchema } from "../core/policies/policies.ts";
 import { docsPage } from "./pages/docs_page.ts";
 import { openapi } from "./openapi/openapi.ts";

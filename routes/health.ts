@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Actor } from "../core/work/work.ts";
+import type { Actor } from "../core/identity/identity.ts";
 import { health } from "../core/host/host.ts";
 import { route } from "./call/route.ts";
 

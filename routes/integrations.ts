@@ -9,8 +9,8 @@ import {
   listCatalog,
   listIntegrations,
   removeIntegration,
-} from "../core/integrations/integrations.ts";
-import { publicOrigin } from "../core/work/work.ts";
+} from "../core/delivery/delivery.ts";
+import { publicOrigin } from "../core/context/context.ts";
 import { INTEGRATION_STATUSES } from "../kv/records/integration.ts";
 import { route } from "./call/route.ts";
 import {

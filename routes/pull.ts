@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { EVENT_TYPES } from "../core/events/events.ts";
-import { pullEvents, READABLE_BY } from "../core/webhooks/webhooks.ts";
+import { pullEvents, READABLE_BY } from "../core/delivery/delivery.ts";
 import { route } from "./call/route.ts";
 import { commaList, JsonObject, PageLimit, Timestamp, wholeNumber } from "./schemas/schemas.ts";
 

@@ -9,7 +9,7 @@ import {
   rolesOfUser,
   updateRole,
 } from "../core/access/access.ts";
-import { SCOPE_LIST } from "../core/work/work.ts";
+import { SCOPE_LIST } from "../core/identity/identity.ts";
 import { route } from "./call/route.ts";
 import {
   changeOf,

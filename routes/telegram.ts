@@ -5,7 +5,7 @@ import {
   deleteLink,
   listLinks,
   receiveTelegram,
-} from "../core/integrations/integrations.ts";
+} from "../core/delivery/delivery.ts";
 import { BODY_BYTES_MAX } from "./http/body.ts";
 import { route } from "./call/route.ts";
 import { Accepted, anything, IdParams, listOf, PageQuery, Timestamp } from "./schemas/schemas.ts";

@@ -7,7 +7,7 @@ import {
   listDeliveries,
   recoverDeliveries,
   resendDelivery,
-} from "../core/webhooks/webhooks.ts";
+} from "../core/delivery/delivery.ts";
 import { route } from "./call/route.ts";
 import { Id, IdParams, listOf } from "./schemas/schemas.ts";
 import { Delivery, DeliveryDetail, LogQuery, RecoverBody, Recovery } from "./schemas/webhooks.ts";

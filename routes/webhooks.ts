@@ -12,7 +12,7 @@ import {
   RetryPolicyChange,
   testWebhook,
   updateWebhook,
-} from "../core/webhooks/webhooks.ts";
+} from "../core/delivery/delivery.ts";
 import { route } from "./call/route.ts";
 import {
   ADOPTION,

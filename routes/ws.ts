@@ -1,5 +1,5 @@
 import type { Relay } from "../core/relay.ts";
-import type { Actor, RequestInfo } from "../core/work/work.ts";
+import type { Actor, RequestInfo } from "../core/identity/identity.ts";
 import { AGENT_RIGHT, type Connection, type Wire } from "../core/agents/agents.ts";
 import { EVENT_RIGHTS } from "../core/events/events.ts";
 import { Fault } from "../core/fault/fault.ts";

@@ -3,7 +3,8 @@ import type { Tenant } from "../../kv/store/collection.ts";
 import { RecentMap } from "../../kv/store/recent.ts";
 import { type McpSessionRecord, mcpSessions } from "../../kv/records/mcp_session.ts";
 import type { Tx } from "../../kv/store/tx.ts";
-import type { Actor, Context, RequestInfo } from "../work/work.ts";
+import type { Actor, RequestInfo } from "../identity/identity.ts";
+import type { Context } from "../context/context.ts";
 import { emit, RELAY_ACTOR } from "../events/events.ts";
 
 /** A session ends after being idle for this long. */

@@ -2,14 +2,6 @@ import { Buffer } from "node:buffer";
 import type { KeyObject } from "node:crypto";
 import type { Tenant } from "../../kv/store/collection.ts";
 import {
-  type Actor,
-  type Background,
-  type Context,
-  type RequestInfo,
-  VERSION,
-} from "../work/work.ts";
-import type { AgentRecord } from "../../kv/records/agent.ts";
-import {
   type AgentFrame,
   challengeText,
   claimedDigests,
@@ -30,7 +22,11 @@ import {
   type StateFrame,
   type TransferKind,
   verifiesText,
+  VERSION,
 } from "../protocol/protocol.ts";
+import type { Actor, RequestInfo } from "../identity/identity.ts";
+import type { Background, Context } from "../context/context.ts";
+import type { AgentRecord } from "../../kv/records/agent.ts";
 import { Inspections } from "./inspections.ts";
 import type { AgentPolicies, DigestedOrder, Link, LinkListeners } from "./link.ts";
 import { openSigner } from "./link_signer.ts";

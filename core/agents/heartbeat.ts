@@ -1,7 +1,8 @@
 import { isWithin } from "../../kv/store/clock.ts";
 import type { Tenant } from "../../kv/store/collection.ts";
 import { type AgentRecord, agents } from "../../kv/records/agent.ts";
-import type { Actor, Stepping } from "../work/work.ts";
+import type { Stepping } from "../work/work.ts";
+import type { Actor } from "../identity/identity.ts";
 import { Fault } from "../fault/fault.ts";
 import { type LimitState, mustPass } from "../access/access.ts";
 import { iso } from "../codec/codec.ts";

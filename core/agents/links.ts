@@ -1,5 +1,6 @@
 import { type Tenant, tenantKey } from "../../kv/store/collection.ts";
-import type { Actor, Background, Context, RequestInfo, Scope } from "../work/work.ts";
+import type { Actor, RequestInfo, Scope } from "../identity/identity.ts";
+import type { Background, Context } from "../context/context.ts";
 import { deviceHolder } from "./devices/holder.ts";
 import { Connection } from "./connection.ts";
 import type { Link, LinkListeners } from "./link.ts";

@@ -1,5 +1,5 @@
 import { agents } from "../../kv/records/agent.ts";
-import type { Context } from "../work/work.ts";
+import type { Context } from "../context/context.ts";
 import { iso } from "../codec/codec.ts";
 import { notifyHolders } from "../access/access.ts";
 

@@ -1,5 +1,5 @@
 import type { Tenant } from "../../kv/store/collection.ts";
-import type { Context } from "../work/work.ts";
+import type { Context } from "../context/context.ts";
 import { type DetailsOf, emit, RELAY_ACTOR } from "../events/events.ts";
 
 /** Records that one side of a link refused what the other sent, and why. */

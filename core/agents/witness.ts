@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { Tenant } from "../../kv/store/collection.ts";
 import type { AgentRecord } from "../../kv/records/agent.ts";
-import type { Context } from "../work/work.ts";
+import type { Context } from "../context/context.ts";
 import { auditKeyOf, newestCheckpoint, nodesOf, signerOf } from "../events/events.ts";
 import {
   type CheckpointFrame,

@@ -8,7 +8,7 @@ import {
   writeBackup,
 } from "../host/host.ts";
 import { readStoreSettings } from "./settings.ts";
-import type { StoreSettings } from "../work/work.ts";
+import type { StoreSettings } from "../context/context.ts";
 import { systemClock, systemEntropy } from "../ports/ports.ts";
 import { isThere } from "../../kv/maintenance/disk.ts";
 import { UsageError } from "./arguments.ts";

@@ -1,5 +1,5 @@
 import { shownLocation } from "../../kv/maintenance/location.ts";
-import type { Settings, ShownVariable } from "../work/work.ts";
+import type { Settings, ShownVariable } from "../context/context.ts";
 
 /** The variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,7 +1,6 @@
 import { KEY_KINDS, type KeyKind, rotateKeys, type Rotation, secretsKnown } from "../host/host.ts";
-import { makeSealer } from "../ports/ports.ts";
+import { makeSealer, systemClock, systemEntropy } from "../ports/ports.ts";
 import { readStoreSettings } from "./settings.ts";
-import { systemClock, systemEntropy } from "../ports/ports.ts";
 import { UsageError } from "./arguments.ts";
 import { runCommand } from "./command.ts";
 import { storeLocation, withStore } from "./store.ts";

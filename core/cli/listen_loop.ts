@@ -1,5 +1,5 @@
 import { printableLine } from "../codec/codec.ts";
-import { type PulledEvent, signDelivery } from "../webhooks/webhooks.ts";
+import { type PulledEvent, signDelivery } from "../delivery/delivery.ts";
 import { whyUnreached } from "./client.ts";
 
 /** The options of `relay listen`. */

@@ -1,5 +1,5 @@
 import { vacuum } from "../../kv/maintenance/vacuum.ts";
-import { makeSealer } from "../ports/ports.ts";
+import { makeSealer, systemEntropy } from "../ports/ports.ts";
 import {
   nextSecret,
   promoteSecret,
@@ -11,8 +11,7 @@ import {
 } from "../host/host.ts";
 import { isRemote } from "../../kv/maintenance/location.ts";
 import { readStoreSettings } from "./settings.ts";
-import type { StoreSettings } from "../work/work.ts";
-import { systemEntropy } from "../ports/ports.ts";
+import type { StoreSettings } from "../context/context.ts";
 import { UsageError } from "./arguments.ts";
 import { runCommand } from "./command.ts";
 import { storeLocation, storePath, withStore } from "./store.ts";

@@ -1,6 +1,7 @@
 import { openStore } from "../../kv/maintenance/open.ts";
 import { onStopSignal } from "./agent/host.ts";
-import { type Settings, VERSION } from "../work/work.ts";
+import { VERSION } from "../protocol/protocol.ts";
+import type { Settings } from "../context/context.ts";
 import { isSealed, secretsOf } from "../host/host.ts";
 import { shownLocation } from "../../kv/maintenance/location.ts";
 import { readSettings } from "./settings.ts";

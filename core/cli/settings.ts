@@ -5,7 +5,7 @@ import {
   parseConfig,
   type Settings,
   type StoreSettings,
-} from "../work/work.ts";
+} from "../context/context.ts";
 import { type Environment, isServicePort, showVariables } from "./environment.ts";
 
 const LOOPBACK = new Set(["127.0.0.1", "::1", "localhost"]);

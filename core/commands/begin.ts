@@ -1,5 +1,5 @@
 import type { CommandRecord } from "../../kv/records/command.ts";
-import type { Context } from "../work/work.ts";
+import type { Context } from "../context/context.ts";
 import type { ShieldResult } from "../shield/shield.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;

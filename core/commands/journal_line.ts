@@ -1,6 +1,6 @@
 import type { Tenant } from "../../kv/store/collection.ts";
 import type { CommandRecord } from "../../kv/records/command.ts";
-import type { Context } from "../work/work.ts";
+import type { Context } from "../context/context.ts";
 import { inspectCommand } from "../shield/shield.ts";
 import { beginRecord } from "./begin.ts";
 

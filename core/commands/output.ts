@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { readBlob, writeBlob } from "../../kv/store/blob.ts";
 import type { Tenant } from "../../kv/store/collection.ts";
 import type { CommandRecord } from "../../kv/records/command.ts";
-import type { Context } from "../work/work.ts";
+import type { Context } from "../context/context.ts";
 import type { Store } from "../../kv/store/store.ts";
 
 /** The output of a command. */

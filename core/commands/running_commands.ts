@@ -4,7 +4,7 @@ import { ChurnMap } from "../../kv/store/churn_map.ts";
 import { type CommandRecord, commands } from "../../kv/records/command.ts";
 import { StoreUnavailableError } from "../../kv/store/errors.ts";
 import type { CommandListener, Link, Receipt } from "../agents/agents.ts";
-import type { Background } from "../work/work.ts";
+import type { Background } from "../context/context.ts";
 import type { Cancel } from "../ports/ports.ts";
 import type {
   CommandResult,

@@ -3,7 +3,7 @@ import type { Appending } from "../../kv/log/appends.ts";
 import { adoptBlob, dropBlob } from "../../kv/store/blob.ts";
 import type { Tenant } from "../../kv/store/collection.ts";
 import { type CommandRecord, commands } from "../../kv/records/command.ts";
-import type { Context } from "../work/work.ts";
+import type { Context } from "../context/context.ts";
 import type { Receipt } from "../agents/agents.ts";
 import { type DetailsOf, emit, type NewEvent, RELAY_ACTOR } from "../events/events.ts";
 import { type CommandResult, EMPTY_SHA256 } from "../protocol/protocol.ts";

@@ -1,7 +1,8 @@
 import type { z } from "zod";
 import type { Appending } from "../../kv/log/appends.ts";
 import type { Tenant } from "../../kv/store/collection.ts";
-import type { Actor, RequestInfo, Signals } from "../work/work.ts";
+import type { Actor, RequestInfo } from "../identity/identity.ts";
+import type { Signals } from "../context/context.ts";
 import type { AuditEventType } from "./types/event.ts";
 import type { ResourceType } from "./types/resources.ts";
 import { AUDIT_EVENTS, type AuditEventName } from "./types/table.ts";

@@ -1,4 +1,4 @@
-import type { Actor, Scope } from "../work/work.ts";
+import type { Actor, Scope } from "../identity/identity.ts";
 
 /** Checks callers again during long work, such as a stream or an export. */
 export interface Reauthorization {

@@ -5,7 +5,8 @@ import type { Store } from "../../kv/store/store.ts";
 import { assertWritable } from "../../kv/store/health.ts";
 import { indexKeys, queueHeads } from "../../kv/store/iterate.ts";
 import { type Clock, within } from "../ports/ports.ts";
-import { type Context, VERSION } from "../work/work.ts";
+import { VERSION } from "../protocol/protocol.ts";
+import type { Context } from "../context/context.ts";
 
 const DUE_MAX = 1000;
 const STORE_DEADLINE_MS = 2_000;

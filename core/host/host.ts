@@ -1,6 +1,11 @@
 /**
- * The running of an installation: accounts, plans and subscriptions, the configuration in force, health, metrics
- * and the dashboard, periodic tasks, the secrets that seal the store, and backups of it.
+ * The running of an installation and the evidence about it: accounts, plans and subscriptions, the configuration in
+ * force, health, metrics and the dashboard, periodic tasks, the secrets that seal the store, backups of it, and
+ * compliance reports.
+ *
+ * A compliance report counts the rows of the audit log for a period, against a signed checkpoint. Jobs make it in
+ * steps on any instance; each step commits its counts with its position, so a restart loses at most one step and no
+ * row is counted twice.
  *
  * State in memory belongs to one instance and says so: its metrics, its configuration as last loaded, and counts
  * that are in the store within a second.
@@ -46,3 +51,9 @@ export { admitSecrets, isSealed } from "./secrets/installation.ts";
 export { listSecrets, SECRET_TYPES } from "./secrets/list.ts";
 export { rotateSecret, type RotationProgress } from "./secrets/rotate.ts";
 export { KEY_KINDS, type KeyKind, rotateKeys, type Rotation } from "./secrets/rotate_keys.ts";
+export type { Access } from "./compliance/access_review.ts";
+export type { DecidedApproval, Exception, Pointer } from "./compliance/count.ts";
+export type { ControlResult, Pack, QueryResult } from "./compliance/pack.ts";
+export type { PoliciesInForce } from "./compliance/policies_in_force.ts";
+export { reportRounds } from "./compliance/report_jobs.ts";
+export { listReports, type ReadReport, readReport, requestReport } from "./compliance/reports.ts";

@@ -1,5 +1,5 @@
 import type { Clock, Log } from "../ports/ports.ts";
-import type { Background } from "../work/work.ts";
+import type { Background } from "../context/context.ts";
 
 const HOUSEKEEPING_MS = 30_000;
 

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Registry } from "prom-client";
 import { COMMAND_STATUSES } from "../../kv/records/command.ts";
-import { VERSION } from "../work/work.ts";
+import { VERSION } from "../protocol/protocol.ts";
 import { RequestMetrics } from "./request_metrics.ts";
 
 /** Figures that are read at each scrape. */

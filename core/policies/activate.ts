@@ -6,7 +6,8 @@ import {
   type RepositoryRecord,
 } from "../../kv/records/gitops.ts";
 import type { Tx } from "../../kv/store/tx.ts";
-import type { Context, RequestInfo } from "../work/work.ts";
+import type { RequestInfo } from "../identity/identity.ts";
+import type { Context } from "../context/context.ts";
 import { emit } from "../events/events.ts";
 import { Fault } from "../fault/fault.ts";
 import { shieldInForce } from "../commands/commands.ts";

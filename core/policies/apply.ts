@@ -1,6 +1,10 @@
 import { type Authenticator, notifyOfOldValue } from "../access/access.ts";
 import type { Tenant } from "../../kv/store/collection.ts";
-import type { PolicySetRecord, RepositoryRecord } from "../../kv/records/gitops.ts";
+import {
+  policySetOf,
+  type PolicySetRecord,
+  type RepositoryRecord,
+} from "../../kv/records/gitops.ts";
 import type { Tx } from "../../kv/store/tx.ts";
 import type { Stepping } from "../work/work.ts";
 import { Fault } from "../fault/fault.ts";
@@ -19,7 +23,6 @@ import { concerns, mergePolicies } from "./documents/merge.ts";
 import { candidateOf, carryOut, isIdle, planPolicies, type PlanStep, type Wanted } from "./plan.ts";
 import { readPolicyFile } from "./documents/read_document.ts";
 import type { PolicyCache } from "./policy_cache.ts";
-import { policySetOf } from "../../kv/records/gitops.ts";
 import { repositoryAt } from "./repositories.ts";
 import { mustFit } from "./set_limits.ts";
 import { type FetchOptions, type FetchParts, sourceOf } from "./source.ts";

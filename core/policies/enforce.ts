@@ -2,7 +2,7 @@ import type { Tenant } from "../../kv/store/collection.ts";
 import { type PolicySetRecord, policySets } from "../../kv/records/gitops.ts";
 import type { Tx } from "../../kv/store/tx.ts";
 import { inForce, type ShieldInForce } from "../commands/commands.ts";
-import type { Context } from "../work/work.ts";
+import type { Context } from "../context/context.ts";
 
 /** Puts policies in force. Other areas hear of a new version after the commit. */
 export function enforce(

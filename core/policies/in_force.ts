@@ -1,10 +1,9 @@
-import type { PolicyItem } from "../../kv/records/gitops.ts";
+import { type PolicyItem, policySetOf } from "../../kv/records/gitops.ts";
 import type { Work } from "../work/work.ts";
 import { Fault } from "../fault/fault.ts";
 import { pageOf, type Paging } from "../../kv/store/paging.ts";
 import { iso } from "../codec/codec.ts";
 import type { PolicyCache } from "./policy_cache.ts";
-import { policySetOf } from "../../kv/records/gitops.ts";
 
 /** The policies in force, in the order in which the shield applies them. */
 export async function listPolicies({ db, actor }: Work, paging: Paging) {

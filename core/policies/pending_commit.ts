@@ -1,10 +1,9 @@
 import type { Tenant } from "../../kv/store/collection.ts";
-import { repositories, type RepositoryRecord } from "../../kv/records/gitops.ts";
-import type { Context } from "../work/work.ts";
+import { policySetOf, repositories, type RepositoryRecord } from "../../kv/records/gitops.ts";
+import type { Context } from "../context/context.ts";
 import { Overtaken } from "./activate.ts";
 import { readWanted } from "./apply.ts";
 import { planPolicies } from "./plan.ts";
-import { policySetOf } from "../../kv/records/gitops.ts";
 import type { FetchParts } from "./source.ts";
 
 /** Changes that a repository's record shows of its pending commit; a dry run of the apply shows all. */

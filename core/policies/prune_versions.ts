@@ -1,8 +1,7 @@
 import type { Tenant } from "../../kv/store/collection.ts";
-import { type PolicySetRecord, policyVersions } from "../../kv/records/gitops.ts";
+import { policySetOf, type PolicySetRecord, policyVersions } from "../../kv/records/gitops.ts";
 import type { Store } from "../../kv/store/store.ts";
 import { versionId } from "./policy_set.ts";
-import { policySetOf } from "../../kv/records/gitops.ts";
 
 /** Versions that a tenant keeps besides those that `protectedIn` names. */
 export const VERSIONS_KEPT = 1_000;

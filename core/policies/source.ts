@@ -1,7 +1,7 @@
 import type { Tenant } from "../../kv/store/collection.ts";
 import type { RepositoryRecord } from "../../kv/records/gitops.ts";
 import { basicAuth } from "../codec/codec.ts";
-import type { Context } from "../work/work.ts";
+import type { Context } from "../context/context.ts";
 import type { Source } from "./git/fetch.ts";
 
 /** Finds credentials that the organization's integrations lend for a Git host. */

@@ -2,7 +2,7 @@ import { SYSTEM, type Tenant, tenantKey } from "../../kv/store/collection.ts";
 import { everyQueued } from "../../kv/store/iterate.ts";
 import { repositories, type RepositoryRecord } from "../../kv/records/gitops.ts";
 import { organizations } from "../../kv/records/organization.ts";
-import type { Context } from "../work/work.ts";
+import type { Context } from "../context/context.ts";
 import { emit, RELAY_ACTOR } from "../events/events.ts";
 import { Fault, FAULTS } from "../fault/fault.ts";
 import { activate, Overtaken } from "./activate.ts";

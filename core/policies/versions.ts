@@ -1,5 +1,6 @@
 import {
   type PolicyItem,
+  policySetOf,
   policySets,
   type PolicyVersionRecord,
   policyVersions,
@@ -12,7 +13,6 @@ import { listPage, type Paging } from "../../kv/store/paging.ts";
 import { iso } from "../codec/codec.ts";
 import { shieldInForce } from "../commands/commands.ts";
 import { setOf, versionId } from "./policy_set.ts";
-import { policySetOf } from "../../kv/records/gitops.ts";
 import { diffDocuments } from "./documents/diff.ts";
 import { type NamedDocument, PolicyDocument } from "./documents/document.ts";
 import { enforce } from "./enforce.ts";

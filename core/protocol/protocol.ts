@@ -112,3 +112,4 @@ export {
   type TransferOrder,
   type TransferReply,
 } from "./transfers.ts";
+export { VERSION } from "./version.ts";

@@ -1,7 +1,6 @@
 import { deleteKey, setKey } from "../store/change.ts";
 import { type Tenant, tenantKey } from "../store/collection.ts";
 import { InlineSequencing } from "./inline.ts";
-import type { TenantEvents } from "./sequencing.ts";
 import {
   eventsOf,
   partsOf,
@@ -12,6 +11,7 @@ import {
   type SegmentPart,
   type Sequenced,
   SEQUENCING_LIMITS,
+  type TenantEvents,
 } from "./sequencing.ts";
 import { FOLLOWERS_MAX } from "../store/engine_limits.ts";
 import type { Line } from "./line.ts";

@@ -1,4 +1,4 @@
-import { SCOPE_LIST } from "../../core/work/work.ts";
+import { SCOPE_LIST } from "../../core/identity/identity.ts";
 import { headersOf } from "../../routes/http/answer.ts";
 import type { Service, Visit } from "../../routes/http/serve_service.ts";
 

@@ -1,6 +1,7 @@
 import type { Fault } from "../../core/fault/fault.ts";
 import type { Relay } from "../../core/relay.ts";
-import type { Actor, Context, RequestInfo } from "../../core/work/work.ts";
+import type { Actor, RequestInfo } from "../../core/identity/identity.ts";
+import type { Context } from "../../core/context/context.ts";
 import { EFFECTS, Recorded } from "./effects.ts";
 import { faultOf } from "./fault_of.ts";
 import { parse, parseNoQuery } from "./input.ts";

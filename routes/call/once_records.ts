@@ -1,6 +1,7 @@
 import { Fault, type FaultCode } from "../../core/fault/fault.ts";
 import type { Sealer } from "../../core/ports/ports.ts";
-import { Accepted, type Actor, type RequestInfo } from "../../core/work/work.ts";
+import { Accepted } from "../../core/work/work.ts";
+import type { Actor, RequestInfo } from "../../core/identity/identity.ts";
 import type { IdempotencyRecord } from "../../kv/records/idempotency.ts";
 import type { Relay } from "../../core/relay.ts";
 import type { RawInput } from "./call.ts";

@@ -1,5 +1,6 @@
 import { emit, useJson } from "../../core/events/events.ts";
-import type { Actor, Context, RequestInfo } from "../../core/work/work.ts";
+import type { Actor, RequestInfo } from "../../core/identity/identity.ts";
+import type { Context } from "../../core/context/context.ts";
 import type { Appending } from "../../kv/log/appends.ts";
 import type { Tx } from "../../kv/store/tx.ts";
 import type { Route } from "./route.ts";

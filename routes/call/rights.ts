@@ -1,5 +1,6 @@
 import { Fault } from "../../core/fault/fault.ts";
-import type { Actor, Context, RequestInfo, Scope } from "../../core/work/work.ts";
+import type { Actor, RequestInfo, Scope } from "../../core/identity/identity.ts";
+import type { Context } from "../../core/context/context.ts";
 import { type Endpoint, recordDenial } from "./records.ts";
 import type { Route } from "./route.ts";
 

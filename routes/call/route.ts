@@ -1,14 +1,6 @@
 import type { z } from "zod";
-import type {
-  Accepted,
-  Actor,
-  Reading,
-  RequestInfo,
-  Scope,
-  Stepping,
-  WithCookie,
-  Writing,
-} from "../../core/work/work.ts";
+import type { Accepted, Reading, Stepping, WithCookie, Writing } from "../../core/work/work.ts";
+import type { Actor, RequestInfo, Scope } from "../../core/identity/identity.ts";
 import type { Relay } from "../../core/relay.ts";
 import type { DetailsOf, EventType, ResourceType } from "../../core/events/events.ts";
 import type { FaultCode } from "../../core/fault/fault.ts";

@@ -1,4 +1,5 @@
-import type { Actor, Cookie } from "../../core/work/work.ts";
+import type { Cookie } from "../../core/work/work.ts";
+import type { Actor } from "../../core/identity/identity.ts";
 import type { LimitState } from "../../core/access/access.ts";
 import { sha256Hex } from "../../core/codec/codec.ts";
 import type { Content } from "../call/route.ts";

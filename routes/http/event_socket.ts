@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Relay } from "../../core/relay.ts";
-import type { Actor } from "../../core/work/work.ts";
+import type { Actor } from "../../core/identity/identity.ts";
 import { Fault } from "../../core/fault/fault.ts";
 import { mayRead, type Stream } from "../../core/events/events.ts";
 import { EVENTS_PROTOCOL, offeredProtocols } from "./protocols.ts";

@@ -1,5 +1,5 @@
 import type { Relay } from "../../core/relay.ts";
-import type { Actor, RequestInfo } from "../../core/work/work.ts";
+import type { Actor, RequestInfo } from "../../core/identity/identity.ts";
 import { ANONYMOUS, type LimitState, mustPass } from "../../core/access/access.ts";
 import { authenticateSocket } from "../../core/agents/agents.ts";
 import { Fault } from "../../core/fault/fault.ts";

@@ -1,5 +1,5 @@
 import type { Relay } from "../../core/relay.ts";
-import type { Config } from "../../core/work/work.ts";
+import type { Config } from "../../core/context/context.ts";
 import { Fault } from "../../core/fault/fault.ts";
 import { headersOf } from "./answer.ts";
 import { failure } from "./refusal.ts";

@@ -1,5 +1,6 @@
 import type { Context } from "@hono/hono";
-import type { Config, GitHookHeaders, RequestInfo } from "../../core/work/work.ts";
+import type { GitHookHeaders, RequestInfo } from "../../core/identity/identity.ts";
+import type { Config } from "../../core/context/context.ts";
 import { Fault } from "../../core/fault/fault.ts";
 import type { Entropy } from "../../core/ports/ports.ts";
 import { queryFor } from "../call/input.ts";

@@ -1,7 +1,7 @@
 import type { Context } from "@hono/hono";
 import { ANONYMOUS, type LimitState, mustPass } from "../../core/access/access.ts";
 import type { Relay } from "../../core/relay.ts";
-import type { Actor } from "../../core/work/work.ts";
+import type { Actor } from "../../core/identity/identity.ts";
 import type { Envelope } from "./answer.ts";
 import { failed } from "./refusal.ts";
 import { type Env, HttpRequestInfo } from "./request.ts";

@@ -1,7 +1,7 @@
 import type { Context } from "@hono/hono";
 import { ANONYMOUS } from "../../core/access/access.ts";
 import type { Relay } from "../../core/relay.ts";
-import type { Actor, RequestInfo } from "../../core/work/work.ts";
+import type { Actor, RequestInfo } from "../../core/identity/identity.ts";
 import { parseNoQuery } from "../call/input.ts";
 import type { Method } from "../call/route.ts";
 import type { Envelope } from "./answer.ts";

@@ -2,7 +2,7 @@ import type { Context } from "@hono/hono";
 import { authenticateSocket } from "../../core/agents/agents.ts";
 import type { LimitState } from "../../core/access/access.ts";
 import type { Relay } from "../../core/relay.ts";
-import type { Actor, RequestInfo } from "../../core/work/work.ts";
+import type { Actor, RequestInfo } from "../../core/identity/identity.ts";
 import { headersOf } from "./answer.ts";
 import { identify } from "./identify.ts";
 import { bearerOffered } from "./protocols.ts";

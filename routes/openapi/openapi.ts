@@ -1,4 +1,5 @@
-import { IDEMPOTENCY_KEY, SCOPES } from "../../core/work/work.ts";
+import { IDEMPOTENCY_KEY } from "../../core/work/work.ts";
+import { SCOPES } from "../../core/identity/identity.ts";
 import { FAULTS } from "../../core/fault/fault.ts";
 import { ERROR_SCHEMAS, EVERY_RESPONSE, faultResponses, faultsOf, HEADERS } from "./faults.ts";
 import { bodyBytesMaxOf } from "../http/open_body.ts";

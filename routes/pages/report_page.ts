@@ -9,7 +9,7 @@ import type {
   PoliciesInForce,
   QueryResult,
   ReadReport,
-} from "../../core/compliance/compliance.ts";
+} from "../../core/host/host.ts";
 import { type Html, inline, markup, type Part, trusted } from "./html.ts";
 import type { Content } from "../call/route.ts";
 

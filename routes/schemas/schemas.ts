@@ -13,7 +13,7 @@ import {
   PASSWORD_LENGTH_MIN,
   passwordProblem,
 } from "../../core/access/access.ts";
-import { SCOPE_LIST } from "../../core/work/work.ts";
+import { SCOPE_LIST } from "../../core/identity/identity.ts";
 import { SEVERITIES } from "../../core/events/events.ts";
 import { SUSPENSION_REASONS } from "../../kv/records/standing.ts";
 import { SHIELD_MODES } from "../../kv/records/shield.ts";

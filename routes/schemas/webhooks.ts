@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { EVENT_TYPES, PING } from "../../core/events/events.ts";
-import { RECOVERABLE, type Recoverable, RetryPolicy } from "../../core/webhooks/webhooks.ts";
+import { RECOVERABLE, type Recoverable, RetryPolicy } from "../../core/delivery/delivery.ts";
 import { DELIVERY_STATUSES } from "../../kv/records/webhook.ts";
 import {
   CreatedWith,

@@ -4,9 +4,8 @@ import { parseAgentArguments } from "../../core/cli/agent/start/arguments.ts";
 import { backoffMs } from "../../core/cli/agent/link/backoff.ts";
 import { loadIdentity } from "../../core/cli/agent/identity.ts";
 import { openJournal } from "../../core/cli/agent/commands/journal.ts";
-import { openOutbox } from "../../core/cli/agent/outbox.ts";
+import { type Ended, openOutbox } from "../../core/cli/agent/outbox.ts";
 import { pinVerdictKey } from "../../core/cli/agent/link/pin.ts";
-import type { Ended } from "../../core/cli/agent/outbox.ts";
 import {
   type CommandResult,
   MAX_BATCH,

@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { changesOf, leavesOf } from "../../core/host/configuration/changes.ts";
-import type { ConfigSource } from "../../core/work/config.ts";
+import type { ConfigSource } from "../../core/context/config.ts";
 import { type Account, World } from "../support/world.ts";
 
 /** A relay whose configuration is a file that a test writes. */

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
-import { repositoryCredentialOf } from "../../core/integrations/repository.ts";
+import { repositoryCredentialOf } from "../../core/delivery/integrations/repository.ts";
 import { inForce, withRepository } from "../gitops/fixtures.ts";
 import { installed, sentTo } from "../integrations/fixtures.ts";
 import { type Account, World } from "../support/world.ts";

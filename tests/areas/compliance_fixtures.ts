@@ -1,5 +1,5 @@
 import { ok, strictEqual as eq } from "node:assert/strict";
-import type { Pack, QueryResult } from "../../core/compliance/pack.ts";
+import type { Pack, QueryResult } from "../../core/host/compliance/pack.ts";
 import type { EventRow } from "../../core/events/events.ts";
 import { type Account, type Answer, World } from "../support/world.ts";
 

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { reportRounds, stepReport } from "../../core/compliance/report_jobs.ts";
+import { reportRounds, stepReport } from "../../core/host/compliance/report_jobs.ts";
 import {
   ACTORS_MAX,
   APPROVALS_MAX,
@@ -8,9 +8,9 @@ import {
   EXCEPTIONS_MAX,
   loadCounted,
   saveCounted,
-} from "../../core/compliance/count.ts";
-import { QUERY_NAMES } from "../../core/compliance/queries.ts";
-import { ROWS_PER_STEP } from "../../core/compliance/scan.ts";
+} from "../../core/host/compliance/count.ts";
+import { QUERY_NAMES } from "../../core/host/compliance/queries.ts";
+import { ROWS_PER_STEP } from "../../core/host/compliance/scan.ts";
 import { eventJson, type EventType, OWN_EVENTS } from "../../core/events/emit.ts";
 import { BLOB_BYTES_MAX } from "../../kv/store/engine_limits.ts";
 import { type ReportRecord, reports } from "../../kv/records/report.ts";

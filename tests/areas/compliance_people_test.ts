@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { accessNow } from "../../core/compliance/access_review.ts";
-import { ACTORS_MAX } from "../../core/compliance/count.ts";
-import { QUERIES, queriesMatching } from "../../core/compliance/queries.ts";
+import { accessNow } from "../../core/host/compliance/access_review.ts";
+import { ACTORS_MAX } from "../../core/host/compliance/count.ts";
+import { QUERIES, queriesMatching } from "../../core/host/compliance/queries.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { type Account, World } from "../support/world.ts";
 import { found, HOUR_MS, make, rowsOf } from "./compliance_fixtures.ts";

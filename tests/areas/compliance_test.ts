@@ -2,8 +2,8 @@ import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/stric
 import { createHash } from "node:crypto";
 import { canonicalJson } from "../../core/codec/canonical.ts";
 import { readKey, verifiesNote } from "../../core/protocol/checkpoints/note.ts";
-import { CONTROLS, controlsOf } from "../../core/compliance/controls.ts";
-import { QUERIES, QUERY_NAMES } from "../../core/compliance/queries.ts";
+import { CONTROLS, controlsOf } from "../../core/host/compliance/controls.ts";
+import { QUERIES, QUERY_NAMES } from "../../core/host/compliance/queries.ts";
 import { OWN_EVENTS } from "../../core/events/emit.ts";
 import { REPORT_TYPES } from "../../kv/records/report.ts";
 import { ScriptedAgent } from "../support/agent.ts";

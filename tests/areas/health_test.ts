@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:assert/strict";
-import { VERSION } from "../../core/work/work.ts";
+import { VERSION } from "../../core/protocol/protocol.ts";
 import { committing, overKv } from "../support/kv.ts";
 import { StreamClient } from "../support/stream.ts";
 import { World } from "../support/world.ts";

@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { roles } from "../../kv/records/role.ts";
-import { SCOPE_LIST } from "../../core/work/scopes.ts";
+import { SCOPE_LIST } from "../../core/identity/scopes.ts";
 import { INVITATIONS_MAX } from "../../core/access/invitations/open.ts";
 import { type Account, type Answer, World } from "../support/world.ts";
 

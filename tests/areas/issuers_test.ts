@@ -3,7 +3,7 @@ import { exportJWK, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } fr
 import { organizations } from "../../kv/records/organization.ts";
 import { SYSTEM } from "../../kv/store/collection.ts";
 import { OutboundError } from "../../core/ports/ports.ts";
-import { parseConfig } from "../../core/work/config.ts";
+import { parseConfig } from "../../core/context/config.ts";
 import { routes } from "../../routes/index.ts";
 import { rpc, tool } from "../mcp/client.ts";
 import { dump } from "../support/kv.ts";

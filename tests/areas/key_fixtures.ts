@@ -1,7 +1,7 @@
 import { strictEqual as eq } from "node:assert/strict";
 import type { Tenant } from "../../kv/store/collection.ts";
 import { type UserRecord, users } from "../../kv/records/user.ts";
-import { SCOPE_LIST } from "../../core/work/scopes.ts";
+import { SCOPE_LIST } from "../../core/identity/scopes.ts";
 import type { Account, Answer, World } from "../support/world.ts";
 
 export const KEYS = "/api/v1/api-keys";

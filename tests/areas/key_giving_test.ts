@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
-import { SCOPE_LIST } from "../../core/work/scopes.ts";
+import { SCOPE_LIST } from "../../core/identity/scopes.ts";
 import { World } from "../support/world.ts";
 import { keyReason, KEYS, rotate, setUser } from "./key_fixtures.ts";
 

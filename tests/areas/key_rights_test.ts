@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { SCOPE_LIST } from "../../core/work/scopes.ts";
+import { SCOPE_LIST } from "../../core/identity/scopes.ts";
 import { SYSTEM } from "../../kv/store/collection.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import { type Random, random } from "../support/random.ts";

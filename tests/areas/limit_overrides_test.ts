@@ -1,6 +1,5 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
-import type { Account } from "../support/world.ts";
-import { World } from "../support/world.ts";
+import { type Account, World } from "../support/world.ts";
 
 const MINUTE_MS = 60_000;
 const pathOf = (id: string) => `/api/admin/limits/${id}`;

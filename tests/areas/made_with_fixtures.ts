@@ -1,4 +1,4 @@
-import { SCOPE_LIST } from "../../core/work/scopes.ts";
+import { SCOPE_LIST } from "../../core/identity/scopes.ts";
 import type { World } from "../support/world.ts";
 
 /** The rights with which a key makes one of everything. */

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { SCOPE_LIST } from "../../core/work/scopes.ts";
+import { SCOPE_LIST } from "../../core/identity/scopes.ts";
 import { type Account, type Answer, World } from "../support/world.ts";
 import { eventsOf } from "./fixtures.ts";
 

@@ -1,8 +1,8 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { setImmediate } from "node:timers";
 import type { OutboundRequest } from "../../core/ports/ports.ts";
-import { CONCURRENCY, ORGANIZATION_MAX } from "../../core/webhooks/scheduler/scheduler.ts";
-import { WEBHOOKS_MAX } from "../../core/webhooks/checks.ts";
+import { CONCURRENCY, ORGANIZATION_MAX } from "../../core/delivery/webhooks/scheduler/scheduler.ts";
+import { WEBHOOKS_MAX } from "../../core/delivery/webhooks/checks.ts";
 import { EventLog } from "../../kv/log/log.ts";
 import { users } from "../../kv/records/user.ts";
 import { type WebhookRecord, webhooks } from "../../kv/records/webhook.ts";

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { readLedger } from "../../core/webhooks/ledger.ts";
+import { readLedger } from "../../core/delivery/webhooks/ledger.ts";
 import { committing, mortal, overKv, shared } from "../support/kv.ts";
 import { random } from "../support/random.ts";
 import { World } from "../support/world.ts";

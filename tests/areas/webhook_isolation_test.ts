@@ -2,9 +2,9 @@ import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/stric
 import { setImmediate } from "node:timers";
 import { OutboundError, type OutboundResponse } from "../../core/ports/ports.ts";
 import { NOTIFICATIONS_MAX } from "../../core/access/people/notify.ts";
-import { CREATED_MAX } from "../../core/webhooks/fan_out.ts";
-import { ORGANIZATION_MAX } from "../../core/webhooks/scheduler/scheduler.ts";
-import { readLedger } from "../../core/webhooks/ledger.ts";
+import { CREATED_MAX } from "../../core/delivery/webhooks/fan_out.ts";
+import { ORGANIZATION_MAX } from "../../core/delivery/webhooks/scheduler/scheduler.ts";
+import { readLedger } from "../../core/delivery/webhooks/ledger.ts";
 import { notifications } from "../../kv/records/notification.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";
 import { type Account, World } from "../support/world.ts";

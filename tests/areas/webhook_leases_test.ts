@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import { setImmediate } from "node:timers";
 import type { OutboundResponse } from "../../core/ports/ports.ts";
-import { readLedger } from "../../core/webhooks/ledger.ts";
+import { readLedger } from "../../core/delivery/webhooks/ledger.ts";
 import { deliveries } from "../../kv/records/webhook.ts";
 import { mortal } from "../support/kv.ts";
 import { World } from "../support/world.ts";

@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { EVENT_TYPES, WEBHOOK_EVENTS } from "../../core/events/types/webhook_events.ts";
-import { dropExpired } from "../../core/webhooks/retention.ts";
-import { readLedger } from "../../core/webhooks/ledger.ts";
+import { dropExpired } from "../../core/delivery/webhooks/retention.ts";
+import { readLedger } from "../../core/delivery/webhooks/ledger.ts";
 import { OutboundError } from "../../core/ports/ports.ts";
 import { overKv } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";

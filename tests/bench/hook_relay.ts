@@ -5,7 +5,7 @@ import { readSettings } from "../../core/cli/settings.ts";
 import { secretsOf } from "../../core/host/secrets/file.ts";
 import { safeOutbound } from "../../core/ports/outbound/safe_outbound.ts";
 import { systemClock, systemPorts } from "../../core/ports/system.ts";
-import { readLedger } from "../../core/webhooks/ledger.ts";
+import { readLedger } from "../../core/delivery/webhooks/ledger.ts";
 import { openStore } from "../../kv/maintenance/open.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import { SYSTEM } from "../../kv/store/collection.ts";

@@ -1,4 +1,4 @@
-import { parseConfig } from "../../core/work/config.ts";
+import { parseConfig } from "../../core/context/config.ts";
 import { makeKeyValue } from "../../core/access/keys/value.ts";
 import { readSettings } from "../../core/cli/settings.ts";
 import { startRelay } from "../../core/start.ts";

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, strictEqual as eq, throws } from "node:assert/strict";
-import { parseConfig, planOf } from "../../core/work/config.ts";
+import { parseConfig, planOf } from "../../core/context/config.ts";
 import { Fault } from "../../core/fault/fault.ts";
 import { readSettings } from "../../core/cli/settings.ts";
 

@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
-import { type Actor } from "../../core/work/work.ts";
+import type { Actor } from "../../core/identity/identity.ts";
 import { ANONYMOUS } from "../../core/access/authenticate.ts";
-import { type Config, parseConfig } from "../../core/work/config.ts";
+import { type Config, parseConfig } from "../../core/context/config.ts";
 import { Fault } from "../../core/fault/fault.ts";
 import { Limiter, type LimitState, mustPass, UNLIMITED } from "../../core/access/limits/limiter.ts";
 import { LeasedCounters } from "../../kv/limits/counters.ts";

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, rejects, strictEqual as eq } from "node:assert/strict";
-import { type Actor } from "../../core/work/work.ts";
+import type { Actor } from "../../core/identity/identity.ts";
 import { ANONYMOUS } from "../../core/access/authenticate.ts";
 import { NAMES_COUNTED, NAMES_STORED, total } from "../../core/access/usage/day.ts";
 import { Usage } from "../../core/access/usage/usage.ts";

@@ -8,7 +8,7 @@ import {
 } from "../../kv/records/webhook.ts";
 import type { Store } from "../../kv/store/store.ts";
 import type { Page } from "../../kv/store/reader.ts";
-import { LEDGER_STATES, readLedger } from "../../core/webhooks/ledger.ts";
+import { LEDGER_STATES, readLedger } from "../../core/delivery/webhooks/ledger.ts";
 import type { HookKind, HookReceivers } from "./hook_receivers.ts";
 
 /** What the callers of an organization were told, and where it had to go. */

@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:assert/strict";
-import { CATALOG, INTEGRATION_TYPES } from "../../core/integrations/catalog.ts";
-import { performJob } from "../../core/integrations/perform_job.ts";
-import { repositoryCredentialOf } from "../../core/integrations/repository.ts";
+import { CATALOG, INTEGRATION_TYPES } from "../../core/delivery/integrations/catalog.ts";
+import { performJob } from "../../core/delivery/integrations/perform_job.ts";
+import { repositoryCredentialOf } from "../../core/delivery/integrations/repository.ts";
 import { integrationJobs } from "../../kv/records/integration.ts";
 import { queueHeads } from "../../kv/store/iterate.ts";
 import { World } from "../support/world.ts";

@@ -1,5 +1,5 @@
 import { strictEqual as eq } from "node:assert/strict";
-import { repositoryCredentialOf } from "../../core/integrations/repository.ts";
+import { repositoryCredentialOf } from "../../core/delivery/integrations/repository.ts";
 import { type Account, type Answer, World } from "../support/world.ts";
 import { FakeProvider } from "./fake_provider.ts";
 import { installed, shown } from "./fixtures.ts";

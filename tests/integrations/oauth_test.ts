@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:assert/strict";
-import { refreshTokens } from "../../core/integrations/oauth/refresh.ts";
+import { refreshTokens } from "../../core/delivery/integrations/oauth/refresh.ts";
 import { users } from "../../kv/records/user.ts";
 import { eventsOf } from "../areas/fixtures.ts";
 import { ManualClock } from "../support/clock.ts";

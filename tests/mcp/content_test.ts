@@ -1,6 +1,6 @@
 import { forbidding, withRepository } from "../gitops/fixtures.ts";
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { SCOPE_LIST } from "../../core/work/scopes.ts";
+import { SCOPE_LIST } from "../../core/identity/scopes.ts";
 import { agents } from "../../kv/records/agent.ts";
 import { linkAgent } from "../areas/fixtures.ts";
 import { World } from "../support/world.ts";

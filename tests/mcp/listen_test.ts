@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, ok, rejects, strictEqual as eq } from "node:assert/strict";
 import { users } from "../../kv/records/user.ts";
-import type { Actor } from "../../core/work/work.ts";
+import type { Actor } from "../../core/identity/identity.ts";
 import type { Exchange } from "../../mcp/exchange.ts";
 import { listen as listenTo } from "../../mcp/listen.ts";
 import { Listeners } from "../../mcp/listeners.ts";

@@ -1,8 +1,7 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { mcpSessions } from "../../kv/records/mcp_session.ts";
 import { shared } from "../support/kv.ts";
-import { World } from "../support/world.ts";
-import { type Account } from "../support/world.ts";
+import { type Account, World } from "../support/world.ts";
 import { type Json, Reader, readReply, type Reply, rpc, tool } from "./client.ts";
 
 const VERSION = "2025-11-25";

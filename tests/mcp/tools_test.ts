@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { z } from "zod";
-import { SCOPE_LIST } from "../../core/work/scopes.ts";
+import { SCOPE_LIST } from "../../core/identity/scopes.ts";
 import { serveMcp } from "../../mcp/endpoint.ts";
 import { mount } from "../../routes/http/mount.ts";
 import { routes } from "../../routes/index.ts";

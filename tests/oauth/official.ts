@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:assert/strict";
-import { repositoryCredentialOf } from "../../core/integrations/repository.ts";
-import { tokensOf } from "../../core/integrations/oauth/tokens.ts";
+import { repositoryCredentialOf } from "../../core/delivery/integrations/repository.ts";
+import { tokensOf } from "../../core/delivery/integrations/oauth/tokens.ts";
 import { safeOutbound } from "../../core/ports/outbound/safe_outbound.ts";
 import { systemClock } from "../../core/ports/system.ts";
 import { integrations } from "../../kv/records/integration.ts";

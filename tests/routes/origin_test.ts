@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq, throws } from "node:assert/strict";
-import { parseConfig } from "../../core/work/config.ts";
+import { parseConfig } from "../../core/context/config.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";
 import { World } from "../support/world.ts";
 

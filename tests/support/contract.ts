@@ -1,4 +1,4 @@
-import { VERSION } from "../../core/work/work.ts";
+import { VERSION } from "../../core/protocol/protocol.ts";
 import { openapi } from "../../routes/openapi/openapi.ts";
 import { routes } from "../../routes/index.ts";
 

@@ -3,7 +3,7 @@ import { canonicalJson } from "../../core/codec/canonical.ts";
 import type { Relay } from "../../core/relay.ts";
 import { type EventRow, isOwnEvent, OWN_EVENTS } from "../../core/events/emit.ts";
 import { FAULTS } from "../../core/fault/fault.ts";
-import { readLedger } from "../../core/webhooks/ledger.ts";
+import { readLedger } from "../../core/delivery/webhooks/ledger.ts";
 import { auditTreeId, auditTrees } from "../../kv/records/audit.ts";
 import { type Tenant, tenantKey } from "../../kv/store/collection.ts";
 import type { Sequenced } from "../../kv/log/log.ts";

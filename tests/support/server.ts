@@ -1,4 +1,4 @@
-import { type Config, parseConfig } from "../../core/work/config.ts";
+import { type Config, parseConfig } from "../../core/context/config.ts";
 import { readSettings } from "../../core/cli/settings.ts";
 import { type Running, startRelay } from "../../core/start.ts";
 import { systemClock, systemPorts } from "../../core/ports/system.ts";

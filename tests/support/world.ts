@@ -1,9 +1,9 @@
 import { Buffer } from "node:buffer";
 import type { Relay } from "../../core/relay.ts";
-import { NO_SOURCE, parseConfig } from "../../core/work/config.ts";
+import { NO_SOURCE, parseConfig } from "../../core/context/config.ts";
 import type { Log, Ports } from "../../core/ports/ports.ts";
 import { showVariables } from "../../core/cli/environment.ts";
-import type { Settings } from "../../core/work/settings.ts";
+import type { Settings } from "../../core/context/settings.ts";
 import { type Running, startRelay } from "../../core/start.ts";
 import { users } from "../../kv/records/user.ts";
 import { migrate } from "../../kv/maintenance/migrations.ts";

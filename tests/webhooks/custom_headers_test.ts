@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 
-import { checkCustomHeaders, mergeCustomHeaders } from "../../core/webhooks/custom_headers.ts";
+import {
+  checkCustomHeaders,
+  mergeCustomHeaders,
+} from "../../core/delivery/webhooks/custom_headers.ts";
 
 const SIGNED = { "X-Service-Signature": "sha256=true", "webhook-id": "dlv_1" };
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 
 import { EVENT_TYPES, PING, WEBHOOK_EVENTS } from "../../core/events/types/webhook_events.ts";
-import { signDelivery } from "../../core/webhooks/signing.ts";
+import { signDelivery } from "../../core/delivery/webhooks/signing.ts";
 import { withFolder } from "../support/processes.ts";
 
 const PAGE = Deno.readTextFileSync(new URL("../../docs/webhooks.md", import.meta.url));

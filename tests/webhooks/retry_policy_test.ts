@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 
-import { Config } from "../../core/work/config.ts";
+import { Config } from "../../core/context/config.ts";
 import {
   afterFailure,
   nextDelayMs,
   retryAfterMs,
   RetryPolicy,
-} from "../../core/webhooks/retry_policy.ts";
+} from "../../core/delivery/webhooks/retry_policy.ts";
 
 const LADDER = Config.parse({}).webhooks.retry_delays_seconds;
 const SECOND = 1000;

@@ -1,12 +1,12 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import type { Tenant } from "../../kv/store/collection.ts";
-import type { Receiver } from "../../core/webhooks/scheduler/receiver.ts";
+import type { Receiver } from "../../core/delivery/webhooks/scheduler/receiver.ts";
 import {
   CONCURRENCY,
   DeliveryScheduler,
   LIMIT_IDLE_MAX,
   ORGANIZATION_MAX,
-} from "../../core/webhooks/scheduler/scheduler.ts";
+} from "../../core/delivery/webhooks/scheduler/scheduler.ts";
 import { random } from "../support/random.ts";
 
 const TENANT: Tenant = { org: "org", space: "live" };

@@ -4,7 +4,7 @@ import { createHmac, randomBytes } from "node:crypto";
 import { Webhook as StandardWebhook } from "standardwebhooks";
 import { Webhook as SvixWebhook } from "svix";
 
-import { type DeliveryToSign, signDelivery } from "../../core/webhooks/signing.ts";
+import { type DeliveryToSign, signDelivery } from "../../core/delivery/webhooks/signing.ts";
 
 const STANDARD_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 

@@ -2,7 +2,7 @@ import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } f
 import { z } from "zod";
 import { Fault } from "../../fault/fault.ts";
 import { OutboundError, type Ports } from "../../ports/ports.ts";
-import type { Issuer } from "../../work/work.ts";
+import type { Issuer } from "../../context/context.ts";
 
 /** Keys are fetched again after this. */
 export const KEYS_FRESH_MS = 10 * 60 * 1000;

@@ -1,6 +1,8 @@
 import type { Row, Tenant } from "../../../kv/store/collection.ts";
 import type { Page, Reader } from "../../../kv/store/reader.ts";
-import type { Context, Scope, Stepping } from "../../work/work.ts";
+import type { Stepping } from "../../work/work.ts";
+import type { Scope } from "../../identity/identity.ts";
+import type { Context } from "../../context/context.ts";
 import { Fault } from "../../fault/fault.ts";
 import type { Made, MadeKind, MadeType, NamedKind } from "./made_kinds.ts";
 import { mustCover } from "./owned.ts";

@@ -1,6 +1,7 @@
 import { type ApiKeyRecord, apiKeys } from "../../../kv/records/api_key.ts";
 import { peopleBehind, unite, without } from "./people_behind.ts";
-import { mustMatchRecord, type Scope, type Writing } from "../../work/work.ts";
+import { mustMatchRecord, type Writing } from "../../work/work.ts";
+import type { Scope } from "../../identity/identity.ts";
 import { canonicalJson, iso } from "../../codec/codec.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";

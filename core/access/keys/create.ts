@@ -1,6 +1,7 @@
 import { apiKeys } from "../../../kv/records/api_key.ts";
 import { peopleBehind, without } from "./people_behind.ts";
-import type { Scope, Writing } from "../../work/work.ts";
+import type { Writing } from "../../work/work.ts";
+import type { Scope } from "../../identity/identity.ts";
 import { Fault } from "../../fault/fault.ts";
 import { hashKeyValue, makeKeyValue, maskKeyValue } from "./value.ts";
 import { DAY_MS, iso } from "../../codec/codec.ts";

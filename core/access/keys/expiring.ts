@@ -1,5 +1,5 @@
 import { apiKeys } from "../../../kv/records/api_key.ts";
-import type { Context } from "../../work/work.ts";
+import type { Context } from "../../context/context.ts";
 import { iso } from "../../codec/codec.ts";
 import { notifyWithAdministrators } from "../people/notify.ts";
 

@@ -5,7 +5,8 @@ import { type OrganizationRecord, organizations } from "../../../kv/records/orga
 import { type PlanRecord, plans } from "../../../kv/records/plan.ts";
 import { type RoleRecord, roles } from "../../../kv/records/role.ts";
 import { type UserRecord, users } from "../../../kv/records/user.ts";
-import type { Actor, Context, Scope } from "../../work/work.ts";
+import type { Actor, Scope } from "../../identity/identity.ts";
+import type { Context } from "../../context/context.ts";
 import { Fault } from "../../fault/fault.ts";
 import { hashKeyValue, parseKeyValue } from "./value.ts";
 import { homeOf } from "../roles/grant.ts";

@@ -1,6 +1,7 @@
 import { apiKeys } from "../../../kv/records/api_key.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import type { Context, Stepping } from "../../work/work.ts";
+import type { Stepping } from "../../work/work.ts";
+import type { Context } from "../../context/context.ts";
 import { iso } from "../../codec/codec.ts";
 import { isFirstWithin, notifyAdministrators } from "../people/notify.ts";
 

@@ -1,7 +1,8 @@
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { type ApiKeyRecord, apiKeys } from "../../../kv/records/api_key.ts";
 import { mustActForPerson } from "../people/person.ts";
-import type { Actor, Scope, Work } from "../../work/work.ts";
+import type { Work } from "../../work/work.ts";
+import type { Actor, Scope } from "../../identity/identity.ts";
 import { Fault } from "../../fault/fault.ts";
 
 /**

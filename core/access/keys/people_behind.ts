@@ -1,7 +1,7 @@
 import { type ApiKeyRecord, apiKeys } from "../../../kv/records/api_key.ts";
 import { users } from "../../../kv/records/user.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
-import type { Actor } from "../../work/work.ts";
+import type { Actor } from "../../identity/identity.ts";
 
 /**
  * People by id. A credential has an owner and, in `also_of`, everybody else who made it, got its value or gave it

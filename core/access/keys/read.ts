@@ -1,6 +1,7 @@
 import { apiKeys } from "../../../kv/records/api_key.ts";
 import { mustActForPerson } from "../people/person.ts";
-import type { Actor, Work } from "../../work/work.ts";
+import type { Work } from "../../work/work.ts";
+import type { Actor } from "../../identity/identity.ts";
 import { listPageOfAll, pageOf, type Paging } from "../../../kv/store/paging.ts";
 import { ownedKey, tenantOfKey } from "./owned.ts";
 import { showKeyWithUse } from "./show.ts";

@@ -1,6 +1,7 @@
 import { type ApiKeyRecord, apiKeys } from "../../../kv/records/api_key.ts";
 import { type People, peopleBehind, unite, without } from "./people_behind.ts";
-import type { Scope, Stepping } from "../../work/work.ts";
+import type { Stepping } from "../../work/work.ts";
+import type { Scope } from "../../identity/identity.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { hashKeyValue, makeKeyValue, maskKeyValue } from "./value.ts";

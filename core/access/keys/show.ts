@@ -1,5 +1,7 @@
 import type { ApiKeyRecord } from "../../../kv/records/api_key.ts";
-import type { Context, Scope, Work } from "../../work/work.ts";
+import type { Work } from "../../work/work.ts";
+import type { Scope } from "../../identity/identity.ts";
+import type { Context } from "../../context/context.ts";
 import { DAY_MS, iso, isoOrNull } from "../../codec/codec.ts";
 import { UNLIMITED } from "../limits/limiter.ts";
 import { limitsOf } from "../limits/kinds.ts";

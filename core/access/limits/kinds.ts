@@ -1,6 +1,6 @@
 import type { ApiKeyRecord } from "../../../kv/records/api_key.ts";
 import type { OrganizationRecord } from "../../../kv/records/organization.ts";
-import { type Config, planOf } from "../../work/work.ts";
+import { type Config, planOf } from "../../context/context.ts";
 import { MINUTE_MS } from "../../codec/codec.ts";
 
 const TEN_SECONDS_MS = 10_000;

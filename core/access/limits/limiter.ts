@@ -4,7 +4,8 @@ import type { ApiKeyRecord } from "../../../kv/records/api_key.ts";
 import type { OrganizationRecord } from "../../../kv/records/organization.ts";
 import { RecentMap } from "../../../kv/store/recent.ts";
 import type { LeasedSlots } from "../../../kv/limits/slots.ts";
-import type { Actor, Config } from "../../work/work.ts";
+import type { Actor } from "../../identity/identity.ts";
+import type { Config } from "../../context/context.ts";
 import { Fault } from "../../fault/fault.ts";
 import {
   AGENT_REPORTS_PER_MINUTE,

@@ -1,4 +1,4 @@
-import type { Context } from "../../work/work.ts";
+import type { Context } from "../../context/context.ts";
 import { isFirstWithin, notifyAdministrators } from "../people/notify.ts";
 import { homeOf } from "../roles/grant.ts";
 import type { Limiter } from "./limiter.ts";

@@ -1,5 +1,6 @@
 import { type NotificationRecord, notifications } from "../../../kv/records/notification.ts";
-import type { Actor, Scope, Work, Writing } from "../../work/work.ts";
+import type { Work, Writing } from "../../work/work.ts";
+import type { Actor, Scope } from "../../identity/identity.ts";
 import { Fault } from "../../fault/fault.ts";
 import { pageOf, type Paging } from "../../../kv/store/paging.ts";
 import { iso, isoOrNull } from "../../codec/codec.ts";

@@ -1,11 +1,11 @@
-import type { Tenant } from "../../../kv/store/collection.ts";
-import { SYSTEM } from "../../../kv/store/collection.ts";
+import { SYSTEM, type Tenant } from "../../../kv/store/collection.ts";
 import { notifications, toldOnce } from "../../../kv/records/notification.ts";
 import { organizations } from "../../../kv/records/organization.ts";
 import { type UserRecord, users } from "../../../kv/records/user.ts";
 import type { Store } from "../../../kv/store/store.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import type { Context, Scope } from "../../work/work.ts";
+import type { Scope } from "../../identity/identity.ts";
+import type { Context } from "../../context/context.ts";
 import { emit, type Notice, RELAY_ACTOR } from "../../events/events.ts";
 import { homeOf } from "../roles/grant.ts";
 import { rightsOf } from "../roles/rights.ts";

@@ -1,4 +1,4 @@
-import type { Actor } from "../../work/work.ts";
+import type { Actor } from "../../identity/identity.ts";
 import { Fault } from "../../fault/fault.ts";
 
 /** Refuses everybody but a user with a session. @throws {Fault} FORBIDDEN */

@@ -1,7 +1,6 @@
-import type { RoleRecord } from "../../../kv/records/role.ts";
-import { roles as customRoles } from "../../../kv/records/role.ts";
+import { type RoleRecord, roles as customRoles } from "../../../kv/records/role.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
-import { BUILT_IN_ROLES, type Scope, SCOPE_LIST } from "../../work/work.ts";
+import { BUILT_IN_ROLES, type Scope, SCOPE_LIST } from "../../identity/identity.ts";
 
 /** Stands for every right in a role's permissions. */
 export const ALL = "all";

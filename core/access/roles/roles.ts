@@ -1,12 +1,7 @@
 import { roles } from "../../../kv/records/role.ts";
 import { users } from "../../../kv/records/user.ts";
-import {
-  type Actor,
-  BUILT_IN_ROLES,
-  mustMatchRecord,
-  type Work,
-  type Writing,
-} from "../../work/work.ts";
+import { mustMatchRecord, type Work, type Writing } from "../../work/work.ts";
+import { type Actor, BUILT_IN_ROLES } from "../../identity/identity.ts";
 import { credentialInHand } from "../keys/made_with.ts";
 import { mustCover } from "../keys/owned.ts";
 import { emit } from "../../events/events.ts";

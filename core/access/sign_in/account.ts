@@ -1,7 +1,8 @@
 import { SYSTEM } from "../../../kv/store/collection.ts";
 import { type OrganizationRecord, organizations } from "../../../kv/records/organization.ts";
 import { users } from "../../../kv/records/user.ts";
-import type { Actor, Work } from "../../work/work.ts";
+import type { Work } from "../../work/work.ts";
+import type { Actor } from "../../identity/identity.ts";
 import { Fault } from "../../fault/fault.ts";
 import { iso } from "../../codec/codec.ts";
 import { homeOf } from "../roles/grant.ts";

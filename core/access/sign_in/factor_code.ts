@@ -1,6 +1,6 @@
 import { type SecondFactorRecord, secondFactors } from "../../../kv/records/second_factor.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import type { Context } from "../../work/work.ts";
+import type { Context } from "../../context/context.ts";
 import { Fault } from "../../fault/fault.ts";
 import { homeOf } from "../roles/grant.ts";
 import { sha256Hex } from "../../codec/codec.ts";

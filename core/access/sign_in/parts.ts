@@ -1,6 +1,6 @@
 import type { OrganizationRecord } from "../../../kv/records/organization.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import type { Settings } from "../../work/work.ts";
+import type { Settings } from "../../context/context.ts";
 import type { FailureThrottle } from "../limits/throttle.ts";
 import type { Tokens } from "../tokens/tokens.ts";
 

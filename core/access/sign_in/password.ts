@@ -1,6 +1,7 @@
 import { sessions, type UserRecord, users } from "../../../kv/records/user.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import type { Actor, Stepping } from "../../work/work.ts";
+import type { Stepping } from "../../work/work.ts";
+import type { Actor } from "../../identity/identity.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { hashPassword, verifyPassword } from "./passwords.ts";

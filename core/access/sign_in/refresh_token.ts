@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import type { SessionRecord } from "../../../kv/records/user.ts";
-import type { Context } from "../../work/work.ts";
+import type { Context } from "../../context/context.ts";
 import { makeSecretText } from "../keys/value.ts";
 import { base62Length, constantTimeEqual, DAY_MS, encodeBase62 } from "../../codec/codec.ts";
 import type { Sealer } from "../../ports/ports.ts";

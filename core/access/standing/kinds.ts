@@ -1,7 +1,7 @@
 import type { Collection } from "../../../kv/store/collection.ts";
 import type { CreatedWith } from "../../../kv/records/fields.ts";
 import type { Standing } from "../../../kv/records/standing.ts";
-import type { Scope } from "../../work/work.ts";
+import type { Scope } from "../../identity/identity.ts";
 
 /** Something that a person sets up and that later acts with that person's rights of the moment. */
 export interface StandingRecord {

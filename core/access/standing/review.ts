@@ -3,7 +3,7 @@ import { everyListed, everyQueued } from "../../../kv/store/iterate.ts";
 import { organizations } from "../../../kv/records/organization.ts";
 import { standingReviews } from "../../../kv/records/standing.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import type { Context } from "../../work/work.ts";
+import type { Context } from "../../context/context.ts";
 import { canonicalJson } from "../../codec/codec.ts";
 import { emit, RELAY_ACTOR } from "../../events/events.ts";
 import { notifyAdministrators } from "../people/notify.ts";

@@ -4,7 +4,7 @@ import type { Series } from "../../../kv/store/series.ts";
 import { SeriesCounter, type SeriesKind } from "../../../kv/store/series_counter.ts";
 import type { Store } from "../../../kv/store/store.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import type { Actor } from "../../work/work.ts";
+import type { Actor } from "../../identity/identity.ts";
 import {
   countName,
   type DayCounts,

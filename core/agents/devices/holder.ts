@@ -2,7 +2,7 @@ import { SYSTEM, type Tenant } from "../../../kv/store/collection.ts";
 import { type DeviceRecord, devices } from "../../../kv/records/device.ts";
 import { organizations } from "../../../kv/records/organization.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
-import type { Actor } from "../../work/work.ts";
+import type { Actor } from "../../identity/identity.ts";
 import { DEVICE_PREFIX, isChecked } from "../../access/access.ts";
 import { Fault } from "../../fault/fault.ts";
 import { sha256Hex } from "../../codec/codec.ts";

@@ -1,7 +1,8 @@
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { ALERT_SEVERITIES, alerts } from "../../../kv/records/alert.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import type { Actor, Context, RequestInfo } from "../../work/work.ts";
+import type { Actor, RequestInfo } from "../../identity/identity.ts";
+import type { Context } from "../../context/context.ts";
 import { emit } from "../../events/events.ts";
 import { alertIdOf, type Origin, recordReport, type ReportOutcome } from "./record.ts";
 import type { Report } from "./report.ts";

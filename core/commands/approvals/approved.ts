@@ -3,7 +3,7 @@ import { approvals } from "../../../kv/records/approval.ts";
 import type { CommandRecord } from "../../../kv/records/command.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import { agents } from "../../../kv/records/agent.ts";
-import type { Context } from "../../work/work.ts";
+import type { Context } from "../../context/context.ts";
 import { type PoliciesInForce, shieldInForce } from "../guard/in_force.ts";
 import { changeSince, validApprovals } from "./changed.ts";
 

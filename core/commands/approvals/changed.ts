@@ -6,7 +6,7 @@ import { telegramLinks } from "../../../kv/records/telegram.ts";
 import { users } from "../../../kv/records/user.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import { homeOf, isUsable, personRights, rightsToGive } from "../../access/access.ts";
-import type { Context } from "../../work/work.ts";
+import type { Context } from "../../context/context.ts";
 import { decide, examineCommand } from "../../shield/shield.ts";
 import { type RequiredApprovals, requiredApprovals } from "./request.ts";
 import {

@@ -1,7 +1,7 @@
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { everyListed } from "../../../kv/store/iterate.ts";
 import { type ApprovalRecord, approvals } from "../../../kv/records/approval.ts";
-import type { Background, Context } from "../../work/work.ts";
+import type { Background, Context } from "../../context/context.ts";
 import { RELAY_ACTOR } from "../../events/events.ts";
 import { resolveApproval } from "./resolve.ts";
 

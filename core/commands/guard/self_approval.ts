@@ -11,7 +11,8 @@ import {
   peopleBehind,
   personRights,
 } from "../../access/access.ts";
-import type { Actor, Work, Writing } from "../../work/work.ts";
+import type { Work, Writing } from "../../work/work.ts";
+import type { Actor } from "../../identity/identity.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { iso } from "../../codec/codec.ts";

@@ -1,5 +1,5 @@
 import type { Store } from "../../../kv/store/store.ts";
-import type { Context } from "../../work/work.ts";
+import type { Context } from "../../context/context.ts";
 
 /** Recent durations of requests from known senders, in ms, by store; the newest replaces the oldest. */
 const durations = new WeakMap<Store, { readonly tookMs: number[]; next: number }>();

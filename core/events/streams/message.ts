@@ -1,7 +1,7 @@
 import { type Tenant, tenantKey } from "../../../kv/store/collection.ts";
 import type { Sequenced } from "../../../kv/log/log.ts";
 import type { EventRow } from "../emit.ts";
-import type { Scope } from "../../work/work.ts";
+import type { Scope } from "../../identity/identity.ts";
 import { sha256Hex } from "../../codec/codec.ts";
 import { isWebhookEvent, WEBHOOK_EVENTS, type WebhookEventType } from "../types/webhook_events.ts";
 import { NOTIFICATION, NOTIFICATION_EVENT, notificationsIn } from "./notification.ts";

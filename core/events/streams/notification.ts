@@ -1,7 +1,7 @@
 import type { Tenant } from "../../../kv/store/collection.ts";
 import type { EventRow } from "../emit.ts";
 import { NOTICES, type NoticeType } from "../types/notices.ts";
-import type { Scope } from "../../work/work.ts";
+import type { Scope } from "../../identity/identity.ts";
 
 /** The log's event type for notifications. */
 export const NOTIFICATION_EVENT = "notification_sent";

@@ -1,5 +1,5 @@
 import type { EventLog } from "../../../kv/log/log.ts";
-import type { Actor } from "../../work/work.ts";
+import type { Actor } from "../../identity/identity.ts";
 import type { StreamEnd } from "./ends.ts";
 import type { Message, Prepared } from "./message.ts";
 import { isAtLeast, type Severity } from "./severity.ts";

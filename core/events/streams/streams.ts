@@ -1,6 +1,7 @@
 import { type Tenant, tenantKey, tenantOf } from "../../../kv/store/collection.ts";
 import type { EventLog, Sequenced } from "../../../kv/log/log.ts";
-import type { Actor, Background, Context, Scope } from "../../work/work.ts";
+import type { Actor, Scope } from "../../identity/identity.ts";
+import type { Background, Context } from "../../context/context.ts";
 import { Fault } from "../../fault/fault.ts";
 import type { Cancel } from "../../ports/ports.ts";
 import type { Reauthorization } from "../reauthorization.ts";

@@ -1,6 +1,6 @@
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { type AuditTreeRecord, checkpoints, placeId } from "../../../kv/records/audit.ts";
-import type { Context } from "../../work/work.ts";
+import type { Context } from "../../context/context.ts";
 import { Fault } from "../../fault/fault.ts";
 import { iso } from "../../codec/codec.ts";
 import { findEvent } from "./event_id_index.ts";

@@ -8,7 +8,7 @@ import {
   placeId,
 } from "../../../kv/records/audit.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import type { Context } from "../../work/work.ts";
+import type { Context } from "../../context/context.ts";
 import type { EventRow } from "../emit.ts";
 
 /**

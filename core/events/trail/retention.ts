@@ -2,7 +2,7 @@ import type { Tenant } from "../../../kv/store/collection.ts";
 import { followedTo } from "../../../kv/log/follow.ts";
 import { auditTreeId, auditTrees, checkpoints } from "../../../kv/records/audit.ts";
 import type { Store } from "../../../kv/store/store.ts";
-import type { Context } from "../../work/work.ts";
+import type { Context } from "../../context/context.ts";
 import { timestampMs } from "./row_times.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;

@@ -1,6 +1,7 @@
 import type { Tenant } from "../../../kv/store/collection.ts";
 import type { Sequenced } from "../../../kv/log/log.ts";
-import type { Context, Reading } from "../../work/work.ts";
+import type { Reading } from "../../work/work.ts";
+import type { Context } from "../../context/context.ts";
 import type { AuditTree } from "./checkpoints.ts";
 import {
   type AuditEvent,

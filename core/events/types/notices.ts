@@ -1,4 +1,4 @@
-import type { Scope } from "../../work/work.ts";
+import type { Scope } from "../../identity/identity.ts";
 
 /** Notification types, each with the right needed to read it; null for personal matters. */
 export const NOTICES = {

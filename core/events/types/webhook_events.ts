@@ -10,7 +10,7 @@ import {
   ranExample,
   receipt,
 } from "./fields.ts";
-import type { Scope } from "../../work/work.ts";
+import type { Scope } from "../../identity/identity.ts";
 
 /** An event type that webhooks may subscribe to. */
 export interface WebhookEvent<Payload extends z.ZodObject = z.ZodObject> {

@@ -9,7 +9,7 @@ import {
 import { openFile, type StoreFile } from "../../../kv/maintenance/file.ts";
 import { refuseNewer, SCHEMA_KEY } from "../../../kv/maintenance/migrations.ts";
 import { InstallationRecord } from "../../../kv/records/installation.ts";
-import { VERSION } from "../../work/work.ts";
+import { VERSION } from "../../protocol/protocol.ts";
 import { iso } from "../../codec/codec.ts";
 import type { Clock, Entropy } from "../../ports/ports.ts";
 import type { Secrets } from "../secrets/file.ts";

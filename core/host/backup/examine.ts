@@ -7,7 +7,7 @@ import { InstallationRecord } from "../../../kv/records/installation.ts";
 import type { Entropy } from "../../ports/ports.ts";
 import { nextSecretPath, secretPath, secretsKnown } from "../secrets/file.ts";
 import { shownLocation } from "../../../kv/maintenance/location.ts";
-import type { StoreSettings } from "../../work/work.ts";
+import type { StoreSettings } from "../../context/context.ts";
 import {
   type Finding,
   judgeClock,

@@ -1,4 +1,4 @@
-import { type Config, type ConfigSource, parseConfig } from "../../work/work.ts";
+import { type Config, type ConfigSource, parseConfig } from "../../context/context.ts";
 import { Fault } from "../../fault/fault.ts";
 
 /** One version of the configuration. */

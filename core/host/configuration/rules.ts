@@ -1,6 +1,7 @@
 import { SYSTEM } from "../../../kv/store/collection.ts";
 import { organizations } from "../../../kv/records/organization.ts";
-import type { Settings, Stepping, Work } from "../../work/work.ts";
+import type { Stepping, Work } from "../../work/work.ts";
+import type { Settings } from "../../context/context.ts";
 import { emit } from "../../events/events.ts";
 import { planLimit } from "../../access/access.ts";
 import { iso } from "../../codec/codec.ts";

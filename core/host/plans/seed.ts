@@ -2,7 +2,7 @@ import { SYSTEM } from "../../../kv/store/collection.ts";
 import { plans } from "../../../kv/records/plan.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import type { Store } from "../../../kv/store/store.ts";
-import { BUILT_IN_PLANS, type Config, planOf } from "../../work/work.ts";
+import { BUILT_IN_PLANS, type Config, planOf } from "../../context/context.ts";
 
 /** Names and features of the built-in plans, until the host changes them. */
 const SHOWN = new Map([

@@ -1,6 +1,6 @@
 import { syncFolder, writeAll } from "../../../kv/maintenance/disk.ts";
 import type { Entropy } from "../../ports/ports.ts";
-import type { StoreSettings } from "../../work/work.ts";
+import type { StoreSettings } from "../../context/context.ts";
 
 /** The secrets of a sealer. */
 export interface Secrets {

@@ -1,7 +1,7 @@
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { type AgentRecord, agents } from "../../../kv/records/agent.ts";
 import { heldVersion, type Link } from "../../agents/agents.ts";
-import type { Background, Context } from "../../work/work.ts";
+import type { Background, Context } from "../../context/context.ts";
 import { emit, RELAY_ACTOR } from "../../events/events.ts";
 import { nextTurn } from "../../ports/ports.ts";
 import { NO_POLICY_VERSION, type PolicyCache } from "../policy_cache.ts";

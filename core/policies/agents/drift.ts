@@ -6,16 +6,16 @@ import {
   agentStates,
 } from "../../../kv/records/agent_state.ts";
 import { type BackupRecord, backups } from "../../../kv/records/backup.ts";
-import { policyVersions } from "../../../kv/records/gitops.ts";
+import { policySetOf, policyVersions } from "../../../kv/records/gitops.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
 import { heldVersion } from "../../agents/agents.ts";
-import type { Context, Reading } from "../../work/work.ts";
+import type { Reading } from "../../work/work.ts";
+import type { Context } from "../../context/context.ts";
 import { canonicalJson, iso, isoOrNull, sha256Hex } from "../../codec/codec.ts";
 import { type DetailsOf, emit, RELAY_ACTOR } from "../../events/events.ts";
 import type { StateFrame } from "../../protocol/protocol.ts";
 import type { PolicyCache } from "../policy_cache.ts";
 import { versionId } from "../policy_set.ts";
-import { policySetOf } from "../../../kv/records/gitops.ts";
 import { findDriftCause } from "./drift_cause.ts";
 import { type LinkDirectory, reportOf } from "./report.ts";
 

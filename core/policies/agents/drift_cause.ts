@@ -1,7 +1,7 @@
 import type { Tenant } from "../../../kv/store/collection.ts";
 import type { AgentRecord } from "../../../kv/records/agent.ts";
 import type { ActionRef } from "../../../kv/records/agent_state.ts";
-import type { Context } from "../../work/work.ts";
+import type { Context } from "../../context/context.ts";
 import type { EventRow } from "../../events/events.ts";
 
 /** Rows of the log that are searched. */

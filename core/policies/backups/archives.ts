@@ -13,7 +13,7 @@ import {
   type TransferReply,
   unpackArchive,
 } from "../../protocol/protocol.ts";
-import type { Context } from "../../work/work.ts";
+import type { Context } from "../../context/context.ts";
 
 /** Each archive is encrypted with its own key. */
 const KEY_BYTES = 32;

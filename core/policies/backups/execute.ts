@@ -8,7 +8,7 @@ import {
   restores,
 } from "../../../kv/records/backup.ts";
 import type { Link } from "../../agents/agents.ts";
-import type { Context } from "../../work/work.ts";
+import type { Context } from "../../context/context.ts";
 import { emit } from "../../events/events.ts";
 import { PIECE_BYTES } from "../../protocol/protocol.ts";
 import { resendPolicies } from "../agents/distribution.ts";

@@ -4,7 +4,7 @@ import { everyListed } from "../../../kv/store/iterate.ts";
 import { backups, deletedAgents, type JobRecord, restores } from "../../../kv/records/backup.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import type { Store } from "../../../kv/store/store.ts";
-import type { Context } from "../../work/work.ts";
+import type { Context } from "../../context/context.ts";
 import { emit, RELAY_ACTOR } from "../../events/events.ts";
 
 /** How many jobs of one agent are kept, by status. */

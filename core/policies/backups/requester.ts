@@ -1,7 +1,8 @@
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { apiKeys } from "../../../kv/records/api_key.ts";
 import type { JobRecord } from "../../../kv/records/backup.ts";
-import type { Context, Scope } from "../../work/work.ts";
+import type { Scope } from "../../identity/identity.ts";
+import type { Context } from "../../context/context.ts";
 import { rightsToGive } from "../../access/access.ts";
 
 /** The right that a backup or a restore needs. */

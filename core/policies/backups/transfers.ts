@@ -2,7 +2,7 @@ import { type Collection, type Tenant, tenantKey } from "../../../kv/store/colle
 import { everyQueued } from "../../../kv/store/iterate.ts";
 import { backups, deletedAgents, type JobRecord, restores } from "../../../kv/records/backup.ts";
 import type { Link } from "../../agents/agents.ts";
-import type { Background } from "../../work/work.ts";
+import type { Background } from "../../context/context.ts";
 import type { LinkDirectory } from "../agents/report.ts";
 import type { TransferReply } from "../../protocol/protocol.ts";
 import { type Ask, JobFailed } from "./archives.ts";

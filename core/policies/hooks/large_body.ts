@@ -1,5 +1,6 @@
 import { createHmac } from "node:crypto";
-import type { Context, GitHookHeaders } from "../../work/work.ts";
+import type { GitHookHeaders } from "../../identity/identity.ts";
+import type { Context } from "../../context/context.ts";
 import { nextTurn } from "../../ports/ports.ts";
 import { addressOf, pathOf } from "../git/address.ts";
 import { proofOf } from "./proof.ts";

@@ -1,6 +1,7 @@
 import { createHmac } from "node:crypto";
 import type { GitProvider, RepositoryRecord } from "../../../kv/records/gitops.ts";
-import type { Context, GitHookHeaders } from "../../work/work.ts";
+import type { GitHookHeaders } from "../../identity/identity.ts";
+import type { Context } from "../../context/context.ts";
 import { constantTimeEqual, standardKey } from "../../codec/codec.ts";
 
 /** How far the clock of a Standard Webhooks sender may differ. */

@@ -1,6 +1,7 @@
 import { gitDeliveries, repositories, type RepositoryRecord } from "../../../kv/records/gitops.ts";
 import type { Found } from "../../../kv/store/reader.ts";
-import type { Background, Context, GitHookHeaders, RequestInfo } from "../../work/work.ts";
+import type { GitHookHeaders, RequestInfo } from "../../identity/identity.ts";
+import type { Background, Context } from "../../context/context.ts";
 import { ACCEPTED } from "../../commands/commands.ts";
 import { sha256Hex } from "../../codec/codec.ts";
 import { nextTurn } from "../../ports/ports.ts";

@@ -1,14 +1,14 @@
-import type {
-  Blast,
-  CodeScan,
-  Condition,
-  Examples,
-  Irreversibility,
-  Pack,
-  Rule,
-  SimpleCommand,
+import {
+  type Blast,
+  type CodeScan,
+  type Condition,
+  type Examples,
+  type Irreversibility,
+  once,
+  type Pack,
+  type Rule,
+  type SimpleCommand,
 } from "../model.ts";
-import { once } from "../model.ts";
 import { isRehearsal, operands, wordsOf } from "../programs/arguments.ts";
 import { readPhrases } from "./phrases.ts";
 

@@ -1,5 +1,4 @@
-import { writeFile } from "../../interpreter/scope.ts";
-import type { Scope } from "../../interpreter/scope.ts";
+import { type Scope, writeFile } from "../../interpreter/scope.ts";
 import { FROM_NETWORK, NOTHING, once, type SimpleCommand, textFlow } from "../../model.ts";
 import { hasFlag, operands, optionValues, wordsOf } from "../arguments.ts";
 import type { Family, FileNoter } from "../family.ts";

@@ -1,0 +1,37 @@
+/**
+ * What every rule may use: store, log, ports, configuration, sealer and signals. Beside them stand the settings that
+ * the process was started with, the signals that areas send after a commit, and the tracker of background work.
+ *
+ * State in memory: the listeners of signals and the running background tasks, which belong to one process. Each
+ * instance reads the configuration for itself.
+ */
+import type { EventLog } from "../../kv/log/log.ts";
+import type { Store } from "../../kv/store/store.ts";
+import type { Ports, Sealer } from "../ports/ports.ts";
+import type { Config } from "./config.ts";
+import type { Signals } from "./signals.ts";
+
+export { Background } from "./background.ts";
+export {
+  BUILT_IN_PLANS,
+  type Config,
+  type ConfigSource,
+  NO_SOURCE,
+  parseConfig,
+  planOf,
+} from "./config.ts";
+export type { Issuer } from "./issuer_config.ts";
+export { publicOrigin, type Settings, type ShownVariable, type StoreSettings } from "./settings.ts";
+export { Signals } from "./signals.ts";
+
+/** The parts that every rule may use. Other parts are handed to the functions that need them. */
+export interface Context {
+  readonly store: Store;
+  readonly log: EventLog;
+  readonly ports: Ports;
+  /** The configuration in force; a reload replaces it whole. */
+  readonly config: () => Config;
+  readonly sealer: Sealer;
+  /** What areas tell each other after a commit. */
+  readonly signals: Signals;
+}

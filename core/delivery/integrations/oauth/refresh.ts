@@ -1,0 +1,135 @@
+import type { TokenEndpointResponse } from "oauth4webapi";
+import type { Tenant } from "../../../../kv/store/collection.ts";
+import { type IntegrationRecord, integrations } from "../../../../kv/records/integration.ts";
+import { notifyAdministrators } from "../../../access/access.ts";
+import { emit, RELAY_ACTOR } from "../../../events/events.ts";
+import type { Context } from "../../../context/context.ts";
+import { oauthClientOf } from "../record.ts";
+import { stageRevocations } from "../revoke.ts";
+import { describeTrouble, isSpent, requestRefresh } from "./provider.ts";
+import { tokensOf, withTokens } from "./tokens.ts";
+
+/** Longer than a refresh may take, so a lease ends only when its process died. */
+const LEASE_MS = 30_000;
+const UNREFRESHABLE = "The token has ended, and the provider gave no refresh token.";
+
+/**
+ * Refreshes due tokens, or ends the connection when that is impossible. A lease, durable before the request, lets
+ * only one instance refresh at a time. Returns the new record; null when nothing is due or another instance is
+ * refreshing.
+ */
+export async function refreshTokens(
+  context: Context,
+  tenant: Tenant,
+  id: string,
+): Promise<IntegrationRecord | null> {
+  const claimed = await claim(context, tenant, id);
+  if (claimed === null) return null;
+  const refresh = tokensOf(context, claimed)?.refresh_token ?? null;
+  const client = oauthClientOf(context, claimed);
+  if (refresh === null) return await expire(context, tenant, claimed, UNREFRESHABLE);
+  if (client === null || claimed.provider === null) return null;
+  try {
+    const answer = await requestRefresh(context, tenant.org, claimed.provider, client, refresh);
+    return await context.store.transact(async (tx) => {
+      const record = await tx.get(integrations, tenant, id);
+      if (record === null) {
+        stageRevocations(context, tx, tenant, withRefreshed(context, claimed, answer));
+        return null;
+      }
+      // New tokens are stored even after the lease ended: the old refresh token may no longer work.
+      return record.token_version === claimed.token_version
+        ? tx.put(integrations, tenant, withRefreshed(context, record, answer))
+        : null;
+    });
+  } catch (error) {
+    const trouble = describeTrouble(error);
+    if (trouble === null) throw error;
+    return isSpent(error)
+      ? await expire(context, tenant, claimed, trouble)
+      : await postpone(context, tenant, claimed, trouble);
+  }
+}
+
+async function claim(
+  { store, ports }: Context,
+  tenant: Tenant,
+  id: string,
+): Promise<IntegrationRecord | null> {
+  const now = ports.clock.now();
+  return await store.transact(async (tx) => {
+    const record = await tx.get(integrations, tenant, id);
+    if (record === null || record.refresh_at_ms === null || record.refresh_at_ms > now) return null;
+    return tx.put(integrations, tenant, {
+      ...record,
+      refresh_at_ms: now + LEASE_MS,
+      refresh_attempt: record.refresh_attempt + 1,
+    });
+  });
+}
+
+/** Schedules another try, unless another instance has started one. */
+async function postpone(
+  context: Context,
+  tenant: Tenant,
+  { id, refresh_attempt }: IntegrationRecord,
+  last_error: string,
+): Promise<IntegrationRecord | null> {
+  return await context.store.transact(async (tx) => {
+    const record = await tx.get(integrations, tenant, id);
+    if (record?.refresh_attempt !== refresh_attempt) return null;
+    const refresh_at_ms = retryAtMs(context, refresh_attempt);
+    return tx.put(integrations, tenant, { ...record, refresh_at_ms, last_error });
+  });
+}
+
+/** Ends the connection: without a working refresh token only a person can connect it again. */
+async function expire(
+  context: Context,
+  tenant: Tenant,
+  claimed: IntegrationRecord,
+  error: string,
+): Promise<IntegrationRecord | null> {
+  return await context.store.transact(async (tx) => {
+    const record = await tx.get(integrations, tenant, claimed.id);
+    if (record?.token_version !== claimed.token_version) return null;
+    const { id, name, type } = record;
+    const resource = { type: "integration", id } as const;
+    const details = { name, type, error };
+    emit({ ...context, actor: RELAY_ACTOR }, tx, tenant, {
+      type: "integration_expired",
+      resource,
+      details,
+    });
+    await notifyAdministrators(context, tx, tenant, {
+      type: "integration_expired",
+      resource,
+      details,
+    });
+    return tx.put(integrations, tenant, {
+      ...record,
+      status: "expired",
+      sealed_tokens: null,
+      token_version: record.token_version + 1,
+      token_ends_at_ms: null,
+      refresh_at_ms: null,
+      refresh_attempt: 0,
+      last_error: error,
+    });
+  });
+}
+
+/** The retry delays of webhooks. The last one repeats while the provider is down. */
+function retryAtMs({ ports, config }: Context, attempt: number): number {
+  const ladder = config().webhooks.retry_delays_seconds;
+  return ports.clock.now() + 1000 * (ladder[attempt - 1] ?? ladder.at(-1)!);
+}
+/** The record with the tokens of a refresh. Without a new refresh token the old one stays. */
+function withRefreshed(
+  context: Context,
+  record: IntegrationRecord,
+  answer: TokenEndpointResponse,
+): IntegrationRecord {
+  const { account = null, refresh_token: kept = null } = tokensOf(context, record) ?? {};
+  return withTokens(context, record, answer, { account, kept });
+}

@@ -1,0 +1,205 @@
+import type { Tenant } from "../../../kv/store/collection.ts";
+import {
+  deliveries,
+  type DeliveryRecord,
+  type WebhookRecord,
+  webhooks,
+} from "../../../kv/records/webhook.ts";
+import type { Store } from "../../../kv/store/store.ts";
+import type { Tx } from "../../../kv/store/tx.ts";
+import type { Context } from "../../context/context.ts";
+import { OutboundError } from "../../ports/ports.ts";
+import type { AttemptCounts } from "./attempt_counts.ts";
+import { LOST, NOT_ALLOWED } from "./attempt_record.ts";
+import { isWebhookEvent } from "../../events/events.ts";
+import { disableFailing, type DisableParts } from "./disable.ts";
+import type { Claim } from "./leases.ts";
+import { type DeliveryQueue, dropDelivery, writeDelivery } from "./ledger.ts";
+import { requestOf, type RequestParts } from "./request.ts";
+import { afterFailure, policyOf, retryAfterMs } from "./retry_policy.ts";
+import { isOn, mayReceive } from "./checks.ts";
+
+/** The parts of the relay that an attempt uses. */
+export interface AttemptParts
+  extends Pick<Context, "store" | "config">, RequestParts, DisableParts {
+  readonly ports: Context["ports"];
+  readonly queue: DeliveryQueue;
+  readonly attempts: AttemptCounts;
+  readonly metrics: { delivery(result: Attempt["status"]): void };
+  readonly activity: { count(tenant: Tenant, name: string): void };
+}
+
+/** How one attempt ended. */
+interface Attempt {
+  readonly status: "succeeded" | "failed" | "timed_out";
+  readonly httpStatus: number | null;
+  readonly retryAfterMs: number;
+  readonly responseBody: string;
+  readonly truncated: boolean;
+  readonly error: string | null;
+  readonly tookMs: number;
+}
+
+/** Errors of attempts that got no answer from the receiver. */
+const UNANSWERED: readonly (string | null)[] = ["timeout", "connect", "dns", "tls"];
+/**
+ * Sends a claimed delivery and records the outcome. Answers true when the receiver answered, false when it did
+ * not, and null when no attempt was made.
+ */
+export async function attemptDelivery(parts: AttemptParts, claim: Claim): Promise<boolean | null> {
+  const webhook = await admit(parts, claim);
+  if (webhook === null) return null;
+  const attempt = await send(parts, claim.tenant, webhook, claim.delivery);
+  parts.metrics.delivery(attempt.status);
+  parts.activity.count(claim.tenant, `deliveries.${attempt.status}`);
+  await change(parts, claim, (tx) => settle(parts, tx, claim, attempt));
+  parts.attempts.add(claim.tenant, webhook.id);
+  return !UNANSWERED.includes(attempt.error);
+}
+
+/** The webhook to send to; null when no attempt is made because the delivery has to wait or has ended. */
+async function admit(parts: AttemptParts, claim: Claim): Promise<WebhookRecord | null> {
+  const { tenant, before } = claim;
+  const webhook = await parts.store.get(webhooks, tenant, before.webhook_id);
+  if (webhook !== null && await findObstacle(parts.store, tenant, webhook, before) === null) {
+    return webhook;
+  }
+  return await change(parts, claim, (tx) => turnAway(parts, tx, claim));
+}
+
+/** Decides the same in a transaction, which records why no attempt is made. */
+async function turnAway(
+  parts: AttemptParts,
+  tx: Tx,
+  claim: Claim,
+): Promise<WebhookRecord | null> {
+  const { tenant, before } = claim;
+  const webhook = await tx.get(webhooks, tenant, before.webhook_id);
+  if (webhook === null) {
+    const record = await tx.getStored(deliveries, tenant, before.id);
+    if (record !== null) dropDelivery(tx, tenant, record, "discarded");
+    return null;
+  }
+  const obstacle = await findObstacle(parts.store, tenant, webhook, before);
+  if (obstacle === null) return webhook;
+  const delivery = await leased(tx, claim);
+  if (delivery !== null) {
+    writeDelivery(parts.queue, tx, tenant, delivery, { ...before, due_at_ms: null, ...obstacle });
+  }
+  return null;
+}
+
+/** Changes the delivery of a claim. The first run takes the record as claimed, without a read; a rerun reads it. */
+async function change<R>(
+  { store }: AttemptParts,
+  { tenant, delivery, versionstamp }: Claim,
+  work: (tx: Tx) => Promise<R>,
+): Promise<R> {
+  let known = true;
+  return await store.transact((tx) => {
+    if (known) tx.seed(deliveries, tenant, delivery, versionstamp);
+    known = false;
+    return work(tx);
+  });
+}
+
+/** Why a delivery may not be sent now, as changes to its record; null when it may. */
+async function findObstacle(
+  store: Store,
+  tenant: Tenant,
+  webhook: WebhookRecord,
+  { status, attempt, attempts_before, event_type, test, due_at_ms }: DeliveryRecord,
+): Promise<Partial<DeliveryRecord> | null> {
+  const lost = status === "sending";
+  const spent = lost && attempt - attempts_before >= policyOf(webhook).max_retries;
+  if (spent) return { status: "failed", ...LOST };
+  if (!await isOn(store, tenant)) return { due_at_ms };
+  const held = webhook.active ? null : { status: "pending", held: true, ...lost && LOST } as const;
+  // A test holds nobody's data, so it needs no right.
+  if (test || !isWebhookEvent(event_type)) return held;
+  // Who changes the events of a webhook may read the new ones, but perhaps not those of an older delivery.
+  const wanted = webhook.events.includes(event_type);
+  if (!wanted || !await mayReceive(store, tenant, webhook, event_type)) {
+    return { status: "failed", error: NOT_ALLOWED };
+  }
+  return held;
+}
+
+/** The record; null when the lease expired and another attempt took over, whose outcome counts. */
+async function leased(tx: Tx, { tenant, delivery }: Claim): Promise<DeliveryRecord | null> {
+  const record = await tx.get(deliveries, tenant, delivery.id);
+  return record?.leased && record.attempt === delivery.attempt ? record : null;
+}
+
+async function send(
+  parts: AttemptParts,
+  tenant: Tenant,
+  webhook: WebhookRecord,
+  delivery: DeliveryRecord,
+): Promise<Attempt> {
+  const { clock, outbound, log } = parts.ports;
+  const startedMs = clock.now();
+  try {
+    const response = await outbound.request(requestOf(parts, tenant, webhook, delivery));
+    const good = response.status >= 200 && response.status < 300;
+    return {
+      status: good ? "succeeded" : "failed",
+      httpStatus: response.status,
+      retryAfterMs: retryAfterMs(response.status, response.headers["retry-after"], clock.now()),
+      responseBody: response.body,
+      truncated: response.truncated,
+      error: good ? null : "http",
+      tookMs: clock.now() - startedMs,
+    };
+  } catch (error) {
+    const kind = error instanceof OutboundError ? error.kind : "internal";
+    if (kind === "internal") {
+      log.error("a delivery could not be sent", { delivery: delivery.id, error: String(error) });
+    }
+    return {
+      status: kind === "timeout" ? "timed_out" : "failed",
+      httpStatus: null,
+      retryAfterMs: 0,
+      responseBody: "",
+      truncated: false,
+      error: kind,
+      tookMs: clock.now() - startedMs,
+    };
+  }
+}
+
+async function settle(
+  parts: AttemptParts,
+  tx: Tx,
+  claim: Claim,
+  outcome: Attempt,
+): Promise<void> {
+  const { tenant } = claim;
+  const delivery = await leased(tx, claim);
+  if (delivery === null) return;
+  // Only the receiver's next attempt waits for this commit, so it need not keep its order with fan-out.
+  tx.allowReordering();
+  const good = outcome.status === "succeeded";
+  const webhook = good ? null : await tx.get(webhooks, tenant, delivery.webhook_id);
+  const attempts = delivery.attempt - delivery.attempts_before;
+  const { delayMs, disable } = webhook === null ? { delayMs: null, disable: false } : afterFailure(
+    policyOf(webhook),
+    attempts,
+    outcome,
+    parts.config().webhooks.retry_delays_seconds,
+  );
+  writeDelivery(parts.queue, tx, tenant, delivery, {
+    ...delivery,
+    status: outcome.status,
+    http_status: outcome.httpStatus,
+    response_time_ms: outcome.tookMs,
+    response_body: outcome.responseBody,
+    response_truncated: outcome.truncated,
+    error: outcome.error,
+    leased: false,
+    due_at_ms: delayMs === null ? null : parts.ports.clock.now() + delayMs,
+  });
+  if (delayMs !== null) tx.alarm(delayMs);
+  if (webhook === null || !disable || !webhook.active || delivery.test) return;
+  await disableFailing(parts, tx, tenant, webhook, { attempts, error: outcome.error });
+}

@@ -1,0 +1,64 @@
+import type { Tenant } from "../../../kv/store/collection.ts";
+import type { DeliveryRecord, WebhookRecord } from "../../../kv/records/webhook.ts";
+import type { Context } from "../../context/context.ts";
+import type { OutboundRequest, Sealer } from "../../ports/ports.ts";
+import { type CustomHeaders, mergeCustomHeaders } from "./custom_headers.ts";
+import { policyOf } from "./retry_policy.ts";
+import { signDelivery } from "./signing.ts";
+
+const RESPONSE_BYTES_KEPT = 4 * 1024;
+
+/** The parts of the relay from which a request is made. */
+export interface RequestParts extends Pick<Context, "sealer" | "ports"> {
+  /** The header that lets receivers witness the newest checkpoint of the audit log. */
+  readonly audit: { witnessHeader(tenant: Tenant): Readonly<Record<string, string>> };
+}
+
+/** The request of an attempt, signed now. @throws {SealError} when the webhook's secrets do not open */
+export function requestOf(
+  { sealer, ports: { clock }, audit }: RequestParts,
+  tenant: Tenant,
+  webhook: WebhookRecord,
+  delivery: DeliveryRecord,
+): OutboundRequest {
+  const { secret, custom } = opened(sealer, webhook);
+  const { sealed_previous_secret: previous, previous_ends_at_ms: endsAtMs } = webhook;
+  const inGrace = previous !== null && clock.now() < (endsAtMs ?? 0);
+  const signed = signDelivery({
+    body: delivery.body,
+    secret,
+    ...(inGrace && { previousSecret: sealer.open(previous, webhook.id) }),
+    deliveryId: delivery.id,
+    timestampMs: clock.now(),
+    eventType: delivery.event_type,
+    eventTimestamp: delivery.event_at,
+  });
+  return {
+    organization: tenant.org,
+    method: "POST",
+    url: webhook.url,
+    headers: mergeCustomHeaders(custom, { ...signed, ...audit.witnessHeader(tenant) }),
+    body: delivery.body,
+    repeatable: true, // receivers recognize a repetition by the id
+    deadlineMs: policyOf(webhook).timeout_seconds * 1000,
+    keepBytes: RESPONSE_BYTES_KEPT,
+  };
+}
+
+/** The opened secret and headers of webhooks, for as long as the store's cache holds their records. */
+const openedOf = new WeakMap<WebhookRecord, Opened>();
+
+interface Opened {
+  readonly secret: string;
+  readonly custom: CustomHeaders;
+}
+
+/** @throws {SealError} when they do not open */
+function opened(sealer: Sealer, webhook: WebhookRecord): Opened {
+  const known = openedOf.get(webhook);
+  if (known !== undefined) return known;
+  const secret = sealer.open(webhook.sealed_secret, webhook.id);
+  const custom = JSON.parse(sealer.open(webhook.sealed_headers, webhook.id)) as CustomHeaders;
+  openedOf.set(webhook, { secret, custom });
+  return { secret, custom };
+}

@@ -1,0 +1,69 @@
+import type { Tenant } from "../../../kv/store/collection.ts";
+import { type DeliveryRecord, stateOf, type WebhookRecord } from "../../../kv/records/webhook.ts";
+import type { Work } from "../../work/work.ts";
+import { iso, isoOrNull } from "../../codec/codec.ts";
+import { WEBHOOK } from "./standing.ts";
+import { showStanding } from "../../access/access.ts";
+import { visibleHeaders } from "./custom_headers.ts";
+import type { RetryPolicy } from "./retry_policy.ts";
+
+/** Counts the attempts of webhooks. */
+export interface AttemptCounter {
+  readonly attempts: {
+    of(tenant: Tenant, webhookId: string): Promise<{ n: number; latestMs: number | null }>;
+  };
+}
+
+/** A webhook as every answer shows it: without its secret, and with header values only for `secrets:read`. */
+export async function showWebhook(
+  { ports, sealer, db, actor }: Pick<Work, "ports" | "sealer" | "db" | "actor">,
+  { attempts: counter }: AttemptCounter,
+  webhook: WebhookRecord,
+) {
+  const attempts = await counter.of(actor.tenant, webhook.id);
+  const headers = JSON.parse(sealer.open(webhook.sealed_headers, webhook.id));
+  const endsAtMs = webhook.previous_ends_at_ms ?? 0;
+  const inGrace = ports.clock.now() < endsAtMs;
+  return {
+    id: webhook.id,
+    name: webhook.name,
+    url: webhook.url,
+    active: webhook.active,
+    events: webhook.events,
+    custom_headers: visibleHeaders(actor.rights, headers),
+    retry_policy: webhook.retry_policy as RetryPolicy,
+    previous_secret_ends_at: inGrace ? iso(endsAtMs) : null,
+    release_id: webhook.release_id,
+    ...await showStanding(db, actor.tenant, WEBHOOK, webhook),
+    created_with: webhook.created_with,
+    created_at: iso(webhook.created_at_ms),
+    delivery_count: attempts.n,
+    last_delivery_at: isoOrNull(attempts.latestMs),
+  };
+}
+
+/** A delivery as every answer shows it, with its latest attempt. */
+export function showDelivery(delivery: DeliveryRecord) {
+  const state = stateOf(delivery);
+  return {
+    id: delivery.id,
+    webhook_id: delivery.webhook_id,
+    event_id: delivery.event_id,
+    event_type: delivery.event_type,
+    status: delivery.status,
+    held: delivery.held,
+    final: state === "exhausted" || state === "discarded",
+    test: delivery.test,
+    http_status: delivery.http_status,
+    response_time_ms: delivery.response_time_ms,
+    attempt: delivery.attempt,
+    sent_at: isoOrNull(delivery.sent_at_ms),
+    response_body: delivery.response_body,
+    response_truncated: delivery.response_truncated,
+    error: delivery.error,
+    created_at: iso(delivery.created_at_ms),
+    next_attempt_at: delivery.status === "failed" || delivery.status === "timed_out"
+      ? isoOrNull(delivery.due_at_ms)
+      : null,
+  };
+}

@@ -1,0 +1,157 @@
+import { adoptBlob, dropBlob, writeBlob } from "../../../kv/store/blob.ts";
+import { type Tenant, tenantKey } from "../../../kv/store/collection.ts";
+import { BLOB_BYTES_MAX } from "../../../kv/store/engine_limits.ts";
+import { type ReportRecord, reports } from "../../../kv/records/report.ts";
+import { auditKeyOf, emit, originOf, RELAY_ACTOR, WEBHOOK_EVENTS } from "../../events/events.ts";
+import { readStatement, signNote } from "../../protocol/protocol.ts";
+import { canonicalJson, iso, sha256Hex } from "../../codec/codec.ts";
+import { Rounds } from "../../ports/ports.ts";
+import type { Counted } from "./count.ts";
+import { makePack, type Pack } from "./pack.ts";
+import { beginScan, type ReportNeeds, type ScannedReport, stepScan } from "./scan.ts";
+
+/** Reports that take turns. */
+const UNFINISHED_READ = 64;
+/** A report fails after this many consecutive errors. */
+const FAILURES_MAX = 5;
+/** The most users, keys, approvals and exceptions, each, that a report lists. */
+const LISTED_MAX = 1_000;
+
+/**
+ * Makes reports, one step of each in turn. The counts and the position of a step commit together, so a restart
+ * continues there, and when two instances do the same step only one of them commits.
+ */
+export const reportRounds = (relay: ReportNeeds): Rounds =>
+  new Rounds({
+    clock: () => relay.ports.clock,
+    complain: (error) =>
+      relay.ports.log.error("a compliance report was interrupted", { error: String(error) }),
+    async round(rounds) {
+      const { items } = await relay.store.queued(reports, "unfinished", { limit: UNFINISHED_READ });
+      let more = false;
+      for (const { tenant, record } of items) {
+        if (rounds.stopped) break;
+        try {
+          await stepReport(relay, tenant, record);
+          more = true;
+        } catch (error) {
+          await countFailure(relay, tenant, record);
+          rounds.tryLater(error);
+        }
+      }
+      return more;
+    },
+  });
+
+/** Does the next step of a report. A step that another instance has already done changes nothing. */
+export async function stepReport(
+  relay: ReportNeeds,
+  tenant: Tenant,
+  report: ReportRecord,
+): Promise<void> {
+  const { scan } = report;
+  if (scan === null) return await beginScan(relay, tenant, report);
+  const counted = await stepScan(relay, tenant, { ...report, scan });
+  if (counted !== null) await finish(relay, tenant, { ...report, scan }, counted);
+}
+
+async function finish(
+  relay: ReportNeeds,
+  tenant: Tenant,
+  report: ScannedReport,
+  counted: Counted,
+): Promise<void> {
+  const { store, ports } = relay;
+  const { pack, bytes, sha256 } = await fittingPack(relay, tenant, report, counted);
+  const key = await auditKeyOf(relay, tenant);
+  const note = signNote(noteText(tenant, pack, sha256), key, key.privateKey);
+  const blob = await writeBlob(store, tenant, ports.entropy.id("blb"), bytes);
+  const { id, type, period, requested_by } = report;
+  const details = WEBHOOK_EVENTS.compliance_report_generated.payload.parse({
+    report_id: id,
+    type,
+    period: { from: iso(period.from_ms).slice(0, 10), to: iso(period.to_ms).slice(0, 10) },
+    user: requested_by,
+  });
+  await store.transact(async (tx) => {
+    const now = await tx.get(reports, tenant, id);
+    if (now?.status !== "running") return;
+    await adoptBlob(tx, tenant, blob);
+    const { scan } = now;
+    if (scan?.counted) dropBlob(tx, tenant, scan.counted);
+    tx.put(reports, tenant, {
+      ...now,
+      status: "completed",
+      finished_at_ms: ports.clock.now(),
+      scan: scan && { ...scan, position: scan.size, counted: null },
+      pack: { blob, sha256, note },
+    });
+    const resource = { type: "report", id } as const;
+    emit({ ...relay, actor: { id: requested_by } }, tx, tenant, {
+      type: "compliance_report_generated",
+      resource,
+      details,
+    });
+  });
+}
+
+/** A pack that fits into one blob. Halves the length of its lists until it does. */
+async function fittingPack(
+  relay: ReportNeeds,
+  tenant: Tenant,
+  report: ScannedReport,
+  counted: Counted,
+) {
+  for (let listedMax = LISTED_MAX;; listedMax = Math.floor(listedMax / 2)) {
+    const pack = await makePack(relay, tenant, report, counted, listedMax);
+    const json = canonicalJson(pack);
+    const bytes = new TextEncoder().encode(json);
+    if (bytes.length <= BLOB_BYTES_MAX || listedMax === 0) {
+      return { pack, bytes, sha256: sha256Hex(json) };
+    }
+  }
+}
+
+/** The signed text of a pack: its digest and its subject. */
+function noteText(tenant: Tenant, pack: Pack, sha256: string): string {
+  const { size, root } = readStatement(pack.log.checkpoint)!;
+  return [
+    pack.format,
+    originOf(tenant),
+    `report ${pack.id} ${pack.type}`,
+    `period ${pack.period.from} ${pack.period.to}`,
+    `generated ${pack.generated_at}`,
+    `checkpoint ${size} ${root.toBase64()}`,
+    `sha256 ${sha256}`,
+    "",
+  ].join("\n");
+}
+
+async function countFailure(
+  relay: ReportNeeds,
+  tenant: Tenant,
+  { id }: ReportRecord,
+): Promise<void> {
+  await relay.store.transact(async (tx) => {
+    const report = await tx.get(reports, tenant, id);
+    if (report === null || report.finished_at_ms !== null) return;
+    const failures = report.failures + 1;
+    if (failures < FAILURES_MAX) {
+      tx.put(reports, tenant, { ...report, failures });
+      return;
+    }
+    if (report.scan?.counted) dropBlob(tx, tenant, report.scan.counted);
+    tx.put(reports, tenant, {
+      ...report,
+      failures,
+      status: "failed",
+      finished_at_ms: relay.ports.clock.now(),
+      scan: report.scan && { ...report.scan, counted: null },
+    });
+    emit({ ...relay, actor: RELAY_ACTOR }, tx, tenant, {
+      type: "compliance_report_failed",
+      resource: { type: "report", id },
+      details: { failures, log: tenantKey(tenant) },
+    });
+  });
+}

@@ -1,0 +1,127 @@
+import { dropBlob, readBlob } from "../../../kv/store/blob.ts";
+import { type ReportRecord, reports, type ReportType } from "../../../kv/records/report.ts";
+import type { Reading, Writing } from "../../work/work.ts";
+import { auditKeyOf, recordRead, signerOf } from "../../events/events.ts";
+import { keyText } from "../../protocol/protocol.ts";
+import { Fault } from "../../fault/fault.ts";
+import { listPage, type Paging } from "../../../kv/store/paging.ts";
+import { iso, isoOrNull, readPeriod } from "../../codec/codec.ts";
+import type { Pack } from "./pack.ts";
+
+/** Unfinished reports of one organization and space. */
+const UNFINISHED_MAX = 10;
+/** Reports kept; a new one replaces the oldest finished one. */
+const KEPT_MAX = 1_000;
+
+/**
+ * Queues a report, which is made as a job.
+ * @throws {Fault} CONFLICT when too many are unfinished, VALIDATION_FAILED for the period
+ */
+export async function requestReport(
+  { ports, actor: { id: actor, tenant }, tx }: Writing,
+  jobs: { wake(): void },
+  { type, period }: { type: ReportType; period: string },
+) {
+  const now = ports.clock.now();
+  // The count is checked at the commit, the list below is not: a concurrent request makes both run again.
+  const kept = await tx.count(reports, tenant);
+  const { items: open } = await tx.list(reports, tenant, {
+    index: "under_way",
+    limit: UNFINISHED_MAX,
+  });
+  if (open.length === UNFINISHED_MAX) {
+    const message = `${UNFINISHED_MAX} reports are being made. Wait until one has ended.`;
+    throw new Fault("CONFLICT", message);
+  }
+  const report: ReportRecord = {
+    id: ports.entropy.id("rep"),
+    type,
+    period: readPeriod(period, now, "body.period").period,
+    status: "queued",
+    requested_by: actor,
+    created_at_ms: now,
+    finished_at_ms: null,
+    failures: 0,
+    scan: null,
+    pack: null,
+  };
+  if (kept >= KEPT_MAX) await dropOldest(tx, tenant);
+  tx.insert(reports, tenant, report);
+  tx.afterCommit(() => jobs.wake());
+  return showReport(report);
+}
+
+async function dropOldest(tx: Writing["tx"], tenant: Writing["actor"]["tenant"]): Promise<void> {
+  const { items: [oldest] } = await tx.list(reports, tenant, { index: "finished", limit: 1 });
+  const report = oldest && await tx.get(reports, tenant, oldest.id);
+  if (!report) return;
+  if (report.pack !== null) dropBlob(tx, tenant, report.pack.blob);
+  tx.delete(reports, tenant, report.id);
+}
+
+/** A report as responses show it, without its pack. */
+function showReport(report: ReportRecord) {
+  const { id, type, period, status, requested_by, created_at_ms, finished_at_ms, scan } = report;
+  const read = scan === null ? 0 : scan.position - scan.start;
+  const total = scan === null ? null : scan.size - scan.start;
+  return {
+    id,
+    type,
+    status,
+    period: { asked: period.asked, from: iso(period.from_ms), to: iso(period.to_ms) },
+    progress: { rows_read: read, rows_total: total },
+    requested_by,
+    created_at: iso(created_at_ms),
+    finished_at: isoOrNull(finished_at_ms),
+    sha256: report.pack?.sha256 ?? null,
+  };
+}
+
+/** Reports, newest first. */
+export async function listReports({ db, actor }: Reading, paging: Paging) {
+  const options = { ...paging, reverse: true };
+  const { items, pagination } = await listPage(db, reports, actor.tenant, options);
+  return { reports: items.map(showReport), pagination };
+}
+
+/** A report and, once completed, its pack and signed note. */
+export interface ReadReport extends ReturnType<typeof showReport> {
+  readonly report: Pack | null;
+  /** The signed note over the SHA-256 of the pack's canonical JSON. */
+  readonly note: string | null;
+  /** The key that signed the note. */
+  readonly public_key: string;
+}
+
+/**
+ * One report; without an id the newest completed one, or else the newest. The read is audited.
+ * @throws {Fault} NOT_FOUND
+ */
+export async function readReport(work: Reading, id: string | undefined): Promise<ReadReport> {
+  const { store, db, actor: { tenant } } = work;
+  const record = id === undefined ? await newestReport(work) : await db.get(reports, tenant, id);
+  if (record === null) {
+    throw new Fault(
+      "NOT_FOUND",
+      id === undefined ? "There is no report yet. Ask for one first." : undefined,
+    );
+  }
+  const { pack } = record;
+  const bytes = pack && await readBlob(store, tenant, pack.blob);
+  if (pack !== null && bytes === null) throw new Fault("NOT_FOUND");
+  await recordRead(work, "compliance_report_read", { report_id: record.id });
+  return {
+    ...showReport(record),
+    report: bytes && JSON.parse(new TextDecoder().decode(bytes)) as Pack,
+    note: pack?.note ?? null,
+    public_key: keyText(signerOf(await auditKeyOf(work, tenant), pack?.note ?? "")),
+  };
+}
+
+async function newestReport({ db, actor: { tenant } }: Reading): Promise<ReportRecord | null> {
+  const finished = await db.list(reports, tenant, { index: "finished", limit: 20, reverse: true });
+  const completed = finished.items.find(({ status }) => status === "completed");
+  if (completed !== undefined) return completed;
+  const { items: [newest] } = await db.list(reports, tenant, { limit: 1, reverse: true });
+  return newest ?? null;
+}
