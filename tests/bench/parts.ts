@@ -9,7 +9,8 @@ export interface Measured {
 
 /** This folder. */
 export const HERE = new URL(".", import.meta.url).pathname;
-const ROOT = new URL("../../", import.meta.url).pathname;
+/** The repository. */
+export const ROOT = new URL("../../", import.meta.url).pathname;
 /** As the task `start` runs the relay: young garbage gets room, so that less of it is copied. */
 const V8_FLAGS = "--v8-flags=--max-semi-space-size=64,--expose-gc";
 const children: Deno.ChildProcess[] = [];
@@ -23,7 +24,10 @@ export interface Started<T> {
   readonly rest: ReadableStreamDefaultReader<string>;
 }
 
-/** A child process, with the packages of `config`, and the JSON line that it prints when it is ready. */
+/**
+ * Starts `script`, which is relative to this folder or absolute, with the packages of `config`, and waits for the
+ * JSON line that it prints when it is ready.
+ */
 export async function start<T>(
   script: string,
   args: readonly string[] = [],
@@ -39,7 +43,7 @@ export async function start<T>(
       V8_FLAGS,
       "--config",
       config,
-      `${HERE}${script}`,
+      new URL(script, import.meta.url).pathname,
       ...args,
     ],
     env,

@@ -5,10 +5,12 @@ import { CONNECTIONS, sized } from "./size.ts";
 import { type Target, withAgent } from "./target.ts";
 
 const BARE_PATH = get("/api/v1/agents/agt_1");
-const readOf = ({ key, agentId }: Tenant) => get(`/api/v1/agents/${agentId}`, { "x-api-key": key });
+/** The read of an organization's agent. */
+export const readOf = ({ key, agentId }: Tenant) =>
+  get(`/api/v1/agents/${agentId}`, { "x-api-key": key });
 
 /** A tool call as a client of the current revision sends it. */
-function callOf({ key, agentId }: Tenant): string {
+export function callOf({ key, agentId }: Tenant): string {
   const _meta = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientInfo": { name: "bench", version: "1" },

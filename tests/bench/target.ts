@@ -1,22 +1,35 @@
 import { signUp, type Tenant, untilOffline } from "./client.ts";
-import { start } from "./parts.ts";
+import { ROOT, start } from "./parts.ts";
 
-/** A relay with one organization and an agent that answers, and a bare server to compare with. */
-export interface Target extends Tenant {
+/** A relay with one organization and an agent that answers. */
+export interface Loaded extends Tenant {
   readonly base: string;
   readonly port: number;
   readonly pid: number;
+}
+
+/** Such a relay, and a bare server to compare with. */
+export interface Target extends Loaded {
   readonly barePort: number;
 }
 
 /** Starts both. */
 export async function openTarget(): Promise<Target> {
   const bare = await start<{ port: number }>("bare_http.ts");
-  const relay = await start<{ port: number }>("relay.ts");
-  const { port } = relay.ready;
+  return { ...await openRelay(ROOT), barePort: bare.ready.port };
+}
+
+/** Starts the relay of the repository at `root`. */
+export async function openRelay(root: string): Promise<Loaded> {
+  const script = `${root}tests/bench/relay.ts`;
+  const { ready: { port }, child } = await start<{ port: number }>(
+    script,
+    [],
+    {},
+    `${root}deno.json`,
+  );
   const base = `http://127.0.0.1:${port}`;
-  const tenant = await withAgent(base, 0);
-  return { base, port, pid: relay.child.pid, barePort: bare.ready.port, ...tenant };
+  return { base, port, pid: child.pid, ...await withAgent(base, 0) };
 }
 
 /** An organization whose agent answers at once. */

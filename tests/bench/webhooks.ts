@@ -1,7 +1,7 @@
-import { lines, median, residentKiB, start, type Started } from "./parts.ts";
+import { lines, median, residentKiB, ROOT, start, type Started } from "./parts.ts";
 import { sized } from "./size.ts";
 
-interface Receiver {
+export interface Receiver {
   readonly http: number;
   readonly https: number;
   readonly hole: number;
@@ -16,7 +16,7 @@ interface Cost {
 }
 
 /** A relay with webhooks of its own, and what it is told to do. */
-interface Sender {
+export interface Sender {
   readonly pid: number;
   /** Commits events and waits until they are numbered, their deliveries made, or delivered. */
   commit(events: number, wait: "numbered" | "made" | "delivered"): Promise<Cost>;
@@ -109,14 +109,17 @@ async function pending(receiver: Receiver): Promise<void> {
   sender.end();
 }
 
-async function startSender(
+/** Starts a relay of `root` with `count` webhooks to `url` and `holes` to a receiver that never answers. */
+export async function startSender(
   url: string,
   count: number,
   { hole }: Receiver,
   holes: number,
+  root = ROOT,
 ): Promise<Sender> {
   const args = [url, `${count}`, `http://localhost:${hole}/`, `${holes}`];
-  const relay: Started<unknown> = await start("hook_relay.ts", args, {}, undefined, "piped");
+  const script = `${root}tests/bench/hook_relay.ts`;
+  const relay: Started<unknown> = await start(script, args, {}, `${root}deno.json`, "piped");
   const answers = lines<Cost>(relay);
   const stdin = relay.child.stdin.getWriter();
   return {
@@ -132,7 +135,7 @@ async function startSender(
 }
 
 /** How long each of so many deliveries was on its way, in ms, once all are there. */
-async function arrivals({ http }: Receiver, n: number): Promise<number[]> {
+export async function arrivals({ http }: Receiver, n: number): Promise<number[]> {
   return await (await fetch(`http://127.0.0.1:${http}/until?n=${n}`)).json();
 }
 
