@@ -1,5 +1,8 @@
 import { sweepBlobs } from "../kv/store/blob.ts";
-import { SYSTEM } from "../kv/store/collection.ts";
+import { agents } from "../kv/records/agent.ts";
+import { SYSTEM, type Tenant } from "../kv/store/collection.ts";
+import { dropInbox, Inbox } from "../kv/instances/inbox.ts";
+import { Presence } from "../kv/instances/presence.ts";
 import { readTally } from "../kv/store/tally.ts";
 import {
   type AnyStandingKind,
@@ -20,14 +23,17 @@ import {
 import {
   AGENT_RIGHT,
   closeFormerKeyLinks,
+  disconnectAgentsOf,
   Links,
   notifyLostAgents,
   sweepStaleAgents,
 } from "./agents/agents.ts";
 import {
+  Elsewhere,
   lapseForAgent,
   lapseOutdated,
   lapseOverdue,
+  recoverCommands,
   RunningCommands,
   Sessions,
   startQueued,
@@ -59,7 +65,14 @@ import {
   Transfers,
 } from "./policies/policies.ts";
 import { type Rounds, within } from "./ports/ports.ts";
-import { Background, type Context, type Settings } from "./context/context.ts";
+import {
+  Background,
+  type Context,
+  type Message,
+  readMessage,
+  sendMessage,
+  type Settings,
+} from "./context/context.ts";
 
 /** The parts of a running relay. Each function and class gets only those that it uses. */
 export interface Relay extends Context {
@@ -84,6 +97,12 @@ export interface Relay extends Context {
   readonly activity: Activity;
   readonly links: Links;
   readonly commands: RunningCommands;
+  /** Commands that callers here want and that run over links of other instances. */
+  readonly elsewhere: Elsewhere;
+  /** Which instances share the store and live. */
+  readonly presence: Presence;
+  /** What other instances tell this one. */
+  readonly inbox: Inbox;
   /** What each session's commands left behind, for the shield's behaviour layer. */
   readonly sessions: Sessions;
   readonly deliveries: Deliveries;
@@ -116,19 +135,28 @@ export function wireSignals(app: Relay): void {
     if (waitedMs !== null) activity.count(tenant, waitStatistic(waitedMs));
     if (commandEnded !== null) activity.count(tenant, `commands.${commandEnded}`);
   });
-  signals.commandApproved.on(({ tenant, agentId }) => startQueued(app, tenant, agentId));
+  signals.commandApproved.on(({ tenant, agentId }) => {
+    startQueued(app, tenant, agentId);
+    tellHolder(app, tenant, agentId);
+  });
   signals.shieldChanged.on(({ tenant, version }) => lapseOutdated(app, tenant, version));
   signals.policiesChanged.on(({ tenant }) => {
+    tellOthers(app, { kind: "policies_changed", tenant });
     pushPolicies(app, links.serving(tenant));
     background.run("deleting old policy versions", () => pruneVersions(app.store, tenant));
   });
   signals.agentDeleted.on(({ tenant, agentId }) => {
+    tellOthers(app, { kind: "agent_deleted", tenant, agent_id: agentId });
     lapseForAgent(app, tenant, agentId);
     app.transfers.forget(tenant, agentId);
   });
-  signals.credentialEnded.on(({ id }) => links.closeCredential(id));
+  const endCredential = (id: string) => {
+    links.closeCredential(id);
+    tellOthers(app, { kind: "credential_ended", id });
+  };
+  signals.credentialEnded.on(({ id }) => endCredential(id));
   signals.keyScopesChanged.on(({ id, scopes }) => {
-    if (!scopes.includes(AGENT_RIGHT)) links.closeCredential(id);
+    if (!scopes.includes(AGENT_RIGHT)) endCredential(id);
   });
   signals.rightsChanged.on(({ org }) =>
     background.run(
@@ -141,6 +169,61 @@ export function wireSignals(app: Relay): void {
   );
   signals.checkpointSigned.on((tenant) => links.witness(tenant));
   signals.integrationDue.on(() => app.integrations.wake());
+}
+
+/** Sends every other instance a message; each also finds out by a sweep of its own. */
+function tellOthers({ background, ports, presence, store }: Relay, message: Message): void {
+  const others = presence.others();
+  if (others.length === 0) return;
+  background.run(
+    "telling other instances",
+    () => store.transact((tx) => others.forEach((to) => sendMessage(ports, tx, to, message))),
+  );
+}
+
+/** Tells the instance that holds an agent's link that a command is queued for the agent. */
+function tellHolder(app: Relay, tenant: Tenant, agentId: string): void {
+  const { background, links, ports, store } = app;
+  if (store.sole) return;
+  background.run("telling the agent's instance of a command", async () => {
+    const agent = await store.get(agents, tenant, agentId);
+    const holder = agent && links.holder(agent);
+    if (!holder) return;
+    const message = { kind: "queued", tenant, agent_id: agentId } as const;
+    await store.transact((tx) => sendMessage(ports, tx, holder, message));
+  });
+}
+
+/** Does what another instance asks for, or what its news demand. Handling a message twice has no further effect. */
+export async function takeMessage(app: Relay, value: unknown): Promise<void> {
+  const { commands, elsewhere, links } = app;
+  const message = readMessage(value);
+  switch (message?.kind) {
+    case "queued":
+      return startQueued(app, message.tenant, message.agent_id);
+    case "cancel":
+      return void commands.cancel(message.command_id, message.by);
+    case "ended":
+      return await elsewhere.ended(message.tenant, message.command_id);
+    case "relinked":
+      return links.closeOlder(message.tenant, message.agent_id, message.link);
+    case "restart":
+      return void links.of(message.tenant, message.agent_id)?.send({ type: "restart" });
+    case "agent_deleted":
+      return links.of(message.tenant, message.agent_id)?.close("deleted");
+    case "policies_changed":
+      return pushPolicies(app, links.serving(message.tenant));
+    case "credential_ended":
+      return links.closeCredential(message.id);
+  }
+}
+
+/** Takes over what a dead instance held. */
+export async function takeOver(app: Relay, dead: string): Promise<void> {
+  await disconnectAgentsOf(app, dead);
+  await recoverCommands(app, { dead });
+  await app.log.flush();
+  await dropInbox(app.store, dead);
 }
 
 /** What every instance does every 30 s, in this order. */
@@ -173,6 +256,7 @@ const BACKGROUND_MS = 2_000;
 
 /** Waits for running work and records it, in this order: each part before those that it writes to. */
 export const stopTasks = (app: Relay): Tasks => ({
+  inbox: () => app.inbox.stop(),
   links: () => app.links.idle(),
   "ends of links": () => within(app.ports.clock, BACKGROUND_MS, app.background.idle()),
   commands: () => app.commands.stop(),
@@ -189,6 +273,7 @@ export const stopTasks = (app: Relay): Tasks => ({
   activity: () => app.activity.stop(),
   log: () => app.log.stop(),
   audit: () => app.audit.stop(),
+  presence: () => app.presence.stop(),
 });
 
 /** The figures that a scrape reads from the parts. */

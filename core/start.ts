@@ -1,4 +1,6 @@
 import { SYSTEM } from "../kv/store/collection.ts";
+import { Inbox } from "../kv/instances/inbox.ts";
+import { Presence } from "../kv/instances/presence.ts";
 import { LeasedCounters } from "../kv/limits/counters.ts";
 import { LeasedSlots } from "../kv/limits/slots.ts";
 import { EventLog } from "../kv/log/log.ts";
@@ -30,6 +32,7 @@ import {
 } from "./agents/agents.ts";
 import { makeSealer, type Ports, type Sealer } from "./ports/ports.ts";
 import {
+  Elsewhere,
   INGEST_TOKEN,
   insertShield,
   MADE_INGEST_TOKENS,
@@ -78,7 +81,15 @@ import {
   type Settings,
   Signals,
 } from "./context/context.ts";
-import { gaugesOf, periodicTasks, type Relay, stopTasks, wireSignals } from "./relay.ts";
+import {
+  gaugesOf,
+  periodicTasks,
+  type Relay,
+  stopTasks,
+  takeMessage,
+  takeOver,
+  wireSignals,
+} from "./relay.ts";
 
 /** A running relay. */
 export interface Running {
@@ -128,6 +139,10 @@ export async function startRelay(
   app.log.wake();
   app.metrics.watch(gaugesOf(app));
   if (store.sole) await recoverCommands(app);
+  else {
+    await app.presence.start();
+    app.inbox.start();
+  }
   app.reports.wake();
   if (store.hasQueue) listenForAlarms(app);
   const housekeeping = new Housekeeping(
@@ -246,6 +261,22 @@ async function buildParts(store: Store, settings: ServerSettings, ports: Ports):
     activity,
     links,
     commands,
+    elsewhere: new Elsewhere({ context, background, instance }),
+    presence: new Presence(
+      store,
+      instance,
+      {
+        isolated: () => links.closeAll("going_away"),
+        reap: (dead) => takeOver(app, dead),
+      },
+      complain("the presence of instances could not be checked"),
+    ),
+    inbox: new Inbox(
+      store,
+      instance,
+      (message) => takeMessage(app, message),
+      complain("messages of other instances could not be read"),
+    ),
     sessions: new Sessions(() => clock.now()),
     deliveries,
     policyCache,

@@ -47,9 +47,9 @@ const cancelTask = route({
   access: { scope: "agents:write" },
   effect: "steps",
   audit: { byRule: "command_cancelled, or approval_resolved for one that waited" },
-  handle: async (work, { params }, { commands }) => {
-    const { agent_id } = await getOwnCommand(work, commands, params.task_id);
-    return await cancelCommand(work, commands, agent_id, params.task_id);
+  handle: async (work, { params }, relay) => {
+    const { agent_id } = await getOwnCommand(work, relay.commands, params.task_id);
+    return await cancelCommand(work, relay, agent_id, params.task_id);
   },
 });
 

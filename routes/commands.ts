@@ -177,8 +177,7 @@ export const commandRoutes = [
     success: { status: 200, body: Command },
     faults: ["AGENT_NOT_FOUND", "NOT_FOUND", "CONFLICT"],
     tool: { destructive: true },
-    handle: (work, { params }, { commands }) =>
-      cancelCommand(work, commands, params.id, params.command_id),
+    handle: (work, { params }, relay) => cancelCommand(work, relay, params.id, params.command_id),
   }),
 ];
 

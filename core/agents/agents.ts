@@ -24,7 +24,7 @@ export type { CommandListener, Link, LinkListeners, Receipt } from "./link.ts";
 export { AGENT_RIGHT, Links } from "./links.ts";
 export { notifyLostAgents } from "./lost_agents.ts";
 export { deleteAgent, listAgents, offline, ownedAgent, restartAgent, showAgent } from "./manage.ts";
-export { heldVersion, sweepStaleAgents } from "./register.ts";
+export { disconnectAgentsOf, heldVersion, sweepStaleAgents } from "./register.ts";
 export type { Wire } from "./sender.ts";
 export {
   closeFormerKeyLinks,

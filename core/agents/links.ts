@@ -1,3 +1,4 @@
+import type { AgentRecord } from "../../kv/records/agent.ts";
 import { type Tenant, tenantKey } from "../../kv/store/collection.ts";
 import type { Actor, RequestInfo, Scope } from "../identity/identity.ts";
 import type { Background, Context } from "../context/context.ts";
@@ -51,6 +52,11 @@ export class Links {
   /** Opens the link of a socket. */
   open(actor: Actor, request: Pick<RequestInfo, "id">, wire: Wire): Connection {
     return new Connection({ ...this.parts, links: this }, actor, request, wire);
+  }
+
+  /** The other instance that holds an agent's link; null when none does. */
+  holder({ instance }: Pick<AgentRecord, "instance">): string | null {
+    return this.parts.context.store.sole || instance === this.parts.instance ? null : instance;
   }
 
   get size(): number {
@@ -114,6 +120,12 @@ export class Links {
     return holder?.rights.has(AGENT_RIGHT) ?? false;
   }
 
+  /** Closes an agent's link of this number, because the agent has a newer one elsewhere. */
+  closeOlder(tenant: Tenant, agentId: string, link: number): void {
+    const own = this.of(tenant, agentId);
+    if (own?.agent?.link === link) own.close("replaced");
+  }
+
   /** Closes every link of a credential that has lost its rights. */
   closeCredential(credentialId: string): void {
     for (const link of this.#open) {
@@ -124,6 +136,7 @@ export class Links {
   /** Closes every link, so that the agents connect to another instance. */
   closeAll(name: CloseName): void {
     this.#timer?.();
+    this.#timer = null;
     for (const link of this.#open) link.close(name);
   }
 

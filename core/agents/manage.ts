@@ -2,6 +2,7 @@ import { type AgentRecord, agents, lastSeenMs } from "../../kv/records/agent.ts"
 import { agentStates, canaryRuns } from "../../kv/records/agent_state.ts";
 import { deletedAgents } from "../../kv/records/backup.ts";
 import type { Work, Writing } from "../work/work.ts";
+import { sendMessage } from "../context/context.ts";
 import { countAgent } from "./count.ts";
 import { Fault } from "../fault/fault.ts";
 import { listPage, pageOf, type Paging } from "../../kv/store/paging.ts";
@@ -85,12 +86,13 @@ export async function deleteAgent(
 }
 
 /** Orders an agent to restart. @throws {Fault} AGENT_NOT_FOUND, AGENT_OFFLINE */
-export async function restartAgent(work: Writing, links: Pick<Links, "of">, id: string) {
-  const { actor, tx } = work;
+export async function restartAgent(work: Writing, links: Pick<Links, "of" | "holder">, id: string) {
+  const { actor: { tenant }, ports, tx } = work;
   const agent = await ownedAgent(work, id);
-  const link = links.of(actor.tenant, id);
-  if (link === undefined) throw offline(agent);
-  tx.afterCommit(() => link.send({ type: "restart" }));
+  const link = links.of(tenant, id), holder = links.holder(agent);
+  if (holder !== null) sendMessage(ports, tx, holder, { kind: "restart", tenant, agent_id: id });
+  else if (link !== undefined) tx.afterCommit(() => link.send({ type: "restart" }));
+  else throw offline(agent);
   return showAgent(agent);
 }
 

@@ -5,7 +5,7 @@ import { apiKeys } from "../../kv/records/api_key.ts";
 import { type DeviceRecord, devices } from "../../kv/records/device.ts";
 import type { Tx } from "../../kv/store/tx.ts";
 import type { Actor, RequestInfo } from "../identity/identity.ts";
-import type { Context } from "../context/context.ts";
+import { type Context, sendMessage } from "../context/context.ts";
 import { type CloseName, type HelloFrame, NO_POLICY_VERSION } from "../protocol/protocol.ts";
 import { emit, RELAY_ACTOR, useJson } from "../events/events.ts";
 import { countAgent } from "./count.ts";
@@ -63,6 +63,10 @@ export async function registerAgent(
     const now = ports.clock.now();
     if (known !== null && known.instance !== null) {
       emitDisconnected({ ports, signals }, tx, tenant, known, "replaced");
+      if (known.instance !== instance) {
+        const { id: agent_id, link } = known;
+        sendMessage(ports, tx, known.instance, { kind: "relinked", tenant, agent_id, link });
+      }
     }
     const agent = tx.put(agents, tenant, {
       ...(known ?? newAgent(ports.entropy.id("agt"), now)),
@@ -199,6 +203,14 @@ export async function noteHeartbeat(
     });
     return null;
   });
+}
+
+/** Disconnects the agents whose links a dead instance held. */
+export async function disconnectAgentsOf(by: Recording & Pick<Context, "store">, instance: string) {
+  const all = everyQueued(by.store, agents, "linked", { prefix: [instance], limit: SWEEP_LIMIT });
+  for await (const { tenant, record } of all) {
+    await disconnectAgent(by, tenant, record, "relay_lost");
+  }
 }
 
 /** Two heartbeats. An agent whose working link is closed by mistake reconnects, and nothing is lost. */

@@ -1,10 +1,11 @@
 import type { CommandRecord } from "../../kv/records/command.ts";
+import { ownedAgent } from "../agents/agents.ts";
 import { Fault } from "../fault/fault.ts";
 import { within } from "../ports/ports.ts";
 import type { Stepping } from "../work/work.ts";
 import { withdrawCommand } from "./approvals/withdraw.ts";
 import { withCommandId } from "./command_fault.ts";
-import type { RunningCommands } from "./running_commands.ts";
+import type { CommandParts } from "./parts.ts";
 import { ownedCommand, showCommand } from "./show.ts";
 
 /** How long a cancellation waits for the end of the command. */
@@ -16,15 +17,19 @@ const CANCEL_WAIT_MS = 5_000;
  */
 export async function cancelCommand(
   work: Stepping,
-  running: RunningCommands,
+  parts: Pick<CommandParts, "commands" | "elsewhere" | "links">,
   agentId: string,
   id: string,
 ) {
-  const record = await ownedCommand(work, running, agentId, id);
-  return await withCommandId(id, () => cancel(work, running, record));
+  const record = await ownedCommand(work, parts.commands, agentId, id);
+  return await withCommandId(id, () => cancel(work, parts, record));
 }
 
-async function cancel(work: Stepping, running: RunningCommands, record: CommandRecord) {
+async function cancel(
+  work: Stepping,
+  { commands: running, elsewhere, links }: Pick<CommandParts, "commands" | "elsewhere" | "links">,
+  record: CommandRecord,
+) {
   const { actor, ports, store } = work;
   const { id } = record;
   if (record.status === "pending_approval" || record.status === "queued") {
@@ -35,11 +40,14 @@ async function cancel(work: Stepping, running: RunningCommands, record: CommandR
     const { status } = record;
     throw new Fault("CONFLICT", `The command is over: it is ${status}.`, { status });
   }
-  const done = running.waitFor(id);
-  if (!running.cancel(id, actor.id)) {
-    const message = "The command runs through another instance, or its link is closed.";
-    throw new Fault("UNAVAILABLE", message);
-  }
+  const { tenant } = actor;
+  const holder = links.holder(await ownedAgent(work, record.agent_id));
+  const done = running.cancel(id, actor.id)
+    ? running.waitFor(id)
+    : holder === null
+    ? null
+    : (await elsewhere.cancel(tenant, id, holder, actor.id))?.done;
+  if (!done) throw new Fault("UNAVAILABLE", "The command's link is closed: ask for its end again.");
   const ended = done && await within(ports.clock, CANCEL_WAIT_MS, done);
   return await showCommand(store, actor.tenant, ended ?? record);
 }

@@ -18,6 +18,7 @@ export { lapseForAgent, lapseOutdated, lapseOverdue } from "./approvals/lapse.ts
 export { getApproval, listApprovals, statusNow } from "./approvals/show.ts";
 export { cancelCommand } from "./cancel.ts";
 export { runCanary } from "./guard/canary.ts";
+export { Elsewhere } from "./elsewhere.ts";
 export {
   evaluateCommands,
   type PolicyFor,

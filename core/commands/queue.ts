@@ -54,6 +54,6 @@ async function send(parts: QueueParts, tenant: Tenant, record: CommandRecord): P
     return;
   }
   const link = links.of(tenant, agentId);
-  const taken = link && await commands.take(tenant, id);
+  const taken = link && await commands.take(tenant, id, link);
   if (taken) commands.start(tenant, taken.record, taken.begun, link).catch(() => {});
 }

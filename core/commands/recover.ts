@@ -11,14 +11,18 @@ interface Recovery extends SettlementContext {
   readonly instance: string;
 }
 
+/** The journals to read: those of every process that is gone, or of one that died. */
+type Of = { readonly dead?: string };
+
 /**
  * At the start, records the commands that an earlier process left running as lost, until their agents report
  * otherwise. Returns their number.
  */
-export async function recoverCommands(by: Recovery): Promise<number> {
+export async function recoverCommands(by: Recovery, { dead }: Of = {}): Promise<number> {
   let recovered = 0;
   for await (const { name, entry, texts } of readJournals(by.store, JOURNAL)) {
     if (name === `${JOURNAL}${by.instance}`) continue;
+    if (dead !== undefined && name !== `${JOURNAL}${dead}`) continue;
     const orphans = await Promise.all(texts.map((text) => recoverCommand(by, text)));
     recovered += orphans.filter((orphan) => orphan === "recovered").length;
     // An unreadable line stays, and does not keep the relay from starting.

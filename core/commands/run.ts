@@ -82,15 +82,18 @@ export async function startCommand(
   inSettlement?: InSettlement,
 ): Promise<{ record: CommandRecord; done: Promise<CommandRecord> | null }> {
   const { actor, store } = work;
-  const { commands: running, links } = parts;
+  const { commands: running, elsewhere, links } = parts;
   const agent = await ownedAgent(work, request.agentId);
   const idempotency = idempotencyOf(work, request);
   const earlier = idempotency && await earlierCommand(work, idempotency);
   if (earlier !== null) {
     if (earlier.status === "denied") throw blocked(earlier);
-    const done = running.waitFor(earlier.id) ?? null;
+    const followed = running.waitFor(earlier.id) === undefined && !store.sole
+      ? await elsewhere.follow(actor.tenant, earlier.id)
+      : null;
+    const done = running.waitFor(earlier.id) ?? followed?.done ?? null;
     // A command that does not run here may have ended since it was read.
-    const record = done === null && earlier.status === "running"
+    const record = done === null && isOpen(earlier)
       ? await work.db.get(commands, actor.tenant, earlier.id) ?? earlier
       : earlier;
     return { record, done };
@@ -108,14 +111,18 @@ export async function startCommand(
       note(fresh.id);
       return { record: command, done: null };
     }
-    const link = links.of(actor.tenant, agent.id);
-    if (link === undefined) throw offline(agent);
-    const begun = await running.begin(actor.tenant, fresh);
-    const succeeded = note(fresh.id);
-    const done = running.start(actor.tenant, fresh, begun, link, inSettlement);
-    if (succeeded !== null) {
-      done.then(({ status }) => status === "succeeded" && succeeded(), () => {});
+    const holder = links.holder(agent);
+    if (holder !== null) {
+      const handed = await elsewhere.handOver(actor.tenant, fresh, holder);
+      rememberSuccess(handed.done, note(fresh.id));
+      return handed;
     }
+    const link = links.of(actor.tenant, agent.id);
+    const begun = link && await running.begin(actor.tenant, fresh, link);
+    if (!begun) throw offline(agent);
+    const noted = note(fresh.id);
+    const done = running.start(actor.tenant, fresh, begun, link, inSettlement);
+    rememberSuccess(done, noted);
     return { record: fresh, done };
   } catch (error) {
     // A simultaneous request with the same Idempotency-Key was faster: its command counts.
@@ -124,6 +131,12 @@ export async function startCommand(
     }
     throw error;
   }
+}
+
+/** Tells the session's memory of a command's success. */
+function rememberSuccess(done: Promise<CommandRecord>, succeeded: (() => void) | null): void {
+  if (succeeded === null) return;
+  done.then(({ status }) => status === "succeeded" && succeeded(), () => {});
 }
 
 function newCommand(

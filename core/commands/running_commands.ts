@@ -2,6 +2,8 @@ import { type Tenant, tenantKey } from "../../kv/store/collection.ts";
 import { Journal } from "../../kv/store/journal.ts";
 import { ChurnMap } from "../../kv/store/churn_map.ts";
 import { type CommandRecord, commands } from "../../kv/records/command.ts";
+import { agents } from "../../kv/records/agent.ts";
+import type { Tx } from "../../kv/store/tx.ts";
 import { StoreUnavailableError } from "../../kv/store/errors.ts";
 import type { CommandListener, Link, Receipt } from "../agents/agents.ts";
 import type { Background } from "../context/context.ts";
@@ -13,7 +15,7 @@ import type {
   RefusedFrame,
 } from "../protocol/protocol.ts";
 import { approvedDigest } from "./approvals/approved.ts";
-import type { PoliciesInForce } from "./guard/in_force.ts";
+import { type PoliciesInForce, shieldInForce } from "./guard/in_force.ts";
 import { writeJournalLine } from "./journal_line.ts";
 import { OUTPUT_BYTES_MAX, type OutputListener, RunningOutput } from "./running_output.ts";
 import { commandSha256 } from "./text.ts";
@@ -75,6 +77,13 @@ interface RunningParts {
   readonly instance: string;
 }
 
+/** Whether a link is its agent's newest; a sole writer knows that it is. */
+async function isNewest(tx: Tx, tenant: Tenant, { agent }: Link): Promise<boolean> {
+  if (agent === null) return false;
+  const now = await tx.get(agents, tenant, agent.id);
+  return now !== null && now.instance === agent.instance && now.link === agent.link;
+}
+
 /** The commands that run over this process's links. */
 export class RunningCommands implements CommandListener {
   readonly #all = new ChurnMap<Running>();
@@ -92,10 +101,10 @@ export class RunningCommands implements CommandListener {
 
   /**
    * Records a command as running, so that it may be sent. A short command of a store with one writer gets only
-   * a journal line; any other gets its row at once.
+   * a journal line; any other gets its row at once. Null when the link is no longer the agent's newest.
    * @throws {DuplicateError} when another command has its Idempotency-Key
    */
-  async begin(tenant: Tenant, record: CommandRecord): Promise<Begun> {
+  async begin(tenant: Tenant, record: CommandRecord, link: Link): Promise<Begun | null> {
     const { store } = this.parts.context;
     if (
       store.sole && record.idempotency === null && record.command.length <= JOURNALLED_CHARS_MAX
@@ -107,11 +116,17 @@ export class RunningCommands implements CommandListener {
     end.promise.catch(() => {});
     this.#beginning.set(record.id, end);
     try {
-      await store.transact((tx) => {
+      const begun = await store.transact(async (tx) => {
+        if (!await isNewest(tx, tenant, link)) return false;
         tx.insert(commands, tenant, record);
         const text = writeJournalLine(tenant, { ...record, command: "" });
         this.#journal.beginIn(tx, text, (at) => place = at);
+        return true;
       });
+      if (!begun) {
+        this.#beginning.delete(record.id);
+        return null;
+      }
     } catch (error) {
       this.#beginning.delete(record.id);
       end.reject(error);
@@ -120,15 +135,34 @@ export class RunningCommands implements CommandListener {
     return { place, stored: true };
   }
 
-  /** Claims a queued command, so that no other process sends it; null when it is no longer queued. */
-  async take(tenant: Tenant, id: string): Promise<{ record: CommandRecord; begun: Begun } | null> {
+  /**
+   * Claims a queued command, so that no other process sends it. Null when it is no longer queued, when the link is no
+   * longer the agent's newest, or when the shield's settings changed since a command without approval was judged.
+   */
+  async take(
+    tenant: Tenant,
+    id: string,
+    link: Link,
+  ): Promise<{ record: CommandRecord; begun: Begun } | null> {
     let place = "", approved = "";
     const { store, ports } = this.parts.context;
     const record = await store.transact(async (tx) => {
       const queued = await tx.get(commands, tenant, id);
-      approved = await approvedDigest(this.parts.context, this.parts.policies, tx, tenant, queued);
       const now = ports.clock.now();
       if (queued?.status !== "queued" || !mayStart(queued, now)) return null;
+      if (!await isNewest(tx, tenant, link)) return null;
+      if (queued.approval_id === null) {
+        if ((await shieldInForce(tx, tenant)).version !== queued.policy_version) return null;
+        approved = commandSha256(queued.command);
+      } else {
+        approved = await approvedDigest(
+          this.parts.context,
+          this.parts.policies,
+          tx,
+          tenant,
+          queued,
+        );
+      }
       const taken = {
         ...queued,
         status: "running",

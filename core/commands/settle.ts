@@ -3,7 +3,7 @@ import type { Appending } from "../../kv/log/appends.ts";
 import { adoptBlob, dropBlob } from "../../kv/store/blob.ts";
 import type { Tenant } from "../../kv/store/collection.ts";
 import { type CommandRecord, commands } from "../../kv/records/command.ts";
-import type { Context } from "../context/context.ts";
+import { type Context, sendMessage } from "../context/context.ts";
 import type { Receipt } from "../agents/agents.ts";
 import { type DetailsOf, emit, type NewEvent, RELAY_ACTOR } from "../events/events.ts";
 import { type CommandResult, EMPTY_SHA256 } from "../protocol/protocol.ts";
@@ -132,6 +132,9 @@ export async function settleCommand(
     const settled = end(record);
     if (open.fresh) tx.insert(commands, tenant, settled);
     else tx.put(commands, tenant, settled);
+    for (const to of settled.reply_to ?? []) {
+      sendMessage(ports, tx, to, { kind: "ended", tenant, command_id: settled.id });
+    }
     return report(tx, settled);
   });
 }

@@ -21,6 +21,7 @@ export {
   planOf,
 } from "./config.ts";
 export type { Issuer } from "./issuer_config.ts";
+export { type Message, readMessage, sendMessage } from "./messages.ts";
 export { publicOrigin, type Settings, type ShownVariable, type StoreSettings } from "./settings.ts";
 export { Signals } from "./signals.ts";
 

@@ -37,6 +37,8 @@ export const CommandRecord = z.strictObject({
   approval_id: z.string().nullable(),
   /** When it expires in the queue. */
   start_before_ms: z.number().nullable(),
+  /** The instances whose callers wait for its end. */
+  reply_to: z.array(z.string()).max(64).optional(),
   exit_code: z.int().nullable(),
   signal: z.string().nullable(),
   stdout: z.string(),

@@ -66,6 +66,8 @@ export class ScriptedAgent {
   #verdicts: Verdicts | null = null;
   #link!: Connection;
   #welcome = Promise.withResolvers<void>();
+  readonly #gone = Promise.withResolvers<void>();
+  readonly #waiters: (() => void)[] = [];
 
   private constructor(
     readonly identity: KeyObject,
@@ -101,6 +103,7 @@ export class ScriptedAgent {
       send: (text) => agent.#take(options.wire?.(text) ?? text),
       close: (code, reason) => {
         agent.closed ??= { code, reason };
+        agent.#gone.resolve();
         agent.#welcome.resolve();
       },
       get bufferedBytes() {
@@ -147,6 +150,20 @@ export class ScriptedAgent {
     this.#link.receive(text);
   }
 
+  /** The first frame that the test wants, received already or next. */
+  async until<T extends RelayFrame["type"]>(type: T): Promise<Extract<RelayFrame, { type: T }>> {
+    for (;;) {
+      const found = this.received.find((frame) => frame.type === type);
+      if (found !== undefined) return found as Extract<RelayFrame, { type: T }>;
+      await new Promise<void>((resolve) => this.#waiters.push(resolve));
+    }
+  }
+
+  /** Resolves when the relay has closed the link. */
+  get gone(): Promise<void> {
+    return this.#gone.promise;
+  }
+
   /** Breaks the connection. */
   drop(): void {
     this.#link.closed("connection_lost");
@@ -157,6 +174,7 @@ export class ScriptedAgent {
     if (frame === null) return this.#link.closed("malformed_frame");
     if (frame === "unknown") return;
     this.received.push(frame);
+    for (const resolve of this.#waiters.splice(0)) resolve();
     if (frame.type === "challenge") this.#hello(frame.nonce);
     if (frame.type === "welcome") {
       this.id = frame.agent_id;

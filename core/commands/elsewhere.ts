@@ -1,0 +1,147 @@
+import type { Tenant } from "../../kv/store/collection.ts";
+import { type CommandRecord, commands } from "../../kv/records/command.ts";
+import type { Tx } from "../../kv/store/tx.ts";
+import { type Background, type Context, sendMessage } from "../context/context.ts";
+import type { Cancel } from "../ports/ports.ts";
+import { findCommand } from "./finished.ts";
+import { settleCommand } from "./settle.ts";
+import { START_WITHIN_MS } from "./start_window.ts";
+
+/** A command that its agent's instance did not take in this time was not sent and fails. */
+const HAND_OVER_MS = 5_000;
+/** How much longer than a command may run its caller waits for news of its end. */
+const NEWS_MS = 30_000;
+
+/** A caller of this instance that waits for a command. */
+interface Waiting {
+  readonly tenant: Tenant;
+  readonly ended: PromiseWithResolvers<CommandRecord>;
+  readonly giveUp: Cancel;
+}
+
+/** A command that has not ended, and its end. */
+interface Followed {
+  readonly done: Promise<CommandRecord>;
+}
+
+interface ElsewhereParts {
+  readonly context: Context;
+  readonly background: Background;
+  /** The id of this process. */
+  readonly instance: string;
+}
+
+/**
+ * Commands that callers of this instance want while another instance holds the agent's link. A command is queued in
+ * one commit with a message to that instance, which takes it by compare-and-set before it sends it; the commit of its
+ * end carries a message to every instance that waits. Only the callers that wait are in memory.
+ */
+export class Elsewhere {
+  readonly #waiting = new Map<string, Waiting>();
+
+  constructor(private readonly parts: ElsewhereParts) {}
+
+  /**
+   * Queues a command for the instance that holds its agent's link. `done` resolves with its end.
+   * @throws {DuplicateError} when another command has its Idempotency-Key
+   */
+  async handOver(
+    tenant: Tenant,
+    fresh: CommandRecord,
+    holder: string,
+  ): Promise<{ record: CommandRecord; done: Promise<CommandRecord> }> {
+    const { context: { ports, store }, background, instance } = this.parts;
+    const record: CommandRecord = {
+      ...fresh,
+      status: "queued",
+      started_at_ms: null,
+      start_before_ms: ports.clock.now() + START_WITHIN_MS,
+      reply_to: [instance],
+    };
+    const done = this.#wait(tenant, record);
+    try {
+      await store.transact((tx) => {
+        tx.insert(commands, tenant, record);
+        const message = { kind: "queued", tenant, agent_id: record.agent_id } as const;
+        sendMessage(ports, tx, holder, message);
+      });
+    } catch (error) {
+      this.#forget(record.id);
+      throw error;
+    }
+    ports.clock.after(HAND_OVER_MS, () => {
+      if (!this.#waiting.has(record.id)) return;
+      background.run("failing a command that was not sent", () => this.#failUnsent(tenant, record));
+    });
+    return { record, done };
+  }
+
+  /** The end of a command that is queued or runs at another instance; null when it has ended. */
+  async follow(tenant: Tenant, id: string): Promise<Followed | null> {
+    const known = this.#waiting.get(id);
+    if (known !== undefined) return { done: known.ended.promise };
+    const open = await this.parts.context.store.transact((tx) => this.#askForNews(tx, tenant, id));
+    return open && { done: this.#wait(tenant, open) };
+  }
+
+  /** Asks the instance that runs a command to end it. Returns its end; null when it has ended already. */
+  async cancel(
+    tenant: Tenant,
+    id: string,
+    holder: string,
+    by: string,
+  ): Promise<Followed | null> {
+    const { ports, store } = this.parts.context;
+    const open = await store.transact(async (tx) => {
+      const record = await this.#askForNews(tx, tenant, id);
+      if (record !== null) sendMessage(ports, tx, holder, { kind: "cancel", command_id: id, by });
+      return record;
+    });
+    return open && { done: this.#waiting.get(id)?.ended.promise ?? this.#wait(tenant, open) };
+  }
+
+  /** The end of a command was committed at another instance. */
+  async ended(tenant: Tenant, id: string): Promise<void> {
+    const { store } = this.parts.context;
+    const waiting = this.#waiting.get(id);
+    if (waiting === undefined) return;
+    const record = await findCommand(store, store, tenant, id);
+    this.#forget(id);
+    if (record !== null) waiting.ended.resolve(record);
+    else waiting.ended.reject(new Error("an ended command has no record"));
+  }
+
+  /** Asks for a message at the end of an open command; null when it has ended. */
+  async #askForNews(tx: Tx, tenant: Tenant, id: string): Promise<CommandRecord | null> {
+    const record = await tx.get(commands, tenant, id);
+    const handedOver = record?.status === "queued" && record.approval_id === null;
+    if (record === null || record.status !== "running" && !handedOver) return null;
+    const replyTo = new Set(record.reply_to).add(this.parts.instance);
+    return tx.put(commands, tenant, { ...record, reply_to: [...replyTo] });
+  }
+
+  #wait(tenant: Tenant, { id, timeout_ms }: CommandRecord): Promise<CommandRecord> {
+    const { background, context: { ports } } = this.parts;
+    const ended = Promise.withResolvers<CommandRecord>();
+    ended.promise.catch(() => {});
+    // The caller learns then how far the command is.
+    const giveUp = ports.clock.after(
+      HAND_OVER_MS + timeout_ms + NEWS_MS,
+      () => background.run("reading a command without news", () => this.ended(tenant, id)),
+    );
+    this.#waiting.set(id, { tenant, ended, giveUp });
+    return ended.promise;
+  }
+
+  #forget(id: string): void {
+    this.#waiting.get(id)?.giveUp();
+    this.#waiting.delete(id);
+  }
+
+  async #failUnsent(tenant: Tenant, { id, agent_id: agentId }: CommandRecord): Promise<void> {
+    const why = "the instance that holds the agent's link did not take it in time, so it was not " +
+      "sent; it is safe to ask again";
+    const open = { id, agentId, record: null, fresh: false, queued: true } as const;
+    await settleCommand(this.parts.context, tenant, open, { status: "failed", why });
+  }
+}

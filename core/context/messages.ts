@@ -1,0 +1,42 @@
+import { z } from "zod";
+import { stageMessage } from "../../kv/instances/inbox.ts";
+import type { Tenant } from "../../kv/store/collection.ts";
+import type { Tx } from "../../kv/store/tx.ts";
+import type { Ports } from "../ports/ports.ts";
+
+const tenant = z.strictObject({ org: z.string(), space: z.enum(["live", "test"]) });
+
+/** What instances tell each other. Each message only names records: the store holds the truth. */
+export const Message = z.discriminatedUnion("kind", [
+  /** A command is queued for an agent that is linked at the receiver. */
+  z.strictObject({ kind: z.literal("queued"), tenant, agent_id: z.string() }),
+  /** Somebody asks to end a command that runs at the receiver. */
+  z.strictObject({ kind: z.literal("cancel"), command_id: z.string(), by: z.string() }),
+  /** A command that the receiver waits for has ended. */
+  z.strictObject({ kind: z.literal("ended"), tenant, command_id: z.string() }),
+  /** An agent has a newer link elsewhere than the receiver's link of this number. */
+  z.strictObject({ kind: z.literal("relinked"), tenant, agent_id: z.string(), link: z.int() }),
+  /** Sends a frame without content to an agent that is linked at the receiver. */
+  z.strictObject({ kind: z.literal("restart"), tenant, agent_id: z.string() }),
+  /** An agent was deleted. */
+  z.strictObject({ kind: z.literal("agent_deleted"), tenant, agent_id: z.string() }),
+  /** Other policies are in force for a tenant. */
+  z.strictObject({ kind: z.literal("policies_changed"), tenant }),
+  /** A credential ended or lost rights. */
+  z.strictObject({ kind: z.literal("credential_ended"), id: z.string() }),
+]);
+export type Message = z.infer<typeof Message>;
+
+/** Sends a message to an instance with the commit of `tx`. */
+export function sendMessage(
+  { entropy }: Pick<Ports, "entropy">,
+  tx: Pick<Tx, "stage">,
+  to: string,
+  message: Message,
+): void {
+  stageMessage(tx, to, entropy.id("msg"), message);
+}
+
+/** A message as another instance sent it; null for one of a newer version, which has other means to find out. */
+export const readMessage = (value: unknown): Message | null =>
+  Message.safeParse(value).data ?? null;

@@ -1,0 +1,132 @@
+import { deleteKey, setKey } from "../store/change.ts";
+import type { Cancel } from "../store/clock.ts";
+import type { Store } from "../store/store.ts";
+import type { Tx } from "../store/tx.ts";
+
+/** How often the rows are read without a wake, because a watch may miss some. */
+const SWEEP_MS = 5_000;
+/** A message names records; it does not carry them. */
+const MESSAGE_BYTES = 256;
+const DELETES_MAX = 500;
+/** How long after a broken watch it is opened again. */
+const REOPEN_MS = 1_000;
+
+const inboxKey = (to: string, id: string) => ["~", "inbox", to, id];
+const inboxPrefix = (to: string) => ["~", "inbox", to];
+const wakeKey = (to: string) => ["~", "wake", to];
+
+/** Sends a message to another instance with the commit of `tx`. `id` must be new. */
+export function stageMessage(
+  tx: Pick<Tx, "stage">,
+  to: string,
+  id: string,
+  message: unknown,
+): void {
+  tx.stage(
+    setKey(inboxKey(to, id), message, MESSAGE_BYTES),
+    setKey(wakeKey(to), true, 16),
+  );
+}
+
+/** Deletes the messages that a dead instance has not read. */
+export async function dropInbox({ kv }: Store, of: string): Promise<void> {
+  for await (const { key } of kv.list({ prefix: inboxPrefix(of) })) await kv.delete(key);
+  await kv.delete(wakeKey(of));
+}
+
+/**
+ * The messages that other instances sent to this one. The rows are the truth and the watched key is a hint. A row is
+ * deleted after its message was handled, so a message may be handled twice and `handle` must be idempotent.
+ */
+export class Inbox {
+  /** Messages that are being handled, or whose rows are still to be deleted. */
+  readonly #known = new Set<string>();
+  readonly #handled: string[] = [];
+  #reading: Promise<void> | null = null;
+  #again = false;
+  #timer: Cancel | null = null;
+  #reader: ReadableStreamDefaultReader<unknown> | null = null;
+  #stopped = false;
+
+  constructor(
+    private readonly store: Store,
+    private readonly id: string,
+    private readonly handle: (message: unknown) => Promise<void>,
+    private readonly onError: (error: unknown) => void,
+  ) {}
+
+  start(): void {
+    this.#sweepLater();
+    this.#watch();
+  }
+
+  /** Stops taking messages and deletes the rows of those that were handled. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.();
+    await this.#reader?.cancel().catch(() => {});
+    await this.#reading;
+    await this.#deleteHandled();
+  }
+
+  /** Reads the rows now. */
+  wake(): Promise<void> {
+    this.#again = true;
+    return this.#reading ??= this.#readAll().catch((error) => {
+      if (!this.store.closing) this.onError(error);
+    }).finally(() => this.#reading = null);
+  }
+
+  #sweepLater(): void {
+    this.#timer = this.store.clock.after(SWEEP_MS, () => {
+      this.#sweepLater();
+      this.wake();
+    });
+  }
+
+  async #watch(): Promise<void> {
+    while (!this.#stopped) {
+      try {
+        this.#reader = this.store.kv.watch([wakeKey(this.id)]).getReader();
+        while (!(await this.#reader.read()).done) this.wake();
+      } catch (error) {
+        if (this.#stopped || this.store.closing) return;
+        this.onError(error);
+      }
+      if (!this.#stopped) await this.store.clock.sleep(REOPEN_MS);
+    }
+  }
+
+  async #readAll(): Promise<void> {
+    while (this.#again && !this.#stopped) {
+      this.#again = false;
+      for await (const { key, value } of this.store.kv.list({ prefix: inboxPrefix(this.id) })) {
+        const id = String(key.at(-1));
+        if (this.#known.has(id)) continue;
+        this.#known.add(id);
+        this.handle(value).then(
+          () => this.#handled.push(id),
+          (error) => {
+            this.#known.delete(id); // the sweep reads it again
+            this.onError(error);
+          },
+        );
+      }
+      await this.#deleteHandled();
+    }
+  }
+
+  async #deleteHandled(): Promise<void> {
+    const ids = this.#handled.splice(0, DELETES_MAX);
+    if (ids.length === 0) return;
+    try {
+      await this.store.transact((tx) => {
+        for (const id of ids) tx.stage(deleteKey(inboxKey(this.id, id)));
+      });
+      for (const id of ids) this.#known.delete(id);
+    } catch (error) {
+      this.#handled.push(...ids);
+      throw error;
+    }
+  }
+}

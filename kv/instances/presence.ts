@@ -1,0 +1,167 @@
+import { type Cancel } from "../store/clock.ts";
+import type { Store } from "../store/store.ts";
+
+/** How often each instance renews its row. */
+export const RENEW_MS = 5_000;
+/** An instance whose row has not moved for this long, by the watcher's own timers, is dead. */
+export const DEAD_MS = 15_000;
+/** An instance that could not renew its row for this long must let go of what others take over at its death. */
+export const ISOLATED_MS = 10_000;
+
+const presenceKey = (id: string) => ["~", "instance", id];
+const deathKey = (id: string) => ["~", "death", id];
+const Death = (value: unknown) => value as { readonly by: string };
+
+/** What a process does about its own isolation and the deaths of others. */
+export interface PresenceListener {
+  /** This process could not renew its row, or was declared dead: others take over what it held. */
+  isolated(): void;
+  /** Takes over what a dead instance held. Each step must be idempotent: after a failure it runs again, anywhere. */
+  reap(instance: string): Promise<void>;
+}
+
+/** Another instance, as this process sees it. */
+interface Other {
+  readonly versionstamp: string;
+  /** How long its row has stood still while this process could read. */
+  readonly stillMs: number;
+}
+
+/**
+ * Which instances share the store and live. Each renews a row; a watcher counts by its own timers how long a row has
+ * stood still, so clocks need not agree, and starts anew after its own reads failed, so an outage of the store
+ * kills nobody. One compare-and-set declares a death and names who takes over; if that instance dies too, the next
+ * one does.
+ */
+export class Presence {
+  readonly #others = new Map<string, Other>();
+  readonly #reaping = new Map<string, Promise<void>>();
+  #versionstamp: string | null = null;
+  #sinceRenewalMs = 0;
+  #running: Promise<void> | null = null;
+  #timer: Cancel | null = null;
+
+  constructor(
+    private readonly store: Store,
+    readonly id: string,
+    private readonly listener: PresenceListener,
+    private readonly onError: (error: unknown) => void,
+  ) {}
+
+  /** Writes this instance's row and reads those of the others. */
+  async start(): Promise<void> {
+    this.#later();
+    await this.#turn();
+  }
+
+  /** Deletes this instance's row, so that nobody waits for its death. */
+  async stop(): Promise<void> {
+    this.#timer?.();
+    await this.#running;
+    await Promise.all(this.#reaping.values());
+    await this.store.kv.delete(presenceKey(this.id));
+  }
+
+  /** True for an instance that this process believes to live. */
+  isLive(id: string): boolean {
+    return id === this.id || this.#others.has(id);
+  }
+
+  /** The other instances that this process believes to live. */
+  others(): string[] {
+    return [...this.#others.keys()];
+  }
+
+  #later(): void {
+    this.#timer = this.store.clock.after(RENEW_MS, () => {
+      this.#sinceRenewalMs += RENEW_MS;
+      if (this.#sinceRenewalMs >= ISOLATED_MS) this.listener.isolated();
+      this.#later();
+      this.#turn();
+    });
+  }
+
+  /** Renews and looks; a turn that hangs in the store lets no second one begin. */
+  #turn(): Promise<void> {
+    return this.#running ??= this.#renewAndLook().catch((error) => {
+      this.#others.forEach((other, id) => this.#others.set(id, { ...other, stillMs: 0 }));
+      if (!this.store.closing) this.onError(error);
+    }).finally(() => this.#running = null);
+  }
+
+  async #renewAndLook(): Promise<void> {
+    await this.#renew();
+    await this.#look();
+    for await (
+      const { key, value, versionstamp } of this.store.kv.list({
+        prefix: deathKey("").slice(0, -1),
+      })
+    ) {
+      this.#follow(String(key.at(-1)), Death(value).by, versionstamp);
+    }
+  }
+
+  async #renew(): Promise<void> {
+    const key = presenceKey(this.id), { kv } = this.store;
+    const sets = { renewed_at_ms: this.store.clock.now() };
+    const known = this.#versionstamp;
+    const op = kv.atomic().set(key, sets);
+    const result = await (known === null ? op : op.check({ key, versionstamp: known })).commit();
+    if (result.ok) {
+      this.#versionstamp = result.versionstamp;
+      this.#sinceRenewalMs = 0;
+      return;
+    }
+    // The reply of an earlier renewal may have been lost; a row that is gone means a declared death.
+    const { versionstamp } = await kv.get(key);
+    this.#versionstamp = versionstamp;
+    if (versionstamp === null) this.listener.isolated();
+    await this.#renew();
+  }
+
+  async #look(): Promise<void> {
+    const present = new Set<string>();
+    for await (
+      const { key, versionstamp } of this.store.kv.list({ prefix: presenceKey("").slice(0, -1) })
+    ) {
+      const id = String(key.at(-1));
+      if (id === this.id) continue;
+      const known = this.#others.get(id);
+      const stillMs = known?.versionstamp === versionstamp ? known.stillMs + RENEW_MS : 0;
+      if (stillMs >= DEAD_MS && await this.#declareDead(id, versionstamp)) continue;
+      this.#others.set(id, { versionstamp, stillMs });
+      present.add(id);
+    }
+    for (const id of this.#others.keys()) if (!present.has(id)) this.#others.delete(id);
+  }
+
+  /** False when the instance renewed its row after all. */
+  async #declareDead(id: string, versionstamp: string): Promise<boolean> {
+    const { ok } = await this.store.kv.atomic()
+      .check({ key: presenceKey(id), versionstamp })
+      .delete(presenceKey(id))
+      .set(deathKey(id), { by: this.id })
+      .commit();
+    return ok;
+  }
+
+  /** Takes over from a dead instance, if that is this one's task or its owner died. */
+  #follow(id: string, by: string, versionstamp: string): void {
+    if (this.#reaping.has(id) || by !== this.id && this.isLive(by)) return;
+    const reaping = this.#reap(id, versionstamp)
+      .catch((error) => {
+        if (!this.store.closing) this.onError(error);
+      })
+      .finally(() => this.#reaping.delete(id));
+    this.#reaping.set(id, reaping);
+  }
+
+  async #reap(id: string, versionstamp: string): Promise<void> {
+    const key = deathKey(id), { kv } = this.store;
+    const claimed = await kv.atomic().check({ key, versionstamp }).set(key, { by: this.id })
+      .commit();
+    if (!claimed.ok) return;
+    await this.listener.reap(id);
+    await kv.atomic().check({ key, versionstamp: claimed.versionstamp }).delete(key).commit();
+  }
+}

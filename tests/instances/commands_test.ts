@@ -1,0 +1,110 @@
+import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
+import { CLOSE_CODES } from "../../core/protocol/protocol.ts";
+import { commands } from "../../kv/records/command.ts";
+import { shared } from "../support/kv.ts";
+import { newIdentity, ScriptedAgent } from "../support/agent.ts";
+import { type Account, World } from "../support/world.ts";
+
+const RIGHTS = ["agents:admin", "agents:read", "agents:write", "audit:read"];
+
+/** Two instances on one store, and an agent that is linked to the first. */
+async function pair() {
+  const kv = await Deno.openKv(":memory:");
+  const one = await World.open({ kv: shared(kv), sole: false });
+  const two = await World.open({ kv: shared(kv), sole: false, clock: one.clock, seed: 2 });
+  const owner = await one.signUp();
+  const { value } = await one.key(owner, RIGHTS);
+  const identity = newIdentity();
+  const agent = await ScriptedAgent.connect(one, value, { identity });
+  await one.settle();
+  return {
+    one,
+    two,
+    owner,
+    value,
+    identity,
+    agent,
+    async [Symbol.asyncDispose]() {
+      await two[Symbol.asyncDispose]();
+      await one[Symbol.asyncDispose]();
+      kv.close();
+    },
+  };
+}
+
+const exec = (world: World, { token }: Account, id: string, command = "uptime") =>
+  world.call("GET", `/api/exec/${id}?command=${encodeURIComponent(command)}`, { as: token });
+
+/** Resolves when a command is queued for an agent. */
+async function untilQueued({ app }: World): Promise<void> {
+  while ((await app.store.queued(commands, "queued", { limit: 1 })).items.length === 0);
+}
+
+const runs = (agent: ScriptedAgent) => agent.received.filter(({ type }) => type === "run").length;
+
+Deno.test("instances: a command runs over the link of another instance and its caller gets the result", async () => {
+  await using cluster = await pair();
+  const { two, owner, agent } = cluster;
+  agent.script = ({ command }) => ({ stdout: `${command}!\n`, exit_code: 0 });
+  const { status, body } = await exec(two, owner, agent.id);
+  deq([status, body.status, body.stdout], [200, "succeeded", "uptime!\n"]);
+  eq(runs(agent), 1);
+});
+
+Deno.test("instances: a command ends at the instance of its agent when another instance's caller cancels it", async () => {
+  await using cluster = await pair();
+  const { two, owner, agent } = cluster;
+  agent.script = () => "silent";
+  const path = `/api/v1/agents/${agent.id}/commands`;
+  const begun = await two.call("POST", path, { as: owner.token, body: { command: "sleep 60" } });
+  eq(begun.status, 202);
+  const id = begun.body.command_id;
+  await agent.until("run");
+  const cancelled = two.call("POST", `${path}/${id}/cancel`, { as: owner.token });
+  await agent.until("cancel");
+  agent.finish({ command_id: id, reason: "cancelled", exit_code: null, signal: "SIGTERM" });
+  eq((await cancelled).body.status, "cancelled");
+});
+
+Deno.test("instances: an agent that links anew elsewhere loses its old link at once", async () => {
+  await using cluster = await pair();
+  const { one, two, value, identity, agent, owner } = cluster;
+  const now = await ScriptedAgent.connect(two, value, { identity });
+  await agent.gone;
+  eq(agent.closed?.code, CLOSE_CODES.replaced.code);
+  eq((await exec(one, owner, now.id)).body.status, "succeeded");
+  deq([runs(agent), runs(now)], [0, 1]);
+});
+
+Deno.test("instances: a command for an instance that does not take it fails after 5 s and is not sent", async () => {
+  await using cluster = await pair();
+  const { one, two, owner, agent } = cluster;
+  await one.app.inbox.stop();
+  const answer = exec(two, owner, agent.id);
+  await untilQueued(two);
+  two.clock.advance(5_000);
+  const { status, body } = await answer;
+  deq([status, body.error.code], [503, "UNAVAILABLE"]);
+  eq(runs(agent), 0);
+});
+
+Deno.test("instances: of one Idempotency-Key, callers at two instances get one command's end", async () => {
+  await using cluster = await pair();
+  const { one, two, owner, agent } = cluster;
+  agent.script = () => "silent";
+  const ask = (world: World) =>
+    world.call("GET", `/api/exec/${agent.id}?command=uptime`, {
+      as: owner.token,
+      headers: { "idempotency-key": "once" },
+    });
+  const first = ask(two);
+  const order = await agent.until("run");
+  const second = ask(one), third = ask(two);
+  await one.settle();
+  await two.settle();
+  agent.finish({ command_id: order.commands[0]!.command_id, stdout: "once\n" });
+  const answers = await Promise.all([first, second, third]);
+  deq(new Set(answers.map(({ body }) => body.command_id)).size, 1);
+  deq(answers.map(({ status, body }) => [status, body.stdout]), Array(3).fill([200, "once\n"]));
+  eq(runs(agent), 1);
+});
