@@ -35,7 +35,7 @@ import {
   lapseOverdue,
   recoverCommands,
   RunningCommands,
-  Sessions,
+  type Sessions,
   startQueued,
   sweepQueued,
   WAITING,

@@ -38,8 +38,9 @@ import {
   MADE_INGEST_TOKENS,
   recoverCommands,
   RunningCommands,
-  Sessions,
+  SoleSessions,
   startQueued,
+  StoredSessions,
 } from "./commands/commands.ts";
 import {
   ActiveConfiguration,
@@ -277,7 +278,9 @@ async function buildParts(store: Store, settings: ServerSettings, ports: Ports):
       (message) => takeMessage(app, message),
       complain("messages of other instances could not be read"),
     ),
-    sessions: new Sessions(() => clock.now()),
+    sessions: store.sole
+      ? new SoleSessions(() => clock.now())
+      : new StoredSessions(context, background),
     deliveries,
     policyCache,
     repositoryCredentials,

@@ -36,7 +36,7 @@ export {
   shieldInForce,
 } from "./guard/in_force.ts";
 export { listPatterns, switchPatterns } from "./guard/patterns.ts";
-export { Sessions } from "./guard/sessions.ts";
+export { type Sessions, SoleSessions, StoredSessions } from "./guard/sessions.ts";
 export { decideSelfApproval, getShieldSettings, updateShieldSettings } from "./guard/settings.ts";
 export { receiveAlertmanager } from "./ingest/alertmanager.ts";
 export {

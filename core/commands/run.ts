@@ -108,19 +108,21 @@ export async function startCommand(
     if (shield.verdict === "deny") return await block(work, agent, fresh, judgement);
     if (shield.verdict === "approve" || request.hold) {
       const { command } = await requestApproval(work, fresh, settings, approvals);
-      note(fresh.id);
+      await note(fresh.id);
       return { record: command, done: null };
     }
     const holder = links.holder(agent);
     if (holder !== null) {
+      const noted = await note(fresh.id);
       const handed = await elsewhere.handOver(actor.tenant, fresh, holder);
-      rememberSuccess(handed.done, note(fresh.id));
+      rememberSuccess(handed.done, noted);
       return handed;
     }
     const link = links.of(actor.tenant, agent.id);
-    const begun = link && await running.begin(actor.tenant, fresh, link);
-    if (!begun) throw offline(agent);
-    const noted = note(fresh.id);
+    if (link === undefined) throw offline(agent);
+    const noted = await note(fresh.id);
+    const begun = await running.begin(actor.tenant, fresh, link);
+    if (begun === null) throw offline(agent);
     const done = running.start(actor.tenant, fresh, begun, link, inSettlement);
     rememberSuccess(done, noted);
     return { record: fresh, done };

@@ -36,6 +36,22 @@ export const shieldSettings = collection({
   cached: 20_000,
 });
 
+/** What the commands of one session left behind, where several instances judge them. Its parts are checked in core/. */
+const ShieldSessionRecord = z.strictObject({
+  /** The session and the agent. */
+  id: z.string(),
+  files: z.array(z.tuple([z.string(), z.unknown()])),
+  defenses_down: z.strictObject({ step: z.string(), atMs: z.number() }).nullable(),
+  expires_at_ms: z.number(),
+});
+export type ShieldSessionRecord = z.infer<typeof ShieldSessionRecord>;
+
+export const shieldSessions = collection({
+  name: "shield_sessions",
+  schema: ShieldSessionRecord,
+  expiresAt: (session) => session.expires_at_ms,
+});
+
 /** A request to turn on self-approval, which a second administrator must confirm. */
 const SelfApprovalChangeRecord = z.strictObject({
   id: z.literal("self_approval"),

@@ -7,7 +7,7 @@ import { inspectCommand } from "../../core/shield/inspect.ts";
 import { MAX_COMMAND_BYTES } from "../../core/shield/interpreter/limits.ts";
 import { Policy } from "../../core/shield/policy/policy.ts";
 import { ShieldResult } from "../../core/shield/model.ts";
-import { Sessions } from "../../core/commands/guard/sessions.ts";
+import { SessionMemory } from "../../core/commands/guard/session_memory.ts";
 import { CORES, OBFUSCATIONS, WRAPPERS } from "./cases.ts";
 
 /** More of everything by SHIELD_FUZZ_INPUTS, another run by SHIELD_FUZZ_SEED. */
@@ -227,20 +227,21 @@ Deno.test("inspectCommand: a policy that allows everything does not allow unpars
 Deno.test("judgeChain: earlier commands of a session never make a verdict milder", () => {
   console.log(`seed ${SEED}, ${INPUTS / 4} inputs`);
   const random = seeded(SEED + 4);
-  const sessions = new Sessions(() => 0);
+  const session = new SessionMemory();
   const nowhere = { labels: {}, who: null, atMs: null };
   const order = ["allow", "approve", "deny"];
   for (let i = 0; i < INPUTS / 4; i++) {
     const file = pick(["/tmp/a", "b", "/tmp/c"], random);
     const command = pick([`${invent(random)} > ${file}`, `sh ${file}`, invent(random)], random);
     const alone = examineCommand(command);
-    const judged = judgeChain(command, alone, sessions.recall("s"), null, nowhere);
+    const judged = judgeChain(command, alone, session.recall(0), null, nowhere);
     const before = decide(alone, null, nowhere).result.verdict;
     const { verdict } = judged.decision.result;
     assert.ok(
       order.indexOf(verdict) >= order.indexOf(before),
       `seed ${SEED}, input ${i}: ${JSON.stringify(command)}`,
     );
-    sessions.note("s", `cmd_${i}`, judged.examination, judged.steps)?.();
+    session.note(`cmd_${i}`, judged.examination, judged.steps, 0);
+    session.succeeded(`cmd_${i}`);
   }
 });

@@ -3,18 +3,18 @@ import { judgeChain } from "../../core/shield/behaviour.ts";
 import { examineCommand } from "../../core/shield/examine.ts";
 import type { Example } from "../../core/shield/model.ts";
 import { RULES } from "../../core/shield/packs/packs.ts";
-import { Sessions } from "../../core/commands/guard/sessions.ts";
+import { SessionMemory } from "../../core/commands/guard/session_memory.ts";
 
 /** The ids of the rules that fire on a command, or on the last command of a session. */
 function firing(example: Example): readonly string[] {
   if (typeof example === "string") {
     return examineCommand(example).findings.map(({ rule }) => rule.id);
   }
-  const sessions = new Sessions(() => 0);
+  const session = new SessionMemory();
   const where = { labels: {}, who: null, atMs: null };
   let ids: readonly string[] = [];
   for (const [i, command] of example.entries()) {
-    const memory = sessions.recall("session");
+    const memory = session.recall(0);
     const { decision, examination, steps } = judgeChain(
       command,
       examineCommand(command),
@@ -23,7 +23,8 @@ function firing(example: Example): readonly string[] {
       where,
     );
     ids = decision.result.rule_ids;
-    sessions.note("session", `cmd_${i}`, examination, steps)?.();
+    session.note(`cmd_${i}`, examination, steps, 0);
+    session.succeeded(`cmd_${i}`);
   }
   return ids;
 }

@@ -16,7 +16,7 @@ import {
   type Verdict,
 } from "../../shield/shield.ts";
 import { CANARY_CHECKS, CANARY_POLICY, type CanaryCheck } from "./canary_checks.ts";
-import { Sessions } from "./sessions.ts";
+import { SessionMemory } from "./session_memory.ts";
 import { policiesFor, shieldInForce } from "./in_force.ts";
 
 const NO_OP = "true";
@@ -98,13 +98,14 @@ function withAllPatterns(policy: Policy): Policy {
 }
 
 function judgeLast(commands: readonly string[]): ShieldResult {
-  const sessions = new Sessions(() => 0);
+  const session = new SessionMemory();
   const circumstances = { labels: {}, who: null, atMs: null };
   let result = inspectCommand("");
   for (const [i, command] of commands.entries()) {
-    const memory = sessions.recall("canary");
+    const memory = session.recall(0);
     const judged = judgeChain(command, examineCommand(command), memory, null, circumstances);
-    sessions.note("canary", `step_${i}`, judged.examination, judged.steps)?.();
+    session.note(`step_${i}`, judged.examination, judged.steps, 0);
+    session.succeeded(`step_${i}`);
     result = judged.decision.result;
   }
   return result;

@@ -26,10 +26,10 @@ export interface Judgement {
   /** How long the command and its output may be kept, where a policy says so. */
   readonly retentionDays: number | null;
   /**
-   * Remembers the command for the chains of its session; call it unless the command is refused. Call the returned
+   * Remembers the command for the chains of its session: await it before the command is sent. Call the returned
    * function, if any, when the command has succeeded.
    */
-  note(commandId: string): (() => void) | null;
+  note(commandId: string): Promise<(() => void) | null>;
 }
 
 /** Judges a command by all layers, under the agent's mode and after the earlier commands of the session. */
@@ -44,15 +44,15 @@ export async function judgeForAgent(
   const merged = await policiesFor(policyCache, actor.tenant, shield, labels);
   const { policy, retentionDays } = merged;
   const who = await whoIs(work, policy);
-  const key = `${actor.tenant.org} ${actor.tenant.space} ${actor.sessionId ?? actor.id} ${id}`;
+  const session = await sessions.open(actor.tenant, `${actor.sessionId ?? actor.id} ${id}`);
   const { decision, examination, steps } = judgeChain(
     command,
     cachedExamination(command),
-    sessions.recall(key),
+    session.recall(),
     policy,
     { labels, who, atMs: ports.clock.now() },
   );
-  const note = (commandId: string) => sessions.note(key, commandId, examination, steps);
+  const note = (commandId: string) => session.note(commandId, examination, steps);
   const { result, approvals } = decision;
   const decidedBy = deciderOf(decision, shield.policies);
   const mode = modeFor(shield, merged, id);
