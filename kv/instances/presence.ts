@@ -2,11 +2,11 @@ import { type Cancel } from "../store/clock.ts";
 import type { Store } from "../store/store.ts";
 
 /** How often each instance renews its row. */
-export const RENEW_MS = 5_000;
+const RENEW_MS = 5_000;
 /** An instance whose row has not moved for this long, by the watcher's own timers, is dead. */
-export const DEAD_MS = 15_000;
+const DEAD_MS = 15_000;
 /** An instance that could not renew its row for this long must let go of what others take over at its death. */
-export const ISOLATED_MS = 10_000;
+const ISOLATED_MS = 10_000;
 
 const presenceKey = (id: string) => ["~", "instance", id];
 const deathKey = (id: string) => ["~", "death", id];
