@@ -36,6 +36,7 @@ import {
   recoverCommands,
   RunningCommands,
   type Sessions,
+  startHandedOver,
   startQueued,
   sweepQueued,
   WAITING,
@@ -189,7 +190,7 @@ function tellHolder(app: Relay, tenant: Tenant, agentId: string): void {
     const agent = await store.get(agents, tenant, agentId);
     const holder = agent && links.holder(agent);
     if (!holder) return;
-    const message = { kind: "queued", tenant, agent_id: agentId } as const;
+    const message = { kind: "approved", tenant, agent_id: agentId } as const;
     await store.transact((tx) => sendMessage(ports, tx, holder, message));
   });
 }
@@ -200,6 +201,8 @@ export async function takeMessage(app: Relay, value: unknown): Promise<void> {
   const message = readMessage(value);
   switch (message?.kind) {
     case "queued":
+      return await startHandedOver(app, message.tenant, message.command_id);
+    case "approved":
       return startQueued(app, message.tenant, message.agent_id);
     case "cancel":
       return void commands.cancel(message.command_id, message.by);

@@ -57,7 +57,7 @@ export {
   listIngestTokens,
   MADE_INGEST_TOKENS,
 } from "./ingest/tokens.ts";
-export { startQueued, sweepQueued } from "./queue.ts";
+export { startHandedOver, startQueued, sweepQueued } from "./queue.ts";
 export { recoverCommands } from "./recover.ts";
 export { runCommand, startCommand } from "./run.ts";
 export { RunningCommands } from "./running_commands.ts";

@@ -62,7 +62,7 @@ export class Elsewhere {
     try {
       await store.transact((tx) => {
         tx.insert(commands, tenant, record);
-        const message = { kind: "queued", tenant, agent_id: record.agent_id } as const;
+        const message = { kind: "queued", tenant, command_id: record.id } as const;
         sendMessage(ports, tx, holder, message);
       });
     } catch (error) {

@@ -28,6 +28,12 @@ export function startQueued(
   );
 }
 
+/** Sends a command that another instance queued for an agent that is linked here. */
+export async function startHandedOver(parts: QueueParts, tenant: Tenant, id: string) {
+  const record = await parts.store.get(commands, tenant, id);
+  if (record?.status === "queued") await send(parts, tenant, record);
+}
+
 /** Sends the queued commands of agents that are linked here, and ends those that waited too long. */
 export async function sweepQueued(parts: QueueParts): Promise<void> {
   await sendQueued(parts, [], () => true);

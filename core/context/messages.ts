@@ -9,7 +9,9 @@ const tenant = z.strictObject({ org: z.string(), space: z.enum(["live", "test"])
 /** What instances tell each other. Each message only names records: the store holds the truth. */
 export const Message = z.discriminatedUnion("kind", [
   /** A command is queued for an agent that is linked at the receiver. */
-  z.strictObject({ kind: z.literal("queued"), tenant, agent_id: z.string() }),
+  z.strictObject({ kind: z.literal("queued"), tenant, command_id: z.string() }),
+  /** Commands of an agent that is linked at the receiver were approved. */
+  z.strictObject({ kind: z.literal("approved"), tenant, agent_id: z.string() }),
   /** Somebody asks to end a command that runs at the receiver. */
   z.strictObject({ kind: z.literal("cancel"), command_id: z.string(), by: z.string() }),
   /** A command that the receiver waits for has ended. */
