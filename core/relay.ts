@@ -2,6 +2,7 @@ import { sweepBlobs } from "../kv/store/blob.ts";
 import { agents } from "../kv/records/agent.ts";
 import { SYSTEM, type Tenant } from "../kv/store/collection.ts";
 import { dropInbox, Inbox } from "../kv/instances/inbox.ts";
+import { KeyWatch } from "../kv/instances/watch.ts";
 import { Presence } from "../kv/instances/presence.ts";
 import { readTally } from "../kv/store/tally.ts";
 import {
@@ -104,6 +105,8 @@ export interface Relay extends Context {
   readonly presence: Presence;
   /** What other instances tell this one. */
   readonly inbox: Inbox;
+  /** Wakes this instance for its inbox and for events of others. */
+  readonly watch: KeyWatch;
   /** What each session's commands left behind, for the shield's behaviour layer. */
   readonly sessions: Sessions;
   readonly deliveries: Deliveries;
@@ -259,6 +262,7 @@ const BACKGROUND_MS = 2_000;
 
 /** Waits for running work and records it, in this order: each part before those that it writes to. */
 export const stopTasks = (app: Relay): Tasks => ({
+  watch: () => app.watch.stop(),
   inbox: () => app.inbox.stop(),
   links: () => app.links.idle(),
   "ends of links": () => within(app.ports.clock, BACKGROUND_MS, app.background.idle()),

@@ -1,5 +1,7 @@
 import { SYSTEM } from "../kv/store/collection.ts";
-import { Inbox } from "../kv/instances/inbox.ts";
+import { Inbox, wakeKey } from "../kv/instances/inbox.ts";
+import { KeyWatch } from "../kv/instances/watch.ts";
+import { PULSE_KEYS } from "../kv/log/pulses.ts";
 import { Presence } from "../kv/instances/presence.ts";
 import { LeasedCounters } from "../kv/limits/counters.ts";
 import { LeasedSlots } from "../kv/limits/slots.ts";
@@ -143,6 +145,7 @@ export async function startRelay(
   else {
     await app.presence.start();
     app.inbox.start();
+    app.watch.start();
   }
   app.reports.wake();
   if (store.hasQueue) listenForAlarms(app);
@@ -277,6 +280,12 @@ async function buildParts(store: Store, settings: ServerSettings, ports: Ports):
       instance,
       (message) => takeMessage(app, message),
       complain("messages of other instances could not be read"),
+    ),
+    watch: new KeyWatch(
+      store,
+      [wakeKey(instance), ...PULSE_KEYS],
+      (index) => index === 0 ? void app.inbox.wake() : log.pulsed(index - 1),
+      complain("the store could not be watched"),
     ),
     sessions: store.sole
       ? new SoleSessions(() => clock.now())

@@ -221,6 +221,7 @@ const SWEEP_LIMIT = 200;
 export interface AgentSweep extends Recording {
   readonly instance: string;
   readonly links: { of(tenant: Tenant, agentId: string): unknown };
+  readonly presence: { isLive(instance: string): boolean };
 }
 
 /** Disconnects agents that are recorded as linked and are not: their process died, or could not record the end. */
@@ -229,6 +230,7 @@ export async function sweepStaleAgents(by: AgentSweep): Promise<void> {
   for await (const { tenant, record } of all) {
     const linkedHere = record.instance === by.instance &&
       by.links.of(tenant, record.id) !== undefined;
+    if (record.instance !== by.instance && by.presence.isLive(record.instance!)) continue;
     // A last contact in the future means that the clock jumped back.
     const sinceMs = Math.abs(by.ports.clock.now() - (record.last_seen_ms ?? 0));
     if (linkedHere || sinceMs < STALE_MS) continue;

@@ -8,12 +8,11 @@ const SWEEP_MS = 5_000;
 /** A message names records; it does not carry them. */
 const MESSAGE_BYTES = 256;
 const DELETES_MAX = 500;
-/** How long after a broken watch it is opened again. */
-const REOPEN_MS = 1_000;
 
 const inboxKey = (to: string, id: string) => ["~", "inbox", to, id];
 const inboxPrefix = (to: string) => ["~", "inbox", to];
-const wakeKey = (to: string) => ["~", "wake", to];
+/** The key that is set with each message to an instance. */
+export const wakeKey = (to: string) => ["~", "wake", to];
 
 /** Sends a message to another instance with the commit of `tx`. `id` must be new. */
 export function stageMessage(
@@ -45,7 +44,6 @@ export class Inbox {
   #reading: Promise<void> | null = null;
   #again = false;
   #timer: Cancel | null = null;
-  #reader: ReadableStreamDefaultReader<unknown> | null = null;
   #stopped = false;
 
   constructor(
@@ -57,19 +55,17 @@ export class Inbox {
 
   start(): void {
     this.#sweepLater();
-    this.#watch();
   }
 
   /** Stops taking messages and deletes the rows of those that were handled. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timer?.();
-    await this.#reader?.cancel().catch(() => {});
     await this.#reading;
     await this.#deleteHandled();
   }
 
-  /** Reads the rows now. */
+  /** Reads the rows now, because the key of `wakeKey` was set. */
   wake(): Promise<void> {
     this.#again = true;
     return this.#reading ??= this.#readAll().catch((error) => {
@@ -82,19 +78,6 @@ export class Inbox {
       this.#sweepLater();
       this.wake();
     });
-  }
-
-  async #watch(): Promise<void> {
-    while (!this.#stopped) {
-      try {
-        this.#reader = this.store.kv.watch([wakeKey(this.id)]).getReader();
-        while (!(await this.#reader.read()).done) this.wake();
-      } catch (error) {
-        if (this.#stopped || this.store.closing) return;
-        this.onError(error);
-      }
-      if (!this.#stopped) await this.store.clock.sleep(REOPEN_MS);
-    }
   }
 
   async #readAll(): Promise<void> {

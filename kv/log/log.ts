@@ -1,4 +1,4 @@
-import { deleteKey, setKey } from "../store/change.ts";
+import { deleteKey, type Mutation, setKey } from "../store/change.ts";
 import { type Tenant, tenantKey } from "../store/collection.ts";
 import { InlineSequencing } from "./inline.ts";
 import {
@@ -16,6 +16,7 @@ import {
 import { FOLLOWERS_MAX } from "../store/engine_limits.ts";
 import type { Line } from "./line.ts";
 import { setPendingAll } from "./pending.ts";
+import { PULSE_KEYS, pulseOf } from "./pulses.ts";
 import { RecentMap } from "../store/recent.ts";
 import {
   lastNumber,
@@ -70,6 +71,7 @@ export class EventLog {
   readonly #inline: InlineSequencing;
   readonly #followers: Follower[] = [];
   readonly #drainListeners: (() => void)[] = [];
+  readonly #pulseListeners: ((of: (tenant: Tenant) => boolean) => void)[] = [];
   readonly #watchers: Follower["wants"][] = [];
   readonly #listeners = new Set<(tenant: Tenant, events: readonly Sequenced[]) => void>();
 
@@ -123,6 +125,16 @@ export class EventLog {
   /** Sequences what an earlier process left. Call it when all followers are registered. */
   wake(): void {
     this.#scheduleWithin(0);
+  }
+
+  /** Calls `listener` when other instances may have sequenced events of the tenants that `of` accepts. */
+  onPulse(listener: (of: (tenant: Tenant) => boolean) => void): void {
+    this.#pulseListeners.push(listener);
+  }
+
+  /** A key of PULSE_KEYS was set. */
+  pulsed(pulse: number): void {
+    for (const listener of this.#pulseListeners) listener((tenant) => pulseOf(tenant) === pulse);
   }
 
   /** Calls `listener` after each run, whether it emptied the outbox or failed. */
@@ -277,6 +289,7 @@ export class EventLog {
         const pending = new Map<string, TenantEvents[]>();
         for (const piece of part) await this.#extend(tx, piece, sequenced, pending);
         for (const [name, batches] of pending) setPendingAll(tx, name, batches);
+        if (!this.store.sole) tx.stage(...pulsesOf(sequenced));
         if (rest !== null) tx.stage(setKey(PROGRESS, rest, 64));
         else {
           tx.stage(...rows.map(deleteKey));
@@ -345,3 +358,9 @@ export class EventLog {
     }
   }
 }
+
+/** Sets the pulses of some tenants. */
+const pulsesOf = (sequenced: readonly TenantEvents[]): Mutation[] =>
+  [...new Set(sequenced.map(({ tenant }) => pulseOf(tenant)))].map((pulse) =>
+    setKey(PULSE_KEYS[pulse]!, true, 16)
+  );

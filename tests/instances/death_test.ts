@@ -49,10 +49,8 @@ Deno.test("presence: 15 s after an instance stopped its agents are offline and i
   const path = `/api/v1/agents/${agent.id}/commands`;
   const begun = await two.call("POST", path, { as: owner.token, body: { command: "sleep 9" } });
   await agent.until("run");
-  const waits = two.call("POST", path, {
-    as: owner.token,
-    body: { command: "sleep 8", wait: true },
-  });
+  const waits = two.call("GET", `/api/exec/${agent.id}?command=sleep`, { as: owner.token });
+  while (agent.received.filter(({ type }) => type === "run").length < 2) await two.settle();
   await beats(two, 2);
   eq(await statusOf(two, owner, agent.id), "online");
   await beats(two, 1);

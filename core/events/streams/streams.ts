@@ -16,8 +16,8 @@ const HEARTBEAT_SECONDS = 15;
 const SWEEP_MS = 500;
 /** How long a stream continues while its credential cannot be checked. */
 const UNCHECKED_MS = 10_000;
-/** How often a shared store is polled for other instances' events. */
-const POLL_MS = 250;
+/** How often a shared store is polled for other instances' events, in case a pulse was missed. */
+const POLL_MS = 5_000;
 const STREAMS_MAX = 20_000;
 /** The largest share of all streams that one organization may hold. */
 const ORGANIZATION_SHARE = 0.5;
@@ -52,6 +52,7 @@ export class Streams {
     const { log } = this.relay;
     log.watch((type, tenant) => isStreamed(type) && this.#byTenant.has(tenantKey(tenant)));
     log.onSequenced((tenant, events) => this.#sequenced(tenant, events));
+    log.onPulse((of) => this.#catchUpInBackground(of));
   }
 
   get size(): number {
@@ -253,21 +254,29 @@ export class Streams {
   #pollLater(): Cancel {
     return this.relay.ports.clock.after(POLL_MS, () => {
       this.#pollTimer = null;
-      this.relay.background.run("polling for events of other instances", async () => {
-        await this.#poll().catch((error) =>
-          this.relay.ports.log.warn("events of other instances could not be read", {
-            error: String(error),
-          })
-        );
-        if (this.#open > 0 && !this.#stopped) this.#pollTimer = this.#pollLater();
-      });
+      this.#catchUpInBackground(() => true);
+      if (this.#open > 0 && !this.#stopped) this.#pollTimer = this.#pollLater();
     });
   }
 
+  #catchUpInBackground(of: (tenant: Tenant) => boolean): void {
+    if (this.#open === 0) return;
+    this.relay.background.run(
+      "reading events of other instances",
+      () =>
+        this.#catchUp(of).catch((error) =>
+          this.relay.ports.log.warn("events of other instances could not be read", {
+            error: String(error),
+          })
+        ),
+    );
+  }
+
   /** Catches up with events that other instances sequenced. */
-  async #poll(): Promise<void> {
+  async #catchUp(of: (tenant: Tenant) => boolean): Promise<void> {
     const { log } = this.relay;
     for (const [key, streams] of [...this.#byTenant]) {
+      if (!of(tenantOf(key))) continue;
       const head = await log.head(tenantOf(key));
       for (const stream of streams) if (stream.position < head) stream.catchUp();
     }

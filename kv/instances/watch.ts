@@ -1,0 +1,55 @@
+import type { Store } from "../store/store.ts";
+
+/** How long after a broken watch it is opened again. */
+const REOPEN_MS = 1_000;
+
+/** Tells which of some keys were set. It may miss some, so whoever listens looks by itself too, now and then. */
+export class KeyWatch {
+  #reader: ReadableStreamDefaultReader<Deno.KvEntryMaybe<unknown>[]> | null = null;
+  #running: Promise<void> = Promise.resolve();
+  #stopped = false;
+
+  constructor(
+    private readonly store: Store,
+    private readonly keys: readonly Deno.KvKey[],
+    /** Called with the index of a key that was set, and for each key when the watch begins. */
+    private readonly onSet: (index: number) => void,
+    private readonly onError: (error: unknown) => void,
+  ) {}
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#reader?.cancel().catch(() => {});
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopped) {
+      try {
+        await this.#watch();
+      } catch (error) {
+        if (this.#stopped || this.store.closing) return;
+        this.onError(error);
+      }
+      if (!this.#stopped) await this.store.clock.sleep(REOPEN_MS);
+    }
+  }
+
+  async #watch(): Promise<void> {
+    const seen: (string | null)[] = this.keys.map(() => "");
+    this.#reader = this.store.kv.watch(this.keys as Deno.KvKey[]).getReader();
+    for (;;) {
+      const { done, value } = await this.#reader.read();
+      if (done) return;
+      value.forEach(({ versionstamp }, index) => {
+        if (seen[index] === versionstamp) return;
+        seen[index] = versionstamp;
+        this.onSet(index);
+      });
+    }
+  }
+}
