@@ -1,9 +1,10 @@
 import { sweepBlobs } from "../kv/store/blob.ts";
 import { agents } from "../kv/records/agent.ts";
-import { SYSTEM, type Tenant } from "../kv/store/collection.ts";
-import { dropInbox, Inbox } from "../kv/instances/inbox.ts";
+import { ANNOUNCEMENT, SYSTEM, type Tenant } from "../kv/store/collection.ts";
+import { dropInbox, Inbox, wakeKey } from "../kv/instances/inbox.ts";
 import { KeyWatch } from "../kv/instances/watch.ts";
 import { Presence } from "../kv/instances/presence.ts";
+import { PULSE_KEYS } from "../kv/log/pulses.ts";
 import { readTally } from "../kv/store/tally.ts";
 import {
   type AnyStandingKind,
@@ -154,13 +155,9 @@ export function wireSignals(app: Relay): void {
     lapseForAgent(app, tenant, agentId);
     app.transfers.forget(tenant, agentId);
   });
-  const endCredential = (id: string) => {
-    links.closeCredential(id);
-    tellOthers(app, { kind: "credential_ended", id });
-  };
-  signals.credentialEnded.on(({ id }) => endCredential(id));
+  signals.credentialEnded.on(({ id }) => links.closeCredential(id));
   signals.keyScopesChanged.on(({ id, scopes }) => {
-    if (!scopes.includes(AGENT_RIGHT)) endCredential(id);
+    if (!scopes.includes(AGENT_RIGHT)) links.closeCredential(id);
   });
   signals.rightsChanged.on(({ org }) =>
     background.run(
@@ -219,10 +216,18 @@ export async function takeMessage(app: Relay, value: unknown): Promise<void> {
       return links.of(message.tenant, message.agent_id)?.close("deleted");
     case "policies_changed":
       return pushPolicies(app, links.serving(message.tenant));
-    case "credential_ended":
-      return links.closeCredential(message.id);
   }
 }
+
+/** What the keys that this instance watches are for, in their order. */
+export const watched = (app: Relay): readonly (readonly [Deno.KvKey, () => void])[] => [
+  [wakeKey(app.instance), () => void app.inbox.wake()],
+  [ANNOUNCEMENT, () => {
+    app.links.recheck();
+    app.streams.recheck();
+  }],
+  ...PULSE_KEYS.map((key, pulse) => [key, () => app.log.pulsed(pulse)] as const),
+];
 
 /** Takes over what a dead instance held. */
 export async function takeOver(app: Relay, dead: string): Promise<void> {

@@ -1,7 +1,6 @@
 import { SYSTEM } from "../kv/store/collection.ts";
-import { Inbox, wakeKey } from "../kv/instances/inbox.ts";
+import { Inbox } from "../kv/instances/inbox.ts";
 import { KeyWatch } from "../kv/instances/watch.ts";
-import { PULSE_KEYS } from "../kv/log/pulses.ts";
 import { Presence } from "../kv/instances/presence.ts";
 import { LeasedCounters } from "../kv/limits/counters.ts";
 import { LeasedSlots } from "../kv/limits/slots.ts";
@@ -91,6 +90,7 @@ import {
   stopTasks,
   takeMessage,
   takeOver,
+  watched,
   wireSignals,
 } from "./relay.ts";
 
@@ -283,8 +283,7 @@ async function buildParts(store: Store, settings: ServerSettings, ports: Ports):
     ),
     watch: new KeyWatch(
       store,
-      [wakeKey(instance), ...PULSE_KEYS],
-      (index) => index === 0 ? void app.inbox.wake() : log.pulsed(index - 1),
+      () => watched(app),
       complain("the store could not be watched"),
     ),
     sessions: store.sole

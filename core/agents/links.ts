@@ -15,6 +15,11 @@ export const AGENT_RIGHT: Scope = "agents:admin";
 const LINKS_PER_MINUTE = 60;
 /** Links of an ended credential must close within a second; a sweep finds it in half of that. */
 const SWEEP_MS = 500;
+/**
+ * How often each credential is checked where several instances share the store: they tell each other of changes, and
+ * a credential's own end is known from its last check.
+ */
+const CHECK_SHARED_MS = 30_000;
 
 /** Finds the holder of an API key's value. */
 interface KeyHolders {
@@ -42,6 +47,8 @@ export class Links {
   readonly #refused: MinuteLimit;
   #timer: (() => void) | null = null;
   #checking: Promise<void> | null = null;
+  /** When each link's credential is checked next, in ms; an absent one is due. */
+  #nextChecks = new WeakMap<Link, number>();
 
   constructor(private readonly parts: LinkParts) {
     const { clock } = parts.context.ports;
@@ -113,11 +120,21 @@ export class Links {
   }
 
   /** Whether the credential that opened a link may open one now. */
-  async mayStay({ tenant, credentialId, valueHash }: Link): Promise<boolean> {
+  async mayStay(link: Link): Promise<boolean> {
+    return await this.#holderOf(link) !== null;
+  }
+
+  /** Rights may have changed, so every credential is due for its check. */
+  recheck(): void {
+    this.#nextChecks = new WeakMap();
+  }
+
+  /** The holder of the credential that opened a link; null when it may not open one now. */
+  async #holderOf({ tenant, credentialId, valueHash }: Link): Promise<Actor | null> {
     const { context: { store }, keys } = this.parts;
-    if (valueHash === null) return await deviceHolder(store, tenant, credentialId) !== null;
+    if (valueHash === null) return await deviceHolder(store, tenant, credentialId);
     const holder = await keys.keyHolder(tenant, credentialId, valueHash);
-    return holder?.rights.has(AGENT_RIGHT) ?? false;
+    return holder?.rights.has(AGENT_RIGHT) ? holder : null;
   }
 
   /** Closes an agent's link of this number, because the agent has a newer one elsewhere. */
@@ -160,22 +177,34 @@ export class Links {
    * checked at once: a slow or failed check delays no other.
    */
   async #checkCredentials(): Promise<void> {
+    const { store, ports: { clock, log } } = this.parts.context;
+    const nowMs = clock.now();
+    const due = [...this.#serving.values()].filter((link) =>
+      nowMs >= (this.#nextChecks.get(link) ?? 0)
+    );
     const byValue = Map.groupBy(
-      this.#serving.values(),
+      due,
       ({ credentialId, valueHash }) => `${credentialId} ${valueHash}`,
     );
     const errors: unknown[] = [];
     await Promise.all(
       byValue.values().map((links) =>
-        this.mayStay(links[0]!).then((mayStay) => {
-          if (!mayStay) { for (const link of links) link.close("credential_refused"); }
+        this.#holderOf(links[0]!).then((holder) => {
+          for (const link of links) {
+            if (holder === null) link.close("credential_refused");
+            else if (!store.sole) this.#nextChecks.set(link, nextCheckOf(holder, nowMs));
+          }
         }, (error) => errors.push(error))
       ),
     );
     if (errors.length === 0) return;
     const fields = { credentials: errors.length, error: String(errors[0]) };
-    this.parts.context.ports.log.warn("the credentials of links could not be checked", fields);
+    log.warn("the credentials of links could not be checked", fields);
   }
 }
+
+/** When a credential that is good now is checked again: at its end, or after CHECK_SHARED_MS. */
+const nextCheckOf = ({ expiresAtMs, key }: Actor, nowMs: number): number =>
+  Math.min(nowMs + CHECK_SHARED_MS, expiresAtMs, key?.oldUntilMs ?? Infinity);
 
 const keyOf = (tenant: Tenant, agentId: string) => `${tenantKey(tenant)}/${agentId}`;

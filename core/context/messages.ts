@@ -24,8 +24,6 @@ export const Message = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("agent_deleted"), tenant, agent_id: z.string() }),
   /** Other policies are in force for a tenant. */
   z.strictObject({ kind: z.literal("policies_changed"), tenant }),
-  /** A credential ended or lost rights. */
-  z.strictObject({ kind: z.literal("credential_ended"), id: z.string() }),
 ]);
 export type Message = z.infer<typeof Message>;
 

@@ -11,9 +11,8 @@ export class KeyWatch {
 
   constructor(
     private readonly store: Store,
-    private readonly keys: readonly Deno.KvKey[],
-    /** Called with the index of a key that was set, and for each key when the watch begins. */
-    private readonly onSet: (index: number) => void,
+    /** The keys, and what to call when each was set and when the watch begins. */
+    private readonly watched: () => readonly (readonly [Deno.KvKey, () => void])[],
     private readonly onError: (error: unknown) => void,
   ) {}
 
@@ -40,15 +39,16 @@ export class KeyWatch {
   }
 
   async #watch(): Promise<void> {
-    const seen: (string | null)[] = this.keys.map(() => "");
-    this.#reader = this.store.kv.watch(this.keys as Deno.KvKey[]).getReader();
+    const watched = this.watched();
+    const seen: (string | null)[] = watched.map(() => "");
+    this.#reader = this.store.kv.watch(watched.map(([key]) => key)).getReader();
     for (;;) {
       const { done, value } = await this.#reader.read();
       if (done) return;
       value.forEach(({ versionstamp }, index) => {
         if (seen[index] === versionstamp) return;
         seen[index] = versionstamp;
-        this.onSet(index);
+        watched[index]![1]();
       });
     }
   }

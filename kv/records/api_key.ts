@@ -46,6 +46,7 @@ const warnAtMs = ({ created_at_ms, expires_at_ms }: ApiKeyRecord): number =>
 export const apiKeys = collection({
   name: "api_keys",
   schema: ApiKeyRecord,
+  announced: "changes",
   lookup: {
     hash: (key) => [key.hash],
     old_hash: (key) => key.old && [key.old.hash],

@@ -35,6 +35,7 @@ export type DeviceRecord = z.infer<typeof DeviceRecord>;
 export const devices = collection({
   name: "devices",
   schema: DeviceRecord,
+  announced: "changes",
   lookup: {
     id: (device) => [device.id],
     credential: (device) => device.credential_hash === null ? null : [device.credential_hash],

@@ -21,6 +21,7 @@ export type OrganizationRecord = z.infer<typeof OrganizationRecord>;
 export const organizations = collection({
   name: "organizations",
   schema: OrganizationRecord,
+  announced: "changes",
   /** Of two simultaneous first signups only one becomes the host. */
   unique: { host: (org) => org.host ? ["host"] : null },
   index: {

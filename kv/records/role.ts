@@ -18,6 +18,7 @@ export type RoleRecord = z.infer<typeof RoleRecord>;
 export const roles = collection({
   name: "roles",
   schema: RoleRecord,
+  announced: "changes",
   index: { made_with: (role) => madeWith(role.created_with) },
   counted: true,
   cached: 5_000,

@@ -27,6 +27,7 @@ export type UserRecord = z.infer<typeof UserRecord>;
 export const users = collection({
   name: "users",
   schema: UserRecord,
+  announced: "changes",
   lookup: { email: (user) => [user.email] },
   index: {
     owner: ({ active, roles }) => active && roles.includes("owner") ? ["owner"] : null,
@@ -62,6 +63,7 @@ export type SessionRecord = z.infer<typeof SessionRecord>;
 export const sessions = collection({
   name: "sessions",
   schema: SessionRecord,
+  announced: "deletions",
   index: { user: (session) => [session.user_id] },
   expiresAt: (session) => session.expires_at_ms,
   cached: 20_000,

@@ -50,6 +50,8 @@ export interface Collection<T extends Row> {
    * change may then depend on any number of them, and is retried when any of them changes meanwhile.
    */
   readonly checkedPerTenant: boolean;
+  /** Which changes may end open connections, so that they wake the instances that share the store. */
+  readonly announced: "changes" | "deletions" | null;
 }
 
 /** A collection of any kind of record. */
@@ -78,6 +80,7 @@ export function collection<T extends Row>(
     counted: false,
     cached: 0,
     checkedPerTenant: false,
+    announced: null,
     ...spec,
   };
   const names = [of.unique, of.lookup, of.index, of.queue].flatMap((keys) => Object.keys(keys));
@@ -127,6 +130,9 @@ export const tenantCheckKey = (c: Kind, t: Tenant): KeyParts => [t.org, t.space,
 
 /** The value of a counter; 0 when it is absent. */
 export const countOf = (counter: Deno.KvU64 | null): number => Number(counter?.value ?? 0n);
+
+/** Set on a shared store by each change that a collection announces. */
+export const ANNOUNCEMENT: Deno.KvKey = ["~", "announcement"];
 
 /** A key as one string, for maps. Ids, names and numbers hold no NUL. */
 export const keyTextOf = (key: Deno.KvKey): string => key.join("\0");

@@ -11,6 +11,7 @@ import {
   sumKey,
 } from "./change.ts";
 import {
+  ANNOUNCEMENT,
   type Collection,
   countKey,
   countOf,
@@ -218,6 +219,9 @@ export class Tx implements Reader, Appending {
       return key === null ? [] : [[keyTextOf(key), key] as const];
     }));
     for (const key of tenantChecks.values()) mutations.push(setKey(key, EMPTY, 16));
+    if (!this.store.sole && steps.some(isAnnounced)) {
+      mutations.push(setKey(ANNOUNCEMENT, EMPTY, 16));
+    }
     const added = this.#appends.change();
     return {
       ...added,
@@ -361,6 +365,9 @@ export class Tx implements Reader, Appending {
     if (has) throw new DuplicateError(of.name, name);
   }
 }
+
+const isAnnounced = ({ write: { of, value, fresh } }: Step): boolean =>
+  of.announced === "deletions" ? value === null : of.announced === "changes" && !fresh;
 
 const stepOf = (write: Write, before: Row | null): Step => ({
   write,

@@ -34,6 +34,8 @@ const PAGE = 200;
  * without a gap, otherwise by reading the log. So no event is missed and none is sent twice.
  */
 export class Stream {
+  /** When the actor's credential is checked next, in ms. */
+  nextCheckMs = 0;
   #position: number;
   #catchingUp = false;
   #ended = false;

@@ -14,6 +14,11 @@ import { type Sink, Stream, type StreamFilter } from "./stream.ts";
 const HEARTBEAT_SECONDS = 15;
 /** How often credentials are checked: a lost right is gone from open streams within a second. */
 const SWEEP_MS = 500;
+/**
+ * How often each credential is checked where several instances share the store: they tell each other of changes, and
+ * a credential's own end is known from its last check.
+ */
+const CHECK_SHARED_MS = 30_000;
 /** How long a stream continues while its credential cannot be checked. */
 const UNCHECKED_MS = 10_000;
 /** How often a shared store is polled for other instances' events, in case a pulse was missed. */
@@ -113,6 +118,11 @@ export class Streams {
     if (!streams?.delete(stream)) return;
     this.#open--;
     if (streams.size === 0) this.#byTenant.delete(key);
+  }
+
+  /** Rights may have changed, so every credential is due for its check. */
+  recheck(): void {
+    for (const stream of this.#all()) stream.nextCheckMs = 0;
   }
 
   /** Ends every stream, so that clients resume on another instance. */
@@ -215,8 +225,9 @@ export class Streams {
 
   /** Checks all credentials concurrently, so that a slow or failing one delays no other. */
   async #checkCredentials(): Promise<void> {
+    const nowMs = this.relay.ports.clock.now();
     const byActor = Map.groupBy<unknown, Stream>(
-      this.#all(),
+      [...this.#all()].filter(({ nextCheckMs }) => nowMs >= nextCheckMs),
       ({ actor }) => actor.foreign ?? actor.sessionId ?? actor.key?.valueHash ?? actor.id,
     );
     const errors: unknown[] = [];
@@ -241,6 +252,9 @@ export class Streams {
       else if (!mayRead(now)) this.#end(stream, "rights_lost");
       else stream.actor = { ...now, tenant: stream.actor.tenant };
       stream.checkedAtMs = this.relay.ports.clock.now();
+      if (now !== null && !this.relay.store.sole) {
+        stream.nextCheckMs = nextCheckOf(now, stream.checkedAtMs);
+      }
     }
   }
 
@@ -282,6 +296,10 @@ export class Streams {
     }
   }
 }
+
+/** When a credential that is good now is checked again: at its end, or after CHECK_SHARED_MS. */
+const nextCheckOf = ({ expiresAtMs, key }: Actor, nowMs: number): number =>
+  Math.min(nowMs + CHECK_SHARED_MS, expiresAtMs, key?.oldUntilMs ?? Infinity);
 
 const tooMany = (limit: number, whose: string) =>
   new Fault(
