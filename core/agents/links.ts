@@ -124,9 +124,10 @@ export class Links {
     return await this.#holderOf(link) !== null;
   }
 
-  /** Rights may have changed, so every credential is due for its check. */
+  /** Rights may have changed, so every credential is checked. */
   recheck(): void {
     this.#nextChecks = new WeakMap();
+    this.#checkInBackground();
   }
 
   /** The holder of the credential that opened a link; null when it may not open one now. */
@@ -168,8 +169,12 @@ export class Links {
 
   #sweep(): void {
     for (const link of this.#serving.values()) link.checkAlive(SWEEP_MS);
-    this.#checking ??= this.#checkCredentials().finally(() => this.#checking = null);
+    this.#checkInBackground();
     this.#timer = this.#serving.size === 0 ? null : this.#sweepLater();
+  }
+
+  #checkInBackground(): void {
+    this.#checking ??= this.#checkCredentials().finally(() => this.#checking = null);
   }
 
   /**

@@ -120,9 +120,10 @@ export class Streams {
     if (streams.size === 0) this.#byTenant.delete(key);
   }
 
-  /** Rights may have changed, so every credential is due for its check. */
+  /** Rights may have changed, so every credential is checked. */
   recheck(): void {
     for (const stream of this.#all()) stream.nextCheckMs = 0;
+    this.#checkInBackground();
   }
 
   /** Ends every stream, so that clients resume on another instance. */
