@@ -1,5 +1,9 @@
 import { connectLoopback } from "./loopback.ts";
 
+/** The most bodies piped at once. Each takes two file descriptors, and Deno's server ends when none is left. */
+const PIPED_MAX = 1000;
+let piped = 0;
+
 /** A body that is being read. */
 export interface BodySource {
   /** @throws {Error} when the body breaks off */
@@ -19,10 +23,12 @@ export interface BodySource {
  * through a connection within the process.
  */
 export async function sourceOf(body: ReadableStream<Uint8Array>): Promise<BodySource> {
-  if (!isArriving(body)) return readSource(body);
+  if (piped >= PIPED_MAX || !isArriving(body)) return readSource(body);
+  piped++;
   try {
     return pipedSource(body, await connectLoopback());
   } catch { // The system has no socket to spare or forbids one.
+    piped--;
     return readSource(body);
   }
 }
@@ -48,18 +54,19 @@ function pipedSource(
 ): BodySource {
   const stopping = new AbortController();
   const options = { signal: stopping.signal, preventCancel: true };
-  const piped = body.pipeTo(near.writable, options);
-  piped.catch(() => {}); // The read that meets the end reports it.
+  const pipe = body.pipeTo(near.writable, options);
+  pipe.catch(() => {}); // The read that meets the end reports it.
   const reader = far.readable.getReader();
   return {
     async read() {
       const result = await reader.read();
-      if (result.done) await piped;
+      if (result.done) await pipe;
       return result;
     },
     async stop() {
       stopping.abort();
-      await Promise.allSettled([piped, reader.cancel()]);
+      await Promise.allSettled([pipe, reader.cancel()]);
+      piped--;
     },
     free: () => body.cancel(),
   };
