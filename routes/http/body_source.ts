@@ -1,7 +1,7 @@
 import { connectLoopback } from "./loopback.ts";
 
 /** The most bodies piped at once. Each takes two file descriptors, and Deno's server ends when none is left. */
-const PIPED_MAX = 1000;
+const PIPED_MAX = 200;
 let piped = 0;
 
 /** A body that is being read. */
