@@ -33,11 +33,11 @@ async function cancel(work: Stepping, running: RunningCommands, record: CommandR
   }
   if (record.status !== "running") {
     const { status } = record;
-    throw new Fault("CONFLICT", `The command is over: it is ${status}.`, { status });
+    throw new Fault("CONFLICT", `The command is already ${status}.`, { status });
   }
   const done = running.waitFor(id);
   if (!running.cancel(id, actor.id)) {
-    const message = "The command runs through another instance, or its link is closed.";
+    const message = "The command runs on another instance, or its link is closed. Try again.";
     throw new Fault("UNAVAILABLE", message);
   }
   const ended = done && await within(ports.clock, CANCEL_WAIT_MS, done);

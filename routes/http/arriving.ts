@@ -39,7 +39,7 @@ async function unlessStalled<T>(clock: Clock, read: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const cancel = clock.after(STALL_MS, () => {
     const seconds = STALL_MS / 1000;
-    const message = `The body stalled for ${seconds} s. Send the request again.`;
+    const message = `No data arrived for ${seconds} s. Send the request again.`;
     reject(new Fault("REQUEST_TIMEOUT", message, { stall_seconds: seconds }));
   });
   try {
@@ -51,7 +51,7 @@ async function unlessStalled<T>(clock: Clock, read: Promise<T>): Promise<T> {
 
 /** The fault of a client that leaves in the middle of its body, which is not a bug. */
 function brokenOff(cause: unknown): never {
-  throw new Fault("VALIDATION_FAILED", "The body broke off.", {
-    issues: [{ path: "body", message: "broke off" }],
+  throw new Fault("VALIDATION_FAILED", "The body ended early.", {
+    issues: [{ path: "body", message: "ended early" }],
   }, { cause });
 }
