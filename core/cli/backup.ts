@@ -66,7 +66,7 @@ export function backupCommand(args: string[]): Promise<number> {
     const manifest = writeBackup({ kv, folder, secrets }, PORTS);
     print(`The backup is in ${folder}`, manifest);
     const home = settings.secret === null ? secretPath(kv) : "RELAY_SECRET";
-    console.log(`The secret is not in it: keep a copy of ${home} in another place.`);
+    console.log(`The backup does not hold the secret: keep a copy of ${home} in another place.`);
   });
 }
 

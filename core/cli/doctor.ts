@@ -65,7 +65,7 @@ async function examine(): Promise<Finding[]> {
   }
   const nowMs = systemClock.now();
   const { served, findings } = await examineStore(settings, nowMs);
-  findings.unshift({ name: "settings", state: "ok", text: "they can be read" });
+  findings.unshift({ name: "settings", state: "ok", text: "all settings are valid" });
   const { host, port, tls } = settings;
   const at = `${host.includes(":") ? `[${host}]` : host}:${port}`;
   findings.push(judgeAddress(at, await stateOf(settings, at, served), served));
@@ -105,13 +105,13 @@ async function examineStore(settings: Settings, nowMs: number) {
 const inMemory: Finding = {
   name: "store",
   state: "note",
-  text: "in memory: everything is gone when the relay stops; give RELAY_KV a path to keep it",
+  text: "in memory: everything is lost when the relay stops; set RELAY_KV to a path to keep it",
 };
 
 const notYet = (kv: string): Finding => ({
   name: "store",
   state: "note",
-  text: `there is none at ${kv} yet: the relay makes one when it starts, or see RELAY_KV`,
+  text: `there is no store at ${kv} yet: the relay creates it at its start, or set RELAY_KV`,
 });
 
 /** Finds who listens on the address, without binding it: a relay may be starting. */

@@ -69,7 +69,7 @@ async function rotate(rotation: Rotation): Promise<void> {
   const kv = storeLocation(settings.kv);
   const secrets = secretsKnown(settings);
   if (secrets === null) {
-    throw new Error("the secret of the store is not here: give it in RELAY_SECRET");
+    throw new Error("the secret of the store is missing: give it in RELAY_SECRET");
   }
   const by = {
     sealer: makeSealer(secrets.secret, systemEntropy, secrets.olderSecrets),
@@ -81,5 +81,5 @@ async function rotate(rotation: Rotation): Promise<void> {
       keys++;
       console.log(`${tenant}: ${key}`);
     }));
-  console.log(`Done: ${keys} ${rotation.kind} keys are new. Back the store up now.`);
+  console.log(`Done: ${keys} ${rotation.kind} keys were replaced. Back the store up now.`);
 }

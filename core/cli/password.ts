@@ -43,7 +43,7 @@ async function reset(
   email?: string,
 ): Promise<void> {
   if (action !== "reset") throw new UsageError("Say what to do: relay password reset <email>.");
-  if (email === undefined) throw new UsageError("Say whose: relay password reset <email>.");
+  if (email === undefined) throw new UsageError("Give the email: relay password reset <email>.");
   const ports = { clock: systemClock, entropy: systemEntropy, passwordCost: passwordCost() };
   const without = options["without-second-factor"] ?? false;
   const { kv } = readStoreSettings(Deno.env.toObject(), false);
@@ -57,5 +57,5 @@ function print(
   console.log(`The password of ${email} is now: ${password}`);
   console.log(`Sessions that ended: ${sessionsEnded}.`);
   if (secondFactorRemoved) console.log("Their second factor was removed.");
-  if (!active) console.log("The account stays switched off.");
+  if (!active) console.log("The account stays deactivated.");
 }

@@ -64,16 +64,16 @@ async function rotateFile({ kv, olderSecrets }: StoreSettings): Promise<void> {
     throw new Error(
       `there is no secret at ${
         secretPath(path)
-      }: where it is a setting, give the new one in RELAY_SECRET`,
+      }: if the secret is a setting, give the new one in RELAY_SECRET`,
     );
   }
   await rotate(path, () => {
     const secret = nextSecret(path, systemEntropy);
-    console.log("Made the next secret. Both secrets are needed until the end.");
+    console.log("Created the next secret. Both secrets are needed until the end.");
     return { secret, olderSecrets: [current, ...olderSecrets] };
   }, () => promoteSecret(path));
   console.log(
-    `Done: the new secret is in ${secretPath(path)}, the old one opens nothing any more.`,
+    `Done: the new secret is in ${secretPath(path)}, the old one no longer opens anything.`,
   );
 }
 
@@ -81,13 +81,13 @@ async function rotateFile({ kv, olderSecrets }: StoreSettings): Promise<void> {
 async function rotateSettings({ kv, secret, olderSecrets }: StoreSettings): Promise<void> {
   if (olderSecrets.length === 0) {
     throw new Error(
-      "RELAY_SECRET_OLD is not set: give the secret in use so far there, and the new one in " +
+      "RELAY_SECRET_OLD is not set: give the current secret there, and the new one in " +
         "RELAY_SECRET",
     );
   }
   const path = storeLocation(kv);
   await rotate(path, () => ({ secret: secret!, olderSecrets }), () => {});
-  console.log("Done: RELAY_SECRET_OLD is not needed any more.");
+  console.log("Done: RELAY_SECRET_OLD is no longer needed.");
 }
 
 async function rotate(kv: string, secrets: () => Secrets, settle: () => void): Promise<void> {

@@ -72,7 +72,7 @@ async function listen(
     const where = tls === null || code !== undefined
       ? "RELAY_HOST and RELAY_PORT"
       : "RELAY_TLS_CERT, RELAY_TLS_KEY and RELAY_HOST";
-    console.error(`relay: cannot listen on ${hostname}:${port}: ${why}. Look at ${where}.`);
+    console.error(`relay: cannot listen on ${hostname}:${port}: ${why}. Check ${where}.`);
     await stop();
     return 1;
   }
