@@ -29,7 +29,7 @@ Options:
                        GET /api/audit/checkpoint, or an earlier key that handed over to it.
                        Without it the export's own key is used, which does not detect an export that
                        was signed again with another key.
-  --checkpoint <file>  A checkpoint that was stored elsewhere (the note, or the answer with it):
+  --checkpoint <file>  A checkpoint that was stored elsewhere (the note, or the answer that holds it):
                        detects that the log was truncated, rolled back or forked since.
   --consistency <file> The answer of GET /api/audit/consistency?from=&to=, from the size of that
                        checkpoint to the size of the export; needed when the export leaves out the
@@ -38,7 +38,7 @@ Options:
 
 Exit codes:
   0  the export is complete and unaltered
-  1  it is not: the first wrong row is named
+  1  it is not; the output names the first wrong row
   2  wrong arguments, a file that cannot be read, or a checkpoint that could not be compared
 `;
 

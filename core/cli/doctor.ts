@@ -19,22 +19,22 @@ import type { Settings } from "../work/work.ts";
 import { systemClock, systemEntropy } from "../ports/ports.ts";
 import { runCommand } from "./command.ts";
 
-const HELP = `relay doctor: find what is wrong with this installation, and what to do about it
+const HELP = `relay doctor: diagnose this installation
 
 Usage:
   relay doctor
 
 Checks the settings, the store and its secret, the clock, the disk, the address, the certificate, due
 deliveries and expired rows. It prints a line for each: "ok", or "note" or "FAULT" with what to do.
-It takes the settings of \`relay serve\` from the environment, changes nothing, and may run while a
-relay serves. Checking a large store reads all of it.
+It reads the settings of \`relay serve\` from the environment, changes nothing, and may run while a
+relay serves. It reads the whole store, which may take minutes.
 
 Options:
   --help   Show this text.
 
 Exit codes:
-  0  nothing is wrong
-  1  something is: see the lines with FAULT
+  0  there is no fault
+  1  there is a fault: see the lines with FAULT
   2  wrong arguments
 `;
 

@@ -25,7 +25,7 @@ Usage:
 For an embedded store (RELAY_KV is a path) with its secret in the file beside it: stop the relay first.
 The command makes a new secret, seals everything with it, and replaces the old one.
 
-When RELAY_SECRET has the secret: set RELAY_SECRET to the new secret and RELAY_SECRET_OLD to the old one
+When RELAY_SECRET holds the secret: set RELAY_SECRET to the new secret and RELAY_SECRET_OLD to the old one
 (further ones in RELAY_SECRET_OLD_2 and so on), and restart every instance with both. Then run this
 command with the same variables and RELAY_KV. Afterwards remove RELAY_SECRET_OLD.
 
@@ -38,7 +38,7 @@ Options:
 
 Exit codes:
   0  everything is sealed with the new secret
-  1  something is not, as printed; both secrets are still needed
+  1  something is not, for the printed reason; both secrets are still needed
   2  wrong arguments
 `;
 

@@ -119,6 +119,6 @@ function firstSignup(url: string, withCode: boolean): string {
   });
   return `
 
-Nobody has signed up yet: who does so first runs this relay. The answer holds a token for the rest.
+Nobody has signed up yet. The first account administers this relay. The answer holds a token for further requests.
   curl ${url}/api/v1/signup --json '${body}'`;
 }
