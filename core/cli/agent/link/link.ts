@@ -147,9 +147,9 @@ export function openLink(
     const welcomed = events.welcomed(frame, socket);
     if (welcomed === "another_key") {
       return refuse(
-        "this agent refuses the relay: its verdict key is not the one of the first contact; " +
-          "if you set the relay up anew, give the agent another --state folder; if its operator tells you " +
-          "the new key, write that into the file verdict-key of its folder",
+        "this agent refuses the relay: its verdict key differs from that of the first contact; for a new " +
+          "relay, give the agent another --state directory; if the relay's operator gives you its new key, " +
+          "write it into the file verdict-key of the state directory",
       );
     }
     if (welcomed === "unproven") {
