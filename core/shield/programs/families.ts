@@ -6,12 +6,14 @@ import { ENCODERS } from "./families/encoders.ts";
 import { FILES } from "./families/files.ts";
 import { GIT } from "./families/git.ts";
 import { REMOTE } from "./families/remote.ts";
+import { SEARCHERS } from "./families/searchers.ts";
 import { TRANSFER } from "./families/transfer.ts";
 import { USERS } from "./families/users.ts";
 
 /** The families of programs of which more than one fact is known. */
 export const FAMILIES: readonly Family[] = [
   ...FILES,
+  ...SEARCHERS,
   ...TRANSFER,
   ...REMOTE,
   ...ARCHIVES,

@@ -27,8 +27,10 @@ export interface Family {
    * encrypted, and reading it is no harm by itself.
    */
   readonly reads?: "shown" | "elsewhere" | Finder;
-  /** They may read everything below a folder that they name. */
+  /** They may read or change everything below a folder that they name. */
   readonly descends?: true;
+  /** The folders of which this command shows, copies or packs everything, as far as it names them. */
+  readonly readsBelow?: Finder;
   /** The paths that they write. */
   readonly writes?: Finder;
   /** What these files hold then, so that a later command that runs or sends them is seen through. */

@@ -17,7 +17,7 @@ import { factsOf } from "./families.ts";
 import { isSecret } from "./secrets.ts";
 import { writeEcho, writeFormat } from "./format.ts";
 import { copyText } from "./lines.ts";
-import { foundPaths } from "./unwrap_items.ts";
+import { foundPaths, foundState } from "./unwrap_items.ts";
 import { type ReadFile, STDIN_PATHS } from "../interpreter/inner.ts";
 
 const OUTPUT = factsOf("output");
@@ -91,7 +91,7 @@ export function computeOutput(command: SimpleCommand, readFile: ReadFile): Flow 
       return writeTranslation(command, incoming);
     case "find":
     case "gfind":
-      return { ...opaque(incoming), paths: foundPaths(command) };
+      return { ...incoming, ...writeFound(command) };
     case "openssl":
       if (args[0] === "s_client") return { ...opaque(incoming), network: true };
       if (
@@ -117,6 +117,13 @@ export function computeOutput(command: SimpleCommand, readFile: ReadFile): Flow 
     return { ...opaque(incoming), decoded: true, secret: incoming.secret || read, bulk };
   }
   return { ...opaque(incoming), secret: incoming.secret || read, bulk };
+}
+
+/** What find lists: an agent's state by name, all else as unknown. */
+function writeFound(command: SimpleCommand): Pick<Flow, "text" | "paths"> {
+  const state = foundState(command);
+  const text = state.length === 0 ? null : `${UNKNOWN}\n${state.join("\n")}\n`;
+  return { text, paths: [...foundPaths(command), ...state] };
 }
 
 /** Options of pgrep and pidof whose value is no program's name. */

@@ -1,10 +1,13 @@
-import { BudgetSpent } from "../interpreter/budget.ts";
+import { BudgetSpent, fullBudget } from "../interpreter/budget.ts";
 import { hasFlag, operands, optionValues } from "./arguments.ts";
 import { isWholeFolder } from "./bulk.ts";
 import { decodeEscapes } from "../code/decode.ts";
+import { matchesGlob } from "../interpreter/glob.ts";
 import { MAX_EXPANDED_CHARS } from "../interpreter/limits.ts";
 import { flowText, newCommand, NOTHING, type SimpleCommand, UNKNOWN } from "../model.ts";
 import { type Inner, quoteWord, shellText } from "../interpreter/inner.ts";
+import { locate } from "./paths.ts";
+import { mayBe, stateBelow } from "./state_places.ts";
 import { innerOf } from "./wrappers.ts";
 
 /** `… | xargs program`: what comes in becomes arguments. */
@@ -16,13 +19,12 @@ export function unwrapXargs(command: SimpleCommand): Inner[] {
   const placeholder = optionValues(own, "-I", "--replace", "-J")[0] ??
     (own.args.some((arg) => arg === "-i" || arg === "--replace") ? "{}" : null);
   const flow = command.stdin ?? NOTHING;
-  const incoming = flow.text === null
-    ? flow.paths ?? [flowText(flow)]
-    : splitItems(flow.text, command);
+  const incoming = flow.paths ??
+    (flow.text === null ? [flowText(flow)] : splitItems(flow.text, command));
   if (placeholder === null || placeholder === "") {
     return [{ kind: "argv", argv: [...found.argv, ...incoming] }];
   }
-  const whole = flow.text === null
+  const whole = flow.paths !== undefined || flow.text === null
     ? incoming
     : flow.text.split("\n").filter((line) => line.trim() !== "");
   checkFilling(found.argv.join(" "), placeholder, whole);
@@ -126,6 +128,24 @@ export function foundPaths(command: SimpleCommand): string[] {
   );
 }
 
+/** A search for more names, or in more folders, counts as one for any name. */
+const MAX_PATTERNS = 32;
+
+/** The state of an agent that find may find, as paths. */
+export function foundState(command: SimpleCommand): string[] {
+  const names = optionValues(command, "-name", "-iname");
+  const paths = optionValues(command, "-path", "-ipath", "-wholename", "-iwholename");
+  const { starts } = findScope(command);
+  const patterns = names.length + paths.length;
+  const isNamed = patterns > 0 && patterns + starts.length <= MAX_PATTERNS &&
+    !command.args.some((arg) => arg === "!" || arg === "-not");
+  const maxDepth = Number(optionValues(command, "-maxdepth")[0] ?? Infinity);
+  const mayFind = (name: string, path: string, depth: number) =>
+    depth <= maxDepth && (!isNamed || names.some((one) => mayBe(one.toLowerCase(), name)) ||
+      paths.some((one) => matchesGlob(one.toLowerCase(), path, fullBudget())));
+  return starts.flatMap((start) => stateBelow(locate(command.cwd, start), mayFind, isNamed));
+}
+
 /** In a system folder, anything that may be found counts; the content of other folders is unknown. */
 function foundBelow(command: SimpleCommand, start: string): string {
   return `${start}/${isWholeFolder(command, start) ? "*" : UNKNOWN}`;
@@ -135,9 +155,15 @@ function foundBelow(command: SimpleCommand, start: string): string {
 export function unwrapFind(command: SimpleCommand): Inner[] {
   const { args } = command;
   const targets = foundPaths(command);
+  const state = foundState(command);
   const actions = args.flatMap((arg, at) => FIND_ACTIONS.has(arg) ? [actionAt(args, at + 1)] : []);
   checkFilling(actions.flat().join(" "), "{}", targets);
-  return actions.map((words) => ({ kind: "argv", argv: fill(words, targets) }));
+  return actions.flatMap((words) =>
+    (state.length === 0 ? [targets] : [targets, state]).map((paths): Inner => ({
+      kind: "argv",
+      argv: fill(words, paths),
+    }))
+  );
 }
 
 /** The words of an action, up to the next action: each word belongs to one. */
@@ -165,13 +191,36 @@ export function unwrapFd(command: SimpleCommand): Inner[] {
   );
   if (at < 0) return [];
   const own = newCommand({ ...command, args: command.args.slice(0, at) });
-  const starts = operands(own, FD_VALUED).slice(1);
+  const [pattern = "", ...starts] = operands(own, FD_VALUED);
   const targets = (starts.length === 0 ? ["."] : starts).map((start) => foundBelow(command, start));
   const program = command.args.slice(at + 1);
   checkFilling(program.join(" "), "{}", targets);
-  const argv = fill(program, targets);
-  if (!program.some((word) => word.includes("{"))) argv.push(...targets);
-  return [{ kind: "argv", argv }];
+  const filled = (paths: readonly string[]): Inner => ({
+    kind: "argv",
+    argv: [
+      ...fill(program, paths),
+      ...program.some((word) => word.includes("{")) ? [] : paths,
+    ],
+  });
+  const state = foundByFd(own, pattern, starts);
+  return state.length === 0 ? [filled(targets)] : [filled(targets), filled(state)];
+}
+
+/** The state of an agent that fd may find: its pattern is a part of a name, unless it is an expression. */
+function foundByFd(command: SimpleCommand, pattern: string, starts: readonly string[]): string[] {
+  const endings = optionValues(command, "-e", "--extension").map((ending) => `.${ending}`);
+  const isPart = /^[\w-]+$/.test(pattern);
+  const folders = starts.length === 0 ? ["."] : starts;
+  const isWide = endings.length === 0 || endings.length + folders.length > MAX_PATTERNS;
+  return folders.flatMap((start) =>
+    stateBelow(
+      locate(command.cwd, start),
+      (name) =>
+        (!isPart || name.includes(pattern)) &&
+        (isWide || endings.some((ending) => name.endsWith(ending))),
+      isPart,
+    )
+  );
 }
 
 /** Options of fd whose value is the next word. */

@@ -23,7 +23,7 @@ import {
   writesFiles,
 } from "./names.ts";
 import { rule } from "../rule.ts";
-import { namesAgentState } from "../../programs/agent_state.ts";
+import { readsAgentState } from "../../programs/agent_state.ts";
 import { destroysByCmdlet } from "../../code/cmdlets.ts";
 import { TREE_REMOVERS } from "../../code/removers.ts";
 import { classifyPath } from "../../programs/paths.ts";
@@ -226,7 +226,7 @@ export const CODE_RULES: readonly Rule[] = [
   rule({
     id: "code.agent_state",
     title: "Read the agent's credential in code",
-    matchCode: (scan) => namesAgentState(scan.strings),
+    matchCode: readsAgentState,
     weight: [4, 3],
     threat: "credential_access",
     explanation:

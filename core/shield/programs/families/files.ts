@@ -3,7 +3,7 @@ import { nameProgram, noteLink } from "../../interpreter/links.ts";
 import { readFile, writeFile } from "../../interpreter/scope.ts";
 import { type Flow, known, NOTHING, type SimpleCommand } from "../../model.ts";
 import { hasFlag, operands, optionValues, wordsOf } from "../arguments.ts";
-import type { Family, FileNoter } from "../family.ts";
+import type { Family, FileNoter, Finder } from "../family.ts";
 import { isSecret } from "../secrets.ts";
 import { within } from "../texts.ts";
 
@@ -64,6 +64,13 @@ const noteHash: FileNoter = (command, _output, scope) => {
 
 const HASH_VALUED = new Set(["-p"]);
 
+/** What is copied: all but the target, which stands last or behind `-t`. */
+const sources: Finder = (command) => {
+  const words = operands(command);
+  const hasTarget = hasFlag(command, "t", "target-directory");
+  return hasTarget ? words : words.slice(0, -1);
+};
+
 const lastOperand = (command: SimpleCommand) => operands(command).slice(-1);
 
 /** The file that sed edits in place, and those that its script writes: `1w /etc/x`, `s/a/b/w /etc/x`. */
@@ -87,10 +94,18 @@ export const FILES: readonly Family[] = [
     names: ["cp"],
     reads: "shown",
     descends: true,
+    readsBelow: (command) =>
+      hasFlag(command, "rRa", "recursive", "archive") ? sources(command) : [],
     writes: lastOperand,
     noteFiles: noteCopies,
   },
-  { names: ["mv"], descends: true, writes: lastOperand, noteFiles: noteCopies },
+  {
+    names: ["mv"],
+    descends: true,
+    readsBelow: sources,
+    writes: lastOperand,
+    noteFiles: noteCopies,
+  },
   { names: ["install", "ln"], writes: lastOperand, noteFiles: noteCopies },
   { names: ["gcp", "gmv", "chmod", "chown"], descends: true },
   { names: ["dd"], reads: "shown", writes: ddTargets, noteFiles: noteDd },
@@ -115,9 +130,7 @@ export const FILES: readonly Family[] = [
       ...within(optionValues(command, "-d", "--directory")),
     ],
   },
-  { names: ["find", "gfind"], descends: true, writes: foundFiles },
-  { names: ["grep", "rg"], reads: "shown", descends: true },
-  { names: ["ack", "ag"], descends: true },
+  { names: ["find", "gfind"], writes: foundFiles },
   { names: ["date"], reads: (command) => optionValues(command, "-f", "--file") },
   { names: ["xargs"], reads: (command) => optionValues(command, "-a", "--arg-file") },
   {
@@ -129,10 +142,7 @@ export const FILES: readonly Family[] = [
       "column",
       "comm",
       "cut",
-      "diff",
-      "egrep",
       "expand",
-      "fgrep",
       "fold",
       "gc",
       "get-content",
@@ -163,6 +173,11 @@ export const FILES: readonly Family[] = [
       "yq",
     ],
     reads: "shown",
+  },
+  {
+    names: ["diff"],
+    reads: "shown",
+    readsBelow: (command) => hasFlag(command, "r", "recursive") ? operands(command) : [],
   },
   { names: ["alias"], noteFiles: noteAliases },
   { names: ["hash"], noteFiles: noteHash },
