@@ -6,7 +6,7 @@ import type { Condition, Rule, SimpleCommand } from "../model.ts";
 import { classifyPath, locate } from "../programs/paths.ts";
 import { isEveryday, isSecret } from "../programs/secrets.ts";
 import { READERS, readsSecret } from "../programs/output.ts";
-import { findScope } from "../programs/unwrap_items.ts";
+import { findScope } from "../programs/families/find.ts";
 
 /** A project's `.env` is read every day; a private key is not. */
 function readsKey(command: SimpleCommand): boolean {

@@ -11,7 +11,7 @@ import {
   normalizePath,
   type PathKind,
 } from "../../programs/paths.ts";
-import { findScope } from "../../programs/unwrap_items.ts";
+import { findScope } from "../../programs/families/find.ts";
 import { WRITERS, writtenPaths } from "../../programs/effects.ts";
 import { REMOVAL_VALUED } from "./removals.ts";
 

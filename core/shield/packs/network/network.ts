@@ -2,7 +2,7 @@ import { rule } from "../rule.ts";
 import { hasFlag, operands, optionValues } from "../../programs/arguments.ts";
 import type { Rule, SimpleCommand } from "../../model.ts";
 import { classifyPath } from "../../programs/paths.ts";
-import { SHELLS } from "../../programs/shells.ts";
+import { SHELLS } from "../../programs/families/shells.ts";
 import { uploads } from "../../programs/families/transfer.ts";
 import { sendsSecret } from "./sending.ts";
 

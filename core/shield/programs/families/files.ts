@@ -1,5 +1,5 @@
 import { quoteWord } from "../../interpreter/inner.ts";
-import { nameProgram, noteLink } from "../../interpreter/links.ts";
+import { noteLink } from "../../interpreter/links.ts";
 import { readFile, writeFile } from "../../interpreter/scope.ts";
 import { type Flow, known, NOTHING, type SimpleCommand } from "../../model.ts";
 import { hasFlag, operands, optionValues, wordsOf } from "../arguments.ts";
@@ -46,24 +46,6 @@ function copiedProgram(source: string): Flow | null {
   return isProgram ? known(`${quoteWord(source)} "$@"`) : null;
 }
 
-const noteAliases: FileNoter = ({ args }, _output, scope) => {
-  for (const arg of args) {
-    const equals = arg.indexOf("=");
-    if (equals > 0) nameProgram(scope, arg.slice(0, equals), `${arg.slice(equals + 1)} "$@"`);
-  }
-};
-
-/** `hash -p /bin/rm ls`. */
-const noteHash: FileNoter = (command, _output, scope) => {
-  const [program] = optionValues(command, "-p");
-  if (program === undefined) return;
-  for (const name of operands(command, HASH_VALUED)) {
-    nameProgram(scope, name, `${quoteWord(program)} "$@"`);
-  }
-};
-
-const HASH_VALUED = new Set(["-p"]);
-
 /** What is copied: all but the target, which stands last or behind `-t`. */
 const sources: Finder = (command) => {
   const words = operands(command);
@@ -72,19 +54,6 @@ const sources: Finder = (command) => {
 };
 
 const lastOperand = (command: SimpleCommand) => operands(command).slice(-1);
-
-/** The file that sed edits in place, and those that its script writes: `1w /etc/x`, `s/a/b/w /etc/x`. */
-function editedBySed(command: SimpleCommand): readonly string[] {
-  const files = command.args.flatMap((arg) => SED_WRITE.exec(arg)?.[1] ?? []);
-  return hasFlag(command, "i", "in-place") ? [...files, ...lastOperand(command)] : files;
-}
-
-const SED_WRITE = /(?:^|[^\w])\d*[gpeIiMm]*[wW]\s+(\S+)/;
-
-/** Options of find whose file is written. */
-const FIND_FILES = new Set(["-fprint", "-fprint0", "-fprintf", "-fls"]);
-const foundFiles = ({ args }: SimpleCommand) =>
-  args.filter((_, at) => FIND_FILES.has(args[at - 1] ?? ""));
 
 /** Programs that read, copy, edit and write files. */
 export const FILES: readonly Family[] = [
@@ -109,19 +78,6 @@ export const FILES: readonly Family[] = [
   { names: ["install", "ln"], writes: lastOperand, noteFiles: noteCopies },
   { names: ["gcp", "gmv", "chmod", "chown"], descends: true },
   { names: ["dd"], reads: "shown", writes: ddTargets, noteFiles: noteDd },
-  { names: ["sed"], reads: "shown", writes: editedBySed },
-  { names: ["gsed"], writes: editedBySed },
-  {
-    names: ["perl"],
-    writes: (command) => hasFlag(command, "i", "in-place") ? lastOperand(command) : [],
-  },
-  {
-    names: ["gawk"],
-    writes: (command) =>
-      optionValues(command, "-i", "--include").includes("inplace")
-        ? operands(command).slice(1)
-        : [],
-  },
   {
     names: ["patch"],
     writes: (command) => [
@@ -130,12 +86,9 @@ export const FILES: readonly Family[] = [
       ...within(optionValues(command, "-d", "--directory")),
     ],
   },
-  { names: ["find", "gfind"], writes: foundFiles },
   { names: ["date"], reads: (command) => optionValues(command, "-f", "--file") },
-  { names: ["xargs"], reads: (command) => optionValues(command, "-a", "--arg-file") },
   {
     names: [
-      "awk",
       "bat",
       "batcat",
       "cat",
@@ -179,6 +132,4 @@ export const FILES: readonly Family[] = [
     reads: "shown",
     readsBelow: (command) => hasFlag(command, "r", "recursive") ? operands(command) : [],
   },
-  { names: ["alias"], noteFiles: noteAliases },
-  { names: ["hash"], noteFiles: noteHash },
 ];

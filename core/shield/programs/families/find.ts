@@ -1,76 +1,13 @@
-import { BudgetSpent, fullBudget } from "../interpreter/budget.ts";
-import { hasFlag, operands, optionValues } from "./arguments.ts";
-import { isWholeFolder } from "./bulk.ts";
-import { decodeEscapes } from "../code/decode.ts";
-import { matchesGlob } from "../interpreter/glob.ts";
-import { MAX_EXPANDED_CHARS } from "../interpreter/limits.ts";
-import { flowText, newCommand, NOTHING, type SimpleCommand, UNKNOWN } from "../model.ts";
-import { type Inner, quoteWord, shellText } from "../interpreter/inner.ts";
-import { locate } from "./paths.ts";
-import { mayBe, stateBelow } from "./state_places.ts";
-import { innerOf } from "./wrappers.ts";
-
-/** `… | xargs program`: what comes in becomes arguments. */
-export function unwrapXargs(command: SimpleCommand): Inner[] {
-  const found = innerOf("xargs", command.args);
-  if (found === null) return [];
-  // `-i` behind the program is the program's own: `xargs sed -i`.
-  const own = newCommand({ ...command, args: command.args.slice(0, -found.argv.length) });
-  const placeholder = optionValues(own, "-I", "--replace", "-J")[0] ??
-    (own.args.some((arg) => arg === "-i" || arg === "--replace") ? "{}" : null);
-  const flow = command.stdin ?? NOTHING;
-  const incoming = flow.paths ??
-    (flow.text === null ? [flowText(flow)] : splitItems(flow.text, command));
-  if (placeholder === null || placeholder === "") {
-    return [{ kind: "argv", argv: [...found.argv, ...incoming] }];
-  }
-  const whole = flow.paths !== undefined || flow.text === null
-    ? incoming
-    : flow.text.split("\n").filter((line) => line.trim() !== "");
-  checkFilling(found.argv.join(" "), placeholder, whole);
-  return whole.map((item) => ({
-    kind: "argv",
-    argv: found.argv.map((arg) => arg.replaceAll(placeholder, () => item)),
-  }));
-}
-
-/** The most items that one command is given, or run for. */
-const MAX_ITEMS = 1_024;
-
-/** @throws {BudgetSpent} */
-function checkCount(items: readonly string[]): readonly string[] {
-  if (items.length > MAX_ITEMS) throw new BudgetSpent();
-  return items;
-}
-
-/** Counts what a template grows to when it is filled with each item. @throws {BudgetSpent} */
-function checkFilling(template: string, placeholder: string, items: readonly string[]): void {
-  checkCount(items);
-  const places = template.split(placeholder).length - 1;
-  const chars = items.reduce((sum, item) => sum + template.length + places * item.length, 0);
-  if (chars > MAX_EXPANDED_CHARS) throw new BudgetSpent();
-}
-
-/** The items that xargs makes of its input: pieces between a given delimiter, or words. */
-function splitItems(text: string, command: SimpleCommand): readonly string[] {
-  // NUL marks an unknown part here, so a text with NUL between its items counts as one item.
-  if (hasFlag(command, "0", "null")) return [text];
-  const delimiter = optionValues(command, "-d", "--delimiter")[0];
-  if (delimiter === undefined || delimiter === "") return splitInput(text);
-  return checkCount(text.split(decodeEscapes(delimiter)).filter((item) => item !== ""));
-}
-
-/** Words that xargs would make of its input; quotes only group. */
-function splitInput(text: string): readonly string[] {
-  const words: string[] = [];
-  for (
-    const word of text.replaceAll("'", "").replaceAll('"', "").split("\n").join(" ").split("\t")
-      .join(" ").split(" ")
-  ) {
-    if (word !== "") words.push(word);
-  }
-  return checkCount(words);
-}
+import { fullBudget } from "../../interpreter/budget.ts";
+import { matchesGlob } from "../../interpreter/glob.ts";
+import { type Inner, shellText } from "../../interpreter/inner.ts";
+import { type Flow, newCommand, type SimpleCommand, UNKNOWN } from "../../model.ts";
+import { operands, optionValues } from "../arguments.ts";
+import { isWholeFolder } from "../bulk.ts";
+import type { Family } from "../family.ts";
+import { checkFilling } from "../filling.ts";
+import { locate } from "../paths.ts";
+import { mayBe, stateBelow } from "../state_places.ts";
 
 const FIND_NARROWERS = new Set([
   "-name",
@@ -120,7 +57,7 @@ export function findScope(command: SimpleCommand): { starts: string[]; narrowed:
 }
 
 /** The paths that find finds: a name below its start, or everything there without a condition. */
-export function foundPaths(command: SimpleCommand): string[] {
+function foundPaths(command: SimpleCommand): string[] {
   const { starts, narrowed } = findScope(command);
   if (optionValues(command, "-maxdepth").includes("0")) return starts;
   return starts.map((start) =>
@@ -132,7 +69,7 @@ export function foundPaths(command: SimpleCommand): string[] {
 const MAX_PATTERNS = 32;
 
 /** The state of an agent that find may find, as paths. */
-export function foundState(command: SimpleCommand): string[] {
+function foundState(command: SimpleCommand): string[] {
   const names = optionValues(command, "-name", "-iname");
   const paths = optionValues(command, "-path", "-ipath", "-wholename", "-iwholename");
   const { starts } = findScope(command);
@@ -152,7 +89,7 @@ function foundBelow(command: SimpleCommand, start: string): string {
 }
 
 /** `find … -exec program {} ;`. */
-export function unwrapFind(command: SimpleCommand): Inner[] {
+function unwrapFind(command: SimpleCommand): Inner[] {
   const { args } = command;
   const targets = foundPaths(command);
   const state = foundState(command);
@@ -185,7 +122,7 @@ function fill(words: readonly string[], targets: readonly string[]): string[] {
   );
 }
 
-export function unwrapFd(command: SimpleCommand): Inner[] {
+function unwrapFd(command: SimpleCommand): Inner[] {
   const at = command.args.findIndex((arg) =>
     arg === "-x" || arg === "-X" || arg === "--exec" || arg === "--exec-batch"
   );
@@ -242,7 +179,7 @@ const FD_VALUED = new Set([
 ]);
 
 /** `forfiles /p folder /c "cmd /c del @path"`: it runs for each file of the folder. */
-export function unwrapForFiles({ args }: SimpleCommand): Inner[] {
+function unwrapForFiles({ args }: SimpleCommand): Inner[] {
   const options = args.map((arg) => arg.toLowerCase());
   if (!options.includes("/c")) return [];
   const program = args[options.indexOf("/c") + 1] ?? "";
@@ -252,64 +189,21 @@ export function unwrapForFiles({ args }: SimpleCommand): Inner[] {
   return [shellText(program.replaceAll(/@(?:path|file|fname|relpath)/gi, () => file))];
 }
 
-/** `parallel program ::: a b`: arguments or lines of input fill `{}`. */
-export function unwrapParallel(command: SimpleCommand): Inner[] {
-  const marks = command.args.findIndex((arg) => arg.startsWith(":::"));
-  const front = marks < 0 ? command.args : command.args.slice(0, marks);
-  const given = marks < 0
-    ? []
-    : command.args.slice(marks + 1).filter((arg) => !arg.startsWith(":::"));
-  const found = innerOf("parallel", front);
-  const flow = command.stdin;
-  const lines = marks >= 0
-    ? given
-    : flow === null
-    ? []
-    : flow.text === null
-    ? [flowText(flow)]
-    : flow.text.split("\n").filter((line) => line !== "");
-  const template = found?.argv.join(" ") ?? "";
-  if (lines.length === 0) return template === "" ? [] : [shellText(template)];
-  const filled = template.includes("{}") ? template : `${template} {}`;
-  checkFilling(filled, "{}", lines);
-  return lines.flatMap((line) => {
-    if (template === "") return [shellText(line)];
-    // It quotes what it fills in, which is one word for `sh -c`; in quotes of the template it is several.
-    const forms = line.includes(" ") ? [line, quoteWord(line)] : [line];
-    return forms.map((word) => shellText(filled.replaceAll("{}", () => word)));
-  });
+/** What find lists: an agent's state by name, all else as unknown. */
+function listFound(command: SimpleCommand): Pick<Flow, "text" | "paths"> {
+  const state = foundState(command);
+  const text = state.length === 0 ? null : `${UNKNOWN}\n${state.join("\n")}\n`;
+  return { text, paths: [...foundPaths(command), ...state] };
 }
 
-/** How many arguments follow an option of bwrap; the others take none. */
-const NEW_ROOT_VALUES: ReadonlyMap<string, number> = new Map([
-  ...["bind", "bind-try", "dev-bind", "dev-bind-try", "ro-bind", "ro-bind-try", "symlink", "setenv"]
-    .map((name) => [`--${name}`, 2] as const),
-  ...[
-    "dev",
-    "proc",
-    "tmpfs",
-    "dir",
-    "chdir",
-    "unsetenv",
-    "uid",
-    "gid",
-    "hostname",
-    "mqueue",
-    "args",
-  ]
-    .map((name) => [`--${name}`, 1] as const),
-]);
+/** Options of find whose file is written. */
+const FIND_FILES = new Set(["-fprint", "-fprint0", "-fprintf", "-fls"]);
+const foundFiles = ({ args }: SimpleCommand) =>
+  args.filter((_, at) => FIND_FILES.has(args[at - 1] ?? ""));
 
-/** `bwrap --ro-bind / / --dev /dev program`. */
-export function unwrapNewRoot({ args }: SimpleCommand): Inner[] {
-  let at = 0;
-  while (args[at]?.startsWith("--")) {
-    if (args[at] === "--") {
-      at++;
-      break;
-    }
-    at += 1 + (NEW_ROOT_VALUES.get(args[at] ?? "") ?? 0);
-  }
-  const argv = args.slice(at);
-  return argv.length === 0 ? [] : [{ kind: "argv", argv }];
-}
+/** Programs that look for files, and run others for each. */
+export const FINDERS: readonly Family[] = [
+  { names: ["find", "gfind"], unwrap: unwrapFind, lists: listFound, writes: foundFiles },
+  { names: ["fd", "fdfind"], unwrap: unwrapFd },
+  { names: ["forfiles"], unwrap: unwrapForFiles },
+];
