@@ -10,7 +10,7 @@ peaks, gaps, last, rows, numbers, proof = [], [0], 0, 0, sha256(), None
 
 def check(holds, row, why):
     if not holds:
-        sys.exit(f"NOT WHOLE: row {row}: {why}")
+        sys.exit(f"INVALID: row {row}: {why}")
 
 def add(digest, level=0):  # a complete subtree of 2^level rows; answers the tile that it completes
     tile = None
@@ -67,7 +67,7 @@ while peaks:
     digest = sha256(b"\1" + peaks.pop()[1] + digest).digest()
 check(asked != "filter {}" or max(gaps) <= int(expired[8:]), int(expired[8:]) + 1, "missing")
 said = (b64encode(digest).decode(), f"rows {rows} {numbers.hexdigest()}")
-check(said == (root, held), 1, "the rows are not those that were signed")
+check(said == (root, held), 1, "the rows do not match the signature")
 keys, handed = [proof["public_key"]], []
 for note in reversed(proof.get("handovers", [])):  # each former key and the one after it signed one
     text, lines = note.split("\n\n")
@@ -75,6 +75,6 @@ for note in reversed(proof.get("handovers", [])):  # each former key and the one
     keys.insert(0, old[4:])
     follows = (old[:4], new, {log}) == ("key ", f"next {keys[1]}", {k.split("+")[0] for k in keys})
     check(follows and signed(text, lines, *keys[:2]), last, "a key was not handed over")
-    handed.append(f"up to row {held[5:]} it was signed by {old[4:]}")
-check(sys.argv[2] in keys and signed(body, mark, keys[-1]), last, "the signature is not of this key")
-print("\n".join([f"whole: {rows} rows", *reversed(handed)]))
+    handed.append(f"rows up to {held[5:]} were signed by {old[4:]}")
+check(sys.argv[2] in keys and signed(body, mark, keys[-1]), last, "the signature was not made by this key")
+print("\n".join([f"valid: {rows} rows", *reversed(handed)]))

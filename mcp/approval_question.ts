@@ -7,8 +7,9 @@ export const approvalQuestion = (
   method: "elicitation/create",
   params: {
     mode: "form",
-    message: `The shield holds \`${command.slice(0, 500)}\` back until people approve it ` +
-      `(${approval_id}). Keep waiting, or take it back?`,
+    message:
+      `The shield is holding \`${command.slice(0, 500)}\` until it is approved (${approval_id}). ` +
+      "Keep waiting, or withdraw the request?",
     requestedSchema: {
       type: "object",
       properties: {

@@ -107,7 +107,7 @@ function infoOf(exchange: Exchange): RequestInfo {
   const key = metaOf(exchange)[META_IDEMPOTENCY];
   if (key === undefined) return exchange.info;
   if (typeof key === "string") return { ...copyInfo(exchange.info), idempotencyKey: key };
-  throw new Fault("VALIDATION_FAILED", "An idempotency key is a string.", {
+  throw new Fault("VALIDATION_FAILED", "The idempotency key must be a string.", {
     issues: [{ path: `_meta.${META_IDEMPOTENCY}`, message: "must be a string" }],
   });
 }

@@ -18,9 +18,10 @@ export const extraTools: readonly Route[] = [
     id: "request.approval",
     method: "POST",
     path: "/mcp#request_approval",
-    summary: "Ask people to approve a command, whatever the shield says of it",
-    description: "The command runs once enough people have approved it; look at it with " +
-      "get_command. A command that the shield denies is refused.",
+    summary: "Request approval for a command, whatever the shield's verdict",
+    description:
+      "The command runs once enough people have approved it; read it with get_command. A " +
+      "command that the shield denies is refused.",
     access: { scope: "agents:write" },
     effect: "steps",
     idempotencyKey: true,
@@ -45,17 +46,17 @@ export const extraTools: readonly Route[] = [
     id: "tail.events",
     method: "POST",
     path: "/mcp#tail_events",
-    summary: "Events of the log from a cursor on, oldest first",
+    summary: "List events of the log, oldest first",
     description:
-      "Without a cursor it answers the newest events. Call again with the cursor of the " +
-      "answer to see what happened since: nothing is missed and nothing comes twice. A cursor that " +
-      "the log does not reach, or whose next events are over their retention, is GONE, with the one " +
-      "to go on from in `details.next`.",
+      "Without a cursor it returns the newest events. Call again with the returned cursor to " +
+      "get the events since then, each exactly once. If the cursor is beyond the end of the " +
+      "log, or the next events are past their retention, the error is GONE and `details.next` " +
+      "holds the cursor to continue from.",
     access: { scope: READERS },
     effect: "read",
     query: z.strictObject({
       cursor: wholeNumber(0, Number.MAX_SAFE_INTEGER).optional().meta({
-        description: "The `cursor` of the answer before.",
+        description: "The `cursor` of the previous response.",
       }),
       limit: PageLimit,
       event_type: AuditTypes.optional(),

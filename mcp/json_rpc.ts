@@ -89,9 +89,9 @@ export async function parseMessage(text: string): Promise<Message | Reply> {
   const invalid = (why: string, id: Id | null = null) =>
     new RpcError(CODES.invalidRequest, why, { status: 400, id });
   if (Array.isArray(value)) {
-    throw invalid("Batches are not taken: send one message in each request.");
+    throw invalid("Batches are not supported. Send one message in each request.");
   }
-  if (!isObject(value)) throw invalid("A message is a JSON object.");
+  if (!isObject(value)) throw invalid("The message must be a JSON object.");
   const { jsonrpc, method, params = {} } = value;
   const id = value.id ?? null;
   if (jsonrpc !== "2.0") throw invalid('`jsonrpc` must be "2.0".', isId(id) ? id : null);
@@ -149,7 +149,7 @@ export function refusalOf(
 export const bugText = (id: Id | null, requestId: string): string =>
   errorText(id, {
     code: CODES.internalError,
-    message: "Something went wrong in Relay; it has been logged.",
+    message: "Internal error; it has been logged.",
     data: { code: "INTERNAL_ERROR", details: { request_id: requestId } },
   });
 

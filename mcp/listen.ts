@@ -91,6 +91,6 @@ function textsIn(wanted: Params, name: string): string[] {
   }
   throw new RpcError(
     CODES.invalidParams,
-    `\`${name}\` must be a list of at most ${SUBSCRIPTIONS_MAX} texts.`,
+    `\`${name}\` must be a list of at most ${SUBSCRIPTIONS_MAX} strings.`,
   );
 }

@@ -81,7 +81,7 @@ export class Listeners {
   /** @throws {Fault} RATE_LIMIT_EXCEEDED */
   #mustBeWithinLimits({ id, tenant: { org } }: Actor): void {
     const refuse = (limit: number, whose: string) => {
-      const message = `At most ${limit} streams ${whose} listen at a time. Close one.`;
+      const message = `At most ${limit} streams ${whose} may be open at once. Close one first.`;
       throw new Fault("RATE_LIMIT_EXCEEDED", message, { limit, scope: "streams" });
     };
     const count = (is: (actor: Actor) => boolean) =>

@@ -15,7 +15,7 @@ export function textOf({ params }: Pick<Exchange, "params">, name: string): stri
 /** Refuses any cursor: lists have one page here. @throws {RpcError} invalidParams */
 export function mustBeFirstPage({ params }: Pick<Exchange, "params">): void {
   if (params.cursor === undefined) return;
-  throw new RpcError(CODES.invalidParams, "The cursor is invalid: this list has one page.");
+  throw new RpcError(CODES.invalidParams, "The cursor is invalid: this list has only one page.");
 }
 
 /** True when the client declared this capability. */
@@ -35,6 +35,6 @@ export function mustExtend(exchange: Exchange, name: string): void {
 export const missingCapability = (requiredCapabilities: Params): RpcError =>
   new RpcError(
     CODES.missingCapability,
-    "The client did not declare a capability that this needs.",
+    "The client did not declare a capability that this request needs.",
     { data: { requiredCapabilities }, status: 400 },
   );

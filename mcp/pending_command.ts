@@ -43,9 +43,10 @@ export function answerPending(
   return failedCall({
     code: waits ? "APPROVAL_REQUIRED" : "STILL_RUNNING",
     message: waits
-      ? `The shield holds this command back. ${view.shield_result.explanation} It runs once people ` +
-        `have given approval ${view.approval_id}: look with get_command, and do not send it again.`
-      : "The command has not ended. Look again with get_command.",
+      ? `The shield is holding this command back. ${view.shield_result.explanation} It runs once ` +
+        `people have approved ${view.approval_id}: read it with get_command, and do not send it ` +
+        "again."
+      : "The command has not ended. Read it again with get_command.",
     details: {
       command_id: view.command_id,
       approval_id: view.approval_id,
@@ -96,4 +97,4 @@ function openState({ relay, actor, params }: Exchange, tool: Tool, args: Params)
 }
 
 const refusedState = () =>
-  new RpcError(CODES.invalidParams, "`requestState` does not belong to this call.");
+  new RpcError(CODES.invalidParams, "`requestState` belongs to another call.");

@@ -19,7 +19,7 @@ interface Prompt {
 
 const agent = (required: boolean): Argument => ({
   name: "agent_id",
-  description: "The agent concerned",
+  description: "The id of the agent",
   required,
 });
 
@@ -27,48 +27,49 @@ const PROMPTS: readonly Prompt[] = [
   {
     name: "investigate_alert",
     title: "Investigate an alert",
-    description: "Find out what happened on an agent, without changing anything",
+    description: "Find out what happened on an agent without changing anything",
     arguments: [
       agent(true),
-      { name: "alert", description: "What the alert says", required: false },
+      { name: "alert", description: "The text of the alert", required: false },
     ],
-    text: ({ agent_id, alert = "not told" }) =>
-      `Investigate an alert on the agent ${agent_id}. The alert: ${alert}\n\n` +
-      "1. Read relay://agents to see the agent's state, and tail_events with its agent_id for what " +
-      "happened lately.\n2. Use run_command only for commands that read. If one needs an approval, say " +
-      "so and go on without it.\n3. Write down what happened, in the order of time, with the ids of " +
-      "the events and commands that show it; then what is likely and what is not known.\n4. Propose " +
-      "what to do. Change nothing yourself.",
+    text: ({ agent_id, alert = "not given" }) =>
+      `Investigate an alert on the agent ${agent_id}. The alert: ${alert}\n\n1. Read ` +
+      "relay://agents for the agent's state, and call tail_events with its agent_id for recent " +
+      "events.\n2. Use run_command only for read-only commands. If one needs an approval, say " +
+      "so and continue without it.\n3. Write down what happened in chronological order, with " +
+      "the ids of the events and commands that show it. Then state what is likely and what is " +
+      "unknown.\n4. Propose what to do. Change nothing yourself.",
   },
   {
     name: "prepare_change",
     title: "Prepare a change",
-    description: "Plan a change on an agent and ask people to approve its commands",
+    description: "Plan a change on an agent and request approval for its commands",
     arguments: [
       agent(true),
-      { name: "change", description: "What is to be changed", required: true },
+      { name: "change", description: "The change to make", required: true },
     ],
     text: ({ agent_id, change }) =>
-      `Prepare this change on the agent ${agent_id}: ${change}\n\n` +
-      "1. Look at the present state with commands that only read.\n2. Write the commands of the change, " +
-      "how each is undone, and how one sees that it worked.\n3. Ask for each command with " +
-      "request_approval, in order, and tell the approval ids. Do not run the change in another way.\n" +
-      "4. When they are approved, look at the results with get_command and check that it worked.",
+      `Prepare this change on the agent ${agent_id}: ${change}\n\n1. Inspect the present state ` +
+      "with read-only commands.\n2. Write the commands of the change, how to undo each, and " +
+      "how to verify that it worked.\n3. Request approval for each command in order with " +
+      "request_approval, and report the approval ids. Do not run the change in another " +
+      "way.\n4. When they are approved, read the results with get_command and verify that the " +
+      "change worked.",
   },
   {
     name: "compliance_note",
     title: "Write a compliance note",
-    description: "Sum up who did what, from the audit trail",
+    description: "Summarize who did what, from the audit log",
     arguments: [
       { name: "start_time", description: "ISO 8601", required: true },
       { name: "end_time", description: "ISO 8601", required: true },
     ],
     text: ({ start_time, end_time }) =>
-      `Write a compliance note for the time from ${start_time} to ${end_time}.\n\n` +
-      "1. Read the trail with audit_query for that time, page by page, to its end.\n2. Count commands " +
-      "that ran, were denied and were approved, and by whom; name refused access, new keys and revoked " +
-      "ones.\n3. Every statement names the sequence numbers of the events it rests on. Say what the " +
-      "trail does not show.",
+      `Write a compliance note for the period from ${start_time} to ${end_time}.\n\n1. Read ` +
+      "the audit log of that period with audit_query, page by page, to its end.\n2. Count the " +
+      "commands that ran, were denied and were approved, and by whom. List refused requests, " +
+      "new keys and revoked keys.\n3. With every statement, give the sequence numbers of the " +
+      "events that support it. Say what the log does not show.",
   },
 ];
 
@@ -88,7 +89,7 @@ export function getPrompt(exchange: Exchange): Result {
   const args = argumentsOf(exchange);
   const prompt = PROMPTS.find((prompt) => prompt.name === name);
   if (prompt === undefined) {
-    throw invalid(`There is no prompt ${JSON.stringify(name.slice(0, 100))}.`);
+    throw invalid(`There is no prompt ${JSON.stringify(name.slice(0, 100))}. See prompts/list.`);
   }
   for (const { name, required } of prompt.arguments) {
     if (required && args[name] === undefined) throw invalid(`The argument ${name} is missing.`);

@@ -23,7 +23,7 @@ const RESOURCES: readonly Resource[] = [
   {
     uri: "relay://agents",
     name: "agents",
-    description: "The agents, with their state",
+    description: "The agents and their states",
     tool: "list_agents",
   },
   {
@@ -36,13 +36,13 @@ const RESOURCES: readonly Resource[] = [
   {
     uri: "relay://approvals",
     name: "approvals",
-    description: "Requests for approval, newest first",
+    description: "Approval requests, newest first",
     tool: "list_approvals",
   },
   {
     uri: "relay://approvals/{pid}",
     name: "approval",
-    description: "One request for approval",
+    description: "One approval request",
     tool: "get_approval",
     parameter: "pid",
   },
@@ -62,13 +62,13 @@ const RESOURCES: readonly Resource[] = [
   {
     uri: "relay://audit",
     name: "audit",
-    description: "The newest rows of the audit trail",
+    description: "The newest rows of the audit log",
     tool: "audit_query",
   },
   {
     uri: "relay://events",
     name: "events",
-    description: "The newest events, oldest of them first",
+    description: "The newest events, oldest first",
     tool: "tail_events",
   },
 ];

@@ -52,14 +52,16 @@ export function checkModern(headers: Headers, { method, params }: Message): Para
   if (said !== CURRENT && (meant === undefined || meant === said)) throw unsupported(said);
   if (typeof meant !== "string") throw badMeta(`\`_meta["${META_VERSION}"]\` must be a string.`);
   if (said !== meant) {
-    throw mismatch(`MCP-Protocol-Version is ${show(said)} and \`_meta\` says ${show(meant)}.`);
+    throw mismatch(`MCP-Protocol-Version is ${show(said)}, but \`_meta\` says ${show(meant)}.`);
   }
   const capabilities = meta[META_CAPABILITIES];
   if (!isObject(capabilities)) {
     throw badMeta(`\`_meta["${META_CAPABILITIES}"]\` must be an object.`);
   }
   if (headers.get("mcp-method")?.trim() !== method) {
-    throw mismatch(`Mcp-Method is ${show(headers.get("mcp-method"))}, the body says ${method}.`);
+    throw mismatch(
+      `Mcp-Method is ${show(headers.get("mcp-method"))}, but the body says ${method}.`,
+    );
   }
   const member = NAMED[method];
   if (member !== undefined && typeof params[member] === "string") {
@@ -75,7 +77,7 @@ export function checkModern(headers: Headers, { method, params }: Message): Para
 export function checkHeader(headers: Headers, name: string, value: string): void {
   const header = headers.get(name);
   if (header === null || decodeHeader(name, header.trim()) !== value) {
-    throw mismatch(`${name} is ${show(header)}, which is not what the body says.`);
+    throw mismatch(`${name} is ${show(header)}, which differs from the body.`);
   }
 }
 
@@ -87,7 +89,7 @@ function decodeHeader(name: string, value: string): string {
   if (encoded === undefined) return value;
   const bytes = Buffer.from(encoded, "base64");
   if (bytes.toString("base64") !== encoded) {
-    throw mismatch(`${name} holds base64 that is not valid.`);
+    throw mismatch(`${name} holds invalid base64.`);
   }
   return bytes.toString();
 }
@@ -98,7 +100,7 @@ const show = (value: string | null) =>
   value === null ? "missing" : JSON.stringify(value.slice(0, 100));
 
 function unsupported(requested: string | null): RpcError {
-  const message = `The version ${show(requested)} is not served.`;
+  const message = `The protocol version ${show(requested)} is not supported.`;
   const data = { supported: [CURRENT], requested };
   return new RpcError(CODES.unsupportedVersion, message, { status: 400, data });
 }

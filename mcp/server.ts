@@ -19,9 +19,10 @@ export const CAPABILITIES = {
 
 /** Instructions that a client may give its model. */
 export const INSTRUCTIONS =
-  "Relay runs commands on remote machines through agents. Find an agent with list_agents, run a " +
-  "command with run_command. Commands are inspected: one may be refused, or wait until people approve " +
-  "it; then look with get_command and do not send it again.";
+  "Relay runs commands on remote machines through agents. Find an agent with list_agents " +
+  "and run a command with run_command. Relay inspects every command: it may refuse one, or " +
+  "hold it until people approve it. Read a held command with get_command; do not send it " +
+  "again.";
 
 /** Builds the protocol side of a relay. */
 export const makeServer = (

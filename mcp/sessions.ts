@@ -72,7 +72,7 @@ export async function sessionOf(
   if (id === null) return null;
   const session = /^[\x21-\x7e]{1,128}$/.test(id) ? await relay.mcpSessions.touch(actor, id) : null;
   if (session !== null) return session;
-  throw new Fault("NOT_FOUND", "There is no such session, or it has ended. Initialize again.");
+  throw new Fault("NOT_FOUND", "There is no such session, or it has ended. Initialize a new one.");
 }
 
 /** Ends the session that a DELETE names. @throws {Fault} VALIDATION_FAILED, NOT_FOUND */
@@ -86,7 +86,7 @@ export async function endSession(request: SessionRequest): Promise<void> {
 export async function mustHaveSession(request: SessionRequest): Promise<McpSessionRecord> {
   const session = await sessionOf(request);
   if (session !== null) return session;
-  throw new Fault("VALIDATION_FAILED", "Send the session in Mcp-Session-Id.", {
+  throw new Fault("VALIDATION_FAILED", "Send the session id in Mcp-Session-Id.", {
     issues: [{ path: "headers.mcp-session-id", message: "is missing" }],
   });
 }
@@ -101,7 +101,9 @@ export async function subscribe(exchange: Exchange): Promise<Result> {
   return await changeUris(exchange, (uris) => {
     const others = uris.filter((other) => other !== uri);
     if (others.length < SUBSCRIPTIONS_MAX) return [...others, uri];
-    const why = `At most ${SUBSCRIPTIONS_MAX} resources can be subscribed to.`;
+    const why =
+      `At most ${SUBSCRIPTIONS_MAX} resources can be subscribed to at once. Unsubscribe from ` +
+      "one first.";
     throw new RpcError(CODES.invalidParams, why);
   });
 }

@@ -32,7 +32,7 @@ const getTask = route({
   id: "tasks.get",
   method: "POST",
   path: "/mcp#tasks/get",
-  summary: "A task of the caller's",
+  summary: "Read one of your tasks",
   access: { scope: ["agents:write", "agents:read"] },
   effect: "read",
   handle: (work, { params }, { commands }) => getOwnCommand(work, commands, params.task_id),
@@ -43,10 +43,10 @@ const cancelTask = route({
   id: "tasks.cancel",
   method: "POST",
   path: "/mcp#tasks/cancel",
-  summary: "End a task of the caller's",
+  summary: "Cancel one of your tasks",
   access: { scope: "agents:write" },
   effect: "steps",
-  audit: { byRule: "command_cancelled, or approval_resolved for one that waited" },
+  audit: { byRule: "command_cancelled, or approval_resolved for a task that awaited approval" },
   handle: async (work, { params }, relay) => {
     const { agent_id } = await getOwnCommand(work, relay.commands, params.task_id);
     return await cancelCommand(work, relay, agent_id, params.task_id);
@@ -144,7 +144,7 @@ async function viewOf(exchange: Exchange): Promise<CommandView> {
     const missing = error instanceof Fault &&
       (error.code === "NOT_FOUND" || error.code === "VALIDATION_FAILED");
     if (!missing) throw error;
-    throw new RpcError(CODES.invalidParams, "You have no such task.", {
+    throw new RpcError(CODES.invalidParams, "There is no such task of yours.", {
       fault: "NOT_FOUND",
     });
   }
@@ -156,7 +156,7 @@ function taskOf(exchange: Exchange, view: CommandView) {
     taskId: view.command_id,
     status: asked ? "input_required" : isOpen(view) ? "working" : endOf(view),
     statusMessage: view.status === "pending_approval"
-      ? `Waiting for approval ${view.approval_id}.`
+      ? `The command awaits approval ${view.approval_id}.`
       : `The command is ${view.status}.`,
     createdAt: view.created_at,
     lastUpdatedAt: view.finished_at ?? view.started_at ?? view.created_at,

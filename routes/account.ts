@@ -14,16 +14,21 @@ import {
 const SignedIn = z.object({
   token: z.string(),
   token_type: z.literal("Bearer"),
-  expires_at: Timestamp.meta({ description: "Of the token." }),
+  expires_at: Timestamp.meta({ description: "When the token expires." }),
   refresh_token: z.string().meta({
-    description: "Gets a new token at POST /api/v1/token/refresh, once. Keep it like a password.",
+    description:
+      "Exchange it once for a new token, at POST /api/v1/token/refresh. Keep it as safe as a " +
+      "password.",
   }),
-  refresh_expires_at: Timestamp.meta({ description: "When the session ends unless refreshed." }),
+  refresh_expires_at: Timestamp.meta({
+    description: "When the session ends unless it is refreshed.",
+  }),
   user: z.object({ id: z.string(), email: z.string(), role: z.string() }),
   organization: z.object({ id: z.string(), name: z.string() }),
   second_factor: z.literal("setup_required").optional().meta({
-    description: "There when the organization requires a second factor and the user has none: " +
-      "until one is set up, the token has no rights.",
+    description:
+      "Present when the organization requires a second factor and the user has none: until one " +
+      "is set up, the token has no rights.",
   }),
 }).meta({ id: "SignedIn" });
 
@@ -53,11 +58,12 @@ export const accountRoutes = [
     id: "account.signup",
     method: "POST",
     path: "/api/v1/signup",
-    summary: "Make an organization and its first user, or join one by invitation, and sign in",
-    description: "The first organization runs the installation. Unless the server is bound to " +
-      "loopback, that first signup needs the claim code that Relay prints when it starts. " +
-      "RELAY_SIGNUP decides about the others: `open` takes anybody, `invite` whoever has an " +
-      "`invite_code`, `closed` nobody.",
+    summary: "Sign up a user",
+    description: "Creates an organization and its first user, or joins an organization with an " +
+      "`invite_code`, and signs in. The first organization runs the installation. Its signup " +
+      "needs the claim code that Relay prints when it starts, unless the server is bound to " +
+      "loopback. RELAY_SIGNUP governs the other signups: `open` allows everyone, `invite` " +
+      "requires an `invite_code`, `closed` allows none.",
     access: { public: "nobody has an account before this" },
     noStore: true,
     effect: "steps",
@@ -65,15 +71,17 @@ export const accountRoutes = [
     body: z.strictObject({
       email: Email,
       password: NewPassword,
-      organization: Name.optional().meta({ description: "Its name; not needed to join one." }),
+      organization: Name.optional().meta({
+        description: "The organization's name; not needed to join one.",
+      }),
       claim_code: z.string().max(128).optional(),
       invite_code: z.string().min(1).max(128).optional()
-        .meta({ description: "Joins the organization that invited, instead of making one." }),
+        .meta({ description: "Joins the inviting organization instead of creating one." }),
     }),
     rules: {
-      "body.invite_code": "is of an invitation that is open",
-      "body.claim_code": "is the code that the server printed",
-      "body.organization": "is there unless an invitation is",
+      "body.invite_code": "must belong to an open invitation",
+      "body.claim_code": "must be the code that the server printed",
+      "body.organization": "is required unless an invitation is given",
     },
     success: { status: 201, body: SignedIn },
     faults: ["FORBIDDEN", "CONFLICT", "GONE"],
@@ -83,18 +91,19 @@ export const accountRoutes = [
     id: "account.login",
     method: "POST",
     path: "/api/v1/login",
-    summary: "Sign in; yields a JWT",
-    access: { public: "this is where credentials come from" },
+    summary: "Sign in and get a JWT",
+    access: { public: "this endpoint issues credentials" },
     noStore: true,
     effect: "steps",
     audit: { byRule: "user_login, user_login_failed" },
-    description: "Whoever has a second factor sends its `code` too: without it the answer is 401 " +
-      "with `details.reason` second_factor_required.",
+    description:
+      "Users with a second factor also send its `code`. Without it the response is 401 with the " +
+      "`details.reason` second_factor_required.",
     body: z.strictObject({
       email: KnownEmail,
       password: z.string().min(1).max(1024),
       code: z.string().min(1).max(64).optional()
-        .meta({ description: "Of the authenticator, or a recovery code." }),
+        .meta({ description: "A code from the authenticator, or a recovery code." }),
     }),
     success: { status: 200, body: SignedIn },
     faults: ["INVALID_LOGIN"],
@@ -105,10 +114,12 @@ export const accountRoutes = [
     id: "account.refresh",
     method: "POST",
     path: "/api/v1/token/refresh",
-    summary: "Go on with a session: a refresh token yields a new JWT and the next refresh token",
-    description: "Each refresh token works once. For 30 seconds the same token gets the same " +
-      "successor again, so a lost reply throws nobody out; shown later it ends its session, and " +
-      "its person is notified. `details.reason` of the 401 is malformed, ended, inactive or reused.",
+    summary: "Refresh a session",
+    description:
+      "Returns a new JWT and the next refresh token. Each refresh token works once. For 30 " +
+      "seconds after its use the same token returns the same successor, so a lost response " +
+      "does not end the session. A later use ends the session and notifies the user. The " +
+      "`details.reason` of the 401 is malformed, ended, inactive or reused.",
     access: { public: "the refresh token is the credential" },
     noStore: true,
     effect: "steps",
@@ -122,7 +133,7 @@ export const accountRoutes = [
     id: "account.info",
     method: "GET",
     path: "/api/account/info",
-    summary: "Current account, credential and rights",
+    summary: "Get the current account, credential and rights",
     access: { signedIn: true },
     effect: "read",
     success: { status: 200, body: AccountInfo },
@@ -134,9 +145,9 @@ export const accountRoutes = [
     id: "account.jwks",
     method: "GET",
     path: "/.well-known/jwks.json",
-    summary: "Public keys that verify Relay's JWTs",
-    description: "A JSON Web Key Set, RFC 7517; the keys are Ed25519.",
-    access: { public: "public keys" },
+    summary: "Get the public keys that verify JWTs",
+    description: "A JSON Web Key Set (RFC 7517) of Ed25519 keys.",
+    access: { public: "the keys are public" },
     effect: "read",
     success: { status: 200, body: Jwks },
     faults: [],

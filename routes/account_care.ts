@@ -28,8 +28,11 @@ import {
 } from "./schemas/schemas.ts";
 
 const Settings = z.object({
-  language: z.string().meta({ description: "BCP 47.", examples: ["en", "pt-BR"] }),
-  timezone: z.string().meta({ description: "IANA.", examples: ["UTC", "Europe/Prague"] }),
+  language: z.string().meta({ description: "A BCP 47 language tag.", examples: ["en", "pt-BR"] }),
+  timezone: z.string().meta({
+    description: "An IANA time zone name.",
+    examples: ["UTC", "Europe/Prague"],
+  }),
 }).meta({ id: "AccountSettings" });
 
 const Session = z.object({
@@ -39,7 +42,7 @@ const Session = z.object({
   second_factor: z.boolean(),
   created_at: Timestamp,
   refreshed_at: Timestamp.nullable().meta({ description: "Null before the first refresh." }),
-  expires_at: Timestamp.meta({ description: "When it ends unless it is refreshed." }),
+  expires_at: Timestamp.meta({ description: "When the session ends unless it is refreshed." }),
 }).meta({ id: "Session" });
 
 const SecondFactor = z.object({
@@ -51,7 +54,7 @@ const SecondFactor = z.object({
 
 const Notification = z.object({
   id: z.string(),
-  type: z.string().meta({ description: "Such as approval_requested or agent_lost." }),
+  type: z.string().meta({ description: "The type, such as approval_requested or agent_lost." }),
   space: Space,
   resource_type: z.string(),
   resource_id: z.string(),
@@ -62,16 +65,16 @@ const Notification = z.object({
 
 const Password = z.string().min(1).max(1024);
 const CodeBody = z.strictObject({
-  code: z.string().min(1).max(64).meta({ description: "Of the authenticator." }),
+  code: z.string().min(1).max(64).meta({ description: "A code from the authenticator." }),
 }).meta({ id: "AuthenticatorCode" });
-const RecoveryCodes = z.array(z.string()).meta({ description: "Each is good for one sign-in." });
+const RecoveryCodes = z.array(z.string()).meta({ description: "Each code works for one sign-in." });
 
 export const accountCareRoutes = [
   route({
     id: "account.settings",
     method: "GET",
     path: "/api/account/settings",
-    summary: "Language and timezone of the account",
+    summary: "Get the account's language and timezone",
     access: { signedIn: true },
     effect: "read",
     success: { status: 200, body: Settings },
@@ -83,18 +86,18 @@ export const accountCareRoutes = [
     method: "PUT",
     path: "/api/account/settings",
     summary: "Change language or timezone",
-    description: "What is left out stays as it is.",
+    description: "Fields that are left out stay unchanged.",
     access: { signedIn: true },
     effect: "write",
     liveOnly: true,
     audit: { byRule: "account_settings_changed, when it changes something" },
     body: z.strictObject({
-      language: z.string().max(64).optional().meta({ description: "BCP 47." }),
-      timezone: z.string().max(64).optional().meta({ description: "IANA." }),
+      language: z.string().max(64).optional().meta({ description: "A BCP 47 language tag." }),
+      timezone: z.string().max(64).optional().meta({ description: "An IANA time zone name." }),
     }),
     rules: {
-      "body.language": "is a language tag of BCP 47",
-      "body.timezone": "is a name of the IANA time zone database",
+      "body.language": "must be a BCP 47 language tag",
+      "body.timezone": "must be a name of the IANA time zone database",
     },
     success: { status: 200, body: Settings },
     faults: ["NOT_FOUND"],
@@ -104,14 +107,15 @@ export const accountCareRoutes = [
     id: "account.notifications",
     method: "GET",
     path: "/api/account/notifications",
-    summary: "What you were told, newest first",
-    description: "The newest 100 of the last 90 days that you have the rights to see. They come " +
-      "live too, as `notification` on the event streams.",
+    summary: "List your notifications, newest first",
+    description:
+      "Returns the newest 100 notifications of the last 90 days that you have the rights to " +
+      "see. The event streams also send them, as `notification`.",
     access: { signedIn: true },
     effect: "read",
     query: PageQuery.extend({
       unread: Flag.optional()
-        .meta({ description: "Only those not read yet." }),
+        .meta({ description: "Only unread notifications." }),
     }),
     success: {
       status: 200,
@@ -131,7 +135,7 @@ export const accountCareRoutes = [
     summary: "Mark a notification as read",
     access: { signedIn: true },
     effect: "write",
-    audit: { none: "who has read what of their own is theirs" },
+    audit: { none: "reading one's own notifications changes nothing for others" },
     params: IdParams,
     body: z.strictObject({}),
     success: { status: 200, body: Notification },
@@ -142,13 +146,14 @@ export const accountCareRoutes = [
     id: "account.change_password",
     method: "POST",
     path: "/api/account/password",
-    summary: "Change your password; your other sessions end",
+    summary: "Change your password",
+    description: "Your other sessions end.",
     access: { signedIn: true },
     effect: "steps",
     liveOnly: true,
     audit: { byRule: "password_changed" },
     body: z.strictObject({ current_password: Password, new_password: NewPassword }),
-    rules: { "body.new_password": "is not the present one" },
+    rules: { "body.new_password": "must differ from the current password" },
     success: { status: 200, body: z.object({ sessions_ended: z.int() }) },
     faults: ["FORBIDDEN", "CONFLICT"],
     handle: (work, { body }, { signIn }) => changePassword(work, signIn.logins, body),
@@ -169,7 +174,8 @@ export const accountCareRoutes = [
     id: "account.end_session",
     method: "DELETE",
     path: "/api/account/sessions/{id}",
-    summary: "End one of your own sessions; the current one too",
+    summary: "End one of your own sessions",
+    description: "You can end the current session too.",
     access: { signedIn: true },
     effect: "write",
     liveOnly: true,
@@ -191,7 +197,8 @@ export const accountCareRoutes = [
     id: "second_factor.read",
     method: "GET",
     path: "/api/account/second-factor",
-    summary: "Whether you have a second factor and need one",
+    summary: "Get the state of your second factor",
+    description: "Says whether you have a second factor and whether you need one.",
     access: { signedIn: true },
     effect: "read",
     success: { status: 200, body: SecondFactor },
@@ -202,19 +209,21 @@ export const accountCareRoutes = [
     id: "second_factor.enrol",
     method: "POST",
     path: "/api/account/second-factor",
-    summary: "Make a TOTP secret for your authenticator",
-    description: "RFC 6238: SHA-1, six digits, 30 s. Nothing changes until a code confirms it.",
+    summary: "Create a TOTP secret for your authenticator",
+    description:
+      "The code is TOTP (RFC 6238): SHA-1, six digits, a period of 30 s. Nothing changes until " +
+      "a code confirms the secret.",
     access: { signedIn: true },
     effect: "steps",
     liveOnly: true,
     noStore: true,
-    audit: { none: "second_factor_enabled tells of the confirmation" },
+    audit: { none: "second_factor_enabled records the confirmation" },
     body: z.strictObject({ password: Password }),
     success: {
       status: 201,
       body: z.object({
-        secret: z.string().meta({ description: "Base32." }),
-        uri: z.string().meta({ description: "`otpauth://`, for a QR code." }),
+        secret: z.string().meta({ description: "The secret in Base32." }),
+        uri: z.string().meta({ description: "An `otpauth://` URI, for a QR code." }),
       }),
     },
     faults: ["FORBIDDEN", "CONFLICT"],
@@ -224,7 +233,8 @@ export const accountCareRoutes = [
     id: "second_factor.confirm",
     method: "POST",
     path: "/api/account/second-factor/confirm",
-    summary: "Turn the second factor on by a first code; your other sessions end",
+    summary: "Enable the second factor with a first code",
+    description: "Your other sessions end.",
     access: { signedIn: true },
     effect: "steps",
     liveOnly: true,
@@ -242,7 +252,8 @@ export const accountCareRoutes = [
     id: "second_factor.recovery_codes",
     method: "POST",
     path: "/api/account/second-factor/recovery-codes",
-    summary: "Make new recovery codes; the old ones are void",
+    summary: "Replace your recovery codes",
+    description: "The previous codes stop working.",
     access: { signedIn: true },
     effect: "steps",
     liveOnly: true,
@@ -257,10 +268,10 @@ export const accountCareRoutes = [
     id: "second_factor.disable",
     method: "POST",
     path: "/api/account/second-factor/disable",
-    summary: "Turn the second factor off, by one of its codes or a recovery code",
+    summary: "Disable the second factor",
     description:
-      "Your other sessions end. Where the organization requires one, this session then " +
-      "has no rights but to set another one up.",
+      "Takes a code of the authenticator or a recovery code. Your other sessions end. If the " +
+      "organization requires a second factor, this session can then only set up a new one.",
     access: { signedIn: true },
     effect: "steps",
     liveOnly: true,
@@ -274,9 +285,10 @@ export const accountCareRoutes = [
     id: "second_factor.require",
     method: "PUT",
     path: "/api/account/second-factor/required",
-    summary: "Decide whether everybody in the organization needs a second factor",
-    description: "Whoever is or gets signed in without one then has no rights but to set one up. " +
-      "API keys go on.",
+    summary: "Require a second factor in the organization",
+    description:
+      "`required` true takes effect at once: users without a second factor can only set one up. API keys are " +
+      "not affected. False ends the requirement.",
     access: { scope: "system:write" },
     effect: "write",
     liveOnly: true,

@@ -16,7 +16,9 @@ const Account = z.object({
   plan_name: z.string(),
   active: z.boolean(),
   host: z.boolean(),
-  requests_per_minute: z.int().meta({ description: "In force; 2147483647 means no limit." }),
+  requests_per_minute: z.int().meta({
+    description: "The limit in force; 2147483647 means no limit.",
+  }),
   users: z.int(),
   created_at: Timestamp,
 }).meta({ id: "Account" });
@@ -40,28 +42,28 @@ const Order = z.object({
   plan_id: z.string(),
   plan_name: z.string(),
   previous_plan_id: z.string(),
-  amount: z.number().meta({ description: "The whole price of the new plan." }),
+  amount: z.number().meta({ description: "The full price of the new plan." }),
   currency: z.string(),
   status: z.enum(["completed"]),
-  proration: z.enum(["none"]).meta({ description: "Nothing is given back for the old plan." }),
+  proration: z.enum(["none"]).meta({ description: "Always `none`: the old plan is not refunded." }),
   created_at: Timestamp,
 }).meta({ id: "Order" });
 
-const OWN = "The host organization sees all of them, another organization its own.";
+const OWN = "The host organization sees all of them; any other organization sees its own.";
 
 export const adminAccountRoutes = [
   route({
     id: "accounts.list",
     method: "GET",
     path: "/api/admin/accounts",
-    summary: "Accounts: the organizations of this installation",
+    summary: "List accounts",
     description: OWN,
     access: { scope: "system:read" },
     liveOnly: true,
     effect: "read",
     query: PageQuery.extend({
-      active: Flag.optional().meta({ description: "Accounts that are switched on, or off." }),
-      plan_id: Id.optional().meta({ description: "Accounts of this plan." }),
+      active: Flag.optional().meta({ description: "Accounts that are active, or inactive." }),
+      plan_id: Id.optional().meta({ description: "Accounts with this plan." }),
     }),
     success: { status: 200, body: listOf("accounts", Account) },
     faults: [],
@@ -71,16 +73,18 @@ export const adminAccountRoutes = [
     id: "accounts.change_plan",
     method: "PUT",
     path: "/api/admin/accounts/{id}/plan",
-    summary: "Give an account another plan",
-    description: "In force for the account's next request. The subscription that it had ends, a " +
-      "new one begins, and an order over the new plan's whole price is made: nothing is prorated.",
+    summary: "Change an account's plan",
+    description:
+      "It takes effect with the account's next request. The current subscription ends, a new " +
+      "one begins, and an order for the full price of the new plan is created; nothing is " +
+      "prorated.",
     access: HOST_WRITES,
     liveOnly: true,
     effect: "write",
-    audit: { byRule: "account_plan_changed, with the host and with the account" },
+    audit: { byRule: "account_plan_changed, in the log of the host and of the account" },
     params: IdParams,
     body: z.strictObject({ plan_id: Id }),
-    rules: { "body.plan_id": "is the id of a plan" },
+    rules: { "body.plan_id": "must be the id of a plan" },
     success: { status: 200, body: Account.extend({ subscription: Subscription, order: Order }) },
     faults: ["NOT_FOUND", "CONFLICT"],
     handle: (work, { params, body }) => changePlan(work, params.id, body.plan_id),
@@ -89,14 +93,17 @@ export const adminAccountRoutes = [
     id: "accounts.toggle",
     method: "POST",
     path: "/api/admin/accounts/{id}/toggle",
-    summary: "Switch an account off, or on again",
-    description: "Off: no request with its sessions and keys that begins after this answer is " +
-      "accepted, and its streams and agents' links end within a second. On: what has not " +
-      "expired works again. The host cannot switch itself off.",
+    summary: "Activate or deactivate an account",
+    description:
+      "Deactivating takes effect before the response: requests with the account's sessions and " +
+      "keys are refused, and its streams and agent links close within a second. Activating " +
+      "restores all credentials that have not expired. The host cannot deactivate itself.",
     access: HOST_WRITES,
     liveOnly: true,
     effect: "write",
-    audit: { byRule: "account_activated or account_deactivated, with the host and the account" },
+    audit: {
+      byRule: "account_activated or account_deactivated, in the log of the host and of the account",
+    },
     params: IdParams,
     body: z.strictObject({ active: z.boolean() }),
     success: { status: 200, body: Account },
@@ -108,7 +115,7 @@ export const adminAccountRoutes = [
     id: "subscriptions.list",
     method: "GET",
     path: "/api/admin/subscriptions",
-    summary: "Subscriptions",
+    summary: "List subscriptions",
     description: OWN,
     access: { scope: "system:read" },
     liveOnly: true,
@@ -122,7 +129,7 @@ export const adminAccountRoutes = [
     id: "orders.list",
     method: "GET",
     path: "/api/admin/orders",
-    summary: "Orders",
+    summary: "List orders",
     description: OWN,
     access: { scope: "system:read" },
     liveOnly: true,

@@ -3,16 +3,20 @@ import { reloadConfig, showConfig } from "../core/host/host.ts";
 import { HOST_WRITES, route } from "./call/route.ts";
 import { Timestamp } from "./schemas/schemas.ts";
 
-const Value = z.unknown().meta({ description: "Secrets are masked; null is unlimited or unset." });
+const Value = z.unknown().meta({
+  description: "Secrets are masked; null means unlimited or unset.",
+});
 
 export const adminConfigRoutes = [
   route({
     id: "config.get",
     method: "GET",
     path: "/api/admin/config",
-    summary: "The configuration in force, and where each value comes from",
-    description: "The host organization sees everything, another organization its own limits. " +
-      "`changes_by` tells whether a value changes by a reload, only by a restart, or by the host.",
+    summary: "Get the configuration in force",
+    description:
+      "Also says where each value comes from. The host organization sees everything; any other " +
+      "organization sees its own limits. `changes_by` says whether a value changes by a " +
+      "reload, only by a restart, or by the host.",
     access: { scope: "system:read" },
     liveOnly: true,
     effect: "read",
@@ -35,14 +39,14 @@ export const adminConfigRoutes = [
     id: "config.reload",
     method: "POST",
     path: "/api/admin/config/reload",
-    summary: "Read RELAY_CONFIG again and put it in force",
+    summary: "Reload the configuration",
     description:
-      "Whole or not at all: an invalid one is refused with the path of each fault, and " +
-      "the old one stays. It is in force for the next request. Each instance reads its own.",
+      "Reads RELAY_CONFIG again. An invalid configuration is refused with the path of each fault, and the " +
+      "old one stays in force. A valid one takes effect with the next request. Each instance reads its own.",
     access: HOST_WRITES,
     liveOnly: true,
     effect: "steps",
-    audit: { byRule: "config_reloaded, with what is different" },
+    audit: { byRule: "config_reloaded, with the changes" },
     body: z.strictObject({}),
     success: {
       status: 200,

@@ -7,14 +7,20 @@ const Counts = z.record(z.string(), z.int());
 
 const Figures = z.object({
   requests: z.int(),
-  client_errors: z.int().meta({ description: "Answers with 4xx." }),
-  server_errors: z.int().meta({ description: "Answers with 5xx." }),
-  commands: Counts.meta({ description: "By outcome: succeeded, failed, denied, timed_out, …" }),
-  deliveries: Counts.meta({ description: "Webhook attempts by result." }),
+  client_errors: z.int().meta({ description: "Responses with a 4xx status." }),
+  server_errors: z.int().meta({ description: "Responses with a 5xx status." }),
+  commands: Counts.meta({
+    description: "Commands by outcome: succeeded, failed, denied, timed_out, …",
+  }),
+  deliveries: Counts.meta({ description: "Webhook delivery attempts by result." }),
   denials: Counts.meta({ description: "Denied commands by the rule that denied them." }),
-  approvals_decided: z.int().meta({ description: "Approved or rejected by people." }),
+  approvals_decided: z.int().meta({
+    description: "Approval requests that people approved or rejected.",
+  }),
   median_wait_seconds: z.int().nullable().meta({
-    description: "How long these waited: at most a fifth too high; null of none.",
+    description:
+      "The median time to these decisions, in seconds, at most 20 % too high; null without " +
+      "decisions.",
   }),
 }).meta({ id: "ActivityFigures" });
 const Row = Figures.extend({ start: Timestamp }).meta({ id: "ActivityRow" });
@@ -24,10 +30,12 @@ export const adminDashboardRoutes = [
     id: "dashboard.stats",
     method: "GET",
     path: "/api/admin/dashboard-stats",
-    summary: "What happens: agents, commands, approvals, deliveries, denials and requests",
-    description: "By hour for 24 hours and by day for 30 days, UTC, each with the current one. " +
-      "The host organization sees the whole installation, another organization itself. Only the " +
-      "live space is counted.",
+    summary: "Get dashboard figures",
+    description:
+      "Counts agents, commands, approvals, deliveries, denials and requests: by hour for 24 " +
+      "hours and by day for 30 days, in UTC, each including the current one. The host " +
+      "organization sees the whole installation; any other organization sees its own figures. " +
+      "Only the live space is counted.",
     access: { scope: "system:read" },
     liveOnly: true,
     effect: "read",

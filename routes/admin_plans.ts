@@ -13,12 +13,12 @@ import {
 } from "./schemas/schemas.ts";
 
 const Price = z.number().min(0).max(1_000_000)
-  .refine((price) => Math.round(price * 100) / 100 === price, "at most two decimals")
-  .meta({ description: "A month, in units of the currency.", multipleOf: 0.01 });
-const Features = z.array(Name).max(32).meta({ description: "What it offers, in words." });
-const Currency = z.string().regex(/^[A-Z]{3}$/, "three capital letters, as in ISO 4217");
+  .refine((price) => Math.round(price * 100) / 100 === price, "must have at most two decimals")
+  .meta({ description: "The price of a month, in units of the currency.", multipleOf: 0.01 });
+const Features = z.array(Name).max(32).meta({ description: "The features, in words." });
+const Currency = z.string().regex(/^[A-Z]{3}$/, "must be three capital letters, as in ISO 4217");
 const PerMinute = z.int().min(1).max(2_147_483_646).nullable()
-  .meta({ description: "For all keys and users of an account together; null is unlimited." });
+  .meta({ description: "Shared by all keys and users of an account; null means unlimited." });
 
 const NewPlan = z.strictObject({
   name: Name,
@@ -33,9 +33,13 @@ const Plan = z.object({
   price: z.number(),
   currency: z.string(),
   features: z.array(z.string()),
-  requests_per_minute: z.int().meta({ description: "In force; 2147483647 means no limit." }),
+  requests_per_minute: z.int().meta({
+    description: "The limit in force; 2147483647 means no limit.",
+  }),
   limit_source: z.enum(["plan", "configuration"]).meta({ id: "LimitSource" }),
-  accounts: z.int().nullable().meta({ description: "How many have it; null but for the host." }),
+  accounts: z.int().nullable().meta({
+    description: "The number of accounts with this plan; null except for the host.",
+  }),
   created_at: Timestamp,
   updated_at: Timestamp,
 }).meta({ id: "Plan" });
@@ -46,7 +50,7 @@ const PlanChange = changeOf(Plan, {
   features: Features.optional(),
   currency: Currency.optional(),
   requests_per_minute: z.union([PerMinute, z.literal(UNLIMITED)]).optional().meta({
-    description: "For all keys and users of an account together; null or 2147483647 is unlimited.",
+    description: "Shared by all keys and users of an account; null or 2147483647 means unlimited.",
   }),
 });
 
@@ -55,8 +59,8 @@ export const adminPlanRoutes = [
     id: "plans.list",
     method: "GET",
     path: "/api/admin/plans",
-    summary: "Plans",
-    description: "The host organization sees all of them, another organization its own.",
+    summary: "List plans",
+    description: "The host organization sees all of them; any other organization sees its own.",
     access: { scope: "system:read" },
     liveOnly: true,
     effect: "read",
@@ -69,7 +73,7 @@ export const adminPlanRoutes = [
     id: "plans.create",
     method: "POST",
     path: "/api/admin/plans",
-    summary: "Make a plan",
+    summary: "Create a plan",
     access: HOST_WRITES,
     liveOnly: true,
     effect: "write",
@@ -89,9 +93,10 @@ export const adminPlanRoutes = [
     method: "PUT",
     path: "/api/admin/plans/{id}",
     summary: "Change a plan",
-    description: "What is left out stays. A limit is in force for the next request of every " +
-      "account that has the plan, a price for the subscriptions that begin from now on. The record's " +
-      "other fields may stand beside these as they were read.",
+    description:
+      "Fields that are left out stay unchanged. A limit takes effect with the next request of " +
+      "every account with the plan, a price with the next subscription. The record's other " +
+      "fields may be sent back as they were read.",
     access: HOST_WRITES,
     liveOnly: true,
     effect: "write",

@@ -33,21 +33,23 @@ const Agent = z.object({
 const AgentList = listOf("agents", Agent)
   .meta({ id: "AgentList" });
 const ListQuery = PageQuery.extend({
-  status: AgentStatus.optional().meta({ description: "Agents of this status." }),
-  name: z.string().min(1).max(128).optional().meta({ description: "Agents of this very name." }),
+  status: AgentStatus.optional().meta({ description: "Agents with this status." }),
+  name: z.string().min(1).max(128).optional().meta({
+    description: "Agents with exactly this name.",
+  }),
   label: z.string().max(192).regex(/^[^=]+=/, "must be key=value")
     .transform((text) => {
       const cut = text.indexOf("=");
       return { key: text.slice(0, cut), value: text.slice(cut + 1) };
-    }).optional().meta({ description: "Agents that have this label, as `key=value`." }),
+    }).optional().meta({ description: "Agents with this label, as `key=value`." }),
 });
 
 const list = {
   method: "GET",
   access: { scope: "agents:read" },
   description:
-    "In the order of their registration, all or those of a status, a name and a label. A " +
-    "search by name or label looks at the first 10,000 agents.",
+    "The list is in order of registration. A search by name or label examines the first " +
+    "10,000 agents.",
   effect: "read",
   query: ListQuery,
   success: { status: 200, body: AgentList },
@@ -71,7 +73,7 @@ export const agentRoutes = [
     id: "agents.get",
     method: "GET",
     path: "/api/v1/agents/{id}",
-    summary: "Agent details",
+    summary: "Get an agent",
     access: { scope: "agents:read" },
     effect: "read",
     params: IdParams,
@@ -105,7 +107,7 @@ export const agentRoutes = [
     id: "agents.restart",
     method: "POST",
     path: "/api/v1/agents/{id}/restart",
-    summary: "Tell an agent to start again",
+    summary: "Restart an agent",
     access: { scope: "agents:admin" },
     effect: "write",
     audit: {
@@ -127,13 +129,14 @@ export const agentRoutes = [
     method: "POST",
     path: "/api/v1/heartbeat",
     summary: "Report an agent's health without its link",
-    description: "Kept as `reported_status`. With the credential that the agent registered with, " +
-      "an API key or its device's, it is `verified` and a sign of life: `last_seen_at` moves. " +
-      "Without it anybody may claim this, so it is neither. It never changes `status`, which is " +
-      "`online` only while the agent has a link, and emits no event. At most 60 a minute for one " +
-      "agent, and as many by the agent itself. Fields that Relay does not know are ignored.",
+    description: "The report is stored as `reported_status`. If it is sent with the agent's own " +
+      "credential (the API key or device credential that it registered with), it is `verified` " +
+      "and updates `last_seen_at`. Without that credential it is neither, because anyone could " +
+      "have sent it. It never changes `status`, which is `online` only while the agent is " +
+      "linked, and emits no event. Each agent may send 60 reports a minute with its own " +
+      "credential; all other senders share another 60. Unknown fields are ignored.",
     access: {
-      public: "the interface asks no credential here",
+      public: "this endpoint requires no credential",
       credential: "optional",
       devices: true,
     },
@@ -145,7 +148,9 @@ export const agentRoutes = [
       body: z.object({
         agent_id: z.string(),
         status: ReportedStatus,
-        verified: z.boolean().meta({ description: "True for the agent's own credential." }),
+        verified: z.boolean().meta({
+          description: "True when the agent's own credential was sent.",
+        }),
         received_at: Timestamp,
       }),
     },

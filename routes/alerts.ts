@@ -14,7 +14,7 @@ const Alert = z.object({
   name: z.string(),
   severity: Severity,
   state: AlertState,
-  fingerprint: z.string().meta({ description: "Names the alert within its source." }),
+  fingerprint: z.string().meta({ description: "Identifies the alert within its source." }),
   agent_id: z.string().nullable(),
   labels: Texts,
   annotations: Texts,
@@ -22,7 +22,7 @@ const Alert = z.object({
   ends_at: Timestamp.nullable(),
   first_seen_at: Timestamp,
   last_seen_at: Timestamp,
-  count: z.int().meta({ description: "How often it was reported as active." }),
+  count: z.int().meta({ description: "The number of times that it was reported as active." }),
   resolved_at: Timestamp.nullable(),
   resolved_by: z.string().nullable(),
   reason: z.string().nullable(),
@@ -30,7 +30,7 @@ const Alert = z.object({
 
 const Source = z.string().regex(
   /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
-  "letters, digits, dots, dashes and underscores, at most 64",
+  "must be letters, digits, dots, dashes and underscores, at most 64",
 ).meta({ examples: ["nightly-jobs"] });
 
 export const alertRoutes = [
@@ -38,15 +38,17 @@ export const alertRoutes = [
     id: "alerts.list",
     method: "GET",
     path: "/api/shield/alerts",
-    summary: "Alerts, the active ones unless asked otherwise, newest first",
+    summary: "List alerts, newest first",
     access: { scope: "system:read" },
     effect: "read",
     query: PageQuery.extend({
-      state: AlertState.default("active").meta({ description: "Alerts of this state." }),
-      severity: Severity.optional().meta({
-        description: "Alerts of this very severity.",
+      state: AlertState.default("active").meta({
+        description: "Alerts in this state; the active ones by default.",
       }),
-      source: Source.optional().meta({ description: "Alerts of this source." }),
+      severity: Severity.optional().meta({
+        description: "Alerts of exactly this severity.",
+      }),
+      source: Source.optional().meta({ description: "Alerts from this source." }),
       agent_id: Id.optional(),
     }),
     success: { status: 200, body: listOf("alerts", Alert) },
@@ -58,7 +60,8 @@ export const alertRoutes = [
     id: "alerts.resolve",
     method: "POST",
     path: "/api/shield/resolve",
-    summary: "Resolve an alert; its source opens it again when it reports it again",
+    summary: "Resolve an alert",
+    description: "The alert becomes active again if its source reports it again.",
     access: { scope: "approvals:write" },
     effect: "write",
     audit: { byRule: "alert_resolved" },
@@ -72,29 +75,31 @@ export const alertRoutes = [
     id: "alerts.ingest",
     method: "POST",
     path: "/api/shield/ingest",
-    summary: "Import alerts; the same one again changes the one that is there",
+    summary: "Import alerts",
     description:
-      "Each alert needs a name (`name`, or `title` and others), and may have `severity` " +
+      "Each alert needs a name (`name`, or `title` and others). It may have `severity` " +
       "(`info`, `warning`, `critical`, or a word of another scale in any case), `state`, " +
-      "`fingerprint` or `id`, `agent_id`, `labels`, `annotations`, `description`, `starts_at` or " +
-      "`timestamp`, and `ends_at`. Without a fingerprint, the name and the labels are one. Fields that " +
-      "Relay does not know are kept in the annotation `payload`. What is malformed is told by its " +
-      "index; all others are stored.",
+      "`fingerprint` or `id`, `agent_id`, `labels`, `annotations`, `description`, `starts_at` " +
+      "or `timestamp`, and `ends_at`. Without a fingerprint, name and labels identify the " +
+      "alert. An alert that is stored already is updated. Unknown fields are kept in the " +
+      "annotation `payload`. Malformed alerts are reported by index; all others are stored.",
     access: { scope: "system:write" },
     effect: "steps",
     audit: { byRule: "alerts_ingested" },
     body: z.strictObject({ source: Source, alerts: z.array(z.unknown()).max(REPORTS_MAX) }),
     bodyBytesMax: INGEST_BYTES_MAX,
     rules: {
-      "body.source": "is not `shield`, which is the shield's own",
-      "body.alerts": "holds at least one alert that can be read, or is empty",
+      "body.source": "must not be `shield`, which only the shield reports as",
+      "body.alerts": "must be empty or hold at least one readable alert",
     },
     success: {
       status: 200,
       body: z.object({
-        accepted: z.int().meta({ description: "How many of the alerts were taken." }),
-        rejected: z.int().meta({ description: "How many could not be read; `errors` says why." }),
-        stored: z.int().meta({ description: "The same as `accepted`, under its former name." }),
+        accepted: z.int().meta({ description: "The number of alerts accepted." }),
+        rejected: z.int().meta({
+          description: "The number of unreadable alerts; `errors` says why.",
+        }),
+        stored: z.int().meta({ description: "Deprecated name of `accepted`." }),
         created: z.int(),
         updated: z.int(),
         resolved: z.int(),

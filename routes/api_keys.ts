@@ -36,7 +36,8 @@ export const apiKeyRoutes = [
     id: "api_keys.create",
     method: "POST",
     path: "/api/v1/api-keys",
-    summary: "Create an API key; the answer holds its value, once",
+    summary: "Create an API key",
+    description: "Only this response shows the key's whole value.",
     access: { scope: "system:write" },
     noStore: true,
     effect: "write",
@@ -51,14 +52,18 @@ export const apiKeyRoutes = [
       description: z.string().max(1000).default(""),
       scopes: Scopes,
       type: Space.default("live")
-        .meta({ description: "A test key sees and makes test data only." }),
+        .meta({ description: "A test key sees and creates only test data." }),
       expires_days: z.int().min(1).max(3650).optional().meta({
-        description: `Days until it expires; ${EXPIRES_DAYS_DEFAULT} unless said. A key that a ` +
-          "key makes ends with that key unless said, and never later.",
+        description:
+          `Days until it expires; ${EXPIRES_DAYS_DEFAULT} by default. A key created by another key ` +
+          "expires with that key by default, and never later.",
       }),
       metadata: Metadata.default({}),
     }),
-    rules: { "body.expires_days": "ends no later than the key that makes this one" },
+    rules: {
+      "body.expires_days":
+        "must not exceed the remaining lifetime of the key that creates this one",
+    },
     success: { status: 201, body: ApiKey },
     faults: ["FORBIDDEN", "CONFLICT"],
     handle: (work, { body }) => createApiKey(work, body),
@@ -67,12 +72,12 @@ export const apiKeyRoutes = [
     id: "api_keys.list",
     method: "GET",
     path: "/api/v1/api-keys",
-    summary: "List keys of the organization, newest first",
+    summary: "List API keys, newest first",
     description:
-      "From the live space a signed-in person sees those of both spaces, and a key the live ones " +
-      "unless it asks for `type` test; the test space sees only its own. " +
-      "Without system:read: those that the signed-in user made; a key sees itself. " +
-      "Expired and revoked ones are among them, and count, until they are deleted: see `status`.",
+      "In the live space, a signed-in user sees the keys of both spaces, and a key sees the " +
+      "live keys unless it asks for `type` test. The test space sees only its own keys. " +
+      "Without system:read, a user sees the keys that they created, and a key sees itself. " +
+      "Expired and revoked keys are listed and counted until they are deleted: see `status`.",
     access: { signedIn: true },
     effect: "read",
     query: PageQuery.extend({
@@ -87,7 +92,7 @@ export const apiKeyRoutes = [
     id: "api_keys.get",
     method: "GET",
     path: "/api/v1/api-keys/{id}",
-    summary: "Get a key, its value masked",
+    summary: "Get an API key",
     access: { signedIn: true },
     effect: "read",
     params: IdParams,
@@ -99,13 +104,14 @@ export const apiKeyRoutes = [
     id: "api_keys.explain",
     method: "GET",
     path: "/api/v1/api-keys/{id}/explain",
-    summary: "Explain why a key may or may not use a scope now",
-    description: "For whoever may read the key. It looks at the key, at its creator's present " +
-      "rights and at the organization, and shows the limits that hold.",
+    summary: "Explain a key's access to a scope",
+    description:
+      "Available to everyone who may read the key. It checks the key, its creator's present " +
+      "rights and the organization, and shows the limits in force.",
     access: { signedIn: true },
     effect: "read",
     params: IdParams,
-    query: z.strictObject({ scope: ScopeName.meta({ description: "The right in question." }) }),
+    query: z.strictObject({ scope: ScopeName.meta({ description: "The scope to check." }) }),
     success: { status: 200, body: Explanation },
     faults: ["NOT_FOUND", "FORBIDDEN"],
     tool: { destructive: false },
@@ -116,11 +122,11 @@ export const apiKeyRoutes = [
     id: "api_keys.update",
     method: "PATCH",
     path: "/api/v1/api-keys/{id}",
-    summary: "Change a key's metadata or scopes, for every request from now on",
+    summary: "Update an API key's metadata or scopes",
     description:
-      "What is given replaces what was there; the record's other fields may stand beside it as they " +
-      "were read. Scopes must be among the caller's rights " +
-      "and among those that the key's creator has now.",
+      "It takes effect with the next request. The given fields replace the old values; the " +
+      "record's other fields may be sent back as they were read. Scopes must be within the " +
+      "caller's rights and within the present rights of the key's creator.",
     access: { scope: "system:write" },
     effect: "write",
     audit: { byRule: "api_key_updated, when something changes" },
@@ -138,15 +144,16 @@ export const apiKeyRoutes = [
     id: "api_keys.rotate",
     method: "POST",
     path: "/api/v1/api-keys/{id}/rotate",
-    summary: "Give a key a new value; the old one works until the grace period ends",
+    summary: "Rotate an API key",
     description:
-      "Id, name, scopes and expiry stay. The caller needs all rights that the key has and, for " +
-      "another person's key, what it takes to give that person their roles. " +
-      "The grace period ends at the latest when the key expires; until then the old value cannot " +
-      "manage keys, and answers to it carry `Deprecation` and `Sunset`. With `grace_period_hours` " +
-      "0 the old value is dead before the answer, the status is `active` and `grace_period_ends` " +
-      "is the instant of the rotation. A rotation during the grace period is a CONFLICT, and of " +
-      "several at once one succeeds.",
+      "The key gets a new value; its id, name, scopes and expiry stay the same. The caller " +
+      "needs all rights of the key and, for another user's key, the rights to assign that " +
+      "user's roles. Both values work until the grace period ends, at the latest when the key " +
+      "expires. During it, the old value cannot manage keys, and responses to it carry " +
+      "`Deprecation` and `Sunset`. With `grace_period_hours` 0 the old value stops working " +
+      "before the response, `status` is `active` and `grace_period_ends` is the time of the " +
+      "rotation. A rotation during the grace period returns CONFLICT; of several concurrent " +
+      "rotations one succeeds.",
     access: { scope: "system:write" },
     noStore: true,
     effect: "steps",
@@ -161,25 +168,29 @@ export const apiKeyRoutes = [
     id: "api_keys.revoke",
     method: "POST",
     path: "/api/v1/api-keys/{id}/revoke",
-    summary: "Revoke a key, and with `cascade` what was made with it",
+    summary: "Revoke an API key",
     description:
-      "The key stops working before this answers. `would_end` lists what was made with it and still " +
-      "works: keys and what those made in turn, keys whose present value it got by rotation, pairing " +
-      "codes, devices, ingest tokens, webhooks, integrations, repositories with their policies, " +
-      "invitations, people who joined by them, and roles. With `cascade` those end too, each in a " +
-      "step of its own, at most 1,000 a request, and `ended` lists them; what is left stands in " +
-      "`would_end`, with a reason where it cannot be ended, and the same request again goes on. " +
-      "A cascade takes, for each kind that is there, what ending one takes: system:write, for " +
-      "repositories policy:write, for devices and their codes agents:admin; a person is switched " +
-      "off only by somebody who could give their roles. `dry_run` changes nothing. Each list names " +
-      "at most 200; the totals count up to 10,000.",
+      "The key stops working before the response. `would_end` lists what was made with it and " +
+      "still works: keys and what those made in turn, keys whose present value it got by " +
+      "rotation, pairing codes, devices, ingest tokens, webhooks, integrations, repositories " +
+      "with their policies, invitations, users who joined by them, and roles. With `cascade` " +
+      "those are ended too, one by one, at most 1,000 in a request, and listed in `ended`. " +
+      "`would_end` then lists the rest, with a reason for each that cannot be ended; repeat " +
+      "the request to continue. A cascade needs the rights to end each kind found: " +
+      "system:write, policy:write for repositories, agents:admin for devices and pairing " +
+      "codes. Deactivating a user needs the rights to assign their roles. `dry_run` changes " +
+      "nothing. Each list holds at most 200 entries; totals count up to 10,000.",
     access: { signedIn: true },
     effect: "steps",
-    audit: { byRule: "api_key_revoked, and with a cascade the event of each thing that ends" },
+    audit: { byRule: "api_key_revoked, and with a cascade the event of everything that ends" },
     params: IdParams,
     body: z.strictObject({
-      cascade: z.boolean().default(false).meta({ description: "End what it made, too." }),
-      dry_run: z.boolean().default(false).meta({ description: "Only answer what would end." }),
+      cascade: z.boolean().default(false).meta({
+        description: "Also end everything that was made with it.",
+      }),
+      dry_run: z.boolean().default(false).meta({
+        description: "Only list what would end; change nothing.",
+      }),
     }),
     success: { status: 200, body: Revocation },
     faults: ["NOT_FOUND", "FORBIDDEN", "CONFLICT", "INSUFFICIENT_SCOPES"],
@@ -190,7 +201,7 @@ export const apiKeyRoutes = [
     id: "api_keys.delete",
     method: "DELETE",
     path: "/api/v1/api-keys/{id}",
-    summary: "Delete a key",
+    summary: "Delete an API key",
     access: { signedIn: true },
     effect: "write",
     audit: {

@@ -35,16 +35,17 @@ const Approval = z.object({
   shield_result: ShieldResult,
   requested_by: z.string(),
   requested_also: z.array(z.string()).meta({
-    description: "Who else may hold the credential that it was asked with; `*` for everybody.",
+    description: "The others who may hold the requesting credential; `*` means anyone.",
   }),
-  required: z.int().meta({ description: "How many people must approve." }),
-  roles: z.array(z.string()).meta({ description: "One of these roles decides; empty for any." }),
+  required: z.int().meta({ description: "The number of people who must approve." }),
+  roles: z.array(z.string()).meta({ description: "The roles that may decide; empty means any." }),
   decisions: z.array(z.object({
     user_id: z.string(),
     actor: z.string(),
     also_of: z.array(z.string()).meta({
       description:
-        "Whose decision it counts as too: who may hold the credential; `*` for everybody.",
+        "The others who may hold the deciding credential, for whom the decision counts too; `*` " +
+        "means anyone.",
     }),
     decision: z.enum(["approved", "rejected"]),
     reason: z.string().nullable(),
@@ -68,7 +69,7 @@ const Settings = z.object({
   patterns: z.object({
     disabled_packs: z.array(z.string()),
     disabled_rules: z.array(z.string()),
-  }).describe("Built-in rules that do not count: `/api/v1/patterns`."),
+  }).describe("The disabled built-in rules, as in `/api/v1/patterns`."),
   policy: Policy.nullable(),
   policy_version: z.string(),
   pending_self_approval: z.object({
@@ -77,7 +78,7 @@ const Settings = z.object({
     created_at: Timestamp,
     expires_at: Timestamp,
   }).meta({ id: "PendingSelfApproval" }).nullable().meta({
-    description: "Turning on self-approval, while it waits for a second administrator.",
+    description: "The request to allow self-approval, while it awaits a second administrator.",
   }),
 }).meta({ id: "ShieldSettings" });
 
@@ -104,7 +105,7 @@ const decide = {
   method: "POST",
   access: { scope: "approvals:write" },
   effect: "write",
-  audit: { byRule: "approval_resolved, or approval_given while more people are needed" },
+  audit: { byRule: "approval_resolved, or approval_given while more approvals are needed" },
   params: ProcessParams,
   body: DecisionBody,
   success: { status: 200, body: Approval },
@@ -117,7 +118,7 @@ const decideChange = {
   access: { scope: "system:write" },
   effect: "write",
   body: z.strictObject({
-    id: Id.meta({ description: "`pending_self_approval.id` of the settings." }),
+    id: Id.meta({ description: "The `pending_self_approval.id` of the settings." }),
   }).meta({ id: "SelfApprovalDecision" }),
   success: { status: 200, body: Settings },
 } as const;
@@ -127,7 +128,8 @@ export const approvalRoutes = [
     ...decide,
     id: "approvals.approve",
     path: "/api/shield/approve/{pid}",
-    summary: "Approve a blocked process: its command is sent when enough people have",
+    summary: "Approve a blocked process",
+    description: "The command is sent to the agent once enough people have approved it.",
     handle: (work, { params, body }, { policyCache }) =>
       decideApproval(work, policyCache, params.pid, { approve: true, reason: body.reason ?? null }),
   }),
@@ -135,7 +137,8 @@ export const approvalRoutes = [
     ...decide,
     id: "approvals.reject",
     path: "/api/shield/reject/{pid}",
-    summary: "Reject a blocked process: its command never runs",
+    summary: "Reject a blocked process",
+    description: "The command never runs.",
     handle: (work, { params, body }, { policyCache }) =>
       decideApproval(work, policyCache, params.pid, {
         approve: false,
@@ -146,12 +149,12 @@ export const approvalRoutes = [
     id: "approvals.list",
     method: "GET",
     path: "/api/shield/approvals",
-    summary: "The approval queue, newest first",
+    summary: "List approval requests, newest first",
     access: { scope: "approvals:read" },
     effect: "read",
     query: PageQuery.extend({
       status: ApprovalStatus.optional().meta({
-        description: "Requests of this status.",
+        description: "Requests with this status.",
       }),
     }),
     success: { status: 200, body: listOf("approvals", Approval) },
@@ -163,7 +166,7 @@ export const approvalRoutes = [
     id: "approvals.get",
     method: "GET",
     path: "/api/shield/approvals/{pid}",
-    summary: "One request for approval",
+    summary: "Get an approval request",
     access: { scope: "approvals:read" },
     effect: "read",
     params: ProcessParams,
@@ -176,7 +179,7 @@ export const approvalRoutes = [
     id: "shield.settings",
     method: "GET",
     path: "/api/shield/settings",
-    summary: "How the shield decides",
+    summary: "Get the shield's settings",
     access: { scope: "system:read" },
     effect: "read",
     success: { status: 200, body: Settings },
@@ -187,9 +190,10 @@ export const approvalRoutes = [
     id: "shield.change",
     method: "PATCH",
     path: "/api/shield/settings",
-    summary: "Change how the shield decides; waiting requests for approval lapse",
-    description: "What is left out stays. Settings that were read can be sent back: read-only " +
-      "fields must be as they were.",
+    summary: "Change the shield's settings",
+    description:
+      "Fields that are left out stay unchanged. Settings that were read can be sent back: " +
+      "read-only fields must be unchanged. Pending approval requests lapse.",
     access: { scope: "system:write" },
     effect: "write",
     audit: {
@@ -200,32 +204,38 @@ export const approvalRoutes = [
     },
     body: changeOf(Settings, {
       mode: ShieldMode.optional().meta({
-        description: "`enforce` binds; the others let pass, and say what would be.",
+        description:
+          "`enforce` applies the verdicts; the other modes let commands pass and record the " +
+          "verdict.",
       }),
       agent_modes: z.record(Id, ShieldMode).refine(
         (modes) => Object.keys(modes).length <= 500,
-        "at most 500 agents",
-      ).optional().meta({ description: "Modes of single agents, by id.", maxProperties: 500 }),
+        "must name at most 500 agents",
+      ).optional().meta({
+        description: "Modes of individual agents, by agent id.",
+        maxProperties: 500,
+      }),
       approvals: z.strictObject({
         required: z.int().min(1).max(5).optional().meta({
-          description: "How many people must approve.",
+          description: "The number of people who must approve.",
         }),
         roles: z.array(z.string().min(1).max(64)).max(16).optional().meta({
-          description: "Of which roles; of any when there are none.",
+          description: "The roles that may decide; empty means any.",
         }),
         self_approval: z.boolean().optional().meta({
           description:
-            "Whether whoever asked may approve. Turning it on waits for a second administrator, where there is one.",
+            "Whether requesters may approve their own requests. Allowing it awaits a second " +
+            "administrator, if there is one.",
         }),
         expires_seconds: z.int().min(60).max(7 * 24 * 3600).optional().meta({
-          description: "How long a request waits.",
+          description: "How long a request waits for a decision, in seconds.",
         }),
       }).optional(),
       policy: Policy.nullable().optional(),
     }),
     rules: {
       "body.policy": POLICY_RULE,
-      "body.agent_modes": "names agents",
+      "body.agent_modes": "must name existing agents",
     },
     success: { status: 200, body: Settings },
     faults: ["FORBIDDEN", "CONFLICT"],
@@ -235,7 +245,8 @@ export const approvalRoutes = [
     ...decideChange,
     id: "shield.confirm_self_approval",
     path: "/api/shield/self-approval/confirm",
-    summary: "Confirm, as a second person, that people may approve their own requests",
+    summary: "Confirm self-approval as a second administrator",
+    description: "Requesters may then approve their own requests.",
     audit: {
       event: "shield_changed",
       resource: "shield",
@@ -249,7 +260,8 @@ export const approvalRoutes = [
     ...decideChange,
     id: "shield.refuse_self_approval",
     path: "/api/shield/self-approval/refuse",
-    summary: "Refuse that people may approve their own requests, or take it back",
+    summary: "Refuse or withdraw self-approval",
+    description: "Ends the pending request to allow self-approval.",
     audit: { byRule: "self_approval_refused" },
     faults: ["NOT_FOUND"],
     handle: (work, { body }) => decideSelfApproval(work, body.id, false),

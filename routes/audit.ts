@@ -58,38 +58,42 @@ const Checkpoint = z.object({
 const Size = wholeNumber(1, Number.MAX_SAFE_INTEGER);
 
 /** Text that a row of the log can hold. */
-const RowText = z.string().min(1).refine((text) => text.isWellFormed(), "no unpaired surrogates");
+const RowText = z.string().min(1).refine(
+  (text) => text.isWellFormed(),
+  "must not hold unpaired surrogates",
+);
 
 /** Event types, separated by commas, including an organization's own. */
 export const AuditTypes = z.string().max(2000).transform((text) => text.split(",")).pipe(
   z.array(RowText.max(64)),
 ).meta({
-  description: "One of these types, separated by commas.",
+  description: "One or more event types, separated by commas.",
   pattern: "^[^,]{1,64}(,[^,]{1,64})*$",
 });
 
 const Filter = z.strictObject({
   start_time: Instant.optional().meta({
-    description: "From this instant on, or from the beginning of this date; UTC without a zone.",
+    description:
+      "From this time, or from the start of this date, inclusive; UTC unless a zone is given.",
   }),
   end_time: LastInstant.optional().meta({
-    description: "Up to this instant or the end of this date, included; UTC without a zone.",
+    description: "Until this time, or the end of this date, inclusive; UTC unless a zone is given.",
   }),
   event_type: AuditTypes.optional(),
   actor: RowText.max(128).optional().meta({
-    description: "The id of the user, the API key or whoever else did it.",
+    description: "The id of the user, the API key or another actor.",
   }),
   resource_type: z.enum(RESOURCE_TYPES).meta({ id: "ResourceType" }).optional().meta({
-    description: "What it was done to, such as `api_key` or `agent`.",
+    description: "The type of the resource concerned, such as `api_key` or `agent`.",
   }),
   resource_id: RowText.max(128).optional().meta({
-    description: "The id of what it was done to.",
+    description: "The id of the resource concerned.",
   }),
   result: z.enum(RESULTS).meta({ id: "AuditResult" }).optional().meta({
-    description: "What came of what the row reports.",
+    description: "The result of the recorded action.",
   }),
   text: RowText.max(200).optional().meta({
-    description: "What stands somewhere in `details`, whatever its case.",
+    description: "A text that occurs in `details`, ignoring case.",
   }),
 });
 
@@ -106,20 +110,21 @@ export const auditRoutes = [
     path: "/api/audit",
     summary: "Query the audit log, newest first",
     description:
-      "Shows every change that was answered before the query began. Go on with `cursor`, or pass over " +
-      "rows with `offset`, which counts from the cursor where both are there. Rows that come meanwhile, " +
-      "the record of this query among them, move offsets, and no cursor. `pagination.total` counts the " +
-      "rows that match; with a cursor it is that of the first page. With filters it is exact up to " +
-      "10,000; beyond, and where the query has looked at 500,000 rows, `total_is_at_least` is true.",
+      "Includes every change that was confirmed before the query began. For the next page send " +
+      "`cursor`, or `offset`, which counts from the cursor if both are given. New rows, such " +
+      "as the record of this query, shift offsets but not cursors. `pagination.total` counts " +
+      "the matching rows; with a cursor it repeats the total of the first page. With filters " +
+      "it is exact up to 10,000; above that, or after the query has examined 500,000 rows, " +
+      "`total_is_at_least` is true.",
     access: { scope: READERS },
     effect: "read",
     query: Filter.extend({
       ...PageQuery.shape,
       cursor: z.string().max(64).optional().meta({
-        description: "The `cursor` of the answer before.",
+        description: "The `cursor` of the previous response.",
       }),
     }),
-    rules: { "query.cursor": "is the `cursor` of an answer" },
+    rules: { "query.cursor": "must be the `cursor` of a previous response" },
     success: {
       status: 200,
       body: z.object({
@@ -127,7 +132,7 @@ export const auditRoutes = [
         cursor: z.string().nullable(),
         pagination: Pagination.extend({
           total_is_at_least: z.boolean().meta({
-            description: "True when there may be more that match than `total` says.",
+            description: "True when more rows than `total` may match.",
           }),
         }).meta({ id: "AuditPagination" }),
       }),
@@ -141,9 +146,10 @@ export const auditRoutes = [
     id: "audit.export",
     method: "GET",
     path: "/api/audit/export",
-    summary: "Export the audit log, oldest first, as JSON, NDJSON or CSV",
-    description: "JSON and NDJSON end with a signed checkpoint and prove themselves: " +
-      "`relay audit verify` checks them without this server. CSV holds each row's hash.",
+    summary: "Export the audit log, oldest first",
+    description:
+      "JSON and NDJSON end with a signed checkpoint, so that `relay audit verify` can check " +
+      "them without this server. CSV holds the hash of each row.",
     access: { scope: READERS },
     effect: "read",
     query: Filter,
@@ -159,11 +165,12 @@ export const auditRoutes = [
     id: "audit.checkpoint",
     method: "GET",
     path: "/api/audit/checkpoint",
-    summary: "The signed state of the audit log now",
+    summary: "Get a signed checkpoint of the audit log",
     description:
-      "`note` is a signed note (c2sp.org/tlog-checkpoint): origin, number of rows, root of " +
-      "the Merkle tree (RFC 6962), its time. Keep it: whatever is shown later must be consistent with it. " +
-      "`handovers` are the notes by which former keys handed over to `public_key`, oldest first.",
+      "`note` is a signed note (c2sp.org/tlog-checkpoint) with the origin, the number of rows, " +
+      "the root of the Merkle tree (RFC 6962) and the time. Keep it: every later checkpoint " +
+      "must be consistent with it. `handovers` are the notes by which former keys handed over " +
+      "to `public_key`, oldest first.",
     access: { scope: READERS },
     effect: "read",
     success: {
@@ -185,10 +192,11 @@ export const auditRoutes = [
     id: "audit.proof",
     method: "GET",
     path: "/api/audit/proof/{event_id}",
-    summary: "Prove that an event is in the audit log",
+    summary: "Get the inclusion proof of an event",
     description:
-      "`path` leads from the leaf, SHA-256(0x00 ‖ the bytes of `row`), to the root of the " +
-      "checkpoint (RFC 6962, 2.1.1). `row` is null when the event is no longer kept: its hash still is.",
+      "`path` proves that the event is in the log: it leads from the leaf, SHA-256(0x00 ‖ the " +
+      "bytes of `row`), to the root of the checkpoint (RFC 6962, 2.1.1). `row` is null when the " +
+      "event is no longer kept; its hash always is.",
     access: { scope: READERS },
     effect: "read",
     params: z.strictObject({ event_id: Id }),
@@ -215,17 +223,21 @@ export const auditRoutes = [
     id: "audit.consistency",
     method: "GET",
     path: "/api/audit/consistency",
-    summary: "Prove that the audit log only grew between two sizes",
-    description: "`path` as in RFC 6962, 2.1.2. `to` is the size now unless given.",
+    summary: "Get a consistency proof of the audit log",
+    description:
+      "`path` proves that the log only grew between two sizes (RFC 6962, 2.1.2). `to` is the current size " +
+      "by default.",
     access: { scope: READERS },
     effect: "read",
     query: z.strictObject({
-      from: Size.meta({ description: "The size of the earlier tree." }),
-      to: Size.optional().meta({ description: "The size of the later one: else that of now." }),
+      from: Size.meta({ description: "The size of the earlier tree, in rows." }),
+      to: Size.optional().meta({
+        description: "The size of the later tree, in rows; the current size by default.",
+      }),
     }),
     rules: {
-      "query.from": "is at most `to`",
-      "query.to": "is at most the size of the log",
+      "query.from": "must not exceed `to`",
+      "query.to": "must not exceed the size of the log",
     },
     success: {
       status: 200,
@@ -248,19 +260,19 @@ export const auditRoutes = [
     id: "audit.register",
     method: "POST",
     path: "/api/audit/event",
-    summary: "Register an audit event of your own",
+    summary: "Record an audit event of your own",
     access: { scope: "audit:write" },
     effect: "write",
     audit: { byRule: "the registered event itself" },
     body: z.strictObject({
       event_type: z.string().regex(
         /^[a-z][a-z0-9_.]{0,63}$/,
-        "lower case letters, digits, _ and .",
+        "must be lower-case letters, digits, _ and .",
       ).meta({ examples: ["deploy.finished"] }),
       actor: RowText.max(128).optional(),
       details: boundedObject(DETAILS_BYTES_MAX).default({}),
     }),
-    rules: { "body.event_type": "is none of the types that Relay writes itself" },
+    rules: { "body.event_type": "must not be a type that Relay writes itself" },
     success: { status: 201, body: RegisteredEvent },
     faults: [],
     handle: (work, { body }) => registerAuditEvent(work, body),

@@ -20,16 +20,18 @@ const TIMEOUT_SECONDS_MAX = 600;
 /** Limits a command to one value of the store. Longer scripts belong into a file on the agent. */
 const COMMAND_CHARS_MAX = 16 * 1024;
 
-const TIMEOUT = { description: "Seconds that the command may take; then it is ended." };
+const TIMEOUT = {
+  description: "Seconds that the command may run; Relay then ends it.",
+};
 
 /** The text of a command. */
 export const CommandText = z.string().min(1).max(COMMAND_CHARS_MAX)
   .refine(
     (text) => !text.includes("\0") && text.isWellFormed(),
-    "no NUL and no unpaired surrogates",
+    "must not hold NUL or unpaired surrogates",
   )
   .meta({
-    description: "A line for the agent's shell.",
+    description: "A command line for the agent's shell.",
     examples: ["uname -a"],
     pattern: "^[^\\u0000]*$",
   });
@@ -47,7 +49,7 @@ export const Command = z.object({
   command: z.string(),
   status: CommandStatus,
   approval_id: z.string().nullable().meta({
-    description: "The blocked process that people decide.",
+    description: "The id of the blocked process that awaits a decision.",
   }),
   exit_code: z.int().nullable(),
   signal: z.string().nullable(),
@@ -72,10 +74,10 @@ export const commandRoutes = [
     id: "commands.exec",
     method: "GET",
     path: "/api/exec/{agent_id}",
-    summary: "Run a command on the agent and wait for its end",
+    summary: "Run a command and wait for its result",
     description:
-      "It runs at most once. A caller that goes away does not end it; cancel does. With " +
-      "an Idempotency-Key a repeated request gets the first one's answer.",
+      "The command runs at most once. It continues if the caller disconnects; cancel ends it. " +
+      "A request repeated with the same Idempotency-Key returns the first response.",
     access: { scope: "agents:write" },
     noStore: true,
     idempotencyKey: true,
@@ -90,7 +92,7 @@ export const commandRoutes = [
       timeout: wholeNumber(1, TIMEOUT_SECONDS_MAX).prefault(60).meta(TIMEOUT),
     }),
     success: { status: 200, body: Command },
-    accepted: "The shield wants an approval first: look again, or wait for `approval_resolved`.",
+    accepted: "The command awaits approval. Read it again later, or wait for `approval_resolved`.",
     faults: [
       "AGENT_NOT_FOUND",
       "COMMAND_BLOCKED",
@@ -116,7 +118,8 @@ export const commandRoutes = [
     id: "commands.start",
     method: "POST",
     path: "/api/v1/agents/{id}/commands",
-    summary: "Start a command; answers at once, or after `wait` seconds",
+    summary: "Start a command",
+    description: "Responds at once, or after up to `wait` seconds.",
     access: { scope: "agents:write" },
     noStore: true,
     idempotencyKey: true,
@@ -130,7 +133,7 @@ export const commandRoutes = [
       command: CommandText,
       timeout: Timeout,
       wait: z.int().min(0).max(60).default(0)
-        .meta({ description: "Seconds to wait for its end before the answer." }),
+        .meta({ description: "Seconds to wait for the command's end; 0 responds at once." }),
     }),
     success: { status: 202, body: Command },
     faults: ["AGENT_NOT_FOUND", "COMMAND_BLOCKED", "AGENT_OFFLINE", "CONFLICT"],
@@ -152,7 +155,7 @@ export const commandRoutes = [
     id: "commands.get",
     method: "GET",
     path: "/api/v1/agents/{id}/commands/{command_id}",
-    summary: "A command with its state and output",
+    summary: "Get a command's state and output",
     access: { scope: "agents:read" },
     effect: "read",
     params: CommandParams,
@@ -167,7 +170,8 @@ export const commandRoutes = [
     id: "commands.cancel",
     method: "POST",
     path: "/api/v1/agents/{id}/commands/{command_id}/cancel",
-    summary: "End a running command with its whole process group",
+    summary: "Cancel a running command",
+    description: "Ends the command's whole process group.",
     access: { scope: "agents:write" },
     effect: "steps",
     audit: { byRule: "command_cancelled" },
@@ -184,5 +188,5 @@ export const commandRoutes = [
 /** Browsers fetch links ahead of a click, which must not run a command. */
 function mustBeMeant({ request }: Stepping): void {
   if (!request.prefetch) return;
-  throw new Fault("FORBIDDEN", "A command is not run by a prefetch.");
+  throw new Fault("FORBIDDEN", "Relay does not run commands for prefetch requests.");
 }

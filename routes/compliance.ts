@@ -13,15 +13,17 @@ const Report = z.object({
   type: ReportType,
   status: z.enum(REPORT_STATUSES),
   period: z.object({ asked: z.string(), from: Timestamp, to: Timestamp })
-    .describe("Both ends belong to it."),
+    .describe("Both ends are inclusive."),
   progress: z.object({
     rows_read: z.int(),
-    rows_total: z.int().nullable().describe("Null before it has begun."),
+    rows_total: z.int().nullable().describe("Null before the count begins."),
   }),
   requested_by: z.string(),
   created_at: Timestamp,
   finished_at: Timestamp.nullable(),
-  sha256: z.string().nullable().describe("Of the finished report's canonical JSON, hex."),
+  sha256: z.string().nullable().describe(
+    "The SHA-256 of the finished report's canonical JSON, in hex.",
+  ),
 }).meta({ id: "ComplianceReport" });
 
 const READERS = { scope: ["system:read", "compliance:read"] } as const;
@@ -32,10 +34,10 @@ export const complianceRoutes = [
     id: "compliance.generate",
     method: "POST",
     path: "/api/v1/compliance/report/generate",
-    summary: "Make a compliance report from the audit log",
+    summary: "Generate a compliance report from the audit log",
     description:
-      "A job: look at its `status` with `GET /api/v1/compliance/report?id=`, or wait for " +
-      "`compliance_report_generated`. It goes on after a restart.",
+      "This starts a job: read its `status` with `GET /api/v1/compliance/report?id=`, or wait " +
+      "for `compliance_report_generated`. It resumes after a restart.",
     access: { scope: "system:write" },
     effect: "write",
     audit: {
@@ -45,7 +47,7 @@ export const complianceRoutes = [
       details: ({ type, period }) => ({ type, period }),
     },
     body: z.strictObject({
-      type: ReportType.meta({ description: "Which evidence pack." }),
+      type: ReportType.meta({ description: "The evidence pack." }),
       period: Period,
     }),
     rules: { "body.period": PERIOD_RULE },
@@ -58,16 +60,19 @@ export const complianceRoutes = [
     id: "compliance.report",
     method: "GET",
     path: "/api/v1/compliance/report",
-    summary: "Read a compliance report, as JSON or as a page to print",
+    summary: "Get a compliance report",
     description:
-      "Without `id` the newest completed one. JSON is the record with `report` (null until it is " +
-      "completed), the signed `note` over its SHA-256, and the `public_key`. `format` wins over Accept.",
+      "Returns the report as JSON or as a printable page; without `id`, the newest completed " +
+      "report. The JSON is the record with `report` (null until it is completed), the signed " +
+      "`note` over its SHA-256, and the `public_key`. `format` takes precedence over Accept.",
     access: READERS,
     effect: "read",
     noStore: true,
     query: z.strictObject({
       id: Id.optional().meta({ description: "The id of a report." }),
-      format: z.enum(["json", "html"]).optional().meta({ description: "Wins over `Accept`." }),
+      format: z.enum(["json", "html"]).optional().meta({
+        description: "Takes precedence over `Accept`.",
+      }),
     }),
     success: { status: 200, content: [FORMATS.json, HTML] },
     faults: ["NOT_FOUND", "NOT_ACCEPTABLE"],

@@ -27,25 +27,28 @@ const Device = z.object({
   name: z.string(),
   labels: z.record(z.string(), z.string()),
   trust_status: TrustStatus,
-  agent_id: z.string().nullable().meta({ description: "The agent that runs with it." }),
+  agent_id: z.string().nullable().meta({
+    description: "The agent that uses the device's credential.",
+  }),
   last_seen_at: Timestamp.nullable(),
-  created_by: z.string().meta({ description: "Who made the pairing code." }),
+  created_by: z.string().meta({ description: "The creator of the pairing code." }),
   created_with: CreatedWith,
   created_at: Timestamp,
   confirmed_at: Timestamp.nullable(),
 }).meta({ id: "Device" });
 
 const Secret = z.string().min(1).max(128);
-const TRIES = "After 10 failures in 15 minutes from one address it answers 429.";
+const TRIES = "After 10 failures in 15 minutes from one address the response is 429.";
 
 export const deviceRoutes = [
   route({
     id: "devices.create_code",
     method: "POST",
     path: "/api/devices/pairing-codes",
-    summary: "Make a one-time code for pairing a device",
-    description: "The code is in this answer only, and good for 10 minutes: " +
-      "`relay agent pair --url … --code …` on the machine does the rest.",
+    summary: "Create a one-time pairing code",
+    description:
+      "Only this response shows the code. It is valid for 10 minutes; use it on the machine " +
+      "with `relay agent pair --url … --code …`.",
     access: { scope: "agents:admin" },
     effect: "write",
     noStore: true,
@@ -57,7 +60,8 @@ export const deviceRoutes = [
     },
     body: z.strictObject({
       labels: agentLabels.default({}).meta({
-        description: "Labels that the agent has, whatever it tells of them.",
+        description:
+          "The agent's labels; they take precedence over the labels that the agent reports.",
       }),
     }),
     success: {
@@ -76,16 +80,17 @@ export const deviceRoutes = [
     id: "devices.pair",
     method: "POST",
     path: "/api/devices/pair",
-    summary: "Begin the pairing of a device with a one-time code",
-    description: "The token is in this answer only, and good for 10 minutes and one " +
-      `confirmation. ${TRIES}`,
+    summary: "Start pairing a device",
+    description:
+      "Only this response shows the token. It is valid for 10 minutes and one confirmation. " +
+      `${TRIES}`,
     access: { public: "the one-time code is the credential" },
     effect: "steps",
     noStore: true,
-    audit: { byRule: "device_paired, in the organization of whoever made the code" },
+    audit: { byRule: "device_paired, in the organization of the code's creator" },
     body: z.strictObject({ device_name: Name, pairing_code: Secret }),
     rules: {
-      "body.pairing_code": "is a code that was made and has not been used",
+      "body.pairing_code": "must be an unused pairing code",
     },
     success: {
       status: 201,
@@ -103,17 +108,17 @@ export const deviceRoutes = [
     id: "devices.confirm",
     method: "POST",
     path: "/api/devices/confirm",
-    summary: "Confirm the pairing of a device, and get its credential",
+    summary: "Confirm a pairing and get the device's credential",
     description:
-      "The credential is in this answer only. It opens the link of this device's agent " +
-      `and nothing else. ${TRIES}`,
+      "Only this response shows the credential. It opens the link of this device's agent and " +
+      `nothing else. ${TRIES}`,
     access: { public: "the single-use token is the credential" },
     effect: "steps",
     noStore: true,
     audit: { byRule: "device_confirmed" },
     body: z.strictObject({ device_id: Id, token: Secret }),
     rules: {
-      "body.token": "is the token of the device that waits",
+      "body.token": "must be the token of a device that awaits confirmation",
     },
     success: { status: 200, body: z.object({ device: Device, credential: z.string() }) },
     faults: ["CONFLICT", "GONE"],
@@ -128,7 +133,7 @@ export const deviceRoutes = [
     effect: "read",
     query: PageQuery.extend({
       trust_status: z.enum(["pending", "trusted"]).optional().meta({
-        description: "Devices of this status.",
+        description: "Devices with this status.",
       }),
     }),
     success: { status: 200, body: listOf("devices", Device) },
@@ -139,7 +144,8 @@ export const deviceRoutes = [
     id: "devices.delete",
     method: "DELETE",
     path: "/api/devices/{id}",
-    summary: "Delete a device: its credential ends and its link is cut within a second",
+    summary: "Delete a device and end its credential",
+    description: "The device's credential stops working and its link closes within a second.",
     access: { scope: "agents:admin" },
     effect: "write",
     audit: {
@@ -158,8 +164,10 @@ export const deviceRoutes = [
     id: "devices.trust",
     method: "GET",
     path: "/api/devices/{id}/trust",
-    summary: "Whether a device is trusted, and why",
-    description: "A deleted device is `revoked`, and is remembered for 90 days.",
+    summary: "Get a device's trust state",
+    description:
+      "Says why the device is trusted or not. A deleted device is `revoked` and listed for 90 " +
+      "days.",
     access: { scope: "agents:read" },
     effect: "read",
     params: IdParams,

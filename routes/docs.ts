@@ -29,7 +29,7 @@ export function docsRoutes(all: () => readonly Route[]): readonly Route[] {
   let made: Documentation | undefined;
   const shows = (what: keyof Documentation, type: string) => ({
     method: "GET",
-    access: { public: "it is the same for every installation of this version" },
+    access: { public: "the response is the same for every installation of this version" },
     effect: "read",
     success: { status: 200, content: [type], fixed: true },
     faults: [],
@@ -40,26 +40,26 @@ export function docsRoutes(all: () => readonly Route[]): readonly Route[] {
       ...shows("json", JSON_TYPE),
       id: "docs.openapi",
       path: "/openapi.json",
-      summary: "This interface as an OpenAPI 3.1 document",
+      summary: "Get this API as an OpenAPI 3.1 document",
     }),
     route({
       ...shows("page", HTML),
       id: "docs.home",
       path: "/",
-      summary: "The same page as /docs, where a browser begins",
+      summary: "Get the API documentation (same as /docs)",
     }),
     route({
       ...shows("page", HTML),
       id: "docs.page",
       path: "/docs",
-      summary: "This interface as a page to read and try",
-      description: "One file that loads nothing from elsewhere.",
+      summary: "Get the API documentation",
+      description: "One self-contained page to read and try the API.",
     }),
     route({
       ...shows("policy", SCHEMA),
       id: "docs.policy_schema",
       path: "/schemas/policy.json",
-      summary: "The JSON Schema of a policy file",
+      summary: "Get the JSON Schema of a policy file",
     }),
   ];
 }

@@ -11,10 +11,11 @@ export const eventRoutes = [
     id: "events.stream",
     method: "GET",
     path: "/api/events",
-    summary: "Events as they happen (server-sent events)",
-    description: "The first event, `hello`, says whether everything since the last id will come " +
-      "(`recovered`). Resume with `Last-Event-ID` or `last_event_id`. Which events come depends on " +
-      "the rights of now. See docs/streams.md.",
+    summary: "Stream events (server-sent events)",
+    description:
+      "The first event, `hello`, says whether the stream is complete since the last id " +
+      "(`recovered`). Resume with `Last-Event-ID` or `last_event_id`. The caller's present " +
+      "rights determine which events are sent. See docs/streams.md.",
     access: { scope: EVENT_RIGHTS },
     noStore: true,
     effect: "read",

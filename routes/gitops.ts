@@ -36,24 +36,24 @@ const SYNC_SECONDS_MAX = 24 * 60 * 60;
 
 const RepoUrl = z.string().min(1).max(URL_CHARS_MAX)
   .meta({
-    description: "The address by which it is cloned, over HTTPS.",
+    description: "The HTTPS clone address.",
     examples: ["https://git.example.com/policies.git"],
   });
 /** The rules of `git check-ref-format` that matter here. */
 const Branch = z.string().min(1).max(200).regex(
   /^(?![-/.])(?!.*(\.\.|\/\/|\/\.|@\{))[^\p{Cc} ~^:?*[\\]+(?<![/.])$/u,
-  "is no name of a branch",
-).meta({ description: "A branch.", examples: ["main"] });
+  "is not a valid branch name",
+).meta({ description: "The branch with the policies.", examples: ["main"] });
 const PolicyPath = z.string().max(PATH_CHARS_MAX)
-  .regex(/^[^\p{Cc}\\]*$/u, "no control characters and no backslash")
+  .regex(/^[^\p{Cc}\\]*$/u, "must not hold control characters or backslashes")
   .refine((path) => !path.split("/").includes(".."), "leads out of the repository")
   .meta({
-    description: "A file, or a folder of them; empty for the whole repository.",
+    description: "A file or a folder of policy files; empty for the whole repository.",
     examples: ["policies"],
   });
 const Secret = z.string().min(1).max(SECRET_CHARS_MAX).regex(
   /^[^\p{Cc}]*$/u,
-  "no control characters",
+  "must not hold control characters",
 );
 
 const GitProvider = z.enum(GIT_PROVIDERS).meta({ id: "GitProvider" });
@@ -67,13 +67,15 @@ const Repository = z.object({
   policy_path: z.string(),
   has_credentials: z.boolean(),
   has_webhook_secret: z.boolean(),
-  sync_seconds: z.int().nullable().describe("How often it is looked at; null for never by itself."),
+  sync_seconds: z.int().nullable().describe(
+    "The sync interval, in seconds; null for no scheduled sync.",
+  ),
   last_sync: z.object({
     at: Timestamp,
     commit: z.string().nullable(),
-    error: z.string().nullable().describe("Why the last look came to nothing."),
+    error: z.string().nullable().describe("Why the last sync failed."),
   }).nullable(),
-  applied_commit: z.string().nullable().describe("The head of the branch that is in force."),
+  applied_commit: z.string().nullable().describe("The commit in force."),
   pending: z.object({
     commit: z.string(),
     seen_at: Timestamp,
@@ -81,7 +83,7 @@ const Repository = z.object({
       z.object({ action: PlanAction, name: z.string(), path: z.string() }),
     ).describe("The first 20 changes; a dry run of the apply shows all."),
     changes_total: z.int(),
-  }).nullable().describe("A head that an unsigned push made Relay see, and that is not in force."),
+  }).nullable().describe("A new head announced by an unsigned push, not yet in force."),
   ...standing,
   created_by: z.string(),
   created_with: CreatedWith,
@@ -90,26 +92,30 @@ const Repository = z.object({
 
 const PlanStep = z.object({
   action: PlanAction.describe(
-    "`pinned`: a rollback holds it, though the file says otherwise. `unpin`: the file says the same as " +
-      "the version in force, so the pin has no meaning any more.",
+    "`pinned`: a rollback holds the policy although its file differs. `unpin`: the file " +
+      "equals the version in force, so the pin is removed.",
   ),
   policy_id: z.string().nullable().describe("Null where a dry run would create the policy."),
   name: z.string(),
   path: z.string(),
-  version: z.string().nullable().describe("In force afterwards; null when it is deleted."),
+  version: z.string().nullable().describe(
+    "The version in force afterwards; null when the policy is deleted.",
+  ),
   previous_version: z.string().nullable(),
-  digest: z.string().nullable().describe("SHA-256 of the document in force afterwards."),
+  digest: z.string().nullable().describe("The SHA-256 of the document in force afterwards."),
 }).meta({ id: "PlanStep" });
 
 const Applied = z.object({
   dry_run: z.boolean(),
   commit: z.string().describe("The head of the branch."),
   policy_id: z.string().nullable().describe(
-    "The policy that stands under the path, where it is exactly one; `plan` names each of several.",
+    "The policy at the path, if there is exactly one; `plan` lists all.",
   ),
-  changed: z.boolean().describe("False for a plan that leaves everything as it is."),
-  plan: z.array(PlanStep).describe("Every policy that is concerned, deletions too."),
-  version: z.string().describe("The name of all policies in force afterwards; empty for none."),
+  changed: z.boolean().describe("False when the plan changes nothing."),
+  plan: z.array(PlanStep).describe("Every policy concerned, deletions included."),
+  version: z.string().describe(
+    "The version of the whole set of policies afterwards; empty for none.",
+  ),
   replay: Replay.nullable(),
 }).meta({ id: "PolicyApply" });
 
@@ -119,20 +125,23 @@ const RepositoryBody = z.strictObject({
   url: RepoUrl,
   branch: Branch.default("main"),
   policy_path: PolicyPath.default(""),
-  token: Secret.optional().describe("An access token of the host."),
-  username: Secret.optional().describe("Instead of a token, with `password`."),
+  token: Secret.optional().describe("An access token of the Git host."),
+  username: Secret.optional().describe("The user name, with `password`, instead of a token."),
   password: Secret.optional(),
   webhook_secret: Secret.min(8).optional().describe(
-    "What the host signs its pushes with, or shows. With one, an unsigned push does nothing; without, " +
-      "a push is only shown as `pending`.",
+    "The secret that the Git host signs its pushes with, or sends with them. With one, " +
+      "unsigned pushes are ignored; without one, a push only sets `pending`.",
   ),
   sync_seconds: z.int().min(SYNC_SECONDS_MIN).max(SYNC_SECONDS_MAX).nullable().default(null)
-    .describe("Look for what was pushed this often, and apply it. Null: only after a signed push."),
+    .describe(
+      "How often to fetch and apply new commits, in seconds; null applies only after a signed " +
+        "push.",
+    ),
 }).superRefine(({ token, username, password }, context) => {
   const complain = (path: string, message: string) =>
     context.addIssue({ code: "custom", path: [path], message });
   if (token !== undefined && username !== undefined) {
-    complain("token", "is beside `username`: give one of them");
+    complain("token", "cannot be combined with `username`: give one of them");
   }
   if ((username === undefined) !== (password === undefined)) {
     complain(
@@ -151,7 +160,7 @@ export const gitopsRoutes = [
     id: "gitops.list_repositories",
     method: "GET",
     path: "/api/v1/gitops/repos",
-    summary: "List the Git repositories that policies may come from",
+    summary: "List Git repositories",
     access: { scope: "policy:read" },
     effect: "read",
     query: PageQuery,
@@ -166,7 +175,7 @@ export const gitopsRoutes = [
     path: "/api/v1/gitops/repos",
     summary: "Register a Git repository",
     description:
-      "Credentials are kept sealed and shown to nobody. Nothing is fetched before the first " +
+      "Credentials are stored encrypted and never shown. Nothing is fetched before the first " +
       "apply, unless `sync_seconds` is given.",
     access: { scope: "policy:write" },
     effect: "write",
@@ -185,9 +194,9 @@ export const gitopsRoutes = [
     },
     body: RepositoryBody,
     rules: {
-      "body.policy_path": "stays within the repository",
-      "body.url": "is an https address of a repository",
-      "body.username": "holds no colon",
+      "body.policy_path": "must stay within the repository",
+      "body.url": "must be the https address of a repository",
+      "body.username": "must not hold a colon",
     },
     success: { status: 201, body: Repository },
     faults: ["FORBIDDEN", "CONFLICT"],
@@ -197,7 +206,7 @@ export const gitopsRoutes = [
     id: "gitops.get_repository",
     method: "GET",
     path: "/api/v1/gitops/repos/{id}",
-    summary: "One repository, and how its last sync went",
+    summary: "Get a Git repository",
     access: { scope: "policy:read" },
     effect: "read",
     params: IdParams,
@@ -209,7 +218,7 @@ export const gitopsRoutes = [
     id: "gitops.adopt_repository",
     method: "POST",
     path: "/api/v1/gitops/repos/{id}/adopt",
-    summary: "Take over a repository that is suspended",
+    summary: "Adopt a suspended Git repository",
     description: ADOPTION,
     access: { scope: "policy:write" },
     effect: "write",
@@ -223,8 +232,10 @@ export const gitopsRoutes = [
     id: "gitops.delete_repository",
     method: "DELETE",
     path: "/api/v1/gitops/repos/{id}",
-    summary: "Remove a repository",
-    description: "One whose policies are in force stays, unless `policies=delete` ends them too.",
+    summary: "Remove a Git repository",
+    description:
+      "A repository whose policies are in force is not removed, unless `policies=delete` ends " +
+      "them too.",
     access: { scope: "policy:write" },
     effect: "write",
     audit: {
@@ -236,7 +247,7 @@ export const gitopsRoutes = [
     params: IdParams,
     query: z.strictObject({
       policies: z.enum(["delete"]).optional().meta({
-        description: "`delete` ends the policies that came from it too.",
+        description: "`delete` also ends the policies from this repository.",
       }),
     }),
     success: {
@@ -251,12 +262,13 @@ export const gitopsRoutes = [
     id: "gitops.apply",
     method: "POST",
     path: "/api/v1/gitops/apply",
-    summary: "Bring the policies of a branch into force, or show what that would do",
+    summary: "Apply the policies of a branch",
     description:
-      "What stands under `policy_path` at the head of `branch` is in force afterwards, and policies " +
-      "that are no longer there are deleted. Faults of the files are told with file, line and column, and " +
-      "a test of a policy that fails refuses the whole. With `dry_run` nothing is written and the plan is " +
-      "the one that an apply carries out. Agents that are concerned confirm: see their `policy_version`.",
+      "The policies under `policy_path` at the head of `branch` take effect, and policies no " +
+      "longer there are deleted. Faults in files are reported with file, line and column; a " +
+      "failing policy test refuses the whole apply. `dry_run` writes nothing and returns the " +
+      "plan that an apply would carry out. The agents concerned confirm their policies: see " +
+      "their `policy_version`.",
     access: { scope: "policy:write" },
     effect: "steps",
     audit: { byRule: "policy_created, policy_updated, policy_deleted, policy_unpinned" },
@@ -265,15 +277,18 @@ export const gitopsRoutes = [
       branch: Branch,
       policy_path: PolicyPath,
       dry_run: z.boolean().default(false).meta({
-        description: "Write nothing, and show the plan.",
+        description: "Return the plan and write nothing.",
       }),
       replay: z.int().min(1).max(REPLAY_MAX).optional()
-        .describe("Judge this many of the last commands by the result, and show what changes."),
+        .describe(
+          "Also judge this many of the last commands by the resulting policies, and show what " +
+            "changes.",
+        ),
     }),
     rules: {
-      "body.branch": "is a branch of the repository",
-      "body.repo_url": "is an https address of a repository",
-      "body.policy_path": "is a folder of the branch",
+      "body.branch": "must be a branch of the repository",
+      "body.repo_url": "must be the https address of a repository",
+      "body.policy_path": "must be a folder of the branch",
     },
     success: { status: 200, body: Applied },
     faults: ["NOT_FOUND", "CONFLICT", "UNAVAILABLE"],
@@ -285,23 +300,24 @@ export const gitopsRoutes = [
     id: "receivers.git",
     method: "POST",
     path: "/api/v1/gitops/webhook",
-    summary: "Hear of a push to a Git repository",
+    summary: "Receive a push from a Git host",
     description:
-      "Takes `event` and `repository`, and what GitHub, GitLab and Gitea send of a push, with their " +
-      "signatures. A signed one makes Relay apply what the repository says, with the right of the person " +
-      "for whom it is synced; after an unsigned one Relay only shows what is pending. The answer is the " +
-      "same for one that is known and one that is not. A body of more than 16 KiB must be signed.",
-    access: { public: "it only makes Relay look at a repository that is registered" },
+      "Takes `event` and `repository`, or a push from GitHub, GitLab or Gitea with its " +
+      "signature. After a signed push, Relay applies the repository with the rights of the " +
+      "user it is synced for. After an unsigned push, Relay only shows what is pending. The " +
+      "response is the same for known and unknown repositories. A body over 16 KiB must be " +
+      "signed.",
+    access: { public: "it only makes Relay fetch a registered repository" },
     effect: "steps",
-    audit: { none: "what the look brings is told by the events of the policies" },
+    audit: { none: "the events of the policies record the outcome" },
     ignoresUnknownQuery: true,
     body: z.looseObject({
-      event: anything("`push`; what else a host tells is not obeyed."),
-      repository: anything("Its address or its path, or the host's own object."),
+      event: anything("`push`; other events are ignored."),
+      repository: anything("The address or the path, or the Git host's own object."),
     }),
     largerBody: {
       bytesMax: PUSH_BYTES_MAX,
-      unless: "it is signed with the webhook secret of the repository that it names",
+      unless: "it is signed with the webhook secret of its repository",
       mayCome: ({ request }) => claimsProof(request.gitHook),
       proved: ({ relay, request }, bytes) => isProvedPush(relay, request.gitHook, bytes),
     },

@@ -25,19 +25,19 @@ const Action = z.object({
 const Drift = z.object({
   agent_id: z.string(),
   drifted: z.boolean(),
-  reached: z.boolean().describe("The agent has just been asked; else this is what it said last."),
+  reached: z.boolean().describe("True when the agent was just asked; false for its last report."),
   reported_at: Timestamp.nullable(),
   problem: z.string().nullable().describe("What the agent could not read."),
   items: z.array(z.object({
     item: z.string().describe("`policy:` and a name, or `files`."),
     kind: z.enum(["policy", "files"]),
     applied: z.object({ version: z.string(), digest: z.string() }).nullable()
-      .describe("Of files: the last backup that was asked for."),
+      .describe("For files: the last requested backup."),
     reported: z.object({ digest: z.string() }).nullable(),
     status: z.enum(["in_sync", "changed", "missing", "unexpected", "pending", "unknown"])
-      .describe("`pending`: applied, and not confirmed yet."),
+      .describe("`pending`: applied, but not yet confirmed."),
     since: Timestamp.nullable(),
-    by: Action.nullable().describe("The audited action that led to it, as far as it is known."),
+    by: Action.nullable().describe("The audited action that caused it, if known."),
   })),
 }).meta({ id: "Drift" });
 
@@ -49,10 +49,10 @@ const Guard = z.object({
   status: AgentStatus,
   mode: ShieldMode,
   policy: z.object({
-    version: z.string().describe("What verdicts and approvals are bound to."),
-    applied: z.string().nullable().describe("The policies that concern the agent."),
-    confirmed: z.string().nullable().describe("Those that it has confirmed."),
-    reported: z.string().nullable().describe("Those that are in its file now."),
+    version: z.string().describe("The version that verdicts and approvals are bound to."),
+    applied: z.string().nullable().describe("The policies that apply to the agent."),
+    confirmed: z.string().nullable().describe("The policies that the agent has confirmed."),
+    reported: z.string().nullable().describe("The policies in the agent's file."),
     in_sync: z.boolean(),
   }),
   last_canary: z.object({
@@ -64,7 +64,9 @@ const Guard = z.object({
   }).nullable(),
   verdict_check: z.object({
     state: z.enum(["verifying", "refusing", "unknown"])
-      .describe("`refusing`: since its start it has refused something whose signature was wrong."),
+      .describe(
+        "`refusing`: since it started, the agent has refused a command with an invalid signature.",
+      ),
     verified: z.int().nullable(),
     refused: z.int().nullable(),
     last_refusal: z.string().nullable(),
@@ -78,7 +80,7 @@ const job = {
   agent_id: z.string(),
   status: z.enum(JOB_STATUSES).meta({ id: "JobStatus" }),
   error: z.string().nullable(),
-  attempts: z.int().describe("More than one when the link was lost on the way."),
+  attempts: z.int().describe("More than one when the link was lost."),
   created_by: z.string(),
   created_at: Timestamp,
   finished_at: Timestamp.nullable(),
@@ -87,7 +89,7 @@ const job = {
 const Backup = z.object({
   ...job,
   reason: z.enum(["requested", "before_restore"]),
-  digest: z.string().nullable().describe("SHA-256 of the archive, before compression."),
+  digest: z.string().nullable().describe("The SHA-256 of the archive before compression."),
   bytes: z.int(),
   stored_bytes: z.int(),
   files: z.int(),
@@ -99,9 +101,9 @@ const Restore = z.object({
   backup_id: z.string(),
   dry_run: z.boolean(),
   undo_backup_id: z.string().nullable()
-    .describe("What the agent had before: restore this one to undo the restore."),
+    .describe("The backup of the state before; restore it to undo this restore."),
   plan: restorePlan.nullable(),
-  digest: z.string().nullable().describe("What the agent's configuration comes to afterwards."),
+  digest: z.string().nullable().describe("The SHA-256 of the agent's configuration afterwards."),
 }).meta({ id: "Restore" });
 
 const BY_RULE = {
@@ -114,8 +116,10 @@ export const gitopsAgentRoutes = [
     id: "gitops.drift",
     method: "GET",
     path: "/api/v1/gitops/drift/{agent_id}",
-    summary: "Compare what is applied to an agent with what it reports",
-    description: "An agent that is connected is asked now; it is also asked with each heartbeat.",
+    summary: "Get the drift of an agent's configuration",
+    description:
+      "Compares the state applied to the agent with the state that it reports. A connected " +
+      "agent is asked now, and with each heartbeat.",
     access: { scope: "policy:read" },
     effect: "read",
     params: AgentParams,
@@ -129,7 +133,7 @@ export const gitopsAgentRoutes = [
     id: "gitops.guard",
     method: "GET",
     path: "/api/v1/gitops/guard/{agent_id}",
-    summary: "Show how an agent is guarded",
+    summary: "Get the safeguards of an agent",
     access: { scope: "policy:read" },
     effect: "read",
     params: AgentParams,
@@ -145,10 +149,10 @@ export const gitopsAgentRoutes = [
     path: "/api/v1/gitops/backup/{agent_id}",
     summary: "Back up an agent's configuration",
     description:
-      "Its settings, its policies and the files that its operator listed with `--backup` are " +
-      "taken through its link. The answer is the job: read its `status` in the list of backups. When " +
-      "the link or Relay goes down on the way, the job goes on with the agent's next link, at most " +
-      "15 minutes. The newest 20 complete ones are kept of each agent.",
+      "Archives the agent's settings, its policies and the files that its operator listed with " +
+      "`--backup`. The response is the job: read its `status` in the list of backups. If the " +
+      "link or Relay fails meanwhile, the job resumes with the agent's next link, for at most " +
+      "15 minutes. The newest 20 complete backups of each agent are kept.",
     access: { scope: "policy:write" },
     effect: "write",
     audit: { byRule: BY_RULE.backup },
@@ -179,12 +183,13 @@ export const gitopsAgentRoutes = [
     id: "gitops.restore",
     method: "POST",
     path: "/api/v1/gitops/restore/{agent_id}",
-    summary: "Restore an agent's configuration from a backup, or rehearse that",
+    summary: "Restore an agent's configuration from a backup",
     description:
-      "The agent checks the digest, writes everything aside and then puts it in place; files " +
-      "below the listed paths that are not in the backup are removed. What it had before becomes a " +
-      "backup too, `undo_backup_id`. With `dry_run` the agent only tells what would change. The answer " +
-      "is the job: read its `status` in the list of restores.",
+      "The agent checks the digest, writes all files to a temporary place and then moves them " +
+      "into place. Files below the listed paths that are not in the backup are removed. The " +
+      "previous state is saved as the backup `undo_backup_id`. With `dry_run` the agent only " +
+      "reports what would change. The response is the job: read its `status` in the list of " +
+      "restores.",
     access: { scope: "policy:write" },
     effect: "write",
     audit: { byRule: BY_RULE.restore },
@@ -192,7 +197,7 @@ export const gitopsAgentRoutes = [
     body: z.strictObject({
       backup_id: Id,
       dry_run: z.boolean().default(false).meta({
-        description: "Change nothing, and tell what would change.",
+        description: "Only report what would change.",
       }),
     }),
     success: { status: 202, body: Restore },

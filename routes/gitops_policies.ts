@@ -11,8 +11,8 @@ import {
 import { route } from "./call/route.ts";
 import { Id, IdParams, listOf, PageQuery, Pagination, Timestamp } from "./schemas/schemas.ts";
 
-const Version = z.string().regex(/^[1-9][0-9]{0,5}$/, "must be the number of a version, such as 1")
-  .meta({ description: "The number of a version.", examples: ["1"] });
+const Version = z.string().regex(/^[1-9][0-9]{0,5}$/, "must be a version number, such as 1")
+  .meta({ description: "The version number.", examples: ["1"] });
 
 const Policy = z.object({
   id: z.string(),
@@ -21,12 +21,14 @@ const Policy = z.object({
   path: z.string(),
   branch: z.string(),
   commit: z.string(),
-  version: z.string().describe("In force."),
-  latest_version: z.string().describe("The newest one; another after a rollback."),
+  version: z.string().describe("The version in force."),
+  latest_version: z.string().describe(
+    "The newest version; it differs from `version` after a rollback.",
+  ),
   digest: z.string(),
-  agent_labels: z.record(z.string(), z.string()).describe("Labels of the agents that it concerns."),
+  agent_labels: z.record(z.string(), z.string()).describe("The labels that select agents."),
   pinned: z.object({ by: z.string(), at: Timestamp }).meta({ id: "PolicyPin" }).nullable()
-    .describe("After a rollback: who holds it at this version."),
+    .describe("Who pinned this version by a rollback, and when; null if nobody did."),
   created_at: Timestamp,
   updated_at: Timestamp,
 }).meta({ id: "GitPolicy" });
@@ -35,7 +37,7 @@ const PolicyVersion = z.object({
   policy_id: z.string(),
   name: z.string(),
   version: z.string(),
-  digest: z.string().describe("SHA-256 of the document's canonical JSON."),
+  digest: z.string().describe("The SHA-256 of the document's canonical JSON."),
   repository: z.string(),
   path: z.string(),
   branch: z.string(),
@@ -43,7 +45,7 @@ const PolicyVersion = z.object({
   in_force: z.boolean(),
   created_by: z.string(),
   on_behalf_of: z.string().nullable().describe(
-    "The person with whose right Relay itself made it by a sync; else null.",
+    "The user with whose rights a sync created it; null otherwise.",
   ),
   created_at: Timestamp,
 }).meta({ id: "PolicyVersion" });
@@ -62,7 +64,7 @@ export const gitopsPolicyRoutes = [
       body: z.object({
         policies: z.array(Policy),
         pagination: Pagination,
-        version: z.string().describe("The name of all of them together; empty for none."),
+        version: z.string().describe("The version of the whole set of policies; empty for none."),
       }),
     },
     faults: [],
@@ -73,7 +75,7 @@ export const gitopsPolicyRoutes = [
     id: "gitops.get_policy",
     method: "GET",
     path: "/api/v1/gitops/policies/{id}",
-    summary: "One policy in force, with its document",
+    summary: "Get a policy in force",
     access: { scope: "policy:read" },
     effect: "read",
     params: IdParams,
@@ -90,7 +92,7 @@ export const gitopsPolicyRoutes = [
     id: "gitops.list_versions",
     method: "GET",
     path: "/api/v1/gitops/versions",
-    summary: "List the versions of policies, the newest first",
+    summary: "List policy versions, newest first",
     access: { scope: "policy:read" },
     effect: "read",
     query: PageQuery.extend({
@@ -105,7 +107,7 @@ export const gitopsPolicyRoutes = [
     id: "gitops.get_version",
     method: "GET",
     path: "/api/v1/gitops/policies/{id}/versions/{version}",
-    summary: "One version of a policy, with its document",
+    summary: "Get a version of a policy",
     access: { scope: "policy:read" },
     effect: "read",
     params: IdParams.extend({ version: Id }),
@@ -121,13 +123,13 @@ export const gitopsPolicyRoutes = [
     id: "gitops.diff",
     method: "GET",
     path: "/api/v1/gitops/policies/{id}/diff",
-    summary: "What has changed between two versions of a policy",
+    summary: "Compare two versions of a policy",
     access: { scope: "policy:read" },
     effect: "read",
     params: IdParams,
     query: z.strictObject({
-      from: Version.meta({ description: "The number of the earlier version." }),
-      to: Version.meta({ description: "The number of the later one." }),
+      from: Version.meta({ description: "The earlier version number." }),
+      to: Version.meta({ description: "The later version number." }),
     }),
     success: {
       status: 200,
@@ -137,7 +139,7 @@ export const gitopsPolicyRoutes = [
         to: z.string(),
         changes: z.array(
           z.object({
-            path: z.string().describe("Where; rules stand there by their ids."),
+            path: z.string().describe("The path of the change; rules are addressed by id."),
             kind: z.enum(["added", "removed", "changed", "moved"]),
             before: z.unknown().optional(),
             after: z.unknown().optional(),
@@ -153,10 +155,10 @@ export const gitopsPolicyRoutes = [
     id: "gitops.rollback",
     method: "POST",
     path: "/api/v1/gitops/rollback",
-    summary: "Bring an earlier version of a policy back, and pin it",
+    summary: "Roll a policy back and pin it",
     description:
-      "Neither a sync nor an apply undoes it before the file says something else than it does now, or " +
-      "the policy is unpinned.",
+      "No sync or apply changes the pinned version until the policy's file changes or the " +
+      "policy is unpinned.",
     access: { scope: "policy:write" },
     effect: "write",
     audit: {
@@ -175,8 +177,8 @@ export const gitopsPolicyRoutes = [
     id: "gitops.unpin",
     method: "POST",
     path: "/api/v1/gitops/policies/{id}/unpin",
-    summary: "Let a policy follow its repository again",
-    description: "The next sync or apply brings what the file says.",
+    summary: "Unpin a policy",
+    description: "The next sync or apply takes the version of the file.",
     access: { scope: "policy:write" },
     effect: "write",
     audit: {

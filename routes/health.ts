@@ -23,7 +23,7 @@ export const healthRoutes = [
     id: "health.live",
     method: "GET",
     path: "/healthz",
-    summary: "Basic liveness check",
+    summary: "Check liveness",
     access: { public: "load balancers and supervisors ask without credentials" },
     unlimited: true,
     ignoresUnknownQuery: true,
@@ -37,10 +37,11 @@ export const healthRoutes = [
     id: "health.detail",
     method: "GET",
     path: "/health",
-    summary: "Detailed system state",
-    description: "Statuses for everybody; figures for a live credential with system:read " +
-      "in the organization that runs the installation. A credential that is not accepted is ignored.",
-    access: { public: "statuses tell nothing of anybody's data", credential: "optional" },
+    summary: "Get the system's health",
+    description:
+      "Everyone sees the statuses. A live credential with system:read in the organization that " +
+      "runs the installation also sees figures. An invalid credential is ignored.",
+    access: { public: "statuses reveal no data", credential: "optional" },
     unlimited: true,
     ignoresUnknownQuery: true,
     effect: "read",
@@ -52,7 +53,7 @@ export const healthRoutes = [
     id: "health.metrics",
     method: "GET",
     path: "/metrics",
-    summary: "Metrics in Prometheus' text format",
+    summary: "Get metrics in the Prometheus text format",
     access: { scope: "system:read", host: true },
     liveOnly: true,
     ignoresUnknownQuery: true,

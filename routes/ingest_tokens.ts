@@ -24,7 +24,9 @@ const IngestToken = z.object({
   id: z.string(),
   name: z.string(),
   purpose: Purpose,
-  prefix: z.string().meta({ description: "How the value begins, to tell tokens apart." }),
+  prefix: z.string().meta({
+    description: "The first characters of the value, to tell tokens apart.",
+  }),
   ...standing,
   created_by: z.string(),
   created_with: CreatedWith,
@@ -32,7 +34,7 @@ const IngestToken = z.object({
 }).meta({ id: "IngestToken" });
 
 const NewIngestToken = IngestToken.extend({
-  token: z.string().meta({ description: "The value, `svc_ingest_…`." }),
+  token: z.string().meta({ description: "The whole value, `svc_ingest_…`." }),
 }).meta({ id: "NewIngestToken" });
 
 export const ingestTokenRoutes = [
@@ -40,9 +42,10 @@ export const ingestTokenRoutes = [
     id: "ingest_tokens.create",
     method: "POST",
     path: "/api/v1/ingest-tokens",
-    summary: "Make a token with which a system outside brings in alerts or messages",
-    description: "The value is in this answer only. It lets in what its purpose says and opens " +
-      "nothing else.",
+    summary: "Create an ingest token",
+    description:
+      "An external system uses it to send alerts or messages. Only this response shows the " +
+      "value. It allows what its purpose says and nothing else.",
     access: { scope: "system:write" },
     effect: "write",
     noStore: true,
@@ -67,7 +70,7 @@ export const ingestTokenRoutes = [
     id: "ingest_tokens.list",
     method: "GET",
     path: "/api/v1/ingest-tokens",
-    summary: "List ingest tokens without their values",
+    summary: "List ingest tokens",
     access: { scope: "system:read" },
     effect: "read",
     query: PageQuery,
@@ -79,9 +82,10 @@ export const ingestTokenRoutes = [
     id: "ingest_tokens.adopt",
     method: "POST",
     path: "/api/v1/ingest-tokens/{id}/adopt",
-    summary: "Take over an ingest token that is suspended",
-    description: ADOPTION + " The token gets another value, which is in this answer only: " +
-      "the person before knows the old one",
+    summary: "Adopt a suspended ingest token",
+    description: ADOPTION +
+      " The token gets a new value, which only this response shows, because " +
+      "the previous user knows the old one.",
     access: { scope: "system:write" },
     noStore: true,
     effect: "write",
@@ -95,7 +99,8 @@ export const ingestTokenRoutes = [
     id: "ingest_tokens.delete",
     method: "DELETE",
     path: "/api/v1/ingest-tokens/{id}",
-    summary: "Delete an ingest token: from now on it does nothing",
+    summary: "Delete an ingest token",
+    description: "The token stops working at once.",
     access: { scope: "system:write" },
     effect: "write",
     audit: {

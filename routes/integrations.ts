@@ -37,10 +37,10 @@ const Integration = z.object({
   type: Type,
   name: z.string(),
   status: z.enum(INTEGRATION_STATUSES).meta({
-    description: "`pending` until its OAuth flow is done; `expired` when it must be done again.",
+    description: "`pending` until the OAuth flow is complete; `expired` when it must be repeated.",
   }),
-  oauth: z.boolean().meta({ description: "True when it signs in by OAuth." }),
-  config: JsonObject.meta({ description: "Its configuration, secrets masked." }),
+  oauth: z.boolean().meta({ description: "True when it authenticates by OAuth." }),
+  config: JsonObject.meta({ description: "The configuration, with secrets masked." }),
   ...standing,
   created_by: z.string(),
   created_with: CreatedWith,
@@ -56,12 +56,14 @@ const CatalogEntry = z.object({
   description: z.string(),
   category: z.enum(["chat", "incidents", "issues", "repositories", "generic"]),
   capabilities: z.array(z.enum(["notifications", "repositories", "oauth"])),
-  secrets: z.array(z.string()).meta({ description: "Fields that are sealed, and masked on read." }),
+  secrets: z.array(z.string()).meta({
+    description: "Fields that are stored encrypted and masked in responses.",
+  }),
   config_schema: JsonObject.meta({ description: "The JSON Schema of `config`." }),
 }).meta({ id: "CatalogEntry" });
 
 /** As RFC 6749 has it. */
-const Sent = z.string().max(4096).regex(/^[\x20-\x7e]*$/, "printable ASCII characters only")
+const Sent = z.string().max(4096).regex(/^[\x20-\x7e]*$/, "must be printable ASCII")
   .optional();
 
 export const integrationRoutes = [
@@ -69,7 +71,8 @@ export const integrationRoutes = [
     id: "integrations.catalog",
     method: "GET",
     path: "/api/integrations/catalog",
-    summary: "List what can be installed, with the schema of each configuration",
+    summary: "List the integration catalog",
+    description: "Includes the JSON Schema of each configuration.",
     access: { scope: "catalog:read" },
     effect: "read",
     query: PageQuery,
@@ -84,8 +87,9 @@ export const integrationRoutes = [
     path: "/api/integrations",
     summary: "Install an integration",
     description:
-      "Its secrets are sealed, and masked in every answer. One that signs in by OAuth is " +
-      "`pending` until its flow is done. The caller needs the rights of the topics.",
+      "Its secrets are stored encrypted and masked in every response. An integration that " +
+      "authenticates by OAuth is `pending` until its flow is complete. The caller needs the " +
+      "rights of the topics.",
     access: { scope: "system:write" },
     liveOnly: true,
     effect: "write",
@@ -101,7 +105,7 @@ export const integrationRoutes = [
       name: Name.optional(),
     }),
     rules: {
-      "body.config": "has the fields that the catalog lists for the type",
+      "body.config": "must have the fields that the catalog lists for the type",
     },
     success: { status: 201, body: Integration },
     faults: ["FORBIDDEN", "CONFLICT"],
@@ -111,7 +115,7 @@ export const integrationRoutes = [
     id: "integrations.list",
     method: "GET",
     path: "/api/integrations",
-    summary: "List installed integrations, newest first, their secrets masked",
+    summary: "List installed integrations, newest first",
     access: { scope: "system:read" },
     liveOnly: true,
     effect: "read",
@@ -125,7 +129,7 @@ export const integrationRoutes = [
     id: "integrations.adopt",
     method: "POST",
     path: "/api/integrations/{id}/adopt",
-    summary: "Take over an integration that is suspended",
+    summary: "Adopt a suspended integration",
     description: ADOPTION,
     access: { scope: "system:write" },
     liveOnly: true,
@@ -142,8 +146,8 @@ export const integrationRoutes = [
     path: "/api/integrations/{id}",
     summary: "Remove an integration",
     description:
-      "Tokens that it got by OAuth are revoked where the provider can, right after this " +
-      "answers and, if need be, again. A token that was pasted in stays valid.",
+      "Tokens obtained by OAuth are revoked if the provider supports it; failed attempts are " +
+      "retried. Tokens entered by hand stay valid.",
     access: { scope: "system:write" },
     liveOnly: true,
     effect: "write",
@@ -157,11 +161,12 @@ export const integrationRoutes = [
     id: "integrations.oauth_begin",
     method: "POST",
     path: "/api/integrations/oauth/begin",
-    summary: "Begin an OAuth flow: send the browser to `authorize_url`",
+    summary: "Begin an OAuth flow",
     description:
-      "Authorization code with PKCE. The state is bound to the user, the organization and " +
-      "the integration, works once and for ten minutes. The cookie lets the browser come back " +
-      "without a header.",
+      "Send the browser to `authorize_url`. The flow is an authorization code flow with PKCE. " +
+      "The state is bound to the user, the organization and the integration, works once and " +
+      "expires after ten minutes. The cookie lets the browser return without an Authorization " +
+      "header.",
     access: { scope: "system:write" },
     liveOnly: true,
     noStore: true,
@@ -180,23 +185,24 @@ export const integrationRoutes = [
     id: "integrations.oauth_callback",
     method: "GET",
     path: "/api/integrations/oauth/callback",
-    summary: "Take what an OAuth provider sends back with the browser",
-    description: "For the user who began: by their credential, or by the cookie that begin set. " +
-      "Another user gets 403. `iss` is checked where it is given. A state works once, whatever " +
-      "comes of it. Whoever comes back needs `system:write` still.",
+    summary: "Complete an OAuth flow",
+    description:
+      "Only the user who began the flow may complete it, with their credential or the cookie " +
+      "set by begin; any other user gets 403. They must still have `system:write`. `iss` is " +
+      "checked if given. A state works once, whatever the outcome.",
     access: { signedIn: true, orCookie: FLOW_COOKIE },
     liveOnly: true,
     noStore: true,
     effect: "steps",
     audit: { byRule: "integration_connected or integration_refused" },
     query: z.looseObject({
-      state: Sent.meta({ description: "What begin made." }),
+      state: Sent.meta({ description: "The state from begin." }),
       code: Sent.meta({ description: "The authorization code." }),
-      iss: Sent.meta({ description: "The issuer, as RFC 9207 has it." }),
-      error: Sent.meta({ description: "Why there is no code, such as `access_denied`." }),
+      iss: Sent.meta({ description: "The issuer (RFC 9207)." }),
+      error: Sent.meta({ description: "The provider's error, such as `access_denied`." }),
     }),
     rules: {
-      "query.state": "is of a flow that was begun a short time ago and has not come back",
+      "query.state": "must belong to an open flow begun within the last ten minutes",
     },
     success: { status: 200, body: Integration },
     faults: ["NOT_FOUND", "FORBIDDEN", "INSUFFICIENT_SCOPES", "CONFLICT", "UNAVAILABLE"],

@@ -9,27 +9,29 @@ const Limits = z.object({
   type: z.enum(["api_key", "organization"]),
   organization_id: z.string(),
   plan: z.string(),
-  overrides: LimitOverrides.meta({ description: "What the host set; null is unlimited." }),
+  overrides: LimitOverrides.meta({ description: "The host's overrides; null means unlimited." }),
   limits: z.array(z.object({
     name: z.string(),
-    scope: z.string().meta({ description: "What a 429 calls it in `details.scope`." }),
+    scope: z.string().meta({ description: "The name that a 429 gives as `details.scope`." }),
     limit: z.int().meta({ description: "2147483647 means no limit." }),
     source: z.enum(["override", "configuration", "plan"]),
     window_seconds: z.int().nullable(),
-    remaining: z.int().meta({ description: "What is left now, at the least." }),
+    remaining: z.int().meta({ description: "At least this many are left now." }),
     resets_at: Timestamp.nullable(),
   })),
 }).meta({ id: "LimitState" });
 
-const ONLY_OF_KEYS = "is a limit of API keys alone";
+const ONLY_OF_KEYS = "applies to API keys only";
 
 export const limitRoutes = [
   route({
     id: "limits.get",
     method: "GET",
     path: "/api/admin/limits/{id}",
-    summary: "Limits of an API key or an organization, where they come from, and what is left",
-    description: "The host organization sees everybody's, others their own.",
+    summary: "Get the limits of a key or organization",
+    description:
+      "Also says where each limit comes from and how much is left. The host organization sees " +
+      "everyone's limits; others see their own.",
     access: { scope: "system:read" },
     liveOnly: true,
     effect: "read",
@@ -42,10 +44,11 @@ export const limitRoutes = [
     id: "limits.set",
     method: "PUT",
     path: "/api/admin/limits/{id}",
-    summary: "Set limits of an API key, or the requests per minute of an organization",
+    summary: "Set the limits of a key or organization",
     description:
-      "Replaces what was set before: what is left out is as configured, or as the plan " +
-      "says; `{}` removes the override; `null` is unlimited. In force for the next request.",
+      "Replaces all overrides. A limit that is left out follows the configuration or the plan; " +
+      "`{}` removes all overrides; `null` means unlimited. It takes effect with the next " +
+      "request. An organization has only `requests_per_minute`.",
     access: HOST_WRITES,
     liveOnly: true,
     effect: "write",

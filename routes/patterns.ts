@@ -13,9 +13,9 @@ const Patterns = z.object({
     enabled: z.boolean(),
     rules: z.array(z.object({
       id: z.string(),
-      enabled: z.boolean().describe("False too when its pack is switched off."),
-      fixed: z.boolean().describe("It always counts."),
-      risk_score: z.int().describe("By itself, on an agent without labels."),
+      enabled: z.boolean().describe("False also when its pack is disabled."),
+      fixed: z.boolean().describe("True when it cannot be disabled."),
+      risk_score: z.int().describe("The score of the rule alone, on an agent without labels."),
       threat: z.string(),
       explanation: z.string(),
     })),
@@ -31,11 +31,11 @@ export const patternRoutes = [
     id: "patterns.list",
     method: "GET",
     path: "/api/v1/patterns",
-    summary: "List the shield's rule packs with their rules, and which of them count",
+    summary: "List the shield's rules by pack",
     description:
-      "As the organization's settings say, their policy among them: `disabled_packs` and " +
-      "`disabled_rules` are what `PATCH` switched off. A policy from Git may switch more of them " +
-      "off for the agents that it concerns.",
+      "Shows which rules are enabled by the organization's settings, including their policy. " +
+      "`disabled_packs` and `disabled_rules` are what `PATCH` disabled. A policy from Git may " +
+      "disable more rules for the agents it applies to.",
     access: { scope: "patterns:read" },
     effect: "read",
     query: PageQuery,
@@ -48,10 +48,10 @@ export const patternRoutes = [
     id: "patterns.switch",
     method: "PATCH",
     path: "/api/v1/patterns",
-    summary: "Switch rule packs or single rules on and off; waiting requests for approval lapse",
+    summary: "Enable or disable rule packs or rules",
     description:
-      "A rule counts when neither it nor its pack is switched off. What cannot be parsed, or is too " +
-      "tangled to be read in time, is never allowed unseen: its rules cannot be switched off.",
+      "A rule is enabled when neither it nor its pack is disabled. The rules for commands that " +
+      "cannot be parsed, or not in time, cannot be disabled. Pending approval requests lapse.",
     access: { scope: "patterns:write" },
     effect: "write",
     audit: {
@@ -67,14 +67,14 @@ export const patternRoutes = [
     bodyBytesMax: BODY_BYTES_MAX,
     body: z.strictObject({
       packs: z.partialRecord(PackName, z.boolean()).optional()
-        .describe('Such as `{ "kubernetes": false }`.'),
+        .describe('For example `{ "kubernetes": false }`.'),
       rules: z.record(RuleId, z.boolean()).optional().describe(
-        'Such as `{ "services.stop": false }`.',
+        'For example `{ "services.stop": false }`.',
       ),
     }),
     rules: {
-      "body.packs": "names packs of the list",
-      "body.rules": "names rules of the list",
+      "body.packs": "must name packs of the list",
+      "body.rules": "must name rules of the list",
     },
     success: { status: 200, body: Patterns },
     faults: [],

@@ -44,7 +44,7 @@ export const peopleRoutes = [
     id: "users.list",
     method: "GET",
     path: "/api/v1/users",
-    summary: "List the people of the organization",
+    summary: "List the organization's users",
     access: { scope: "system:read" },
     effect: "read",
     liveOnly: true,
@@ -57,8 +57,10 @@ export const peopleRoutes = [
     id: "users.deactivate",
     method: "POST",
     path: "/api/v1/users/{id}/deactivate",
-    summary: "Switch a user off: sessions end and keys stop working at once",
-    description: "The caller needs every right that the user has. The last owner stays: 409.",
+    summary: "Deactivate a user",
+    description:
+      "The user's sessions end and their keys stop working at once. The caller needs every " +
+      "right of the user. The last owner cannot be deactivated: 409.",
     access: { scope: "system:write" },
     effect: "write",
     liveOnly: true,
@@ -73,7 +75,8 @@ export const peopleRoutes = [
     id: "users.activate",
     method: "POST",
     path: "/api/v1/users/{id}/activate",
-    summary: "Switch a user on again: keys work as before, sessions begin anew",
+    summary: "Reactivate a user",
+    description: "The user's keys work as before; sessions must be started anew.",
     access: { scope: "system:write" },
     effect: "write",
     liveOnly: true,
@@ -88,11 +91,11 @@ export const peopleRoutes = [
     id: "invitations.create",
     method: "POST",
     path: "/api/v1/invitations",
-    summary: "Invite somebody into the organization",
+    summary: "Invite a user to the organization",
     description:
-      "The answer holds the `invite_code`, once; with it, signup joins the organization " +
-      "instead of making one. It is good for one person, only as long as whoever invited them, and the key " +
-      "that they did it with, may give the roles, and with `email` only for that one.",
+      "Only this response shows the `invite_code`. A signup with it joins the organization " +
+      "instead of creating one. It works for one person, only while the inviting user and the " +
+      "key used may assign the roles, and with `email` only for that address.",
     access: { scope: "system:write" },
     effect: "write",
     liveOnly: true,
@@ -124,7 +127,8 @@ export const peopleRoutes = [
     id: "invitations.withdraw",
     method: "DELETE",
     path: "/api/v1/invitations/{id}",
-    summary: "Withdraw an invitation: its code is void",
+    summary: "Withdraw an invitation",
+    description: "The code of the invitation stops working.",
     access: { scope: "system:write" },
     effect: "write",
     liveOnly: true,

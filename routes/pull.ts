@@ -8,7 +8,7 @@ const Types = commaList(EVENT_TYPES, 1_000)
   .meta({ description: "Event types, separated by commas." });
 
 const PulledEvent = z.object({
-  seq: z.int().meta({ description: "Its number in the organization's log." }),
+  seq: z.int().meta({ description: "The sequence number in the organization's log." }),
   event_id: z.string(),
   event_type: z.string(),
   timestamp: Timestamp,
@@ -22,19 +22,19 @@ export const pullRoutes = [
     id: "events.pull",
     method: "GET",
     path: "/api/v1/events",
-    summary:
-      "What webhooks would receive, for who cannot be reached: oldest first, from a number on",
+    summary: "Poll for webhook events, oldest first",
     description:
-      "Ask again with `since` set to `next`. Numbers count all events of the organization; those " +
-      "that the caller may not read, or did not ask for, are passed over. No event comes twice, " +
-      "none is missing. A `since` that the log does not reach, as after a backup was put back, or " +
-      "whose next events are over their retention, is 410 with the number to go on from in " +
-      "`details.next`.",
+      "Returns the events that a webhook would receive. For the next page set `since` to " +
+      "`next`. Sequence numbers count all events of the organization; events that the caller " +
+      "may not read or did not request are skipped. Each event is returned exactly once. If " +
+      "`since` is beyond the end of the log, as after a restored backup, or the next events " +
+      "are past their retention, the response is 410 and `details.next` is the number to " +
+      "continue from.",
     access: { scope: READABLE_BY },
     effect: "read",
     query: z.strictObject({
       since: wholeNumber(0, Number.MAX_SAFE_INTEGER).prefault(0).meta({
-        description: "`next` of the answer before.",
+        description: "The `next` of the previous response.",
       }),
       limit: PageLimit,
       types: Types.optional(),
@@ -43,8 +43,8 @@ export const pullRoutes = [
       status: 200,
       body: z.object({
         events: z.array(PulledEvent),
-        next: z.int().meta({ description: "The number of the last event that was looked at." }),
-        head: z.int().meta({ description: "The number of the newest event there is." }),
+        next: z.int().meta({ description: "The sequence number of the last event examined." }),
+        head: z.int().meta({ description: "The sequence number of the newest event." }),
         has_more: z.boolean(),
       }),
     },

@@ -9,12 +9,12 @@ const TOKEN_CHARS_MAX = 512;
 
 const receiver = {
   method: "POST",
-  access: { public: "the sender shows an ingest token; without one nothing happens" },
+  access: { public: "the sender presents an ingest token; without one nothing happens" },
   effect: "steps",
-  audit: { byRule: "alerts_ingested, or ingest_refused for what cannot be read" },
+  audit: { byRule: "alerts_ingested, or ingest_refused for a request that cannot be read" },
   query: z.strictObject({
     token: z.string().max(TOKEN_CHARS_MAX).optional().meta({
-      description: "The ingest token, for senders that can set no header.",
+      description: "The ingest token, for senders that cannot set headers.",
     }),
   }),
   ignoresUnknownQuery: true,
@@ -23,8 +23,9 @@ const receiver = {
 } as const;
 
 const TOKEN =
-  "The token goes into `Authorization: Bearer`, `X-Ingest-Token` or `token`. Up to 16 KiB the answer " +
-  "is the same with a right token, a wrong one and none; a larger body needs a right one.";
+  "Send the token in `Authorization: Bearer`, `X-Ingest-Token` or `token`. Up to 16 KiB " +
+  "the response is the same with a valid token, an invalid one or none; a larger body " +
+  "needs a valid token.";
 
 const largerBody = (purpose: IngestPurpose): LargerBody => ({
   bytesMax: BODY_BYTES_MAX,
@@ -38,12 +39,12 @@ export const receiverRoutes = [
     ...receiver,
     id: "receivers.alertmanager",
     path: "/api/webhooks/alertmanager",
-    summary: "Take the notifications of a Prometheus Alertmanager",
+    summary: "Receive alerts from Prometheus Alertmanager",
     description: TOKEN,
     largerBody: largerBody("alertmanager"),
     body: z.looseObject({
       status: anything("`firing` or `resolved`."),
-      alerts: anything("The alerts, as in Alertmanager's webhook message of version 4."),
+      alerts: anything("The alerts, as in version 4 of Alertmanager's webhook format."),
     }),
     handle: (work, { query, body }) =>
       receiveAlertmanager(work, query.token ?? work.request.ingestToken, body),
@@ -52,12 +53,12 @@ export const receiverRoutes = [
     ...receiver,
     id: "receivers.generic",
     path: "/api/webhooks/generic-alert",
-    summary: "Take an alert in a form of its sender's own",
+    summary: "Receive an alert in a generic format",
     description: TOKEN,
     largerBody: largerBody("generic"),
     body: z.looseObject({
-      event: anything("What happened: the alert's name."),
-      payload: anything("An object with the alert's other fields, as the import takes them."),
+      event: anything("What happened; becomes the alert's name."),
+      payload: anything("An object with the alert's other fields, as for the import."),
     }),
     handle: (work, { query, body }) =>
       receiveGeneric(work, query.token ?? work.request.ingestToken, body),

@@ -38,7 +38,9 @@ const RolesOfUser = z.object({
   email: z.string(),
   active: z.boolean(),
   roles: z.array(z.string()),
-  permissions: z.array(ScopeName).meta({ description: "What these roles give together now." }),
+  permissions: z.array(ScopeName).meta({
+    description: "The combined permissions of these roles now.",
+  }),
 }).meta({ id: "RolesOfUser" });
 
 const NameParams = z.strictObject({ name: RoleName });
@@ -50,7 +52,7 @@ export const roleRoutes = [
     id: "roles.create",
     method: "POST",
     path: "/api/v1/roles",
-    summary: "Make a role of the organization's own",
+    summary: "Create a role",
     description: "It may hold only rights that the caller has now.",
     access: { scope: "system:write" },
     effect: "write",
@@ -63,7 +65,7 @@ export const roleRoutes = [
     },
     body: z.strictObject({ name: RoleName, permissions: Permissions }),
     rules: {
-      "body.permissions": "holds nothing that the caller may not give",
+      "body.permissions": "must hold only permissions that the caller may grant",
     },
     success: { status: 201, body: Role },
     faults: ["FORBIDDEN", "CONFLICT"],
@@ -73,7 +75,8 @@ export const roleRoutes = [
     id: "roles.list",
     method: "GET",
     path: "/api/v1/roles",
-    summary: "List the built-in roles and the organization's own",
+    summary: "List all roles",
+    description: "Lists the built-in roles and the organization's own.",
     access: { scope: "system:read" },
     effect: "read",
     liveOnly: true,
@@ -86,7 +89,7 @@ export const roleRoutes = [
     id: "roles.read",
     method: "GET",
     path: "/api/v1/roles/{name}",
-    summary: "Read a role",
+    summary: "Get a role",
     access: { scope: "system:read" },
     effect: "read",
     liveOnly: true,
@@ -101,9 +104,8 @@ export const roleRoutes = [
     path: "/api/v1/roles/{name}",
     summary: "Replace the permissions of a role",
     description:
-      "It takes effect at once for everybody who has the role. Neither the old nor the " +
-      "new permissions may be beyond the caller's own rights. The record's other fields may stand " +
-      "beside them as they were read.",
+      "It takes effect at once for everyone with the role. The caller needs all old and new " +
+      "permissions. The record's other fields may be sent back as they were read.",
     access: { scope: "system:write" },
     effect: "write",
     liveOnly: true,
@@ -111,7 +113,7 @@ export const roleRoutes = [
     params: NameParams,
     body: changeOf(Role, { permissions: Permissions }),
     rules: {
-      "body.permissions": "holds nothing that the caller may not give",
+      "body.permissions": "must hold only permissions that the caller may grant",
     },
     success: { status: 200, body: Role },
     faults: ["NOT_FOUND", "FORBIDDEN"],
@@ -121,9 +123,10 @@ export const roleRoutes = [
     id: "roles.delete",
     method: "DELETE",
     path: "/api/v1/roles/{name}",
-    summary: "Delete a role that nobody has",
+    summary: "Delete an unassigned role",
     description:
-      "A role that somebody has is 409; `details.users` and `details.invitations` say who.",
+      "For an assigned role the response is 409; `details.users` and `details.invitations` name " +
+      "its holders.",
     access: { scope: "system:write" },
     effect: "write",
     liveOnly: true,
@@ -145,10 +148,10 @@ export const roleRoutes = [
     id: "roles.assign",
     method: "POST",
     path: "/api/v1/roles/{name}/assign",
-    summary: "Give a role to a user",
+    summary: "Assign a role to a user",
     description:
-      "The caller needs every right that the role gives; only an owner who is signed in " +
-      "makes an owner.",
+      "The caller needs every permission of the role. Only a signed-in owner may assign " +
+      "ownership.",
     access: { scope: "system:write" },
     effect: "write",
     liveOnly: true,
@@ -163,8 +166,9 @@ export const roleRoutes = [
     id: "roles.revoke",
     method: "POST",
     path: "/api/v1/roles/{name}/revoke",
-    summary: "Take a role from a user",
-    description: "The caller needs every right that the role gives. The last owner stays one: 409.",
+    summary: "Revoke a role from a user",
+    description:
+      "The caller needs every permission of the role. The last owner cannot lose the role: 409.",
     access: { scope: "system:write" },
     effect: "write",
     liveOnly: true,
@@ -179,7 +183,7 @@ export const roleRoutes = [
     id: "roles.of_user",
     method: "GET",
     path: "/api/v1/roles/user/{user_id}",
-    summary: "The roles of a user, and what they give together",
+    summary: "Get a user's roles and permissions",
     access: { scope: "system:read" },
     effect: "read",
     liveOnly: true,

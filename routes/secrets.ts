@@ -5,12 +5,13 @@ import { route } from "./call/route.ts";
 import { listOf, PageQuery, Timestamp } from "./schemas/schemas.ts";
 
 const Secret = z.object({
-  id: z.string().meta({ description: "The id of what it belongs to." }),
+  id: z.string().meta({ description: "The id of the resource that it belongs to." }),
   type: z.enum(SECRET_TYPES),
   name: z.string(),
-  holds: z.array(z.string()).meta({ description: "Names of the secrets; never their values." }),
+  holds: z.array(z.string()).meta({ description: "The names of the secrets, never their values." }),
   status: KeyStatus.nullable().meta({
-    description: "Of an API key: it is listed until it is deleted. Null for what has none.",
+    description:
+      "The status of an API key, which is listed until it is deleted; null for other types.",
   }),
   created_at: Timestamp,
   age_days: z.int(),
@@ -22,7 +23,8 @@ export const secretRoutes = [
     id: "secrets.list",
     method: "GET",
     path: "/api/v1/secrets",
-    summary: "List the secrets that are stored: names, types, ages and last use, never values",
+    summary: "List stored secrets without their values",
+    description: "Shows names, types, ages and last use.",
     access: { scope: "secrets:read" },
     liveOnly: true,
     effect: "read",

@@ -18,12 +18,14 @@ const EvaluateBody = z.strictObject({
   commands: atMost(
     COMMANDS_MAX,
     z.array(z.string().max(COMMAND_CHARS_MAX)).min(1).max(COMMANDS_MAX),
-  ).optional().describe("Lines to judge, each for itself."),
+  ).optional().describe("Command lines to judge separately."),
   labels: atMost(LABELS_MAX, z.record(z.string().max(256), z.string().max(256))).optional()
-    .describe("Labels of the agent that they would run on."),
-  policy: Policy.nullable().optional().describe("The one in force unless said; null for none."),
+    .describe("The labels of the target agent."),
+  policy: Policy.nullable().optional().describe(
+    "The policy to judge by; by default the one in force, null for none.",
+  ),
   replay: z.int().min(1).max(REPLAY_MAX).optional()
-    .describe("How many of the last audited commands to judge by `policy`."),
+    .describe("The number of recent audited commands to judge by `policy`."),
 }).superRefine(({ commands, labels, replay, policy }, context) => {
   const complain = (path: string, message: string) =>
     context.addIssue({ code: "custom", path: [path], message });
@@ -31,10 +33,10 @@ const EvaluateBody = z.strictObject({
     complain("commands", "give either `commands` or `replay`");
   }
   if (replay !== undefined && policy === undefined) {
-    complain("policy", "is missing: a replay judges by it");
+    complain("policy", "is missing: a replay needs a policy");
   }
   if (replay !== undefined && labels !== undefined) {
-    complain("labels", "must be left out: a replay takes those of the agents");
+    complain("labels", "must be left out: a replay uses the labels of the agents");
   }
 }).meta({
   ...excludes("replay", "commands", "labels"),
@@ -45,25 +47,27 @@ const Evaluated = ShieldResult.extend({ command: z.string() }).meta({ id: "Evalu
 const Evaluation = z.object({ results: z.array(Evaluated) }).meta({ id: "Evaluation" });
 /** The verdicts of a candidate on the last commands. */
 export const Replay = z.object({
-  replayed: z.int().describe("Commands that were judged."),
+  replayed: z.int().describe("The number of commands judged."),
   changed: z.array(Evaluated.extend({
     agent_id: z.string().nullable(),
     command_id: z.string(),
     at: Timestamp,
-    recorded: Verdict.describe("What became of it then."),
-    before: Verdict.describe("What the policy in force says of it."),
-  })).describe("Those whose verdict the candidate changes, newest first."),
+    recorded: Verdict.describe("The recorded outcome."),
+    before: Verdict.describe("The verdict of the policy in force."),
+  })).describe("Commands whose verdict the candidate policy changes, newest first."),
   counts: z.object({ allow: z.int(), approve: z.int(), deny: z.int() })
-    .describe("Verdicts of the candidate."),
-  scanned: z.int().describe("Rows of the log that were looked at."),
-  skipped: z.int().describe("Commands whose whole text is kept no more."),
-  complete: z.boolean().describe("False when the log goes on beyond the rows of one replay."),
+    .describe("The candidate's verdicts, counted."),
+  scanned: z.int().describe("The number of log rows examined."),
+  skipped: z.int().describe("The number of commands whose full text is no longer kept."),
+  complete: z.boolean().describe("False when the log has more rows than one replay examines."),
 }).meta({ id: "Replay" });
 
 const CanaryReport = z.object({
   status: CanaryStatus,
-  failed: z.array(z.string()).describe("The layers that failed, and `agent`."),
-  mode: ShieldMode.describe("The organization's; the checks are not bound by it."),
+  failed: z.array(z.string()).describe(
+    "The failed layers; `agent` stands for the command on the agent.",
+  ),
+  mode: ShieldMode.describe("The organization's mode; it does not affect the checks."),
   layers: z.array(z.object({
     layer: ShieldLayer,
     passed: z.boolean(),
@@ -74,7 +78,7 @@ const CanaryReport = z.object({
       verdict: Verdict,
     })),
     switched_off: z.array(z.string())
-      .describe("Commands that pass because the patterns that would stop them are switched off."),
+      .describe("Commands that pass because the rules that would stop them are disabled."),
   })),
   agent: z.object({
     agent_id: z.string(),
@@ -90,16 +94,17 @@ export const shieldRoutes = [
     id: "shield.evaluate",
     method: "POST",
     path: "/api/shield/evaluate",
-    summary: "Judge commands without running them, or replay the last ones by another policy",
+    summary: "Evaluate commands without running them",
     description:
-      "Nothing is executed or stored. Modes and the behaviour layer take no part: the first would " +
-      "hide verdicts, the second judges sessions.",
+      "Judges the given commands, or replays recent audited commands with another policy. " +
+      "Nothing is executed or stored. Modes and the behaviour layer are left out: modes would " +
+      "hide verdicts, and the behaviour layer judges sessions.",
     access: { scope: "system:read" },
     effect: "read",
     body: EvaluateBody,
     bodyBytesMax: EVALUATE_BYTES_MAX,
     rules: {
-      "body.commands": "is there unless `replay` is",
+      "body.commands": "is required unless `replay` is given",
       "body.policy": POLICY_RULE,
     },
     success: { status: 200, body: z.union([Evaluation, Replay]) },
@@ -114,11 +119,11 @@ export const shieldRoutes = [
     id: "shield.canary",
     method: "POST",
     path: "/api/shield/canary",
-    summary: "Check every layer of the shield, and the way to an agent",
+    summary: "Test every layer of the shield",
     description:
-      "Dangerous and harmless commands go through each layer; with `agent_id` a command that does " +
-      "nothing runs on that agent. Anything that is not as it must be answers 503 CANARY_FAILED with " +
-      "the report in `details.canary`, so that no monitor takes it for a success.",
+      "Sends dangerous and harmless commands through each layer. With `agent_id` it also runs " +
+      "a harmless command on that agent. Any failure returns 503 CANARY_FAILED with the report " +
+      "in `details.canary`, so that monitors notice it.",
     access: { scope: "system:write" },
     effect: "steps",
     audit: { byRule: "canary_run" },

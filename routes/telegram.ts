@@ -12,7 +12,7 @@ import { Accepted, anything, IdParams, listOf, PageQuery, Timestamp } from "./sc
 
 const TelegramLink = z.object({
   id: z.string(),
-  token_id: z.string().meta({ description: "The ingest token of the bot." }),
+  token_id: z.string().meta({ description: "The bot's ingest token." }),
   telegram_id: z.string(),
   username: z.string().nullable(),
   created_at: Timestamp,
@@ -23,10 +23,12 @@ export const telegramRoutes = [
     id: "receivers.telegram",
     method: "POST",
     path: "/api/tg/webhook",
-    summary: "Take what a chat with a Telegram bot says: /approve, /reject and /link",
-    description: "Takes Telegram's Update. The bot's `secret_token` is an ingest token, which " +
-      "Telegram sends as `X-Telegram-Bot-Api-Secret-Token`.",
-    access: { public: "Telegram shows the bot's secret; without it nothing happens" },
+    summary: "Receive an update from a Telegram bot",
+    description:
+      "Takes a Telegram Update with /approve, /reject or /link, or a pressed button. The bot's " +
+      "`secret_token` is an ingest token, which Telegram sends as " +
+      "`X-Telegram-Bot-Api-Secret-Token`.",
+    access: { public: "Telegram presents the bot's secret; without it nothing happens" },
     effect: "steps",
     audit: { byRule: "approval_resolved, approval_given, telegram_linked or ingest_refused" },
     ignoresUnknownQuery: true,
@@ -37,9 +39,9 @@ export const telegramRoutes = [
         await findIngestToken(relay, request.telegramSecret, "telegram") !== null,
     },
     body: z.looseObject({
-      update_id: anything("Of an Update: its number, by which a repetition is known."),
-      message: anything("Of an Update: the message. In the short form: its text."),
-      callback_query: anything("Of an Update: the button that was pressed."),
+      update_id: anything("In an Update: its number, which identifies repetitions."),
+      message: anything("In an Update: the message. In the short form: its text."),
+      callback_query: anything("In an Update: the pressed button."),
       chat_id: anything("In the short form: the private chat."),
     }),
     success: {
@@ -56,7 +58,7 @@ export const telegramRoutes = [
         }).meta({ id: "TelegramAnswer" }),
       ]),
     },
-    accepted: "The same with a right secret, a wrong one and none: there is nothing to answer.",
+    accepted: "Accepted; the same with a valid secret, an invalid one or none.",
     faults: [],
     handle: (work, { body }, { policyCache }) => receiveTelegram(work, policyCache, body),
   }),
@@ -64,13 +66,15 @@ export const telegramRoutes = [
     id: "telegram_links.create",
     method: "POST",
     path: "/api/shield/telegram-links",
-    summary: "Make a one-time code that links your Telegram account",
-    description: "Send the `message` to the bot within ten minutes. Only a signed-in user can.",
+    summary: "Create a code that links your Telegram account",
+    description:
+      "Send the `message` to the bot within ten minutes. Only signed-in users can create a " +
+      "code.",
     access: { scope: "approvals:write" },
     liveOnly: true,
     effect: "write",
     noStore: true,
-    audit: { none: "a code alone links nothing; telegram_linked tells of its use" },
+    audit: { none: "a code alone links nothing; telegram_linked records its use" },
     body: z.strictObject({}),
     success: {
       status: 201,
@@ -83,7 +87,7 @@ export const telegramRoutes = [
     id: "telegram_links.list",
     method: "GET",
     path: "/api/shield/telegram-links",
-    summary: "List your own links to Telegram accounts",
+    summary: "List your Telegram links",
     access: { signedIn: true },
     effect: "read",
     query: PageQuery,
@@ -95,7 +99,8 @@ export const telegramRoutes = [
     id: "telegram_links.delete",
     method: "DELETE",
     path: "/api/shield/telegram-links/{id}",
-    summary: "Delete one of your own links: the account decides nothing any more",
+    summary: "Delete one of your Telegram links",
+    description: "The linked account can no longer decide requests.",
     access: { signedIn: true },
     effect: "write",
     liveOnly: true,

@@ -9,15 +9,17 @@ const Usage = z.object({
   key_id: z.string(),
   name: z.string(),
   period: z.object({ from: z.iso.date(), to: z.iso.date() }).meta({
-    description: "The first and the last UTC day that the figures are of.",
+    description: "The first and the last UTC day of the figures.",
   }),
   complete: z.boolean().meta({
-    description: "False when the period begins before what is kept: the figures begin later.",
+    description: "False when the period begins before the retained figures.",
   }),
-  total_requests: z.int().meta({ description: "Admitted requests, whatever was answered." }),
+  total_requests: z.int().meta({ description: "Admitted requests, whatever their status." }),
   total_mcp_calls: z.int(),
   avg_requests_per_day: z.int(),
-  rate_limit_hits: z.int().meta({ description: "Requests refused with 429; in no other figure." }),
+  rate_limit_hits: z.int().meta({
+    description: "Requests refused with 429; no other figure counts them.",
+  }),
   last_used_at: Timestamp.nullable(),
   top_agents: z.array(z.object({ agent_id: z.string(), requests: z.int() })),
   top_endpoints: z.array(z.object({ endpoint: z.string(), calls: z.int() })),
@@ -26,7 +28,7 @@ const Usage = z.object({
     requests: z.int(),
     mcp_calls: z.int(),
     rate_limit_hits: z.int(),
-  })).meta({ description: "By UTC day, of up to two days by hour." }),
+  })).meta({ description: "By hour for up to two days, otherwise by UTC day." }),
 }).meta({ id: "ApiKeyUsage" });
 
 export const usageRoutes = [
@@ -34,15 +36,16 @@ export const usageRoutes = [
     id: "api_keys.usage",
     method: "GET",
     path: "/api/v1/api-keys/{id}/usage",
-    summary: "What a key has done lately",
+    summary: "Get the usage of an API key",
     description:
-      "By whole hours for a period of up to two days, else by whole UTC days, as far as the hour or " +
-      "day under way: `7d` is today and the six days before. For whoever may read the key. " +
-      "`total_requests` counts every request that was admitted, from 2xx to 5xx, 403 among them; one " +
-      "that was refused with 429 is in `rate_limit_hits` only, one refused with 401 is nobody's. MCP " +
-      "calls are counted apart. At most ten agents and endpoints are named, the busiest first. The " +
-      "figures are exact after a clean stop; a crash loses less than its last second. They are kept " +
-      `for ${SERIES_DAYS} days, \`last_used_at\` as long as the key.`,
+      "Available to everyone who may read the key. Figures are by hour for a period of up to " +
+      "two days and by UTC day otherwise, up to the current hour or day: `7d` is today and the " +
+      "six days before. `total_requests` counts all admitted requests with any status, 403 " +
+      "included. Requests refused with 429 count only in `rate_limit_hits`; those refused with " +
+      "401 are not counted. MCP calls are counted separately. The ten busiest agents and " +
+      "endpoints are listed. Figures are exact after a clean stop; a crash loses at most the " +
+      `last second. They are kept for ${SERIES_DAYS} days, and \`last_used_at\` as long as the ` +
+      "key.",
     access: { signedIn: true },
     effect: "read",
     params: IdParams,

@@ -20,10 +20,10 @@ export const webhookDeliveryRoutes = [
     id: "webhooks.deliveries",
     method: "GET",
     path: "/api/v1/webhooks/{id}/deliveries",
-    summary: "Delivery log, newest first",
+    summary: "List deliveries, newest first",
     description:
-      "`since` and `until` ask for when a delivery was made. `pagination.total` counts " +
-      "what matches, up to 10,000.",
+      "`since` and `until` select by the time of creation. `pagination.total` counts the " +
+      "matches, up to 10,000.",
     access: { scope: "system:read" },
     effect: "read",
     params: IdParams,
@@ -37,7 +37,7 @@ export const webhookDeliveryRoutes = [
     id: "webhooks.delivery",
     method: "GET",
     path: "/api/v1/webhooks/{id}/deliveries/{del_id}",
-    summary: "One delivery with its attempts",
+    summary: "Get a delivery with its attempts",
     access: { scope: "system:read" },
     effect: "read",
     params: DeliveryParams,
@@ -49,7 +49,8 @@ export const webhookDeliveryRoutes = [
     id: "webhooks.resend",
     method: "POST",
     path: "/api/v1/webhooks/{id}/deliveries/{del_id}/resend",
-    summary: "Send a delivery once more, under the same id, with all attempts before it",
+    summary: "Resend a delivery",
+    description: "The delivery keeps its id and its earlier attempts.",
     access: { scope: "system:write" },
     effect: "write",
     audit: { byRule: "webhook_delivery_resent" },
@@ -64,23 +65,25 @@ export const webhookDeliveryRoutes = [
     id: "webhooks.recover",
     method: "POST",
     path: "/api/v1/webhooks/{id}/recover",
-    summary: "Send the failed and held deliveries of a time once more",
-    description: "`dry_run` only counts them, up to 10,000. `until` is now unless given.",
+    summary: "Resend failed and held deliveries",
+    description:
+      "Sends the deliveries created from `since` until `until`, which is now by default. " +
+      "`dry_run` only counts them, up to 10,000.",
     access: { scope: "system:write" },
     effect: "write",
     audit: { byRule: "webhook_recovery_started, unless it is a dry run" },
     params: IdParams,
     body: RecoverBody,
     rules: {
-      "body.until": "is later than `since`",
-      "body.since": "is within the retention of events",
+      "body.until": "must be later than `since`",
+      "body.since": "must be within the retention of events",
     },
     success: {
       status: 200,
       body: z.object({ matched: z.int().nullable(), recovery: Recovery.nullable() })
         .meta({ id: "WebhookRecoveryStart" }),
     },
-    accepted: "It has begun: its recovery tells how far it is.",
+    accepted: "The recovery has started; read its progress by its id.",
     faults: ["NOT_FOUND", "CONFLICT"],
     handle: (work, { params, body: { dry_run, ...range } }, { deliveries }) =>
       dry_run
@@ -91,7 +94,7 @@ export const webhookDeliveryRoutes = [
     id: "webhooks.recovery",
     method: "GET",
     path: "/api/v1/webhooks/{id}/recoveries/{recovery_id}",
-    summary: "How far a recovery is",
+    summary: "Get the progress of a recovery",
     access: { scope: "system:read" },
     effect: "read",
     params: RecoveryParams,
@@ -103,7 +106,8 @@ export const webhookDeliveryRoutes = [
     id: "webhooks.cancel_recovery",
     method: "POST",
     path: "/api/v1/webhooks/{id}/recoveries/{recovery_id}/cancel",
-    summary: "Stop a recovery; what it sent stays sent",
+    summary: "Cancel a recovery",
+    description: "Deliveries that were already sent stay sent.",
     access: { scope: "system:write" },
     effect: "write",
     audit: { byRule: "webhook_recovery_cancelled, when it was running" },

@@ -37,7 +37,7 @@ import {
   Webhook,
 } from "./schemas/webhooks.ts";
 
-const HEADER_RULE = "are names and values that HTTP can carry, none of them Relay's own";
+const HEADER_RULE = "must be names and values valid in HTTP, none of them set by Relay";
 
 export const webhookRoutes = [
   route({
@@ -45,7 +45,7 @@ export const webhookRoutes = [
     method: "POST",
     path: "/api/v1/webhooks",
     summary: "Create a webhook",
-    description: "Without a `secret` Relay makes one, which is in this answer only.",
+    description: "Without a `secret`, Relay generates one, which only this response shows.",
     access: { scope: "system:write" },
     effect: "write",
     audit: {
@@ -61,11 +61,13 @@ export const webhookRoutes = [
       events: Events,
       headers: Headers.default({}),
       retry_policy: RetryPolicy.prefault({}),
-      active: z.boolean().default(true).meta({ description: "False holds what happens." }),
+      active: z.boolean().default(true).meta({
+        description: "False holds deliveries until the webhook is enabled.",
+      }),
     }),
     noStore: true,
     rules: {
-      "body.url": "is an http or https address that may be reached",
+      "body.url": "must be an allowed http or https address",
       "body.headers": HEADER_RULE,
     },
     success: { status: 201, body: NewWebhook },
@@ -76,7 +78,7 @@ export const webhookRoutes = [
     id: "webhooks.list",
     method: "GET",
     path: "/api/v1/webhooks",
-    summary: "List webhooks of the organization",
+    summary: "List webhooks",
     access: { scope: "system:read" },
     effect: "read",
     query: PageQuery,
@@ -101,14 +103,15 @@ export const webhookRoutes = [
     id: "webhooks.update",
     method: "PATCH",
     path: "/api/v1/webhooks/{id}",
-    summary: "Change a webhook, for every attempt from now on",
+    summary: "Update a webhook",
     description:
-      "What is given replaces what was there; a retry policy is changed field by field. " +
-      "After a change of the secret the old one signs beside the new one for 24 hours. Whoever " +
-      "changes more than the name or the policy must be allowed to read the webhook's events; " +
-      "so must its creator, when they change. Another `url` takes secrets:read as long as stored " +
-      "header values stay. A record that was read can be sent back: a header value of `********` " +
-      "keeps the stored one, and read-only fields must be as they were.",
+      "It takes effect with the next attempt. The given fields replace the old values; a retry " +
+      "policy is changed field by field. After a change of the secret, the old secret also " +
+      "signs for 24 hours. A change of more than the name or the retry policy requires the " +
+      "right to read the webhook's events. When the events change, the user that the webhook " +
+      "acts for needs it too. A new `url` requires secrets:read while stored header values " +
+      "stay. A record that was read can be sent back: the header value `********` keeps the " +
+      "stored one, and read-only fields must be unchanged.",
     access: { scope: "system:write" },
     effect: "write",
     audit: {
@@ -120,12 +123,14 @@ export const webhookRoutes = [
       name: Name.optional(),
       url: Url.optional(),
       active: z.boolean().optional().meta({
-        description: "Enables the webhook and delivers what was held, or disables it.",
+        description: "True enables the webhook and sends held deliveries; false disables it.",
       }),
       events: Events.optional(),
       secret: Secret.optional(),
       headers: Headers.optional(),
-      custom_headers: Headers.optional().meta({ description: "The same as `headers`." }),
+      custom_headers: Headers.optional().meta({
+        description: "The same as `headers`; give one of them.",
+      }),
       retry_policy: RetryPolicyChange.optional(),
     }).refine((change) => Object.keys(change).length > 0, "give at least one field")
       .refine(({ headers, custom_headers }) => !headers || !custom_headers, {
@@ -138,7 +143,7 @@ export const webhookRoutes = [
         ...excludes("headers", "custom_headers"),
       }),
     rules: {
-      "body.url": "is an http or https address that may be reached",
+      "body.url": "must be an allowed http or https address",
       "body.headers": HEADER_RULE,
       "body.custom_headers": HEADER_RULE,
     },
@@ -169,7 +174,7 @@ export const webhookRoutes = [
     id: "webhooks.adopt",
     method: "POST",
     path: "/api/v1/webhooks/{id}/adopt",
-    summary: "Take over a webhook that is suspended",
+    summary: "Adopt a suspended webhook",
     description: ADOPTION,
     access: { scope: "system:write" },
     effect: "write",
@@ -183,10 +188,11 @@ export const webhookRoutes = [
     id: "webhooks.enable",
     method: "POST",
     path: "/api/v1/webhooks/{id}/enable",
-    summary: "Enable a webhook, and say what becomes of the deliveries that were held for it",
+    summary: "Enable a webhook",
     description:
-      "They go out in the order of their events, unless `held` says to discard them, or " +
-      "those of events before an instant. `release_id` names the recovery that tells how far it is.",
+      "Deliveries held meanwhile are sent in the order of their events, unless `held` discards " +
+      "them all, or those of events before a time. `release_id` identifies the recovery that " +
+      "reports the progress.",
     access: { scope: "system:write" },
     effect: "write",
     audit: { byRule: "webhook_enabled, when it was disabled" },
@@ -201,7 +207,8 @@ export const webhookRoutes = [
     id: "webhooks.disable",
     method: "POST",
     path: "/api/v1/webhooks/{id}/disable",
-    summary: "Disable a webhook: what happens is held for it",
+    summary: "Disable a webhook",
+    description: "Deliveries are held until the webhook is enabled.",
     access: { scope: "system:write" },
     effect: "write",
     audit: { byRule: "webhook_disabled, when it was enabled" },
@@ -215,10 +222,10 @@ export const webhookRoutes = [
     id: "webhooks.test",
     method: "POST",
     path: "/api/v1/webhooks/{id}/test",
-    summary: "Send a ping test event, or the example of an event type",
+    summary: "Send a test event to a webhook",
     description:
-      "The body of the delivery says `test`. It is sent whatever the webhook subscribes to. A " +
-      "disabled webhook is 409: enable it first.",
+      "Sends a ping or the example of an event type, whatever the webhook subscribes to. The " +
+      "delivery's body is marked as `test`. A disabled webhook returns 409: enable it first.",
     access: { scope: "system:write" },
     effect: "write",
     audit: {
@@ -238,7 +245,8 @@ export const webhookRoutes = [
     id: "webhooks.event_types",
     method: "GET",
     path: "/api/v1/webhooks/event-types",
-    summary: "What a webhook may subscribe to, with schemas and examples",
+    summary: "List webhook event types",
+    description: "Includes the schema and an example of each type.",
     access: { scope: "system:read" },
     effect: "read",
     success: { status: 200, body: EventTypes },

@@ -51,7 +51,7 @@ async function open(
   const { headers } = request;
   const asked = parse(StreamQuery, queryOf(request), "query") as StreamChoice;
   if (headers.get("upgrade")?.toLowerCase() !== "websocket") {
-    throw new Fault("UPGRADE_REQUIRED", "Connect here by WebSocket.");
+    throw new Fault("UPGRADE_REQUIRED", "Connect to this path with WebSocket.");
   }
   mustBeWelcome(relay, request);
   const offered = offeredProtocols(headers);
@@ -60,7 +60,7 @@ async function open(
   if (other.length > 0) {
     throw new Fault(
       "VALIDATION_FAILED",
-      `Offer the subprotocol ${AGENT_PROTOCOL}, ${EVENTS_PROTOCOL} or none.`,
+      `Offer the subprotocol ${AGENT_PROTOCOL} or ${EVENTS_PROTOCOL}, or none.`,
       { issues: [{ path: "headers.sec-websocket-protocol", message: `unknown: ${other[0]}` }] },
     );
   }

@@ -30,7 +30,7 @@ export const ANONYMOUS: Actor = {
 };
 
 const REFUSALS = {
-  ended: "Its session has ended.",
+  ended: "The session has ended.",
   inactive: "The user or the organization is not active.",
 } as const;
 type Refusal = keyof typeof REFUSALS;
@@ -61,8 +61,9 @@ export class Authenticator {
       );
     }
     if (credential.startsWith(DEVICE_PREFIX)) {
-      const message = "A device's credential opens its own link and reports its agent's health, " +
-        "nothing else. Use an API key.";
+      const message =
+        "A device's credential only opens its own link and reports its agent's health. Use an " +
+        "API key.";
       throw new Fault("INVALID_API_KEY", message, { reason: "device" });
     }
     if (credential.startsWith("svc_")) return await this.#keys.authenticate(credential);
@@ -101,7 +102,7 @@ export class Authenticator {
   async mustStillHave(actor: Actor, required: readonly Scope[]): Promise<void> {
     const { rights } = await this.current(actor) ?? ANONYMOUS;
     if (required.some((right) => rights.has(right))) return;
-    const message = `This needs ${required.join(" or ")}, which you lost while it was under way.`;
+    const message = `This requires ${required.join(" or ")}, which you lost during the request.`;
     throw new Fault("INSUFFICIENT_SCOPES", message, { required, granted: [...rights] });
   }
 

@@ -204,7 +204,7 @@ export class Connection implements Link {
     }
     this.#cancelHello();
     if (!links.mayOpen(this.tenant, hello.public_key)) {
-      return this.close("too_many_frames", "this agent opened too many links in a minute");
+      return this.close("too_many_frames", "this agent opened too many links within a minute");
     }
     // The hello may come long after the credential was checked, so it is checked again.
     if (!await links.mayStay(this)) return this.close("credential_refused");
@@ -258,7 +258,7 @@ export class Connection implements Link {
       ? "the signature is not this agent's"
       : results.every((result, at) => commands.fits(this, result, digests[at]!))
       ? null
-      : "it answers another verdict, or its digests do not match the output";
+      : "it belongs to another verdict, or its digests do not match the output";
     if (wrong !== null) {
       return this.refuseReceipt(results.map(({ command_id }) => command_id), wrong);
     }

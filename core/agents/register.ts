@@ -104,13 +104,13 @@ export async function registerAgent(
   if (registered !== null) return registered;
   throw new RefusedAgent(
     "identity_refused",
-    "this agent belongs to another credential, or this credential to another agent: use its own, or " +
-      "delete the agent first",
+    "this agent belongs to another credential, or this credential to another agent: use the " +
+      "agent's own credential, or delete the agent first",
   );
 }
 
 const full = () =>
-  new RefusedAgent("unavailable", `there are ${AGENTS_MAX} agents already: delete one first`);
+  new RefusedAgent("unavailable", `there are already ${AGENTS_MAX} agents: delete one first`);
 
 /** An agent stays with the credential that registered it while that credential is usable. */
 async function mayClaim(

@@ -29,7 +29,7 @@ Options:
                        GET /api/audit/checkpoint, or an earlier key that handed over to it.
                        Without it the export's own key is used, which does not detect an export that
                        was signed again with another key.
-  --checkpoint <file>  A checkpoint that was stored elsewhere (the note, or the answer with it):
+  --checkpoint <file>  A checkpoint that was stored elsewhere (the note, or the answer that holds it):
                        detects that the log was truncated, rolled back or forked since.
   --consistency <file> The answer of GET /api/audit/consistency?from=&to=, from the size of that
                        checkpoint to the size of the export; needed when the export leaves out the
@@ -38,7 +38,7 @@ Options:
 
 Exit codes:
   0  the export is complete and unaltered
-  1  it is not: the first wrong row is named
+  1  it is not; the output names the first wrong row
   2  wrong arguments, a file that cannot be read, or a checkpoint that could not be compared
 `;
 
@@ -75,10 +75,10 @@ async function readArguments(args: readonly string[]): Promise<Arguments> {
   }, args);
   const [command, file] = positional;
   const { key, checkpoint, consistency } = options;
-  if (command !== "verify") throw new Error("there is only `relay audit verify`: see --help");
+  if (command !== "verify") throw new Error("say what to do: relay audit verify <export>");
   if (file === undefined) throw new Error("name the file that holds the export");
   if (consistency !== undefined && checkpoint === undefined) {
-    throw new Error("--consistency proves nothing without the --checkpoint that it begins at");
+    throw new Error("--consistency needs --checkpoint, at whose size it starts");
   }
   return {
     file,
@@ -92,7 +92,7 @@ async function keyOf(text: string): Promise<NoteKey> {
   const key = readKey(text) ??
     readKey((await Deno.readTextFile(text).catch(() => "")).trim());
   if (key !== null) return key;
-  throw new Error(`${JSON.stringify(text)} is no key (name+id+base64), nor a file that holds one`);
+  throw new Error(`${JSON.stringify(text)} is neither a key (name+id+base64) nor a file with one`);
 }
 
 async function noteOf(path: string): Promise<string> {
@@ -113,26 +113,28 @@ async function proofOf(path: string): Promise<Consistency> {
 export function describeVerdict(
   { finding, rows, statement, witness, keyFromFile, handovers }: Verdict,
 ): string {
-  if (finding !== null) return `NOT WHOLE: ${describeFinding(finding)}`;
+  if (finding !== null) return `INVALID: ${describeFinding(finding)}`;
   const { size, expired, origin, time, selection } = statement!;
-  const lines = [`whole: ${rows} rows of ${origin}, which had ${size} at ${time}`];
+  const lines = [`valid: ${rows} rows of ${origin}, which had ${size} at ${time}`];
   if (selection !== null && selection.filter !== "{}") {
     lines.push(`selected by ${selection.filter}`);
   }
-  if (expired > 0) lines.push(`rows 1 to ${expired} are no longer kept: their hashes fit`);
+  if (expired > 0) lines.push(`rows 1 to ${expired} are no longer kept; their hashes are correct`);
   for (const { from, to, rows } of handovers) {
     lines.push(
-      `up to row ${rows} it was signed by ${keyText(from)}, which handed over to ${keyText(to)}`,
+      `rows up to ${rows} were signed by ${keyText(from)}, which handed over to ${keyText(to)}`,
     );
   }
-  if (witness === "consistent") lines.push("it begins as the checkpoint that was given says");
+  if (witness === "consistent") lines.push("it is consistent with the given checkpoint");
   if (witness === "not comparable") {
     lines.push(
-      "NOT COMPARED: the given checkpoint lies among rows that are left out. " +
+      "NOT COMPARED: the rows around the given checkpoint are omitted. " +
         "Give --consistency with a proof to this export's size.",
     );
   }
-  if (keyFromFile) lines.push("checked with the file's own key: give --key to know whose it is");
+  if (keyFromFile) {
+    lines.push("checked with the file's own key: give --key to verify who signed it");
+  }
   return lines.map(printableLine).join("\n");
 }
 
@@ -146,18 +148,18 @@ export function describeFinding({ kind, first, last, line, why }: Finding): stri
     case "missing":
       return `missing: ${rows}${at}`;
     case "added":
-      return `added: a row that says it is ${first}${at}`;
+      return `added: a row that claims to be ${first}${at}`;
     case "swapped":
       return `rows ${first} and ${last} changed places${at}`;
     case "truncated":
-      return `cut off: row ${first} and what follows are missing, or the proof at the end is`;
+      return `cut off: row ${first} and the following rows, or the proof at the end, are missing`;
     case "rolled_back":
       return `rolled back: ${rows} were witnessed and are not in this export`;
     case "rewritten":
-      return `rewritten: ${rows} are not those that were witnessed`;
+      return `rewritten: ${rows} differ from those that were witnessed`;
     case "forked":
-      return `forked: ${rows} here are others than in the checkpoint that was given, and one key signed both`;
+      return `forked: ${rows} differ from the given checkpoint, and one key signed both`;
     case "proof":
-      return `the proof at the end does not hold: ${why}`;
+      return `the proof at the end is invalid: ${why}`;
   }
 }

@@ -21,9 +21,9 @@ Usage:
   relay backup <folder>
 
 Writes ${STORE_FILE} and manifest.json into a new folder. The backup contains everything that was
-acknowledged before its instant. RELAY_KV says where the store is, as for \`relay serve\`. The secret is
-not in the backup: keep a copy of it in another place. Back up a database server (a KV Connect URL) with
-its own tools.
+acknowledged before the time that it states. RELAY_KV names the store, as for \`relay serve\`. The backup
+does not contain the secret: keep a copy of it in another place. Back up a database server (a KV Connect
+URL) with its own tools.
 
 Options:
   --help   Show this text.
@@ -34,17 +34,17 @@ Exit codes:
   2  wrong arguments
 `;
 
-const RESTORE_HELP = `relay restore: make a new store from a backup
+const RESTORE_HELP = `relay restore: create a new store from a backup
 
 Usage:
   relay restore <folder>
 
-RELAY_KV says where to make the new store; none must exist there. The secret of the backup is needed: in
-RELAY_SECRET, or, when it was in a file, in that file beside the new store (relay.kv.secret for
-relay.kv). Incomplete or altered backups, and backups of another secret or a newer Relay, are refused
-without making anything.
+RELAY_KV names the new store, which must not exist yet. The command needs the secret of the backup: in
+RELAY_SECRET, or in the file beside the new store (relay.kv.secret for relay.kv). It refuses incomplete
+or altered backups, and backups of another secret or a newer Relay, and then creates nothing.
 
-The store is as it was then: keys that were revoked since work again, and webhooks are sent again.
+The new store has the state of the backup: keys that were revoked since work again, and webhook
+deliveries that were due are sent again.
 
 Options:
   --help   Show this text.
@@ -66,7 +66,7 @@ export function backupCommand(args: string[]): Promise<number> {
     const manifest = writeBackup({ kv, folder, secrets }, PORTS);
     print(`The backup is in ${folder}`, manifest);
     const home = settings.secret === null ? secretPath(kv) : "RELAY_SECRET";
-    console.log(`The secret is not in it: keep a copy of ${home} in another place.`);
+    console.log(`The backup does not hold the secret: keep a copy of ${home} in another place.`);
   });
 }
 

@@ -23,11 +23,11 @@ interface Command {
 const COMMANDS: Readonly<Record<string, Command>> = {
   serve: { about: "start the relay (the default command)", run: serveCommand },
   agent: {
-    about: "run commands of a relay on this machine: pair, --url, --token",
+    about: "run the commands of a relay on this machine: pair, --url, --token-file",
     run: async (args) => (await import("./agent/cli.ts")).agentCommand(args),
   },
   demo: {
-    about: "show a relay, an agent and a webhook at work, in a minute",
+    about: "show a relay, an agent, a command and webhooks on this machine",
     run: async (args) => (await import("./demo.ts")).demoCommand(args),
   },
   listen: {
@@ -43,7 +43,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     run: async (args) => (await import("./secret.ts")).secretCommand(args),
   },
   keys: {
-    about: "make new signing keys: rotate verdict, rotate audit",
+    about: "replace signing keys: rotate verdict, rotate audit",
     run: async (args) => (await import("./keys.ts")).keysCommand(args),
   },
   password: {
@@ -55,15 +55,15 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     run: async (args) => (await import("./backup.ts")).backupCommand(args),
   },
   restore: {
-    about: "make a new store from a backup",
+    about: "create a new store from a backup",
     run: async (args) => (await import("./backup.ts")).restoreCommand(args),
   },
   compact: {
-    about: "give unused space of the store back to the disk",
+    about: "return unused space of the store to the disk",
     run: async (args) => (await import("./compact.ts")).compactCommand(args),
   },
   doctor: {
-    about: "find what is wrong with this installation",
+    about: "diagnose this installation",
     run: async (args) => (await import("./doctor.ts")).doctorCommand(args),
   },
   version: { about: "print the version", run: () => print(`relay ${manifest.version}`) },

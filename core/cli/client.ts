@@ -27,7 +27,7 @@ export function whyUnreached(error: unknown): string {
     return `${why}: name the PEM file of your own authority in DENO_CERT`;
   }
   return /wrong version number|InvalidContentType/.test(why)
-    ? `${why}: give an http:// address where it speaks no TLS`
+    ? `${why}: give an http:// address if the server does not use TLS`
     : why;
 }
 

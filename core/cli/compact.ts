@@ -6,21 +6,21 @@ import { systemClock } from "../ports/ports.ts";
 import { runCommand } from "./command.ts";
 import { storePath } from "./store.ts";
 
-const HELP = `relay compact: give unused space of the store back to the disk
+const HELP = `relay compact: return unused space of the store to the disk
 
 Usage:
   relay compact
 
 The file of an embedded store never shrinks by itself. Stop the relay first. The command rewrites the
-file, which needs the used size twice: once beside the file, and once in SQLite's folder of temporary
-files (SQLITE_TMPDIR, else /var/tmp). It may be interrupted at any point.
+file. It needs free space for the used data twice: beside the file, and in SQLite's temporary directory
+(SQLITE_TMPDIR, else /var/tmp). It may be interrupted at any point.
 
 Options:
   --help   Show this text.
 
 Exit codes:
-  0  the file is as small as it can be
-  1  it is not, for the printed reason
+  0  the file was rewritten
+  1  it was not, for the printed reason
   2  wrong arguments
 `;
 

@@ -2,16 +2,16 @@ import { runCommand } from "./command.ts";
 import { type DemoRun, tellStory } from "./demo_story.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
 
-const HELP = `relay demo: show a relay, an agent, a command and a webhook at work on this machine
+const HELP = `relay demo: show a relay, an agent, a command and webhooks on this machine
 
 Usage:
   relay demo [--keep]
 
 Options:
-  --keep   Leave it running afterwards, and print how to use it, until Ctrl-C.
+  --keep   Keep it running until Ctrl-C, and print how to use it.
   --help   Show this text.
 
-Everything runs in a temporary folder and on free ports of 127.0.0.1, and is removed afterwards.
+The demo uses a temporary folder and free ports of 127.0.0.1, and removes its files afterwards.
 
 Exit codes:
   0  every check passed

@@ -47,7 +47,7 @@ export async function tellStory(run: DemoRun): Promise<{ howToUse: string }> {
   const url = await startRelay(run, directory);
   terminal.good(url);
 
-  terminal.step("You sign up and make two API keys");
+  terminal.step("You sign up and create two API keys");
   const account = await signUp(url);
   const owner = clientOf(url, account.token);
   const agentKey = await makeKey(owner, "agent", ["agents:admin"]);
@@ -74,17 +74,17 @@ export async function tellStory(run: DemoRun): Promise<{ howToUse: string }> {
   mustBe("the agent's status", agent.status, "online");
   terminal.good(`${agent.name} (${agent.platform}) is ${agent.status}: ${agentId}`);
 
-  terminal.step(`It runs a command: ${COMMAND}`);
+  terminal.step(`The agent runs a command: ${COMMAND}`);
   const commandId = await runCommand(terminal, caller, agentId);
 
-  terminal.step(`It is spared another: ${HARMFUL}`);
+  terminal.step(`The shield denies a harmful command: ${HARMFUL}`);
   const deniedId = await beRefused(terminal, caller, agentId);
 
-  terminal.step("Both webhooks arrive, and their signatures are right");
+  terminal.step("Both webhooks arrive with valid signatures");
   await receive(terminal, receiver, "command_executed", COMMAND);
   await receive(terminal, receiver, "command_denied", HARMFUL);
 
-  terminal.step("The audit trail has all of it");
+  terminal.step("The audit trail holds every step");
   await showAudit(terminal, caller, {
     names: {
       [account.userId]: "you",
@@ -96,7 +96,7 @@ export async function tellStory(run: DemoRun): Promise<{ howToUse: string }> {
   });
 
   const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
-  terminal.say(`\n${terminal.bold("Everything was as it should be")}, in ${seconds} s.`);
+  terminal.say(`\n${terminal.bold("Every check passed")}, in ${seconds} s.`);
   return { howToUse: howToUse(url, account, callerKey.key, agentId) };
 }
 

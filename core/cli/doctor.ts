@@ -19,22 +19,22 @@ import type { Settings } from "../context/context.ts";
 import { systemClock, systemEntropy } from "../ports/ports.ts";
 import { runCommand } from "./command.ts";
 
-const HELP = `relay doctor: find what is wrong with this installation, and what to do about it
+const HELP = `relay doctor: diagnose this installation
 
 Usage:
   relay doctor
 
 Checks the settings, the store and its secret, the clock, the disk, the address, the certificate, due
 deliveries and expired rows. It prints a line for each: "ok", or "note" or "FAULT" with what to do.
-It takes the settings of \`relay serve\` from the environment, changes nothing, and may run while a
-relay serves. Checking a large store reads all of it.
+It reads the settings of \`relay serve\` from the environment, changes nothing, and may run while a
+relay serves. It reads the whole store, which may take minutes.
 
 Options:
   --help   Show this text.
 
 Exit codes:
-  0  nothing is wrong
-  1  something is: see the lines with FAULT
+  0  there is no fault
+  1  there is a fault: see the lines with FAULT
   2  wrong arguments
 `;
 
@@ -65,7 +65,7 @@ async function examine(): Promise<Finding[]> {
   }
   const nowMs = systemClock.now();
   const { served, findings } = await examineStore(settings, nowMs);
-  findings.unshift({ name: "settings", state: "ok", text: "they can be read" });
+  findings.unshift({ name: "settings", state: "ok", text: "all settings are valid" });
   const { host, port, tls } = settings;
   const at = `${host.includes(":") ? `[${host}]` : host}:${port}`;
   findings.push(judgeAddress(at, await stateOf(settings, at, served), served));
@@ -105,13 +105,13 @@ async function examineStore(settings: Settings, nowMs: number) {
 const inMemory: Finding = {
   name: "store",
   state: "note",
-  text: "in memory: everything is gone when the relay stops; give RELAY_KV a path to keep it",
+  text: "in memory: everything is lost when the relay stops; set RELAY_KV to a path to keep it",
 };
 
 const notYet = (kv: string): Finding => ({
   name: "store",
   state: "note",
-  text: `there is none at ${kv} yet: the relay makes one when it starts, or see RELAY_KV`,
+  text: `there is no store at ${kv} yet: the relay creates it at its start, or set RELAY_KV`,
 });
 
 /** Finds who listens on the address, without binding it: a relay may be starting. */

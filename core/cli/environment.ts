@@ -22,11 +22,11 @@ export const SETTINGS: Readonly<Record<string, Setting>> = {
   },
   RELAY_PORT: { meaning: "port to listen on", default: "9081", show: ({ port }) => port },
   RELAY_TLS_CERT: {
-    meaning: "PEM file of a certificate, with RELAY_TLS_KEY: serves HTTPS",
+    meaning: "PEM file of the certificate for HTTPS; needs RELAY_TLS_KEY",
     show: ({ tls }) => tls === null ? null : "set",
   },
   RELAY_TLS_KEY: {
-    meaning: "PEM file of the key of that certificate",
+    meaning: "PEM file of the private key of that certificate",
     show: ({ tls }) => tls === null ? null : "set",
   },
   RELAY_KV: {
@@ -35,12 +35,12 @@ export const SETTINGS: Readonly<Record<string, Setting>> = {
     show: ({ kv }) => kv === null ? null : shownLocation(kv),
   },
   RELAY_SECRET: {
-    meaning: "seals secrets in the store; required for a shared or hosted store",
+    meaning: "secret that seals values in the store; required for a shared or hosted store",
     default: "a 0600 file beside an embedded store",
     show: ({ secret }) => secret,
   },
   RELAY_SECRET_OLD: {
-    meaning: "the secret before it (more: RELAY_SECRET_OLD_2), until `relay secret rotate` has run",
+    meaning: "previous secret (more: RELAY_SECRET_OLD_2), until `relay secret rotate` has run",
     show: ({ olderSecrets }) => olderSecrets.length === 0 ? null : olderSecrets.length,
   },
   RELAY_PUBLIC_URL: {

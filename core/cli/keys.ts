@@ -14,18 +14,17 @@ Usage:
   verdict   The keys that sign commands for agents. Agents pin them.
   audit     The keys that sign checkpoints and exports of the audit log.
 
-Each organization has one key of a kind for each of its spaces. The old key signs a hand-over to the new
-one and is deleted. The new keys are printed, so that people can pass them on. Back the store up
-afterwards: an older backup would bring back keys that agents and auditors refuse. Anyone who can read
-the store can run this, with the RELAY_KV and RELAY_SECRET of the relay. Stop the relay first when
-RELAY_KV is a path.
+Each organization has one key of each kind for each of its spaces. The old key signs a hand-over to the
+new one and is deleted. The new keys are printed, so that people can pass them on. Back the store up
+afterwards: an older backup would restore keys that agents and auditors refuse. The command needs the
+RELAY_KV and RELAY_SECRET of the relay. Stop the relay first if RELAY_KV is a path.
 
 After a leak of a secret or a backup, run \`relay secret rotate\` first.
 
 Options:
   --organization <id>   Only this organization's keys.
-  --leave-behind        Go on although some agents cannot follow. These refuse the relay until they are
-                        updated, or a person writes the new key into their state folder.
+  --leave-behind        Continue although some agents cannot follow. They refuse the relay until they are
+                        updated, or a person writes the new key into their state directory.
   --help                Show this text.
 
 Exit codes:
@@ -68,7 +67,7 @@ async function rotate(rotation: Rotation): Promise<void> {
   const kv = storeLocation(settings.kv);
   const secrets = secretsKnown(settings);
   if (secrets === null) {
-    throw new Error("the secret of the store is not here: give it in RELAY_SECRET");
+    throw new Error("the secret of the store is missing: give it in RELAY_SECRET");
   }
   const by = {
     sealer: makeSealer(secrets.secret, systemEntropy, secrets.olderSecrets),
@@ -80,5 +79,5 @@ async function rotate(rotation: Rotation): Promise<void> {
       keys++;
       console.log(`${tenant}: ${key}`);
     }));
-  console.log(`Done: ${keys} ${rotation.kind} keys are new. Back the store up now.`);
+  console.log(`Done: ${keys} ${rotation.kind} keys were replaced. Back the store up now.`);
 }

@@ -24,7 +24,7 @@ Options:
 
 Exit codes:
   0  stopped by SIGTERM or SIGINT
-  1  the relay refuses
+  1  the relay refused the key
   2  wrong arguments
 `;
 

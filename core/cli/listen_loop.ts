@@ -60,7 +60,7 @@ export async function listenLoop(
       if (typeof answer === "string") return answer;
       page = answer;
     } catch (error) {
-      if (!troubled) host.say(`the relay cannot be reached, trying on: ${whyUnreached(error)}`);
+      if (!troubled) host.say(`the relay cannot be reached, trying again: ${whyUnreached(error)}`);
       troubled = true;
       await host.sleep(TROUBLE_MS);
       continue;
@@ -103,7 +103,7 @@ async function ask(
     return { events: [], next, head, has_more: true };
   }
   const why = messageOf(text) ?? `status ${response.status}`;
-  if (REFUSED.includes(response.status)) return `the relay refuses: ${why}`;
+  if (REFUSED.includes(response.status)) return `the relay refused: ${why}`;
   throw new Error(why);
 }
 

@@ -10,14 +10,14 @@ const HELP = `relay password reset: replace a forgotten password
 Usage:
   relay password reset <email> [--without-second-factor]
 
-Anyone who can write to the store can run this without an account. Stop the relay first when RELAY_KV
-is a path. The new password is printed once and stored only as a hash: its owner signs in with it and
-changes it by POST /api/account/password. All sessions of that person end; their API keys stay valid.
-Until the password is changed, their approvals do not count as independent of anyone's request, because
-the person who ran this could have signed in.
+The command needs access to the store, but no account. Stop the relay first if RELAY_KV is a path. The
+new password is printed once and stored only as a hash. Its owner signs in with it and changes it with
+POST /api/account/password. All sessions of that person end; their API keys stay valid. Until they change
+the password, their approvals do not count as independent of anyone's request, because the person who
+ran this command knows it.
 
 Options:
-  --without-second-factor   Remove their second factor too, because it is lost.
+  --without-second-factor   Also remove their second factor, if it is lost.
   --help                    Show this text.
 
 Exit codes:
@@ -43,7 +43,7 @@ async function reset(
   email?: string,
 ): Promise<void> {
   if (action !== "reset") throw new UsageError("Say what to do: relay password reset <email>.");
-  if (email === undefined) throw new UsageError("Say whose: relay password reset <email>.");
+  if (email === undefined) throw new UsageError("Give the email: relay password reset <email>.");
   const ports = { clock: systemClock, entropy: systemEntropy, passwordCost: passwordCost() };
   const without = options["without-second-factor"] ?? false;
   const { kv } = readStoreSettings(Deno.env.toObject(), false);
@@ -57,5 +57,5 @@ function print(
   console.log(`The password of ${email} is now: ${password}`);
   console.log(`Sessions that ended: ${sessionsEnded}.`);
   if (secondFactorRemoved) console.log("Their second factor was removed.");
-  if (!active) console.log("The account stays switched off.");
+  if (!active) console.log("The account stays deactivated.");
 }

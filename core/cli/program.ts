@@ -92,7 +92,7 @@ export function startProgram(args: readonly string[], options: ProgramOptions = 
             fresh = fresh.slice(at + 1);
             return found;
           }
-          const missing = `relay ${args[0]} did not say ${pattern}`;
+          const missing = `relay ${args[0]} did not print ${pattern}`;
           if (over) throw new Error(`${missing}; it ended:\n${lines.join("\n")}`);
           if (await Promise.race([changed, deadline.late]) === LATE) {
             throw new Error(`${missing} within ${ms / 1000} s:\n${lines.join("\n")}`);

@@ -79,7 +79,7 @@ export function verifyDelivery(secret: string, headers: Headers, body: Buffer): 
   const given = (headers.get("webhook-signature") ?? "").split(" ");
   if (!given.some((each) => equal(each, `v1,${signed}`))) return "webhook-signature is wrong";
   const fresh = Math.abs(Date.now() / 1000 - Number(sentAt)) <= AGE_S_MAX;
-  return fresh ? null : "webhook-timestamp is not of now";
+  return fresh ? null : "webhook-timestamp is not current";
 }
 
 function equal(given: string, expected: string): boolean {

@@ -24,7 +24,7 @@ Usage:
 For an embedded store (RELAY_KV is a path) with its secret in the file beside it: stop the relay first.
 The command makes a new secret, seals everything with it, and replaces the old one.
 
-When RELAY_SECRET has the secret: set RELAY_SECRET to the new secret and RELAY_SECRET_OLD to the old one
+When RELAY_SECRET holds the secret: set RELAY_SECRET to the new secret and RELAY_SECRET_OLD to the old one
 (further ones in RELAY_SECRET_OLD_2 and so on), and restart every instance with both. Then run this
 command with the same variables and RELAY_KV. Afterwards remove RELAY_SECRET_OLD.
 
@@ -37,7 +37,7 @@ Options:
 
 Exit codes:
   0  everything is sealed with the new secret
-  1  something is not, as printed; both secrets are still needed
+  1  something is not, for the printed reason; both secrets are still needed
   2  wrong arguments
 `;
 
@@ -63,16 +63,16 @@ async function rotateFile({ kv, olderSecrets }: StoreSettings): Promise<void> {
     throw new Error(
       `there is no secret at ${
         secretPath(path)
-      }: where it is a setting, give the new one in RELAY_SECRET`,
+      }: if the secret is a setting, give the new one in RELAY_SECRET`,
     );
   }
   await rotate(path, () => {
     const secret = nextSecret(path, systemEntropy);
-    console.log("Made the next secret. Both secrets are needed until the end.");
+    console.log("Created the next secret. Both secrets are needed until the end.");
     return { secret, olderSecrets: [current, ...olderSecrets] };
   }, () => promoteSecret(path));
   console.log(
-    `Done: the new secret is in ${secretPath(path)}, the old one opens nothing any more.`,
+    `Done: the new secret is in ${secretPath(path)}, the old one no longer opens anything.`,
   );
 }
 
@@ -80,13 +80,13 @@ async function rotateFile({ kv, olderSecrets }: StoreSettings): Promise<void> {
 async function rotateSettings({ kv, secret, olderSecrets }: StoreSettings): Promise<void> {
   if (olderSecrets.length === 0) {
     throw new Error(
-      "RELAY_SECRET_OLD is not set: give the secret in use so far there, and the new one in " +
+      "RELAY_SECRET_OLD is not set: give the current secret there, and the new one in " +
         "RELAY_SECRET",
     );
   }
   const path = storeLocation(kv);
   await rotate(path, () => ({ secret: secret!, olderSecrets }), () => {});
-  console.log("Done: RELAY_SECRET_OLD is not needed any more.");
+  console.log("Done: RELAY_SECRET_OLD is no longer needed.");
 }
 
 async function rotate(kv: string, secrets: () => Secrets, settle: () => void): Promise<void> {

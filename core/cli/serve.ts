@@ -73,7 +73,7 @@ async function listen(
     const where = tls === null || code !== undefined
       ? "RELAY_HOST and RELAY_PORT"
       : "RELAY_TLS_CERT, RELAY_TLS_KEY and RELAY_HOST";
-    console.error(`relay: cannot listen on ${hostname}:${port}: ${why}. Look at ${where}.`);
+    console.error(`relay: cannot listen on ${hostname}:${port}: ${why}. Check ${where}.`);
     await stop();
     return 1;
   }
@@ -120,6 +120,6 @@ function firstSignup(url: string, withCode: boolean): string {
   });
   return `
 
-Nobody has signed up yet: who does so first runs this relay. The answer holds a token for the rest.
+Nobody has signed up yet. The first account administers this relay. The answer holds a token for further requests.
   curl ${url}/api/v1/signup --json '${body}'`;
 }

@@ -31,16 +31,16 @@ export const storeLocation = (kv: string | null): string =>
 export function storePath(kv: string | null): string {
   const path = embeddedPath(kv);
   if (isThere(path)) return path;
-  throw new Error(`there is no store at ${path}: RELAY_KV says where it is`);
+  throw new Error(`there is no store at ${path}: set RELAY_KV to its path`);
 }
 
 /** The path of an embedded store, existing or not. @throws {Error} when it is in memory or on a server */
 export function embeddedPath(kv: string | null): string {
   if (kv === null || kv === ":memory:") {
-    throw new Error("RELAY_KV names a store in memory: this needs the path of a store's file");
+    throw new Error("RELAY_KV names a store in memory: this command needs the path of a store");
   }
   if (isRemote(kv)) {
-    throw new Error("RELAY_KV names a database server: use what that server has for it");
+    throw new Error("RELAY_KV names a database server: use that server's own tools");
   }
   return kv;
 }

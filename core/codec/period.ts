@@ -20,13 +20,14 @@ const QUARTER = /^(\d{4})-Q([1-4])$/;
 
 /** The syntax of periods, for messages. */
 export const PERIOD_FORMS =
-  "`24h`, `7d` or `1w` up to now, the same as an ISO 8601 duration (`PT24H`, `P7D`, `P1W`, `P1M`, " +
-  "`P1Y`), `2026-Q4`, or `from/to` with ISO 8601 dates or instants, both included " +
-  "(`2026-07-01/2026-09-30`)";
+  "a duration up to now (`24h`, `7d`, `1w`, or in ISO 8601, such as `PT24H`, `P7D`, `P1W`, " +
+  "`P1M` or `P1Y`), a quarter (`2026-Q4`), or `from/to` with ISO 8601 dates or times, both " +
+  "inclusive (`2026-07-01/2026-09-30`)";
 
 /** The rule for periods, as the end of a sentence that begins with the name of one. */
 export const PERIOD_RULE =
-  `is ${PERIOD_FORMS}; it has begun, does not end before it begins and has at most ten years`;
+  `must be ${PERIOD_FORMS}; it must have begun, must not end before it begins, and must ` +
+  "span at most ten years";
 
 /**
  * Reads a period; every endpoint uses this syntax.
@@ -44,7 +45,7 @@ export function readPeriod(
   const { fromMs: from_ms, toMs: to_ms } = span;
   if (from_ms > to_ms) throw wrong(where, "ends before it begins");
   if (to_ms - from_ms > SPAN_MAX_MS) throw wrong(where, "is longer than ten years");
-  if (from_ms > nowMs) throw wrong(where, "has not begun");
+  if (from_ms > nowMs) throw wrong(where, "has not begun yet");
   return { period: { asked, from_ms, to_ms }, untilNow: lasting !== null };
 }
 

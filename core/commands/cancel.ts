@@ -13,7 +13,7 @@ const CANCEL_WAIT_MS = 5_000;
 
 /**
  * Withdraws a command that waits, or asks the agent to end it and waits a moment for that.
- * @throws {Fault} AGENT_NOT_FOUND, NOT_FOUND, CONFLICT when it has ended, UNAVAILABLE when it runs elsewhere
+ * @throws {Fault} AGENT_NOT_FOUND, NOT_FOUND, CONFLICT when it has ended, UNAVAILABLE when its link is closed
  */
 export async function cancelCommand(
   work: Stepping,
@@ -38,7 +38,7 @@ async function cancel(
   }
   if (record.status !== "running") {
     const { status } = record;
-    throw new Fault("CONFLICT", `The command is over: it is ${status}.`, { status });
+    throw new Fault("CONFLICT", `The command is already ${status}.`, { status });
   }
   const { tenant } = actor;
   const holder = links.holder(await ownedAgent(work, record.agent_id));
@@ -47,7 +47,9 @@ async function cancel(
     : holder === null
     ? null
     : (await elsewhere.cancel(tenant, id, holder, actor.id))?.done;
-  if (!done) throw new Fault("UNAVAILABLE", "The command's link is closed: ask for its end again.");
-  const ended = done && await within(ports.clock, CANCEL_WAIT_MS, done);
+  if (!done) {
+    throw new Fault("UNAVAILABLE", "The link of the command's agent is closed. Try again.");
+  }
+  const ended = await within(ports.clock, CANCEL_WAIT_MS, done);
   return await showCommand(store, actor.tenant, ended ?? record);
 }

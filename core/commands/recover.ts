@@ -40,7 +40,7 @@ async function recoverCommand(
     // It may have ended while another that began in the same commit had not.
     const known = await findCommand(by.store, by.store, tenant, record.id);
     if (known !== null && known.status !== "running") return "ended";
-    const why = "the relay stopped while it ran";
+    const why = "the relay stopped while the command ran";
     const open = { id: record.id, agentId: record.agent_id, record, fresh: false };
     await settleCommand(by, tenant, open, { status: "lost", why });
     return "recovered";

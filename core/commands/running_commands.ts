@@ -224,7 +224,7 @@ export class RunningCommands implements CommandListener {
     const sha256 = commandSha256(record.command);
     const { approvedSha256 = sha256 } = begun;
     if (sha256 !== approvedSha256) {
-      const why = "it is not what was approved, so it was not sent";
+      const why = "it differs from the approved command, so it was not sent";
       const alarm = { type: "approval_mismatch", reason: why } as const;
       this.#settle(running, { status: "failed", why, alarm });
       return promise;
@@ -312,7 +312,7 @@ export class RunningCommands implements CommandListener {
     background.run("recording a late result", async () => {
       await running?.done.catch(() => {});
       const taken = await settleLate(context, link.tenant, agentId, result, receipt);
-      if (!taken) link.refuseReceipt([result.command_id], "it answers another verdict");
+      if (!taken) link.refuseReceipt([result.command_id], "it belongs to another verdict");
     });
   }
 

@@ -96,7 +96,7 @@ export function parseConfig(text: string): Config {
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    const message = `RELAY_CONFIG is not JSON: ${(cause as Error).message}`;
+    const message = `The configuration in RELAY_CONFIG is not JSON: ${(cause as Error).message}`;
     const issues = [{ path: "", message }];
     throw new Fault("VALIDATION_FAILED", message, { issues }, { cause });
   }
@@ -107,7 +107,9 @@ export function parseConfig(text: string): Config {
     message,
   }));
   const said = issues.map(({ path, message }) => `${path || "(whole)"}: ${message}`).join("; ");
-  throw new Fault("VALIDATION_FAILED", `RELAY_CONFIG is invalid: ${said}`, { issues });
+  throw new Fault("VALIDATION_FAILED", `The configuration in RELAY_CONFIG is invalid: ${said}`, {
+    issues,
+  });
 }
 
 /** The source of the configuration, so that it can be read again. */

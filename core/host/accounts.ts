@@ -55,7 +55,7 @@ export async function listAccounts(work: Work, { active, plan_id, ...paging }: F
 export async function changePlan(work: Writing, id: string, planId: string) {
   const { ports, actor, tx } = work;
   const account = await accountOf(work, id);
-  if (account.plan === planId) throw new Fault("CONFLICT", "The account has this plan already.");
+  if (account.plan === planId) throw new Fault("CONFLICT", "The account already has this plan.");
   const { plan, subscription } = await subscribe(ports, tx, id, planId);
   const order = tx.insert(orders, SYSTEM, {
     id: ports.entropy.id("ord"),
@@ -99,7 +99,7 @@ export async function switchAccount(
   const { tx } = work;
   const account = await accountOf(work, id);
   if (account.host && !active) {
-    throw new Fault("CONFLICT", "The host organization cannot be switched off.");
+    throw new Fault("CONFLICT", "The host organization cannot be deactivated.");
   }
   if (account.active === active) return await showAccount(work, account);
   const type = active ? "account_activated" : "account_deactivated";

@@ -37,7 +37,7 @@ export class Metrics {
     });
     this.#commands = new Counter({
       name: "relay_commands_total",
-      help: "Commands of the live space that have ended here, by outcome.",
+      help: "Commands of the live space that ended on this process, by outcome.",
       labelNames: ["outcome"],
       registers,
     });
@@ -49,7 +49,7 @@ export class Metrics {
     });
     this.#lag = new Gauge({
       name: "relay_event_loop_lag_seconds",
-      help: "How late the last timer of the event loop ran.",
+      help: "The delay of the last timer of the event loop.",
       registers,
     });
     // Initialize the outcomes to zero, so that the first one shows as an increase.
@@ -59,7 +59,7 @@ export class Metrics {
     }
     new Gauge({
       name: "relay_build_info",
-      help: "Always 1, for the version that runs.",
+      help: "Always 1; labelled with the running version.",
       labelNames: ["version"],
       registers,
     }).set({ version: VERSION }, 1);
@@ -104,7 +104,7 @@ export class Metrics {
       });
     gauge(
       "process_start_time_seconds",
-      "When this process began, in Unix seconds.",
+      "The start time of this process, in Unix seconds.",
       () => gauges.startedAtMs / 1000,
     );
     gauge("relay_agents_online", "Agents linked to this process.", gauges.agentsLinked);
@@ -115,23 +115,27 @@ export class Metrics {
     );
     gauge(
       "relay_approvals_waiting",
-      "Requests of the live space that wait for people.",
+      "Pending approval requests of the live space.",
       gauges.approvalsWaiting,
     );
     gauge(
       "relay_event_streams_open",
-      "Streams of events that are open here.",
+      "Event streams open on this process.",
       gauges.streamsOpen,
     );
-    gauge("relay_deliveries_under_way", "Webhook attempts under way.", gauges.deliveriesUnderWay);
+    gauge(
+      "relay_deliveries_under_way",
+      "Webhook delivery attempts in progress.",
+      gauges.deliveriesUnderWay,
+    );
     gauge(
       "relay_usage_unwritten_keys",
-      "API keys with usage counts that are in memory only.",
+      "API keys whose usage counts are not yet stored.",
       gauges.keysUnwritten,
     );
     new Gauge({
       name: "relay_webhook_deliveries",
-      help: "Webhook deliveries by state: accepted is the sum of all others.",
+      help: "Webhook deliveries by state; accepted is the sum of all others.",
       labelNames: ["state"],
       registers: [this.#registry],
       async collect() {

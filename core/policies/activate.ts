@@ -37,8 +37,8 @@ interface Carried {
 /** Another commit of the repository was applied while this one was fetched. */
 export class Overtaken extends Fault {
   constructor() {
-    const message = "Another commit was applied while this one was fetched.";
-    super("CONFLICT", `${message} Apply again for the newest.`);
+    const message = "Another commit was applied during the fetch.";
+    super("CONFLICT", `${message} Apply again to use the newest.`);
   }
 }
 
@@ -59,7 +59,9 @@ export async function activate(
   const { clock, entropy } = applier.ports;
   return await applier.store.transact(async (tx) => {
     const registered = await tx.get(repositories, tenant, repository.id);
-    if (registered === null) throw new Fault("NOT_FOUND", "The repository was removed meanwhile.");
+    if (registered === null) {
+      throw new Fault("NOT_FOUND", "The repository was removed in the meantime.");
+    }
     if (applier.onBehalfOf !== undefined) await mustAct(tx, tenant, registered);
     const shield = await shieldInForce(tx, tenant);
     const before = shield.policies;
@@ -132,7 +134,7 @@ function writeSteps(
       emit(applier, tx, tenant, {
         type: "policy_unpinned",
         resource: { type: "policy", id },
-        details: { name, reason: "the file says the same as the version in force", ...onBehalf },
+        details: { name, reason: "the file equals the version in force", ...onBehalf },
       });
     }
     if (action !== "create" && action !== "update") continue;

@@ -82,8 +82,8 @@ function mustBeGone(name: string, path: string, { links, commit }: Wanted): void
   const link = links.find((each) => liesIn(path, each));
   if (link === undefined) return;
   const message =
-    `${link} is a link or a submodule, which is not followed, and the policy ${name} ` +
-    "came from there: write its file out, or remove the link to end it.";
+    `${link} is a link or a submodule, which Relay does not follow, but the policy ${name} ` +
+    "came from there. Replace it with the file, or remove it to delete the policy.";
   const issues = [{ path: "body.policy_path", message }];
   throw new Fault("VALIDATION_FAILED", message, { issues, commit });
 }

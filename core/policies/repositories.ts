@@ -45,12 +45,12 @@ export async function createRepository(work: Writing, syncs: SyncQueue, input: N
   const { tenant } = actor;
   const address = checkedAddress(work, input.url);
   if (await tx.count(repositories, tenant) >= REPOSITORIES_MAX) {
-    const message = `There are ${REPOSITORIES_MAX} repositories already. Delete one first.`;
+    const message = `There are already ${REPOSITORIES_MAX} repositories. Delete one first.`;
     throw new Fault("CONFLICT", message);
   }
   const known = await tx.find(repositories, tenant, "address", [address]);
   if (known !== null) {
-    throw new Fault("CONFLICT", `This repository is registered already, as ${known.name}.`, {
+    throw new Fault("CONFLICT", `This repository is already registered as ${known.name}.`, {
       id: known.id,
     });
   }
@@ -92,12 +92,12 @@ function checkedAddress(work: Writing, url: string): string {
   };
   const { protocol, search, hash } = mustBeDialable(work, url);
   if (protocol !== "https:" && !work.config().outbound.allow_private_targets) {
-    return refuse("Git must use https, so that nobody on the way can change a policy.");
+    return refuse("Use https for Git, so that no one can change a policy in transit.");
   }
   if (search !== "" || hash !== "") {
     return refuse("The address of a repository must not contain ? or #.");
   }
-  return addressOf(url) ?? refuse("This is not the address of a repository.");
+  return addressOf(url) ?? refuse("This is not the address of a Git repository.");
 }
 
 function authorizationOf({ provider, token, username, password }: NewRepository): string | null {
@@ -157,7 +157,8 @@ export async function deleteRepository(work: Writing, id: string, policies: bool
   if (its.length > 0 && !policies) {
     throw new Fault(
       "CONFLICT",
-      `${its.length} policies from this repository are in force. Delete with policies=delete to end them too.`,
+      `${its.length} policies from this repository are in force. To delete them too, send ` +
+        "policies=delete.",
       { policies: its.map((item) => item.id) },
     );
   }

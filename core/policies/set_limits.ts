@@ -16,20 +16,26 @@ export function mustFit(set: PolicySetRecord): void {
   };
   const { items } = set;
   if (items.length > MAX_POLICIES) {
-    refuse(`There would be ${items.length} policies; ${MAX_POLICIES} may be in force at once.`);
+    refuse(
+      `This would make ${items.length} policies, but at most ${MAX_POLICIES} may be in force ` +
+        "at once.",
+    );
   }
   const bytes = items.reduce((sum, item) => sum + item.bytes, 0);
   if (bytes > DOCUMENTS_BYTES_MAX) {
-    refuse(`The policies would have ${bytes} bytes in total; ${DOCUMENTS_BYTES_MAX} are allowed.`);
+    refuse(
+      `This would make ${bytes} bytes of policies, but at most ${DOCUMENTS_BYTES_MAX} are ` +
+        "allowed.",
+    );
   }
   if (serialize(set).length > SET_BYTES_MAX) {
-    refuse("The names, paths and labels of the policies are too long in total.");
+    refuse("The names, paths and labels of all policies together are too long. Shorten some.");
   }
   const paths = new Map<string, string>();
   for (const { name, path } of items) {
     const other = paths.get(name);
     if (other !== undefined) {
-      refuse(`${other} and ${path} have the same name, ${name}. Give each its own.`);
+      refuse(`${other} and ${path} have the same name, ${name}. Give each its own name.`);
     }
     paths.set(name, path);
   }

@@ -8,8 +8,10 @@ import { actsFor, suspensionOf } from "../access/access.ts";
 /** Raised when the person for whom a repository is synced may not write policies now. */
 export class Suspended extends Fault {
   constructor(person: string) {
-    const message = `It is suspended: ${person}, for whom it is synced, may not write policies.`;
-    super("FORBIDDEN", `${message} Somebody who may can adopt it.`);
+    const message =
+      `The repository is suspended, because ${person}, for whom it is synced, may not write ` +
+      "policies.";
+    super("FORBIDDEN", `${message} A user with the required rights can adopt it.`);
   }
 }
 

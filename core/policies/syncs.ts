@@ -133,7 +133,7 @@ export class Syncs {
   async awaited<T>({ org }: Tenant, task: () => Promise<T>): Promise<T> {
     const own = this.#awaited.filter((each) => each === org).length;
     if (own >= AWAITED_OF_ONE_MAX || this.#awaited.length >= AWAITED_MAX) {
-      throw new Fault("UNAVAILABLE", "Too many repositories are being fetched. Apply again soon.");
+      throw new Fault("UNAVAILABLE", "Too many repositories are being fetched. Apply again later.");
     }
     this.#awaited.push(org);
     try {

@@ -61,7 +61,7 @@ const policyVersion = z.string().regex(/^[0-9a-f]{16}$/);
 const count = z.int().min(1).max(999_999_999_999_999);
 /** Text that an event can hold: without unpaired surrogates. */
 const wholeText = (max: number) =>
-  z.string().max(max).refine((text) => text.isWellFormed(), "no unpaired surrogates");
+  z.string().max(max).refine((text) => text.isWellFormed(), "must not hold unpaired surrogates");
 const shortText = (max: number) => wholeText(max).min(1).regex(/^\P{Cc}*$/u);
 const chunk = z.string().max(MAX_OUTPUT_CHUNK_BYTES);
 
@@ -69,10 +69,10 @@ const chunk = z.string().max(MAX_OUTPUT_CHUNK_BYTES);
 export const agentLabels = z.record(
   z.string().regex(
     /^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$/,
-    "a letter or digit, then up to 62 letters, digits, '.', '_', '/' and '-'",
+    "must be a letter or digit, then up to 62 letters, digits, '.', '_', '/' and '-'",
   ),
-  z.string().max(128).regex(/^[\x20-\x7e]*$/, "printable ASCII characters only"),
-).refine((labels) => Object.keys(labels).length <= 16, "at most 16 labels")
+  z.string().max(128).regex(/^[\x20-\x7e]*$/, "must be printable ASCII"),
+).refine((labels) => Object.keys(labels).length <= 16, "must hold at most 16 labels")
   .meta({ maxProperties: 16 });
 
 /** An agent's description of itself and its machine. */

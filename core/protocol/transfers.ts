@@ -21,7 +21,7 @@ const PIECE_CHARS = Math.ceil(PIECE_BYTES / 3) * 4;
 const POLICIES_LISTED = 64;
 
 const whole = (max: number) =>
-  z.string().max(max).refine((text) => text.isWellFormed(), "no unpaired surrogates");
+  z.string().max(max).refine((text) => text.isWellFormed(), "must not hold unpaired surrogates");
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const jobId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
 const bytes = z.int().min(0).max(MAX_ARCHIVE_BYTES);

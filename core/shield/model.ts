@@ -240,14 +240,16 @@ const SpanShape = z.object({ start: z.int().min(0), end: z.int().min(0) }).meta(
 /** The shield's answer for one command; offsets of `span` are UTF-16 units of the command as given. */
 export const ShieldResult = z.object({
   verdict: Verdict,
-  risk_score: z.int().min(0).max(100).describe("Blast radius × irreversibility of what was found."),
-  threats: z.array(z.string()).describe("Kinds of harm, the worst first."),
+  risk_score: z.int().min(0).max(100).describe(
+    "The risk score: blast radius × irreversibility of the worst finding.",
+  ),
+  threats: z.array(z.string()).describe("The kinds of harm, worst first."),
   layer: ShieldLayer,
-  rule_ids: z.array(z.string()).describe("Stable ids of the rules that matched, the worst first."),
-  explanation: z.string().describe("Why, in a sentence for people."),
+  rule_ids: z.array(z.string()).describe("The ids of the matching rules, worst first."),
+  explanation: z.string().describe("The explanation, as a sentence for people."),
   safer_alternative: z.string().nullable(),
   span: SpanShape.nullable()
-    .describe("The part of the command that the worst finding is about."),
+    .describe("The part of the command that the worst finding concerns."),
 }).meta({ id: "ShieldResult" });
 export type ShieldResult = z.infer<typeof ShieldResult>;
 

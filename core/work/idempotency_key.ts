@@ -9,11 +9,19 @@ export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
  */
 export function checkIdempotencyKey(key: string, path = "headers.idempotency-key"): void {
   if (IDEMPOTENCY_KEY.test(key)) return;
-  throw new Fault("VALIDATION_FAILED", "An idempotency key has 1 to 255 visible characters.", {
-    issues: [{ path, message: "1 to 255 visible ASCII characters" }],
-  });
+  throw new Fault(
+    "VALIDATION_FAILED",
+    "The idempotency key must be 1 to 255 visible ASCII characters.",
+    {
+      issues: [{ path, message: "must be 1 to 255 visible ASCII characters" }],
+    },
+  );
 }
 
 /** The fault of a key that the caller used for a different call; `details` may name what that call made. */
 export const usedForAnotherCall = (details: { readonly command_id?: string } = {}): Fault =>
-  new Fault("CONFLICT", "This idempotency key was used for another call.", details);
+  new Fault(
+    "CONFLICT",
+    "This idempotency key was already used for another call. Choose a new one.",
+    details,
+  );

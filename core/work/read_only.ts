@@ -14,7 +14,7 @@ export function mustMatchRecord(
   growing: readonly string[] = [],
 ): void {
   const now = record as Fields;
-  const message = "is read-only, and the record has another value";
+  const message = "is read-only and differs from the record";
   const issues = Object.keys(given)
     .filter((name) => !isSame(given[name], now[name], growing.includes(name)))
     .map((name) => ({ path: `body.${name}`, message }));

@@ -24,7 +24,9 @@ export function handle(server: Server, visit: Visit, alwaysStreams: boolean): Pr
 async function streamOrEnd(server: Server, visit: Visit): Promise<Response> {
   const { headers, method } = visit.request;
   if (headers.get("mcp-protocol-version")?.startsWith("2026")) {
-    throw new Fault("METHOD_NOT_ALLOWED", "This revision takes POST.", { allow: ["POST"] });
+    throw new Fault("METHOD_NOT_ALLOWED", "This protocol revision accepts only POST.", {
+      allow: ["POST"],
+    });
   }
   if (method === "GET") return await sessionStream(server, visit);
   await endSession({ ...visit, headers });
@@ -59,7 +61,7 @@ function unread(error: unknown): never {
 /** A relay sends its clients no requests, so no reply is expected. @throws {RpcError} invalidRequest */
 async function refuseReply(visit: Visit): Promise<never> {
   await sessionOf({ ...visit, headers: visit.request.headers });
-  throw new RpcError(CODES.invalidRequest, "No request of the server waits for a reply.", {
+  throw new RpcError(CODES.invalidRequest, "No server request awaits a response.", {
     status: 400,
   });
 }

@@ -5,7 +5,7 @@ import { ContentionError, DuplicateError, StoreUnavailableError } from "../../kv
 export function faultOf(error: unknown): Fault | null {
   if (error instanceof Fault) return error;
   if (error instanceof DuplicateError) {
-    return new Fault("CONFLICT", "Another resource has this name or key already.");
+    return new Fault("CONFLICT", "Another resource already has this name or key. Choose another.");
   }
   if (error instanceof ContentionError || error instanceof StoreUnavailableError) {
     return new Fault("UNAVAILABLE", undefined, {}, { cause: error });

@@ -70,7 +70,7 @@ export function queryFor(
     if (isNoise(name) || route.ignoresUnknownQuery && !Object.hasOwn(known, name)) continue;
     const [value, another] = values[name]!;
     if (another !== undefined) {
-      const issue = { path: short(`query.${name}`), message: "occurs more than once" };
+      const issue = { path: short(`query.${name}`), message: "is given more than once" };
       const message = `${issue.path} ${issue.message}.`;
       throw new Fault("VALIDATION_FAILED", message, { issues: [issue] });
     }

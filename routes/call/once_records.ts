@@ -59,8 +59,8 @@ export async function replay(
   if (outcome === "begun") {
     throw new Fault(
       "CONFLICT",
-      "A call with this key began, and its outcome is unknown. Check what it did before you repeat " +
-        "it under another key.",
+      "A call with this idempotency key began, but its outcome is unknown. Check what it did " +
+        "before you repeat it with a new key.",
     );
   }
   const value = sealed === null ? undefined : JSON.parse(relay.sealer.open(sealed, id));
@@ -69,7 +69,10 @@ export async function replay(
   await recordUse(relay, route, actor, request, status);
   if (fault !== null) throw fault;
   if (value === undefined) {
-    throw new Fault("CONFLICT", "This call was made already; its answer was too large to keep.");
+    throw new Fault(
+      "CONFLICT",
+      "This call was made already, but its response was too large to keep.",
+    );
   }
   return outcome === "accepted" ? new Accepted(value) : value;
 }

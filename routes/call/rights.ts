@@ -23,7 +23,7 @@ export const isClosedTo = ({ tenant }: Actor, { liveOnly }: Pick<Route, "liveOnl
 export function lacking({ rights }: Actor, required: readonly Scope[]): Fault {
   const granted = [...rights];
   if (!required.some((scope) => rights.has(scope))) {
-    const message = `This needs ${required.join(" or ")}.`;
+    const message = `This requires ${required.join(" or ")}.`;
     return new Fault("INSUFFICIENT_SCOPES", message, { required, granted });
   }
   const message = "Only the organization that runs this installation may do this.";
@@ -52,6 +52,7 @@ export async function denyTestSpace(
   await recordDenial(log, endpoint, actor, request, { space: "test" });
   return new Fault(
     "FORBIDDEN",
-    "The test space may not do this. Use a live key, or sign in without X-Relay-Space: test.",
+    "This is not available in the test space. Use a live key, or sign in without " +
+      "X-Relay-Space: test.",
   );
 }

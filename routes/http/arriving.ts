@@ -1,8 +1,12 @@
 import type { Clock } from "../../core/ports/ports.ts";
 import { Fault } from "../../core/fault/fault.ts";
+import { sourceOf } from "./body_source.ts";
 
 /** The longest pause in a body. A client that stalls would occupy a connection. */
 export const STALL_MS = 30_000;
+
+/** How long a connection stays open after a stall, so that the 408 leaves before it closes. */
+export const LINGER_MS = 1000;
 
 /**
  * The chunks of a body as they arrive.
@@ -12,19 +16,22 @@ export async function* arriving(
   clock: Clock,
   body: ReadableStream<Uint8Array>,
 ): AsyncGenerator<Uint8Array> {
-  const reader = body.getReader();
-  let reading: Promise<unknown> = Promise.resolve();
+  const source = await sourceOf(body);
+  const free = () => source.free().catch(() => {});
+  let failed = false;
   try {
     for (;;) {
-      const read = reader.read();
-      reading = read.catch(() => {});
-      const result = await unlessStalled(clock, read);
+      const result = await unlessStalled(clock, source.read());
       if (result.done) return;
       yield result.value;
     }
+  } catch (fault) {
+    failed = true;
+    throw fault;
   } finally {
-    // The runtime frees the connection when the read ends: at the next byte, or when the client leaves.
-    reading.then(() => reader.cancel()).catch(() => {});
+    await source.stop();
+    if (failed) clock.after(LINGER_MS, free);
+    else await free();
   }
 }
 
@@ -32,7 +39,7 @@ async function unlessStalled<T>(clock: Clock, read: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const cancel = clock.after(STALL_MS, () => {
     const seconds = STALL_MS / 1000;
-    const message = `The body stalled for ${seconds} s. Send the request again.`;
+    const message = `No data arrived for ${seconds} s. Send the request again.`;
     reject(new Fault("REQUEST_TIMEOUT", message, { stall_seconds: seconds }));
   });
   try {
@@ -44,7 +51,7 @@ async function unlessStalled<T>(clock: Clock, read: Promise<T>): Promise<T> {
 
 /** The fault of a client that leaves in the middle of its body, which is not a bug. */
 function brokenOff(cause: unknown): never {
-  throw new Fault("VALIDATION_FAILED", "The body broke off.", {
-    issues: [{ path: "body", message: "broke off" }],
+  throw new Fault("VALIDATION_FAILED", "The body ended early.", {
+    issues: [{ path: "body", message: "ended early" }],
   }, { cause });
 }

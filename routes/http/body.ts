@@ -86,7 +86,7 @@ export async function readText(
 ): Promise<string> {
   const coding = request.headers.get("content-encoding")?.toLowerCase() ?? "identity";
   if (coding !== "identity") {
-    const message = `Send the body as it is, without Content-Encoding: ${short(coding)}.`;
+    const message = `Send the body without Content-Encoding; ${short(coding)} is not supported.`;
     throw new Fault("UNSUPPORTED_MEDIA_TYPE", message);
   }
   const admit = boundsCheck(bounds);
@@ -105,7 +105,7 @@ export async function readText(
 
 /** @throws {Fault} PAYLOAD_TOO_LARGE */
 export function tooLarge(bytesMax: number, otherwise = ""): Fault {
-  const message = `The body may have at most ${bytesMax} bytes${otherwise}.`;
+  const message = `The body may hold at most ${bytesMax} bytes${otherwise}.`;
   return new Fault("PAYLOAD_TOO_LARGE", message, { limit_bytes: bytesMax });
 }
 

@@ -25,7 +25,7 @@ const WARNING = JSON.stringify({
   id: null,
   data: {
     code: "unknown_frame",
-    message: "A frame was ignored: this stream takes JSON frames of the types resume and ping.",
+    message: "Ignored a frame. This stream accepts JSON frames of type resume or ping.",
   },
 });
 

@@ -74,7 +74,8 @@ function isWelcome(
 export function mustBeWelcome(rules: OriginRules, request: Request): void {
   const origin = request.headers.get("origin");
   if (origin === null || isWelcome(rules, request, origin)) return;
-  const message = "Pages of this origin may not call this server: name it in `allowed_origins`.";
+  const message = "Pages of this origin may not call this server. To allow it, add the origin to " +
+    "`allowed_origins`.";
   throw new Fault("FORBIDDEN", message);
 }
 
@@ -103,23 +104,22 @@ function foreignTo(rules: OriginRules, request: Request): string | null {
   const { headers, method } = request;
   const host = hostOf(request);
   if (!LOOPBACK.test(host)) {
-    return `This server answers only to names of this machine, such as localhost, not to ` +
+    return "This server only answers to names of this machine, such as localhost, not to " +
       `${quoted(host)}. To serve it under another name, set RELAY_PUBLIC_URL.`;
   }
   const origin = headers.get("origin");
   if (origin !== null) {
     return isWelcome(rules, request, origin)
       ? null
-      : `A page of ${
-        quoted(origin)
-      } may not call this server: name it in \`allowed_origins\`, or ` +
-        "set RELAY_PUBLIC_URL if the page is this server's own.";
+      : `Pages of ${quoted(origin)} may not call this server. Add the origin to ` +
+        "`allowed_origins`; if it is this server's own, set RELAY_PUBLIC_URL.";
   }
   // Links and the return from an OAuth provider are navigations, which change nothing.
   const followed = method === "GET" && headers.get("sec-fetch-mode") === "navigate";
   return headers.get("sec-fetch-site") !== "cross-site" || followed
     ? null
-    : "A page of another site may not call this server: name its origin in `allowed_origins`.";
+    : "Pages of another site may not call this server. To allow it, add its origin to " +
+      "`allowed_origins`.";
 }
 
 const quoted = (text: string): string => JSON.stringify(text.slice(0, QUOTED_CHARS_MAX));

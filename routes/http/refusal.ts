@@ -6,7 +6,7 @@ import { type Envelope, headersOf } from "./answer.ts";
 
 /** The fault of a method that a path does not take. */
 export const notAllowed = (allow: readonly string[]): Fault =>
-  new Fault("METHOD_NOT_ALLOWED", `This path takes ${allow.join(", ")}.`, { allow });
+  new Fault("METHOD_NOT_ALLOWED", `This path accepts ${allow.join(", ")}.`, { allow });
 
 /** The headers of every refusal with a JSON body, in whatever protocol. */
 export function refusalHeaders(envelope: Envelope, fault: Fault | null): Record<string, string> {

@@ -17,19 +17,19 @@ export const EVERY_RESPONSE: Readonly<Record<string, Ref>> = {
 /** The headers that several responses share. */
 export const HEADERS: Readonly<Record<string, Header>> = {
   RequestId: {
-    description: "The id of this request; errors repeat it, and logs and audit rows carry it.",
+    description: "The id of this request, as in errors, logs and audit rows.",
     schema: { type: "string", format: "uuid" },
   },
   RateLimitLimit: {
-    description: "The limit of which least is left, in its window; 2147483647 means no limit.",
+    description: "The limit with the least remaining; 2147483647 means no limit.",
     schema: { type: "integer", minimum: 0 },
   },
   RateLimitRemaining: {
-    description: "Requests that are left of it; a lower bound.",
+    description: "At least this many requests are left under that limit.",
     schema: { type: "integer", minimum: 0 },
   },
   RateLimitReset: {
-    description: "When it starts anew, in Unix seconds.",
+    description: "When that limit resets, in Unix seconds.",
     schema: { type: "integer", minimum: 0 },
   },
   RetryAfter: {
@@ -37,15 +37,15 @@ export const HEADERS: Readonly<Record<string, Header>> = {
     schema: { type: "integer", minimum: 1 },
   },
   WwwAuthenticate: {
-    description: "How to say who you are.",
+    description: "The accepted authentication scheme.",
     schema: { type: "string", pattern: '^Bearer realm="relay"' },
   },
   ETag: {
-    description: "Names these very bytes, for `If-None-Match`.",
+    description: "Identifies this exact response, for `If-None-Match`.",
     schema: { type: "string" },
   },
   NoStore: {
-    description: "No cache may keep the answer.",
+    description: "Caches must not store the response.",
     schema: { type: "string", const: "no-store" },
   },
 };
@@ -54,11 +54,13 @@ export const HEADERS: Readonly<Record<string, Header>> = {
 const ERROR_CODE: JsonSchema = {
   type: "string",
   enum: CODES,
-  description: "What programs act on.",
+  description: "The error code, for programs.",
 };
 const ERROR_DETAILS: JsonSchema = {
   type: "object",
-  properties: { request_id: { type: "string", description: "As in X-Request-Id." } },
+  properties: {
+    request_id: { type: "string", description: "The id of the request, as in X-Request-Id." },
+  },
   required: ["request_id"],
   additionalProperties: {},
 };
@@ -76,7 +78,7 @@ const ERROR_SCHEMA: JsonSchema = {
       type: "object",
       properties: {
         code: CODE,
-        message: { type: "string", description: "What is wrong and what to do, for people." },
+        message: { type: "string", description: "What is wrong and what to do next, for people." },
         details: DETAILS,
       },
       required: ["code", "message", "details"],

@@ -36,7 +36,7 @@ export const MCP_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     type: "object",
     properties: {
       jsonrpc: { type: "string", enum: ["2.0"] },
-      id: { ...ID, description: "Left out in a notification, which is not answered." },
+      id: { ...ID, description: "Absent in a notification, which gets no response." },
       method: {
         type: "string",
         maxLength: ID_CHARS_MAX,
@@ -48,12 +48,12 @@ export const MCP_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
   },
   RpcResponse: {
     type: "object",
-    description: "`result`, or `error` when the call was refused.",
+    description: "Has `result`, or `error` when the call was refused.",
     properties: {
       jsonrpc: { type: "string", enum: ["2.0"] },
       id: {
         anyOf: [...ID.anyOf!, { type: "null" }],
-        description: "The request's; null where none could be read, as of a batch.",
+        description: "The id of the request; null when it could not be read, as for a batch.",
       },
       result: { type: "object" },
       error: { $ref: "#/components/schemas/RpcError" },
@@ -62,18 +62,16 @@ export const MCP_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
   },
   RpcError: {
     type: "object",
-    description: "The error object of JSON-RPC.",
+    description: "A JSON-RPC error object.",
     properties: {
       code: {
         type: "integer",
-        description:
-          "Of JSON-RPC or the protocol where they define one, the HTTP status otherwise.",
+        description: "The code that JSON-RPC or MCP defines, or else the HTTP status.",
       },
       message: { type: "string" },
       data: {
         type: "object",
-        description: "The same as the error object of this interface says, and what the protocol " +
-          "asks for beside it.",
+        description: "The members of this API's error object, and those that MCP requires.",
         properties: {
           code: CODE,
           details: DETAILS,
@@ -90,8 +88,8 @@ const RESPONSE: JsonSchema = { $ref: "#/components/schemas/RpcResponse" };
 const REFUSAL: JsonSchema = { anyOf: [ERROR, RESPONSE] };
 
 const KINDS = {
-  "/mcp": { id: "mcp.call", answers: "JSON, or events, as the client accepts" },
-  "/mcp/stream": { id: "mcp.stream", answers: "events, always" },
+  "/mcp": { id: "mcp.call", answers: "are JSON or events, as the client accepts" },
+  "/mcp/stream": { id: "mcp.stream", answers: "are always events" },
 } as const;
 
 /** The operations of the Model Context Protocol, whose paths are not routes. */
@@ -103,16 +101,16 @@ export function mcpOperations(
     Object.entries(KINDS).map(([path, { id, answers }]) => [path, {
       post: call(id, answers, refusals),
       get: {
-        ...inSession(`${id}.listen`, "The events of a session, of revisions up to 2025-11-25"),
+        ...inSession(`${id}.listen`, "Open a session's event stream"),
         responses: {
-          "200": { description: "Events.", headers: EVERY_RESPONSE, content: EVENTS },
+          "200": { description: "The event stream.", headers: EVERY_RESPONSE, content: EVENTS },
           ...refusals,
         },
       },
       delete: {
-        ...inSession(`${id}.end`, "End a session, of revisions up to 2025-11-25"),
+        ...inSession(`${id}.end`, "End a session"),
         responses: {
-          "204": { description: "It has ended.", headers: EVERY_RESPONSE },
+          "204": { description: "The session has ended.", headers: EVERY_RESPONSE },
           ...refusals,
         },
       },
@@ -128,16 +126,16 @@ function inSession(operationId: string, summary: string): Omit<Operation, "respo
     operationId,
     tags: ["mcp"],
     summary,
-    description: "See docs/mcp.md.",
+    description: "For protocol revisions up to 2025-11-25. See docs/mcp.md.",
     security: SECURITY,
     parameters: [{
       name: "Mcp-Session-Id",
       in: "header",
       required: true,
-      description: "The session, as the answer to `initialize` named it.",
+      description: "The session id from the response to `initialize`.",
       schema: { type: "string" },
     }],
-    "x-rules": { "headers.mcp-session-id": "names a session of the caller's" },
+    "x-rules": { "headers.mcp-session-id": "must be one of the caller's sessions" },
     "x-effect": "protocol",
   };
 }
@@ -146,12 +144,13 @@ function call(operationId: string, answers: string, refusals: Operation["respons
   return {
     operationId,
     tags: ["mcp"],
-    summary: "The Model Context Protocol",
-    description: `JSON-RPC 2.0; answers ${answers}. Endpoints that are MCP tools are called here ` +
-      "under the same checks: docs/mcp.md. A refusal before the message is read has the error object " +
-      "of this interface; one after it has the error object of JSON-RPC, with the same code in " +
-      "`error.data.code`.\n\n" +
-      "A credential is optional; without one only public tools can be called.",
+    summary: "Send a Model Context Protocol message",
+    description:
+      `The protocol is JSON-RPC 2.0; responses ${answers}. Endpoints that are MCP tools are ` +
+      "called here with the same checks: see docs/mcp.md. A refusal before the message is read " +
+      "has this API's error object. A later one has a JSON-RPC error object, with the same " +
+      "code in `error.data.code`.\n\nA credential is optional; without one only public tools " +
+      "can be called.",
     security: SECURITY,
     parameters: [{ $ref: "#/components/parameters/IdempotencyKey" }],
     requestBody: {
@@ -160,11 +159,11 @@ function call(operationId: string, answers: string, refusals: Operation["respons
     },
     responses: {
       "200": {
-        description: "The answer.",
+        description: "The response.",
         headers: EVERY_RESPONSE,
         content: { "application/json": { schema: RESPONSE }, ...EVENTS },
       },
-      "202": { description: "A notification was taken.", headers: EVERY_RESPONSE },
+      "202": { description: "The notification was accepted.", headers: EVERY_RESPONSE },
       ...refusals,
     },
     "x-effect": "protocol",

@@ -17,21 +17,21 @@ const SECURITY_SCHEMES = {
     type: "http",
     scheme: "bearer",
     bearerFormat: "JWT",
-    description: "A signed-in user: the `token` of `POST /api/v1/login`.",
+    description: "The JWT of a signed-in user: the `token` from `POST /api/v1/login`.",
   },
   bearer_api_key: {
     type: "http",
     scheme: "bearer",
     bearerFormat: "API key",
     description:
-      "An API key, `svc_live_…` or `svc_test_…`. Answers to the old value of a key that " +
-      "was rotated carry `Deprecation` (RFC 9745, since when) and `Sunset` (RFC 8594, until when).",
+      "An API key, `svc_live_…` or `svc_test_…`. Responses to the old value of a rotated key " +
+      "carry `Deprecation` (RFC 9745, since when) and `Sunset` (RFC 8594, until when).",
   },
   api_key_header: {
     type: "apiKey",
     in: "header",
     name: "x-api-key",
-    description: "An API key in a header of its own.",
+    description: "An API key in its own header.",
   },
 } as const;
 
@@ -40,21 +40,21 @@ const parametersOf = (schemas: Schemas): Record<string, Parameter> => ({
     name: "X-Relay-Space",
     in: "header",
     required: false,
-    description: "The space that a signed-in user works in. An API key has its own.",
+    description: "The space of a signed-in user's request. An API key belongs to one space.",
     schema: { ...schemas.render(Space, "input"), default: "live" },
   },
   IdempotencyKey: {
     name: "Idempotency-Key",
     in: "header",
     required: false,
-    description: "A value of your own: a repeated request gets the first one's answer.",
+    description: "A value that you choose. A repeated request gets the first response.",
     schema: { type: "string", minLength: 1, maxLength: 255, pattern: IDEMPOTENCY_KEY.source },
   },
   IfNoneMatch: {
     name: "If-None-Match",
     in: "header",
     required: false,
-    description: "The `ETag` of what you have: 304 when it is the same still.",
+    description: "The `ETag` of your copy. The response is 304 if it is still current.",
     schema: { type: "string" },
   },
 });
@@ -67,18 +67,20 @@ const OWN_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
 };
 
 const ABOUT = [
-  "Relay runs commands on remote machines: it authenticates the caller, inspects the command, " +
-  "relays it to an agent, records what happened and tells the outside world.",
-  "Bodies are JSON, and unknown fields are refused. Instants are ISO 8601 in UTC, ids are opaque. " +
-  "What is not yours is answered like what is not there. Rules that no schema can say are in `x-rules`. " +
-  "A text's length is counted in UTF-16 code units, a password's in characters.",
+  "Relay runs commands on remote machines. It authenticates the caller, inspects the " +
+  "command, relays it to an agent, records the outcome and reports it by webhooks and " +
+  "event streams.",
+  "Bodies are JSON; unknown fields are refused. Times are ISO 8601 in UTC; ids are opaque. " +
+  "Another organization's resources are answered like missing ones. Rules beyond the " +
+  "schemas are in `x-rules`. Text lengths count UTF-16 code units, password lengths count " +
+  "characters.",
 ].join("\n\n");
 
 const SUCCESSES: Readonly<Record<number, string>> = {
-  200: "Done.",
+  200: "Success.",
   201: "Created.",
-  202: "Accepted; the work goes on.",
-  204: "Done; there is no body.",
+  202: "Accepted; the work continues in the background.",
+  204: "Success, without a body.",
 };
 
 /** Renders the declarations that the server mounts, so that the document cannot drift from the code. */
@@ -156,7 +158,8 @@ function operation(
     responses: {
       [route.success.status]: done,
       ...route.accepted && { 202: { ...done, description: route.accepted } },
-      ...isFixed(route) && { 304: { description: "It is as you have it.", headers: FIXED } },
+      ...isFixed(route) &&
+        { 304: { description: "Not modified; your copy is current.", headers: FIXED } },
       ...faultResponses(faultsOf(route), responses),
     },
     ...(route.rules && { "x-rules": route.rules }),
@@ -239,16 +242,17 @@ function security(access: Access): Operation["security"] {
 
 function admission({ access, liveOnly }: Route): string {
   const closed = liveOnly
-    ? " Closed to the test space: test keys, and users with `X-Relay-Space: test`, get 403."
+    ? " Not available in the test space: test keys, and users with `X-Relay-Space: test`, get " +
+      "403."
     : "";
   if ("public" in access) return `Public: ${access.public}.${closed}`;
   if ("signedIn" in access && access.orCookie !== undefined) {
-    return `Needs a credential, or the cookie \`${access.orCookie}…\`.${closed}`;
+    return `Requires a credential, or the cookie \`${access.orCookie}…\`.${closed}`;
   }
-  if ("signedIn" in access) return `Needs a credential; any active one will do.${closed}`;
+  if ("signedIn" in access) return `Requires any active credential.${closed}`;
   const scopes = scopesOf(access).map((scope) => `\`${scope}\``).join(" or ");
   const whose = access.host ? " in the organization that runs the installation" : "";
-  return `Needs ${scopes}${whose}.${closed}`;
+  return `Requires ${scopes}${whose}.${closed}`;
 }
 
 /** The rules beyond the schemas, as a list for people. */

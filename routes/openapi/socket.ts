@@ -36,14 +36,16 @@ export function socketOperation(
   return {
     operationId: "socket.open",
     tags: ["agents"],
-    summary: "Events as they happen, or an agent's link, by WebSocket",
+    summary: "Open an event stream or an agent's link",
     description:
-      `With the subprotocol \`${EVENTS_PROTOCOL}\` or none, a stream of events: docs/streams.md; ` +
-      "the parameters choose which. It needs a JWT or an API key with one of " +
-      `${EVENT_RIGHTS.map((right) => `\`${right}\``).join(", ")}. With \`${AGENT_PROTOCOL}\`, ` +
-      "an agent's link, which takes no parameters: docs/agent-protocol.md. It needs an API key with " +
+      `With the subprotocol \`${EVENTS_PROTOCOL}\` or none, it is a stream of events, which the ` +
+      "parameters select: see docs/streams.md. It requires a JWT or an API key with one of " +
+      `${
+        EVENT_RIGHTS.map((right) => `\`${right}\``).join(", ")
+      }. With \`${AGENT_PROTOCOL}\`, it is ` +
+      "an agent's link, which takes no parameters: see docs/agent-protocol.md. It requires an API key with " +
       `\`${AGENT_RIGHT}\` or a device's credential. A refusal before the upgrade is an ordinary ` +
-      "error; after it, a close code tells why.",
+      "error; a later one closes the socket with a code.",
     security: RIGHTS.flatMap((right) => SCHEMES.map((scheme) => ({ [scheme]: [right] }))),
     parameters: [
       ...query,
@@ -51,7 +53,7 @@ export function socketOperation(
         name: "Sec-WebSocket-Protocol",
         in: "header",
         required: false,
-        description: "The subprotocols that the client speaks.",
+        description: "The subprotocols that the client supports.",
         schema: PROTOCOL,
       },
     ],
@@ -61,7 +63,7 @@ export function socketOperation(
         headers: {
           ...EVERY_RESPONSE,
           "Sec-WebSocket-Protocol": {
-            description: "The subprotocol that both sides speak from here on, if one was offered.",
+            description: "The subprotocol in use, if one was offered.",
             schema: PROTOCOL,
           },
         },

@@ -18,14 +18,16 @@ export const Scopes = z.array(ScopeName).min(1).max(16)
 
 /** The time for which the old value works after a rotation. */
 export const GraceHours = z.int().min(0).max(GRACE_HOURS_MAX).default(24)
-  .meta({ description: "Hours for which the old value works too." });
+  .meta({ description: "Hours during which the old value also works." });
 
 /** A key in responses. */
 export const ApiKey = z.object({
   id: z.string(),
   name: z.string(),
   description: z.string(),
-  key: z.string().meta({ description: "The first characters; the whole value only once." }),
+  key: z.string().meta({
+    description: "The first characters; the whole value is shown only once.",
+  }),
   type: Space,
   scopes: z.array(ScopeName),
   metadata: JsonObject,
@@ -33,13 +35,15 @@ export const ApiKey = z.object({
   created_with: CreatedWith,
   created_at: Timestamp,
   expires_at: Timestamp,
-  rotated_at: Timestamp.nullable().meta({ description: "When it got its present value." }),
+  rotated_at: Timestamp.nullable().meta({ description: "When it got its current value." }),
   grace_period_ends: Timestamp.nullable().meta({
-    description: "While it is rotating: until when the old value works.",
+    description: "When the old value stops working, while the key is rotating.",
   }),
   last_used: Timestamp.nullable(),
   status: KeyStatus,
-  notice: z.string().nullable().meta({ description: "Why to rotate it, when it is time to." }),
+  notice: z.string().nullable().meta({
+    description: "Why it should be rotated; null when there is no reason.",
+  }),
   rate_limits: z.object({
     requests_per_minute: z.int(),
     mcp_calls_per_minute: z.int(),
@@ -56,10 +60,10 @@ const Made = z.object({
 
 /** The response of a revocation. */
 export const Revocation = ApiKey.extend({
-  ended: z.array(Made).meta({ description: "What was made with the key and ended with it." }),
+  ended: z.array(Made).meta({ description: "What was made with the key and has been ended." }),
   ended_total: z.int(),
   would_end: z.array(Made).meta({
-    description: "What was made with the key and still works, which a cascade would end.",
+    description: "What was made with the key and still works.",
   }),
   would_end_total: z.int(),
 }).meta({ id: "ApiKeyRevocation" });
@@ -67,9 +71,9 @@ export const Revocation = ApiKey.extend({
 /** The response of a rotation. */
 export const Rotation = z.object({
   id: z.string(),
-  status: z.enum(["rotating", "active"]).meta({ description: "`active` when there is no grace." }),
+  status: z.enum(["rotating", "active"]).meta({ description: "`active` without a grace period." }),
   old_key: z.string().meta({ description: "The whole old value." }),
-  new_key: z.string().meta({ description: "The whole new value, only here." }),
+  new_key: z.string().meta({ description: "The whole new value; no other response shows it." }),
   grace_period_ends: Timestamp,
   message: z.string(),
 }).meta({ id: "ApiKeyRotation" });

@@ -8,7 +8,7 @@ import { z } from "zod";
 import { commaList, Id, Severity } from "./schemas.ts";
 
 const Types = commaList([...EVENT_TYPES, NOTIFICATION], 2000).meta({
-  description: "Event types, and `notification`, separated by commas.",
+  description: "Event types, or `notification`, separated by commas.",
   examples: ["command_executed"],
 });
 
@@ -16,9 +16,9 @@ const Types = commaList([...EVENT_TYPES, NOTIFICATION], 2000).meta({
 export const StreamQuery = z.strictObject({
   types: Types.optional(),
   agent_id: Id.optional(),
-  severity: Severity.optional().meta({ description: "At least this one." }),
+  severity: Severity.optional().meta({ description: "The minimum severity." }),
   last_event_id: z.string().regex(MESSAGE_ID, "must be <name>:<number>").optional().meta({
-    description: "Where to go on; the header `Last-Event-ID` says the same and wins.",
+    description: "The id to resume after; the header `Last-Event-ID` takes precedence.",
   }),
 });
 

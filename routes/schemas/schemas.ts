@@ -22,7 +22,7 @@ import { CreatedWith as CredentialInRecord } from "../../kv/records/fields.ts";
 /** An opaque id in a path or a body. */
 export const Id = z.string().regex(
   /^[\x21-\x7e]{1,128}$/,
-  "1 to 128 visible ASCII characters",
+  "must be 1 to 128 visible ASCII characters",
 )
   .meta({ description: "An opaque id." });
 
@@ -47,33 +47,34 @@ const Credential = CredentialInRecord.extend({
 
 /** The credential that made a resource. */
 export const CreatedWith = Credential.nullable().meta({
-  description: "The API key (`api_key`), sign-in (`session`) or other issuer (`issuer`, by its " +
-    "address) that made it; null when an earlier version of Relay did not keep it.",
+  description: "What created it: an API key (`api_key`), a sign-in (`session`) or another issuer " +
+    "(`issuer`, by address); null when an earlier version of Relay did not record it.",
 });
 
 /** The person whose rights a standing resource acts with, and whether it may act. */
 export const standing = {
   acts_for: z.string().meta({
-    description: "The person with whose present rights it acts: its maker, or who adopted it.",
+    description:
+      "The user with whose present rights it acts: its creator, or the user who adopted it.",
   }),
   suspended: z.object({
     person: z.string(),
     reason: z.enum(SUSPENSION_REASONS).meta({
-      description: "`removed`: the person is gone. `inactive`: deactivated. `rights`: demoted.",
+      description: "`removed`: the user is gone. `inactive`: deactivated. `rights`: lost rights.",
     }),
     missing: z.array(z.string()).meta({
       description:
-        "The rights that it needs and that person lacks. What takes one of them is not done.",
+        "The rights that it needs and the user lacks. Actions that need one of them are skipped.",
     }),
   }).meta({ id: "Suspension" }).nullable().meta({
-    description: "Null while that person has all the rights that it needs.",
+    description: "Null while the user has all the rights that it needs.",
   }),
 };
 
 /** The body of taking such a resource over. */
 export const ADOPTION =
-  "From now on it acts with the present rights of the caller, who needs all the rights " +
-  "that it acts with. Only what is suspended can be adopted.";
+  "It then acts with the caller's present rights. The caller needs all the rights that it " +
+  "acts with. Only suspended resources can be adopted.";
 
 /** A deleted resource, for the audit trail. */
 export const Named = z.object({ id: z.string(), name: z.string() });
@@ -100,7 +101,7 @@ const isoSpan = z.string().max(ISO_CHARS_MAX).meta({
   if (span !== null) return span;
   context.addIssue({
     code: "custom",
-    message: "must be a date or an instant in ISO 8601, such as 2026-01-31 or 2026-01-31T12:00:00Z",
+    message: "must be an ISO 8601 date or time, such as 2026-01-31 or 2026-01-31T12:00:00Z",
   });
   return z.NEVER;
 });
@@ -113,7 +114,7 @@ export const LastInstant = isoSpan.transform(({ toMs }) => toMs);
 
 /** A period, in the grammar that the rule parses. */
 export const Period = z.string().min(1).max(PERIOD_CHARS_MAX).meta({
-  description: `A period: ${PERIOD_FORMS}.`,
+  description: `The period: ${PERIOD_FORMS}.`,
   examples: ["7d"],
 });
 
@@ -137,14 +138,14 @@ export const Flag = z.enum(["true", "false"]).meta({ id: "Flag" }).transform((te
 
 /** The size of a page. */
 export const PageLimit = wholeNumber(1, 200).prefault(50).meta({
-  description: "How many at the most.",
+  description: "The maximum number of entries.",
 });
 
 /** The query of a list: the page. */
 export const PageQuery = z.strictObject({
   limit: PageLimit,
   offset: wholeNumber(0, 10_000).prefault(0).meta({
-    description: "How many of the list to pass over.",
+    description: "The number of entries to skip.",
   }),
 });
 
@@ -162,7 +163,7 @@ export const listOf = <N extends string, T extends z.ZodType>(name: N, item: T) 
 };
 
 /** What no schema says of a policy: the rule of its path in a body. */
-export const POLICY_RULE = "names rules of the list, has each id once, and passes its own tests";
+export const POLICY_RULE = "must name rules of the list, have each id once, and pass its own tests";
 
 /** Keywords for an object whose refinement refuses these fields beside `field`. */
 export const excludes = (field: string, ...others: readonly string[]) => ({
@@ -176,8 +177,11 @@ const CONTROLS = "\\u0000-\\u001f\\u007f-\\u009f";
 const SPACES = " \\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff";
 
 /** A name for people: printable, without blanks at its ends. */
-export const Name = z.string().min(1).max(100).regex(/^[^\p{Cc}\p{Cs}]*$/u, "no control characters")
-  .refine((text) => text.trim() === text, "no space at the ends")
+export const Name = z.string().min(1).max(100).regex(
+  /^[^\p{Cc}\p{Cs}]*$/u,
+  "must not hold control characters",
+)
+  .refine((text) => text.trim() === text, "must not begin or end with a space")
   .meta({ pattern: `^[^${CONTROLS}${SPACES}]([^${CONTROLS}]*[^${CONTROLS}${SPACES}])?$` });
 
 /** Any JSON object. */
@@ -188,14 +192,15 @@ export const anything = (description: string) => z.unknown().optional().meta({ d
 
 /** The reason for a decision. */
 export const Reason = z.string().max(1000)
-  .refine((text) => text.isWellFormed(), "no unpaired surrogates")
-  .meta({ description: "Why, for people and for the record." });
+  .refine((text) => text.isWellFormed(), "must not hold unpaired surrogates")
+  .meta({ description: "The reason, for people and for the record." });
 
 /** A JSON object of at most `bytes` as text, which canonical JSON can represent and a row can hold. */
 export const boundedObject = (bytes: number) =>
   JsonObject.refine(
     (value) => canonicalBytes(value) <= bytes,
-    `at most ${bytes} bytes as JSON, at most 63 deep, whole characters and finite numbers`,
+    `must be at most ${bytes} bytes of JSON, nested at most 63 deep, without unpaired ` +
+      "surrogates and with finite numbers",
   );
 
 function canonicalBytes(value: unknown): number {
@@ -234,5 +239,5 @@ export const NewPassword = z.string().superRefine((text, context) => {
 /** The name of a role, in a path or a body. */
 export const RoleName = z.string().regex(
   /^[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,62}[A-Za-z0-9])?$/,
-  "1 to 64 letters, digits, spaces and ._- with a letter or digit at both ends",
+  "must be 1 to 64 letters, digits, spaces and ._- with a letter or digit at both ends",
 ).meta({ description: "The name of a role.", examples: ["deployer"] });

@@ -18,9 +18,9 @@ export const TestType = z.enum([PING.type, ...EVENT_TYPES]).meta({ id: "Delivery
 export const Url = z.string().min(1).max(2048)
   .meta({ examples: ["https://hooks.example.com/relay"] });
 export const Secret = z.string().min(8).max(256)
-  .meta({ description: "Shared secret for signing." });
+  .meta({ description: "The shared secret that signs deliveries." });
 export const Headers = z.record(z.string(), z.string())
-  .meta({ description: "Headers of your own, sent with each delivery." });
+  .meta({ description: "Your own headers, sent with each delivery." });
 export const Events = z.array(EventType).min(1).max(EVENT_TYPES.length)
   .refine((events) => new Set(events).size === events.length, "each type once")
   .meta({ uniqueItems: true });
@@ -32,25 +32,27 @@ export const Webhook = z.object({
   active: z.boolean(),
   events: z.array(z.string()),
   custom_headers: z.record(z.string(), z.string()).meta({
-    description: "Each value is `********` for a caller without secrets:read.",
+    description: "Values are `********` for callers without secrets:read.",
   }),
   retry_policy: RetryPolicy.meta({ id: "RetryPolicy" }),
   previous_secret_ends_at: Timestamp.nullable().meta({
-    description: "Until then the secret before the last change signs too.",
+    description: "Until this time the previous secret signs too.",
   }),
   release_id: z.string().nullable().meta({
-    description: "The recovery that lets held deliveries go since it was enabled last.",
+    description: "The recovery that sends the held deliveries after the webhook was last enabled.",
   }),
   ...standing,
   created_with: CreatedWith,
   created_at: Timestamp,
-  delivery_count: z.int().meta({ description: "Attempts that have ended." }),
-  last_delivery_at: Timestamp.nullable().meta({ description: "When the latest of them ended." }),
+  delivery_count: z.int().meta({ description: "The number of completed attempts." }),
+  last_delivery_at: Timestamp.nullable().meta({
+    description: "When the latest attempt completed.",
+  }),
 }).meta({ id: "Webhook" });
 
 /** A webhook in the response to its creation, the only one with the secret. */
 export const NewWebhook = Webhook.extend({
-  secret: z.string().optional().meta({ description: "The secret that Relay made." }),
+  secret: z.string().optional().meta({ description: "The secret that Relay generated." }),
 }).meta({ id: "NewWebhook" });
 
 const Status = z.enum(DELIVERY_STATUSES).meta({ id: "DeliveryStatus" });
@@ -60,7 +62,7 @@ const outcome = {
   status: Status,
   http_status: z.int().nullable(),
   response_time_ms: z.number().nullable(),
-  response_body: z.string().meta({ description: "At most 4 KiB." }),
+  response_body: z.string().meta({ description: "The first 4 KiB of the response body." }),
   error: z.string().nullable(),
 };
 
@@ -70,10 +72,12 @@ export const Delivery = z.object({
   event_id: z.string(),
   event_type: z.string(),
   held: z.boolean().meta({ description: "True while it waits for its webhook to be enabled." }),
-  final: z.boolean().meta({ description: "True when it failed and no attempt follows." }),
-  test: z.boolean().meta({ description: "True when somebody asked for it as a test." }),
+  final: z.boolean().meta({ description: "True when it failed and will not be attempted again." }),
+  test: z.boolean().meta({ description: "True for a requested test." }),
   ...outcome,
-  response_truncated: z.boolean().meta({ description: "True when more came than was kept." }),
+  response_truncated: z.boolean().meta({
+    description: "True when the response was longer than what is kept.",
+  }),
   attempt: z.int(),
   sent_at: Timestamp.nullable(),
   created_at: Timestamp,
@@ -86,18 +90,18 @@ export const DeliveryDetail = Delivery.extend({
     ...outcome,
     truncated: z.boolean(),
     started_at: Timestamp.nullable(),
-  })).meta({ description: "Oldest first: the newest 50." }),
+  })).meta({ description: "The newest 50 attempts, oldest first." }),
 }).meta({ id: "DeliveryDetail" });
 
 export const LogQuery = PageQuery.extend({
-  status: Status.optional().meta({ description: "Deliveries of this status." }),
+  status: Status.optional().meta({ description: "Deliveries with this status." }),
   event_type: TestType.optional().meta({ description: "Deliveries of events of this type." }),
-  held: Flag.optional().meta({ description: "Deliveries that are held, or not." }),
+  held: Flag.optional().meta({ description: "Deliveries that are held, or not held." }),
   since: Instant.optional().meta({
-    description: "Made from this instant or date on; UTC without a zone.",
+    description: "Created at or after this time or date; UTC unless a zone is given.",
   }),
   until: Instant.optional().meta({
-    description: "Made before this instant, or before this date begins.",
+    description: "Created before this time, or before the start of this date.",
   }),
 });
 
@@ -113,7 +117,9 @@ export const RecoverBody = z.strictObject({
   until: Instant.optional(),
   status: z.array(z.enum(RECOVERABLES)).min(1).max(RECOVERABLES.length).default(RECOVERABLES)
     .meta({
-      description: "failed: waiting for its next attempt; exhausted: failed for good; held.",
+      description:
+        "The deliveries to send: `failed` await their next attempt, `exhausted` failed for good, " +
+        "`held` wait for the webhook to be enabled.",
     }),
   dry_run: z.boolean().default(false),
 }).refine(({ since, until }) => until === undefined || since < until, {
@@ -126,7 +132,7 @@ export const Recovery = z.object({
   webhook_id: z.string(),
   kind: z.enum(["release", "recover", "purge"]),
   state: z.enum(["running", "completed", "cancelled"]),
-  requeued: z.int().meta({ description: "Deliveries that are sent once more." }),
+  requeued: z.int().meta({ description: "The number of deliveries queued again." }),
   discarded: z.int(),
   created_at: Timestamp,
   finished_at: Timestamp.nullable(),
@@ -137,8 +143,10 @@ export const EventTypes = z.object({
     name: z.string(),
     category: z.string(),
     description: z.string(),
-    scope: z.string().meta({ description: "What a webhook's creator needs to receive it." }),
-    schema: JsonObject.meta({ description: "JSON Schema of the payload." }),
+    scope: z.string().meta({
+      description: "The scope that the webhook's creator needs to receive it.",
+    }),
+    schema: JsonObject.meta({ description: "The JSON Schema of the payload." }),
     example: JsonObject,
   })),
 });

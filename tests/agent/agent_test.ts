@@ -295,7 +295,7 @@ Deno.test("runAgent: an unknown frame is ignored, a malformed one closes with 44
     await relay.nextLink();
   }));
 
-Deno.test("runAgent: a checkpoint that cannot be written down ends nothing, and the next one follows it", () =>
+Deno.test("runAgent: a checkpoint that cannot be stored ends nothing, and the next one follows it", () =>
   withLinkedAgent(async ({ link, agent, stateDir }) => {
     const privateKey = privateKeyOf(new Uint8Array(32).fill(1));
     const key = { name: "relay/org_1/live", publicKey: rawPublicKey(privateKey) };
@@ -321,8 +321,8 @@ Deno.test("runAgent: a checkpoint that cannot be written down ends nothing, and 
     link.run(runOf("cmd_2", "echo still here"));
     assert.equal(resultOf(await link.untilResult("cmd_2")).stdout, "still here\n");
     const has = (start: string) => agent.lines.some((line) => line.startsWith(start));
-    assert.ok(has("the checkpoint cannot be written down"));
-    assert.ok(!has("the relay's audit log is not the one that this agent knows"));
+    assert.ok(has("the checkpoint cannot be stored"));
+    assert.ok(!has("the relay's audit log contradicts the checkpoint of this agent"));
   }));
 
 Deno.test("runAgent: heartbeats come at the pace of the welcome", async () => {

@@ -61,7 +61,7 @@ Deno.test("relay agent: wrong arguments give code 2, a sentence and the way to t
     [["--url", "ftp://relay"], /The URL "ftp:\/\/relay" is not /],
     [["--url", "http://relay"], /The credential is missing/],
     [["--url", "http://relay", "--token-file", "/no/such"], /There is no token file "\/no\/such"/],
-    [["--url", "http://relay", "--token", "a b"], /The credential holds characters/],
+    [["--url", "http://relay", "--token", "a b"], /The credential contains invalid characters/],
     [["--url", "http://relay", "--token", "t", "--label", "a b=c"], /The agent's labels/],
     [["--url", "http://relay", "--token", "t", "--token-stdin"], /Give only one of --token, /],
     [["--url", "http://relay", "--token-stdin"], /The credential is missing/],
@@ -82,16 +82,16 @@ Deno.test("relay agent: https to a relay without TLS is explained, also when pai
   try {
     const paired = await startProgram(["pair", "--code", "x", ...where]).output();
     const said = new TextDecoder().decode(paired.stderr);
-    assert.match(said, /^error: https:\S+ cannot be reached: .*: give an http:\/\/ address where /);
+    assert.match(said, /^error: https:\S+ cannot be reached: .*: give an http:\/\/ address if /);
     assert.equal(paired.code, 1);
     const agent = startWithToken(where);
     let heard = "";
     for await (const text of agent.stderr.pipeThrough(new TextDecoderStream())) {
       heard += text;
-      if (/no link .*: give an http:\/\/ address where /.test(heard)) break;
+      if (/no link .*: give an http:\/\/ address if /.test(heard)) break;
     }
     agent.kill("SIGTERM");
-    assert.match(heard, /no link .*: give an http:\/\/ address where /);
+    assert.match(heard, /no link .*: give an http:\/\/ address if /);
     await Promise.all([agent.status, agent.stdout.cancel()]);
   } finally {
     await relay.stop();
@@ -109,7 +109,7 @@ Deno.test("relay agent: empty variables count as unset, and the stored pairing i
     });
     const { code, stderr } = await endOf(program);
     // It is the paired credential that is looked at.
-    assert.match(stderr, /^error: The credential holds characters/);
+    assert.match(stderr, /^error: The credential contains invalid characters/);
     assert.equal(code, 2);
   } finally {
     await Deno.remove(stateDir, { recursive: true });

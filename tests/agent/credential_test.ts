@@ -174,7 +174,7 @@ Deno.test({
       };
       for (const name of ["no-such-user", "a;id", "-u"]) {
         const { code, stderr } = await start(`--run-as=${name}`);
-        assert.match(stderr, /^error: This machine has no user ".*": make one, .*useradd/);
+        assert.match(stderr, /^error: This machine has no user ".*": create one, .*useradd/);
         assert.equal(code, 2);
       }
       assert.match((await start("--run-as", "root")).stderr, /"root" is root: name one with fewer/);

@@ -233,7 +233,7 @@ Deno.test("openLink: a local failure ends the link without telling the relay why
       upMs: 0,
     });
     assert.deepEqual(link.closes, [CLOSE_CODES.normal.code]);
-    assert.deepEqual(link.reasons, ["the agent cannot go on"]);
+    assert.deepEqual(link.reasons, ["the agent cannot continue"]);
     link.say(CHALLENGE);
   }
 });

@@ -38,7 +38,7 @@ Deno.test("openPolicies: what is signed for this link is written down and named;
   eq(held.take(first, welcome, link.nonce), null);
   eq(held.version(), first.policy_version);
   eq(held.take(second, welcome, link.nonce), null);
-  eq(held.take(first, welcome, link.nonce), "its policies were told before");
+  eq(held.take(first, welcome, link.nonce), "its policies were sent before");
   deq(JSON.parse(texts.get("/state/policies.json")!), [{ name: "b" }]);
   eq(openPolicies("/state", files).version(), second.policy_version);
   // Whoever edits the file by hand changes its name, and a broken one has none.

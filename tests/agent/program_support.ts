@@ -4,7 +4,7 @@ const PROGRAM = new URL("./agent_program.ts", import.meta.url).href;
 
 /** What an agent that is root says at its start where no user is named for its commands. */
 export const ADVICE_TO_ROOT = Deno.uid() === 0
-  ? "warning: commands run as root and can read this agent's credential and keys: name a user for them with --run-as\n"
+  ? "warning: commands run as root and can read this agent's credential and keys: give them a user with --run-as\n"
   : "";
 
 /** Starts `relay agent` in a process of its own; `input` is its standard input. */

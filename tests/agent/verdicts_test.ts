@@ -98,7 +98,7 @@ Deno.test("openVerdicts: refuses verdicts of another agent, link or key, and rec
   ];
   for (const frame of wrong) {
     const verdicts = opened();
-    assert.match(verdicts.refuse(frame) ?? "", /^its verdict is not|^it came without/);
+    assert.match(verdicts.refuse(frame) ?? "", /^its verdict is not|^it has no verdict/);
     assert.equal(verdicts.refuse(both), null, "a refused batch uses nothing up");
   }
 });

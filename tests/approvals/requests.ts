@@ -16,7 +16,8 @@ const RISKY = "systemctl stop nginx";
 /** Requests that people consider; older ones have mostly ended. */
 const LOOKED_AT = 3;
 /** The start of the refusal to an asker. */
-const OF_ASKER = /^(?:Nobody approves their own request|Whoever asked|Anybody may have asked)/;
+const OF_ASKER =
+  /^(?:You cannot approve your own request|The requester may hold|Anyone may have made)/;
 
 export async function ask(own: Organization, person: Person): Promise<void> {
   const credential = await own.credential(person);
@@ -55,7 +56,7 @@ export async function approve(own: Organization, someone: Person): Promise<void>
     const text = await say(own, bot, telegram, `/approve ${request.pid}`);
     const answer = text.includes("is approved")
       ? "approved"
-      : text.startsWith("Taken.")
+      : text.startsWith("Recorded.")
       ? "taken"
       : text;
     const group = joined(joined(counts, bot.counts), new Set([account.id]));

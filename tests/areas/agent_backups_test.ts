@@ -276,7 +276,7 @@ Deno.test("backup: fails when the agent does not come back, and goes with a dele
     agent.link.drop();
     await world.advance(16 * 60_000);
     const given = await endOf("backups", lost.body.id);
-    deq([given.status, given.error], ["failed", "the agent did not come back in time"]);
+    deq([given.status, given.error], ["failed", "the agent did not reconnect in time"]);
     eq((await post("backup")).status, 409);
 
     agent.hold = false;
@@ -308,7 +308,7 @@ Deno.test("backup: one started while the clock was far ahead fails like others, 
     await world.app.transfers.sweep();
     const path = `/api/v1/gitops/backups/${agent.link.id}`;
     const { body: { backups: [given] } } = await world.call("GET", path, { as: owner.token });
-    deq([given.status, given.error], ["failed", "the agent did not come back in time"]);
+    deq([given.status, given.error], ["failed", "the agent did not reconnect in time"]);
     agent.hold = false;
     await agent.again();
     eq((await backUp()).status, "complete");

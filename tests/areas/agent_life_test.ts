@@ -195,7 +195,7 @@ Deno.test("link: a new agent beyond the limit of its space is refused with the r
   const rows = (await world.trail(owner)).length;
   const more = await ScriptedAgent.connect(world, key.value);
   eq(more.closed?.code, CLOSE_CODES.unavailable.code);
-  match(more.closed!.reason, /10000 agents already/);
+  match(more.closed!.reason, /already 10000 agents/);
   eq((await world.trail(owner)).length, rows);
   const again = await ScriptedAgent.connect(world, key.value, { identity });
   eq([again.closed, again.id].join(), [null, first.id].join());

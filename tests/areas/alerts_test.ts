@@ -32,7 +32,7 @@ Deno.test("alerts: of 10,000 with 3 malformed, 9,997 are stored and 3 reported b
     0,
   ]);
   deq(body.errors.map((error: { index: number }) => error.index), [17, 4_321, 9_999]);
-  ok(body.errors[0].message.startsWith("severity: send info, warning, critical or a word of"));
+  ok(body.errors[0].message.startsWith("severity: must be info, warning, critical or a word of"));
   eq((await list(world, owner)).pagination.total, 9_997);
   const again = await ingest(world, owner, reports);
   deq([again.body.stored, again.body.created, again.body.updated], [9_997, 0, 9_997]);
@@ -206,12 +206,12 @@ Deno.test("alerts: invalid input is reported by index and changes nothing", asyn
   const items: [unknown, string][] = [
     [null, "Invalid input"],
     [{ name: "" }, "name"],
-    [{ name: "\ud800" }, "name: no unpaired surrogates"],
+    [{ name: "\ud800" }, "name: must not hold unpaired surrogates"],
     [{ name: "x", labels: { a: [] } }, "labels.a"],
     [{ name: "x", labels: { "": "y" } }, "labels"],
     [{ name: "x", fingerprint: {} }, "fingerprint"],
-    [{ name: "x", severity: 3 }, "severity: send info"],
-    [{ name: "x", state: "perhaps" }, "state: send active"],
+    [{ name: "x", severity: 3 }, "severity: must be info"],
+    [{ name: "x", state: "perhaps" }, "state: must be active"],
     [{ name: "x", starts_at: "yesterday" }, "starts_at"],
     [{ surprise: true }, "name: is missing"],
     [{ name: "x", annotations: { a: "y".repeat(4_001) } }, "annotations.a"],
@@ -220,7 +220,7 @@ Deno.test("alerts: invalid input is reported by index and changes nothing", asyn
         name: "x",
         annotations: Object.fromEntries("abcde".split("").map((k) => [k, "y".repeat(4e3)])),
       },
-      "labels and annotations have at most",
+      "labels and annotations must hold at most",
     ],
   ];
   const malformed = items.map(([item]) => item);

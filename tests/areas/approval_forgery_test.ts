@@ -73,7 +73,7 @@ Deno.test("approvals: keys that a key makes, rotates or widens count as held by 
     await refused(world, here, pid, value);
   }
   const { body: { text } } = await says(world, bot.token, `/approve ${pid}`);
-  eq(text.startsWith("Whoever asked for this may hold"), true, text);
+  eq(text.startsWith("The requester may hold"), true, text);
 });
 
 Deno.test("approvals: a request by a key counts as asked by everybody who was given its value", async () => {
@@ -95,7 +95,7 @@ Deno.test("telegram: nobody approves their own request through a bot that they m
   await link(world, here.colleague, bot.token);
   const pid = await waiting(world, here, here.admin.token);
   const { body: { text } } = await says(world, bot.token, `/approve ${pid}`);
-  eq(text.startsWith("Whoever asked for this may hold"), true, text);
+  eq(text.startsWith("The requester may hold"), true, text);
   await refused(world, here, pid, here.admin.token);
   const other = await waiting(world, here, here.owner.token);
   eq((await says(world, bot.token, `/approve ${other}`)).body.text, `${other} is approved.`);
@@ -115,7 +115,7 @@ Deno.test("telegram: a bot's maker who reads a code cannot link an account with 
   await says(world, other.token, message);
   const pid = await waiting(world, here, here.admin.token);
   const { body: { text } } = await says(world, other.token, `/approve ${pid}`);
-  eq(text.startsWith("Whoever asked for this may hold"), true, text);
+  eq(text.startsWith("The requester may hold"), true, text);
 });
 
 Deno.test("telegram: the maker of a deleted bot who read a code cannot link an account with it elsewhere", async () => {
@@ -130,7 +130,7 @@ Deno.test("telegram: the maker of a deleted bot who read a code cannot link an a
   await says(world, other.token, message);
   const pid = await waiting(world, here, here.admin.token);
   const { body: { text } } = await says(world, other.token, `/approve ${pid}`);
-  eq(text.startsWith("Whoever asked for this may hold"), true, text);
+  eq(text.startsWith("The requester may hold"), true, text);
 });
 
 Deno.test("telegram: a bot deleted before a code was made does not count as its reader", async () => {

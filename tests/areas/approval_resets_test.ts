@@ -40,7 +40,7 @@ Deno.test("approvals: nobody can approve a request by a reset password", async (
   const pid = await waiting(world, here, colleague.token);
   await refused(world, here, pid, here.admin.token);
   const { body } = await approve(world, pid, here.owner.token);
-  eq(body.error.message.startsWith("Anybody may have asked for this"), true);
+  eq(body.error.message.startsWith("Anyone may have made this request"), true);
 });
 
 Deno.test("approvals: a key or link made by a reset password still counts as everybody's after its change", async () => {
@@ -54,7 +54,7 @@ Deno.test("approvals: a key or link made by a reset password still counts as eve
   const pid = await waiting(world, here, here.admin.token);
   await refused(world, here, pid, key.value);
   const { body: { text } } = await says(world, bot.token, `/approve ${pid}`);
-  eq(text.startsWith("Whoever asked for this may hold"), true, text);
+  eq(text.startsWith("The requester may hold"), true, text);
   const { body: { new_key } } = await rotate(world, key.id, colleague.token, 0);
   eq((await approve(world, pid, new_key)).body.status, "approved");
 });

@@ -96,7 +96,7 @@ for (const [what, pathOf] of Object.entries(LOSSES)) {
     const path = "/api/shield/telegram-links";
     await tell((await world.call("POST", path, { as })).body.message);
     const { body: { text } } = await tell(`/approve ${here.pid}`);
-    eq(text, `Taken. ${here.pid} waits for somebody else too.`);
+    eq(text, `Recorded. ${here.pid} still needs the approval of another user.`);
     const { body: { telegram_links: [link] } } = await world.call("GET", path, { as });
     eq((await world.call("DELETE", pathOf(link), { as })).status, 204);
     const second = await world.join(here.owner, ["operator"]);

@@ -170,6 +170,6 @@ Deno.test("audit.export: a reader who loses the right gets no further piece, how
     const reader = (await world.raw("GET", "/api/audit/export", { as, headers })).body!.getReader();
     ok((await reader.read()).value!.length > 0);
     eq((await world.call("POST", path, { as: owner.token, body })).status, 200);
-    await rejects(reader.read(), /which you lost while it was under way/);
+    await rejects(reader.read(), /which you lost during the request/);
   }
 });

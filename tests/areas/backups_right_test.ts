@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import { withBackups } from "./backup_fixtures.ts";
 
-const WHY = "its requester has lost the right to it";
+const WHY = "the requester no longer has the right to it";
 
 Deno.test("restore: does not continue with the agent's next link when the requester was deactivated or demoted", async () => {
   for (const how of ["deactivate", "demote", "revoke"] as const) {

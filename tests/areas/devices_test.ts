@@ -80,7 +80,8 @@ Deno.test("devices: the agent gets the labels of the code, whatever it reports",
   const issues = (await make({ "a b": "x" })).body.error.details.issues;
   deq(issues, [{
     path: "body.labels.a b",
-    message: "Invalid key in record: a letter or digit, then up to 62 letters, digits, '.', '_', " +
+    message:
+      "Invalid key in record: must be a letter or digit, then up to 62 letters, digits, '.', '_', " +
       "'/' and '-'",
   }]);
   const made = await make({ env: "prod", tier: "db" });

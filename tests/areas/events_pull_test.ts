@@ -176,14 +176,14 @@ Deno.test("relay listen: forwards what happens from now on, signed as a webhook 
   const [first, second, third, trouble, better] = said;
   ok(/agent_disconnected {2}→ 204/.test(first!) && /→ 204/.test(third!), said.join("\n"));
   ok(/→ nobody is there/.test(second!), second);
-  ok(/cannot be reached, trying on: connection refused/.test(trouble!), trouble);
+  ok(/cannot be reached, trying again: connection refused/.test(trouble!), trouble);
   eq(better, "the relay answers again");
   const refused = await listenLoop(
     { ...options, token: "wrong" },
     host,
     new AbortController().signal,
   );
-  ok(refused?.startsWith("the relay refuses: "), `${refused}`);
+  ok(refused?.startsWith("the relay refused: "), `${refused}`);
 });
 
 Deno.test("relay listen: where the log ends before the event that was seen last, it says so and goes on from there", async () => {

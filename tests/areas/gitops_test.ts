@@ -261,7 +261,7 @@ Deno.test("apply: refuses sets that do not fit into the store, in a dry run too,
   const names = Array.from({ length: 32 }, (_, n) => `policies/${long}/${n}.yaml`);
   await refused(
     Object.fromEntries(names.map((name) => [name, "rules: []"])),
-    /names, paths and labels of the policies are too long/,
+    /names, paths and labels of all policies together are too long/,
   );
   await host.commit({ [`policies/${long}/a.json`]: policyOf(2_400) });
   const taken = await apply();

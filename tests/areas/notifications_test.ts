@@ -192,7 +192,7 @@ Deno.test("notifications: a plan that refuses requests is reported to the admini
 Deno.test("notifications: the page for people has every type, with the right to see it", async () => {
   const page = await Deno.readTextFile("docs/accounts.md");
   const rows = page.split("## Notifications")[1]!.matchAll(
-    /^\| `(\w+)` .*\| (?:`([\w:]+)`|nothing) +\|$/gm,
+    /^\| `(\w+)` .*\| (?:`([\w:]+)`|none) +\|$/gm,
   );
   const told = Object.fromEntries([...rows].map(([, type, scope]) => [type, scope ?? null]));
   deq(told, Object.fromEntries(Object.entries(NOTICES).map(([type, { scope }]) => [type, scope])));

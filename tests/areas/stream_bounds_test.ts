@@ -108,7 +108,7 @@ Deno.test("streams: a ping gets a pong, unknown frames get one warning, and the 
     const warning = await next();
     deq([warning.type, warning.data], ["warning", {
       code: "unknown_frame",
-      message: "A frame was ignored: this stream takes JSON frames of the types resume and ping.",
+      message: "Ignored a frame. This stream accepts JSON frames of type resume or ping.",
     }]);
     deq(await next(), { type: "pong" });
     await happen(world, owner, "agent_created", "agt_1");

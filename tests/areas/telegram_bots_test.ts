@@ -47,7 +47,7 @@ Deno.test("telegram: a bot decides nothing once its creator may no longer approv
     for (const verb of ["approve", "reject"]) {
       ok(
         (await tell(`/${verb} ${pid}`)).startsWith(
-          "The person who set up this bot may no longer approve",
+          "This bot cannot decide requests, because the user who set it up may no longer approve",
         ),
       );
     }

@@ -96,7 +96,7 @@ Deno.test("telegram: a linked account approves and rejects as its person, and th
   const rejected = await tell(world, here.bot.token, update(BOB, `/reject ${other}`));
   eq(rejected.body.text, `${other} is rejected.`);
   const again = await tell(world, here.bot.token, update(BOB, `/approve ${other}`));
-  ok(again.body.text.includes("is rejected"));
+  ok(again.body.text.includes("already rejected"));
 });
 
 Deno.test("telegram: a repeated update gets the first answer and decides nothing", async () => {
@@ -191,7 +191,7 @@ Deno.test("telegram: a person's present rights apply, and nobody approves their 
   await link(world, here, here.owner, BOB + 1);
   const pid = await waiting(world, here);
   const own = await tell(world, here.bot.token, update(BOB + 1, `/approve ${pid}`));
-  ok(own.body.text.includes("Nobody approves their own request"));
+  ok(own.body.text.includes("You cannot approve your own request"));
   const tenant = { org: here.owner.org, space: "live" } as const;
   const change = (over: Record<string, unknown>) =>
     world.app.store.transact(async (tx) => {
@@ -266,7 +266,7 @@ Deno.test("telegram: a person has at most 20 links, and a deleted one frees its 
   const { body: { message } } = await world.call("POST", path, { as });
   const say = async () =>
     (await tell(world, here.bot.token, update(BOB + 20, message))).body.text as string;
-  ok((await say()).startsWith("You have linked 20 accounts already."));
+  ok((await say()).startsWith("You have already linked 20 accounts."));
   const [first] = (await world.call("GET", path, { as })).body.telegram_links;
   await world.call("DELETE", `${path}/${first.id}`, { as });
   ok((await say()).startsWith("This account is linked."));

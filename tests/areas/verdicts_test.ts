@@ -355,6 +355,6 @@ Deno.test("approved command: it is not sent if a byte, its agent or its policy c
     deq([what, ended.status, runsOf(again), runsOf(other)], [what, "failed", [], []]);
     const events = await eventsOf(world, here.owner, body.command_id);
     deq(events.map(({ event_type }) => event_type), ["command_failed", "approval_mismatch"]);
-    ok(String(events[1]!.details.reason).includes("not what was approved"));
+    ok(String(events[1]!.details.reason).includes("differs from the approved command"));
   }
 });

@@ -127,11 +127,19 @@ Deno.test("restoreBackup: refuses incomplete or altered backups, and those of an
       [
         "no byte",
         () => Deno.writeFileSync(store, new Uint8Array()),
-        /is not whole: .* has 0 bytes/,
+        /has the wrong size: .* has 0 bytes/,
       ],
-      ["cut", () => Deno.writeFileSync(store, bytes.subarray(0, -1)), /is not whole: /],
-      ["a page less", () => Deno.writeFileSync(store, bytes.subarray(4096)), /is not whole: /],
-      ["longer", () => Deno.writeFileSync(store, new Uint8Array([...bytes, 0])), /is not whole: /],
+      ["cut", () => Deno.writeFileSync(store, bytes.subarray(0, -1)), /has the wrong size: /],
+      [
+        "a page less",
+        () => Deno.writeFileSync(store, bytes.subarray(4096)),
+        /has the wrong size: /,
+      ],
+      [
+        "longer",
+        () => Deno.writeFileSync(store, new Uint8Array([...bytes, 0])),
+        /has the wrong size: /,
+      ],
       ["no store", () => Deno.removeSync(store), /is no whole backup: it has no file relay\.kv/],
       ["first byte", () => Deno.writeFileSync(store, altered(0)), /was altered: relay\.kv/],
       ["last byte", () => Deno.writeFileSync(store, altered(bytes.length - 1)), /was altered: /],
@@ -196,7 +204,7 @@ Deno.test("restoreBackup: refuses a truncated backup or an unfinished file befor
     await furnish(folder);
     for (const name of ["relay.kv", "manifest.json"]) {
       Deno.truncateSync(`${folder}/backup/${name}`, 1);
-      await assert.rejects(restore(folder), /is (not whole|damaged): /);
+      await assert.rejects(restore(folder), /(has the wrong size|is damaged): /);
       Deno.removeSync(`${folder}/backup/${name}`);
       // Opening it would wait for somebody who writes into it.
       const made = await new Deno.Command("mkfifo", { args: [`${folder}/backup/${name}`] })

@@ -42,7 +42,7 @@ Deno.test("judgeIntegrity, judgeSchema: damage and a newer schema are faults, an
     [judgeIntegrity([]), "ok", /every page/],
     [judgeIntegrity(["row 1 missing"]), "fault", /row 1 missing.*relay restore/],
     [judgeSchema(3, 3), "ok", /^3,/],
-    [judgeSchema(2, 3), "note", /next start brings it up to date/],
+    [judgeSchema(2, 3), "note", /next start migrates it/],
     [judgeSchema(4, 3), "fault", /start a newer Relay/],
   ]);
 });
@@ -53,10 +53,10 @@ Deno.test("judgeSecret: a missing, wrong or incomplete secret, or one that other
   const [one, two] = ["the first secret of all", "the second secret of all"];
   const [first, second] = sealersFor(one, two).map((sealer) => sealer.fingerprint());
   expect([
-    [judgeSecret([first!], sealersFor(one), 0o100600), "ok", /opens what is sealed/],
-    [judgeSecret([first!], sealersFor(one), 0), "ok", /opens what is sealed/],
+    [judgeSecret([first!], sealersFor(one), 0o100600), "ok", /opens the sealed values/],
+    [judgeSecret([first!], sealersFor(one), 0), "ok", /opens the sealed values/],
     [judgeSecret([first!], [], 0), "fault", /RELAY_SECRET/],
-    [judgeSecret([first!], sealersFor(two), 0), "fault", /not the one of this store/],
+    [judgeSecret([first!], sealersFor(two), 0), "fault", /not the secret of this store/],
     [judgeSecret([first!, second!], sealersFor(one), 0), "fault", /RELAY_SECRET_OLD/],
     [judgeSecret([first!, second!], sealersFor(one, two), 0), "note", /relay secret rotate/],
     [judgeSecret([first!], sealersFor(one), 0o100640), "fault", /chmod 600/],
@@ -79,7 +79,7 @@ Deno.test("judgeDisk, judgeSize: report a disk that is nearly full or too small 
     [
       judgeDisk(300 * MIB, { bytes: 400 * MIB, freeBytes: 99 * MIB }),
       "note",
-      /301 MiB in use: there is no room for a backup beside it, nor/,
+      /301 MiB in use: there is no room for a backup beside it or/,
     ],
     // Measured: a file of 62 MB writes 60 MB into a temporary file and 62 MB into its log.
     [judgeDisk(300 * MIB, { bytes: 151 * MIB, freeBytes: 0 }), "note", /no room to compact it/],

@@ -196,7 +196,7 @@ Deno.test("passwordProblem: 8 to 256 characters, counted by code points", () => 
   for (const long of ["x".repeat(257), "\ud83d\ude00".repeat(257), "x".repeat(1_000_000)]) {
     assert.match(passwordProblem(long) ?? "", /at most 256/);
   }
-  assert.match(passwordProblem("broken \ud800 text") ?? "", /broken/);
+  assert.match(passwordProblem("broken \ud800 text") ?? "", /unpaired surrogates/);
 });
 
 Deno.test("hashPassword: refuses what passwordProblem refuses, without hashing", async () => {

@@ -13,7 +13,7 @@ export async function python(file: string, key: string): Promise<number | null> 
   const args = ["docs/verify.py", file, key];
   const { success, stdout, stderr } = await new Deno.Command("python3", { args }).output();
   const said = new TextDecoder().decode(success ? stdout : stderr);
-  const [, row] = /^NOT WHOLE: row (\d+)/.exec(said) ?? [];
+  const [, row] = /^INVALID: row (\d+)/.exec(said) ?? [];
   if (!success && row === undefined) throw new Error(said);
   return success ? null : Number(row);
 }

@@ -123,7 +123,7 @@ Deno.test("backup: 5 MB are backed up, damaged and restored, with the relay kill
     let backup: Job;
     do {
       const started = await post("backup", {});
-      await agent.line(/^sends its configuration to the relay/, START_MS);
+      await agent.line(/^sending its configuration to the relay/, START_MS);
       await killRelay();
       backup = await endOf(owner, "backups", agentId, started.id);
       eq(backup.status, "complete", backup.error ?? "");
@@ -141,7 +141,7 @@ Deno.test("backup: 5 MB are backed up, damaged and restored, with the relay kill
     let restored: Job;
     while (true) {
       const restoring = await post("restore", { backup_id: backup.id });
-      await agent.line(/^receives a configuration from the relay \(restore/, START_MS);
+      await agent.line(/^receiving a configuration from the relay \(restore/, START_MS);
       await killRelay();
       restored = await endOf(owner, "restores", agentId, restoring.id);
       eq(restored.status, "complete", restored.error ?? "");

@@ -148,7 +148,10 @@ Deno.test("relay restore: a truncated backup is refused with one sentence, and t
     assert.match(narrow.lines.join("\n"), /was not copied: .*: start it with `deno run -A`/);
     const made = await run(["backup", `${folder}/good/`], env);
     assert.equal(made.code, 0, made.text);
-    assert.match(made.text, /^The secret is not in it: keep a copy of RELAY_SECRET in another/m);
+    assert.match(
+      made.text,
+      /^The backup does not hold the secret: keep a copy of RELAY_SECRET in another/m,
+    );
     Deno.mkdirSync(`${folder}/cut`);
     for (const name of ["manifest.json", "relay.kv"]) {
       Deno.copyFileSync(`${folder}/good/${name}`, `${folder}/cut/${name}`);
@@ -157,7 +160,10 @@ Deno.test("relay restore: a truncated backup is refused with one sentence, and t
     const there = { ...env, RELAY_KV: `${folder}/new/relay.kv` };
     const cut = await run(["restore", `${folder}/cut`], there);
     assert.deepEqual([cut.code, cut.text.split("\n").length], [1, 1]);
-    assert.match(cut.text, /^relay: the backup .*cut is not whole: relay\.kv has 8192 bytes, /);
+    assert.match(
+      cut.text,
+      /^relay: the backup .*cut has the wrong size: relay\.kv has 8192 bytes, /,
+    );
     const foreign = { ...there, RELAY_SECRET: "the secret of somebody else" };
     const refused = await run(["restore", `${folder}/good`], foreign);
     assert.match(refused.text, /^relay: the backup .*good was sealed with another secret: /);
@@ -247,7 +253,7 @@ Deno.test("relay backup, restore, compact: wrong arguments and stores are named,
       [["backup", "--now"], 2, /^There is no option "--now"\. See: relay backup --help$/],
       [["compact", "now"], 2, /^Unexpected argument "now"\. See: relay compact --help$/],
       [["restore", "--help"], 0, /^relay restore: /],
-      [["backup", `${folder}/b`], 1, /^relay: there is no store at .*: RELAY_KV says where it is$/],
+      [["backup", `${folder}/b`], 1, /^relay: there is no store at .*: set RELAY_KV to its path$/],
       [["restore", `${folder}/b`], 1, /^relay: there is no folder .*\/b$/],
       [["restore", folder], 1, /^relay: there is no secret: give it in RELAY_SECRET/],
       [["backup", `${folder}/b`], 1, /^relay: RELAY_KV names a store in memory/, {

@@ -32,7 +32,7 @@ Deno.test("relay agent pair: a code is enough for a machine to run commands, unt
       assert.equal((await paired.ended).code, 0, paired.lines.join("\n"));
       const again = startMain(args);
       assert.equal((await again.ended).code, 1);
-      assert.match(again.lines.join("\n"), /used already/);
+      assert.match(again.lines.join("\n"), /already used/);
       const { mode } = await Deno.stat(`${state}/credential.json`);
       assert.equal(mode! & 0o777, 0o600);
       const { credential } = JSON.parse(await Deno.readTextFile(`${state}/credential.json`));

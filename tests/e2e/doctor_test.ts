@@ -65,9 +65,12 @@ Deno.test("relay doctor: prints one line with what to do for each fault, and exi
     const env = { RELAY_KV: `${folder}/relay.kv` };
     await (await startRelayProcess(env)).relay.stop();
     const secret = { RELAY_SECRET: "the secret of somebody else" };
-    assert.match(await fault({ ...env, ...secret }), /^secret: .*give that one in RELAY_SECRET$/);
+    assert.match(
+      await fault({ ...env, ...secret }),
+      /^secret: .*give the right one in RELAY_SECRET$/,
+    );
     Deno.chmodSync(`${folder}/relay.kv.secret`, 0o644);
-    assert.match(await fault(env), /^secret: others can read its file: chmod 600/);
+    assert.match(await fault(env), /^secret: other users can read its file: chmod 600/);
     Deno.chmodSync(`${folder}/relay.kv.secret`, 0o600);
 
     const server = Deno.serve(
@@ -77,7 +80,7 @@ Deno.test("relay doctor: prints one line with what to do for each fault, and exi
     const RELAY_PORT = `${server.addr.port}`;
     assert.match(
       await fault({ ...env, RELAY_PORT }),
-      /^address: another program has .*:\d+: choose/,
+      /^address: another program uses .*:\d+: choose/,
     );
     await server.shutdown();
     assert.match(await fault({ ...env, RELAY_PORT: "x" }), /^settings: RELAY_PORT is "x": give/);
@@ -94,7 +97,7 @@ Deno.test("relay doctor: prints one line with what to do for each fault, and exi
     await kv.set(["~", "schema"], 999);
     await kv.set(["~system", "live", "installation", "installation"], { of: "a newer relay" });
     kv.close();
-    assert.match(await fault(env), /^schema: .*has 999, .*: start a newer Relay$/);
+    assert.match(await fault(env), /^schema: .*schema 999, .*: start a newer Relay$/);
 
     const bytes = Deno.readFileSync(env.RELAY_KV);
     bytes.fill(0x5a, 4096, 3 * 4096);

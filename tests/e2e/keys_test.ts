@@ -43,7 +43,7 @@ Deno.test("relay keys rotate: is refused beside a relay; interrupted or complete
       const whole = await run(["keys", "rotate", "verdict"], env);
       eq(whole.code, 0, whole.text);
       const [, last] = /^org_\w+\/live: (\S+)$/m.exec(whole.text)!;
-      match(whole.text, /^Done: 2 verdict keys are new\. Back the store up now\.$/m);
+      match(whole.text, /^Done: 2 verdict keys were replaced\. Back the store up now\.$/m);
       ok(first !== last);
       const audit = await run(["keys", "rotate", "audit"], env);
       eq(audit.code, 0, audit.text);
@@ -51,7 +51,7 @@ Deno.test("relay keys rotate: is refused beside a relay; interrupted or complete
 
       const again = await startRelayProcess({ ...env, RELAY_PORT: new URL(url).port });
       try {
-        await agent.line(/^the relay has a new verdict key, which the pinned one/, START_MS);
+        await agent.line(/^the relay has a new verdict key, to which the pinned key/, START_MS);
         await agent.line(/^connected to /, START_MS);
         eq(Deno.readTextFileSync(`${state}/verdict-key`), `${last}\n`);
         const owner = clientOf(again.url, token);
@@ -64,8 +64,8 @@ Deno.test("relay keys rotate: is refused beside a relay; interrupted or complete
           const args = ["audit", "verify", `${folder}/audit.ndjson`, "--key", key];
           const { code, text } = await run(args);
           eq(code, 0, text);
-          const handed = `it was signed by ${public_key}, which handed over to ${now}`;
-          match(text, /^whole: /);
+          const handed = `were signed by ${public_key}, which handed over to ${now}`;
+          match(text, /^valid: /);
           ok(text.includes(handed), text);
         }
       } finally {

@@ -63,9 +63,9 @@ Deno.test("relay password reset: the new password opens the account, the old one
 Deno.test("relay password: wrong arguments are explained and exit with 2", async () => {
   const cases: [string[], RegExp][] = [
     [[], /^Say what to do/],
-    [["reset"], /^Say whose/],
+    [["reset"], /^Give the email/],
     [["reset", EMAIL, "--force"], /^There is no option "--force"/],
-    [["reset", "--without-second-factor"], /^Say whose/],
+    [["reset", "--without-second-factor"], /^Give the email/],
     [["reset", EMAIL, "b@example.com"], /^Unexpected argument "b@example.com"\./],
   ];
   for (const [args, told] of cases) {

@@ -142,7 +142,7 @@ Deno.test("relay serve: a certificate and key that do not match are named, and r
     const RELAY_TLS_KEY = TLS_ENV.RELAY_TLS_KEY.replace("localhost.key", "services.key");
     const env = { ...TLS_ENV, RELAY_TLS_KEY, RELAY_KV: `${folder}/relay.kv`, RELAY_PORT: "0" };
     const { code, text } = await run(["serve"], env);
-    assert.match(text, /Look at RELAY_TLS_CERT, RELAY_TLS_KEY and RELAY_HOST\.$/m);
+    assert.match(text, /Check RELAY_TLS_CERT, RELAY_TLS_KEY and RELAY_HOST\.$/m);
     assert.equal(code, 1);
     const doctor = await run(["doctor"], env);
     assert.match(
@@ -235,7 +235,7 @@ Deno.test("relay serve: a port in use is named in one sentence and exits with 1"
       const { code, text } = await run(["serve"], env);
       assert.match(
         text,
-        /^relay: cannot listen on 127\.0\.0\.1:\d+: .* Look at RELAY_HOST and RELAY_PORT\.$/m,
+        /^relay: cannot listen on 127\.0\.0\.1:\d+: .* Check RELAY_HOST and RELAY_PORT\.$/m,
       );
       assert.equal(code, 1);
     } finally {

@@ -106,7 +106,7 @@ Deno.test("relay secret rotate: after a kill the relay starts, and another run c
     const env = { RELAY_KV: `${folder}/relay.kv` };
     const made = await furnish(env, 200);
     const old = secretIn(folder);
-    for (const line of [/^Made the next secret/, /^api_keys: /, /^webhooks: /]) {
+    for (const line of [/^Created the next secret/, /^api_keys: /, /^webhooks: /]) {
       const program = startMain(["secret", "rotate"], env);
       await program.line(line, START_MS);
       await program.kill();
@@ -166,7 +166,7 @@ Deno.test("relay secret: wrong arguments are named and exit with 2, and nothing 
     const { code, text } = await run(["secret", "rotate"], env);
     assert.deepEqual([code, text], [
       1,
-      `relay: there is no store at ${folder}/relay.kv: RELAY_KV says where it is`,
+      `relay: there is no store at ${folder}/relay.kv: set RELAY_KV to its path`,
     ]);
     assert.deepEqual([...Deno.readDirSync(folder)], []);
   });

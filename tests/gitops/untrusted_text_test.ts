@@ -49,7 +49,7 @@ Deno.test("readPolicyFile: refuses lists and maps as keys, and logs nothing from
   for (const key of ["[a, b]", "{ a: b }"]) {
     const { issues } = await read(`rules: []\nagents:\n  labels:\n    ? ${key}\n    : web\n`);
     deq(issues.map(({ line, column, message }) => [line, column, message]), [
-      [4, 7, "A key must be a text, not a list or a map."],
+      [4, 7, "A key must be a string, not a list or a map."],
     ]);
   }
   await new Promise((resolve) => setImmediate(resolve));

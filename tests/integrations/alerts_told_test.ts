@@ -71,7 +71,7 @@ Deno.test("integrations: 40 alerts of one event are sent 8 at a time within 10 s
   });
   eq(
     integrations.find((each: { id: string }) => each.id === id).last_error,
-    "The service takes too long.",
+    "The service did not answer in time.",
   );
   slow = false;
   await world.advance(30_000);

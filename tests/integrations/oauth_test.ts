@@ -301,7 +301,7 @@ Deno.test("oauth: an ended token without a refresh token ends the connection and
   const { status, last_error } = await seen(world, here);
   deq([status, last_error], [
     "expired",
-    "The token has ended, and the provider gave no refresh token.",
+    "The access token has expired, and the provider issued no refresh token. Connect the integration again.",
   ]);
   const trail = await world.trail({ ...here.owner, token: here.key });
   deq(trail.filter((type) => type === "notification_sent").length, 1);

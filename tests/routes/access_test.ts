@@ -132,7 +132,7 @@ Deno.test("access: a route closed to the test space answers 403 there, recorded,
   eq(trail.body.events.length, 2 * closed.length);
   const { paths } = openapi(routes, "1.0.0");
   for (const { path, method } of closed) {
-    ok(paths[path]![method.toLowerCase()]!.description.includes("Closed to the test space"));
+    ok(paths[path]![method.toLowerCase()]!.description.includes("Not available in the test space"));
   }
 });
 

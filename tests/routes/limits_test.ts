@@ -119,7 +119,7 @@ Deno.test("limits: a 429 names the limit, its reset and what to do", async () =>
   deq(details, { limit: 1, scope: "key", reset, retry_after: 43 });
   eq(
     body.error.message,
-    "The limit of 1 requests per minute for this API key is reached. Try again in 43 s.",
+    "Reached the limit of 1 requests per minute for this API key. Try again in 43 s.",
   );
   deq([headers.get("retry-after"), headers.get("content-type")], ["43", "application/json"]);
 });

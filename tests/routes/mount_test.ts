@@ -106,7 +106,7 @@ Deno.test("mount: a compressed body gets 415 with what to do, over HTTP and MCP,
     const answer = await world.raw("POST", path, { as, headers, body: "{}" });
     const text = await answer.text();
     eq(answer.status, 415, path);
-    ok(text.includes("Send the body as it is, without Content-Encoding: gzip."), text);
+    ok(text.includes("Send the body without Content-Encoding; gzip is not supported."), text);
   }
   const identity = { "content-encoding": "identity" };
   const body = { name: "k", scopes: ["agents:read"] };
@@ -156,7 +156,7 @@ Deno.test("mount: messages for missing values, non-numbers and unmatched alterna
   for (const time of ["yesterday", "2026-02-29", "1769860800"]) {
     eq(
       await message("GET", `/api/audit?start_time=${time}`),
-      "query.start_time: must be a date or an instant in ISO 8601, such as 2026-01-31 or " +
+      "query.start_time: must be an ISO 8601 date or time, such as 2026-01-31 or " +
         "2026-01-31T12:00:00Z",
     );
   }
@@ -179,19 +179,19 @@ Deno.test("mount: validation messages describe the fault, not the rule", async (
     [
       repos,
       { ...repository, token: "t", username: "u", password: "p" },
-      "token: is beside `username`: give one of them",
+      "token: cannot be combined with `username`: give one of them",
     ],
     [repos, { ...repository, policy_path: "../x" }, "policy_path: leads out of the repository"],
     [
       "/api/v1/gitops/rollback",
       { policy_id: "pol_1", version: "v1" },
-      "version: must be the number of a version, such as 1",
+      "version: must be a version number, such as 1",
     ],
-    ["/api/shield/evaluate", { replay: 1 }, "policy: is missing: a replay judges by it"],
+    ["/api/shield/evaluate", { replay: 1 }, "policy: is missing: a replay needs a policy"],
     [
       "/api/shield/evaluate",
       { replay: 1, policy: null, labels: {} },
-      "labels: must be left out: a replay takes those of the agents",
+      "labels: must be left out: a replay uses the labels of the agents",
     ],
   ];
   for (const [path, body, told] of cases) {

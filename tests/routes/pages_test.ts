@@ -1,9 +1,14 @@
 import { deepStrictEqual as deq, ok } from "node:assert/strict";
+import { existsSync } from "node:fs";
 import { routes } from "../../routes/index.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const NAMES = [
+  "CHANGELOG.md",
+  "CONTRIBUTING.md",
   "README.md",
+  "SECURITY.md",
+  "core/shield/README.md",
   ...[...Deno.readDirSync(new URL("docs", ROOT))].map(({ name }) => `docs/${name}`)
     .filter((name) => name.endsWith(".md")).sort(),
 ];
@@ -43,4 +48,19 @@ Deno.test("pages: every link between docs pages leads to a page and a heading", 
     ).map(([link]) => `${name}: ${link}`)
   );
   deq(dead, []);
+});
+
+Deno.test("pages: docs/README.md lists every page of docs", () => {
+  const index = PAGES.get("docs/README.md")!;
+  const others = NAMES.filter((name) => name.startsWith("docs/") && name !== "docs/README.md");
+  deq(others.filter((name) => !index.includes(`](${name.slice("docs/".length)})`)), []);
+});
+
+Deno.test("pages: every source file and folder that a page names exists", () => {
+  const named = [...PAGES].flatMap(([page, text]) =>
+    [...text.matchAll(/`((?:core|docs|kv|mcp|routes|tests)\/[\w./-]*)`/g)]
+      .map(([, path]) => [page, path!] as const)
+  );
+  ok(named.length > 100);
+  deq(named.filter(([, path]) => !existsSync(new URL(path, ROOT))), []);
 });

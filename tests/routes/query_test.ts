@@ -69,7 +69,7 @@ Deno.test("query: a repeated query parameter is refused on every route", async (
     const [, name] = /[?](\w+)=/.exec(path)!;
     deq(answer.body.error.details.issues[0], {
       path: `query.${name}`,
-      message: "occurs more than once",
+      message: "is given more than once",
     });
   }
 });

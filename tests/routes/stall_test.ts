@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers";
 import { match, strictEqual as eq } from "node:assert/strict";
-import { STALL_MS } from "../../routes/http/arriving.ts";
+import { LINGER_MS, STALL_MS } from "../../routes/http/arriving.ts";
+import { OPEN_BODY_BYTES_MAX } from "../../routes/http/open_body.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";
 import { World } from "../support/world.ts";
 
@@ -74,7 +75,7 @@ function watchWaits(world: World): (times: number) => Promise<void> {
 for (const { path, header, pieces } of WAYS) {
   const what = `${path} with ${header.split(":")[0]}`;
 
-  Deno.test(`held bodies: ${what}: 408 after 30 s without a byte, and the next byte finds the connection closed`, async () => {
+  Deno.test(`held bodies: ${what}: 408 after 30 s without a byte, and the silent client's connection is closed`, async () => {
     await using world = await World.open();
     const waiting = watchWaits(world);
     await using server = serving(world);
@@ -88,7 +89,7 @@ for (const { path, header, pieces } of WAYS) {
     match(answer, /^connection: close\r$/im);
     match(answer, /^x-request-id: /im);
     match(answer, /"code":"REQUEST_TIMEOUT".*30 s/);
-    await raw.send(pieces[1]!);
+    world.clock.advance(LINGER_MS);
     eq(await raw.readUntil(/HTTP/), "<closed>");
   });
 
@@ -105,6 +106,41 @@ for (const { path, header, pieces } of WAYS) {
     match(await raw.readUntil(/}/), /^HTTP\/1\.1 400 /);
   });
 }
+
+Deno.test("held bodies: a client that sends no byte of its body is answered 408 and its connection closed", async () => {
+  await using world = await World.open();
+  const waiting = watchWaits(world);
+  await using server = serving(world);
+  using raw = await Raw.post(server.addr.port, "/api/v1/login", LENGTH);
+  await waiting(1);
+  world.clock.advance(STALL_MS);
+  match(await raw.readUntil(/}}/), / 408 /);
+  world.clock.advance(LINGER_MS);
+  eq(await raw.readUntil(/HTTP/), "<closed>");
+});
+
+Deno.test("held bodies: a client that leaves in the middle of its body leaves no connection behind", async () => {
+  await using world = await World.open();
+  const waiting = watchWaits(world);
+  const server = serving(world);
+  const raw = await Raw.post(server.addr.port, "/api/v1/login", LENGTH);
+  await waiting(1);
+  await raw.send("{");
+  await waiting(2);
+  raw[Symbol.dispose]();
+  await server.shutdown();
+});
+
+Deno.test("held bodies: one over its bound is refused while it arrives, and the refusal can be read", async () => {
+  await using world = await World.open();
+  const waiting = watchWaits(world);
+  await using server = serving(world);
+  using raw = await Raw.post(server.addr.port, "/api/v1/login", CHUNKED);
+  await waiting(1);
+  const size = OPEN_BODY_BYTES_MAX + 1;
+  await raw.send(`${size.toString(16)}\r\n${" ".repeat(size)}\r\n`);
+  match(await raw.readUntil(/}}/), / 413 /);
+});
 
 Deno.test("held bodies: a client that leaves after the 408 leaves no connection behind", async () => {
   await using world = await World.open();

@@ -9,6 +9,8 @@ const REASONS: readonly (readonly [part: string, reason: string])[] = [
     "rm -rf ./build",
     "a build folder is made again by a build; the corpus calls most such folders safe",
   ],
+  ["python -c", "a literal folder below /tmp is temporary, as for rm -rf"],
+  ["doppler secrets download", "it prints every credential of a store: a person decides"],
   ["docker system prune", "it deletes stopped containers with what is in them: a person decides"],
   ["kubectl delete namespace", "it deletes whatever the namespace holds: a person decides"],
   ["kubectl delete all --all", "it deletes every workload of a namespace: a person decides"],

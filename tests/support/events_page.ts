@@ -56,8 +56,10 @@ const EXAMPLE_ROW = {
 
 const HEAD = `# Events of the audit log
 
-\`deno task docs\` writes this page from the tables in the source; a test checks that it is current. Every
-row has \`seq\`, \`event_id\`, \`event_type\`, \`timestamp\`, \`actor\`, \`organization_id\`,
+This page is for programs and auditors who read the audit log. It lists every event type with a schema and
+an example. \`deno task docs\` writes it from the tables in the source; a test checks that it is current.
+
+Every row has \`seq\`, \`event_id\`, \`event_type\`, \`timestamp\`, \`actor\`, \`organization_id\`,
 \`resource_type\`, \`resource_id\` and \`details\`. \`agent_id\` and \`request_id\` are present where they
 apply:
 
@@ -65,8 +67,8 @@ apply:
 ${JSON.stringify(EXAMPLE_ROW, null, 2)}
 \`\`\`
 
-Below are the JSON Schema (draft 2020-12) of each type's \`details\`, and an example of them. Webhooks
-carry the details of some types, as their \`payload\`. Callers may register other types with
+The table below links to the JSON Schema (draft 2020-12) of each type's \`details\` and an example. Webhooks
+carry the details of some types as their \`payload\`. Callers may register other types with
 \`POST /api/audit/event\`, and \`user_login\` for their own sign-ins. Such a row has the
 \`resource_type\` \`external\`; its details are what the caller sent, and \`reported_by\`.
 

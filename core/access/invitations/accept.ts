@@ -36,7 +36,7 @@ export async function joinByInvitation(
 ) {
   const { store, ports } = work;
   if (settings.signup === "closed") {
-    throw new Fault("FORBIDDEN", "This server takes no new people.");
+    throw new Fault("FORBIDDEN", "This server accepts no new users.");
   }
   // Checked before the expensive hash, and again in the transaction: somebody else may be faster.
   await openInvitation(store, input, ports.clock.now());
@@ -44,9 +44,12 @@ export async function joinByInvitation(
   const { organization, user, session } = await store.transact(async (tx) => {
     const { tenant, record: invitation } = await openInvitation(tx, input, ports.clock.now());
     const organization = await tx.get(organizations, SYSTEM, tenant.org);
-    if (organization === null) throw over("its organization is gone");
+    if (organization === null) throw over("its organization no longer exists");
     if (await tx.count(users, tenant) >= PEOPLE_MAX) {
-      throw new Fault("CONFLICT", `The organization has ${PEOPLE_MAX} people, which is the most.`);
+      throw new Fault(
+        "CONFLICT",
+        `The organization already has ${PEOPLE_MAX} users, which is the maximum.`,
+      );
     }
     await mustExist(tx, tenant.org, invitation.roles);
     const whose = {
@@ -80,9 +83,9 @@ async function openInvitation(
   nowMs: number,
 ): Promise<Found<InvitationRecord>> {
   const found = await db.lookup(invitations, "code", [sha256Hex(invite_code)]);
-  if (found === null) throw invalid("is not an invitation of this server");
+  if (found === null) throw invalid("was not issued by this server");
   const { tenant, record: invitation } = found;
-  if (invitation.accepted !== null) throw over("it was used");
+  if (invitation.accepted !== null) throw over("it was already used");
   if (invitation.withdrawn_at_ms !== null) throw over("it was withdrawn");
   if (nowMs >= invitation.ends_at_ms) throw over("it has expired");
   if (invitation.email !== null && invitation.email !== email) {
@@ -90,9 +93,9 @@ async function openInvitation(
   }
   const known = await customOf(db, tenant.org, invitation.roles);
   const isKnown = (name: string) => isBuiltIn(name) || known.some(({ id }) => id === name);
-  if (!invitation.roles.every(isKnown)) throw over("one of its roles is gone");
+  if (!invitation.roles.every(isKnown)) throw over("one of its roles no longer exists");
   if (!await isCovered(db, tenant, invitation, nowMs)) {
-    throw over("the person who invited you may no longer give its roles");
+    throw over("the user who invited you may no longer assign its roles");
   }
   return found;
 }
@@ -112,7 +115,7 @@ async function isCovered(
 }
 
 const over = (why: string) =>
-  new Fault("GONE", `This invitation is no longer valid: ${why}. Ask for another.`);
+  new Fault("GONE", `This invitation is no longer valid: ${why}. Ask for a new one.`);
 
 function invalid(message: string): Fault {
   const issues = [{ path: "body.invite_code", message }];

@@ -78,7 +78,7 @@ export async function withdrawInvitation({ ports, actor, tx }: Writing, id: stri
   const now = ports.clock.now();
   const status = statusOf(invitation, now);
   if (status === "accepted" || status === "withdrawn") {
-    throw new Fault("CONFLICT", `The invitation is over: it is ${status}.`, { status });
+    throw new Fault("CONFLICT", `The invitation is already ${status}.`, { status });
   }
   tx.put(invitations, home, { ...invitation, withdrawn_at_ms: now });
   return { id, email: invitation.email, roles: invitation.roles };

@@ -11,7 +11,10 @@ export const INVITATIONS_MAX = 200;
 export async function mustAllowInvitation(tx: Tx, home: Tenant, nowMs: number): Promise<void> {
   const open = async () => (await openInvitations(tx, home, nowMs)).length;
   if (await reserveQuota(tx, home, invitations, INVITATIONS_MAX, open)) return;
-  throw new Fault("CONFLICT", `${INVITATIONS_MAX} invitations are open. Withdraw one first.`);
+  throw new Fault(
+    "CONFLICT",
+    `There are already ${INVITATIONS_MAX} open invitations. Withdraw one first.`,
+  );
 }
 
 /** The organization's invitations that can still be accepted. */

@@ -52,7 +52,10 @@ export class IssuerKeys {
       await known.fetching;
     }
     if (known.keys !== null && !isOlder(known.atMs, KEYS_STALE_MS)) return known.keys;
-    throw new Fault("UNAVAILABLE", "The issuer of this token cannot be asked for its keys now.");
+    throw new Fault(
+      "UNAVAILABLE",
+      "The keys of this token's issuer cannot be fetched now. Try again later.",
+    );
   }
 
   #knownOf({ issuer, jwks_uri }: Issuer): Known {

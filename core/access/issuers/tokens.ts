@@ -26,13 +26,13 @@ const TYPES = new Set([undefined, "jwt", "at+jwt", "application/at+jwt"]);
 type Reason = "malformed" | "expired" | "signature" | "unknown_key" | "audience" | "unknown_user";
 
 const MESSAGES: Readonly<Record<Reason, string>> = {
-  malformed: "It lacks something that an access token must have.",
-  expired: "It has expired, or is not valid yet.",
-  signature: "Its signature does not match.",
+  malformed: "It lacks a claim that an access token must have.",
+  expired: "It has expired or is not valid yet.",
+  signature: "Its signature is invalid.",
   unknown_key: "It was signed with a key that its issuer does not publish.",
   audience: "It was issued for another server.",
   unknown_user:
-    "Its person is unknown here: map its subject, or use a verified email that has an account.",
+    "It does not match a user: map its subject, or use a verified email that has an account.",
 };
 
 interface Checked {

@@ -77,7 +77,7 @@ async function recordsOf(
  */
 export function mustBeAbleToEnd(rights: ReadonlySet<Scope>, made: readonly Made[]): void {
   const needed = new Set(made.flatMap(({ kind: { right } }) => right ?? []));
-  mustCover(rights, [...needed], "Ending what the key made takes the rights to end each of it.");
+  mustCover(rights, [...needed], "A cascade needs the rights to end everything that the key made.");
 }
 
 /** One thing in an answer, with the reason if it could not be ended. */

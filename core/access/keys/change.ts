@@ -38,9 +38,9 @@ export async function updateApiKey(
   const change = { metadata, scopes: isSameList(scopes, key.scopes) ? undefined : scopes };
   if (change.scopes !== undefined) {
     const giver = await giverOf(work);
-    mustCover(giver.rights, change.scopes, "A key gets only rights that you have.");
+    mustCover(giver.rights, change.scopes, "You can only give a key rights that you have.");
     const creator = await personRights(tx, actor.tenant.org, key.created_by);
-    mustCover(creator, change.scopes, "A key gets only rights that its creator has.");
+    mustCover(creator, change.scopes, "A key can only have rights that its creator has.");
     if (grows(key, change.scopes) && key.created_by !== actor.userId) {
       // The caller may hold the key's value, and would then act as the creator with more rights.
       const { roles } = await personOf(tx, actor.tenant.org, key.created_by);
@@ -92,8 +92,8 @@ const isSameList = (a: readonly string[] | undefined, b: readonly string[]): boo
  */
 export function mustBeUsable(key: ApiKeyRecord, nowMs: number): void {
   const status = statusOf(key, nowMs);
-  if (status === "revoked") throw new Fault("CONFLICT", "The key is revoked. Create another.");
+  if (status === "revoked") throw new Fault("CONFLICT", "The key is revoked. Create a new one.");
   if (status === "expired") {
-    throw new Fault("CONFLICT", `The key expired at ${iso(key.expires_at_ms)}. Create another.`);
+    throw new Fault("CONFLICT", `The key expired at ${iso(key.expires_at_ms)}. Create a new one.`);
   }
 }

@@ -36,13 +36,13 @@ export async function createApiKey(work: Writing, input: NewApiKey) {
   const { store, ports, config, sealer, actor, tx } = work;
   mustHoldNewValue(actor);
   const { rights } = await giverOf(work);
-  mustCover(rights, input.scopes, "A key may hold only rights that its creator has.");
+  mustCover(rights, input.scopes, "A key can only have rights that its creator has.");
   if (actor.tenant.space === "test" && input.type === "live") {
-    throw new Fault("FORBIDDEN", "The test space makes only test keys: ask for `type` test.");
+    throw new Fault("FORBIDDEN", "The test space has only test keys: set `type` to test.");
   }
   const tenant = tenantOfKey(work, input);
   if (await store.count(apiKeys, tenant) >= KEYS_MAX) {
-    throw new Fault("CONFLICT", `There are ${KEYS_MAX} API keys already. Delete one first.`);
+    throw new Fault("CONFLICT", `There are already ${KEYS_MAX} API keys. Delete one first.`);
   }
   const { clock, entropy } = ports;
   const value = makeKeyValue(input.type, entropy);
@@ -88,7 +88,7 @@ async function endOfNew(
   const endMs = nowMs + (days ?? EXPIRES_DAYS_DEFAULT) * DAY_MS;
   if (maker === null || endMs <= maker.expires_at_ms) return endMs;
   const maximum = Math.floor((maker.expires_at_ms - nowMs) / DAY_MS);
-  const then = `the key that makes it ends at ${iso(maker.expires_at_ms)}`;
+  const then = `the key that creates it expires at ${iso(maker.expires_at_ms)}`;
   const message = maximum < 1 ? `must be left out: ${then}` : `must be at most ${maximum}: ${then}`;
   const issues = [{ path: "body.expires_days", message }];
   throw new Fault("VALIDATION_FAILED", `expires_days ${message}.`, { issues, maximum });

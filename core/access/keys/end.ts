@@ -40,7 +40,7 @@ export async function revokeApiKey(
     const key = await ownedKey({ db: tx, actor }, id, "system:write");
     if (key.revoked_at_ms !== null) {
       if (cascade) return key;
-      throw new Fault("CONFLICT", "The key is revoked already.");
+      throw new Fault("CONFLICT", "The key is already revoked.");
     }
     tx.afterCommit(() => signals.credentialEnded.send({ id }));
     emit(work, tx, actor.tenant, {

@@ -77,9 +77,9 @@ function statusReason(key: ApiKeyRecord, nowMs: number): Reason {
   const status = statusOf(key, nowMs);
   const messages = {
     active: `The key is active until ${iso(key.expires_at_ms)}.`,
-    rotating: "The key is being rotated: both values work, but only the new one manages keys.",
-    expired: `The key expired at ${iso(key.expires_at_ms)}. Create another.`,
-    revoked: "The key was revoked. Create another.",
+    rotating: "The key is rotating: both values work, but only the new one can manage keys.",
+    expired: `The key expired at ${iso(key.expires_at_ms)}. Create a new one.`,
+    revoked: "The key was revoked. Create a new one.",
   };
   return { check: "key_status", ok: isUsable(key, nowMs), message: messages[status] };
 }
@@ -87,8 +87,8 @@ function statusReason(key: ApiKeyRecord, nowMs: number): Reason {
 function scopeReason({ scopes }: ApiKeyRecord, scope: Scope): Reason {
   const ok = scopes.includes(scope);
   const message = ok
-    ? `${scope} is one of the key's scopes.`
-    : `${scope} is not among the key's scopes. Change them, within its creator's rights.`;
+    ? `The key has the scope ${scope}.`
+    : `The key does not have the scope ${scope}. Add it, if its creator has that right.`;
   return { check: "key_scope", ok, message };
 }
 
@@ -100,13 +100,13 @@ function creatorReasons(user: UserRecord | null, scope: Scope, has: boolean): Re
     ok: active,
     message: active
       ? "The key's creator is active."
-      : "The key's creator is not active, so none of their keys work.",
+      : "The key's creator is not active, so their keys do not work.",
   }, {
     check: "creator_scope",
     ok: has,
     message: has
-      ? `The creator has ${scope} now, by ${roles}.`
-      : `The creator does not have ${scope} now, with ${roles}: a key never has more rights than ` +
+      ? `The creator now has ${scope}, through ${roles}.`
+      : `The creator does not have ${scope} now, with ${roles}. A key never has more rights than ` +
         "its creator.",
   }];
 }

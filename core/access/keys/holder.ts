@@ -82,7 +82,7 @@ export class KeyHolders {
 
   /** Checks in the order of the interface: format, status, expiry. The route checks the scopes. */
   async #lookUp(value: string): Promise<Known> {
-    if (parseKeyValue(value) === null) throw keyFault("malformed", "It has a typo or was cut.");
+    if (parseKeyValue(value) === null) throw keyFault("malformed", "It is mistyped or incomplete.");
     const { store } = this.parts;
     const hash = hashKeyValue(value);
     // The newest value first: a rotation between the two reads moves a hash from there to the old ones.
@@ -98,8 +98,8 @@ export class KeyHolders {
     const nowMs = ports.clock.now();
     const endsAtMs = endOf(key, valueHash);
     const status = statusOf(key, nowMs);
-    if (status === "revoked") throw keyFault(status, "It was revoked. Create another.");
-    if (status === "expired") throw keyFault(status, "It has expired. Create another.");
+    if (status === "revoked") throw keyFault(status, "It was revoked. Create a new one.");
+    if (status === "expired") throw keyFault(status, "It has expired. Create a new one.");
     if (nowMs >= endsAtMs) throw keyFault("expired", "It was rotated. Use the new value.");
     const home = homeOf(tenant.org);
     const user = await store.get(users, home, key.created_by);

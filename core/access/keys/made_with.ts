@@ -17,7 +17,7 @@ export async function credentialInHand(
     if (key !== null && isUsable(key, ports.clock.now())) {
       return { kind: "api_key", id: actor.id };
     }
-    throw new Fault("INVALID_API_KEY", "The API key ended while the request was under way.");
+    throw new Fault("INVALID_API_KEY", "The API key ended during the request.");
   }
   if (actor.sessionId !== null) return { kind: "session", id: actor.sessionId };
   return actor.foreign === undefined ? null : { kind: "issuer", id: actor.foreign.issuer.issuer };

@@ -29,7 +29,8 @@ export async function rotateApiKey(work: Stepping, id: string, grace_period_hour
     mustCover(
       giver.rights,
       key.scopes as Scope[],
-      "A rotation hands out the key's value, so it needs every right that the key has.",
+      "To rotate a key you need every right that it has, because the response shows its new " +
+        "value.",
     );
     // Whoever holds the value acts as the person who made the key.
     if (key.created_by !== actor.userId) {
@@ -62,12 +63,15 @@ function mustBeRotatable(key: ApiKeyRecord, asked: string, nowMs: number): void 
     const grace_period_ends = iso(key.old!.ends_at_ms);
     throw new Fault(
       "CONFLICT",
-      `The key is being rotated. Rotate it again after ${grace_period_ends}.`,
+      `The key is already rotating. Rotate it again after ${grace_period_ends}.`,
       { grace_period_ends },
     );
   }
   if (key.hash !== asked) {
-    throw new Fault("CONFLICT", "Another request rotated the key first. Use its new value.");
+    throw new Fault(
+      "CONFLICT",
+      "Another request rotated the key first. Use the new value from that request.",
+    );
   }
 }
 
@@ -97,7 +101,7 @@ function showRotation({ id, old, rotated_at_ms }: ApiKeyRecord, old_key: string,
   const grace = old!.ends_at_ms > rotated_at_ms!;
   const grace_period_ends = iso(old!.ends_at_ms);
   const message = grace
-    ? `Both values work until ${grace_period_ends}; then only the new one.`
+    ? `Both values work until ${grace_period_ends}; after that only the new one works.`
     : "Only the new value works.";
   const status = grace ? "rotating" as const : "active" as const;
   return {
@@ -106,6 +110,6 @@ function showRotation({ id, old, rotated_at_ms }: ApiKeyRecord, old_key: string,
     old_key,
     new_key,
     grace_period_ends,
-    message: `${message} Keep it: no later answer shows it.`,
+    message: `${message} Store it now: no later response shows it.`,
   };
 }

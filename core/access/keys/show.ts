@@ -76,5 +76,5 @@ function noticeOf(key: ApiKeyRecord, status: KeyStatus, nowMs: number): string |
   if (isOver(status)) return null;
   const ageMs = nowMs - (key.rotated_at_ms ?? key.created_at_ms);
   if (ageMs <= ROTATION_DAYS * DAY_MS) return null;
-  return `Its value is more than ${ROTATION_DAYS} days old. Rotate it.`;
+  return `Its value is older than ${ROTATION_DAYS} days. Rotate it.`;
 }

@@ -29,7 +29,7 @@ export const KEY_LIMITS = {
     scope: "burst",
     windowMs: TEN_SECONDS_MS,
     whose: "this API key",
-    words: "requests in 10 seconds",
+    words: "requests per 10 seconds",
     advice: "Spread requests evenly.",
   },
   requests_per_minute: {
@@ -49,7 +49,7 @@ export const KEY_LIMITS = {
     windowMs: null,
     whose: "this API key",
     words: "open connections",
-    advice: "Wait for an answer, or close a stream, before the next request.",
+    advice: "Wait for a response or close a stream before the next request.",
   },
   webhook_deliveries_per_minute: {
     scope: "deliveries",
@@ -66,7 +66,7 @@ export const OTHER_LIMITS = {
   organization: {
     scope: "organization",
     windowMs: MINUTE_MS,
-    whose: "the organization, over all its keys and users",
+    whose: "the organization, across all its keys and users",
     words: "requests per minute",
     advice: "A larger plan has a higher limit.",
   },
@@ -75,7 +75,7 @@ export const OTHER_LIMITS = {
     windowMs: MINUTE_MS,
     whose: "your network address",
     words: "requests per minute",
-    advice: "A valid credential has limits of its own.",
+    advice: "Requests with a valid credential have their own limits.",
   },
   agent: {
     scope: "agent",

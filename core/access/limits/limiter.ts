@@ -276,7 +276,7 @@ export const retryAfterOf = ({ resetMs }: LimitState, nowMs: number): number =>
 export function tooMany(state: LimitState, nowMs: number) {
   const { claim: { kind: { scope, whose, words, advice }, limit }, resetMs } = state;
   const retry_after = retryAfterOf(state, nowMs);
-  const message = `The limit of ${limit} ${words} for ${whose} is reached. ` +
+  const message = `Reached the limit of ${limit} ${words} for ${whose}. ` +
     `Try again in ${retry_after} s.${advice === undefined ? "" : ` ${advice}`}`;
   const details = { limit, scope, reset: Math.ceil(resetMs / 1000), retry_after };
   return { code: "RATE_LIMIT_EXCEEDED", message, details } as const;

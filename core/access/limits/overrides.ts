@@ -55,9 +55,13 @@ export async function changeLimits(
   const { requests_per_minute, ...others } = asked;
   const [misplaced] = Object.keys(others);
   if (misplaced !== undefined) {
-    throw new Fault("VALIDATION_FAILED", `${misplaced} is a limit of a key, not of a plan.`, {
-      issues: [{ path: `body.${misplaced}`, message: "only for an API key" }],
-    });
+    throw new Fault(
+      "VALIDATION_FAILED",
+      `${misplaced} applies to API keys only, not to organizations.`,
+      {
+        issues: [{ path: `body.${misplaced}`, message: "applies to API keys only" }],
+      },
+    );
   }
   const plan = requests_per_minute === undefined ? null : { requests_per_minute };
   const changed = tx.put(organizations, SYSTEM, { ...organization, limits: plan });

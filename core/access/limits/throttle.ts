@@ -62,7 +62,7 @@ export class FailureThrottle {
     const failed = this.#failed(attempts);
     if (failed >= ATTEMPTS_MAX) throw this.#refusal("failed", attempts.untilMs - this.clock.now());
     if (failed + attempts.underWay < ATTEMPTS_MAX) return attempts;
-    throw this.#refusal("are under way", UNDER_WAY_RETRY_MS);
+    throw this.#refusal("are in progress", UNDER_WAY_RETRY_MS);
   }
 
   #failed(attempts: Attempts): number {

@@ -40,7 +40,7 @@ export async function updateAccountSettings(
 function languageOf(text: string): string {
   const tag = canonicalTag(text);
   if (tag !== null && isRegistered(new Intl.Locale(tag).language)) return tag;
-  throw invalid("language", "is not a language tag of BCP 47, such as en or pt-BR");
+  throw invalid("language", "must be a BCP 47 language tag, such as en or pt-BR");
 }
 
 function canonicalTag(text: string): string | null {
@@ -65,7 +65,7 @@ function timezoneOf(text: string): string {
   } catch {
     // Unknown names are refused below, like offsets.
   }
-  throw invalid("timezone", "is not a time zone of the IANA database, such as Europe/Prague");
+  throw invalid("timezone", "must be an IANA time zone, such as Europe/Prague");
 }
 
 function invalid(field: string, message: string): Fault {

@@ -16,7 +16,7 @@ export async function insertUser(
   advice: string,
 ): Promise<UserRecord> {
   if (await tx.lookup(users, "email", [given.email]) !== null) {
-    throw new Fault("CONFLICT", `An account with this email exists. ${advice}`);
+    throw new Fault("CONFLICT", `An account with this email already exists. ${advice}`);
   }
   return tx.insert(users, tenant, {
     id: entropy.id("usr"),

@@ -60,7 +60,10 @@ export async function activatePerson(work: Writing, id: string) {
 async function manageable(work: Writing, id: string): Promise<UserRecord> {
   const user = await personOf(work.tx, work.actor.tenant.org, id);
   if (user.id === work.actor.userId) {
-    throw new Fault("CONFLICT", "You cannot activate or deactivate yourself. Ask somebody else.");
+    throw new Fault(
+      "CONFLICT",
+      "You cannot activate or deactivate yourself. Ask another administrator.",
+    );
   }
   await mustBeAbleToGive(work, await giverOf(work), user.roles);
   return user;

@@ -4,7 +4,7 @@ import { Fault } from "../../fault/fault.ts";
 /** Refuses everybody but a user with a session. @throws {Fault} FORBIDDEN */
 export function mustBeSignedIn(actor: Actor): asserts actor is Actor & { sessionId: string } {
   if (actor.kind === "user" && actor.sessionId !== null) return;
-  throw new Fault("FORBIDDEN", "Only a person may do this: sign in, and send the JWT.");
+  throw new Fault("FORBIDDEN", "Only a signed-in user may do this. Sign in and send the JWT.");
 }
 
 /** True unless the credential is limited to some of the rights of its person. */
@@ -19,7 +19,7 @@ export const actsForPerson = ({ withoutRights, foreign }: Actor): boolean =>
 export function mustActForPerson(actor: Actor): void {
   if (actsForPerson(actor)) return;
   const message = actor.withoutRights
-    ? "This sign-in has no rights: set up a second factor, or send a token that names rights."
-    : "This token is limited to its scopes and cannot act for its person otherwise.";
+    ? "This sign-in has no rights. Set up a second factor, or send a token with scopes."
+    : "This token is limited to its scopes. Use a token without that limit.";
   throw new Fault("FORBIDDEN", message);
 }

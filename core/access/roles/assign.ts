@@ -25,7 +25,10 @@ export async function assignRole(work: Writing, name: string, userId: string) {
   await mustBeAbleToGive(work, await giverOf(work), [name]);
   if (user.roles.includes(name)) return await showRolesOf(tx, actor, user);
   if (user.roles.length >= ROLES_EACH_MAX) {
-    throw new Fault("CONFLICT", `A person has at most ${ROLES_EACH_MAX} roles. Revoke one first.`);
+    throw new Fault(
+      "CONFLICT",
+      `A user can have at most ${ROLES_EACH_MAX} roles. Revoke one first.`,
+    );
   }
   return await change(work, user, [...user.roles, name], "role_assigned", name);
 }

@@ -107,11 +107,11 @@ export async function mustBeAbleToGive(
   roles: readonly string[],
 ): Promise<void> {
   if (roles.includes(OWNER) && !owner) {
-    throw new Fault("FORBIDDEN", "Only a signed-in owner may give or revoke ownership.");
+    throw new Fault("FORBIDDEN", "Only a signed-in owner may assign or revoke ownership.");
   }
   const organization = { id: actor.tenant.org, host: actor.host };
   const given = await rightsOf(tx, organization, roles);
-  mustCover(rights, [...given], "You may give and revoke only rights that you have.");
+  mustCover(rights, [...given], "You can only assign and revoke rights that you have.");
 }
 
 /**
@@ -134,6 +134,6 @@ export async function mustKeepAnOwner({ tx, actor }: Writing, without: UserRecor
   }
   throw new Fault(
     "CONFLICT",
-    "This is the organization's last owner. Make somebody else an owner first.",
+    "This is the organization's last owner. Make another user an owner first.",
   );
 }

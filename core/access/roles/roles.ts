@@ -37,10 +37,10 @@ export async function createRole(
   mustBeGivable(actor, permissions);
   await mustCoverPermissions(work, permissions);
   if (isBuiltIn(name.toLowerCase()) || await tx.get(roles, home, name) !== null) {
-    throw new Fault("CONFLICT", `There is a role ${name} already. Choose another name.`);
+    throw new Fault("CONFLICT", `There is already a role named ${name}. Choose another name.`);
   }
   if (await tx.count(roles, home) >= ROLES_MAX) {
-    throw new Fault("CONFLICT", `There are ${ROLES_MAX} roles. Delete one first.`);
+    throw new Fault("CONFLICT", `There are already ${ROLES_MAX} roles. Delete one first.`);
   }
   const now = ports.clock.now();
   const role = tx.put(roles, home, {
@@ -118,8 +118,8 @@ export async function deleteRole(work: Writing, name: string) {
   if (people.length + invited.length > 0) {
     throw new Fault(
       "CONFLICT",
-      `${people.length} people and ${invited.length} open invitations have this role. ` +
-        "Revoke it from them first.",
+      `${people.length} users and ${invited.length} open invitations have this role. Revoke it ` +
+        "from them first.",
       {
         users: people.slice(0, NAMED_MAX).map(({ id }) => id),
         users_total: people.length,
@@ -135,20 +135,25 @@ export async function deleteRole(work: Writing, name: string) {
 async function customRole({ tx, actor }: Writing, name: string) {
   const role = await roleNamed(tx, actor.tenant.org, name);
   if (role !== "built_in") return role;
-  throw new Fault("FORBIDDEN", `${name} is a built-in role and cannot be changed.`);
+  throw new Fault(
+    "FORBIDDEN",
+    `${name} is a built-in role and cannot be changed. Create your own role.`,
+  );
 }
 
 /** @throws {Fault} VALIDATION_FAILED */
 function mustBeGivable({ host }: Actor, permissions: readonly string[]): void {
   if (!host || !permissions.includes(OWNERS_ON_HOST)) return;
-  const message = `Only owners have ${OWNERS_ON_HOST} here, because it changes the installation.`;
+  const message =
+    `Only owners may have ${OWNERS_ON_HOST} in this organization, because it changes the ` +
+    "installation.";
   const issues = [{ path: "body.permissions", message }];
   throw new Fault("VALIDATION_FAILED", message, { issues });
 }
 
 async function mustCoverPermissions(work: Writing, permissions: readonly string[]): Promise<void> {
   const { rights } = await giverOf(work);
-  mustCover(rights, expand(permissions), "A role may hold only rights that you have.");
+  mustCover(rights, expand(permissions), "A role can only hold rights that you have.");
 }
 
 /** Each once; `all` includes every other. */

@@ -27,7 +27,7 @@ export async function checkSecondFactor(
   const factor = await tx.get(secondFactors, home, userId);
   if (factor === null || factor.confirmed_at_ms === null) return "none";
   if (code === undefined) {
-    throw new Fault("INVALID_LOGIN", "Also send the `code` of your second factor.", {
+    throw new Fault("INVALID_LOGIN", "A second factor is required. Send its `code` too.", {
       reason: "second_factor_required",
     });
   }
@@ -39,7 +39,7 @@ export async function checkSecondFactor(
   }
   const step = freshStep(context, factor, code);
   if (step === null) {
-    throw new Fault("INVALID_LOGIN", "The code is wrong or was used already. Use the next one.", {
+    throw new Fault("INVALID_LOGIN", "The code is wrong or already used. Enter the next one.", {
       reason: "second_factor_wrong",
     });
   }
@@ -55,7 +55,7 @@ export function mustMatch(
 ): number {
   const step = freshStep(context, factor, code);
   if (step !== null) return step;
-  throw new Fault("FORBIDDEN", "The code is wrong or was used already. Use the next one.");
+  throw new Fault("FORBIDDEN", "The code is wrong or already used. Enter the next one.");
 }
 
 /** The time step of a correct code that was not used before; null for any other. */

@@ -66,7 +66,7 @@ export async function mustBeUnchanged(
 ): Promise<UserRecord> {
   const user = await tx.get(users, homeOf(actor.tenant.org), id);
   if (user?.active && user.password === password) return user;
-  throw new Fault("CONFLICT", "The account has just changed. Sign in and try again.");
+  throw new Fault("CONFLICT", "The account was changed at the same time. Sign in and try again.");
 }
 
 /**

@@ -20,12 +20,13 @@ const SALT_BYTES = 16;
 const gate = makeGate({
   running: 2,
   waiting: 64,
-  refuse: () => new Fault("UNAVAILABLE", "Too many sign-ins at once. Try again in a few seconds."),
+  refuse: () =>
+    new Fault("UNAVAILABLE", "Too many sign-ins are in progress. Try again in a few seconds."),
 });
 
 /** What is wrong with a new password, as a sentence; null when it may be used. */
 export function passwordProblem(password: string): string | null {
-  if (!password.isWellFormed()) return "The password holds broken characters.";
+  if (!password.isWellFormed()) return "The password must not hold unpaired surrogates.";
   const length = countCharacters(password);
   if (length < PASSWORD_LENGTH_MIN) {
     return `The password needs at least ${PASSWORD_LENGTH_MIN} characters.`;

@@ -17,10 +17,10 @@ export const REPEAT_MS = 30_000;
 const REMEMBERED_MAX = 10;
 
 const REFUSALS = {
-  malformed: "Relay did not issue this refresh token, or it was cut.",
+  malformed: "Relay did not issue this refresh token, or it is incomplete.",
   ended: "The session of this refresh token has ended. Sign in again.",
   inactive: "The user or the organization is not active.",
-  reused: "This refresh token was used before, so its session was ended. Sign in again.",
+  reused: "This refresh token was already used, so its session was ended. Sign in again.",
 } as const;
 
 /**

@@ -48,7 +48,7 @@ export async function enrolSecondFactor(
     const home = homeOf(actor.tenant.org);
     const known = await tx.get(secondFactors, home, user.id);
     if (known !== null && known.confirmed_at_ms !== null) {
-      throw new Fault("CONFLICT", "There is already a second factor. Disable it first.");
+      throw new Fault("CONFLICT", "The second factor is already enabled. Disable it first.");
     }
     tx.put(secondFactors, home, {
       id: user.id,
@@ -77,7 +77,7 @@ export async function confirmSecondFactor(
   return await withCode(work, logins, async (tx, user) => {
     const home = homeOf(actor.tenant.org);
     const factor = await tx.get(secondFactors, home, user.id);
-    if (factor === null) throw new Fault("CONFLICT", "Ask for a secret first.");
+    if (factor === null) throw new Fault("CONFLICT", "Create a TOTP secret first.");
     if (factor.confirmed_at_ms !== null) {
       throw new Fault("CONFLICT", "The second factor is already enabled.");
     }
@@ -150,7 +150,10 @@ export async function requireSecondFactor(work: Writing, { required }: { require
   mustBeSignedIn(actor);
   const session = await tx.get(sessions, homeOf(actor.tenant.org), actor.sessionId);
   if (required && !session?.second_factor) {
-    throw new Fault("CONFLICT", "Set up your own second factor first, or you lock yourself out.");
+    throw new Fault(
+      "CONFLICT",
+      "Set up your own second factor first. Otherwise you would lose your access.",
+    );
   }
   const organization = await tx.get(organizations, SYSTEM, actor.tenant.org);
   if (organization === null) throw new Fault("NOT_FOUND");

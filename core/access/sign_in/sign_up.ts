@@ -39,7 +39,7 @@ export async function signUp(work: Stepping, signIn: SignIn, input: NewAccount) 
   if (organization !== undefined) {
     return await foundOrganization(work, signIn, { ...input, organization });
   }
-  const message = "is needed to make an organization; to join one, send `invite_code`";
+  const message = "is required to create an organization; to join one, send `invite_code`";
   const issues = [{ path: "body.organization", message }];
   throw new Fault("VALIDATION_FAILED", `\`organization\` ${message}.`, { issues });
 }
@@ -105,17 +105,17 @@ async function admitSignUp(
     throw new Fault(
       "FORBIDDEN",
       local
-        ? "This request came through a proxy, so that strangers may reach this server, and the first " +
-          "signup needs `claim_code`. Set RELAY_PUBLIC_URL: Relay prints the code when it starts."
-        : "The first signup needs `claim_code`: Relay prints it when it starts.",
+        ? "The first signup needs `claim_code`, because this request came through a proxy and the " +
+          "server may be public. Set RELAY_PUBLIC_URL and restart: Relay then prints the code."
+        : "The first signup needs `claim_code`, which Relay prints when it starts.",
     );
   }
   if (signup === "open") return false;
   throw new Fault(
     "FORBIDDEN",
     signup === "closed"
-      ? "This server takes no new organizations."
-      : "This server takes new people by invitation only: ask for an `invite_code`.",
+      ? "This server accepts no new organizations."
+      : "This server only accepts invited users. Ask for an `invite_code`.",
   );
 }
 

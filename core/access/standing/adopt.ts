@@ -24,7 +24,11 @@ export async function adopt<T extends StandingRecord>(
   if (record === null) {
     throw new Fault("NOT_FOUND", `There is no such ${kind.resource.replace("_", " ")}.`);
   }
-  mustCover(rights, kind.needs(record), "It would act with rights that you do not have.");
+  mustCover(
+    rights,
+    kind.needs(record),
+    "You cannot adopt it, because it acts with rights that you do not have.",
+  );
   const before = actsFor(record);
   if (await suspensionOf(tx, actor.tenant, kind, record) === null) {
     throw new Fault("CONFLICT", `It acts for ${before} and is not suspended.`);

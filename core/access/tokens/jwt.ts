@@ -57,10 +57,10 @@ const TOKEN_LENGTH_MAX = 4096;
 const CACHED_KEYS_MAX = 64;
 
 const MESSAGES: Readonly<Record<TokenFaultReason, string>> = {
-  malformed: "Relay did not issue this JWT, or it was cut.",
+  malformed: "Relay did not issue this JWT, or it is incomplete.",
   expired: "The JWT has expired. Sign in again.",
-  signature: "The JWT's signature does not match.",
-  unknown_key: "The JWT was signed with a key that is not in use. Sign in again.",
+  signature: "The JWT's signature is invalid.",
+  unknown_key: "The JWT was signed with a key that is no longer in use. Sign in again.",
   wrong_issuer: "The JWT was issued by another server.",
 };
 

@@ -25,9 +25,11 @@ export async function authenticateSocket(
   if (!credential?.startsWith(DEVICE_PREFIX)) {
     return await authenticator.authenticate(credential, space);
   }
-  if (!isChecked(credential)) throw refusal("malformed", "It has a typo or was cut.");
+  if (!isChecked(credential)) throw refusal("malformed", "It is mistyped or incomplete.");
   const found = await store.lookup(devices, "credential", [sha256Hex(credential)]);
-  if (found === null) throw refusal("unknown", "The device was deleted, or never was. Pair it.");
+  if (found === null) {
+    throw refusal("unknown", "The device was deleted or never existed. Pair it again.");
+  }
   const actor = await deviceActor(store, found.tenant, found.record);
   if (actor === null) throw refusal("inactive", "Its organization is not active.");
   return actor;

@@ -62,12 +62,12 @@ interface Reason {
 function reasonsOf(device: DeviceRecord, nowMs: number): Reason[] {
   const paired = {
     code: "paired",
-    message: `It showed a one-time code that ${device.created_by} had made.`,
+    message: `It presented a one-time code created by ${device.created_by}.`,
     at: iso(device.created_at_ms),
   };
   const confirmed = {
     code: "confirmed",
-    message: "It confirmed the pairing with its single-use token and got its credential.",
+    message: "It confirmed the pairing with its single-use token and received its credential.",
     at: isoOrNull(device.confirmed_at_ms),
   };
   if (device.trust === "revoked") {
@@ -91,7 +91,7 @@ function agentReason({ agent_id }: DeviceRecord): Reason {
     ? { code: "no_agent", message: "No agent has connected with its credential yet.", at: null }
     : {
       code: "agent_bound",
-      message: `Its credential is bound to the agent ${agent_id} and that agent's own key.`,
+      message: `Its credential is bound to the agent ${agent_id} and to that agent's key.`,
       at: null,
     };
 }

@@ -85,8 +85,8 @@ export async function pairDevice(
       if (found === null || !await isActive(tx, found.tenant)) throw unknown("pairing_code");
       const { tenant, record: code } = found;
       const now = ports.clock.now();
-      if (code.used_at_ms !== null) throw used("The pairing code", "Make another.");
-      if (now >= code.expires_at_ms) throw expired("The pairing code", "Make another.");
+      if (code.used_at_ms !== null) throw used("The pairing code", "Create a new one.");
+      if (now >= code.expires_at_ms) throw expired("The pairing code", "Create a new one.");
       const source = sourceBy(code.created_by, code.created_with);
       await mustStillPair(tx, tenant, source, now);
       if (
@@ -179,22 +179,24 @@ async function mustStillPair(
   nowMs: number,
 ): Promise<void> {
   if ((await rightsToGive(db, tenant, source, nowMs)).has(AGENT_RIGHT)) return;
-  const message = "The maker of the pairing code may no longer pair devices. Ask somebody else.";
+  const message =
+    "The creator of the pairing code may no longer pair devices. Ask another administrator " +
+    "for a code.";
   throw new Fault("GONE", message, { reason: "void" });
 }
 
 const listed = (db: Reader, tenant: Tenant) => db.countBy(devices, tenant, "listed", []);
 
 const full = () =>
-  new Fault("CONFLICT", `There are ${DEVICES_MAX} devices already. Delete one first.`);
+  new Fault("CONFLICT", `There are already ${DEVICES_MAX} devices. Delete one first.`);
 
 const unknown = (field: string) =>
-  new Fault("VALIDATION_FAILED", "There is no such code or token. Check it for typos.", {
+  new Fault("VALIDATION_FAILED", "The code or token is unknown. Check it for typing errors.", {
     reason: "unknown",
-    issues: [{ path: `body.${field}`, message: "is not known" }],
+    issues: [{ path: `body.${field}`, message: "is unknown" }],
   });
 const used = (what: string, then: string) =>
-  new Fault("CONFLICT", `${what} was used already. ${then}`, { reason: "used" });
+  new Fault("CONFLICT", `${what} was already used. ${then}`, { reason: "used" });
 const expired = (what: string, then: string) =>
   new Fault("GONE", `${what} has expired. ${then}`, { reason: "expired" });
 

@@ -60,7 +60,7 @@ export async function runAgent(options: AgentOptions, host: AgentHost): Promise<
   const outbox = openOutbox(host.clock, identity.sign);
   const commands = openCommands(host, journal, outbox);
   const witnessFiles = remembering(host.files, (error) => {
-    host.log.error(`the checkpoint cannot be written down: ${error}`);
+    host.log.error(`the checkpoint cannot be stored: ${error}`);
   });
   const obey = openOrders({
     stateDir,
@@ -110,10 +110,10 @@ export async function runAgent(options: AgentOptions, host: AgentHost): Promise<
     const pinned = pinVerdictKey(stateDir, frame, host.files);
     if (pinned === null) return "another_key";
     if (pinned === "followed") {
-      host.log.info("the relay has a new verdict key, which the pinned one handed over to");
+      host.log.info("the relay has a new verdict key, to which the pinned key handed over");
     } else if (pinned === "unwritten") {
       host.log.error(
-        "the relay's new verdict key cannot be written down: the next link follows it",
+        "the relay's new verdict key cannot be stored: the agent follows it again at the next link",
       );
     }
     host.log.info(`connected to ${options.url} as ${frame.name} (${frame.agent_id})`);
@@ -142,7 +142,7 @@ export async function runAgent(options: AgentOptions, host: AgentHost): Promise<
       }
       // Log one line while the relay is unreachable, not one for each attempt.
       if (end.upMs > 0 || end.why !== lastWhy) {
-        host.log.warn(`no link to ${options.url}: ${end.why}; dialling until there is one`);
+        host.log.warn(`no link to ${options.url}: ${end.why}; reconnecting`);
       }
       lastWhy = end.why;
       if (end.upMs >= STEADY_MS) failures = 0;

@@ -19,26 +19,27 @@ Options:
   --token-file <file>  Read the credential from a file: the agent's own, or an API key with
                        agents:admin. Pairing needs none.
   --token-stdin        Read the credential from the first line of the standard input. Without either,
-                       systemd's credential relay-token is used, where there is one.
+                       systemd's credential relay-token is used, if there is one.
   --token <token>      The credential itself. Every user and command of this machine can read it in
-                       the list of processes. RELAY_TOKEN works too: every command that runs as the
-                       agent's user can read it, though it is not passed on.
+                       the process list. RELAY_TOKEN works too, but every command that runs as the
+                       agent's user can read it.
   --run-as <user>      Run commands as this user, who cannot read the agent's credential and keys. The
                        agent must be root. Backup and restore keep the agent's own rights.
   --name <name>        The name in the relay's list of agents. Default: the host name.
   --label <key=value>  A label; may be given up to 16 times.
-  --code <code>        The one-time code for pairing: POST /api/devices/pairing-codes
-                       makes one. The credential that it yields is kept in the state directory.
+  --code <code>        The one-time code for pairing, from POST /api/devices/pairing-codes. The
+                       agent stores its new credential in the state directory.
   --backup <path>      A file or folder that the relay may back up and restore; may be given up to 16
-                       times. 16 MiB and 1,000 files in all. No other files are read or written.
-  --state <directory>  Where the agent's key, its credential and its journal of started commands
-                       are kept. Only its owner may enter it (0700) and read its files (0600).
+                       times. At most 16 MiB and 1,000 files in all. No other files are read or
+                       written.
+  --state <directory>  The folder of the agent's key, its credential and its journal of started
+                       commands. Only its owner may enter it (0700) and read its files (0600).
                        Default: relay-agent in the user's state directory.
   --help               Show this text.
 
 Exit codes:
   0  stopped by SIGTERM or SIGINT
-  1  refused by the relay for good, or the state directory cannot be used
+  1  the relay refused the agent permanently, or the state directory cannot be used
   2  wrong arguments
 `;
 

@@ -40,5 +40,7 @@ function readJwk(text: string, path: string): { x: string; d: string } {
   } catch {
     // Reported below, with what to do about it.
   }
-  throw new Error(`${path} holds no Ed25519 key. Restore it, or remove it to be a new agent.`);
+  throw new Error(
+    `${path} holds no Ed25519 key. Restore it, or remove it to register a new agent.`,
+  );
 }

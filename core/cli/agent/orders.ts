@@ -82,11 +82,11 @@ export function openOrders(parts: OrderParts): Obey {
       }
     } catch (error) {
       // Without a confirmation the relay shows that this agent has other policies.
-      log.error(`the policies cannot be written down: ${error}`);
+      log.error(`the policies cannot be stored: ${error}`);
       return null;
     }
     const { policy_version } = frame;
-    log.info(`holds the policies ${policy_version} (${frame.policies.length})`);
+    log.info(`stored the policies ${policy_version} (${frame.policies.length})`);
     socket.send(JSON.stringify({ type: "policy_held", policy_version }));
     return null;
   }
@@ -97,10 +97,10 @@ export function openOrders(parts: OrderParts): Obey {
       if (reason === null) return null;
       const witnessed = witnessedSize(stateDir, witnessFiles);
       const size = readStatement(frame.note)?.size ?? 0;
-      log.error(`the relay's audit log is not the one that this agent knows: ${reason}`);
+      log.error(`the relay's audit log contradicts the checkpoint of this agent: ${reason}`);
       socket.send(JSON.stringify({ type: "checkpoint_refused", reason, witnessed, size }));
     } catch (error) {
-      log.error(`the checkpoint that is kept cannot be read: ${error}`);
+      log.error(`the stored checkpoint cannot be read: ${error}`);
     }
     return null;
   }

@@ -43,9 +43,9 @@ export function openPolicies(stateDir: string, files: AgentFiles): HeldPolicies 
       if (key === null || !verifiesText(key, text, frame.signature)) {
         return "its policies are not signed by the relay for this agent and this link";
       }
-      if (frame.serial <= last) return "its policies were told before";
+      if (frame.serial <= last) return "its policies were sent before";
       if (policyVersionOf(frame.policies) !== frame.policy_version) {
-        return "its policies are not those that it names";
+        return "its policies do not match their version";
       }
       last = frame.serial;
       files.write(path, `${JSON.stringify(frame.policies, null, 2)}\n`);

@@ -41,7 +41,7 @@ function read(path: string): Uint8Array<ArrayBuffer> {
   try {
     const [opened, found] = [file.statSync(), Deno.lstatSync(path)];
     if (!found.isFile || found.ino !== opened.ino || found.dev !== opened.dev) {
-      throw new Error(`${path} is no file any more`);
+      throw new Error(`${path} is no longer a file`);
     }
     const bytes = new Uint8Array(opened.size);
     let at = 0;

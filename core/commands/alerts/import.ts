@@ -14,9 +14,13 @@ export async function ingestAlerts(
   { source, alerts }: { source: string; alerts: readonly unknown[] },
 ) {
   if (source === SHIELD_SOURCE) {
-    throw new Fault("VALIDATION_FAILED", "Only the shield itself reports as this source.", {
-      issues: [{ path: "body.source", message: "is reserved" }],
-    });
+    throw new Fault(
+      "VALIDATION_FAILED",
+      "Only the shield itself may report as this source. Choose another `source`.",
+      {
+        issues: [{ path: "body.source", message: "is reserved" }],
+      },
+    );
   }
   const { actor } = work;
   const { reports, errors } = await readReports(alerts);
@@ -50,7 +54,8 @@ function allMalformed(errors: readonly ReportError[]): Fault {
   const { index, message } = errors[0]!;
   return new Fault(
     "VALIDATION_FAILED",
-    `None of the ${errors.length} alerts can be read, and nothing was stored. Alert ${index}: ${message}`,
+    `None of the ${errors.length} alerts can be read, so nothing was stored. Alert ${index}: ` +
+      `${message}`,
     {
       accepted: 0,
       rejected: errors.length,

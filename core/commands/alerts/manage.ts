@@ -40,7 +40,7 @@ export async function resolveAlert(
   const alert = await tx.get(alerts, actor.tenant, id);
   if (alert === null) throw new Fault("NOT_FOUND", "There is no such alert.");
   if (alert.state === "resolved") {
-    throw new Fault("CONFLICT", "This alert is resolved already.", { state: alert.state });
+    throw new Fault("CONFLICT", "This alert is already resolved.", { state: alert.state });
   }
   const now = ports.clock.now();
   const { source, name, severity, agent_id } = alert;

@@ -10,15 +10,22 @@ export const REPORTS_MAX = 10_000;
 const REPORTS_A_TURN = 64;
 
 const text = (charsMax: number) =>
-  z.string().max(charsMax).refine((value) => value.isWellFormed(), "no unpaired surrogates");
+  z.string().max(charsMax).refine(
+    (value) => value.isWellFormed(),
+    "must not hold unpaired surrogates",
+  );
 const texts = atMost(ENTRIES_MAX, z.record(text(200).min(1), text(4_000)));
-const visible = z.string().regex(/^[\x21-\x7e]{1,128}$/, "1 to 128 visible ASCII characters");
-const instant = z.iso.datetime("send ISO 8601, such as 2026-01-31T12:00:00Z, or Unix time")
+const visible = z.string().regex(
+  /^[\x21-\x7e]{1,128}$/,
+  "must be 1 to 128 visible ASCII characters",
+);
+const instant = z.iso.datetime("must be ISO 8601, such as 2026-01-31T12:00:00Z, or Unix time")
   .transform((value) => Date.parse(value));
 
-const SEVERITY_HELP = "send info, warning, critical or a word of another scale, such as HIGH, P2 " +
-  "or Sev1; no number, because scales count in both directions";
-const STATE_HELP = "send active or resolved";
+const SEVERITY_HELP =
+  "must be info, warning, critical or a word of another scale, such as HIGH, P2 or Sev1; " +
+  "numbers are ambiguous, because scales count in both directions";
+const STATE_HELP = "must be active or resolved";
 
 /** One alert as `readSent` reads it. */
 const AlertReport = z.strictObject({
@@ -33,7 +40,7 @@ const AlertReport = z.strictObject({
   ends_at: instant.optional(),
 }).refine(
   ({ labels, annotations }) => charsOf(labels) + charsOf(annotations) <= TEXT_CHARS_MAX,
-  `labels and annotations have at most ${TEXT_CHARS_MAX} characters`,
+  `labels and annotations must hold at most ${TEXT_CHARS_MAX} characters together`,
 );
 
 /** A report of one alert; times in ms. */

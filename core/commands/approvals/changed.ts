@@ -39,7 +39,7 @@ export async function changeSince(
   const { command, requested_by, requested_user } = approval;
   const keyId = requested_by === requested_user ? null : requested_by;
   const rights = await rightsToGive(tx, tenant, { userId: requested_user, keyId }, nowMs);
-  if (!rights.has("agents:write")) return "its asker may no longer run it";
+  if (!rights.has("agents:write")) return "its requester may no longer run it";
   const merged = await policiesFor(policies, tenant, shield, labels);
   if (modeFor(shield, merged, id) !== "enforce") return null;
   const asker = await tx.get(users, homeOf(tenant.org), requested_user);
@@ -49,11 +49,11 @@ export async function changeSince(
     who,
     atMs: nowMs,
   });
-  if (result.verdict === "deny") return "the shield refuses it now";
+  if (result.verdict === "deny") return "the shield now denies it";
   if (result.verdict === "allow") return null;
   return isEnough(approval, requiredApprovals(shield, approvals))
     ? null
-    : "it needs more or other approvals now";
+    : "it now needs more or other approvals";
 }
 
 /** Whether the approvals that a request asks for are at least as strict as those needed now. */

@@ -89,7 +89,7 @@ async function decide(
 function mustBeOpen(approval: ApprovalRecord, nowMs: number): void {
   const status = statusNow(approval, nowMs);
   if (status === "pending") return;
-  throw new Fault("CONFLICT", `This request is over: it is ${status}.`, { status });
+  throw new Fault("CONFLICT", `This request is already ${status}.`, { status });
 }
 
 /** The asker may not approve, by any credential that they may hold. */
@@ -101,15 +101,15 @@ function mustBeOfOthers({ actor }: Writing, approval: ApprovalRecord, people: Pe
 
 function refusalOf({ userId }: Actor, approval: ApprovalRecord, byAnybody: boolean): string {
   if (approval.requested_user === userId) {
-    return "Nobody approves their own request here. Ask somebody else, or allow it: " +
+    return "You cannot approve your own request. Ask another approver, or allow it with " +
       "approvals.self_approval of PATCH /api/shield/settings.";
   }
   return byAnybody
-    ? "Anybody may have asked for this: it was asked with a password that was reset, or with what was " +
-      "made by it. Change the password or rotate the key, and ask again."
-    : "Whoever asked for this may hold the same credential: an API key that somebody else made, " +
-      "rotated or widened, a bot's secret, or a password that was reset. Use one that only you hold: " +
-      "rotate the key, or change the password.";
+    ? "Anyone may have made this request: it used a password that was reset, or a credential " +
+      "made with it. Change the password or rotate the key, then request approval again."
+    : "The requester may hold the same credential as you: an API key that another user made, " +
+      "rotated or widened, a bot's secret, or a password that was reset. Use a credential that " +
+      "only you hold: rotate the key, or change the password.";
 }
 
 function mustHaveRole({ roles }: ApprovalRecord, decider: UserRecord | null): void {
@@ -129,7 +129,8 @@ async function mustBeFirst(
   }
   throw new Fault(
     "CONFLICT",
-    "You, or somebody who may hold your credential, approved this already. It waits for somebody else.",
+    "You, or another holder of your credential, already approved this. It needs the approval " +
+      "of another user.",
   );
 }
 
@@ -149,7 +150,11 @@ async function mustStillHold(
     ? "the shield's settings have changed"
     : await changeSince(tx, tenant, policies, { approval, agent, shield, nowMs });
   if (change === null) return;
-  throw new Fault("CONFLICT", `This request no longer holds: ${change}. Ask again.`, {
-    status: "expired",
-  });
+  throw new Fault(
+    "CONFLICT",
+    `This request is no longer valid: ${change}. Request approval again.`,
+    {
+      status: "expired",
+    },
+  );
 }

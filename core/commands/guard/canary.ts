@@ -142,9 +142,9 @@ export async function runCanary(work: Stepping, parts: CommandParts, agentId: st
   });
   const report = { status, failed, mode: shield.own.mode, layers, agent };
   if (failed.length === 0) return report;
-  const message = `The canary failed: ${
-    failed.join(", ")
-  }. Do not rely on the shield until it passes.`;
+  const message =
+    `The canary failed: ${failed.join(", ")}. Do not rely on the shield until the canary ` +
+    "passes.";
   throw new Fault("CANARY_FAILED", message, { canary: report });
 }
 

@@ -59,8 +59,8 @@ export async function judgeForAgent(
   if (mode === "enforce" || result.verdict === "allow") {
     return { result, approvals, decidedBy, retentionDays, note };
   }
-  const explanation =
-    `Not enforced (mode ${mode}, would be ${result.verdict}): ${result.explanation}`;
+  const explanation = `Not enforced (mode ${mode}, the verdict would be ${result.verdict}): ` +
+    `${result.explanation}`;
   return {
     result: { ...result, verdict: "allow", explanation },
     approvals: null,

@@ -41,10 +41,10 @@ export async function switchPatterns(work: Writing, { packs = {}, rules = {} }: 
   const off = Object.keys(rules).filter((id) => rules[id] === false);
   const issues = off.filter((id) => FIXED.has(id)).map((id) => ({
     path: `body.rules.${id}`,
-    message: "always counts: unreadable commands are never allowed without approval",
+    message: "is always enabled: unreadable commands are never allowed without approval",
   }));
   if (issues.length > 0) {
-    throw new Fault("VALIDATION_FAILED", "A rule cannot be switched off.", { issues });
+    throw new Fault("VALIDATION_FAILED", "Some rules cannot be disabled.", { issues });
   }
   await changeShieldSettings(work, {
     patterns: {

@@ -13,7 +13,11 @@ export async function mustPassTests(policy: Policy, inForce: Policy | null): Pro
     message,
   }));
   if (issues.length === 0) return;
-  throw new Fault("VALIDATION_FAILED", "A test of the policy fails, so it is not applied.", {
-    issues,
-  });
+  throw new Fault(
+    "VALIDATION_FAILED",
+    "A test of the policy failed, so the policy was not applied.",
+    {
+      issues,
+    },
+  );
 }

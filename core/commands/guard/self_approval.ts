@@ -85,10 +85,13 @@ export async function confirmSelfApproval(work: Writing, changeId: string): Prom
   await mustBePerson(work);
   const change = await waitingChange(tx, actor.tenant, changeId);
   if (change.requested_by === actor.userId) {
-    throw new Fault("FORBIDDEN", "Somebody else must confirm what you asked for.");
+    throw new Fault("FORBIDDEN", "You cannot confirm your own request. Ask another administrator.");
   }
   if (!await mayChange(tx, actor, change.requested_by)) {
-    throw new Fault("CONFLICT", "The person who asked for it may no longer change the settings.");
+    throw new Fault(
+      "CONFLICT",
+      "The requester may no longer change the settings. Request it again.",
+    );
   }
   if (!await mayChange(tx, actor, actor.userId)) throw new Fault("INSUFFICIENT_SCOPES");
   tx.delete(selfApprovalChanges, actor.tenant, RECORD_ID);
@@ -118,7 +121,7 @@ export async function pendingSelfApproval({ db, actor }: Pick<Work, "db" | "acto
 async function waitingChange(tx: Tx, tenant: Tenant, changeId: string) {
   const change = await tx.get(selfApprovalChanges, tenant, RECORD_ID);
   if (change?.change_id === changeId) return change;
-  throw new Fault("NOT_FOUND", "There is no such change: it was decided, or it has expired.");
+  throw new Fault("NOT_FOUND", "There is no such request, or it was decided or has expired.");
 }
 
 /** Whether anybody but the caller could confirm. */
@@ -137,18 +140,23 @@ const mayChange = async (db: Reader, { tenant }: Actor, userId: string): Promise
 async function mustBePerson({ actor, tx }: Writing): Promise<void> {
   mustActForPerson(actor);
   if (actor.kind !== "user") {
-    throw new Fault("FORBIDDEN", "Only a person allows self-approval: sign in and ask again.");
+    throw new Fault(
+      "FORBIDDEN",
+      "Only a signed-in user may allow self-approval. Sign in and try again.",
+    );
   }
   if (isAmong(await peopleBehind(tx, actor), [actor.userId])) return;
   throw new Fault(
     "FORBIDDEN",
-    "Your password was reset, so others may know it. Change it by POST /api/account/password first.",
+    "Your password was reset, so others may know it. Change it with POST " +
+      "/api/account/password first.",
   );
 }
 
 const waits = ({ change_id, requested_by }: SelfApprovalChangeRecord) =>
   new Fault(
     "CONFLICT",
-    "Somebody else has asked for this already. Confirm it: POST /api/shield/self-approval/confirm.",
+    "Another administrator already requested this. Confirm it with POST " +
+      "/api/shield/self-approval/confirm.",
     { change_id, requested_by },
   );

@@ -46,10 +46,10 @@ export async function createIngestToken(
   mustHoldNewValue(actor);
   const { rights } = await giverOf(work);
   if (purpose === "telegram") {
-    mustCover(rights, ["approvals:write"], "Only people who may approve set up a chat's bot.");
+    mustCover(rights, ["approvals:write"], "Only users who may approve can set up a chat bot.");
   }
   if (await tx.count(ingestTokens, actor.tenant) >= TOKENS_MAX) {
-    throw new Fault("CONFLICT", `There are ${TOKENS_MAX} ingest tokens already. Delete one first.`);
+    throw new Fault("CONFLICT", `There are already ${TOKENS_MAX} ingest tokens. Delete one first.`);
   }
   const { token, ...kept } = newValue(entropy);
   const record = tx.insert(ingestTokens, actor.tenant, {

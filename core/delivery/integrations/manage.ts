@@ -56,7 +56,10 @@ export async function installIntegration(
   const after_seq = await log.head(actor.tenant);
   const existing = await tx.count(integrations, actor.tenant);
   if (existing >= INTEGRATIONS_MAX) {
-    throw new Fault("CONFLICT", `There are ${INTEGRATIONS_MAX} integrations. Delete one first.`);
+    throw new Fault(
+      "CONFLICT",
+      `There are already ${INTEGRATIONS_MAX} integrations. Delete one first.`,
+    );
   }
   const id = ports.entropy.id("int");
   // Before the commit, whose outcome may remain unknown: an existing integration must get its events.

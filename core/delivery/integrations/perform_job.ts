@@ -41,7 +41,7 @@ export async function performJob(context: JobContext, tenant: Tenant, id: string
   // The process died during the last attempt, whose outcome is unknown.
   const spent = job.attempt > POLICY.max_retries;
   const outcome = spent
-    ? failure("The process died during the last attempt.")
+    ? failure("The process ended during the last attempt.")
     : await attempt(context, tenant, job);
   await settle(context, tenant, job, outcome);
 }
@@ -107,7 +107,7 @@ async function send(
   endsMs: number,
 ): Promise<Outcome> {
   const deadlineMs = endsMs - clock.now();
-  if (deadlineMs <= 0) return failure("The service takes too long.");
+  if (deadlineMs <= 0) return failure("The service did not answer in time.");
   try {
     const limits = { organization, deadlineMs, keepBytes: RESPONSE_BYTES_KEPT };
     const response = await outbound.request({ ...request, ...limits });

@@ -22,8 +22,8 @@ export async function ownedWebhook({ db, actor }: Work, id: string): Promise<Web
 /** @throws {Fault} CONFLICT for a disabled webhook, with the way to enable it */
 export function mustBeEnabled({ id, active }: WebhookRecord): void {
   if (active) return;
-  const message = "The webhook is disabled, so nothing is sent. Enable it first, with " +
-    `POST /api/v1/webhooks/${id}/enable or PATCH and \`active\`: true.`;
+  const message = "The webhook is disabled, so nothing is sent. Enable it first with POST " +
+    `/api/v1/webhooks/${id}/enable, or PATCH with \`active\`: true.`;
   throw new Fault("CONFLICT", message, { active });
 }
 

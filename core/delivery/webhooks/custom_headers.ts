@@ -39,7 +39,7 @@ export function unmaskHeaders(
   const meant = ([name, value]: [string, string]) => {
     if (value !== MASK) return [name, value];
     if (Object.hasOwn(stored, name)) return [name, stored[name]];
-    const issue = { path: `body.${field}.${name}`, message: "is a mask, and no value is stored" };
+    const issue = { path: `body.${field}.${name}`, message: "is a mask, but no value is stored" };
     throw new Fault("VALIDATION_FAILED", `${issue.path} ${issue.message}.`, { issues: [issue] });
   };
   return Object.fromEntries(Object.entries(given).map(meant));
@@ -49,11 +49,11 @@ export function unmaskHeaders(
 export function checkCustomHeaders(headers: CustomHeaders): string[] {
   const entries = Object.entries(headers);
   if (entries.length > MAX_HEADERS) {
-    return [`headers: holds ${entries.length} headers, at most ${MAX_HEADERS} are allowed`];
+    return [`headers: holds ${entries.length} headers, but at most ${MAX_HEADERS} are allowed`];
   }
   const totalChars = entries.reduce((sum, [name, value]) => sum + name.length + value.length, 0);
   if (totalChars > MAX_TOTAL_CHARS) {
-    return [`headers: holds ${totalChars} characters, at most ${MAX_TOTAL_CHARS} are allowed`];
+    return [`headers: holds ${totalChars} characters, but at most ${MAX_TOTAL_CHARS} are allowed`];
   }
   const seen = new Set<string>();
   return entries.flatMap(([name, value]) => {
@@ -84,7 +84,7 @@ export function mergeCustomHeaders(
 }
 
 function faultOf(name: string, value: string, taken: ReadonlySet<string>): string | null {
-  if (!TOKEN.test(name)) return "is not a header name";
+  if (!TOKEN.test(name)) return "is not a valid header name";
   if (name.length > MAX_NAME_CHARS) return `is longer than ${MAX_NAME_CHARS} characters`;
   if (isReserved(name.toLowerCase())) return "is set by Relay and cannot be replaced";
   if (taken.has(name.toLowerCase())) return "is given twice";

@@ -148,7 +148,7 @@ export async function resendDelivery(
   mustBeEnabled(webhook);
   const { status } = delivery;
   if (stateOf(delivery) === "pending" && (status === "pending" || status === "sending")) {
-    throw new Fault("CONFLICT", "The delivery is on its way already.");
+    throw new Fault("CONFLICT", "The delivery is already in progress.");
   }
   const again = requeued(delivery, ports.clock.now());
   writeDelivery(queue, tx, actor.tenant, delivery, again);

@@ -52,7 +52,7 @@ export async function createWebhook(
   const after_seq = await log.head(actor.tenant);
   const existing = await tx.count(webhooks, actor.tenant);
   if (existing >= WEBHOOKS_MAX) {
-    throw new Fault("CONFLICT", `There are ${WEBHOOKS_MAX} webhooks already. Delete one first.`);
+    throw new Fault("CONFLICT", `There are already ${WEBHOOKS_MAX} webhooks. Delete one first.`);
   }
   const id = ports.entropy.id("whk");
   const secret = input.secret ?? newSecret(ports.entropy);

@@ -88,7 +88,11 @@ export async function recoverDeliveries(
     limit: 50,
   });
   if (running.items.filter(({ state }) => state === "running").length >= RUNNING_MAX) {
-    throw new Fault("CONFLICT", `${RUNNING_MAX} recoveries of this webhook run already.`);
+    throw new Fault(
+      "CONFLICT",
+      `${RUNNING_MAX} recoveries of this webhook are already running. Wait for one, or cancel ` +
+        "one.",
+    );
   }
   // The commit does not check the list, but it checks this record, so of two concurrent requests one reruns.
   tx.put(webhooks, actor.tenant, webhook);

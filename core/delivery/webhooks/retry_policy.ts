@@ -14,21 +14,21 @@ const WAIT_MS_MAX = 25 * 60 * 60 * 1000;
 
 const FIELDS = {
   max_retries: z.int().min(1).max(12)
-    .describe("Attempts in all, the first included."),
+    .describe("The maximum number of attempts, including the first."),
   backoff_multiplier: z.int().min(1).max(100)
-    .describe("Each delay is the one before times this."),
+    .describe("Each delay is the previous one times this factor."),
   initial_delay_seconds: z.int().min(1).max(DAY_SECONDS)
-    .describe("The delay before the second attempt."),
+    .describe("The delay before the second attempt, in seconds."),
   max_delay_seconds: z.int().min(1).max(DAY_SECONDS)
-    .describe("No delay is longer."),
+    .describe("The maximum delay, in seconds."),
   timeout_seconds: z.int().min(1).max(10)
-    .describe("One deadline from the name look-up to the head of the response."),
+    .describe("The deadline from the name look-up to the response headers, in seconds."),
   auto_disable: z.boolean()
-    .describe("Disables the webhook when a delivery failed in its last attempt."),
+    .describe("Disables the webhook when the last attempt of a delivery fails."),
   disable_on_gone: z.boolean()
-    .describe("Disables the webhook when the receiver answers 410."),
+    .describe("Disables the webhook when the receiver returns 410."),
   respect_retry_after: z.boolean()
-    .describe("Waits longer when the receiver says so in Retry-After."),
+    .describe("Waits at least as long as the receiver's Retry-After asks."),
 };
 
 /** A webhook's retry policy; omitted fields take their defaults. */

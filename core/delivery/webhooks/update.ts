@@ -91,7 +91,7 @@ async function mustBeAllowed(
   if (steering.some((field) => changed.includes(field))) mustRead(actor.rights, events, "You");
   if (changed.includes("events")) {
     const person = await personRights(store, actor.tenant.org, actsFor(next));
-    mustRead(person, events, "The person for whom the webhook acts");
+    mustRead(person, events, "The user that the webhook acts for");
   }
 }
 
@@ -141,7 +141,7 @@ function mustNotRedirectHeaders(
     sent[name] === stored[name] && given[name] !== sent[name]
   );
   if (!kept) return;
-  const message = "Another address would receive the stored header values. Send new values too.";
+  const message = "The stored header values would be sent to the new address. Send new values too.";
   mustCover(actor.rights, ["secrets:read"], message);
 }
 

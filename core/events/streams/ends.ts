@@ -7,29 +7,41 @@ export const STREAM_ENDS = {
   too_slow: {
     code: 4408,
     then: "resume",
-    meaning: "More than 1 MiB waited for the client, or nothing was taken for 15 s.",
+    meaning: "The client read too slowly: over 1 MiB was waiting, or it read nothing for 15 s.",
   },
   // Only WebSockets: the runtime closes them itself after a missed ping.
-  unresponsive: { code: 1001, then: "resume", meaning: "No answer to a ping came for 30 s." },
+  unresponsive: {
+    code: 1001,
+    then: "resume",
+    meaning: "The client did not answer a ping within 30 s.",
+  },
   interrupted: {
     code: 4409,
     then: "resume",
-    meaning: "The log, or the credential, could not be read; it will be.",
+    meaning: "The log or the credential could not be read for the moment.",
   },
   // The client reconnects with another credential, or after it was granted rights.
   credential_ended: {
     code: 4401,
     then: "sign in again",
-    meaning: "The credential expired, was revoked, or its holder is not active any more.",
+    meaning: "The credential expired, was revoked, or its holder is no longer active.",
   },
-  rights_lost: { code: 4403, then: "ask for rights", meaning: "No event may be read any more." },
+  rights_lost: {
+    code: 4403,
+    then: "ask for rights",
+    meaning: "The credential may no longer read any event.",
+  },
   // The client has a bug.
   malformed_frame: {
     code: 4400,
-    then: "mend the client",
-    meaning: "A resume frame has fields that it cannot have.",
+    then: "fix the client",
+    meaning: "A resume frame has invalid fields.",
   },
-  frame_too_large: { code: 4413, then: "mend the client", meaning: "A frame had over 4 KiB." },
+  frame_too_large: {
+    code: 4413,
+    then: "fix the client",
+    meaning: "A frame was larger than 4 KiB.",
+  },
 } as const satisfies Record<string, { code: number; then: string; meaning: string }>;
 
 export type StreamEnd = keyof typeof STREAM_ENDS;

@@ -95,7 +95,7 @@ export class Streams {
   /** @throws {Fault} UNAVAILABLE, RATE_LIMIT_EXCEEDED when too many are open */
   mustHaveCapacity({ id, key, tenant }: Actor): void {
     if (this.#stopped || this.#open >= this.most) {
-      throw new Fault("UNAVAILABLE", "Too many streams are open here. Try again in a moment.");
+      throw new Fault("UNAVAILABLE", "Too many streams are open here. Try again later.");
     }
     const share = this.most * ORGANIZATION_SHARE;
     if (this.#openOf(tenant.org) >= share) throw tooMany(share, "organization");
@@ -141,9 +141,13 @@ export class Streams {
     if (lastEventId === null) return { from: head, recovered: false };
     const place = positionOf(lastEventId);
     if (place === null) {
-      throw new Fault("VALIDATION_FAILED", "The last event id is not one of this relay.", {
-        issues: [{ path: "last_event_id", message: "must be <name>:<number>" }],
-      });
+      throw new Fault(
+        "VALIDATION_FAILED",
+        "Relay did not issue this event id. Send the id of a received event.",
+        {
+          issues: [{ path: "last_event_id", message: "must be <name>:<number>" }],
+        },
+      );
     }
     const kept = place.history === this.#historyOf(tenant) && place.seq <= head;
     const [next] = kept && place.seq < head ? await log.read(tenant, place.seq, 1) : [];
@@ -305,7 +309,7 @@ const nextCheckOf = ({ expiresAtMs, key }: Actor, nowMs: number): number =>
 const tooMany = (limit: number, whose: string) =>
   new Fault(
     "RATE_LIMIT_EXCEEDED",
-    `At most ${limit} streams of one ${whose} are open at a time. Close one.`,
+    `At most ${limit} streams of one ${whose} may be open at once. Close one first.`,
     { limit, scope: "streams", retry_after: 1 },
   );
 

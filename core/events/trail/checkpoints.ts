@@ -116,7 +116,7 @@ export async function proveEvent(
     found = await findEvent(relay, tenant, eventId);
   }
   if (found === null) {
-    throw new Fault("NOT_FOUND", "There is no event with this id in the log.");
+    throw new Fault("NOT_FOUND", "The log has no event with this id.");
   }
   const { seq, row } = found;
   if (newest === null || newest.size < seq) newest = await makeCheckpoint(relay, audit, tenant);
@@ -147,10 +147,12 @@ export async function proveConsistency(
   const end = to ?? size;
   const issues = [
     ...(end > size ? [{ path: "query.to", message: `the log has ${size} rows` }] : []),
-    ...(from > end ? [{ path: "query.from", message: "is above to" }] : []),
+    ...(from > end ? [{ path: "query.from", message: "must not exceed to" }] : []),
   ];
   if (issues.length > 0) {
-    throw new Fault("VALIDATION_FAILED", `Give sizes from 1 to ${size}, in order.`, { issues });
+    throw new Fault("VALIDATION_FAILED", `Give sizes from 1 to ${size}, with from not above to.`, {
+      issues,
+    });
   }
   const read = nodesOf(store, tenant);
   return {

@@ -28,9 +28,13 @@ export function registerAuditEvent(
 ): EventRow {
   const { actor, tx } = work;
   if (isOwnEvent(input.event_type) && input.event_type !== "user_login") {
-    throw new Fault("VALIDATION_FAILED", "Relay writes events of this type itself.", {
-      issues: [{ path: "body.event_type", message: "is reserved" }],
-    });
+    throw new Fault(
+      "VALIDATION_FAILED",
+      "Only Relay writes events of this type. Choose another type.",
+      {
+        issues: [{ path: "body.event_type", message: "is reserved" }],
+      },
+    );
   }
   const json = eventJson({ ...work, actor: { id: input.actor ?? actor.id } }, actor.tenant, {
     type: input.event_type,

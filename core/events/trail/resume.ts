@@ -14,8 +14,9 @@ export async function mustResumeFrom(
 ): Promise<void> {
   if (after > head) {
     const message =
-      `The log ends at ${head}, before ${after}: a backup was restored, or the number belongs to ` +
-      `another log. Go on from ${head}, or from less for what happened meanwhile.`;
+      `The log ends at ${head}, before ${after}: a backup was restored, or the number belongs ` +
+      `to another log. Continue from ${head}, or from a lower number to see what happened ` +
+      "since the backup.";
     throw new Fault("GONE", message, { head, next: head });
   }
   // A reader that starts at 0 asks for whatever is kept.
@@ -23,6 +24,6 @@ export async function mustResumeFrom(
   const [first] = await log.read(tenant, after, 1);
   const next = (first?.seq ?? head) - 1;
   if (next === after) return;
-  const message = `What follows ${after} is over its retention. Go on from ${next}.`;
+  const message = `The events after ${after} are past their retention. Continue from ${next}.`;
   throw new Fault("GONE", message, { head, next });
 }

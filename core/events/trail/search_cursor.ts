@@ -31,7 +31,11 @@ export function readCursor(text: string, head: number): Cursor {
   const total = counted === undefined ? null : { total: Number(counted), exact: more === "" };
   const cursor = { before, total };
   if (position !== undefined && before <= head && cursorText(cursor) === text) return cursor;
-  throw new Fault("VALIDATION_FAILED", "The cursor is not one that this list returned.", {
-    issues: [{ path: "query.cursor", message: "is not a cursor of this list" }],
-  });
+  throw new Fault(
+    "VALIDATION_FAILED",
+    "The cursor is not from this list. Send the `cursor` of a previous response.",
+    {
+      issues: [{ path: "query.cursor", message: "is not a cursor of this list" }],
+    },
+  );
 }

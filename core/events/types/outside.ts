@@ -21,7 +21,7 @@ const integrationExample = { name: "code", type: "github" };
 const issuer = z.string().describe("The OAuth provider.");
 
 const named = (which: string) =>
-  z.array(z.strictObject({ alert_id: id("alr"), name: z.string(), severity })).optional()
+  z.array(z.strictObject({ alert_id: id("alert"), name: z.string(), severity })).optional()
     .describe(which);
 
 /** Alerts, ingest tokens, Telegram links, integrations and notifications. */

@@ -99,7 +99,7 @@ async function examineRecords(
   const empty: Finding = {
     name: "schema",
     state: "note",
-    text: "nothing is in the store yet: it begins when the relay starts",
+    text: "the store is empty: the relay fills it at its start",
   };
   const number = await look.get(SCHEMA_KEY);
   if (typeof number !== "number") return [empty];

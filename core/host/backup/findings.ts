@@ -40,12 +40,12 @@ const mib = (bytes: number) => `${Math.ceil(bytes / MIB)} MiB`;
 export function judgeStore(kv: string, served: boolean, mode: number | null): Finding {
   const text = `${kv}, ${served ? "a relay serves it" : "no relay has it open"}`;
   if (mode === null || (mode & OTHERS) === 0) return found("store", "ok", text);
-  return found("store", "note", `${text}; others on this machine can read it: chmod 600`);
+  return found("store", "note", `${text}; other users of this machine can read it: chmod 600`);
 }
 
 /** Judges the integrity check. */
 export function judgeIntegrity(faults: readonly string[]): Finding {
-  if (faults.length === 0) return found("integrity", "ok", "every page of the file was checked");
+  if (faults.length === 0) return found("integrity", "ok", "every page of the file is valid");
   const text = `the file is damaged (${faults.slice(0, 3).join("; ")}): stop the relay, keep a ` +
     "copy, and run `relay restore` with the last backup";
   return found("integrity", "fault", text);
@@ -53,10 +53,10 @@ export function judgeIntegrity(faults: readonly string[]): Finding {
 
 /** Compares a store's schema with this program's. */
 export function judgeSchema(schema: number, newest = newestSchema()): Finding {
-  const text = `the store has ${schema}, this program knows ${newest}`;
+  const text = `the store has schema ${schema}, this program has ${newest}`;
   if (schema > newest) return found("schema", "fault", `${text}: start a newer Relay`);
-  if (schema === newest) return found("schema", "ok", `${schema}, that of this program`);
-  return found("schema", "note", `${text}: the next start brings it up to date`);
+  if (schema === newest) return found("schema", "ok", `${schema}, as in this program`);
+  return found("schema", "note", `${text}: the next start migrates it`);
 }
 
 /** Compares the known secrets with those of the store. `mode` has the rights to their files. */
@@ -67,29 +67,34 @@ export function judgeSecret(
 ): Finding {
   const missing = fingerprints.filter((each) => !sealers.some((one) => one.recognizes(each)));
   if (sealers.length === 0) {
-    return found("secret", "fault", "there is none: give it in RELAY_SECRET, or in its file");
+    return found("secret", "fault", "there is no secret: give it in RELAY_SECRET, or in its file");
   }
   if (missing.length > 0) {
     const text = missing.length === fingerprints.length
-      ? "it is not the one of this store: give that one in RELAY_SECRET"
-      : "the store is sealed with another one too: give that one in RELAY_SECRET_OLD";
+      ? "this is not the secret of this store: give the right one in RELAY_SECRET"
+      : "the store is also sealed with another secret: give it in RELAY_SECRET_OLD";
     return found("secret", "fault", text);
   }
   if ((mode & OTHERS) !== 0) {
-    return found("secret", "fault", "others can read its file: chmod 600, and change the secret");
+    return found(
+      "secret",
+      "fault",
+      "other users can read its file: chmod 600, and rotate the secret",
+    );
   }
   if (fingerprints.length > 1) {
-    const text = "older ones are in use: stop the relay and run `relay secret rotate`";
+    const text = "older secrets are in use: stop the relay and run `relay secret rotate`";
     return found("secret", "note", text);
   }
-  return found("secret", "ok", "it opens what is sealed in the store");
+  return found("secret", "ok", "it opens the sealed values of the store");
 }
 
 /** Compares the clock with the time of the last write. */
 export function judgeClock(nowMs: number, newestMs: number): Finding {
   if (nowMs >= newestMs - CLOCK_SLACK_MS) return found("clock", "ok", iso(nowMs));
-  const text = `it says ${iso(nowMs)}, the store was written at ${iso(newestMs)}: set the clock, ` +
-    "or what expires will do so too late";
+  const text =
+    `the clock says ${iso(nowMs)}, but the store was written at ${iso(newestMs)}: set the clock, ` +
+    "or things will expire too late";
   return found("clock", "fault", text);
 }
 
@@ -100,14 +105,18 @@ export function judgeClock(nowMs: number, newestMs: number): Finding {
 export function judgeDisk(freeBytes: number, store: FileSize): Finding {
   const used = store.bytes - store.freeBytes;
   if (freeBytes < FREE_BYTES_MIN) {
-    return found("disk", "fault", `only ${mib(freeBytes)} are free: make room before it is full`);
+    return found(
+      "disk",
+      "fault",
+      `only ${mib(freeBytes)} are free: make room before the disk is full`,
+    );
   }
   const text = `${mib(freeBytes)} are free, the store has ${mib(used)} in use: there is no room `;
   if (freeBytes < used) {
-    return found("disk", "note", `${text}for a backup beside it, nor to compact it`);
+    return found("disk", "note", `${text}for a backup beside it or to compact it`);
   }
   if (freeBytes < 2 * used) {
-    return found("disk", "note", `${text}to compact it when temporary files are on this disk too`);
+    return found("disk", "note", `${text}to compact it if temporary files are on this disk too`);
   }
   return found("disk", "ok", `${mib(freeBytes)} are free`);
 }
@@ -152,14 +161,14 @@ export function judgeRetention(
   { served, days }: { served: boolean; days: Readonly<Record<string, number | null>> },
 ): Finding {
   const kept = Object.entries(days).map(([what, n]) =>
-    n === null ? `${what} without end` : `${what} ${n} days`
+    n === null ? `${what} unlimited` : `${what} ${n} days`
   )
     .join(", ");
-  if (overdue === 0) return found("retention", "ok", `${kept}; nothing is over its time`);
-  const text = `${overdue} rows or more are over their time by more than a day`;
+  if (overdue === 0) return found("retention", "ok", `${kept}; no row is overdue`);
+  const text = `at least ${overdue} rows are overdue by more than a day`;
   return served
     ? found("retention", "fault", `${text}: restart the relay, and see its log`)
-    : found("retention", "note", `${text}: they go when the relay starts`);
+    : found("retention", "note", `${text}: they are removed when the relay starts`);
 }
 
 /** Rows that expired before this instant, in ms, are overdue. */
@@ -172,15 +181,23 @@ export type AddressState = "free" | "relay" | "taken" | "not_here" | "forbidden"
 export function judgeAddress(at: string, state: AddressState, served: boolean): Finding {
   const texts: Readonly<Record<AddressState, Finding>> = {
     free: served
-      ? found("address", "note", `nobody listens at ${at}: the relay at work has another address`)
+      ? found(
+        "address",
+        "note",
+        `no program listens at ${at}: the running relay has another address`,
+      )
       : found("address", "ok", `${at} is free`),
     relay: served ? found("address", "ok", `a relay answers at ${at}`) : found(
       "address",
       "fault",
-      `a relay with another store has ${at}: choose another RELAY_PORT`,
+      `a relay with another store uses ${at}: choose another RELAY_PORT`,
     ),
-    taken: found("address", "fault", `another program has ${at}: choose another RELAY_PORT`),
-    not_here: found("address", "fault", `${at} is not of this machine: choose another RELAY_HOST`),
+    taken: found("address", "fault", `another program uses ${at}: choose another RELAY_PORT`),
+    not_here: found(
+      "address",
+      "fault",
+      `${at} does not belong to this machine: choose another RELAY_HOST`,
+    ),
     forbidden: found("address", "fault", `${at} needs more rights: choose a RELAY_PORT above 1023`),
   };
   return texts[state];

@@ -58,7 +58,7 @@ function mustNotExist(kv: string): void {
 function mustBeWhole(folder: string, bytes: number, manifest: Manifest): void {
   if (bytes === manifest.bytes) return;
   throw new Error(
-    `the backup ${folder} is not whole: ${STORE_FILE} has ${bytes} bytes, ${manifest.bytes} were ` +
+    `the backup ${folder} has the wrong size: ${STORE_FILE} has ${bytes} bytes, ${manifest.bytes} were ` +
       "written. Restore another backup",
   );
 }

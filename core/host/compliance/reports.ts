@@ -30,7 +30,8 @@ export async function requestReport(
     limit: UNFINISHED_MAX,
   });
   if (open.length === UNFINISHED_MAX) {
-    const message = `${UNFINISHED_MAX} reports are being made. Wait until one has ended.`;
+    const message =
+      `${UNFINISHED_MAX} reports are already in progress. Wait until one has finished.`;
     throw new Fault("CONFLICT", message);
   }
   const report: ReportRecord = {
@@ -103,7 +104,7 @@ export async function readReport(work: Reading, id: string | undefined): Promise
   if (record === null) {
     throw new Fault(
       "NOT_FOUND",
-      id === undefined ? "There is no report yet. Ask for one first." : undefined,
+      id === undefined ? "There is no report yet. Generate one first." : undefined,
     );
   }
   const { pack } = record;

@@ -56,7 +56,7 @@ export function readConfiguration(source: ConfigSource, loadedAtMs: number): Con
   try {
     text = source.read();
   } catch (cause) {
-    const message = `RELAY_CONFIG cannot be read: ${(cause as Error).message}`;
+    const message = `The configuration in RELAY_CONFIG cannot be read: ${(cause as Error).message}`;
     const issues = [{ path: "", message }];
     throw new Fault("VALIDATION_FAILED", message, { issues }, { cause });
   }

@@ -31,7 +31,7 @@ export async function listPlans(work: Work, paging: Paging) {
 export async function createPlan(work: Writing, given: Given) {
   const { ports, tx } = work;
   if (await tx.count(plans, SYSTEM) >= PLANS_MAX) {
-    throw new Fault("CONFLICT", `There are ${PLANS_MAX} plans already. Delete one first.`);
+    throw new Fault("CONFLICT", `There are already ${PLANS_MAX} plans. Delete one first.`);
   }
   await mustBeFree(work, given.name);
   const now = ports.clock.now();
@@ -97,11 +97,11 @@ export async function deletePlan(work: Writing, id: string) {
   const accounts = await holdersOf(tx, id);
   if (accounts > 0) {
     const whose = accounts === 1 ? "1 account has" : `${accounts} accounts have`;
-    throw new Fault("CONFLICT", `${whose} this plan. Give them another one first.`, { accounts });
+    throw new Fault("CONFLICT", `${whose} this plan. Give them another plan first.`, { accounts });
   }
   const { default_plan, plans: configured } = work.config();
   if (id === default_plan || Object.hasOwn(configured, id)) {
-    throw new Fault("CONFLICT", "The configuration names this plan. Take it out there first.");
+    throw new Fault("CONFLICT", "The configuration names this plan. Remove it there first.");
   }
   tx.delete(plans, SYSTEM, id);
   return plan;
@@ -115,7 +115,10 @@ async function planOfId({ tx }: Writing, id: string): Promise<PlanRecord> {
 
 async function mustBeFree({ tx }: Writing, name: string): Promise<void> {
   if (await tx.find(plans, SYSTEM, "name", [name.toLowerCase()]) === null) return;
-  throw new Fault("CONFLICT", `There is a plan named ${JSON.stringify(name)} already.`);
+  throw new Fault(
+    "CONFLICT",
+    `There is already a plan named ${JSON.stringify(name)}. Choose another name.`,
+  );
 }
 
 async function showPlan({ config, db, actor }: Work, plan: PlanRecord) {

@@ -23,7 +23,7 @@ export async function subscribe(
   const plan = await tx.get(plans, SYSTEM, planId);
   if (plan === null) {
     throw new Fault("VALIDATION_FAILED", `There is no plan ${planId}. See GET /api/admin/plans.`, {
-      issues: [{ path: "body.plan_id", message: "is the id of no plan" }],
+      issues: [{ path: "body.plan_id", message: "is not the id of a plan" }],
     });
   }
   const now = clock.now();

@@ -101,7 +101,7 @@ export async function readArchive(
   const parts = [];
   for (const blob of blobs) {
     const part = await readBlob(store, tenant, blob);
-    if (part === null) throw new JobFailed("the backup is gone");
+    if (part === null) throw new JobFailed("the backup was deleted");
     parts.push(part);
   }
   try {
@@ -109,6 +109,6 @@ export async function readArchive(
     return decryptOnce(key, Buffer.concat(parts));
   } catch (error) {
     if (!(error instanceof SealError)) throw error;
-    throw new JobFailed(`the backup does not open: ${error.message}`);
+    throw new JobFailed(`the backup cannot be decrypted: ${error.message}`);
   }
 }

@@ -68,7 +68,7 @@ export async function startRestore(
   if (backup.status !== "complete") {
     throw new Fault(
       "CONFLICT",
-      `This backup is ${backup.status}. Only a complete one is restored.`,
+      `This backup is ${backup.status}. Only a complete backup can be restored.`,
     );
   }
   const record = tx.insert(restores, tenant, {
@@ -115,7 +115,8 @@ async function mustBeFree(work: Writing, links: LinkDirectory, agentId: string):
   const job = await tx.find(backups, tenant, "running", [agentId]) ??
     await tx.find(restores, tenant, "running", [agentId]);
   if (job !== null) {
-    const message = "Another backup or restore of this agent is under way. Wait for its end.";
+    const message =
+      "Another backup or restore of this agent is in progress. Wait until it has finished.";
     throw new Fault("CONFLICT", message, { id: job.id });
   }
   if (links.of(tenant, agentId) === undefined) throw offline(agent);

@@ -56,7 +56,7 @@ export async function executeRestore(
   const { store, ports, signals } = parts;
   const backup = await store.get(backups, tenant, job.backup_id);
   if (backup === null || backup.sha256 === null || backup.sealed_key === null) {
-    throw new JobFailed("the backup is gone");
+    throw new JobFailed("the backup was deleted");
   }
   const stored = await readArchive(parts, tenant, backup, backup.sealed_key);
   if (!job.dry_run && job.undo_backup_id === null) await backUpFirst(parts, ask, tenant, link, job);
@@ -115,7 +115,7 @@ async function backUpFirst(
   await store.transact(async (tx) => {
     const now = await tx.get(restores, tenant, job.id);
     if (now?.status !== "running" || now.attempt !== job.attempt) {
-      throw new JobFailed("another instance has taken the restore over");
+      throw new JobFailed("another instance took over the restore");
     }
     for (const blob of fetched.blobs) await adoptBlob(tx, tenant, blob);
     const { agent_id, created_by, attempt, instance } = job;

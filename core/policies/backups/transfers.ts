@@ -146,16 +146,16 @@ export class Transfers {
     if (job === null) return;
     this.#ends.set(link, parts.ports.clock.now() + JOB_RUN_MS_MAX);
     try {
-      if (job.attempt > ATTEMPTS_MAX) throw new JobFailed("its link broke too often");
+      if (job.attempt > ATTEMPTS_MAX) throw new JobFailed("the link broke too often");
       if (!await mayRequesterStill(parts, tenant, job)) {
-        throw new JobFailed("its requester has lost the right to it");
+        throw new JobFailed("the requester no longer has the right to it");
       }
       if (backup !== null) await executeBackup(parts, ask, tenant, link, backup);
       if (restore !== null) await executeRestore(parts, ask, tenant, link, restore);
       await pruneJobs(parts.store, tenant, job);
     } catch (error) {
       if (error instanceof LinkLost) return;
-      const why = error instanceof JobFailed ? error.message : "the relay could not run it";
+      const why = error instanceof JobFailed ? error.message : "the relay failed to run it";
       if (backup !== null) {
         await failJob(parts, tenant, { kind: "backup", of: backups }, job, why);
       } else await failJob(parts, tenant, { kind: "restore", of: restores }, job, why);
@@ -196,7 +196,7 @@ export class Transfers {
       if (Math.abs(ports.clock.now() - record.created_at_ms) < JOB_MS_MAX) {
         this.begin(tenant, record.agent_id);
       } else {
-        const why = "the agent did not come back in time";
+        const why = "the agent did not reconnect in time";
         await failJob(this.parts, tenant, { kind, of }, record, why);
       }
     }

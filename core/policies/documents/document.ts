@@ -8,24 +8,26 @@ const RETENTION_DAYS_MAX = 3650;
 /** The contents of a policy file. */
 export const PolicyDocument = z.strictObject({
   name: RuleName.optional().describe(
-    "What rules and events call it; the file's name without its ending unless said.",
+    "The policy's name in rules and events; by default the file's name without its extension.",
   ),
   description: z.string().max(DESCRIPTION_CHARS_MAX).optional(),
   agents: z.strictObject({
     labels: Labels.describe("Labels that an agent must have."),
-  }).optional().describe("The agents that it concerns; all of them unless said."),
+  }).optional().describe("The agents that the policy applies to; all agents by default."),
   mode: z.enum(SHIELD_MODES).optional().describe(
-    "Whether verdicts bind on these agents. It goes before the shield's settings; of several policies " +
-      "the strictest counts.",
+    "The mode for these agents, which overrides the shield's settings; among several " +
+      "policies the strictest mode wins.",
   ),
   ...POLICY_FIELDS,
   tools: z.strictObject({
-    allow: Words.describe("Names of programs, without folders; `*` and `?` may stand."),
-    otherwise: z.enum(["deny", "approve"]).default("deny").describe("What becomes of others."),
-  }).optional().describe("The only programs that may run, in whatever they are wrapped."),
+    allow: Words.describe("Program names without folders; `*` and `?` are wildcards."),
+    otherwise: z.enum(["deny", "approve"]).default("deny").describe(
+      "The verdict for all other programs.",
+    ),
+  }).optional().describe("The only programs that may run, including inside wrappers."),
   output: z.strictObject({
     retention_days: z.int().min(1).max(RETENTION_DAYS_MAX),
-  }).optional().describe("How long commands and their output are kept, at the most."),
+  }).optional().describe("The retention of commands and their output."),
 }).superRefine(checkPolicy).meta({
   title: "A policy file of Relay",
 });

@@ -59,7 +59,7 @@ function rulesOf({ name, rules, tools }: NamedDocument): PolicyRule[] {
   return [...named, {
     id: `${name}.tools`,
     policy: name,
-    description: "only the programs of its list of tools may run",
+    description: "only the programs of its tools list may run",
     match: { other_commands: tools.allow },
     verdict: tools.otherwise,
   }];

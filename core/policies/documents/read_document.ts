@@ -96,14 +96,14 @@ export async function readPolicyFile({ path: file, text }: PolicyFile): Promise<
     return failed([{
       ...place(0),
       path: "name",
-      message: "is missing, and the file's name is not a valid name",
+      message: "is missing, and the file's name is not a valid policy name",
     }]);
   }
   const storedBytes = serialize(document).length;
   if (storedBytes > STORED_BYTES_MAX) {
     const message =
-      `takes ${storedBytes} bytes in the store; ${STORED_BYTES_MAX} are allowed. A text with a character ` +
-      "beyond Latin-1 takes two bytes for each of its characters.";
+      `takes ${storedBytes} bytes in the store, but at most ${STORED_BYTES_MAX} are allowed. A ` +
+      "text with a character beyond Latin-1 takes two bytes per character.";
     return failed([{ ...place(0), path: "", message }]);
   }
   const { tests = [], agents } = document;
@@ -162,7 +162,7 @@ function wrongKeys({ items }: YAMLMap): Wrong[] {
     seen.add(name);
     const at = isNode(key) ? key.range?.[0] ?? 0 : 0;
     // The library would convert it to a text and print a warning that quotes the file.
-    if (!isScalar(key)) return [{ at, message: "A key must be a text, not a list or a map." }];
+    if (!isScalar(key)) return [{ at, message: "A key must be a string, not a list or a map." }];
     // A label of this name would get lost, and the policy would apply to every agent.
     if (name === "__proto__") return [{ at, message: "The key __proto__ is not allowed." }];
     return isRepeated ? [{ at, message: `The key ${name} is repeated.` }] : [];

@@ -149,8 +149,8 @@ function httpOver(
 }
 
 function cutShort(bytes: number, keepBytes: number): Error {
-  if (bytes < keepBytes) return new OutboundError("timeout", "The answer broke off.");
-  return new RepositoryTooLarge(`one commit of it has more than ${inMegabytes(keepBytes)}`);
+  if (bytes < keepBytes) return new OutboundError("timeout", "The response ended early.");
+  return new RepositoryTooLarge(`one commit holds more than ${inMegabytes(keepBytes)}`);
 }
 
 async function collect(

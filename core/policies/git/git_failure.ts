@@ -33,7 +33,10 @@ export function gitFailureOf(error: unknown, branch: string): GitFailure {
   const say = (kind: GitFailureKind, message: string) =>
     new GitFailure(kind, message, { cause: error });
   if (error instanceof RepositoryTooLarge) {
-    return say("too_large", `The repository is too large: ${error.message}.`);
+    return say(
+      "too_large",
+      `The repository is too large: ${error.message}. Use a smaller one for policies.`,
+    );
   }
   if (error instanceof OutboundError) {
     if (error.kind === "refused_address") return say("refused_address", error.message);
@@ -49,12 +52,12 @@ export function gitFailureOf(error: unknown, branch: string): GitFailure {
   if (error instanceof Errors.SmartHttpError) {
     return say(
       "host",
-      "There is no Git repository at this address: the answer is some other page.",
+      "There is no Git repository at this address: the response is not from Git.",
     );
   }
   return say(
     "host",
-    "The answer of the Git host could not be read: it does not follow the Git protocol.",
+    "The response of the Git host could not be read: it does not follow the Git protocol.",
   );
 }
 
@@ -64,16 +67,17 @@ function ofStatus(status: number, say: Say): GitFailure {
   if (status === 401 || status === 403) {
     return say(
       "credentials",
-      `The Git host refused the credentials (HTTP ${status}). Register the repository with valid ones, or install an integration for the host.`,
+      `The Git host refused the credentials (HTTP ${status}). Register the repository with ` +
+        "valid credentials, or install an integration for the host.",
     );
   }
   if (status === 404) {
-    return say("not_found", "The Git host knows no such repository, or hides it (HTTP 404).");
+    return say("not_found", "The Git host has no such repository, or hides it (HTTP 404).");
   }
   if (status >= 300 && status < 400) {
     return say(
       "host",
-      `The Git host redirects (HTTP ${status}): register the address it points to.`,
+      `The Git host redirects (HTTP ${status}). Register the address that it points to.`,
     );
   }
   return say("host", `The Git host answered HTTP ${status}.`);

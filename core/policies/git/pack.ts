@@ -38,11 +38,13 @@ interface GitObject {
 export async function unfoldPack(pack: Uint8Array, bounds: PackBounds): Promise<Uint8Array> {
   const view = new DataView(pack.buffer, pack.byteOffset, pack.byteLength);
   if (pack.length < HEADER_BYTES + TRAILER_BYTES || view.getUint32(0) !== 0x5041434b) {
-    throw new Error("the answer is not a packfile");
+    throw new Error("the response is not a packfile");
   }
   const objects = view.getUint32(8);
   if (objects > bounds.objectsMax) {
-    throw new RepositoryTooLarge(`it holds ${objects} objects; ${bounds.objectsMax} are read`);
+    throw new RepositoryTooLarge(
+      `it holds ${objects} objects; at most ${bounds.objectsMax} are read`,
+    );
   }
   // By offset and by hash: a delta names its base by either.
   const known = new Map<number | string, GitObject>();
@@ -60,7 +62,7 @@ export async function unfoldPack(pack: Uint8Array, bounds: PackBounds): Promise<
     const bytes = packed.data.length + (packed.base === null ? 0 : object.data.length);
     totalBytes += bytes;
     if (totalBytes > bounds.totalBytesMax) {
-      throw new RepositoryTooLarge(`its files have more than ${inMegabytes(bounds.totalBytesMax)}`);
+      throw new RepositoryTooLarge(`its files hold more than ${inMegabytes(bounds.totalBytesMax)}`);
     }
     turnBytes += bytes + OBJECT_TURN_BYTES;
     if (turnBytes > TURN_BYTES) {
@@ -105,7 +107,7 @@ function readObject(pack: Uint8Array, start: number, bounds: PackBounds): Packed
 
 function mustFit(bytes: number, { objectBytesMax }: PackBounds): void {
   if (bytes <= objectBytesMax) return;
-  throw new RepositoryTooLarge(`one of its files has more than ${inMegabytes(objectBytesMax)}`);
+  throw new RepositoryTooLarge(`one of its files holds more than ${inMegabytes(objectBytesMax)}`);
 }
 
 /** Inflates the zlib stream at the start of `bytes`; `taken` is its compressed length. */

@@ -21,7 +21,7 @@ function* packets(answer: Uint8Array): Generator<Uint8Array> {
   let at = 0;
   for (let count = 0; at + LENGTH_DIGITS <= bytes.length; count++) {
     if (count === PACKETS_MAX) {
-      throw new RepositoryTooLarge(`the host answers with more than ${PACKETS_MAX} packets`);
+      throw new RepositoryTooLarge(`the host sent more than ${PACKETS_MAX} packets`);
     }
     const digits = bytes.toString("latin1", at, at + LENGTH_DIGITS);
     if (!/^[0-9a-f]{4}$/i.test(digits)) return;
@@ -51,7 +51,7 @@ export function withHead(list: Uint8Array): Uint8Array {
     const line = Buffer.from(packet).toString("latin1");
     if (/(^|[ \0])object-format=sha256/.test(line)) {
       const message =
-        "The repository names its objects by SHA-256. Only SHA-1 is read: convert it.";
+        "The repository uses SHA-256 object names, but only SHA-1 is supported. Convert it.";
       throw new GitFailure("unsupported", message);
     }
     const [, oid, name = ""] = REF.exec(line) ?? [];

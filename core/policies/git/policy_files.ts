@@ -40,7 +40,10 @@ interface Clone {
 export async function readFiles(clone: Clone, commit: string, path: string): Promise<FilesRead> {
   const found = await lookUp(clone, commit, path);
   if (found === null) {
-    throw new GitFailure("missing_path", `The commit ${commit.slice(0, 12)} has no ${path}.`);
+    throw new GitFailure(
+      "missing_path",
+      `The commit ${commit.slice(0, 12)} does not contain ${path}.`,
+    );
   }
   if (found.type === "blob") return { files: [await readFile(clone, found.oid, path)], links: [] };
   const walk: Walk = { files: [], links: [], trees: new Map(), folders: 0, entries: 0 };
@@ -83,7 +86,7 @@ async function readFolder(
 ): Promise<void> {
   if (depth > NESTING_MAX) {
     throw new RepositoryTooLarge(
-      `its folders are nested more than ${NESTING_MAX} deep below the policies`,
+      `its folders are nested more than ${NESTING_MAX} levels below the policies`,
     );
   }
   const tree = walk.trees.get(oid) ?? (await git.readTree({ ...clone, oid })).tree;
@@ -92,7 +95,7 @@ async function readFolder(
   walk.entries += tree.length;
   if (walk.folders > FOLDERS_MAX || walk.entries > ENTRIES_MAX) {
     throw new RepositoryTooLarge(
-      `more than ${FOLDERS_MAX} folders or ${ENTRIES_MAX} files lie beside the policies`,
+      `more than ${FOLDERS_MAX} folders or ${ENTRIES_MAX} files are beside the policies`,
     );
   }
   if (walk.folders % FOLDERS_A_TURN === 0) await nextTurn();
@@ -108,7 +111,7 @@ async function readFolder(
       throw new RepositoryTooLarge(`it holds more than ${MAX_POLICIES} policy files`);
     }
     if (walk.files.some((file) => file.path === name)) {
-      throw new GitFailure("host", `The commit has two files of one name, ${name}.`);
+      throw new GitFailure("host", `The commit has two files named ${name}.`);
     }
     walk.files.push(await readFile(clone, entry.oid, name));
   }
@@ -117,7 +120,7 @@ async function readFolder(
 async function readFile(clone: Clone, oid: string, path: string): Promise<PolicyFile> {
   const { blob } = await git.readBlob({ ...clone, oid });
   if (blob.length > POLICY_FILE_BYTES_MAX) {
-    throw new RepositoryTooLarge(`${path} has more than ${POLICY_FILE_BYTES_MAX / 1024} KiB`);
+    throw new RepositoryTooLarge(`${path} is larger than ${POLICY_FILE_BYTES_MAX / 1024} KiB`);
   }
   return { path, text: new TextDecoder().decode(blob) };
 }

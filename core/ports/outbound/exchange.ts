@@ -54,7 +54,7 @@ export async function exchange(
         } catch (error) {
           return settle(error as Error);
         }
-        if (reader.overflows) settle(new Error("the body is larger than what is kept"));
+        if (reader.overflows) settle(new Error("the body is larger than the limit"));
         else if (reader.isWhole) settle(null);
       },
       ended(error) {

@@ -28,7 +28,7 @@ export function classifyFailure(error: unknown, phase: Phase): OutboundError {
 const PHASE_SENTENCES: Readonly<Record<Phase, string>> = {
   connect: "The connection failed",
   tls: "The TLS handshake failed",
-  http: "The response cannot be read",
+  http: "The response is not valid HTTP",
 };
 
 function errorCode(error: unknown): string | undefined {

@@ -34,7 +34,7 @@ export function safeOutbound(options: SafeOutboundOptions): Outbound {
     async request(request) {
       if (closed) throw new OutboundError("connect", "The network port is closed.");
       if (inFlight >= MAX_IN_FLIGHT) {
-        throw new OutboundError("connect", `More than ${MAX_IN_FLIGHT} requests are under way.`);
+        throw new OutboundError("connect", `More than ${MAX_IN_FLIGHT} requests are in progress.`);
       }
       const allowPrivate = options.allowPrivateTargets();
       const url = checkTarget(request.url, allowPrivate);

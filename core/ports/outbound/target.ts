@@ -35,10 +35,10 @@ function parseTarget(text: string): Target {
   const url = text.length <= MAX_URL_CHARS && URL.canParse(text) ? new URL(text) : null;
   if (url === null) throw new OutboundError("http", "The URL cannot be parsed.");
   if (url.protocol !== "http:" && url.protocol !== "https:") {
-    throw new OutboundError("http", `Only http and https are dialled, not ${url.protocol}`);
+    throw new OutboundError("http", `The URL must use http or https, not ${url.protocol}`);
   }
   if (url.username !== "" || url.password !== "") {
-    throw new OutboundError("http", "A URL must not hold a user name or a password.");
+    throw new OutboundError("http", "The URL must not hold a user name or a password.");
   }
   const host = dialledHost(url);
   return { url, literal: isIP(host) === 0 ? null : host };

@@ -5,7 +5,7 @@ import { quoteWord } from "../interpreter/inner.ts";
 import { isPowershell, statementsOf } from "./powershell.ts";
 import { isRemover, removalAt, REMOVERS } from "./removers.ts";
 import { MAY_RUN, RUNNERS, runsComputed, startsLiteral } from "../programs/runners.ts";
-import { SHELLS } from "../programs/shells.ts";
+import { SHELLS } from "../programs/families/shells.ts";
 
 /** Reads code once, without a grammar: names, strings, and which strings become commands. */
 export function scanCode(code: string, language: string, budget: Budget): CodeScan {

@@ -3,7 +3,34 @@ import { clusterValues, optionValues } from "../programs/arguments.ts";
 import { type Flow, type SimpleCommand, textFlow } from "../model.ts";
 import { type Inner, type ReadFile, shellText, STDIN_PATHS, UNSEEN } from "../interpreter/inner.ts";
 import { scanSed } from "./sed.ts";
-import { type Interpreter, INTERPRETERS } from "../programs/shells.ts";
+
+/** How an interpreter takes code on its command line. */
+export interface Interpreter {
+  /** Short options that take code, alone or in a cluster: `python -Bc`. */
+  readonly letters: string;
+  /** Long options that take code. */
+  readonly long: readonly string[];
+  /** Short options whose value stands behind them or is the next argument. */
+  readonly valued: string;
+  /** Short options that take the rest of their word: `-Mstrict`. */
+  readonly attached: string;
+  readonly valuedLong: readonly string[];
+  /** Whether code may follow its letter in the same word: `perl -e1`. */
+  readonly attaches: boolean;
+  /** The subcommand that takes code: `deno eval`. */
+  readonly verb: string | null;
+  /** Options in PowerShell's way. */
+  readonly windows: boolean;
+  /** Short options behind which a module stands, and code behind its name: `-MPOSIX;code`. */
+  readonly imports: string;
+  /** Short options that name a module to run; what follows is the module's. */
+  readonly modules: string;
+  /** Short and long options that name a file of code. */
+  readonly files: string;
+  readonly longFiles: readonly string[];
+  /** Whether the first operand is code where no option holds some, and what is read is data. */
+  readonly operand: boolean;
+}
 
 /** Code of another language as inner code. */
 export function codeText(text: string, language: string): Inner {
@@ -13,25 +40,24 @@ export function codeText(text: string, language: string): Inner {
 /** `python -c code`, `python file`, `python < input`, `perl -ne code -e more`. */
 export function unwrapInterpreter(
   command: SimpleCommand,
-  family: string,
+  language: string,
+  how: Interpreter,
   readFile: ReadFile,
 ): Inner[] {
-  const how = INTERPRETERS.get(family);
-  if (how === undefined) return [];
-  if (how.windows) return unwrapPowershell(command, family);
+  if (how.windows) return unwrapPowershell(command, language);
   const { args } = command;
   const codes: string[] = [];
   const files: string[] = [];
   const read = (path: string) =>
-    codeFlow(STDIN_PATHS.has(path) ? command.stdin : readFile(path), family);
+    codeFlow(STDIN_PATHS.has(path) ? command.stdin : readFile(path), language);
   for (let i = 0; i < args.length; i++) {
     const arg = args[i] ?? "";
     if (arg === "--") continue;
     if (!arg.startsWith("-") || arg === "-") {
       if (i === 0 && arg === how.verb) continue;
-      if (args[0] === how.verb) return [codeText(arg, family)];
+      if (args[0] === how.verb) return [codeText(arg, language)];
       if (codes.length > 0 || files.length > 0) break;
-      return how.operand ? [codeText(arg, family)] : read(arg);
+      return how.operand ? [codeText(arg, language)] : read(arg);
     }
     const found = optionOf(how, arg, args[i + 1]);
     if (found.takes === "module") return moduleCode(found.value, args.slice(i + 1), command);
@@ -41,13 +67,13 @@ export function unwrapInterpreter(
   }
   if (codes.length > 0 || files.length > 0) {
     return [
-      ...codes.length > 0 ? [codeText(codes.join("\n"), family)] : [],
+      ...codes.length > 0 ? [codeText(codes.join("\n"), language)] : [],
       ...files.flatMap(read),
     ];
   }
   return how.operand || (args[0] === how.verb && args.length > 0)
     ? []
-    : codeFlow(command.stdin, family);
+    : codeFlow(command.stdin, language);
 }
 
 /** Code that is read, where anything is known of it. */
@@ -142,8 +168,12 @@ function takesCode(arg: string): "encoded" | "plain" | null {
 }
 
 /** What a sed script runs; one that runs nothing only writes. */
-export function unwrapSed(command: SimpleCommand, readFile: ReadFile): Inner[] {
-  return unwrapInterpreter(command, "sed", readFile).flatMap((script) => {
+export function unwrapSed(
+  command: SimpleCommand,
+  how: Interpreter,
+  readFile: ReadFile,
+): Inner[] {
+  return unwrapInterpreter(command, "sed", how, readFile).flatMap((script) => {
     const { texts, runsInput } = scanSed((script.kind === "code" && script.flow.text) || "");
     return [...texts.map(shellText), ...runsInput ? [UNSEEN] : []];
   });

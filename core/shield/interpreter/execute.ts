@@ -44,7 +44,7 @@ import { folderOf, fork, give, readFile, readInputs, report, type Scope, within 
 import { callEither, callFunction } from "./functions.ts";
 import { type Inner, isDownloaded, type ReadFile, STDIN_PATHS, withoutDashes } from "./inner.ts";
 import { aliasKey, followAll, writtenPrograms } from "./links.ts";
-import { SHELLS } from "../programs/shells.ts";
+import { SHELLS } from "../programs/families/shells.ts";
 import { runText } from "./variables.ts";
 import { SEPARATORS } from "../code/powershell.ts";
 import { walkForeign, walkText } from "./text.ts";
@@ -316,6 +316,7 @@ const IN_PLACE = new Set(["command", "builtin"]);
 const EVALUATING = new Set(["eval", ".", "source"]);
 
 const OWN_ENVIRONMENT = factsOf("ownEnvironment");
+const TAKES_INPUT = factsOf("takesInput");
 
 function runInner(inner: Inner, command: SimpleCommand, scope: Scope, home: Scope): Flow {
   const { name } = command;
@@ -330,7 +331,7 @@ function runInner(inner: Inner, command: SimpleCommand, scope: Scope, home: Scop
     case "argv": {
       const assignments = new Map(inner.assignments);
       for (const [variable, value] of assignments) give(wrapped, variable, value);
-      const stdin = name === "xargs" ? null : command.stdin;
+      const stdin = TAKES_INPUT.has(name) ? null : command.stdin;
       const next = { assignments, redirections: [], stdin, span: command.span };
       return execute(inner.argv, next, wrapped, IN_PLACE.has(name) ? home : wrapped);
     }

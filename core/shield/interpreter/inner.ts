@@ -1,4 +1,4 @@
-import { type Flow, FROM_NETWORK, NOTHING, textFlow } from "../model.ts";
+import { type Flow, FROM_NETWORK, NOTHING, type SimpleCommand, textFlow } from "../model.ts";
 
 /** Code that a command runs: another program, shell text, or code of another language. */
 export type Inner =
@@ -15,6 +15,9 @@ export type Inner =
     readonly zero?: string;
   }
   | { readonly kind: "code"; readonly flow: Flow; readonly language: string };
+
+/** Finds everything that a command runs besides itself; null for a program that never runs anything. */
+export type Unwrapper = (command: SimpleCommand, readFile: ReadFile) => readonly Inner[] | null;
 
 /** Reads a file that the line itself wrote; null for any other. */
 export type ReadFile = (path: string) => Flow | null;
@@ -35,6 +38,11 @@ export function withoutDashes(args: readonly string[]): readonly string[] {
 /** Shell text as inner code. */
 export function shellText(text: string): Inner {
   return { kind: "shell", flow: textFlow(text) };
+}
+
+/** What a command reads, as shell text. */
+export function shellInput({ stdin }: SimpleCommand): Inner[] {
+  return stdin === null ? [] : [{ kind: "shell", flow: stdin }];
 }
 
 /** Shell text of which nothing is known. */

@@ -1,9 +1,4 @@
-import type {
-  ArithmeticExpansionPart,
-  CommandExpansionPart,
-  ProcessSubstitutionPart,
-  WordPart,
-} from "unbash";
+import type { CommandExpansionPart, ProcessSubstitutionPart } from "unbash";
 import { spend } from "./budget.ts";
 import { type Flow, flowText, NOTHING, UNKNOWN } from "../model.ts";
 import type { Expansion } from "./expand.ts";
@@ -12,48 +7,25 @@ import { fork, report, type Scope } from "./scope.ts";
 import { evaluate } from "./evaluate.ts";
 import { walkStatements } from "./lists.ts";
 
-/**
- * Expands words with the variables of one place. A class, because every command needs one: a closure for each
- * method would be made anew for each command.
- */
-export class ScopeExpansion implements Expansion {
-  readonly values;
-  readonly positional;
-  optional = false;
-
-  constructor(
-    private readonly scope: Scope,
-    private readonly stdin: Flow | null,
-    readonly leavesOut = false,
-  ) {
-    this.values = scope.values;
-    this.positional = scope.positional;
-  }
-
-  spend(chars: number): void {
-    spend(this.scope.inspection.budget, chars);
-  }
-
-  doubt({ pos, end }: WordPart): void {
-    report(this.scope, UNPARSEABLE, this.scope.span ?? { start: pos, end });
-  }
-
-  substitute(part: CommandExpansionPart): string {
-    return substitute(part, this.scope, this.stdin);
-  }
-
-  substituteProcess(part: ProcessSubstitutionPart): string {
-    return substituteProcess(part, this.scope, this.stdin);
-  }
-
-  compute(part: ArithmeticExpansionPart): void {
-    const text = part.text.slice(3, -2);
-    this.scope.inspection.walker.brackets(part.expression, text, this.scope);
-  }
-
-  evaluate(text: string): void {
-    evaluate(text, this.scope);
-  }
+/** Expands words with the variables of one place. */
+export function scopeExpansion(
+  scope: Scope,
+  stdin: Flow | null,
+  leavesOut = false,
+): Expansion {
+  return {
+    values: scope.values,
+    positional: scope.positional,
+    optional: false,
+    leavesOut,
+    spend: (chars) => spend(scope.inspection.budget, chars),
+    doubt: ({ pos, end }) => report(scope, UNPARSEABLE, scope.span ?? { start: pos, end }),
+    substitute: (part) => substitute(part, scope, stdin),
+    substituteProcess: (part) => substituteProcess(part, scope, stdin),
+    compute: (part) =>
+      scope.inspection.walker.brackets(part.expression, part.text.slice(3, -2), scope),
+    evaluate: (text) => evaluate(text, scope),
+  };
 }
 
 function substitute(part: CommandExpansionPart, scope: Scope, stdin: Flow | null): string {

@@ -74,11 +74,11 @@ export const RUNS_WRITTEN = rule({
 /** After a protection was switched off, somebody settles in or takes something away. */
 export const DEFENSES_DOWN = rule({
   id: "behaviour.defenses_down",
-  title: "Make use of a protection that is down",
+  title: "Exploit a disabled protection",
   weight: [5, 4],
   threat: "defense_evasion",
-  explanation: "An earlier command took logs or protections down, and this one makes use of that.",
-  safer: "Put the protection back first.",
+  explanation: "An earlier command disabled logs or protections, and this one exploits that.",
+  safer: "Restore the protection first.",
   hits: [["setenforce 0", "echo x >> /etc/cron.d/x"], ["auditctl -e 0", "cat /etc/shadow"]],
   misses: [["setenforce 0", "ls -la"], ["auditctl -s", "df -h"]],
 });

@@ -6,7 +6,7 @@ import type { Condition, Rule, SimpleCommand } from "../model.ts";
 import { classifyPath, locate } from "../programs/paths.ts";
 import { isEveryday, isSecret } from "../programs/secrets.ts";
 import { READERS, readsSecret } from "../programs/output.ts";
-import { findScope } from "../programs/unwrap_items.ts";
+import { findScope } from "../programs/families/find.ts";
 
 /** A project's `.env` is read every day; a private key is not. */
 function readsKey(command: SimpleCommand): boolean {
@@ -82,7 +82,7 @@ export const CREDENTIAL_RULES: readonly Rule[] = [
     threat: "credential_access",
     explanation:
       "It reads or changes the agent's own credential and keys, or the environment or memory of a process.",
-    safer: "Pair the machine again where its credential is in doubt.",
+    safer: "Pair the machine again if its credential may have leaked.",
     hits: ["cat /proc/1/environ", "cat ~/.local/state/relay-agent/credential.json"],
     misses: ["cat /proc/cpuinfo", "ls ~/.local/share"],
   }),
@@ -108,7 +108,7 @@ export const CREDENTIAL_RULES: readonly Rule[] = [
     weight: [4, 3],
     threat: "credential_access",
     explanation: "It looks into the memory of the agent's own process.",
-    safer: "Name the one process that is looked into by its number.",
+    safer: "Give the number of the one process to inspect.",
     hits: ["gdb -p $PPID", "strace -p $PPID"],
     misses: ["strace -c -p 1234", "gdb -p 1234 -batch -ex 'info threads'"],
   }),

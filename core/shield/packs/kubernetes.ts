@@ -80,13 +80,13 @@ export const KUBERNETES_RULES: readonly Rule[] = [
   }),
   rule({
     id: "kubernetes.replace",
-    title: "Delete objects and make them anew",
+    title: "Delete and recreate objects",
     commands: KUBECTL,
     subcommands: ["replace"],
     match: (command) => hasFlag(command, "", "force"),
     weight: [3, 4],
     threat: "resource_deletion",
-    explanation: "It deletes objects and makes them anew.",
+    explanation: "It deletes objects and creates them again.",
     safer: "Use kubectl apply.",
     hits: ["kubectl replace --force -f pod.yaml", "oc replace --force -f deploy.yaml"],
     misses: ["kubectl diff -f pod.yaml", "kubectl rollout status deploy/api"],
@@ -199,7 +199,7 @@ export const KUBERNETES_RULES: readonly Rule[] = [
   }),
   rule({
     id: "kubernetes.uninstall",
-    title: "Take the cluster off this machine",
+    title: "Remove the cluster from this machine",
     commands: [
       "k3s-uninstall.sh",
       "k3s-agent-uninstall.sh",
@@ -212,7 +212,7 @@ export const KUBERNETES_RULES: readonly Rule[] = [
     match: (command, words) => command.name !== "microk8s" || words[0] === "reset",
     weight: [4, 4],
     threat: "resource_deletion",
-    explanation: "It takes the cluster off this machine, with what runs in it.",
+    explanation: "It removes the cluster from this machine, with all its workloads.",
     safer: "Drain the node first, and back up the cluster's data.",
     hits: ["k3s-uninstall.sh", "microk8s reset"],
     misses: ["microk8s status", "k3s check-config"],

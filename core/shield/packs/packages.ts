@@ -38,7 +38,7 @@ export const PACKAGE_RULES: readonly Rule[] = [
     weight: [3, 3],
     threat: "package_removal",
     explanation: "It removes packages, and others that need them.",
-    safer: "Look at what would go first: apt-get -s remove.",
+    safer: "List what would be removed first: apt-get -s remove.",
     hits: ["apt-get remove nginx", "pacman -Rns linux"],
     misses: ["apt list --upgradable", "brew install ripgrep"],
   }),

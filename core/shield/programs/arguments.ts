@@ -45,11 +45,10 @@ export function hasOption(command: SimpleCommand, ...options: readonly string[])
 }
 
 const DASH = 0x2d;
-const EQUALS = 0x3d;
 
 /** Whether an argument is `option=value`. */
 function isAssigned(arg: string, option: string): boolean {
-  return arg.charCodeAt(option.length) === EQUALS && arg.startsWith(option);
+  return arg.startsWith(`${option}=`);
 }
 
 /** The value after `-x value`, `-xvalue`, `--name value` or `--name=value`, of every occurrence. */
@@ -58,23 +57,20 @@ export function optionValues(command: SimpleCommand, ...options: readonly string
   const { args } = command;
   for (let i = 0; i < args.length; i++) {
     const arg = args[i]!;
-    if (arg.charCodeAt(0) !== DASH) continue;
+    if (!arg.startsWith("-")) continue;
     const cluster = valuedPart(command.name, arg);
     if (cluster !== null) {
       const value = cluster.length > 1 ? cluster.slice(1) : args[i + 1];
       if (value !== undefined && options.includes(`-${cluster[0]}`)) values.push(value);
       continue;
     }
-    const second = arg.charCodeAt(1);
-    const third = second === DASH ? arg.charCodeAt(2) : 0;
+    const isLong = arg.startsWith("--");
     for (const option of options) {
-      if (option.charCodeAt(1) !== second) continue;
-      if (second === DASH && option.charCodeAt(2) !== third) continue;
       if (arg === option) {
         const next = args[i + 1];
         if (next !== undefined) values.push(next);
       } else if (isAssigned(arg, option)) values.push(arg.slice(option.length + 1));
-      else if (second === DASH) {
+      else if (isLong) {
         const equals = arg.indexOf("=");
         if (!startsOption(arg, equals < 0 ? arg.length : equals, option, options)) continue;
         const value = equals < 0 ? args[i + 1] : arg.slice(equals + 1);

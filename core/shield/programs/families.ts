@@ -6,12 +6,19 @@ import { ENCODERS } from "./families/encoders.ts";
 import { FILES } from "./families/files.ts";
 import { GIT } from "./families/git.ts";
 import { REMOTE } from "./families/remote.ts";
+import { SEARCHERS } from "./families/searchers.ts";
 import { TRANSFER } from "./families/transfer.ts";
+import { FINDERS } from "./families/find.ts";
+import { XARGS_PROGRAMS } from "./families/xargs.ts";
+import { ENVIRONMENTS } from "./families/environments.ts";
+import { SHELL_PROGRAMS } from "./families/shells.ts";
+import { INTERPRETERS } from "./families/interpreters.ts";
 import { USERS } from "./families/users.ts";
 
 /** The families of programs of which more than one fact is known. */
 export const FAMILIES: readonly Family[] = [
   ...FILES,
+  ...SEARCHERS,
   ...TRANSFER,
   ...REMOTE,
   ...ARCHIVES,
@@ -20,6 +27,11 @@ export const FAMILIES: readonly Family[] = [
   ...DATABASES,
   ...GIT,
   ...USERS,
+  ...INTERPRETERS,
+  ...SHELL_PROGRAMS,
+  ...ENVIRONMENTS,
+  ...XARGS_PROGRAMS,
+  ...FINDERS,
 ];
 
 /** One fact, by the name of each program for which it is known. */

@@ -1,4 +1,5 @@
-import type { ReadFile } from "../interpreter/inner.ts";
+import type { Interpreter } from "../code/unwrap_code.ts";
+import type { ReadFile, Unwrapper } from "../interpreter/inner.ts";
 import type { Scope } from "../interpreter/scope.ts";
 import type { Flow, SimpleCommand } from "../model.ts";
 import type { WrapperFields } from "./wrapper.ts";
@@ -12,6 +13,12 @@ export type Finder = (command: SimpleCommand) => readonly string[];
 /** What is known of programs that take the same arguments, apart from the rules about them. */
 export interface Family {
   readonly names: readonly string[];
+  /** What they run, where `wrappers` and `runs` do not tell it; asked instead of both. */
+  readonly unwrap?: Unwrapper;
+  /** How they take code of another language, which has their name. */
+  readonly interpreter?: Interpreter;
+  /** What they run does not get their input. */
+  readonly takesInput?: true;
   /** How they name another program that they run. */
   readonly wrappers?: readonly WrapperFields[];
   /** Programs that an option puts in front of the arguments of the inner command: `--entrypoint sh`. */
@@ -27,14 +34,18 @@ export interface Family {
    * encrypted, and reading it is no harm by itself.
    */
   readonly reads?: "shown" | "elsewhere" | Finder;
-  /** They may read everything below a folder that they name. */
+  /** They may read or change everything below a folder that they name. */
   readonly descends?: true;
+  /** The folders of which this command shows, copies or packs everything, as far as it names them. */
+  readonly readsBelow?: Finder;
   /** The paths that they write. */
   readonly writes?: Finder;
   /** What these files hold then, so that a later command that runs or sends them is seen through. */
   readonly noteFiles?: FileNoter;
   /** Their output comes from the network, or is decoded: always, or with the option `-d`. */
   readonly output?: "network" | "decoded" | "decoded_by_option";
+  /** The files that they list. */
+  readonly lists?: (command: SimpleCommand) => Pick<Flow, "text" | "paths">;
   /** Whether a command writes out a whole database, container or system folder. */
   readonly dumps?: (command: SimpleCommand) => boolean;
   /** The files that leave the machine. */

@@ -17,11 +17,11 @@ import { factsOf } from "./families.ts";
 import { isSecret } from "./secrets.ts";
 import { writeEcho, writeFormat } from "./format.ts";
 import { copyText } from "./lines.ts";
-import { foundPaths } from "./unwrap_items.ts";
 import { type ReadFile, STDIN_PATHS } from "../interpreter/inner.ts";
 
 const OUTPUT = factsOf("output");
 const READS = factsOf("reads");
+const LISTS = factsOf("lists");
 const DUMPS = factsOf("dumps");
 
 /** Without arguments these print every variable, tokens included. */
@@ -89,9 +89,6 @@ export function computeOutput(command: SimpleCommand, readFile: ReadFile): Flow 
         : opaque(incoming);
     case "tr":
       return writeTranslation(command, incoming);
-    case "find":
-    case "gfind":
-      return { ...opaque(incoming), paths: foundPaths(command) };
     case "openssl":
       if (args[0] === "s_client") return { ...opaque(incoming), network: true };
       if (
@@ -100,6 +97,8 @@ export function computeOutput(command: SimpleCommand, readFile: ReadFile): Flow 
       ) return decode(incoming, decodeBase64);
       break;
   }
+  const lists = LISTS.get(name);
+  if (lists !== undefined) return { ...incoming, ...lists(command) };
   const origin = OUTPUT.get(name);
   if (origin === "network") return { ...opaque(incoming), network: true };
   if (ENVIRONMENT.has(name) && operands(command).length === 0) {

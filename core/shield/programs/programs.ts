@@ -3,7 +3,8 @@ import { fileNoterOf } from "./effects.ts";
 import type { FileNoter } from "./family.ts";
 import { type ProgramRules, rulesFor } from "../packs/packs.ts";
 import { copyFlat } from "../interpreter/parse.ts";
-import { type Unwrapper, unwrapperOf } from "../interpreter/unwrap.ts";
+import type { Unwrapper } from "../interpreter/inner.ts";
+import { unwrapperOf } from "../interpreter/unwrap.ts";
 
 /** All that the tables say of a program, looked up once for each name. */
 export interface Program {

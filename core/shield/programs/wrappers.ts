@@ -1,5 +1,5 @@
 import { FAMILIES } from "./families.ts";
-import { innerCommand, words, type Wrapper, type WrapperFields, wrapperOf } from "./wrapper.ts";
+import { words, type Wrapper, type WrapperFields, wrapperOf } from "./wrapper.ts";
 
 const table = new Map<string, Wrapper[]>();
 
@@ -12,7 +12,6 @@ function wrap(names: string, fields: WrapperFields = {}) {
   for (const name of words(names)) table.set(name, [...table.get(name) ?? [], wrapper]);
 }
 
-wrap("env", { short: "uCa", long: "unset chdir argv0", assigns: true });
 wrap("nice", { short: "n", long: "adjustment" });
 wrap("ionice", { short: "cnpPu", long: "class classdata" });
 wrap("timeout", { short: "ks", long: "kill-after signal", skip: 1 });
@@ -86,14 +85,6 @@ wrap("xvfb-run", { short: "nsefp" });
 wrap("proxychains proxychains4", { short: "f" });
 wrap("caffeinate", { short: "tw" });
 wrap("sshpass", { short: "pfdP" });
-wrap("xargs", {
-  short: "ILnPsdEaJRS",
-  long: "max-args max-procs max-lines max-chars delimiter arg-file eof",
-});
-wrap("parallel", {
-  short: "jPnNLaSIdEC",
-  long: "jobs max-args delay timeout joblog colsep results retries",
-});
 wrap("flock", { short: "wE", long: "timeout conflict-exit-code", skip: 1 });
 wrap("watch", { short: "nq", long: "interval equexit", mode: "shell" });
 wrap("pdsh clush pssh parallel-ssh dsh", {
@@ -220,9 +211,3 @@ export function wrappersOf(name: string): readonly Wrapper[] {
 }
 
 const G_PREFIXED = new Set(["timeout", "nice", "env", "stdbuf", "nohup", "time", "chroot"]);
-
-/** The inner command of a program that has one wrapper, such as `xargs`. */
-export function innerOf(name: string, args: readonly string[]): ReturnType<typeof innerCommand> {
-  const [wrapper] = wrappersOf(name);
-  return wrapper === undefined ? null : innerCommand(wrapper, args);
-}

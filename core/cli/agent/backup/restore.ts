@@ -35,7 +35,7 @@ export function planRestore(
   archive.head.entries.forEach((entry, at) => {
     mustBeListed(configuration, archive, entry);
     const place = placeOf(configuration, entry);
-    if (kept.has(place)) throw new Error(`the archive holds ${place} twice`);
+    if (kept.has(place)) throw new Error(`the archive contains ${place} twice`);
     kept.add(place);
     const content = archive.contents[at]!;
     const action = changeOf(configuration, place, entry);

@@ -65,11 +65,11 @@ export function openTransfers(configuration: Configuration, log: Log): AgentTran
     if (order.kind === "backup") {
       attempt(order, link, () => send(order, link));
     } else if (order.sha256 === null) {
-      return "a restore must name its digest";
+      return "a restore needs its digest";
     } else {
       const bytes = new Uint8Array(order.stored_bytes);
       incoming = { order, link, bytes, at: 0 };
-      log.info(`receives a configuration from the relay (${order.kind}, ${bytes.length} bytes)`);
+      log.info(`receiving a configuration from the relay (${order.kind}, ${bytes.length} bytes)`);
       ask(incoming);
     }
     return null;
@@ -89,7 +89,7 @@ export function openTransfers(configuration: Configuration, log: Log): AgentTran
     const bytes = await compress(archive);
     if (link.nonce !== nonce) return; // the link was lost meanwhile
     outgoing = { jobId: job_id, bytes };
-    log.info(`sends its configuration to the relay (${archive.length} bytes)`);
+    log.info(`sending its configuration to the relay (${archive.length} bytes)`);
     link.send({
       type: "transfer_ready",
       job_id,
@@ -124,7 +124,7 @@ export function openTransfers(configuration: Configuration, log: Log): AgentTran
     bytes: Uint8Array,
   ) {
     const archive = await decompress(bytes);
-    if (sha256Hex(archive) !== sha256) throw new Error("the archive is not the one that was named");
+    if (sha256Hex(archive) !== sha256) throw new Error("the archive does not match its digest");
     const plan = kind === "restore"
       ? restoreArchive(configuration, archive)
       : planRestore(configuration, unpackArchive(archive)).plan;

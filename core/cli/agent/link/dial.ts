@@ -106,7 +106,7 @@ function reasonOf(error: NodeJS.ErrnoException): string {
     return "HTTP_PROXY and HTTPS_PROXY take the address of a proxy that begins with http:// or https://";
   }
   return code?.startsWith("HPE_")
-    ? `${message}: give an https:// address where it wants one`
+    ? `${message}: give an https:// address if the server requires one`
     : whyUnreached(error);
 }
 

@@ -98,14 +98,14 @@ export function openLink(
     } catch (error) {
       // For example an unreadable file: commands continue, and the link is dialled again.
       lost((error as Error).message);
-      socket.close(CLOSE_CODES.normal.code, "the agent cannot go on");
+      socket.close(CLOSE_CODES.normal.code, "the agent cannot continue");
     }
   }
 
   function take(text: string | null) {
     if (text === null) return hangUp("malformed_frame", "the relay sent a binary frame");
     if (!fitsBytes(text, MAX_RELAY_FRAME_BYTES)) {
-      return hangUp("frame_too_large", "the relay sent a frame beyond its cap");
+      return hangUp("frame_too_large", "the relay sent a frame that is too large");
     }
     const frame = parseRelayFrame(text);
     if (frame === null) return hangUp("malformed_frame", "the relay sent a malformed frame");
@@ -147,13 +147,13 @@ export function openLink(
     const welcomed = events.welcomed(frame, socket);
     if (welcomed === "another_key") {
       return refuse(
-        "this agent refuses the relay: its verdict key is not the one of the first contact; " +
-          "if you set the relay up anew, give the agent another --state folder; if its operator tells you " +
-          "the new key, write that into the file verdict-key of its folder",
+        "this agent refuses the relay: its verdict key differs from that of the first contact; for a new " +
+          "relay, give the agent another --state directory; if the relay's operator gives you its new key, " +
+          "write it into the file verdict-key of the state directory",
       );
     }
     if (welcomed === "unproven") {
-      return hangUp("verdict_refused", "the relay does not hold the verdict key that it shows");
+      return hangUp("verdict_refused", "the relay does not hold the verdict key that it presents");
     }
     beat(frame.heartbeat_seconds * 1000);
   }

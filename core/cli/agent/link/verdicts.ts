@@ -29,9 +29,9 @@ export function openVerdicts(welcome: WelcomeFrame, nonce: string, clock: Clock)
   let last = 0;
   return {
     refuse(frame) {
-      if (frame.signature === "") return "it came without a verdict";
+      if (frame.signature === "") return "it has no verdict";
       if (!verifiesText(key, verdictText(link, frame), frame.signature)) {
-        return "its verdict is not the relay's for these bytes, this agent and this link";
+        return "its verdict is not valid for these bytes, this agent and this link";
       }
       if (frame.batch <= last) return "its verdict was used before";
       last = frame.batch;

@@ -19,7 +19,7 @@ export function findAccount(name: string): Account {
   const [uid, gid, home = ""] = NAME.test(name) ? askSystem(name) : [];
   if (!/^\d+$/.test(uid ?? "") || !/^\d+$/.test(gid ?? "")) {
     throw new Error(
-      `This machine has no user "${name}": make one, for example with ` +
+      `This machine has no user "${name}": create one, for example with ` +
         "`useradd --system --create-home relay-run`, and name it with --run-as.",
     );
   }

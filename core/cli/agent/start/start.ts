@@ -56,7 +56,7 @@ function startOf(given: AgentArguments): Start {
     );
   }
   if (!/^[\x21-\x7e]+$/.test(token)) {
-    throw new Error("The credential holds characters that no credential has.");
+    throw new Error("The credential contains invalid characters.");
   }
   const options = {
     url,
@@ -82,12 +82,12 @@ function startOf(given: AgentArguments): Start {
 /** Advice for commands that have the agent's own rights, if there is any. */
 function sharedUser(stateDir: string): string | null {
   if (ownUser() === 0) {
-    return "commands run as root and can read this agent's credential and keys: name a user for " +
-      "them with --run-as";
+    return "commands run as root and can read this agent's credential and keys: give them a user " +
+      "with --run-as";
   }
   return isKnownFolder(stateDir)
     ? null
-    : `the shield knows the state directory by its name: call it relay-agent instead of ${stateDir}`;
+    : `the shield recognizes a state directory by its name: name it relay-agent instead of ${stateDir}`;
 }
 
 /** True when the shield guards a folder of this name; see core/shield/programs/agent_state.ts. */

@@ -54,7 +54,10 @@ export async function beginFlow(work: Stepping, origin: string, integrationId: s
   await store.transact(async (tx) => {
     const record = await ownedIntegration({ db: tx, actor }, integrationId);
     if ((await openFlows(tx, actor.tenant, record.id)).length >= FLOWS_MAX) {
-      throw new Fault("CONFLICT", `${FLOWS_MAX} flows are open. Finish one, or wait ten minutes.`);
+      throw new Fault(
+        "CONFLICT",
+        `There are already ${FLOWS_MAX} open flows. Finish one, or wait ten minutes.`,
+      );
     }
     tx.insert(oauthFlows, actor.tenant, {
       id,
@@ -139,7 +142,7 @@ export async function finishFlow(
     });
     if (connected === null) {
       await authenticator.mustStillHave(actor, [RIGHT]);
-      throw new Fault("NOT_FOUND", "This integration was deleted meanwhile.");
+      throw new Fault("NOT_FOUND", "This integration was deleted during the flow.");
     }
     const over = { name: cookieOf(state), value: null, maxAgeSeconds: 0 };
     return new WithCookie(await showIntegration({ sealer, db: store, actor }, connected), over);
@@ -169,8 +172,8 @@ async function consumeState(
 }
 
 const unknownState = () =>
-  new Fault("VALIDATION_FAILED", "This state is unknown, used or too old. Begin again.", {
-    issues: [{ path: "query.state", message: "is unknown, used or too old" }],
+  new Fault("VALIDATION_FAILED", "This state is unknown, already used or expired. Begin again.", {
+    issues: [{ path: "query.state", message: "is unknown, already used or expired" }],
   });
 
 /** The user who began the flow, by a credential or by the cookie that `beginFlow` set. */
@@ -182,7 +185,7 @@ async function returningUser(
 ): Promise<Actor> {
   if (actor.kind !== "anonymous") {
     if (found !== null && found.record.user_id !== actor.userId) {
-      throw new Fault("FORBIDDEN", "Another user began this. Begin it yourself.");
+      throw new Fault("FORBIDDEN", "Another user began this flow. Begin your own.");
     }
     return mustHave(actor);
   }
@@ -191,14 +194,14 @@ async function returningUser(
   if (found === null) throw unknownState();
   const { tenant, record } = found;
   if (!constantTimeEqual(sha256Hex(shown), record.cookie_hash)) {
-    throw new Fault("MISSING_CREDENTIALS", "The cookie is not the one that this flow began with.");
+    throw new Fault("MISSING_CREDENTIALS", "The cookie does not belong to this flow. Begin again.");
   }
   return mustHave(await beginnerOf(authenticator, tenant, record));
 }
 
 function mustHave(actor: Actor): Actor {
   if (actor.rights.has(RIGHT)) return actor;
-  throw new Fault("INSUFFICIENT_SCOPES", `This needs ${RIGHT}.`, {
+  throw new Fault("INSUFFICIENT_SCOPES", `This requires ${RIGHT}.`, {
     required: [RIGHT],
     granted: [...actor.rights],
   });

@@ -58,10 +58,10 @@ const optionsOf = ({ ports, config }: ProviderContext, organization: string) => 
       deadlineMs: DEADLINE_MS,
       keepBytes: ANSWER_BYTES_MAX,
     });
-    if (answer.truncated) throw new OutboundError("http", "The provider's answer is incomplete.");
+    if (answer.truncated) throw new OutboundError("http", "The provider's response is incomplete.");
     const status = statusOf(answer);
     if (status < 200 || status > 599) {
-      throw new OutboundError("http", `The provider's answer has the status ${status}.`);
+      throw new OutboundError("http", `The provider's response has the status ${status}.`);
     }
     const bytes = BODILESS.includes(status) ? null : answer.bytes;
     const read = Object.entries(answer.headers).filter(([, value]) =>
@@ -104,7 +104,7 @@ export async function discover(
   const found = await metadataOf(context, organization, new URL(issuer)).catch(refuse);
   const { authorization_endpoint, token_endpoint, revocation_endpoint } = found;
   if (authorization_endpoint === undefined || token_endpoint === undefined) {
-    throw new Fault("CONFLICT", "The provider's metadata names no endpoints for this flow.");
+    throw new Fault("CONFLICT", "The provider's metadata has no endpoints for this flow.");
   }
   const named = [authorization_endpoint, token_endpoint, revocation_endpoint ?? token_endpoint];
   const schemes = context.config().outbound.allow_private_targets ? /^https?:$/ : /^https:$/;
@@ -270,7 +270,7 @@ export function describeTrouble(error: unknown): string | null {
     error instanceof oauth.OperationProcessingError ||
     error instanceof oauth.UnsupportedOperationError
   ) {
-    return `The provider's answer is not acceptable: ${printable(error.message)}.`;
+    return `The provider's response is invalid: ${printable(error.message)}.`;
   }
   return null;
 }

@@ -11,7 +11,9 @@ import { tokensOf, withTokens } from "./tokens.ts";
 
 /** Longer than a refresh may take, so a lease ends only when its process died. */
 const LEASE_MS = 30_000;
-const UNREFRESHABLE = "The token has ended, and the provider gave no refresh token.";
+const UNREFRESHABLE =
+  "The access token has expired, and the provider issued no refresh token. Connect the " +
+  "integration again.";
 
 /**
  * Refreshes due tokens, or ends the connection when that is impossible. A lease, durable before the request, lets

@@ -26,11 +26,11 @@ const forge = ({ name, description, home, username, scopes, oauth, revoke }: For
     category: "repositories",
     config: z.strictObject({
       url: Server.prefault(home).describe("The server's address."),
-      token: SecretText.optional().describe("An access token that may read the repositories."),
+      token: SecretText.optional().describe("An access token that can read the repositories."),
       ...CLIENT,
     }).refine(
       ({ token, client_id }) => exactlyOne(token, client_id),
-      "give one of token and client_id",
+      "give either token or client_id",
     ).refine(
       ({ client_id, client_secret }) => (client_id === undefined) === (client_secret === undefined),
       "client_id and client_secret go together",

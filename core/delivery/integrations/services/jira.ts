@@ -14,16 +14,16 @@ export const jira = service({
   category: "issues",
   config: z.strictObject({
     url: Server.optional().describe("The site, such as https://example.atlassian.net."),
-    email: z.email().optional().describe("The account of the API token."),
+    email: z.email().optional().describe("The email of the API token's account."),
     api_token: SecretText.optional(),
     cloud_id: z.string().regex(/^[\w-]{1,64}$/).optional().describe("The site's id, for OAuth."),
     ...CLIENT,
-    project: z.string().regex(/^[A-Z][A-Z0-9_]{1,19}$/, "must be a project's key, such as OPS"),
+    project: z.string().regex(/^[A-Z][A-Z0-9_]{1,19}$/, "must be a project key, such as OPS"),
     issue_type: Short.default("Task"),
     topics: Topics(["alerts", "reports"]),
   }).refine(
     ({ api_token, client_id }) => exactlyOne(api_token, client_id),
-    "give one of api_token and client_id",
+    "give either api_token or client_id",
   ).refine(
     ({ api_token, url, email }) =>
       api_token === undefined || url !== undefined && email !== undefined,

@@ -5,21 +5,22 @@ import { Address, SecretText, Short } from "./fields.ts";
 /** Any provider of OAuth 2 or OpenID Connect. */
 export const oauth2 = service({
   name: "OAuth 2 / OpenID Connect",
-  description:
-    "Keeps the tokens of any OAuth 2 provider fresh, and supplies them for repositories.",
+  description: "Refreshes the tokens of any OAuth 2 provider and supplies them for repositories.",
   category: "generic",
   config: z.strictObject({
-    issuer: Address.optional().describe("The issuer, from which metadata is fetched."),
+    issuer: Address.optional().describe("The issuer, whose metadata gives the endpoints."),
     authorization_endpoint: Address.optional(),
     token_endpoint: Address.optional(),
     revocation_endpoint: Address.optional(),
     client_id: Short,
-    client_secret: SecretText.optional().describe("Absent for a public client."),
+    client_secret: SecretText.optional().describe(
+      "The client's secret; absent for a public client.",
+    ),
     authentication: z.enum(["client_secret_basic", "client_secret_post"])
       .default("client_secret_basic"),
     scopes: z.array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,200}$/)).max(50).default([]),
     prompt: z.enum(["none", "login", "consent", "select_account"]).optional()
-      .describe("What the provider asks the user, such as `consent` for offline access."),
+      .describe("The value of `prompt`, such as `consent` for offline access."),
     repository_host: z.string().regex(/^[\w.-]+(:\d{1,5})?$/).max(255).toLowerCase().optional()
       .describe("The Git server that accepts the access token as a password."),
     repository_username: Short.default("oauth2"),

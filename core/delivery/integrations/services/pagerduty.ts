@@ -14,10 +14,10 @@ const VALUE_MAX = 1000;
 /** Incidents by the Events API v2: triggers one for each subject, and resolves it with the subject. */
 export const pagerduty = service({
   name: "PagerDuty",
-  description: "Triggers an incident, and resolves it when the matter is over.",
+  description: "Triggers an incident and resolves it when the matter is settled.",
   category: "incidents",
   config: z.strictObject({
-    routing_key: SecretText.regex(/^\w{32}$/, "must be the 32 characters of an integration key"),
+    routing_key: SecretText.regex(/^\w{32}$/, "must be an integration key of 32 characters"),
     region: z.enum(["us", "eu"]).default("us"),
     topics: Topics(["approvals", "alerts"]),
   }),

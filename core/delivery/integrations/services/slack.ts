@@ -17,12 +17,14 @@ const ENDED = ["token_revoked", "invalid_auth"];
 /** Messages in a channel, by an incoming webhook, a bot token or OAuth. */
 export const slack = service({
   name: "Slack",
-  description: "Sends messages to a channel, with a button that leads to what waits.",
+  description: "Sends messages to a channel, with a button to open them in Relay.",
   category: "chat",
   config: z.strictObject({
-    webhook_url: Address.optional().describe("An incoming webhook's address."),
-    bot_token: SecretText.optional().describe("A bot's token with `chat:write`."),
-    channel: Short.optional().describe("The channel's id or name; not for an incoming webhook."),
+    webhook_url: Address.optional().describe("The address of an incoming webhook."),
+    bot_token: SecretText.optional().describe("A bot token with `chat:write`."),
+    channel: Short.optional().describe(
+      "The channel's id or name; not used with an incoming webhook.",
+    ),
     ...CLIENT,
     topics: Topics(TOPIC_NAMES),
   }).refine(
@@ -30,7 +32,7 @@ export const slack = service({
     "give one of webhook_url, bot_token and client_id",
   ).refine(
     ({ webhook_url, channel }) => (webhook_url === undefined) === (channel !== undefined),
-    "a token needs a channel, an incoming webhook has one already",
+    "a token needs a channel; an incoming webhook must not have one",
   ).refine(
     ({ client_id, client_secret }) => (client_id === undefined) === (client_secret === undefined),
     "client_id and client_secret go together",

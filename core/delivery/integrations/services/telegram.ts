@@ -11,11 +11,16 @@ const TITLE_MAX = 300;
 /** Messages in a chat. Their buttons decide approvals when the bot's webhook points to Relay. */
 export const telegram = service({
   name: "Telegram",
-  description: "Sends messages to a chat. Its buttons decide for people who linked their account.",
+  description:
+    "Sends messages to a chat. Users who linked their account can decide requests with its " +
+    "buttons.",
   category: "chat",
   config: z.strictObject({
-    bot_token: SecretText.regex(/^\d+:[\w-]+$/, "must be a bot's token, such as 123456:ABC-DEF"),
-    chat_id: z.union([z.int(), z.string().regex(/^(-?\d{1,20}|@\w{1,64})$/, "an id or a @name")])
+    bot_token: SecretText.regex(/^\d+:[\w-]+$/, "must be a bot token, such as 123456:ABC-DEF"),
+    chat_id: z.union([
+      z.int(),
+      z.string().regex(/^(-?\d{1,20}|@\w{1,64})$/, "must be an id or a @name"),
+    ])
       .describe("The chat's id, or the @name of a channel."),
     topics: Topics(TOPIC_NAMES),
   }),

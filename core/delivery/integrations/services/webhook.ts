@@ -7,11 +7,13 @@ import { Address, SecretText, Topics } from "./fields.ts";
 /** Posts the event as JSON, signed like a webhook delivery. */
 export const webhook = service({
   name: "Webhook",
-  description: "Posts the event and its text as JSON, signed as webhooks are.",
+  description: "Posts the event and its text as JSON, signed like webhooks.",
   category: "generic",
   config: z.strictObject({
     url: Address,
-    secret: SecretText.min(16, "at least 16 characters").describe("Signs the requests."),
+    secret: SecretText.min(16, "must be at least 16 characters").describe(
+      "The secret that signs the requests.",
+    ),
     topics: Topics(TOPIC_NAMES),
   }),
   secrets: ["secret"],

@@ -45,7 +45,7 @@ export async function createLinkCode({ ports, actor, tx }: Writing) {
 function mustBePerson(actor: Actor): void {
   mustActForPerson(actor);
   if (actor.kind === "user") return;
-  throw new Fault("FORBIDDEN", "Only a person can link accounts. Sign in and ask again.");
+  throw new Fault("FORBIDDEN", "Only a signed-in user can link an account. Sign in and try again.");
 }
 
 /** The caller's own links, oldest first. @throws {Fault} FORBIDDEN for an API key */
@@ -82,9 +82,9 @@ export async function linkAccount(
   const home = homeOf(actor.tenant.org);
   const known = await tx.find(telegramCodes, home, "hash", [sha256Hex(code)]);
   const alive = await tx.get(ingestTokens, actor.tenant, token.id) !== null;
-  if (known === null || !alive) return "This code is not valid. Make a new one in Relay.";
+  if (known === null || !alive) return "This code is not valid. Create a new one in Relay.";
   if (await tx.countBy(telegramLinks, home, "user", [known.id]) >= LINKS_MAX) {
-    return `You have linked ${LINKS_MAX} accounts already. Delete one of the links first.`;
+    return `You have already linked ${LINKS_MAX} accounts. Delete one of the links first.`;
   }
   tx.delete(telegramCodes, home, known.id);
   const madeMs = known.expires_at_ms - CODE_TTL_MS;

@@ -31,8 +31,8 @@ const ALERT_CHARS_MAX = 200;
 const RIGHT = "approvals:write";
 const ENDPOINT = "POST /api/tg/webhook";
 const UNTRUSTED =
-  "The person who set up this bot may no longer approve, so it decides nothing. Use Relay, " +
-  "and ask an administrator to adopt its ingest token.";
+  "This bot cannot decide requests, because the user who set it up may no longer approve. " +
+  "Use Relay, and ask an administrator to adopt the bot's ingest token.";
 
 /**
  * Executes a chat's command as the person who linked the account. Only requests with the bot's secret get an
@@ -100,14 +100,16 @@ async function decide(
   { name, pid, reason }: Extract<ChatCommand, { pid: string }>,
 ): Promise<string> {
   const actor = link && await personOf(asked.tx, tenant, link, makers);
-  if (actor === null) return "This account is not linked. Make a code in Relay and send /link.";
+  if (actor === null) {
+    return "This account is not linked. Create a code in Relay and send it with /link.";
+  }
   if (!actor.rights.has(RIGHT)) {
     emit({ ...asked, actor }, asked.tx, tenant, {
       type: "access_denied",
       resource: { type: "endpoint", id: ENDPOINT },
       details: { required: [RIGHT], endpoint: ENDPOINT },
     });
-    return "You may not decide this: it needs approvals:write.";
+    return "You may not decide this, because it requires approvals:write.";
   }
   try {
     const approve = name === "approve";
@@ -116,7 +118,7 @@ async function decide(
       reason,
     });
     return status === "pending"
-      ? `Taken. ${pid} waits for somebody else too.`
+      ? `Recorded. ${pid} still needs the approval of another user.`
       : `${pid} is ${status}.`;
   } catch (error) {
     // The rule refuses before it writes, so this transaction contains only the answer.

@@ -12,7 +12,7 @@ const asksNobody = (arg: string) => arg.includes("auto-approve") || arg.includes
 export const CLOUD_RULES: readonly Rule[] = [
   rule({
     id: "cloud.infrastructure_destroy",
-    title: "Destroy the infrastructure unasked",
+    title: "Destroy the infrastructure without asking",
     commands: TERRAFORM,
     match: (command) =>
       (subcommand(command, TERRAFORM_VALUED).includes("destroy") ||
@@ -78,7 +78,7 @@ export const CLOUD_RULES: readonly Rule[] = [
           ) || (command.name === "gsutil" && hasFlag(command, "d"))),
     weight: [3, 4],
     threat: "data_loss",
-    explanation: "It deletes or moves what is missing at the other side.",
+    explanation: "It deletes or moves files that are missing on the other side.",
     safer: SAFER,
     hits: ["aws s3 sync ./empty s3://prod-data --delete", "rclone sync ./empty remote:bucket"],
     misses: ["aws s3 sync ./public s3://site/", "rclone copy ./dist remote:site"],

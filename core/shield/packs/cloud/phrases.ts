@@ -92,7 +92,7 @@ export const CLOUD_PHRASES: readonly Rule[] = [
     ],
     weight: [3, 3],
     threat: "service_disruption",
-    explanation: "It stops a service or a machine, or makes it anew.",
+    explanation: "It stops or recreates a service or a machine.",
     safer: "Restart it instead, or plan the change.",
     hits: ["aws ecs update-service --service web --desired-count 0", "fly scale count 0"],
     misses: ["aws ecs update-service --service web --desired-count 3", "fly scale count 3"],
@@ -115,7 +115,7 @@ export const CLOUD_PHRASES: readonly Rule[] = [
     ],
     weight: [3, 3],
     threat: "defense_evasion",
-    explanation: "It takes backups, logs or a protection against deletion away.",
+    explanation: "It removes backups, logs or a protection against deletion.",
     safer: "Leave the protection on until the deletion itself has been reviewed.",
     hits: [
       "gcloud sql instances patch i --no-backup",
@@ -125,14 +125,14 @@ export const CLOUD_PHRASES: readonly Rule[] = [
   }),
   rule({
     id: "cloud.dns_change",
-    title: "Change names of services",
+    title: "Change DNS records",
     phrases: [
       "aws route53 change-resource-record-sets",
       "gcloud dns record-sets transaction execute",
     ],
     weight: [3, 3],
     threat: "resource_change",
-    explanation: "It changes the names under which others find the services.",
+    explanation: "It changes the DNS names of services.",
     safer: "Note the present records first, and change single ones.",
     hits: [
       "aws route53 change-resource-record-sets --hosted-zone-id Z1 --change-batch file://c.json",
@@ -142,7 +142,7 @@ export const CLOUD_PHRASES: readonly Rule[] = [
   }),
   rule({
     id: "kubernetes.raw_change",
-    title: "Go around the cluster's checks",
+    title: "Bypass the cluster's checks",
     phrases: [
       "kubectl|oc|kubecolor create|replace|delete --raw",
       "kubectl|oc|kubecolor patch …finalizers…",
@@ -150,7 +150,7 @@ export const CLOUD_PHRASES: readonly Rule[] = [
     ],
     weight: [3, 3],
     threat: "resource_change",
-    explanation: "It goes around what the cluster checks: finalizers, or the security of pods.",
+    explanation: "It bypasses a check of the cluster: finalizers, or the security of pods.",
     safer: "Let the controller that owns the object do it.",
     hits: [
       "kubectl replace --raw /api/v1/namespaces/prod/finalize -f x.json",
@@ -189,7 +189,7 @@ export const CLOUD_PHRASES: readonly Rule[] = [
     ],
     weight: [3, 4],
     threat: "resource_deletion",
-    explanation: "It deletes a machine or a cluster, or what changed since a snapshot.",
+    explanation: "It deletes a machine or a cluster, or the changes since a snapshot.",
     safer: "Take a snapshot of what is there first.",
     hits: ["virsh snapshot-revert web s1", "vim-cmd vmsvc/destroy 12"],
     misses: ["virsh snapshot-list web", "vboxmanage snapshot web list"],
@@ -204,8 +204,7 @@ export const CLOUD_PHRASES: readonly Rule[] = [
     ],
     weight: [4, 4],
     threat: "privilege_escalation",
-    explanation:
-      "It gives others the rights of the container engine, which are those of the machine.",
+    explanation: "It gives others the rights of the container engine, which controls the machine.",
     safer: "Leave the engine on its local socket.",
     hits: ["dockerd -H tcp://0.0.0.0:2375", "docker plugin install --grant-all-permissions evil/p"],
     misses: ["dockerd --version", "docker plugin ls"],
@@ -219,7 +218,7 @@ export const CLOUD_PHRASES: readonly Rule[] = [
     ],
     weight: [3, 3],
     threat: "resource_change",
-    explanation: "It changes the record of what exists, by hand.",
+    explanation: "It edits the record of existing resources by hand.",
     safer: "Show the plan first, and have it reviewed.",
     hits: ["terraform state rm aws_instance.web", "terraform force-unlock -force 1234"],
     misses: ["terraform state list", "terraform validate"],
@@ -235,7 +234,7 @@ export const CLOUD_PHRASES: readonly Rule[] = [
     weight: [4, 5],
     threat: "resource_deletion",
     explanation: "It ends a whole service, database or account.",
-    safer: "Take a last snapshot, and have the end reviewed.",
+    safer: "Take a final snapshot, and have the removal reviewed.",
     hits: [
       "aws organizations leave-organization",
       "aws rds delete-db-instance --db-instance-identifier prod --skip-final-snapshot",

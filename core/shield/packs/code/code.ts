@@ -23,7 +23,7 @@ import {
   writesFiles,
 } from "./names.ts";
 import { rule } from "../rule.ts";
-import { namesAgentState } from "../../programs/agent_state.ts";
+import { readsAgentState } from "../../programs/agent_state.ts";
 import { destroysByCmdlet } from "../../code/cmdlets.ts";
 import { TREE_REMOVERS } from "../../code/removers.ts";
 import { classifyPath } from "../../programs/paths.ts";
@@ -78,7 +78,7 @@ export const CODE_RULES: readonly Rule[] = [
       (has(scan, QUERIES) && scan.strings.some((text) => scanSql(text) !== "none")),
     weight: [3, 4],
     threat: "data_loss",
-    explanation: "The code deletes what a database or a cloud holds.",
+    explanation: "The code deletes data in a database or a cloud.",
     safer: "Do it with the store's own program, where it can be read.",
     hits: [
       'python3 -c "import redis; redis.Redis().flushall()"',
@@ -95,7 +95,7 @@ export const CODE_RULES: readonly Rule[] = [
     matchCode: ({ language, code }) => isPowershell(language) && METHODS.test(code),
     weight: [3, 4],
     threat: "destructive_delete",
-    explanation: "The code calls a method that deletes, writes, ends or runs what it is given.",
+    explanation: "The code calls a method that deletes, writes, stops or runs its arguments.",
     safer: "Use the cmdlet that does the same, which can be read.",
     hits: ["pwsh -c '(Get-Process lsass).Kill()'", "pwsh -c '[Reflection.Assembly]::Load($bytes)'"],
     misses: ["pwsh -c '(Get-Process pwsh).Id'", "pwsh -c 'Set-Content out.txt x'"],
@@ -106,7 +106,7 @@ export const CODE_RULES: readonly Rule[] = [
     matchCode: destroysByCmdlet,
     weight: [4, 4],
     threat: "destructive_action",
-    explanation: "The cmdlet deletes, empties or switches off what it names.",
+    explanation: "The cmdlet deletes, empties or disables its target.",
     safer: "Run it with -WhatIf first.",
     hits: ['powershell -c "Stop-Service WinDefend"', "pwsh -c 'Stop-VM -Name web -TurnOff'"],
     misses: ['pwsh -Command "Restart-Service app"', "pwsh -c 'Remove-Item old.txt'"],
@@ -132,11 +132,11 @@ export const CODE_RULES: readonly Rule[] = [
   }),
   rule({
     id: "code.fork_bomb",
-    title: "Start copies without end in code",
+    title: "Start a fork bomb in code",
     matchCode: (scan) => has(scan, FORKS) && has(scan, LOOPS),
     weight: [5, 4],
     threat: "denial_of_service",
-    explanation: "The code starts copies of itself without end.",
+    explanation: "The code starts copies of itself until the machine stops responding.",
     safer: null,
     hits: ["perl -e 'fork while fork'", "ruby -e 'loop { fork }'"],
     misses: ["perl -e 'print $_ while <>' notes.txt", "python3 -c 'import os; print(os.getpid())'"],
@@ -183,8 +183,8 @@ export const CODE_RULES: readonly Rule[] = [
     matchCode: (scan) => has(scan, DECODERS) && has(scan, RUNNERS_OF_TEXT),
     weight: [4, 5],
     threat: "obfuscation",
-    explanation: "The code decodes text and runs it, which hides what it does.",
-    safer: "Send the code in clear.",
+    explanation: "The code decodes text and runs it, which hides the commands.",
+    safer: "Send the code unencoded.",
     hits: [
       `python3 -c "import base64; exec(base64.b64decode('cHJpbnQoMSk='))"`,
       `node -e 'eval(atob("MSsx"))'`,
@@ -201,7 +201,7 @@ export const CODE_RULES: readonly Rule[] = [
     weight: [3, 3],
     threat: "unseen_code",
     explanation:
-      "The code starts a program by text that it puts together, so what would run cannot be told.",
+      "The code starts a program from text that it computes, so the program cannot be known.",
     safer: "Write the program and its arguments out.",
     hits: [`perl -e '&$$f("rm -rf /")'`, `php -r '$f="sys"."tem"; $f("rm -rf /");'`],
     misses: [`perl -e 'print "hello"'`, `php -r 'echo strlen("system");'`],
@@ -226,7 +226,7 @@ export const CODE_RULES: readonly Rule[] = [
   rule({
     id: "code.agent_state",
     title: "Read the agent's credential in code",
-    matchCode: (scan) => namesAgentState(scan.strings),
+    matchCode: readsAgentState,
     weight: [4, 3],
     threat: "credential_access",
     explanation:
@@ -303,7 +303,7 @@ export const CODE_RULES: readonly Rule[] = [
     weight: [2, 4],
     threat: "service_disruption",
     explanation: "The code kills processes.",
-    safer: "Use kill with the one number.",
+    safer: "Use kill with the number of the one process.",
     hits: ["python3 -c 'import os; os.kill(1, 9)'", "node -e 'process.kill(1)'"],
     misses: ["python3 -c 'import os; print(os.getppid())'", "node -e 'process.exit(0)'"],
   }),

@@ -19,7 +19,7 @@ export const DATA_PHRASES: readonly Rule[] = [
     weight: [4, 4],
     threat: "data_loss",
     explanation:
-      "It deletes what a database or a cluster of disks holds, or makes an empty one over it.",
+      "It deletes the data of a database or a disk cluster, or creates an empty one over it.",
     safer: "Take a backup first, and name single files.",
     hits: ["hdfs namenode -format -force", "hadoop fs -rmr /user/hive/warehouse"],
     misses: ["hdfs dfs -ls -R /data", "neo4j-admin database info neo4j"],
@@ -35,7 +35,8 @@ export const DATA_PHRASES: readonly Rule[] = [
     words: wordsTold,
     weight: [4, 4],
     threat: "data_loss",
-    explanation: "It is told to empty a store, to delete backups or to stop a server.",
+    explanation:
+      "Its arguments or input tell it to empty a store, delete backups or stop a server.",
     safer: "Name single keys, or single backups that others replace.",
     hits: ["echo flush_all | nc localhost 11211", "rman target / <<< 'delete noprompt backup;'"],
     misses: ["echo stats | nc localhost 11211", "rman target / <<< 'list backup;'"],

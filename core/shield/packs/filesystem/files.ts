@@ -11,7 +11,7 @@ import {
   normalizePath,
   type PathKind,
 } from "../../programs/paths.ts";
-import { findScope } from "../../programs/unwrap_items.ts";
+import { findScope } from "../../programs/families/find.ts";
 import { WRITERS, writtenPaths } from "../../programs/effects.ts";
 import { REMOVAL_VALUED } from "./removals.ts";
 
@@ -163,7 +163,7 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
   }),
   rule({
     id: "filesystem.truncate",
-    title: "Cut a file down",
+    title: "Truncate a file",
     commands: ["truncate"],
     match: (command) =>
       !emptiesLogs(command) &&
@@ -171,7 +171,7 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
         command.args.some((arg) => arg === "0" || arg.startsWith("-s"))),
     weight: [2, 5],
     threat: "data_loss",
-    explanation: "It cuts a file down, and what is cut off is gone.",
+    explanation: "It truncates a file and loses the rest of it.",
     safer: "Copy the file first, or rotate it.",
     hits: ["truncate -s 0 prod.db", "truncate -s0 /srv/data/orders.csv"],
     misses: ["truncate -s 0 app.log", "truncate --help"],
@@ -184,7 +184,7 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     weight: [4, 4],
     threat: "data_loss",
     explanation: "It writes nothing, or noise, over a file that belongs to the system.",
-    safer: "Stop the program that has it, and keep a copy.",
+    safer: "Stop the program that uses it, and keep a copy.",
     hits: [
       "cp /dev/null /var/lib/dpkg/status",
       "dd if=/dev/zero of=/var/lib/mysql/ibdata1 bs=1M count=1",
@@ -213,7 +213,7 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     evenRehearsed: true,
     weight: [3, 3],
     threat: "permission_change",
-    explanation: "It changes the permissions of all that a service or a person keeps.",
+    explanation: "It changes the permissions of all data of a service or a person.",
     safer: "Note the owner and mode of what is there first: getfacl -R.",
     hits: ["chown -R mysql:mysql /var/lib/mysql", "chmod -R u=rwX,g=rX /var/www"],
     misses: ["chown www-data logo.png", "chmod 644 README.md"],
@@ -270,8 +270,8 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
         !isRehearsal(command) && !hasFlag(command, "n"),
     weight: [3, 4],
     threat: "data_loss",
-    explanation: "It deletes at one side what is missing at the other.",
-    safer: "Run it with --dry-run first, or keep what goes with --backup.",
+    explanation: "It deletes files on one side that are missing on the other.",
+    safer: "Run it with --dry-run first, or keep deleted files with --backup.",
     hits: [
       "rsync -a --delete /tmp/empty/ /var/lib/postgresql/",
       "robocopy C:\\empty C:\\data /mir",

@@ -151,7 +151,7 @@ export const REMOVAL_RULES: readonly Rule[] = [
     weight: [3, 4],
     threat: "destructive_delete",
     explanation:
-      "It deletes a folder whose name is only known when it runs; an empty variable makes it another one.",
+      "It deletes a folder whose name is known only when the command runs; an empty variable changes the folder.",
     safer: 'Write the path out, or guard it: rm -rf "${DIR:?}/build".',
     hits: ["rm -rf $X", "cat list.txt | xargs rm -rf"],
     misses: ['D=build; rm -rf "$D"', 'rm -f "$FILE"'],

@@ -79,7 +79,7 @@ export const SYSTEM_RULES: readonly Rule[] = [
     weight: [4, 2],
     threat: "permission_change",
     explanation: "It changes who may use a folder or a program that the system needs.",
-    safer: "Leave it as its package made it.",
+    safer: "Leave it as its package installed it.",
     hits: ["chmod u+s /bin/bash", "chown nobody /etc"],
     misses: ["chown anna notes.txt", "chgrp staff shared.txt"],
   }),
@@ -113,7 +113,7 @@ export const SYSTEM_RULES: readonly Rule[] = [
     weight: [4, 2],
     threat: "system_tampering",
     explanation:
-      "It puts another file system over a folder that the system uses, or tears one away.",
+      "It mounts another file system over a folder that the system uses, or unmounts it.",
     safer: "Mount it on an empty folder below /mnt.",
     hits: ["mount --bind /tmp/fake /etc", "umount -lf /data"],
     misses: ["mount -o ro /dev/sdb1 /mnt", "umount /mnt/usb"],

@@ -5,7 +5,7 @@ import type { Rule } from "../../model.ts";
 export const WINDOWS_PHRASES: readonly Rule[] = [
   rule({
     id: "services.windows_protection",
-    title: "Switch a Windows protection off",
+    title: "Disable a Windows protection",
     phrases: [
       "manage-bde -off|-forcerecovery|-lock",
       "manage-bde -protectors -delete|-disable",
@@ -30,7 +30,7 @@ export const WINDOWS_PHRASES: readonly Rule[] = [
     ],
     weight: [4, 4],
     threat: "defense_evasion",
-    explanation: "It switches a protection of the machine off, or changes how it starts.",
+    explanation: "It disables a protection of the machine, or changes how it starts.",
     safer: null,
     hits: ["reagentc /disable", "bootrec /fixmbr"],
     misses: ["manage-bde -status", "reagentc /info"],
@@ -53,7 +53,7 @@ export const WINDOWS_PHRASES: readonly Rule[] = [
     ],
     weight: [4, 3],
     threat: "service_disruption",
-    explanation: "It removes or stops what others rely on.",
+    explanation: "It removes or stops services that others rely on.",
     safer: "Restart the one service that needs it.",
     hits: ["iisreset /stop", "tskill *"],
     misses: ["iisreset /status", "appcmd list sites"],
@@ -76,7 +76,7 @@ export const WINDOWS_PHRASES: readonly Rule[] = [
   }),
   rule({
     id: "network.odd_launcher",
-    title: "Start a program by an unusual way",
+    title: "Start a program in an unusual way",
     phrases: [
       "certutil -urlcache|-verifyctl http…",
       "bitsadmin /transfer|/addfile|/setnotifycmdline",
@@ -91,7 +91,7 @@ export const WINDOWS_PHRASES: readonly Rule[] = [
     ],
     weight: [4, 3],
     threat: "remote_code_execution",
-    explanation: "It fetches or starts a program by a way that is made for something else.",
+    explanation: "It fetches or starts a program with a tool that is made for something else.",
     safer: "Download it to a file, check it, then run it by its name.",
     hits: ["cmstp /s x.inf", "pcalua -a C:\\x.exe"],
     misses: ["regsvr32 /s app.dll", "certutil -urlcache"],
@@ -108,7 +108,7 @@ export const WINDOWS_PHRASES: readonly Rule[] = [
     ],
     weight: [3, 3],
     threat: "persistence",
-    explanation: "It changes which program runs when others are started, from now on.",
+    explanation: "From now on, another program runs when certain programs are started.",
     safer: "Set it for one call, where everybody can see it.",
     hits: ["assoc .exe=evil", 'setx PATH "C:\\evil;%PATH%" /m'],
     misses: ["assoc .txt", "setx EDITOR vim"],

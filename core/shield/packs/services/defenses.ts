@@ -57,7 +57,7 @@ export const DEFENSE_RULES: readonly Rule[] = [
   }),
   rule({
     id: "services.protection",
-    title: "Switch a protection off",
+    title: "Disable a protection",
     phrases: [
       "aa-teardown|aa-disable|aa-complain|set-mppreference …",
       "setenforce 0|permissive",
@@ -88,8 +88,7 @@ export const DEFENSE_RULES: readonly Rule[] = [
     },
     weight: [4, 4],
     threat: "defense_evasion",
-    explanation:
-      "It switches a protection of the machine off, or deletes its shadow copies or logs.",
+    explanation: "It disables a protection of the machine, or deletes its shadow copies or logs.",
     safer: null,
     hits: ["setenforce 0", "auditctl -e 0"],
     misses: ["wevtutil gl Security", "wmic os get caption"],
@@ -150,7 +149,7 @@ export const DEFENSE_RULES: readonly Rule[] = [
   }),
   rule({
     id: "services.network_down",
-    title: "Cut the machine off the network",
+    title: "Cut the machine off from the network",
     phrases: [
       "ip link|l down",
       "ip flush|blackhole",
@@ -164,7 +163,7 @@ export const DEFENSE_RULES: readonly Rule[] = [
     ],
     weight: [4, 2],
     threat: "service_disruption",
-    explanation: "It may cut the machine off the network.",
+    explanation: "It may cut the machine off from the network.",
     safer: "Plan it with somebody at the console.",
     hits: ["rfkill block all", "ip route del default"],
     misses: ["nmcli device status", "ip route show"],

@@ -122,19 +122,19 @@ const LEVELS: readonly {
     harm: "destroy",
     verb: "Destroy",
     irreversibility: 5,
-    explanation: "It destroys what it names, and nothing is kept.",
+    explanation: "It destroys the named objects and keeps no copy.",
   },
   {
     harm: "delete",
     verb: "Delete",
     irreversibility: 4,
-    explanation: "It deletes what it names, which only a backup brings back.",
+    explanation: "It deletes the named objects; only a backup can restore them.",
   },
   {
     harm: "disable",
     verb: "Disable",
     irreversibility: 3,
-    explanation: "It takes away or switches off what others rely on.",
+    explanation: "It removes or disables something that others rely on.",
   },
 ];
 

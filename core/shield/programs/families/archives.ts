@@ -2,6 +2,7 @@ import { writeFile } from "../../interpreter/scope.ts";
 import type { SimpleCommand } from "../../model.ts";
 import { hasFlag, operands, optionValues } from "../arguments.ts";
 import { isWholeFolder } from "../bulk.ts";
+import { locate } from "../paths.ts";
 import type { Family, FileNoter, Finder } from "../family.ts";
 
 /** Notes that these files hold the output of a command. */
@@ -25,8 +26,48 @@ function tarCreates(command: SimpleCommand): boolean {
   return hasFlag(command, "c", "create") || (!first.startsWith("-") && first.includes("c"));
 }
 
+/** The paths that a command reads from its input. */
+const listed = ({ stdin }: SimpleCommand): readonly string[] =>
+  stdin?.paths ?? stdin?.text?.split(/[\n\0]/) ?? [];
+
+/** Options whose value is the next word, and no member. */
+const TAR_VALUED = /^(?:-\w*[fTX]|--file|--files-from|--exclude|--exclude-from)$/;
+/** `-C folder` and `--directory=folder`, with the folder or before it. */
+const TAR_FOLDER = /^(?:-\w*C|--directory(?:=|$))(.*)$/s;
+/** A path is no longer than this. */
+const PATH_MAX = 4_096;
+
+/** What tar packs; each `-C` holds for the members behind it. */
+function tarMembers(command: SimpleCommand): readonly string[] {
+  const { args } = command;
+  const isPacking = tarCreates(command) || hasFlag(command, "ru", "append", "update") ||
+    /^[ru]/.test(args[0] ?? "");
+  if (!isPacking) return [];
+  const members = optionValues(command, "-T", "--files-from").includes("-") ? listed(command) : [];
+  return [...members, ...namedMembers(args)];
+}
+
+function namedMembers(args: readonly string[]): string[] {
+  const members: string[] = [];
+  let folder = ".";
+  for (let at = 0; at < args.length; at++) {
+    const arg = args[at]!;
+    const [, value] = TAR_FOLDER.exec(arg) ?? [];
+    if (value !== undefined) {
+      const next = value === "" ? args[++at] ?? "" : value;
+      folder = locate(folder.length > PATH_MAX ? "." : folder, next);
+    } else if (TAR_VALUED.test(arg)) at++;
+    else if (!arg.startsWith("-")) members.push(locate(folder, arg));
+  }
+  return members;
+}
+
 const packsFolder = (command: SimpleCommand): boolean =>
   operands(command).some((path) => isWholeFolder(command, path));
+
+/** `7z a archive folder`. */
+const sevenZipped: Finder = (command) =>
+  /^[aum]$/.test(command.args[0] ?? "") ? operands(command).slice(2) : [];
 
 const TAR = {
   runs: (command: SimpleCommand) => [
@@ -46,6 +87,7 @@ const TAR = {
     ),
   ],
   descends: true,
+  readsBelow: tarMembers,
   noteFiles: noteOutputIn(tarFiles),
   dumps: (command: SimpleCommand) => tarCreates(command) && packsFolder(command),
 } as const;
@@ -66,6 +108,10 @@ export const ARCHIVES: readonly Family[] = [
     runs: (command) => optionValues(command, "-TT", "--unzip-command"),
     reads: "shown",
     descends: true,
+    readsBelow: (command) => [
+      ...hasFlag(command, "rR", "recurse-paths") ? operands(command).slice(1) : [],
+      ...hasFlag(command, "@", "names-stdin") ? listed(command) : [],
+    ],
     noteFiles: noteOutputIn((command) => operands(command).slice(0, 1)),
     dumps: packsFolder,
   },
@@ -73,12 +119,14 @@ export const ARCHIVES: readonly Family[] = [
     names: ["7z"],
     reads: "shown",
     descends: true,
+    readsBelow: sevenZipped,
     noteFiles: noteOutputIn((command) => operands(command).slice(1, 2)),
     output: "decoded_by_option",
     dumps: packsFolder,
   },
   {
     names: ["rar"],
+    readsBelow: sevenZipped,
     noteFiles: noteOutputIn((command) => operands(command).slice(1, 2)),
     dumps: packsFolder,
   },
@@ -86,13 +134,22 @@ export const ARCHIVES: readonly Family[] = [
     names: ["cpio"],
     runs: (command) => optionValues(command, "--rsh-command"),
     descends: true,
+    readsBelow: (command) =>
+      hasFlag(command, "op", "create", "pass-through") ? listed(command) : [],
     dumps: packsFolder,
   },
-  { names: ["pax"], descends: true, dumps: packsFolder },
+  {
+    names: ["pax"],
+    descends: true,
+    readsBelow: (command) =>
+      hasFlag(command, "w") ? [...operands(command), ...listed(command)] : [],
+    dumps: packsFolder,
+  },
   {
     names: ["gzip"],
     reads: "shown",
     descends: true,
+    readsBelow: (command) => hasFlag(command, "r", "recursive") ? operands(command) : [],
     noteFiles: noteSuffixed(".gz"),
     output: "decoded_by_option",
   },

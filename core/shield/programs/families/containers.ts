@@ -1,5 +1,5 @@
 import type { SimpleCommand } from "../../model.ts";
-import { optionValues } from "../arguments.ts";
+import { operands, optionValues } from "../arguments.ts";
 import type { Family } from "../family.ts";
 import type { WrapperFields } from "../wrapper.ts";
 
@@ -14,6 +14,22 @@ const dumpsContainer = ({ args }: SimpleCommand): boolean =>
 
 /** `docker run --entrypoint sh image -c text`: the program stands before the image, its arguments behind it. */
 const entrypoints = (command: SimpleCommand) => optionValues(command, "--entrypoint");
+
+/** The folders of this machine that a container is given, or that are copied into it. */
+function given(command: SimpleCommand): readonly string[] {
+  const mounts = optionValues(command, "-v", "--volume").map((value) => value.split(":", 1)[0]!);
+  const bound = optionValues(command, "--mount").flatMap((value) => MOUNTED.exec(value)?.[1] ?? []);
+  // Exporters of metrics mount all of /proc every day.
+  return [...mounts, ...bound, ...copiedIn(command)].filter((path) => path !== "/proc");
+}
+
+const MOUNTED = /(?:^|,)(?:src|source)=([^,]*)/;
+
+/** `docker cp folder web:/x`. */
+function copiedIn(command: SimpleCommand): readonly string[] {
+  const words = operands(command);
+  return words.includes("cp") ? words.slice(0, -1).filter((path) => !path.includes(":")) : [];
+}
 
 const CLUSTER =
   "namespace context kubeconfig cluster container user as server token image target pod-running-timeout filename";
@@ -40,6 +56,7 @@ export const CONTAINERS: readonly Family[] = [
       }),
     ],
     dumps: dumpsContainer,
+    readsBelow: given,
     entrypoints,
     ownEnvironment: true,
   },
@@ -67,6 +84,7 @@ export const CONTAINERS: readonly Family[] = [
   {
     names: ["kubectl", "oc"],
     ownEnvironment: true,
+    readsBelow: copiedIn,
     wrappers: [{
       verbs: "run",
       short: "nls",

@@ -1,9 +1,9 @@
 import { quoteWord } from "../../interpreter/inner.ts";
-import { nameProgram, noteLink } from "../../interpreter/links.ts";
+import { noteLink } from "../../interpreter/links.ts";
 import { readFile, writeFile } from "../../interpreter/scope.ts";
 import { type Flow, known, NOTHING, type SimpleCommand } from "../../model.ts";
 import { hasFlag, operands, optionValues, wordsOf } from "../arguments.ts";
-import type { Family, FileNoter } from "../family.ts";
+import type { Family, FileNoter, Finder } from "../family.ts";
 import { isSecret } from "../secrets.ts";
 import { within } from "../texts.ts";
 
@@ -46,38 +46,14 @@ function copiedProgram(source: string): Flow | null {
   return isProgram ? known(`${quoteWord(source)} "$@"`) : null;
 }
 
-const noteAliases: FileNoter = ({ args }, _output, scope) => {
-  for (const arg of args) {
-    const equals = arg.indexOf("=");
-    if (equals > 0) nameProgram(scope, arg.slice(0, equals), `${arg.slice(equals + 1)} "$@"`);
-  }
+/** What is copied: all but the target, which stands last or behind `-t`. */
+const sources: Finder = (command) => {
+  const words = operands(command);
+  const hasTarget = hasFlag(command, "t", "target-directory");
+  return hasTarget ? words : words.slice(0, -1);
 };
-
-/** `hash -p /bin/rm ls`. */
-const noteHash: FileNoter = (command, _output, scope) => {
-  const [program] = optionValues(command, "-p");
-  if (program === undefined) return;
-  for (const name of operands(command, HASH_VALUED)) {
-    nameProgram(scope, name, `${quoteWord(program)} "$@"`);
-  }
-};
-
-const HASH_VALUED = new Set(["-p"]);
 
 const lastOperand = (command: SimpleCommand) => operands(command).slice(-1);
-
-/** The file that sed edits in place, and those that its script writes: `1w /etc/x`, `s/a/b/w /etc/x`. */
-function editedBySed(command: SimpleCommand): readonly string[] {
-  const files = command.args.flatMap((arg) => SED_WRITE.exec(arg)?.[1] ?? []);
-  return hasFlag(command, "i", "in-place") ? [...files, ...lastOperand(command)] : files;
-}
-
-const SED_WRITE = /(?:^|[^\w])\d*[gpeIiMm]*[wW]\s+(\S+)/;
-
-/** Options of find whose file is written. */
-const FIND_FILES = new Set(["-fprint", "-fprint0", "-fprintf", "-fls"]);
-const foundFiles = ({ args }: SimpleCommand) =>
-  args.filter((_, at) => FIND_FILES.has(args[at - 1] ?? ""));
 
 /** Programs that read, copy, edit and write files. */
 export const FILES: readonly Family[] = [
@@ -87,26 +63,21 @@ export const FILES: readonly Family[] = [
     names: ["cp"],
     reads: "shown",
     descends: true,
+    readsBelow: (command) =>
+      hasFlag(command, "rRa", "recursive", "archive") ? sources(command) : [],
     writes: lastOperand,
     noteFiles: noteCopies,
   },
-  { names: ["mv"], descends: true, writes: lastOperand, noteFiles: noteCopies },
+  {
+    names: ["mv"],
+    descends: true,
+    readsBelow: sources,
+    writes: lastOperand,
+    noteFiles: noteCopies,
+  },
   { names: ["install", "ln"], writes: lastOperand, noteFiles: noteCopies },
   { names: ["gcp", "gmv", "chmod", "chown"], descends: true },
   { names: ["dd"], reads: "shown", writes: ddTargets, noteFiles: noteDd },
-  { names: ["sed"], reads: "shown", writes: editedBySed },
-  { names: ["gsed"], writes: editedBySed },
-  {
-    names: ["perl"],
-    writes: (command) => hasFlag(command, "i", "in-place") ? lastOperand(command) : [],
-  },
-  {
-    names: ["gawk"],
-    writes: (command) =>
-      optionValues(command, "-i", "--include").includes("inplace")
-        ? operands(command).slice(1)
-        : [],
-  },
   {
     names: ["patch"],
     writes: (command) => [
@@ -115,24 +86,16 @@ export const FILES: readonly Family[] = [
       ...within(optionValues(command, "-d", "--directory")),
     ],
   },
-  { names: ["find", "gfind"], descends: true, writes: foundFiles },
-  { names: ["grep", "rg"], reads: "shown", descends: true },
-  { names: ["ack", "ag"], descends: true },
   { names: ["date"], reads: (command) => optionValues(command, "-f", "--file") },
-  { names: ["xargs"], reads: (command) => optionValues(command, "-a", "--arg-file") },
   {
     names: [
-      "awk",
       "bat",
       "batcat",
       "cat",
       "column",
       "comm",
       "cut",
-      "diff",
-      "egrep",
       "expand",
-      "fgrep",
       "fold",
       "gc",
       "get-content",
@@ -164,6 +127,9 @@ export const FILES: readonly Family[] = [
     ],
     reads: "shown",
   },
-  { names: ["alias"], noteFiles: noteAliases },
-  { names: ["hash"], noteFiles: noteHash },
+  {
+    names: ["diff"],
+    reads: "shown",
+    readsBelow: (command) => hasFlag(command, "r", "recursive") ? operands(command) : [],
+  },
 ];

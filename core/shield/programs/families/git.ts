@@ -1,5 +1,5 @@
 import type { SimpleCommand } from "../../model.ts";
-import { optionValues } from "../arguments.ts";
+import { operands, optionValues } from "../arguments.ts";
 import type { Family } from "../family.ts";
 import { afterFirst } from "../texts.ts";
 
@@ -90,10 +90,22 @@ const GIT_PROGRAMS = [
   ".driver",
 ];
 
+/** Folders outside of any repository: `git grep --no-index text folder`. */
+function searchedOutside(command: SimpleCommand): readonly string[] {
+  if (!command.args.includes("--no-index")) return [];
+  const [verb, ...words] = operands(command, GIT_VALUED);
+  if (verb === "diff") return words;
+  const folders = words.slice(1);
+  return folders.length === 0 ? ["."] : folders;
+}
+
+const GIT_VALUED = new Set(["-C", "-c"]);
+
 /** Git, which runs programs by its settings. */
 export const GIT: readonly Family[] = [{
   names: ["git"],
   runs: gitCommands,
+  readsBelow: searchedOutside,
   wrappers: [
     { verbs: "bisect run", short: "C" },
     { verbs: "submodule foreach", short: "C", mode: "shell" },

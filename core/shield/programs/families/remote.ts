@@ -1,6 +1,6 @@
 import type { SimpleCommand } from "../../model.ts";
-import { operands, optionValues } from "../arguments.ts";
-import type { Family } from "../family.ts";
+import { hasFlag, operands, optionValues } from "../arguments.ts";
+import type { Family, Finder } from "../family.ts";
 import { afterFirst, bang, bangLines } from "../texts.ts";
 
 /** Programs that OpenSSH starts by its settings. */
@@ -23,6 +23,10 @@ function copiedAway(command: SimpleCommand): readonly string[] {
   const paths = operands(command);
   return (paths.at(-1) ?? "").includes(":") ? paths.slice(0, -1) : [];
 }
+
+/** The files and folders of this machine that are copied. */
+const copied: Finder = (command) =>
+  operands(command).slice(0, -1).filter((path) => !path.includes(":"));
 
 /** The files of `put file`, on standard input or in an option. */
 function puts(command: SimpleCommand): string[] {
@@ -62,6 +66,7 @@ export const REMOTE: readonly Family[] = [
     runs: copierPrograms,
     reads: "shown",
     descends: true,
+    readsBelow: (command) => hasFlag(command, "r") ? copied(command) : [],
     writes: lastOperand,
     sends: copiedAway,
   },
@@ -76,10 +81,11 @@ export const REMOTE: readonly Family[] = [
     runs: (command) => optionValues(command, "-e", "--rsh", "--rsync-path"),
     reads: "elsewhere",
     descends: true,
+    readsBelow: copied,
     writes: lastOperand,
     sends: copiedAway,
   },
-  { names: ["rclone"], descends: true, sends: copiedAway },
+  { names: ["rclone"], descends: true, readsBelow: copied, sends: copiedAway },
   { names: ["ftp"], runs: bangLines, output: "network", sends: puts },
   { names: ["tftp"], output: "network", sends: puts },
   {

@@ -1,8 +1,32 @@
+import { type Inner, shellInput, shellText } from "../../interpreter/inner.ts";
 import type { SimpleCommand } from "../../model.ts";
-import { hasFlag } from "../arguments.ts";
+import { hasFlag, optionValues } from "../arguments.ts";
 import type { Family } from "../family.ts";
 
 const asksForShell = (command: SimpleCommand): boolean => hasFlag(command, "is", "login", "shell");
+
+/** `su [-] [user] -c text`, `runuser -u user -- program`. */
+function unwrapSu(command: SimpleCommand): Inner[] {
+  const texts = optionValues(command, "-c", "--command", "--session-command").filter((text) =>
+    text !== "ommand"
+  );
+  const cluster = command.args.findIndex((arg) =>
+    arg.startsWith("-") && !arg.startsWith("--") && arg.length > 2 && arg.endsWith("c")
+  );
+  const next = cluster < 0 ? undefined : command.args[cluster + 1];
+  if (next !== undefined) texts.push(next);
+  if (texts.length > 0) return texts.map(shellText);
+  const dashes = command.args.indexOf("--");
+  if (dashes >= 0) return [{ kind: "argv", argv: command.args.slice(dashes + 1) }];
+  const user = command.args.findIndex((arg) => arg === "-u" || arg === "--user");
+  if (command.name === "runuser" && user >= 0) {
+    return [{ kind: "argv", argv: command.args.slice(user + 2) }];
+  }
+  if (command.name === "sg" && command.args[1] !== undefined) {
+    return [shellText(command.args.slice(1).join(" "))];
+  }
+  return shellInput(command);
+}
 
 /** Programs that run others as another user, or with another view of the system. */
 export const USERS: readonly Family[] = [
@@ -39,7 +63,8 @@ export const USERS: readonly Family[] = [
     wrappers: [{ short: "ugD", long: "user group nice chdir setenv", assigns: true }],
     opensShell: () => true,
   },
-  { names: ["su", "runuser"], ownEnvironment: true },
+  { names: ["su", "runuser"], unwrap: unwrapSu, ownEnvironment: true },
+  { names: ["sg"], unwrap: unwrapSu },
   {
     names: [
       "chroot",
