@@ -5,8 +5,8 @@
  * that the composition wires.
  *
  * Several instances: an agent has one link, and the instance that holds it keeps it in memory. The record names that
- * instance; an agent that connects elsewhere is disconnected here by its next heartbeat, and a sweep on every
- * instance disconnects agents whose instance died. Limits per minute count for each instance alone.
+ * instance; one that an agent links to anew tells the earlier one, and whoever finds an instance dead disconnects its
+ * agents. Limits per minute count for each instance alone.
  */
 
 export type { Connection } from "./connection.ts";

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { stageMessage } from "../../kv/instances/inbox.ts";
-import type { Tenant } from "../../kv/store/collection.ts";
 import type { Tx } from "../../kv/store/tx.ts";
 import type { Ports } from "../ports/ports.ts";
 
