@@ -1,0 +1,46 @@
+import { deepStrictEqual as deq, ok } from "node:assert/strict";
+import { routes } from "../routes/index.ts";
+
+const ROOT = new URL("../", import.meta.url);
+const NAMES = [
+  "README.md",
+  ...[...Deno.readDirSync(new URL("docs", ROOT))].map(({ name }) => `docs/${name}`)
+    .filter((name) => name.endsWith(".md")).sort(),
+];
+const PAGES = new Map(NAMES.map((name) => [name, Deno.readTextFileSync(new URL(name, ROOT))]));
+
+Deno.test("pages: every address below /api in the docs exists", () => {
+  const known = routes.map(({ path }) => path.split("/"));
+  const isThere = (parts: readonly string[]) =>
+    known.some((path) =>
+      path.length === parts.length &&
+      path.every((part, at) => part === parts[at] || part.startsWith("{"))
+    );
+  const named = [...PAGES].flatMap(([name, text]) =>
+    [...text.matchAll(/\/api(?:\/(?:<[^>]+>|[\w{}$-]+))+/g)].map(([path]) => [name, path] as const)
+  );
+  ok(named.length > 50);
+  deq(named.filter(([, path]) => !isThere(path.split("/"))), []);
+});
+
+Deno.test("pages: every link between docs pages leads to a page and a heading", () => {
+  const prose = (text: string) => text.replaceAll(/^```.*?^```/gms, "");
+  const anchors = new Map([...PAGES].map(([name, text]) => {
+    const headings = [...prose(text).matchAll(/^#+ (.*)$/gm)].map(([, heading]) => heading!);
+    return [
+      name,
+      headings.map((each) => each.toLowerCase().replaceAll(/[^\w -]/g, "").replaceAll(" ", "-")),
+    ];
+  }));
+  const dead = [...PAGES].flatMap(([name, text]) =>
+    [...prose(text).matchAll(/\]\((?!https?:)([^)#\s]*)#?([^)\s]*)\)/g)].filter(
+      ([, file, anchor]) => {
+        const target = file === ""
+          ? name
+          : new URL(file!, new URL(name, ROOT)).href.slice(ROOT.href.length);
+        return !(anchor === "" ? PAGES.has(target) : anchors.get(target)?.includes(anchor!));
+      },
+    ).map(([link]) => `${name}: ${link}`)
+  );
+  deq(dead, []);
+});
