@@ -2,12 +2,24 @@ import { deepStrictEqual as deq, ok } from "node:assert/strict";
 import { routes } from "../routes/index.ts";
 
 const ROOT = new URL("../", import.meta.url);
-const NAMES = [
-  "README.md",
-  ...[...Deno.readDirSync(new URL("docs", ROOT))].map(({ name }) => `docs/${name}`)
-    .filter((name) => name.endsWith(".md")).sort(),
-];
+/** Folders of the root that hold pages, and those of their folders. */
+const FOLDERS = ["core", "docs", "kv", "mcp", "routes", "tests", ".github"];
+const NAMES = [...pagesIn("", false), ...FOLDERS.flatMap((folder) => pagesIn(`${folder}/`, true))];
 const PAGES = new Map(NAMES.map((name) => [name, Deno.readTextFileSync(new URL(name, ROOT))]));
+
+function pagesIn(folder: string, deep: boolean): string[] {
+  return [...Deno.readDirSync(new URL(`./${folder}`, ROOT))].flatMap(({ name, isDirectory }) => {
+    if (isDirectory) return deep ? pagesIn(`${folder}${name}/`, true) : [];
+    return name.endsWith(".md") ? [`${folder}${name}`] : [];
+  });
+}
+
+Deno.test("pages: every Markdown file at the root, in docs/ and beside the code is read", () => {
+  const expected = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"];
+  for (const name of [...expected, "docs/README.md", "core/shield/README.md"]) {
+    ok(PAGES.has(name), name);
+  }
+});
 
 Deno.test("pages: every address below /api in the docs exists", () => {
   const known = routes.map(({ path }) => path.split("/"));
@@ -17,13 +29,16 @@ Deno.test("pages: every address below /api in the docs exists", () => {
       path.every((part, at) => part === parts[at] || part.startsWith("{"))
     );
   const named = [...PAGES].flatMap(([name, text]) =>
-    [...text.matchAll(/\/api(?:\/(?:<[^>]+>|[\w{}$-]+))+/g)].map(([path]) => [name, path] as const)
+    // `${url}` in the example of an integration is another service.
+    [...text.matchAll(/(?<!\$\{url\})\/api(?:\/(?:<[^>]+>|[\w{}$-]+))+/g)].map(([path]) =>
+      [name, path] as const
+    )
   );
   ok(named.length > 50);
   deq(named.filter(([, path]) => !isThere(path.split("/"))), []);
 });
 
-Deno.test("pages: every link between docs pages leads to a page and a heading", () => {
+Deno.test("pages: every link between pages leads to a page and a heading", () => {
   const prose = (text: string) => text.replaceAll(/^```.*?^```/gms, "");
   const anchors = new Map([...PAGES].map(([name, text]) => {
     const headings = [...prose(text).matchAll(/^#+ (.*)$/gm)].map(([, heading]) => heading!);
