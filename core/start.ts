@@ -7,7 +7,6 @@ import { StoreUnavailableError } from "../kv/store/errors.ts";
 import type { Store } from "../kv/store/store.ts";
 import { organizations } from "../kv/records/organization.ts";
 import {
-  type AnyStandingKind,
   Authenticator,
   claimCodeOf,
   FailureThrottle,
@@ -30,7 +29,6 @@ import {
 } from "./agents/agents.ts";
 import { makeSealer, type Ports, type Sealer } from "./ports/ports.ts";
 import {
-  INGEST_TOKEN,
   insertShield,
   MADE_INGEST_TOKENS,
   recoverCommands,
@@ -52,12 +50,10 @@ import {
 import { insertAuditKeys, Sequencer, Streams } from "./events/events.ts";
 import {
   Deliveries,
-  INTEGRATION,
   IntegrationRunner,
   MADE_INTEGRATIONS,
   madeWebhooks,
   repositoryCredentialOf,
-  WEBHOOK,
 } from "./delivery/delivery.ts";
 import {
   MADE_REPOSITORIES,
@@ -238,7 +234,6 @@ async function buildParts(store: Store, settings: ServerSettings, ports: Ports):
     },
     mcpSessions: new McpSessions(context),
     madeKinds: madeKindsOf(deliveries),
-    standingKinds: STANDING_KINDS,
     limiter,
     // A success does not reset the count: the holder of one code must not guess others.
     pairings: new FailureThrottle(clock, { scope: "pairing", forgiving: false }),
@@ -302,14 +297,6 @@ const madeKindsOf = (deliveries: Deliveries) =>
     integration: MADE_INTEGRATIONS,
     repository: MADE_REPOSITORIES,
   });
-
-/** The things that act for a person, in the order of a review. */
-const STANDING_KINDS = [
-  REPOSITORY,
-  WEBHOOK,
-  INTEGRATION,
-  INGEST_TOKEN,
-] as unknown as readonly AnyStandingKind[];
 
 /** A server is not local while its configuration names proxies, which bring requests of strangers. */
 const withLocal = <S extends Settings>(settings: S, config: () => Config): S => ({

@@ -1,5 +1,5 @@
 import { isWithin } from "../../kv/store/clock.ts";
-import { MINUTE_MS } from "../codec/codec.ts";
+import { MINUTE_MS } from "../../kv/store/durations.ts";
 
 /** Limits how often something happens a minute, by name. Each instance counts for itself. */
 export class MinuteLimit {

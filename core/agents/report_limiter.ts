@@ -1,5 +1,5 @@
 import { isWithin } from "../../kv/store/clock.ts";
-import { MINUTE_MS } from "../codec/codec.ts";
+import { MINUTE_MS } from "../../kv/store/durations.ts";
 import { type AgentFrame, MAX_CONCURRENT_COMMANDS } from "../protocol/protocol.ts";
 
 /** Frames that write an event; an agent that repeats them without end would fill the log. */

@@ -3,7 +3,7 @@ import { SYSTEM } from "../../../kv/store/collection.ts";
 import { signers, type SigningKeyRecord, signingKeys } from "../../../kv/records/installation.ts";
 import type { Store } from "../../../kv/store/store.ts";
 import type { Clock, Sealer } from "../../ports/ports.ts";
-import { DAY_MS } from "../../codec/codec.ts";
+import { DAY_MS } from "../../../kv/store/durations.ts";
 import { generateSigningKey, type SigningKey, type VerificationKey } from "./jwt.ts";
 
 const SIGNS_FOR_MS = 30 * DAY_MS;
