@@ -178,7 +178,8 @@ async function buildParts(store: Store, settings: ServerSettings, ports: Ports):
   const epoch = await openInstallation(store, sealer, ports);
   const background = new Background((name, error) => complain(`${name} failed`)(error));
   const log = new EventLog(store, complain("events could not be sequenced"));
-  const context: Context = { store, log, ports, config, sealer, signals: new Signals() };
+  const signals = new Signals(complain("a reaction to a change failed"));
+  const context: Context = { store, log, ports, config, sealer, signals };
   const metrics = new Metrics();
   const activity = new Activity(
     store,
