@@ -58,7 +58,7 @@ export function listenCommand(args: string[]): Promise<number> {
   }, args);
 }
 
-async function listen(options: ListenOptions): Promise<number> {
+async function listen(options: ListenOptions): Promise<void> {
   console.log(`listening to ${options.url}, forwarding to ${options.forward}`);
   console.log(`signed with ${options.secret}`);
   const controller = new AbortController();
@@ -68,9 +68,7 @@ async function listen(options: ListenOptions): Promise<number> {
   });
   const refused = await listenLoop(options, machine, controller.signal);
   forget();
-  if (refused === null) return 0;
-  console.error(`relay listen: ${refused}`);
-  return 1;
+  if (refused !== null) throw new Error(refused);
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
