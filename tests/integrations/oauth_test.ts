@@ -371,8 +371,7 @@ Deno.test("oauth: deleting an integration revokes its tokens, with retries while
   await connect(world, here);
   const open = await begin(world, here, here.key);
   here.provider.down = true;
-  const path = `/api/integrations/${here.id}`;
-  eq((await world.call("DELETE", path, { as: here.key })).status, 204);
+  eq((await world.call("DELETE", `/api/integrations/${here.id}`, { as: here.key })).status, 204);
   await world.settle();
   deq(here.provider.revoked, []);
   here.provider.down = false;
