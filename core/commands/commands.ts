@@ -27,6 +27,7 @@ export {
 export {
   inForce,
   insertShield,
+  type MergedPolicy,
   modeFor,
   policiesFor,
   type PoliciesInForce,

@@ -46,6 +46,7 @@ const AGENT = [
   "core/ports/",
   "core/codec/",
   "core/fault/",
+  "kv/store/durations.ts",
   "kv/store/errors.ts",
   "kv/store/recent.ts",
   "kv/maintenance/disk.ts",

@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, match, strictEqual as eq } from "node:assert/strict";
 import { ISO_CHARS_MAX, ISO_PATTERN, readIso } from "../../core/codec/iso.ts";
-import { DAY_MS } from "../../core/codec/durations.ts";
+import { DAY_MS } from "../../kv/store/durations.ts";
 import { mulberry32 } from "../support/random.ts";
 
 const PATTERN = new RegExp(`^${ISO_PATTERN}$`);

@@ -19,6 +19,15 @@ Deno.test("AUDIT_EVENTS: every type has a meaning and an example that its schema
   }
 });
 
+Deno.test("OWN_EVENTS: a type whose name says a refusal or a failure has that result", () => {
+  for (const [type, { result = "success" }] of Object.entries(OWN_EVENTS)) {
+    if (typeof result === "function") continue;
+    const denied = /_(refused|denied|mismatch)$/.test(type);
+    const failed = /_failed$/.test(type) || type === "command_timeout";
+    eq(result, denied ? "denied" : failed ? "failure" : "success", type);
+  }
+});
+
 Deno.test("AUDIT_EVENTS: extra or missing fields of details are refused", () => {
   for (const [type, { details, example }] of rows) {
     eq(details.safeParse({ ...example, surprise: 1 }).success, false, type);

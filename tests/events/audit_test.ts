@@ -1,5 +1,6 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { mayHaveResult, resultOf, RESULTS } from "../../core/events/trail/result.ts";
+import { mayHaveResult, resultOf } from "../../core/events/trail/result.ts";
+import { RESULTS } from "../../core/events/types/event.ts";
 import type { EventRow } from "../../core/events/events.ts";
 import { type Account, World } from "../support/world.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { GrowingTree, leafHash, verifyInclusion } from "../../core/protocol/checkpoints/merkle.ts";
+import { GrowingTree, leafHash } from "../../core/protocol/checkpoints/merkle.ts";
 import {
   makeCheckpoint,
   newestCheckpoint,
@@ -11,6 +11,7 @@ import type { Reader } from "../../kv/store/reader.ts";
 import { auditIdParts, auditIds, auditTrees, emptyTree } from "../../kv/records/audit.ts";
 import { eventJson } from "../../core/events/events.ts";
 import { type Account, World } from "../support/world.ts";
+import { verifyInclusion } from "../support/inclusion.ts";
 
 const live = ({ org }: Account) => ({ org, space: "live" } as const);
 

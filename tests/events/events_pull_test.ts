@@ -2,7 +2,8 @@ import { deepStrictEqual as deq, ok, rejects, strictEqual as eq } from "node:ass
 import { Buffer } from "node:buffer";
 import { dropExpiredRows } from "../../core/events/trail/retention.ts";
 import { verifyDelivery } from "../../core/cli/receiver.ts";
-import { listenCommand, readListenOptions } from "../../core/cli/listen.ts";
+import { parseArguments } from "../../core/cli/arguments.ts";
+import { LISTEN_TEXTS, listenCommand, listenOptions } from "../../core/cli/listen.ts";
 import { type ListenHost, listenLoop } from "../../core/cli/listen_loop.ts";
 import { tool } from "../mcp/client.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";
@@ -225,7 +226,10 @@ Deno.test("relay listen: where the log ends before the event that was seen last,
 });
 
 Deno.test("relay listen: its arguments, and what is wrong with them", async () => {
-  const read = (args: string[], env = {}) => readListenOptions(args, env, () => " from a file\n");
+  const read = async (args: string[], env = {}) => {
+    const { options } = await parseArguments({ texts: LISTEN_TEXTS }, args);
+    return listenOptions(options, env, () => " from a file\n");
+  };
   const good = ["--forward", "http://localhost:3000/hook", "--token", "k", "--secret", "s"];
   deq(await read([...good, "--since=7", "--types=agent_created"]), {
     url: "http://127.0.0.1:9081",

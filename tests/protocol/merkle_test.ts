@@ -13,10 +13,10 @@ import {
   sameHash,
   subtreesOf,
   verifyConsistency,
-  verifyInclusion,
 } from "../../core/protocol/checkpoints/merkle.ts";
 import { foldHashes, nodeHash } from "../../core/protocol/checkpoints/node_hash.ts";
 import { mulberry32 } from "../support/random.ts";
+import { verifyInclusion } from "../support/inclusion.ts";
 
 const hex = (bytes: Uint8Array) => bytes.toHex();
 const sha256 = (...parts: Uint8Array[]): Hash => {

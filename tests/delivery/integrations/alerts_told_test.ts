@@ -3,6 +3,7 @@ import { setImmediate } from "node:timers";
 import { exec, linkAgent } from "../../support/linked_agent.ts";
 import { type Account, World } from "../../support/world.ts";
 import { installed, sentTo } from "./fixtures.ts";
+import { FIRST_RETRY_MS } from "../../support/ladder.ts";
 
 const SLACK = "https://hooks.example.com/slack";
 const PAGERDUTY = "https://events.pagerduty.com";
@@ -74,7 +75,7 @@ Deno.test("integrations: 40 alerts of one event are sent 8 at a time within 10 s
     "The service did not answer in time.",
   );
   slow = false;
-  await world.advance(30_000);
+  await world.advance(FIRST_RETRY_MS);
   const told = new Set(sentTo(world, PAGERDUTY).map(({ json }) => json.dedup_key));
   eq(told.size, 40);
 });

@@ -17,6 +17,7 @@ import {
   seen,
   setUp,
 } from "./oauth_fixtures.ts";
+import { FIRST_RETRY_MS } from "../../support/ladder.ts";
 
 Deno.test("oauth: a flow with PKCE obtains tokens, which are never shown", async () => {
   await using world = await World.open();
@@ -370,12 +371,11 @@ Deno.test("oauth: deleting an integration revokes its tokens, with retries while
   await connect(world, here);
   const open = await begin(world, here, here.key);
   here.provider.down = true;
-  const path = `/api/integrations/${here.id}`;
-  eq((await world.call("DELETE", path, { as: here.key })).status, 204);
+  eq((await world.call("DELETE", `/api/integrations/${here.id}`, { as: here.key })).status, 204);
   await world.settle();
   deq(here.provider.revoked, []);
   here.provider.down = false;
-  await world.advance(30_000);
+  await world.advance(FIRST_RETRY_MS);
   deq(here.provider.revoked.sort(), ["access_token", "refresh_token"]);
   const late = await back(world, here.provider.consent(open.authorize_url), open);
   eq(late.status, 400);

@@ -12,6 +12,7 @@ import {
   makeHook,
 } from "../../support/linked_agent.ts";
 import { letDie } from "./hook_fixtures.ts";
+import { FIRST_RETRY_MS, LADDER_MS } from "../../support/ladder.ts";
 
 const PATH = "/api/v1/webhooks";
 
@@ -31,7 +32,7 @@ function watchTimes(world: World, reply: World["network"]["reply"]): number[] {
   return at;
 }
 
-Deno.test("ladder: five attempts at 0, 30 s, 2 m, 10 m and 30 m after each failure, then the webhook is disabled", async () => {
+Deno.test("ladder: five attempts, the next one a step of the ladder after each failure, then the webhook is disabled", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const key = await world.key(owner, AGENT_RIGHTS);
@@ -40,7 +41,9 @@ Deno.test("ladder: five attempts at 0, 30 s, 2 m, 10 m and 30 m after each failu
     (await world.call("GET", `${PATH}/${hook.id}`, { as: owner.token })).body;
   const times = watchTimes(world, () => 503);
   await agentComesAndGoes(world, key);
-  const steps = [0, 30, 150, 750, 2550];
+  const steps = [0];
+  for (const waitMs of LADDER_MS.slice(0, 4)) steps.push(steps.at(-1)! + waitMs / 1000);
+  const atIso = (seconds: number) => new Date(Date.UTC(2030, 0, 1) + seconds * 1000).toISOString();
   for (const [n, at] of steps.entries()) {
     if (n > 0) {
       await world.advance((at - steps[n - 1]!) * 1000 - 1);
@@ -50,8 +53,6 @@ Deno.test("ladder: five attempts at 0, 30 s, 2 m, 10 m and 30 m after each failu
     deq(times, steps.slice(0, n + 1));
     const { deliveries: [delivery] } = await deliveriesOf(world, owner, hook.id);
     const next = steps[n + 1];
-    const atIso = (seconds: number) =>
-      new Date(Date.UTC(2030, 0, 1) + seconds * 1000).toISOString();
     deq(delivery, {
       ...delivery,
       status: "failed",
@@ -66,7 +67,7 @@ Deno.test("ladder: five attempts at 0, 30 s, 2 m, 10 m and 30 m after each failu
     eq((await show()).active, next !== undefined);
   }
   const shown = await show();
-  deq([shown.delivery_count, shown.last_delivery_at], [5, "2030-01-01T00:42:30.000Z"]);
+  deq([shown.delivery_count, shown.last_delivery_at], [5, atIso(steps.at(-1)!)]);
   const bodies = new Set(world.network.sent.map(({ body }) => body));
   const ids = new Set(world.network.sent.map(({ headers }) => headers["X-Service-Delivery"]));
   deq([bodies.size, ids.size], [1, 1]);
@@ -89,9 +90,9 @@ Deno.test("ladder: a disabled webhook gets no waiting delivery", async () => {
   await agentComesAndGoes(world, key);
   await world.advance(10_000);
   await agentComesAndGoes(world, key);
-  // The first delivery fails for good at 30 s; the second one would be tried again at 40 s.
+  // The first delivery fails for good at its second attempt; that of the second one would be 10 s later.
   await world.advance(100_000);
-  deq(times, [0, 10, 30]);
+  deq(times, [0, 10, FIRST_RETRY_MS / 1000]);
   const { deliveries } = await deliveriesOf(world, owner, hook.id);
   deq(
     deliveries.map((d: Record<string, unknown>) => [d.status, d.attempt, d.final]),

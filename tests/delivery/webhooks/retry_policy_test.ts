@@ -8,7 +8,8 @@ import {
   RetryPolicy,
 } from "../../../core/delivery/webhooks/retry_policy.ts";
 
-const LADDER = Config.parse({}).webhooks.retry_delays_seconds;
+/** Stands for a configured ladder, so that these tests do not depend on the default one. */
+const LADDER = [30, 120, 600, 1800, 3600];
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
@@ -65,6 +66,10 @@ Deno.test("RetryPolicy: refuses values out of bounds, fractions and unknown fiel
   for (const policy of [{ max_retries: 1, timeout_seconds: 1 }, { max_retries: 12 }]) {
     assert.equal(RetryPolicy.safeParse(policy).success, true, JSON.stringify(policy));
   }
+});
+
+Deno.test("Config: the default ladder is the one of the interface", () => {
+  assert.deepEqual(Config.parse({}).webhooks.retry_delays_seconds, [30, 120, 600, 1800, 3600]);
 });
 
 Deno.test("nextDelayMs: attempts 2 to 5 of the default policy follow 30 s, 2 m, 10 m and 30 m", () => {

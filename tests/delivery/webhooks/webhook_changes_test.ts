@@ -5,6 +5,7 @@ import { users } from "../../../kv/records/user.ts";
 import { type Account, World } from "../../support/world.ts";
 import { eventsOf, makeHook } from "../../support/linked_agent.ts";
 import { act, answering, happen, hear, newest } from "./hook_fixtures.ts";
+import { FIRST_RETRY_MS } from "../../support/ladder.ts";
 
 const PATH = "/api/v1/webhooks";
 const OLD = "sixteen characters";
@@ -130,7 +131,7 @@ Deno.test("webhooks.update: waiting deliveries of unsubscribed events are never 
   const key = await world.key(owner, ["system:write", "system:read", "policy:read"]);
   const mine = { url: "https://mine.example.com/", events: ["policy_created"] };
   eq((await patch(world, key.value, hook.id, mine)).status, 200);
-  await world.advance(31_000);
+  await world.advance(FIRST_RETRY_MS + 1_000);
   const here = { token: key.value };
   const over = await newest(world, owner, hook.id);
   deq([over.status, over.error, over.final, over.attempt], ["failed", "not_allowed", true, 1]);

@@ -15,6 +15,7 @@ import {
   newest,
   responding,
 } from "./hook_fixtures.ts";
+import { FIRST_RETRY_MS } from "../../support/ladder.ts";
 
 const range = (n: number) => Array.from({ length: n }, (_, at) => `${at}`);
 
@@ -277,7 +278,7 @@ Deno.test("held: an attempt lost with its process is shown as lost, without data
     process.alive = false;
     return Promise.resolve(responding(204));
   };
-  await dead.advance(30_000);
+  await dead.advance(FIRST_RETRY_MS);
   await letDie(dead);
   await using world = await World.open({ kv, seed: 2, clock: dead.clock });
   await act(world, owner, hook.id, "disable");

@@ -7,6 +7,7 @@ import { overKv } from "../../support/kv.ts";
 import { type Account, World } from "../../support/world.ts";
 import { deliveriesOf, eventsOf, makeHook } from "../../support/linked_agent.ts";
 import { act, answering, happen, hear, HOOKS, namesSent, newest } from "./hook_fixtures.ts";
+import { FIRST_RETRY_MS, LADDER_MS } from "../../support/ladder.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -73,6 +74,8 @@ Deno.test("webhooks.deliveries: filters by status, type, time and held, with exa
 
 Deno.test("webhooks.delivery: shows every attempt, including those before a resend", async () => {
   await using world = await World.open();
+  const startMs = world.clock.now();
+  const after = (ms: number) => new Date(startMs + ms).toISOString();
   const owner = await world.signUp();
   const hook = await hear(world, owner, { retry_policy: { max_retries: 3, auto_disable: false } });
   const replies = [
@@ -83,7 +86,7 @@ Deno.test("webhooks.delivery: shows every attempt, including those before a rese
   ];
   world.network.reply = () => replies.shift()!;
   await happen(world, owner);
-  await world.advance(200_000);
+  await world.advance(FIRST_RETRY_MS + LADDER_MS[1]! + 50_000);
   const { id } = await newest(world, owner, hook.id);
   const failed = await detail(world, owner, hook.id, id);
   deq([failed.status, failed.final, failed.attempt, failed.error], ["failed", true, 3, "dns"]);
@@ -101,10 +104,10 @@ Deno.test("webhooks.delivery: shows every attempt, including those before a rese
       a["started_at"],
     ]),
     [
-      [1, "failed", 503, "http", "2030-01-01T00:00:00.000Z"],
-      [2, "timed_out", null, "timeout", "2030-01-01T00:00:30.000Z"],
-      [3, "failed", null, "dns", "2030-01-01T00:02:30.000Z"],
-      [4, "succeeded", 200, null, "2030-01-01T00:03:20.000Z"],
+      [1, "failed", 503, "http", after(0)],
+      [2, "timed_out", null, "timeout", after(FIRST_RETRY_MS)],
+      [3, "failed", null, "dns", after(FIRST_RETRY_MS + LADDER_MS[1]!)],
+      [4, "succeeded", 200, null, after(FIRST_RETRY_MS + LADDER_MS[1]! + 50_000)],
     ],
   );
   const ids = new Set(world.network.sent.map(({ headers }) => headers["X-Service-Delivery"]));
@@ -130,7 +133,7 @@ Deno.test("webhooks.delivery: keeps 4 KiB of a response body, and marks a longer
   await happen(world, owner);
   await world.settle();
   truncated = false;
-  await world.advance(30_000);
+  await world.advance(FIRST_RETRY_MS);
   const { id } = await newest(world, owner, hook.id);
   const { attempts, response_truncated } = await detail(world, owner, hook.id, id);
   deq(attempts.map((a: Record<string, unknown>) => [a["truncated"], a["response_body"] === body]), [
@@ -146,13 +149,13 @@ Deno.test("webhooks.resend: gives all attempts of the policy again, and refuses 
   const hook = await hear(world, owner, { retry_policy: { max_retries: 2, auto_disable: false } });
   answering(world, 500);
   await happen(world, owner);
-  await world.advance(60_000);
+  await world.advance(2 * FIRST_RETRY_MS);
   const { id } = await newest(world, owner, hook.id);
   const resend = () =>
     world.call("POST", `${HOOKS}/${hook.id}/deliveries/${id}/resend`, { as: owner.token });
   eq((await resend()).status, 202);
   eq((await resend()).status, 409);
-  await world.advance(29_999);
+  await world.advance(FIRST_RETRY_MS - 1);
   eq((await newest(world, owner, hook.id)).attempt, 3);
   await world.advance(1);
   const last = await newest(world, owner, hook.id);
@@ -292,12 +295,12 @@ Deno.test("retention: removes a delivery with its index entries and attempts aft
   await world.settle();
   answering(world, 204);
   for (let n = 0; n < 40; n++) await happen(world, owner, `${n}`);
-  await world.advance(30_000);
+  await world.advance(FIRST_RETRY_MS);
   await act(world, owner, hook.id, "disable");
   await happen(world, owner, "held");
   await world.settle();
   eq(await rowsOf(world, "delivery_attempts"), 1);
-  world.clock.nowMs += 30 * DAY_MS - 30_001;
+  world.clock.nowMs += 30 * DAY_MS - FIRST_RETRY_MS - 1;
   const token = await signIn(world, owner);
   eq(await dropExpired(world.app), 0);
   eq((await deliveriesOf(world, { ...owner, token }, hook.id)).pagination.total, 42);
@@ -305,7 +308,7 @@ Deno.test("retention: removes a delivery with its index entries and attempts aft
   eq((await deliveriesOf(world, { ...owner, token }, hook.id)).pagination.total, 1);
   eq(await dropExpired(world.app), 41);
   deq([await rowsOf(world, "delivery_attempts"), await rowsOf(world, "deliveries")], [0, 4]);
-  world.clock.nowMs += 30_000;
+  world.clock.nowMs += FIRST_RETRY_MS;
   await world.running.housekeep();
   eq(await rowsOf(world, "deliveries"), 0);
   const { accepted, delivered, held, expired } = await readLedger(world.app.store);

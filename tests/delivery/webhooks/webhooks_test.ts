@@ -7,6 +7,8 @@ import { ScriptedAgent } from "../../support/agent.ts";
 import { World } from "../../support/world.ts";
 import { deliveriesOf, exec, linkAgent, makeHook } from "../../support/linked_agent.ts";
 import { act, answering, happen, hear, namesSent, newest } from "./hook_fixtures.ts";
+import { RetryPolicy } from "../../../core/delivery/webhooks/retry_policy.ts";
+import { FIRST_RETRY_MS, LADDER_MS } from "../../support/ladder.ts";
 
 const PATH = "/api/v1/webhooks";
 const SECRET = "sixteen characters";
@@ -30,16 +32,7 @@ Deno.test("webhooks.create: answers the record with a complete policy, and witho
     active: true,
     events: ["command_denied", "agent_created"],
     custom_headers: { "X-Team": "ops" },
-    retry_policy: {
-      max_retries: 3,
-      backoff_multiplier: 2,
-      initial_delay_seconds: 30,
-      max_delay_seconds: 3600,
-      timeout_seconds: 10,
-      auto_disable: true,
-      disable_on_gone: false,
-      respect_retry_after: false,
-    },
+    retry_policy: RetryPolicy.parse({ max_retries: 3, backoff_multiplier: 2 }),
     previous_secret_ends_at: null,
     release_id: null,
     acts_for: owner.userId,
@@ -268,7 +261,7 @@ Deno.test("delivery: a webhook gets no event that its creator may not read now, 
   await exec(world, here, "uptime");
   await world.settle();
   await setRoles([]);
-  await world.advance(31_000);
+  await world.advance(FIRST_RETRY_MS + 1_000);
   eq(world.network.sent.length, 1);
   await setRoles(["owner"]);
   const { deliveries } = await deliveriesOf(world, here.owner, hook.id);
@@ -307,7 +300,7 @@ Deno.test("webhooks.test: a failing test does not disable the webhook", async ()
     const hook = await hear(world, owner, { retry_policy: { disable_on_gone: true } });
     answering(world, status);
     await act(world, owner, hook.id, "test");
-    await world.advance(2_550_000);
+    await world.advance(LADDER_MS.slice(0, 4).reduce((sum, ms) => sum + ms));
     const { test, final, attempt } = await newest(world, owner, hook.id);
     deq([test, final, attempt], [true, true, attempts]);
     eq((await world.call("GET", `${PATH}/${hook.id}`, { as: owner.token })).body.active, true);

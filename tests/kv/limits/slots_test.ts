@@ -197,6 +197,19 @@ Deno.test("LeasedSlots: after the clock was set back, slots given back elsewhere
   deq(answers, [true, true, false, true]);
 });
 
+Deno.test("LeasedSlots: after the clock was set back, the slots of a dead instance are free at once", async () => {
+  await using world = await SlotsWorld.open(random(seed), 2);
+  const [dead, other] = world.instances as [Instance, Instance];
+  for (let n = 0; n < 4; n++) world.enter(dead, 4);
+  await world.settle();
+  eq(dead.open, 4);
+  dead.dead = true;
+  world.clock.nowMs -= 60 * 60 * 1000;
+  for (let n = 0; n < 4; n++) world.enter(other, 4);
+  await world.settle();
+  eq(other.open, 4);
+});
+
 Deno.test("LeasedSlots: a lowered limit applies to the next caller on every instance", async () => {
   await using world = await SlotsWorld.open(random(seed), 3);
   for (const instance of world.instances) {
