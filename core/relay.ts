@@ -32,6 +32,7 @@ import {
 } from "./agents/agents.ts";
 import {
   Elsewhere,
+  INGEST_TOKEN,
   lapseForAgent,
   lapseOutdated,
   lapseOverdue,
@@ -58,11 +59,19 @@ import {
   Metrics,
   type Tasks,
 } from "./host/host.ts";
-import { Deliveries, dropExpired, IntegrationRunner, readLedger } from "./delivery/delivery.ts";
+import {
+  Deliveries,
+  dropExpired,
+  INTEGRATION,
+  IntegrationRunner,
+  readLedger,
+  WEBHOOK,
+} from "./delivery/delivery.ts";
 import {
   PolicyCache,
   pruneVersions,
   pushPolicies,
+  REPOSITORY,
   type RepositoryCredentials,
   Syncs,
   Transfers,
@@ -91,8 +100,6 @@ export interface Relay extends Context {
   readonly mcpSessions: McpSessions;
   /** The kinds of things that a key may have made. */
   readonly madeKinds: readonly NamedKind[];
-  /** The kinds of things that act for a person. */
-  readonly standingKinds: readonly AnyStandingKind[];
   /** Tries to pair a device. */
   readonly pairings: FailureThrottle;
   readonly usage: Usage;
@@ -130,6 +137,14 @@ export interface Relay extends Context {
   readonly startedAtMs: number;
 }
 
+/** The things that act for a person, in the order of a review. */
+const STANDING_KINDS = [
+  REPOSITORY,
+  WEBHOOK,
+  INTEGRATION,
+  INGEST_TOKEN,
+] as unknown as readonly AnyStandingKind[];
+
 /** Connects what areas send after a commit with the areas that react to it. */
 export function wireSignals(app: Relay): void {
   const { activity, background, links, signals } = app;
@@ -162,7 +177,7 @@ export function wireSignals(app: Relay): void {
   signals.rightsChanged.on(({ org }) =>
     background.run(
       "the review of what acts for people",
-      () => reviewStanding(app, app.standingKinds, org),
+      () => reviewStanding(app, STANDING_KINDS, org),
     )
   );
   signals.peopleNotified.on((news) =>
@@ -254,7 +269,7 @@ export const periodicTasks = (app: Relay): Tasks => ({
   // Policies that another instance applied, and those of agents that were not linked then.
   policies: () => pushPolicies(app, app.links.serving(null)),
   "former keys": () => closeFormerKeyLinks(app),
-  "standing things": () => sweepStandingReviews(app, app.standingKinds),
+  "standing things": () => sweepStandingReviews(app, STANDING_KINDS),
   syncs: () => app.syncs.sweep(),
   transfers: () => app.transfers.sweep(),
   blobs: () => sweepBlobs(app.store),

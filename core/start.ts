@@ -10,7 +10,6 @@ import { StoreUnavailableError } from "../kv/store/errors.ts";
 import type { Store } from "../kv/store/store.ts";
 import { organizations } from "../kv/records/organization.ts";
 import {
-  type AnyStandingKind,
   Authenticator,
   claimCodeOf,
   FailureThrottle,
@@ -34,7 +33,6 @@ import {
 import { makeSealer, type Ports, type Sealer } from "./ports/ports.ts";
 import {
   Elsewhere,
-  INGEST_TOKEN,
   insertShield,
   MADE_INGEST_TOKENS,
   recoverCommands,
@@ -57,12 +55,10 @@ import {
 import { insertAuditKeys, Sequencer, Streams } from "./events/events.ts";
 import {
   Deliveries,
-  INTEGRATION,
   IntegrationRunner,
   MADE_INTEGRATIONS,
   madeWebhooks,
   repositoryCredentialOf,
-  WEBHOOK,
 } from "./delivery/delivery.ts";
 import {
   MADE_REPOSITORIES,
@@ -201,7 +197,8 @@ async function buildParts(store: Store, settings: ServerSettings, ports: Ports):
   const epoch = await openInstallation(store, sealer, ports);
   const background = new Background((name, error) => complain(`${name} failed`)(error));
   const log = new EventLog(store, complain("events could not be sequenced"));
-  const context: Context = { store, log, ports, config, sealer, signals: new Signals() };
+  const signals = new Signals(complain("a reaction to a change failed"));
+  const context: Context = { store, log, ports, config, sealer, signals };
   const metrics = new Metrics();
   const activity = new Activity(
     store,
@@ -257,7 +254,6 @@ async function buildParts(store: Store, settings: ServerSettings, ports: Ports):
     },
     mcpSessions: new McpSessions(context),
     madeKinds: madeKindsOf(deliveries),
-    standingKinds: STANDING_KINDS,
     limiter,
     // A success does not reset the count: the holder of one code must not guess others.
     pairings: new FailureThrottle(clock, { scope: "pairing", forgiving: false }),
@@ -344,14 +340,6 @@ const madeKindsOf = (deliveries: Deliveries) =>
     integration: MADE_INTEGRATIONS,
     repository: MADE_REPOSITORIES,
   });
-
-/** The things that act for a person, in the order of a review. */
-const STANDING_KINDS = [
-  REPOSITORY,
-  WEBHOOK,
-  INTEGRATION,
-  INGEST_TOKEN,
-] as unknown as readonly AnyStandingKind[];
 
 /** A server is not local while its configuration names proxies, which bring requests of strangers. */
 const withLocal = <S extends Settings>(settings: S, config: () => Config): S => ({

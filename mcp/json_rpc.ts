@@ -1,3 +1,4 @@
+import { isObject } from "../core/codec/codec.ts";
 import { Fault, type FaultCode } from "../core/fault/fault.ts";
 import { parseJson, TooManyParts } from "../core/work/work.ts";
 
@@ -113,8 +114,7 @@ export async function parseMessage(text: string): Promise<Message | Reply> {
 export const isId = (id: unknown): id is Id =>
   typeof id === "string" ? id.length <= ID_CHARS_MAX : Number.isSafeInteger(id);
 
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+export { isObject };
 
 /** The JSON of a notification. */
 export const notification = (method: string, params: Params): string =>

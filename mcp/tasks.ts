@@ -11,11 +11,11 @@ import { CODES, RpcError } from "./json_rpc.ts";
 import { can, mustExtend, textOf } from "./params.ts";
 import { failedCall, type Result, resultOf, structured } from "./result.ts";
 import { authorize, mayCall } from "./tools.ts";
+import { DAY_MS } from "../kv/store/durations.ts";
 
 /** The name of the protocol's extension for tasks. */
 export const TASKS = "io.modelcontextprotocol/tasks";
 const POLL_MS = 2_000;
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** A command as responses show it. A task is a command, and as durable. */
 export type CommandView = Awaited<ReturnType<typeof showCommand>>;

@@ -26,6 +26,23 @@ const AREAS = [
   "cli",
 ];
 const COMPOSITION = ["core/relay.ts", "core/start.ts"];
+/** Folders of tests that stand for no area: other roots of the house, whole programs, and shared files. */
+const OTHER_TESTS = [
+  "agent_program",
+  "bench",
+  "build",
+  "clients",
+  "contract",
+  "cluster",
+  "crash",
+  "e2e",
+  "fixtures",
+  "instances",
+  "kv",
+  "mcp",
+  "routes",
+  "support",
+];
 /** Source files directly in one folder. The declarations of routes are the table of contents. */
 const FOLDER_FILES_MAX = 30;
 const ROUTES_FILES_MAX = 60;
@@ -98,4 +115,23 @@ Deno.test(`house: no file is imported by over ${IMPORTERS_MAX} others`, () => {
     count > IMPORTERS_MAX && !USED_EVERYWHERE.includes(file)
   );
   deq(popular, []);
+});
+
+Deno.test("house: a folder of tests/ is named after an area or is listed here", () => {
+  const folders = [...Deno.readDirSync("tests")].filter((entry) => entry.isDirectory);
+  const areas = AREAS.filter((area) => !area.endsWith(".ts"));
+  const allowed = new Set([...areas, ...OTHER_TESTS]);
+  deq(folders.map(({ name }) => name).filter((name) => !allowed.has(name)), []);
+});
+
+Deno.test(`house: no folder of tests/ has over ${FOLDER_FILES_MAX} files`, () => {
+  const crowded: [folder: string, files: number][] = [];
+  const visit = (folder: string) => {
+    const entries = [...Deno.readDirSync(folder)];
+    const files = entries.filter((entry) => entry.isFile).length;
+    if (files > FOLDER_FILES_MAX) crowded.push([folder, files]);
+    for (const entry of entries) if (entry.isDirectory) visit(`${folder}/${entry.name}`);
+  };
+  visit("tests");
+  deq(crowded, []);
 });

@@ -20,7 +20,7 @@ export {
   pairDevice,
 } from "./devices/pair.ts";
 export { reportHeartbeat } from "./heartbeat.ts";
-export type { CommandListener, Link, LinkListeners, Receipt } from "./link.ts";
+export type { AgentPolicies, CommandListener, Link, LinkListeners, Receipt } from "./link.ts";
 export { AGENT_RIGHT, Links } from "./links.ts";
 export { notifyLostAgents } from "./lost_agents.ts";
 export { deleteAgent, listAgents, offline, ownedAgent, restartAgent, showAgent } from "./manage.ts";

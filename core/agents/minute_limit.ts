@@ -1,4 +1,5 @@
-const MINUTE_MS = 60_000;
+import { isWithin } from "../../kv/store/clock.ts";
+import { MINUTE_MS } from "../../kv/store/durations.ts";
 
 /** Limits how often something happens a minute, by name. Each instance counts for itself. */
 export class MinuteLimit {
@@ -9,10 +10,10 @@ export class MinuteLimit {
 
   /** False beyond the limit. */
   take(name: string): boolean {
-    const sinceMs = this.now() - this.#sinceMs;
-    if (sinceMs < 0 || sinceMs >= MINUTE_MS) {
+    const now = this.now();
+    if (!isWithin(this.#sinceMs, MINUTE_MS, now)) {
       this.#taken.clear();
-      this.#sinceMs = this.now();
+      this.#sinceMs = now;
     }
     const taken = (this.#taken.get(name) ?? 0) + 1;
     this.#taken.set(name, taken);

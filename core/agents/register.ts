@@ -1,3 +1,4 @@
+import { isWithin } from "../../kv/store/clock.ts";
 import type { Tenant } from "../../kv/store/collection.ts";
 import { everyQueued } from "../../kv/store/iterate.ts";
 import { type AgentRecord, agents } from "../../kv/records/agent.ts";
@@ -231,9 +232,8 @@ export async function sweepStaleAgents(by: AgentSweep): Promise<void> {
     const linkedHere = record.instance === by.instance &&
       by.links.of(tenant, record.id) !== undefined;
     if (record.instance !== by.instance && by.presence.isLive(record.instance!)) continue;
-    // A last contact in the future means that the clock jumped back.
-    const sinceMs = Math.abs(by.ports.clock.now() - (record.last_seen_ms ?? 0));
-    if (linkedHere || sinceMs < STALE_MS) continue;
+    const now = by.ports.clock.now();
+    if (linkedHere || isWithin(record.last_seen_ms ?? 0, STALE_MS, now)) continue;
     await disconnectAgent(by, tenant, record, "relay_lost");
   }
 }

@@ -1,3 +1,5 @@
+import { isWithin } from "../../kv/store/clock.ts";
+import { MINUTE_MS } from "../../kv/store/durations.ts";
 import { type AgentFrame, MAX_CONCURRENT_COMMANDS } from "../protocol/protocol.ts";
 
 /** Frames that write an event; an agent that repeats them without end would fill the log. */
@@ -14,7 +16,6 @@ const UNSOLICITED_MAX = 60;
  * running commands and twice as many to send again.
  */
 const LATE_MAX = 4 * MAX_CONCURRENT_COMMANDS;
-const MINUTE_MS = 60_000;
 
 /** The last questions that a link asked its agent. */
 export interface Asked {
@@ -46,8 +47,7 @@ export class AgentReportLimiter {
   }
 
   #beginMinute(nowMs: number): void {
-    const sinceMs = nowMs - this.#sinceMs;
-    if (sinceMs >= 0 && sinceMs < MINUTE_MS) return;
+    if (isWithin(this.#sinceMs, MINUTE_MS, nowMs)) return;
     this.#sinceMs = nowMs;
     this.#unsolicited = this.#late = 0;
   }

@@ -57,7 +57,7 @@ export async function auditCommand(args: string[]): Promise<number> {
     return verdict.witness === "not comparable" ? 2 : 0;
   } catch (error) {
     console.error(
-      `relay audit: ${printableLine(error instanceof Error ? error.message : String(error))}`,
+      `relay: ${printableLine(error instanceof Error ? error.message : String(error))}`,
     );
     return 2;
   }

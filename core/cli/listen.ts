@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { parseArguments, UsageError } from "./arguments.ts";
+import { UsageError } from "./arguments.ts";
 import { runCommand } from "./command.ts";
 import { onStopSignal } from "./agent/host.ts";
 import { systemEntropy } from "../ports/ports.ts";
@@ -37,20 +37,28 @@ const machine: ListenHost = {
   say: (line) => console.log(line),
 };
 
-const TEXTS = ["forward", "url", "token", "token-file", "secret", "types", "since"] as const;
-type Options = { readonly [name in (typeof TEXTS)[number]]?: string };
+export const LISTEN_TEXTS = [
+  "forward",
+  "url",
+  "token",
+  "token-file",
+  "secret",
+  "types",
+  "since",
+] as const;
+type Options = { readonly [name in (typeof LISTEN_TEXTS)[number]]?: string };
 
 /** `relay listen`: runs until it is stopped; resolves to the exit code. */
 export function listenCommand(args: string[]): Promise<number> {
   return runCommand({
     name: "listen",
     help: HELP,
-    texts: TEXTS,
-    run: (options) => listen(settle(options, Deno.env.toObject(), Deno.readTextFileSync)),
+    texts: LISTEN_TEXTS,
+    run: (options) => listen(listenOptions(options, Deno.env.toObject(), Deno.readTextFileSync)),
   }, args);
 }
 
-async function listen(options: ListenOptions): Promise<number> {
+async function listen(options: ListenOptions): Promise<void> {
   console.log(`listening to ${options.url}, forwarding to ${options.forward}`);
   console.log(`signed with ${options.secret}`);
   const controller = new AbortController();
@@ -60,24 +68,13 @@ async function listen(options: ListenOptions): Promise<number> {
   });
   const refused = await listenLoop(options, machine, controller.signal);
   forget();
-  if (refused === null) return 0;
-  console.error(`relay listen: ${refused}`);
-  return 1;
+  if (refused !== null) throw new Error(refused);
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Reads the arguments and the environment. @throws {UsageError} */
-export async function readListenOptions(
-  args: readonly string[],
-  env: Environment,
-  readText: (path: string) => string,
-): Promise<ListenOptions> {
-  return settle((await parseArguments({ texts: TEXTS }, args)).options, env, readText);
-}
-
-/** Adds the environment and defaults. @throws {UsageError} */
-function settle(
+/** The options with what the environment and the defaults add. @throws {UsageError} */
+export function listenOptions(
   options: Options,
   env: Environment,
   readText: (path: string) => string,

@@ -4,9 +4,9 @@
  */
 
 export { atMost } from "./at_most.ts";
+export { isObject } from "./is_object.ts";
 export { basicAuth } from "./basic_auth.ts";
 export { canonicalJson } from "./canonical.ts";
-export { DAY_MS, HOUR_MS, MINUTE_MS } from "./durations.ts";
 export { iso, isoOrNull } from "./instant.ts";
 export { ISO_CHARS_MAX, ISO_PATTERN, readIso } from "./iso.ts";
 export { PERIOD_CHARS_MAX, PERIOD_FORMS, PERIOD_RULE, readPeriod } from "./period.ts";

@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS } from "./durations.ts";
+import { DAY_MS, HOUR_MS } from "../../kv/store/durations.ts";
 
 /** A span of time in ms, both ends included. */
 export interface Span {

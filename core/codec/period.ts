@@ -1,5 +1,5 @@
 import { Fault } from "../fault/fault.ts";
-import { DAY_MS, HOUR_MS } from "./durations.ts";
+import { DAY_MS, HOUR_MS } from "../../kv/store/durations.ts";
 import { ISO_CHARS_MAX, monthsFrom, readIso, type Span } from "./iso.ts";
 
 /** A period as requested, and as instants in ms, both included. */

@@ -1,8 +1,7 @@
 import type { CommandRecord } from "../../kv/records/command.ts";
 import type { Context } from "../context/context.ts";
 import type { ShieldResult } from "../shield/shield.ts";
-
-const DAY_MS = 24 * 60 * 60 * 1000;
+import { DAY_MS } from "../../kv/store/durations.ts";
 
 /** The fields of a command at its beginning. */
 export interface Beginning {

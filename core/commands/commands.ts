@@ -29,6 +29,7 @@ export {
 export {
   inForce,
   insertShield,
+  type MergedPolicy,
   modeFor,
   policiesFor,
   type PoliciesInForce,

@@ -4,6 +4,7 @@ import type { Tenant } from "../../kv/store/collection.ts";
 import type { CommandRecord } from "../../kv/records/command.ts";
 import type { Context } from "../context/context.ts";
 import type { Store } from "../../kv/store/store.ts";
+import { DAY_MS } from "../../kv/store/durations.ts";
 
 /** The output of a command. */
 export interface Output {
@@ -13,7 +14,6 @@ export interface Output {
 
 /** Larger output goes into chunks, so that a record with the longest command still fits one value. */
 const INLINE_CHARS_MAX = 8 * 1024;
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 type KeptOutput = Pick<CommandRecord, "stdout" | "stderr" | "output">;
 

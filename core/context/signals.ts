@@ -4,26 +4,38 @@ import type { Tenant } from "../../kv/store/collection.ts";
 class Signal<T> {
   readonly #listeners: ((news: T) => void)[] = [];
 
-  /** Calls `listener` for everything sent from now on. A listener must not throw. */
+  constructor(private readonly onError: (error: unknown) => void) {}
+
+  /** Calls `listener` for everything sent from now on. */
   on(listener: (news: T) => void): void {
     this.#listeners.push(listener);
   }
 
+  /** Tells every listener. Never fails: the change that is told of is committed. */
   send(news: T): void {
-    for (const listener of this.#listeners) listener(news);
+    for (const listener of this.#listeners) {
+      try {
+        listener(news);
+      } catch (error) {
+        this.onError(error);
+      }
+    }
   }
 }
 
 /** Every signal between areas. */
 export class Signals {
+  /** `onError` is told when a listener fails. */
+  constructor(private readonly onError: (error: unknown) => void) {}
+
   /** The shield's settings or the applied policies of a tenant changed; `version` names the present ones. */
-  readonly shieldChanged = new Signal<{ readonly tenant: Tenant; readonly version: string }>();
+  readonly shieldChanged = this.#signal<{ readonly tenant: Tenant; readonly version: string }>();
 
   /** Other policies are in force for a tenant. */
-  readonly policiesChanged = new Signal<{ readonly tenant: Tenant }>();
+  readonly policiesChanged = this.#signal<{ readonly tenant: Tenant }>();
 
   /** An event of this type was committed. */
-  readonly eventWritten = new Signal<
+  readonly eventWritten = this.#signal<
     {
       readonly tenant: Tenant;
       readonly type: string;
@@ -32,29 +44,29 @@ export class Signals {
   >();
 
   /** An API key, or every value of it that somebody may hold, stopped working. */
-  readonly credentialEnded = new Signal<{ readonly id: string }>();
+  readonly credentialEnded = this.#signal<{ readonly id: string }>();
 
   /** The scopes of an API key were replaced. */
-  readonly keyScopesChanged = new Signal<
+  readonly keyScopesChanged = this.#signal<
     { readonly id: string; readonly scopes: readonly string[] }
   >();
 
   /** Rights of people of this organization changed; what acts for them must be reviewed. */
-  readonly rightsChanged = new Signal<{ readonly org: string }>();
+  readonly rightsChanged = this.#signal<{ readonly org: string }>();
 
   /** These people got a notification; older ones beyond the maximum can go. */
-  readonly peopleNotified = new Signal<
+  readonly peopleNotified = this.#signal<
     { readonly home: Tenant; readonly userIds: readonly string[] }
   >();
 
   /** An agent was deregistered. */
-  readonly agentDeleted = new Signal<{ readonly tenant: Tenant; readonly agentId: string }>();
+  readonly agentDeleted = this.#signal<{ readonly tenant: Tenant; readonly agentId: string }>();
 
   /** An approved command waits to be sent to its agent. */
-  readonly commandApproved = new Signal<{ readonly tenant: Tenant; readonly agentId: string }>();
+  readonly commandApproved = this.#signal<{ readonly tenant: Tenant; readonly agentId: string }>();
 
   /** A request for approval ended. */
-  readonly approvalResolved = new Signal<
+  readonly approvalResolved = this.#signal<
     {
       readonly tenant: Tenant;
       /** How long people took to decide, in ms; null when the request lapsed. */
@@ -63,8 +75,14 @@ export class Signals {
       readonly commandEnded: "rejected" | "expired" | "cancelled" | null;
     }
   >();
+
   /** A checkpoint of this tenant's log was signed and stored. */
-  readonly checkpointSigned = new Signal<Tenant>();
+  readonly checkpointSigned = this.#signal<Tenant>();
+
   /** An integration of this tenant has work: an event or a revocation to send, or tokens to refresh. */
-  readonly integrationDue = new Signal<Tenant>();
+  readonly integrationDue = this.#signal<Tenant>();
+
+  #signal<T>(): Signal<T> {
+    return new Signal((error) => this.onError(error));
+  }
 }

@@ -16,13 +16,13 @@ import {
 
 export type EventType = WebhookEventType | AuditEventName;
 
-/** Every event type that Relay itself writes: its meaning, the schema of its details, an example. */
+/** Every event type that Relay itself writes: its meaning, outcome and details. */
 export const OWN_EVENTS: Readonly<Record<string, AuditEventType>> = {
   ...AUDIT_EVENTS,
   ...Object.fromEntries(
-    Object.entries<WebhookEvent>(WEBHOOK_EVENTS).map(([type, { meaning, payload, example }]) => [
+    Object.entries<WebhookEvent>(WEBHOOK_EVENTS).map(([type, { payload, ...row }]) => [
       type,
-      { meaning, details: payload, example },
+      { ...row, details: payload },
     ]),
   ),
 };

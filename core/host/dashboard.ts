@@ -3,13 +3,12 @@ import { readTally } from "../../kv/store/tally.ts";
 import { agentsByStatus } from "../agents/agents.ts";
 import type { Work } from "../work/work.ts";
 import { WAITING } from "../commands/commands.ts";
+import { DAY_MS, HOUR_MS } from "../../kv/store/durations.ts";
 import { iso } from "../codec/codec.ts";
 import { homeOf } from "../access/access.ts";
 import type { Activity, NamedHours } from "./activity.ts";
 import { medianWait } from "../events/events.ts";
 
-const HOUR_MS = 60 * 60 * 1000;
-const DAY_MS = 24 * HOUR_MS;
 const HOURS_SHOWN = 24;
 const DAYS_SHOWN = 30;
 

@@ -2,10 +2,12 @@ import { type Tenant, tenantKey } from "../../kv/store/collection.ts";
 import { type PolicyItem, type PolicySetRecord, policyVersions } from "../../kv/records/gitops.ts";
 import { RecentMap } from "../../kv/store/recent.ts";
 import type { Reader } from "../../kv/store/reader.ts";
-import { type PolicyFrame, policyVersionOf } from "../protocol/protocol.ts";
+import type { AgentPolicies } from "../agents/agents.ts";
+import type { MergedPolicy } from "../commands/commands.ts";
+import { policyVersionOf } from "../protocol/protocol.ts";
 import type { Policy } from "../shield/shield.ts";
 import type { NamedDocument } from "./documents/document.ts";
-import { concerns, type Merged, mergePolicies } from "./documents/merge.ts";
+import { concerns, mergePolicies } from "./documents/merge.ts";
 import { versionId } from "./policy_set.ts";
 
 /** Documents kept in memory, over all organizations. */
@@ -13,20 +15,10 @@ const DOCUMENTS_MAX = 2_000;
 /** Results of merging kept in memory, over all organizations. */
 const MERGED_MAX = 1_000;
 
-/** The policies that concern one agent, as they are sent to it. */
-export interface AgentPolicies {
-  /** Names exactly these documents. */
-  readonly version: string;
-  readonly documents: PolicyFrame["policies"];
-}
-
-/** The policy version of an agent that no policy concerns. */
-export const NO_POLICY_VERSION = policyVersionOf([]);
-
 /** Reads the documents of policies in force and merges them; versions never change, so no entry becomes stale. */
 export class PolicyCache {
   readonly #documents = new RecentMap<NamedDocument>(DOCUMENTS_MAX);
-  readonly #merged = new RecentMap<Merged>(MERGED_MAX);
+  readonly #merged = new RecentMap<MergedPolicy>(MERGED_MAX);
   readonly #ofAgents = new RecentMap<AgentPolicies>(MERGED_MAX);
 
   constructor(private readonly db: Reader) {}
@@ -37,7 +29,7 @@ export class PolicyCache {
     set: PolicySetRecord,
     own: { readonly version: string; readonly policy: Policy | null },
     labels: Readonly<Record<string, string>>,
-  ): Merged | Promise<Merged> {
+  ): MergedPolicy | Promise<MergedPolicy> {
     return set.items.length === 0
       ? { policy: own.policy, mode: null, retentionDays: null }
       : this.#merge(tenant, set, own, labels);
@@ -48,7 +40,7 @@ export class PolicyCache {
     set: PolicySetRecord,
     own: { readonly version: string; readonly policy: Policy | null },
     labels: Readonly<Record<string, string>>,
-  ): Promise<Merged> {
+  ): Promise<MergedPolicy> {
     const items = set.items.filter((item) => concerns({ agents: item }, labels));
     const key = `${tenantKey(tenant)} ${own.version} ${items.map(versionId).join(" ")}`;
     const known = this.#merged.get(key);

@@ -1,4 +1,4 @@
-import { type Cancel, isWithin } from "../store/clock.ts";
+import { type Cancel, dueAt, isUnexpired, isWithin } from "../store/clock.ts";
 import { deleteKey, setKey } from "../store/change.ts";
 import type { Store } from "../store/store.ts";
 
@@ -26,6 +26,8 @@ type Row = Readonly<Record<string, readonly [slots: number, untilMs: number]>>;
 /** An instance that does not renew its slots for this long loses them. */
 const LEASE_MS = 30_000;
 const RENEW_MS = 10_000;
+/** No lease ends later, even by the clock of another instance. */
+const LEASE_MS_MAX = 2 * LEASE_MS;
 /** Slots that are unused for this long are given back. */
 const IDLE_MS = 20;
 /** Idle keys that stay in memory, because setting a key up again costs more than keeping it. */
@@ -129,7 +131,7 @@ export class LeasedSlots {
 
   #hasSpare(state: KeyState | undefined, limit: number): boolean {
     return state !== undefined && state.used < state.leased && state.limit === limit &&
-      this.store.clock.now() < state.untilMs;
+      isUnexpired(state.untilMs, LEASE_MS_MAX, this.store.clock.now());
   }
 
   #isFull({ fullAtMs }: KeyState): boolean {
@@ -140,7 +142,7 @@ export class LeasedSlots {
   #others(row: Row | null): Row {
     const nowMs = this.store.clock.now();
     const others = Object.entries(row ?? {}).filter(([instance, [, untilMs]]) =>
-      instance !== this.instance && nowMs < untilMs
+      instance !== this.instance && isUnexpired(untilMs, LEASE_MS_MAX, nowMs)
     );
     return Object.fromEntries(others);
   }
@@ -169,7 +171,7 @@ export class LeasedSlots {
       const { value, versionstamp } = await this.store.kv.get<Row>(at);
       const nowMs = this.store.clock.now();
       const others = this.#others(value), elsewhere = sum(others);
-      const live = nowMs < state.untilMs ? state.leased : 0;
+      const live = isUnexpired(state.untilMs, LEASE_MS_MAX, nowMs) ? state.leased : 0;
       const own = Math.max(state.used, Math.min(live, limit - elsewhere));
       const free = limit - elsewhere - own;
       const more = asked !== null && own === state.used && free > 0
@@ -177,13 +179,14 @@ export class LeasedSlots {
         : 0;
       const slots = own + more;
       const [known, knownUntilMs] = value?.[this.instance] ?? [0, 0];
-      const fresh = slots === 0 || knownUntilMs - nowMs > LEASE_MS - RENEW_MS;
+      const leftMs = dueAt(knownUntilMs, LEASE_MS_MAX, nowMs) - nowMs;
+      const fresh = slots === 0 || leftMs > LEASE_MS - RENEW_MS;
       if (slots === known && fresh) return { slots, untilMs: knownUntilMs };
       const untilMs = nowMs + LEASE_MS;
       const row: Row = slots > 0 ? { ...others, [this.instance]: [slots, untilMs] } : others;
       const rows = Object.keys(row).length;
       tx.check(at, versionstamp);
-      tx.stage(rows === 0 ? deleteKey(at) : setKey(at, row, 64 * rows, 2 * LEASE_MS));
+      tx.stage(rows === 0 ? deleteKey(at) : setKey(at, row, 64 * rows, LEASE_MS_MAX));
       return { slots, untilMs };
     });
     state.leased = lease.slots;

@@ -1,3 +1,4 @@
+import { DAY_MS } from "../store/durations.ts";
 import { z } from "zod";
 import { collection } from "../store/collection.ts";
 import { AlsoOf, LimitOverrides, madeWith, Sealed, StoredCreatedWith } from "./fields.ts";
@@ -36,8 +37,6 @@ export const ApiKeyRecord = z.strictObject({
   limits: LimitOverrides.nullable(),
 });
 export type ApiKeyRecord = z.infer<typeof ApiKeyRecord>;
-
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** When people are notified that a key expires: a week before, or a fifth of a short life before. */
 const warnAtMs = ({ created_at_ms, expires_at_ms }: ApiKeyRecord): number =>

@@ -19,9 +19,21 @@ export interface Clock {
 export const isInWindow = (startMs: number, lengthMs: number, nowMs: number): boolean =>
   nowMs < startMs + lengthMs && nowMs >= startMs - lengthMs;
 
-/**
- * True while a period of `lengthMs` that began at `sinceMs` lasts. A beginning more than `lengthMs` in the
- * future was recorded by a clock that has been set back since, so the period counts as over.
- */
+// A stored instant that lies further ahead than it can was written before the clock was set back. The rule for
+// such instants is here: nothing waits for them, and a period that began at one is over.
+
+/** True while a period of `lengthMs` that began at `sinceMs` lasts. */
 export const isWithin = (sinceMs: number, lengthMs: number, nowMs: number): boolean =>
   Math.abs(nowMs - sinceMs) < lengthMs;
+
+/** True for an instant that lies further ahead than `longestMs`, the longest that anything waits for it. */
+export const isImplausible = (atMs: number, longestMs: number, nowMs: number): boolean =>
+  atMs > nowMs + longestMs;
+
+/** A stored due time; an implausible one is due now. */
+export const dueAt = (dueMs: number, longestMs: number, nowMs: number): number =>
+  isImplausible(dueMs, longestMs, nowMs) ? nowMs : dueMs;
+
+/** True until a stored end; an implausible one has passed. */
+export const isUnexpired = (endMs: number, longestMs: number, nowMs: number): boolean =>
+  nowMs < dueAt(endMs, longestMs, nowMs);

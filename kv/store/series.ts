@@ -1,5 +1,6 @@
 import { deleteKey, maxKey, setKey } from "./change.ts";
 import type { Tenant } from "./collection.ts";
+import { DAY_MS } from "./durations.ts";
 import type { Store } from "./store.ts";
 import type { Tx } from "./tx.ts";
 
@@ -27,8 +28,6 @@ export interface SeriesDay<T> {
 /** Counts by hour of a UTC day. */
 export type Hours = Uint32Array<ArrayBuffer>;
 
-export const HOUR_MS = 60 * 60 * 1000;
-export const DAY_MS = 24 * HOUR_MS;
 const HOURS = 24;
 
 /** A day's hours, all zero. */

@@ -1,14 +1,6 @@
 import { type Cancel, isInWindow } from "./clock.ts";
-import {
-  DAY_MS,
-  dropDays,
-  dropLatest,
-  HOUR_MS,
-  putDay,
-  readDays,
-  readLatest,
-  type Series,
-} from "./series.ts";
+import { DAY_MS, HOUR_MS } from "./durations.ts";
+import { dropDays, dropLatest, putDay, readDays, readLatest, type Series } from "./series.ts";
 import type { Store } from "./store.ts";
 import type { Tx } from "./tx.ts";
 

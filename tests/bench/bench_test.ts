@@ -27,13 +27,13 @@ Deno.test("bench: a subscriber that is refused fails at once", async () => {
 });
 
 Deno.test("bench:paired: an unknown name is refused with every known one, before anything runs", async () => {
-  const { code, stderr } = await run("paired.ts", "--against", ".", "shield", "nope");
+  const { code, stderr } = await run("paired/paired.ts", "--against", ".", "shield", "nope");
   eq(code, 2);
   ok(/no benchmark nope\. There are: read, exec, mcp, webhooks, shield/.test(stderr), stderr);
 });
 
 Deno.test("bench:paired: a folder to compare with is required", async () => {
-  const { code, stderr } = await run("paired.ts", "shield");
+  const { code, stderr } = await run("paired/paired.ts", "shield");
   eq(code, 2);
   ok(/--against needs a value/.test(stderr), stderr);
 });

@@ -1,7 +1,7 @@
 import process from "node:process";
 import { emit } from "../../core/events/events.ts";
 import { WEBHOOK_EVENTS } from "../../core/events/types/webhook_events.ts";
-import { forbidding, withRepository } from "../gitops/fixtures.ts";
+import { forbidding, withRepository } from "../policies/git_fixtures.ts";
 import { DANGEROUS, HARMLESS } from "../shield/field.ts";
 import { World } from "../support/world.ts";
 import { sized } from "./size.ts";

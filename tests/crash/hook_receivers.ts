@@ -1,4 +1,4 @@
-import { startReceiver } from "../outbound/receiver.ts";
+import { startReceiver } from "../ports/receiver.ts";
 
 /** Receivers of every kind, and what reached them. */
 export interface HookReceivers extends AsyncDisposable {

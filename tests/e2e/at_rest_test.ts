@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import assert from "node:assert/strict";
 import { type Answer, clientOf, expectStatus } from "../../core/cli/client.ts";
 import { routes } from "../../routes/index.ts";
-import { reply, startReceiver } from "../outbound/receiver.ts";
+import { reply, startReceiver } from "../ports/receiver.ts";
 import { digestsOf, findLeaks, formsOf, type Haystack, storeHaystacks } from "../support/leaks.ts";
 import { START_MS, startMain, startRelayProcess, withFolder } from "../support/processes.ts";
 

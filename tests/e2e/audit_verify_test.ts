@@ -112,7 +112,7 @@ Deno.test("relay audit verify: the program needs the file and the key, and its e
       const args of [["verify"], ["verify", `${folder}/none`], ["check", whole], without, twice]
     ) {
       const { code, stderr } = await relay("audit", ...args);
-      deq([code, stderr.startsWith("relay audit: ")], [2, true]);
+      deq([code, stderr.startsWith("relay: ")], [2, true]);
     }
   } finally {
     await Deno.remove(folder, { recursive: true });

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { AGENT_RIGHTS, linkAgent, type Linked, runsOf } from "../areas/fixtures.ts";
+import { AGENT_RIGHTS, linkAgent, type Linked, runsOf } from "../support/linked_agent.ts";
 import { newIdentity, ScriptedAgent } from "../support/agent.ts";
 import { shared } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";

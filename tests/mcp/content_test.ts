@@ -1,8 +1,8 @@
-import { forbidding, withRepository } from "../gitops/fixtures.ts";
+import { forbidding, withRepository } from "../policies/git_fixtures.ts";
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { SCOPE_LIST } from "../../core/identity/scopes.ts";
 import { agents } from "../../kv/records/agent.ts";
-import { linkAgent } from "../areas/fixtures.ts";
+import { linkAgent } from "../support/linked_agent.ts";
 import { World } from "../support/world.ts";
 import { type Json, rpc } from "./client.ts";
 

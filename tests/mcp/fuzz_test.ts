@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, ok } from "node:assert/strict";
 import { METHODS } from "../../mcp/methods.ts";
-import { linkAgent } from "../areas/fixtures.ts";
+import { linkAgent } from "../support/linked_agent.ts";
 import { mulberry32 } from "../support/random.ts";
 import { World } from "../support/world.ts";
 import { type Json, readReply, requestOf } from "./client.ts";

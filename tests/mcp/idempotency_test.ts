@@ -1,5 +1,12 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { AGENT_RIGHTS, eventsOf, exec, finish, linkAgent, runsOf } from "../areas/fixtures.ts";
+import {
+  AGENT_RIGHTS,
+  eventsOf,
+  exec,
+  finish,
+  linkAgent,
+  runsOf,
+} from "../support/linked_agent.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { World } from "../support/world.ts";
 import { type Json, Reader, requestOf, tool, toolError } from "./client.ts";

@@ -6,7 +6,7 @@ import { Fault } from "../../core/fault/fault.ts";
 import { idempotencyRecords } from "../../kv/records/idempotency.ts";
 import { callOnce as callWithKey } from "../../routes/call/once.ts";
 import { type Route, route } from "../../routes/call/route.ts";
-import { eventsOf, linkAgent } from "../areas/fixtures.ts";
+import { eventsOf, linkAgent } from "../support/linked_agent.ts";
 import { overKv } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";
 import { type Json, tool, toolError } from "./client.ts";

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { eventsOf, finish, linkAgent, type Linked, runsOf } from "../areas/fixtures.ts";
+import { eventsOf, finish, linkAgent, type Linked, runsOf } from "../support/linked_agent.ts";
 import { users } from "../../kv/records/user.ts";
 import { shared } from "../support/kv.ts";
 import { World } from "../support/world.ts";

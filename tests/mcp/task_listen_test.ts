@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
-import { linkAgent } from "../areas/fixtures.ts";
+import { linkAgent } from "../support/linked_agent.ts";
 import { World } from "../support/world.ts";
 import { type Json, Reader, requestOf, rpc, tool } from "./client.ts";
 

@@ -4,7 +4,7 @@ import { SCOPE_LIST } from "../../core/identity/scopes.ts";
 import { serveMcp } from "../../mcp/endpoint.ts";
 import { mount } from "../../routes/http/mount.ts";
 import { routes } from "../../routes/index.ts";
-import { eventsOf, linkAgent } from "../areas/fixtures.ts";
+import { eventsOf, linkAgent } from "../support/linked_agent.ts";
 import { mulberry32 } from "../support/random.ts";
 import { World } from "../support/world.ts";
 import { type Json, readReply, requestOf, rpc, tool, toolError } from "./client.ts";

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { AGENT_RIGHTS, linkAgent, runsOf } from "../areas/fixtures.ts";
+import { AGENT_RIGHTS, linkAgent, runsOf } from "../support/linked_agent.ts";
 import { holdBody } from "../support/held.ts";
 import { World } from "../support/world.ts";
 import { type Json, readReply, requestOf, rpc, tool } from "./client.ts";

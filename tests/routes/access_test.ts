@@ -2,7 +2,7 @@ import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/stric
 import { routes } from "../../routes/index.ts";
 import { openapi } from "../../routes/openapi/openapi.ts";
 import { SCOPE_LIST } from "../../core/identity/scopes.ts";
-import { AGENT_RIGHTS } from "../areas/fixtures.ts";
+import { AGENT_RIGHTS } from "../support/linked_agent.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { World } from "../support/world.ts";
 import {

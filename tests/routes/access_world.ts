@@ -1,7 +1,7 @@
 import { strictEqual as eq } from "node:assert/strict";
 import { routes } from "../../routes/index.ts";
 import type { Route } from "../../routes/call/route.ts";
-import { forbidding, withRepository } from "../gitops/fixtures.ts";
+import { forbidding, withRepository } from "../policies/git_fixtures.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import type { Account, World } from "../support/world.ts";
 

@@ -5,7 +5,7 @@ import { mount } from "../../routes/http/mount.ts";
 import { type Route, route } from "../../routes/call/route.ts";
 import { IdParams } from "../../routes/schemas/schemas.ts";
 import { routes, upgrades } from "../../routes/index.ts";
-import { AGENT_RIGHTS, linkAgent } from "../areas/fixtures.ts";
+import { AGENT_RIGHTS, linkAgent } from "../support/linked_agent.ts";
 import { World } from "../support/world.ts";
 
 Deno.test("mount: a name comes before a parameter, in whichever order they are declared", async () => {

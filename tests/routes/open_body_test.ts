@@ -1,6 +1,11 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { routes } from "../../routes/index.ts";
-import { alertsOf, makeIngestToken, NOTIFICATION, storedKeys } from "../areas/ingest_fixtures.ts";
+import {
+  alertsOf,
+  makeIngestToken,
+  NOTIFICATION,
+  storedKeys,
+} from "../commands/ingest_fixtures.ts";
 import { longestParsed } from "../support/longest_parsed.ts";
 import { World } from "../support/world.ts";
 

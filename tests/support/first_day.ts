@@ -1,7 +1,7 @@
 import { clientOf, expectStatus } from "../../core/cli/client.ts";
 import { type Program, startProgram } from "../../core/cli/program.ts";
 import { startReceiver } from "../../core/cli/receiver.ts";
-import { startGitServer } from "../git/git_server.ts";
+import { startGitServer } from "../policies/git/git_server.ts";
 import { START_MS } from "./processes.ts";
 
 /** What the relay of a first day needs in its environment: its hosts and receivers are on this machine. */

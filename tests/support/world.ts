@@ -1,8 +1,9 @@
 import { Buffer } from "node:buffer";
 import type { Relay } from "../../core/relay.ts";
-import { NO_SOURCE, parseConfig } from "../../core/context/config.ts";
+import { parseConfig } from "../../core/context/config.ts";
 import type { Log, Ports } from "../../core/ports/ports.ts";
 import { showVariables } from "../../core/cli/environment.ts";
+import { readSettings } from "../../core/cli/settings.ts";
 import type { Settings } from "../../core/context/settings.ts";
 import { type Running, startRelay } from "../../core/start.ts";
 import { users } from "../../kv/records/user.ts";
@@ -237,17 +238,14 @@ export class World implements AsyncDisposable {
 }
 
 /** What the relay of a world is started with, unless its test says otherwise. */
-export const SETTINGS: Omit<Settings, "config" | "variables"> & { secret: string } = {
-  host: "127.0.0.1",
-  port: 0,
-  tls: null,
-  kv: ":memory:",
-  secret: "a secret for tests, long enough",
-  olderSecrets: [],
-  publicUrl: null,
-  signup: "open",
-  local: true,
-  configSource: NO_SOURCE,
+const ENVIRONMENT = {
+  RELAY_PORT: "0",
+  RELAY_KV: ":memory:",
+  RELAY_SECRET: "a secret for tests, long enough",
+};
+export const SETTINGS: Settings & { secret: string } = {
+  ...readSettings(ENVIRONMENT, () => "", false),
+  secret: ENVIRONMENT.RELAY_SECRET,
 };
 
 /** Unguessable to nobody: the same seed gives the same ids, keys and nonces. */

@@ -1,5 +1,6 @@
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
 import { z } from "zod";
+import { isWithin } from "../../../kv/store/clock.ts";
 import { Fault } from "../../fault/fault.ts";
 import { OutboundError, type Ports } from "../../ports/ports.ts";
 import type { Issuer } from "../../context/context.ts";
@@ -44,14 +45,12 @@ export class IssuerKeys {
   ): Promise<JWTVerifyGetKey> {
     const known = this.#knownOf(issuer);
     const now = this.ports.clock.now();
-    // The absolute value also makes keys old after the clock was set back: their age is then unknown.
-    const isOlder = (atMs: number, ms: number) => Math.abs(now - atMs) >= ms;
-    const wanted = unknownKey || known.keys === null || isOlder(known.atMs, KEYS_FRESH_MS);
-    if (wanted && (known.fetching !== null || isOlder(known.triedAtMs, RETRY_MS))) {
+    const wanted = unknownKey || known.keys === null || !isWithin(known.atMs, KEYS_FRESH_MS, now);
+    if (wanted && (known.fetching !== null || !isWithin(known.triedAtMs, RETRY_MS, now))) {
       known.fetching ??= this.#refresh(issuer, known).finally(() => known.fetching = null);
       await known.fetching;
     }
-    if (known.keys !== null && !isOlder(known.atMs, KEYS_STALE_MS)) return known.keys;
+    if (known.keys !== null && isWithin(known.atMs, KEYS_STALE_MS, now)) return known.keys;
     throw new Fault(
       "UNAVAILABLE",
       "The keys of this token's issuer cannot be fetched now. Try again later.",

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { decodeJwt, errors, type JWTPayload, jwtVerify, type JWTVerifyGetKey } from "jose";
+import { isWithin } from "../../../kv/store/clock.ts";
 import { SYSTEM } from "../../../kv/store/collection.ts";
 import { RecentMap } from "../../../kv/store/recent.ts";
 import { organizations } from "../../../kv/records/organization.ts";
@@ -77,7 +78,7 @@ export class ForeignTokens {
     const name = sha256Hex(text); // tokens are long, and no secret is kept in memory
     const earlier = this.#checked.get(name);
     const good = earlier !== undefined && earlier.token.issuer === issuer &&
-      now < earlier.token.expiresAtMs && Math.abs(now - earlier.checkedAtMs) < KEYS_FRESH_MS;
+      now < earlier.token.expiresAtMs && isWithin(earlier.checkedAtMs, KEYS_FRESH_MS, now);
     if (good) return earlier.token;
     const claims = await this.#verify(issuer, text);
     const token: ForeignToken = {

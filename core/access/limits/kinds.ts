@@ -1,7 +1,7 @@
 import type { ApiKeyRecord } from "../../../kv/records/api_key.ts";
 import type { OrganizationRecord } from "../../../kv/records/organization.ts";
 import { type Config, planOf } from "../../context/context.ts";
-import { MINUTE_MS } from "../../codec/codec.ts";
+import { MINUTE_MS } from "../../../kv/store/durations.ts";
 
 const TEN_SECONDS_MS = 10_000;
 /** Reports about one agent by others, and as many by itself. */

@@ -19,7 +19,7 @@ import {
   planLimit,
 } from "./kinds.ts";
 import { networkOf } from "./network.ts";
-import { MINUTE_MS } from "../../codec/codec.ts";
+import { MINUTE_MS } from "../../../kv/store/durations.ts";
 
 /** Shown for no limit: the largest number that every client can read. */
 export const UNLIMITED = 2_147_483_647;

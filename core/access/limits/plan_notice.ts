@@ -2,7 +2,7 @@ import type { Context } from "../../context/context.ts";
 import { isFirstWithin, notifyAdministrators } from "../people/notify.ts";
 import { homeOf } from "../roles/grant.ts";
 import type { Limiter } from "./limiter.ts";
-import { DAY_MS } from "../../codec/codec.ts";
+import { DAY_MS } from "../../../kv/store/durations.ts";
 
 /** Notifies the administrators of organizations whose plan refused requests, at most once a day each. */
 export async function notifyOfPlanLimits(

@@ -1,3 +1,4 @@
+import { isWithin } from "../../../kv/store/clock.ts";
 import { SYSTEM, type Tenant } from "../../../kv/store/collection.ts";
 import { organizations } from "../../../kv/records/organization.ts";
 import { type SessionRecord, sessions, users } from "../../../kv/records/user.ts";
@@ -84,7 +85,7 @@ function rotate(tx: Tx, tenant: Tenant, session: SessionRecord, nowMs: number): 
 /** True while a used token still gets its successor. */
 function mayRepeat(session: SessionRecord, { count }: NamedToken, nowMs: number): boolean {
   const usedAtMs = session.refreshed_at_ms.at(count - session.refresh_count);
-  return usedAtMs !== undefined && Math.abs(nowMs - usedAtMs) < REPEAT_MS;
+  return usedAtMs !== undefined && isWithin(usedAtMs, REPEAT_MS, nowMs);
 }
 
 const refusal = (reason: keyof typeof REFUSALS) =>

@@ -2,7 +2,8 @@ import { createHmac } from "node:crypto";
 import type { SessionRecord } from "../../../kv/records/user.ts";
 import type { Context } from "../../context/context.ts";
 import { makeSecretText } from "../keys/value.ts";
-import { base62Length, constantTimeEqual, DAY_MS, encodeBase62 } from "../../codec/codec.ts";
+import { DAY_MS } from "../../../kv/store/durations.ts";
+import { base62Length, constantTimeEqual, encodeBase62 } from "../../codec/codec.ts";
 import type { Sealer } from "../../ports/ports.ts";
 
 /** A session ends after this long without a refresh. */

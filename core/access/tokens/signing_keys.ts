@@ -1,8 +1,9 @@
+import { isWithin } from "../../../kv/store/clock.ts";
 import { SYSTEM } from "../../../kv/store/collection.ts";
 import { signers, type SigningKeyRecord, signingKeys } from "../../../kv/records/installation.ts";
 import type { Store } from "../../../kv/store/store.ts";
 import type { Clock, Sealer } from "../../ports/ports.ts";
-import { DAY_MS } from "../../codec/codec.ts";
+import { DAY_MS } from "../../../kv/store/durations.ts";
 import { generateSigningKey, type SigningKey, type VerificationKey } from "./jwt.ts";
 
 const SIGNS_FOR_MS = 30 * DAY_MS;
@@ -41,12 +42,11 @@ export class SigningKeys {
 
   /** Makes the next verification read the keys again: a token named an unknown key. */
   refresh(): void {
-    if (this.#isOlderThan(RELOAD_MS)) this.#loadedAtMs = -Infinity;
+    if (!this.#wasLoadedWithin(RELOAD_MS)) this.#loadedAtMs = -Infinity;
   }
 
-  /** The absolute value also reloads after the clock was set back. */
-  #isOlderThan(ms: number): boolean {
-    return Math.abs(this.clock.now() - this.#loadedAtMs) >= ms;
+  #wasLoadedWithin(ms: number): boolean {
+    return isWithin(this.#loadedAtMs, ms, this.clock.now());
   }
 
   #signing(records: readonly SigningKeyRecord[]): SigningKeyRecord | undefined {
@@ -55,7 +55,7 @@ export class SigningKeys {
 
   async #load(): Promise<SigningKeyRecord[]> {
     const now = this.clock.now();
-    if (this.#isOlderThan(REFRESH_MS)) {
+    if (!this.#wasLoadedWithin(REFRESH_MS)) {
       this.#records = (await this.store.list(signingKeys, SYSTEM, { limit: KEYS_MAX })).items;
       this.#records.sort((a, b) => a.created_at_ms - b.created_at_ms);
       this.#loadedAtMs = now;

@@ -1,6 +1,7 @@
 import { ownedKey, tenantOfKey } from "../keys/owned.ts";
 import type { Work } from "../../work/work.ts";
-import { DAY_MS, HOUR_MS, iso, isoOrNull } from "../../codec/codec.ts";
+import { DAY_MS, HOUR_MS } from "../../../kv/store/durations.ts";
+import { iso, isoOrNull } from "../../codec/codec.ts";
 import type { Hours } from "../../../kv/store/series.ts";
 import type { StoredDay } from "./day.ts";
 import { stepsOf } from "./steps.ts";

@@ -1,5 +1,6 @@
 import { SERIES_DAYS } from "../../../kv/store/series.ts";
-import { DAY_MS, HOUR_MS, readPeriod } from "../../codec/codec.ts";
+import { DAY_MS, HOUR_MS } from "../../../kv/store/durations.ts";
+import { readPeriod } from "../../codec/codec.ts";
 
 /** Longer periods are reported by days. */
 const HOURLY_MS = 2 * DAY_MS;

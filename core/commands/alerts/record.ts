@@ -2,10 +2,10 @@ import type { Tenant } from "../../../kv/store/collection.ts";
 import { type AlertRecord, alerts } from "../../../kv/records/alert.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import type { Ports } from "../../ports/ports.ts";
+import { DAY_MS } from "../../../kv/store/durations.ts";
 import { sha256Hex } from "../../codec/codec.ts";
 import type { Report } from "./report.ts";
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 /** How long a resolved alert is kept. */
 const RESOLVED_KEPT_MS = 30 * DAY_MS;
 /** How long an active alert is kept after its last report. */

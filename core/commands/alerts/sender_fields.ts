@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { sha256Hex } from "../../codec/codec.ts";
+import { isObject, sha256Hex } from "../../codec/codec.ts";
 import { severityOf, stateOf } from "./scales.ts";
 
 /** A field of an alert: the names that senders use, its own first, and how a value is read. */
@@ -201,6 +201,3 @@ function fromIso(text: unknown): number {
 /** Text for people, cut: losing its end is better than losing the alert. */
 export const cut = (text: string, charsMax: number): string =>
   text.slice(0, Math.max(0, charsMax)).toWellFormed();
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

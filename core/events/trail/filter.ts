@@ -2,7 +2,8 @@ import type { Sequenced } from "../../../kv/log/log.ts";
 import { iso } from "../../codec/codec.ts";
 import type { EventRow } from "../emit.ts";
 import type { ResourceType } from "../types/resources.ts";
-import { type Result, resultOf } from "./result.ts";
+import type { Result } from "../types/event.ts";
+import { resultOf } from "./result.ts";
 
 /** The conditions of an audit query. Instants are in ms; all conditions must hold. */
 export interface AuditFilter {

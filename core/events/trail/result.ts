@@ -1,41 +1,25 @@
 import type { Sequenced } from "../../../kv/log/log.ts";
-import type { EventRow } from "../emit.ts";
-
-/** The outcomes that a filter may ask for. */
-export const RESULTS = ["success", "failure", "denied"] as const;
-export type Result = (typeof RESULTS)[number];
-
-const DENIED = /^(access_denied|command_denied|.*_refused|approval_mismatch)$/;
-const FAILED = /_failed$|^command_timeout$/;
+import { type EventRow, isOwnEvent, OWN_EVENTS } from "../emit.ts";
+import type { Outcome, Result } from "../types/event.ts";
 
 /** The outcome of what a row reports. */
 export function resultOf({ event_type, details }: EventRow): Result {
-  if (DENIED.test(event_type)) return "denied";
-  if (FAILED.test(event_type)) return "failure";
-  const { status, decision } = details;
-  switch (event_type) {
-    case "api_key_used":
-      if (typeof status !== "number" || status < 400) return "success";
-      return status === 403 ? "denied" : "failure";
-    case "command_executed":
-      return status === "failed" ? "failure" : "success";
-    case "approval_resolved":
-      return decision === "rejected" ? "denied" : decision === "expired" ? "failure" : "success";
-    default:
-      return "success";
-  }
+  const outcome = outcomeOf(event_type);
+  return typeof outcome === "function" ? outcome(details) : outcome;
 }
 
 /** False for rows with another result. It avoids parsing JSON, which most rows do not need. */
 export function mayHaveResult({ type, json }: Sequenced, result: Result): boolean {
-  switch (type) {
-    case "api_key_used":
-      return result === "success" || /"status":[45]/.test(json);
-    case "command_executed":
-    case "approval_resolved":
-      return true;
-    default:
-      if (DENIED.test(type)) return result === "denied";
-      return FAILED.test(type) ? result === "failure" : result === "success";
-  }
+  if (type === "api_key_used") return result === "success" || /"status":[45]/.test(json);
+  const outcome = outcomeOf(type);
+  return typeof outcome === "function" || outcome === result;
+}
+
+const outcomeOf = (type: string): Outcome =>
+  isOwnEvent(type) ? OWN_EVENTS[type]!.result ?? "success" : outcomeByName(type);
+
+/** The outcome of an event that a caller recorded under a name of its own. */
+function outcomeByName(type: string): Result {
+  if (type.endsWith("_refused")) return "denied";
+  return type.endsWith("_failed") ? "failure" : "success";
 }

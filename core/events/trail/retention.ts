@@ -4,8 +4,8 @@ import { auditTreeId, auditTrees, checkpoints } from "../../../kv/records/audit.
 import type { Store } from "../../../kv/store/store.ts";
 import type { Context } from "../../context/context.ts";
 import { timestampMs } from "./row_times.ts";
+import { DAY_MS } from "../../../kv/store/durations.ts";
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 /** Logs that one round visits. */
 const LOGS_PER_ROUND = 500;
 /** Segments, of at most 60 KiB, that one round removes from a log. */

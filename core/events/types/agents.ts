@@ -22,6 +22,7 @@ export const agentEvents = {
   }),
   agent_credential_refused: event({
     meaning: "an agent tried to connect under a name that another credential owns",
+    result: "denied",
     details: z.strictObject({
       name: agentName,
       credential: z.string().describe("The id of the credential that was refused."),
@@ -30,6 +31,7 @@ export const agentEvents = {
   }),
   checkpoint_refused: event({
     meaning: "an agent refused a checkpoint that contradicts the audit log it has seen",
+    result: "denied",
     details: z.strictObject({
       name: agentName,
       reason: z.enum(["another_key", "unproven", "rolled_back", "rewritten"]),
@@ -40,6 +42,7 @@ export const agentEvents = {
   }),
   receipt_refused: event({
     meaning: "an agent's results were refused, because their receipt did not verify",
+    result: "denied",
     details: z.strictObject({
       name: agentName,
       command_ids: z.array(z.string()).describe("The commands with results in the receipt."),
@@ -103,6 +106,7 @@ export const agentEvents = {
   }),
   command_failed: event({
     meaning: "a command ended without a result: it failed to start, was refused or its link broke",
+    result: "failure",
     details: z.strictObject({
       ...ranCommand,
       cancelled_by: z.string().optional().describe("Who had asked to cancel it."),
@@ -122,11 +126,13 @@ export const agentEvents = {
   approval_mismatch: event({
     meaning:
       "an approved command was not sent, because its bytes, agent or policy differ from the approved ones",
+    result: "denied",
     details: alarm,
     example: { command_id: "cmd_0m3x9", reason: "the command is not the one that was approved" },
   }),
   verdict_refused: event({
     meaning: "an agent refused a command, because its verdict did not verify",
+    result: "denied",
     details: alarm,
     example: { command_id: "cmd_0m3x9", reason: "the agent refused it: unverified" },
   }),

@@ -74,6 +74,7 @@ export const auditEvents = {
   }),
   compliance_report_failed: event({
     meaning: "a compliance report failed",
+    result: "failure",
     details: z.strictObject({
       failures: count("The number of attempts"),
       log: z.string().describe("The log it covers: organization and space."),

@@ -1,8 +1,17 @@
 import type { z } from "zod";
 
+/** The outcomes that a filter may ask for. */
+export const RESULTS = ["success", "failure", "denied"] as const;
+export type Result = (typeof RESULTS)[number];
+
+/** What came of what an event reports: always the same, or read from its details. */
+export type Outcome = Result | ((details: Readonly<Record<string, unknown>>) => Result);
+
 /** An event type of the audit log. */
 export interface AuditEventType<Details extends z.ZodObject = z.ZodObject> {
   readonly meaning: string;
+  /** Absent for a success. */
+  readonly result?: Outcome;
   readonly details: Details;
   /** Example details, for the documentation. */
   readonly example: z.infer<Details>;

@@ -49,6 +49,7 @@ export const gitopsEvents = {
   }),
   repository_sync_failed: event({
     meaning: "a scheduled sync of a repository failed, and the policies stay unchanged",
+    result: "failure",
     details: z.strictObject({
       name: repositoryName,
       repository: url,
@@ -118,6 +119,7 @@ export const gitopsEvents = {
   }),
   backup_failed: event({
     meaning: "a backup of an agent's configuration failed",
+    result: "failure",
     details: failed,
     example: failedExample,
   }),
@@ -152,6 +154,7 @@ export const gitopsEvents = {
   }),
   restore_failed: event({
     meaning: "a restore of an agent's configuration failed",
+    result: "failure",
     details: failed,
     example: failedExample,
   }),

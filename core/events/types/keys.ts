@@ -14,6 +14,10 @@ export const keyEvents = {
   }),
   api_key_used: event({
     meaning: "a request was made with an API key",
+    result: ({ status }) => {
+      if (typeof status !== "number" || status < 400) return "success";
+      return status === 403 ? "denied" : "failure";
+    },
     details: z.strictObject({
       endpoint: z.string().describe("Method and path pattern."),
       old_value: z.literal(true).optional()
@@ -62,6 +66,7 @@ export const keyEvents = {
   }),
   access_denied: event({
     meaning: "a request was refused: 403",
+    result: "denied",
     details: z.strictObject({
       endpoint: z.string().describe("Method and path pattern."),
       required: z.array(z.string()).optional().describe("The rights that were missing."),

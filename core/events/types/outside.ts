@@ -92,6 +92,7 @@ export const outsideEvents = {
   }),
   ingest_refused: event({
     meaning: "a request with an ingest token could not be read",
+    result: "denied",
     details: z.strictObject({
       purpose: token.shape.purpose,
       reasons: z.array(z.string()).describe("The first faults."),
@@ -150,6 +151,7 @@ export const outsideEvents = {
   }),
   integration_refused: event({
     meaning: "an OAuth flow failed",
+    result: "denied",
     details: z.strictObject({
       ...integration,
       code: z.string().describe("The code of the error."),
@@ -167,6 +169,7 @@ export const outsideEvents = {
   }),
   integration_failed: event({
     meaning: "the last attempt of an integration to send something failed",
+    result: "failure",
     details: z.strictObject({
       what: z.enum(["message", "revocation"]).describe("What was to be sent."),
       attempts: z.int().min(1).describe("The number of attempts."),

@@ -111,6 +111,7 @@ export const peopleEvents = {
   }),
   user_login_failed: event({
     meaning: "a sign-in failed",
+    result: "failure",
     details: z.strictObject({
       email,
       address,

@@ -31,6 +31,7 @@ export const selfApprovalEvents = {
   }),
   self_approval_refused: event({
     meaning: "a request to allow self-approval was refused or withdrawn",
+    result: "denied",
     details: z.strictObject({
       change_id: id("change"),
       requested_by: asked,

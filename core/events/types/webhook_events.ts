@@ -10,12 +10,15 @@ import {
   ranExample,
   receipt,
 } from "./fields.ts";
+import type { Outcome } from "./event.ts";
 import type { Scope } from "../../identity/identity.ts";
 
 /** An event type that webhooks may subscribe to. */
 export interface WebhookEvent<Payload extends z.ZodObject = z.ZodObject> {
   readonly category: string;
   readonly meaning: string;
+  /** Absent for a success. */
+  readonly result?: Outcome;
   /** The right that a webhook's creator needs to receive it. */
   readonly scope: Scope;
   readonly payload: Payload;
@@ -119,6 +122,7 @@ export const WEBHOOK_EVENTS = {
   command_executed: event({
     ...commands,
     meaning: "command executed successfully",
+    result: ({ status }) => status === "failed" ? "failure" : "success",
     payload: z.strictObject({
       ...ranCommand,
       receipt,
@@ -129,6 +133,7 @@ export const WEBHOOK_EVENTS = {
   command_denied: event({
     ...commands,
     meaning: "command blocked by policy",
+    result: "denied",
     payload: z.strictObject({
       command_id: id("command").optional().describe(
         "The id of the command; absent in rows of earlier versions.",
@@ -160,6 +165,7 @@ export const WEBHOOK_EVENTS = {
   command_timeout: event({
     ...commands,
     meaning: "command exceeded its time",
+    result: "failure",
     payload: z.strictObject({
       ...ranCommand,
       receipt: receipt.optional(),
@@ -268,6 +274,8 @@ export const WEBHOOK_EVENTS = {
   approval_resolved: event({
     ...approvals,
     meaning: "approval granted or rejected",
+    result: ({ decision }) =>
+      decision === "rejected" ? "denied" : decision === "expired" ? "failure" : "success",
     payload: z.strictObject({
       ...approval,
       decision: z.enum(["approved", "rejected", "expired"]),

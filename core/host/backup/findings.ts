@@ -2,6 +2,7 @@ import { X509Certificate } from "node:crypto";
 import type { FileSize } from "../../../kv/maintenance/file.ts";
 import type { KeyParts } from "../../../kv/store/collection.ts";
 import { newestSchema } from "../../../kv/maintenance/migrations.ts";
+import { DAY_MS, MINUTE_MS } from "../../../kv/store/durations.ts";
 import { iso } from "../../codec/codec.ts";
 import type { Sealer } from "../../ports/ports.ts";
 
@@ -13,8 +14,6 @@ export interface Finding {
 }
 
 const MIB = 1024 * 1024;
-const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
 /** The largest clock difference between instances that counting open connections tolerates. */
 const CLOCK_SLACK_MS = 15_000;
 /** The free space that the log of a busy relay needs. */

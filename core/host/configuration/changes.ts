@@ -1,4 +1,4 @@
-import { sha256Hex } from "../../codec/codec.ts";
+import { isObject, sha256Hex } from "../../codec/codec.ts";
 
 /** Values by their paths, such as `limits.live.requests_per_minute`. */
 export type Leaves = ReadonlyMap<string, unknown>;
@@ -13,9 +13,7 @@ export interface Change {
 
 /** Every value by its path. A list counts as one value. */
 export function leavesOf(value: unknown, path = ""): Leaves {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    return new Map([[path, value]]);
-  }
+  if (!isObject(value)) return new Map([[path, value]]);
   const below = Object.entries(value).flatMap(([name, inner]) => [
     ...leavesOf(inner, path === "" ? name : `${path}.${name}`),
   ]);

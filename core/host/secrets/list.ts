@@ -4,12 +4,11 @@ import { ingestTokens } from "../../../kv/records/ingest.ts";
 import { integrations } from "../../../kv/records/integration.ts";
 import { webhooks } from "../../../kv/records/webhook.ts";
 import { type KeyStatus, statusOf } from "../../access/access.ts";
+import { DAY_MS } from "../../../kv/store/durations.ts";
 import { iso, isoOrNull } from "../../codec/codec.ts";
 import type { Sealer } from "../../ports/ports.ts";
 import type { Work } from "../../work/work.ts";
 import type { Paging } from "../../../kv/store/paging.ts";
-
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 type Row = { readonly id: string; readonly name: string; readonly created_at_ms: number };
 

@@ -3,8 +3,9 @@ import { type AgentRecord, agents } from "../../../kv/records/agent.ts";
 import { heldVersion, type Link } from "../../agents/agents.ts";
 import type { Background, Context } from "../../context/context.ts";
 import { emit, RELAY_ACTOR } from "../../events/events.ts";
+import { NO_POLICY_VERSION } from "../../protocol/protocol.ts";
 import { nextTurn } from "../../ports/ports.ts";
-import { NO_POLICY_VERSION, type PolicyCache } from "../policy_cache.ts";
+import type { PolicyCache } from "../policy_cache.ts";
 import { policySetOf } from "../../../kv/records/gitops.ts";
 
 /** Links that are served before other work gets its turn: each costs a signature. */

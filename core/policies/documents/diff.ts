@@ -1,4 +1,4 @@
-import { canonicalJson } from "../../codec/codec.ts";
+import { canonicalJson, isObject } from "../../codec/codec.ts";
 
 /** One changed part of a document. */
 export interface DocumentChange {
@@ -25,7 +25,7 @@ function compare(path: string, before: unknown, after: unknown, into: DocumentCh
   if (canonicalJson(before) === canonicalJson(after)) return;
   const lists = [named(before), named(after)];
   if (lists[0] && lists[1]) return compareNamed(path, lists[0], lists[1], into);
-  if (!isFields(before) || !isFields(after)) {
+  if (!isObject(before) || !isObject(after)) {
     return void into.push({ path, kind: "changed", before, after });
   }
   const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
@@ -56,15 +56,12 @@ function compareNamed(
 const own = (fields: Fields, key: string): unknown =>
   Object.hasOwn(fields, key) ? fields[key] : undefined;
 
-const isFields = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 /** A list of things with ids, by id; null for any other value. */
 function named(value: unknown): Map<string, unknown> | null {
   if (!Array.isArray(value)) return null;
   const entries = value.map((
     each,
-  ): [unknown, unknown] => [isFields(each) ? each["id"] : null, each]);
+  ): [unknown, unknown] => [isObject(each) ? each["id"] : null, each]);
   if (!entries.every((entry): entry is [string, unknown] => typeof entry[0] === "string")) {
     return null;
   }

@@ -1,15 +1,7 @@
 import type { ShieldMode } from "../../../kv/records/shield.ts";
+import type { MergedPolicy } from "../../commands/commands.ts";
 import { APPROVE_SCORE, DENY_SCORE, type Policy, type PolicyRule } from "../../shield/shield.ts";
 import type { NamedDocument } from "./document.ts";
-
-/** Several policies merged for one agent. */
-export interface Merged {
-  /** Null when none of them has rules or thresholds for commands. */
-  readonly policy: Policy | null;
-  /** Null when no policy sets it. */
-  readonly mode: ShieldMode | null;
-  readonly retentionDays: number | null;
-}
 
 /** From the least strict. */
 const STRICTNESS: readonly ShieldMode[] = ["off", "observe", "enforce"];
@@ -24,7 +16,10 @@ export const concerns = (
  * Merges the policies of one agent: their rules in order, then the organization's own. The strictest threshold, mode
  * and retention applies, and every list of tools must allow a program.
  */
-export function mergePolicies(documents: readonly NamedDocument[], own: Policy | null): Merged {
+export function mergePolicies(
+  documents: readonly NamedDocument[],
+  own: Policy | null,
+): MergedPolicy {
   const said = documents.map(({ thresholds }) => thresholds);
   const all = [...said, own?.thresholds].filter((one) => one !== undefined);
   const modes = documents.map(({ mode }) => mode).filter((mode) => mode !== undefined);

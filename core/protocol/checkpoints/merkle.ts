@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { HASH_BYTES, nodeHash } from "./node_hash.ts";
 
 /** A SHA-256 hash: 32 bytes. */
@@ -8,8 +8,7 @@ export type Hash = Uint8Array<ArrayBuffer>;
 export type ReadNode = (level: number, index: number) => Hash | Promise<Hash>;
 
 /** The hash of a leaf in hex (RFC 6962): SHA-256(0x00 ‖ UTF-8 bytes). */
-export const leafHex = (text: string): string =>
-  createHash("sha256").update(`\0${text}`).digest("hex");
+export const leafHex = (text: string): string => hash("sha256", `\0${text}`);
 
 /** The same as bytes. */
 export const leafHash = (text: string): Hash => Uint8Array.fromHex(leafHex(text));
@@ -69,27 +68,6 @@ export async function consistencyPath(read: ReadNode, from: number, to: number):
   }
   if (!whole) path.push(await rangeHash(read, lo, hi));
   return path.reverse();
-}
-
-/** True when a leaf is the `index`th of the tree with this root. */
-export function verifyInclusion(
-  leaf: Uint8Array,
-  index: number,
-  size: number,
-  path: readonly Uint8Array[],
-  root: Uint8Array,
-): boolean {
-  if (index < 0 || index >= size || !path.every(isHash)) return false;
-  let hash = leaf, at = index, last = size - 1;
-  for (const sibling of path) {
-    if (last === 0) return false;
-    if (at % 2 === 1 || at === last) {
-      hash = nodeHash(sibling, hash);
-      while (at % 2 === 0 && at > 0) at /= 2, last = Math.floor(last / 2);
-    } else hash = nodeHash(hash, sibling);
-    at = Math.floor(at / 2), last = Math.floor(last / 2);
-  }
-  return last === 0 && sameHash(hash, root);
 }
 
 /** True when the tree of `to` leaves starts with the tree of `from`. */

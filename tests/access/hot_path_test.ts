@@ -1,0 +1,44 @@
+import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
+import { rpc } from "../mcp/client.ts";
+import { overKv } from "../support/kv.ts";
+import { World } from "../support/world.ts";
+import { linkAgent } from "../support/linked_agent.ts";
+
+Deno.test("hot path: a read, a command and a body of a known caller need no store read before the answer", async () => {
+  const engine = await Deno.openKv(":memory:");
+  let asked: Deno.KvKey[] | null = null;
+  const kv = overKv(engine, {
+    get: ((key: Deno.KvKey) => {
+      asked?.push(key);
+      return engine.get(key);
+    }) as Deno.Kv["get"],
+    getMany: ((keys: Deno.KvKey[]) => {
+      asked?.push(...keys);
+      return engine.getMany(keys);
+    }) as unknown as Deno.Kv["getMany"],
+    list: ((selector: { prefix: Deno.KvKey }, options: Deno.KvListOptions) => {
+      asked?.push(selector.prefix);
+      return engine.list(selector, options);
+    }) as Deno.Kv["list"],
+  });
+  await using world = await World.open({ kv });
+  const { owner, agent } = await linkAgent(world);
+  const { value: as } = await world.key(owner, ["agents:read", "agents:write", "system:read"]);
+  const judged = { commands: ["uptime"] };
+  const asks = [
+    () => world.call("GET", `/api/v1/agents/${agent.id}`, { as }),
+    () => world.call("GET", `/api/exec/${agent.id}?command=uptime`, { as }),
+    () => world.call("POST", "/api/shield/evaluate", { as, body: judged }),
+    () => world.call("POST", "/api/shield/evaluate", { as: owner.token, body: judged }),
+    () => rpc(world, "tools/list", {}, { as }),
+  ];
+  for (const [n, ask] of asks.entries()) {
+    eq((await ask()).status, 200);
+    await world.settle();
+    asked = [];
+    eq((await ask()).status, 200);
+    deq(asked, [], `${n}`);
+    asked = null;
+    await world.settle();
+  }
+});

@@ -1,0 +1,72 @@
+import { deepStrictEqual as deq, ok } from "node:assert/strict";
+import { relative } from "node:path";
+
+/** What one module loads when it starts, itself included: paths in the repository, and packages. */
+async function loadedBy(main: string): Promise<string[]> {
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["info", "--json", main],
+    stderr: "null",
+  }).output();
+  const { roots, modules } = JSON.parse(new TextDecoder().decode(stdout)) as Graph;
+  const byName = new Map(modules.map((module) => [module.specifier, module]));
+  const loaded = new Set(roots);
+  for (const name of loaded) {
+    for (const { code, isDynamic } of byName.get(name)?.dependencies ?? []) {
+      // Types and what is loaded on demand do not count.
+      if (code?.specifier !== undefined && isDynamic !== true) loaded.add(code.specifier);
+    }
+  }
+  return [...loaded].filter((name) => !name.startsWith("node:")).map((name) =>
+    name.startsWith("file:") ? relative(".", new URL(name).pathname) : name
+  );
+}
+
+interface Graph {
+  readonly roots: string[];
+  readonly modules: readonly {
+    readonly specifier: string;
+    readonly dependencies?: readonly {
+      readonly code?: { readonly specifier?: string };
+      readonly isDynamic?: boolean;
+    }[];
+  }[];
+}
+
+/** What an agent is made of. */
+const AGENT = [
+  "main.ts",
+  "deno.json",
+  "core/cli/agent/",
+  "core/cli/arguments.ts",
+  "core/cli/cli.ts",
+  "core/cli/client.ts",
+  "core/cli/environment.ts",
+  "core/cli/help.ts",
+  "core/protocol/",
+  "core/ports/",
+  "core/codec/",
+  "core/fault/",
+  "kv/store/durations.ts",
+  "kv/store/errors.ts",
+  "kv/store/recent.ts",
+  "kv/maintenance/disk.ts",
+  "kv/maintenance/location.ts",
+  "npm:",
+];
+
+Deno.test("relay agent: loads no code of a relay", async () => {
+  const loaded = [...await loadedBy("main.ts"), ...await loadedBy("core/cli/agent/cli.ts")];
+  ok(loaded.includes("core/cli/agent/agent.ts"));
+  deq(loaded.filter((name) => !AGENT.some((part) => name.startsWith(part))), []);
+});
+
+Deno.test("relay help: loads the tables of commands and settings only", async () => {
+  deq((await loadedBy("main.ts")).sort(), [
+    "core/cli/cli.ts",
+    "core/cli/environment.ts",
+    "core/cli/help.ts",
+    "deno.json",
+    "kv/maintenance/location.ts",
+    "main.ts",
+  ]);
+});

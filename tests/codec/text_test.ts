@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { expectStatus } from "../../core/cli/client.ts";
+import { listenLoop } from "../../core/cli/listen_loop.ts";
+import {
+  base62Length,
+  constantTimeEqual,
+  encodeBase62,
+  encodeUint32Base62,
+  sha256Hex,
+} from "../../core/codec/text.ts";
+import { seededBytes } from "../support/seeded.ts";
+
+const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const numberOf = (text: string) =>
+  [...text].reduce((sum, digit) => sum * 62n + BigInt(DIGITS.indexOf(digit)), 0n);
+
+Deno.test("sha256Hex: gives the digests of FIPS 180 for text and for bytes", () => {
+  const abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+  assert.equal(sha256Hex("abc"), abc);
+  assert.equal(sha256Hex(new TextEncoder().encode("abc")), abc);
+  assert.equal(
+    sha256Hex(""),
+    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+  );
+});
+
+Deno.test("constantTimeEqual: is true for equal texts only", () => {
+  assert.equal(constantTimeEqual("", ""), true);
+  assert.equal(constantTimeEqual("sécret", "sécret"), true);
+  for (const other of ["", "secre", "secret ", "Secret", "secreT", "secret\0"]) {
+    assert.equal(constantTimeEqual("secret", other), false, other);
+  }
+});
+
+Deno.test("constantTimeEqual: different texts with the same UTF-8 bytes are different", () => {
+  assert.equal(constantTimeEqual("\ud800", "\ud801"), false);
+  assert.equal(constantTimeEqual("\ud800", "\ufffd"), false);
+});
+
+Deno.test("encodeBase62: 32 bytes are always 43 characters, and no two values share a text", () => {
+  assert.equal(base62Length(32), 43);
+  assert.equal(encodeBase62(new Uint8Array(32)), "0".repeat(43));
+  const seed = 62;
+  const entropy = seededBytes(seed);
+  for (let round = 0; round < 500; round++) {
+    const bytes = entropy.bytes(32);
+    const text = encodeBase62(bytes);
+    assert.match(text, /^[0-9A-Za-z]{43}$/);
+    const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+    assert.equal(numberOf(text), BigInt(`0x${hex}`), `seed ${seed}, round ${round}`);
+  }
+});
+
+Deno.test("encodeBase62: the greatest value of every size fits its length", () => {
+  for (let size = 0; size <= 64; size++) {
+    const text = encodeBase62(new Uint8Array(size).fill(255));
+    assert.equal(text.length, base62Length(size));
+    assert.equal(numberOf(text), 256n ** BigInt(size) - 1n);
+  }
+});
+
+Deno.test("encodeUint32Base62: every 32-bit number has 6 characters and its own text", () => {
+  for (const value of [0, 1, 61, 62, 3843, 3844, 2 ** 31, 2 ** 32 - 1]) {
+    const text = encodeUint32Base62(value);
+    assert.equal(text.length, 6);
+    assert.equal(numberOf(text), BigInt(value));
+  }
+});
+
+Deno.test("relay listen, pairing: a relay's answer is shown as one line without control characters", async () => {
+  const error = { code: "FORBIDDEN", message: "no\x1b]0;\x07\nyes\u2066", details: {} };
+  const shown: string[] = [];
+  try {
+    expectStatus({ status: 403, requestId: "r", body: { error } }, 200, "the pairing code");
+  } catch (thrown) {
+    shown.push((thrown as Error).message);
+  }
+  const lines: string[] = [];
+  const options = { url: "http://r", token: "t", forward: "http://f", secret: "s", types: null };
+  const event = { seq: 1, event_id: "e", event_type: "a\x1b[31m", timestamp: "now\r", payload: {} };
+  const answers = [
+    Response.json({ events: [event], next: 1, head: 1, has_more: true }),
+    new Response(null, { status: 204 }),
+    Response.json({ error: { ...error, details: { head: 2, next: 2 } } }, { status: 410 }),
+    Response.json({ error }, { status: 403 }),
+  ];
+  const refused = await listenLoop({ ...options, since: 0 }, {
+    request: () => Promise.resolve(answers.shift()!),
+    now: () => 0,
+    sleep: () => Promise.resolve(),
+    say: (line) => lines.push(line),
+  }, new AbortController().signal);
+  shown.push(refused!, ...lines);
+  assert.equal(shown.length, 4);
+  for (const line of shown) assert.deepEqual([line, /[\p{Cc}\p{Cf}]/u.test(line)], [line, false]);
+});

@@ -1,0 +1,222 @@
+import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { integrationJobs, integrations } from "../../../kv/records/integration.ts";
+import { eventsOf } from "../../support/linked_agent.ts";
+import { type Account, World } from "../../support/world.ts";
+import { json } from "./fake_provider.ts";
+import { installed, INTEGRATIONS } from "./fixtures.ts";
+import { back, begin, connect, MINUTE_MS, seen, setUp } from "./oauth_fixtures.ts";
+
+Deno.test("oauth: every unusable token response is reported, and the refresh is retried", async () => {
+  await using world = await World.open();
+  const here = await setUp(world);
+  const useless = [
+    json(200, { access_token: "a", token_type: "mac" }),
+    json(200, { access_token: "a", token_type: "Bearer", id_token: "a.b.c.d.e" }),
+    json(200, { access_token: "\u0001", token_type: "Bearer" }),
+    json(200, { access_token: "a", token_type: "Bearer", refresh_token: "ü" }),
+    json(200, { access_token: "+".repeat(5_500), token_type: "Bearer" }),
+    { status: 999 },
+    { status: 302, headers: { location: "http://127.0.0.1/" } },
+    { status: 200, headers: { "content-type": "text/html" }, body: "<html>" },
+    {
+      status: 200,
+      headers: { "content-type": "application/json" },
+      body: "{}",
+      truncated: true,
+    },
+  ];
+  for (const reply of useless) {
+    here.provider.tokenReply = reply;
+    const begun = await begin(world, here);
+    const answer = await back(world, here.provider.consent(begun.authorize_url), begun);
+    ok([409, 503].includes(answer.status), answer.text);
+    eq((await eventsOf(world, here.owner, here.id)).at(-1)!.event_type, "integration_refused");
+  }
+  here.provider.tokenReply = null;
+  await connect(world, here);
+  here.provider.tokenReply = useless[0]!;
+  await world.advance(55 * MINUTE_MS);
+  const asked = world.network.sent.length;
+  ok((await seen(world, here)).last_error !== null);
+  await world.advance(29_999);
+  eq(world.network.sent.length, asked);
+  await world.advance(1 + 119_999);
+  eq(world.network.sent.length, asked + 1);
+});
+
+Deno.test("oauth: a refused client is reported, and a challenge over 1 KiB is not read", async () => {
+  await using world = await World.open();
+  const here = await setUp(world);
+  for (
+    const [chars, said] of [[1_000, /the client's id and secret/], [
+      1_100,
+      /invalid_client/,
+    ]] as const
+  ) {
+    const challenge = `Basic realm="${"x".repeat(chars - 14)}"`;
+    here.provider.tokenReply = {
+      status: 401,
+      headers: { "content-type": "application/json", "www-authenticate": challenge },
+      body: JSON.stringify({ error: "invalid_client" }),
+    };
+    const begun = await begin(world, here);
+    const answer = await back(world, here.provider.consent(begun.authorize_url), begun);
+    deq([answer.status, said.test(answer.body.error.message)], [409, true], answer.text);
+  }
+});
+
+Deno.test("oauth: the client with the longest secret can revoke the largest accepted tokens", async () => {
+  await using world = await World.open();
+  const authentication = "client_secret_basic";
+  const here = await setUp(world, { authentication, client_secret: "%".repeat(4096) });
+  world.network.reply = (request) =>
+    request.url.endsWith("/token")
+      ? json(200, { access_token: "+".repeat(5_400), token_type: "bearer" })
+      : here.provider.reply(request);
+  await connect(world, here);
+  const path = `${INTEGRATIONS}/${here.id}`;
+  eq((await world.call("DELETE", path, { as: here.key })).status, 204);
+});
+
+Deno.test("oauth: an error in a 200 response is a refusal, and ends the connection when the refresh token no longer works", async () => {
+  for (const error of ["bad_refresh_token", "invalid_refresh_token"]) {
+    await using world = await World.open();
+    const here = await setUp(world);
+    here.provider.tokenReply = json(200, { error: "bad_verification_code" });
+    const begun = await begin(world, here);
+    const answer = await back(world, here.provider.consent(begun.authorize_url), begun);
+    deq([answer.status, answer.body.error.details.error], [409, "bad_verification_code"]);
+    here.provider.tokenReply = null;
+    await connect(world, here);
+    here.provider.tokenReply = json(200, { ok: false, error });
+    await world.advance(55 * MINUTE_MS);
+    eq((await seen(world, here)).status, "expired");
+  }
+});
+
+Deno.test("oauth: metadata with endpoints without TLS is refused unless private targets are allowed", async () => {
+  await using world = await World.open();
+  const here = await setUp(world);
+  for (const name of ["authorization_endpoint", "token_endpoint", "revocation_endpoint"]) {
+    here.provider.metadata = { [name]: "http://login.example.com/x" };
+    const answer = await world.call("POST", "/api/integrations/oauth/begin", {
+      as: here.owner.token,
+      body: { integration_id: here.id },
+    });
+    deq([name, answer.status], [name, 409]);
+  }
+});
+
+Deno.test("oauth: refreshed tokens of a deleted integration are revoked", async () => {
+  await using world = await World.open();
+  const here = await setUp(world);
+  const remove = async () => {
+    const path = `/api/integrations/${here.id}`;
+    eq((await world.call("DELETE", path, { as: here.key })).status, 204);
+  };
+  const during = { task: async () => {} };
+  world.network.reply = async (request) => {
+    const reply = await here.provider.reply(request);
+    const isToken = request.url.endsWith("/token");
+    if (isToken) await during.task();
+    return reply;
+  };
+  await connect(world, here);
+  during.task = async () => {
+    during.task = async () => {};
+    await remove();
+  };
+  await world.advance(55 * MINUTE_MS);
+  await world.settle();
+  eq(here.provider.refreshes, 1);
+  deq(here.provider.alive, []);
+});
+
+Deno.test("oauth: tokens from a callback for a deleted integration are revoked", async () => {
+  await using world = await World.open();
+  const here = await setUp(world);
+  world.network.reply = async (request) => {
+    const reply = await here.provider.reply(request);
+    if (!request.url.endsWith("/token")) return reply;
+    const path = `/api/integrations/${here.id}`;
+    eq((await world.call("DELETE", path, { as: here.key })).status, 204);
+    return reply;
+  };
+  const begun = await begin(world, here);
+  const answer = await back(world, here.provider.consent(begun.authorize_url), begun);
+  eq(answer.status, 404);
+  await world.settle();
+  deq(here.provider.alive, []);
+});
+
+Deno.test("oauth: a revocation that Slack refuses with 200 is retried until the token no longer works", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const client = { client_id: "relay", client_secret: "secret", channel: "C1" };
+  const integration_id = await installed(world, owner, "slack", client);
+  const said = ["internal_error", "ratelimited", "token_revoked"];
+  world.network.reply = ({ url }) =>
+    url.endsWith("/oauth.v2.access")
+      ? json(200, { ok: true, access_token: "xoxb-1", token_type: "bot" })
+      : json(200, { ok: false, error: said.shift() });
+  const as = owner.token;
+  const { body } = await world.call("POST", "/api/integrations/oauth/begin", {
+    as,
+    body: { integration_id },
+  });
+  await back(world, new URLSearchParams({ code: "c", state: body.state }), { as });
+  await world.call("DELETE", `${INTEGRATIONS}/${integration_id}`, { as });
+  await world.settle();
+  eq(said.length, 2);
+  await world.advance(10 * MINUTE_MS);
+  deq(said, []);
+  const { items: [job] } = await world.app.store.list(integrationJobs, {
+    org: owner.org,
+    space: "live",
+  }, { limit: 2 });
+  deq([job!.status, job!.attempt], ["done", 3]);
+});
+
+Deno.test("oauth: hanging refreshes do not delay other organizations", async () => {
+  await using world = await World.open();
+  const [here, there] = [await world.signUp(), await world.signUp()];
+  const [hung, reached] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const asked: string[] = [];
+  world.network.reply = async ({ url }) => {
+    asked.push(new URL(url).hostname);
+    if (url.includes("dead")) await hung.promise;
+    else reached.resolve();
+    return 500;
+  };
+  for (const [owner, host, count] of [[here, "dead", 40], [there, "alive", 1]] as const) {
+    for (let n = 0; n < count; n++) await connected(world, owner, `https://${host}.example.com`);
+  }
+  world.app.integrations.sweep();
+  await reached.promise;
+  ok(asked.length <= 9, `${asked}`);
+  hung.resolve();
+  await world.settle();
+  eq(asked.length, 41);
+});
+
+/** An integration with tokens due for refresh at this server. */
+async function connected(world: World, owner: Account, server: string): Promise<void> {
+  const endpoints = {
+    authorization_endpoint: `${server}/authorize`,
+    token_endpoint: `${server}/token`,
+  };
+  const id = await installed(world, owner, "oauth2", { ...endpoints, client_id: "relay" });
+  const { store, sealer, ports: { clock } } = world.app;
+  const tokens = { access_token: "a", refresh_token: "r", account: null };
+  await store.transact(async (tx) => {
+    const tenant = { org: owner.org, space: "live" } as const;
+    const record = await tx.get(integrations, tenant, id);
+    tx.put(integrations, tenant, {
+      ...record!,
+      status: "active",
+      provider: { issuer: server, ...endpoints, id_token_signing_alg_values_supported: [] },
+      sealed_tokens: sealer.seal(JSON.stringify(tokens), id),
+      refresh_at_ms: clock.now(),
+    });
+  });
+}
