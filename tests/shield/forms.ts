@@ -110,6 +110,8 @@ export const FORMS: readonly ((command: string) => string)[] = [
   (c) => `setsid --fork ${c}`,
   (c) => `stdbuf -oL ${c}`,
   (c) => `stdbuf --output=L ${c}`,
+  (c) => `launchctl asuser 501 ${c}`,
+  (c) => `launchctl bsexec 123 ${c}`,
   (c) => `chroot --userspec=0:0 /mnt ${c}`,
   (c) => `chroot /mnt /bin/bash -c ${q(c)}`,
   (c) => `nsenter --target 1 --mount --uts -- ${c}`,

@@ -34,6 +34,8 @@ wrap("choom", { short: "np", long: "adjust pid" });
 wrap("ld.so", {
   long: "library-path preload audit argv0 inhibit-rpath glibc-hwcaps-prepend glibc-hwcaps-mask",
 });
+wrap("launchctl", { verbs: "asuser", skip: 1 });
+wrap("launchctl", { verbs: "bsexec", skip: 1 });
 wrap("ip", { verbs: "netns exec", short: "nbf", long: "netns batch family", skip: 1 });
 wrap("ip", { verbs: "vrf exec", short: "nbf", long: "netns batch family", skip: 1 });
 wrap("sem", { short: "jPS", long: "id semaphore-name jobs max-procs timeout", mode: "shell" });
