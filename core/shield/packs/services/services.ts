@@ -144,8 +144,19 @@ export const SERVICE_RULES: readonly Rule[] = [
     threat: "service_disruption",
     explanation: "It stops or disables a service.",
     safer: "Restart it instead.",
-    hits: ["systemctl stop nginx", "pm2 delete all"],
-    misses: ["systemctl start nginx", "pm2 list"],
+    hits: [
+      "systemctl stop nginx",
+      "pm2 delete all",
+      "launchctl unload -w /Library/LaunchDaemons/com.acme.web.plist",
+      "launchctl bootout system/com.acme.web",
+      "launchctl disable system/com.acme.web",
+    ],
+    misses: [
+      "systemctl start nginx",
+      "pm2 list",
+      "launchctl list com.acme.web",
+      "launchctl print system/com.acme.web",
+    ],
   }),
   rule({
     id: "services.power",
