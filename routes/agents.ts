@@ -21,7 +21,9 @@ const Agent = z.object({
   status: AgentStatus,
   reported_status: ReportedStatus.nullable(),
   last_seen_at: Timestamp.nullable(),
-  connected_at: Timestamp.nullable(),
+  connected_at: Timestamp.nullable().meta({
+    description: "When its newest link began; kept after that link has ended.",
+  }),
   version: z.string(),
   platform: z.string(),
   hostname: z.string(),

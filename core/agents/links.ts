@@ -70,6 +70,7 @@ export class Links {
     return this.#serving.size;
   }
 
+  /** The agent's link of this process. For whether the agent is online anywhere, read its `status`. */
   of(tenant: Tenant, agentId: string): Link | undefined {
     return this.#serving.get(keyOf(tenant, agentId));
   }

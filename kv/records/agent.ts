@@ -37,6 +37,7 @@ export const AgentRecord = z.strictObject({
   instance: z.string().nullable(),
   /** Counts its links, so that the end of an old link does not affect a new one. */
   link: z.int(),
+  /** When its newest link began; kept after that link has ended. */
   connected_at_ms: z.number().nullable(),
   /** The last sign of life on its link. */
   last_seen_ms: z.number().nullable(),

@@ -80,3 +80,10 @@ Deno.test("declarations: responses with a secret forbid caching", () => {
   deq(secret.length, 17);
   deq(idsOf(secret.filter(({ noStore }) => !noStore)), []);
 });
+
+Deno.test("declarations: every path with an agent's id names it for usage statistics", () => {
+  const silent = routes.filter(({ path, agent }) =>
+    agent === undefined && /\/(agents|exec)\/\{/.test(path)
+  );
+  deq(idsOf(silent), []);
+});
