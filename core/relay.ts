@@ -51,15 +51,15 @@ import {
 } from "./host/host.ts";
 import { Deliveries, dropExpired, IntegrationRunner, readLedger } from "./delivery/delivery.ts";
 import {
+  type AwaitedFetches,
   PolicyCache,
   pruneVersions,
   pushPolicies,
   type RepositoryCredentials,
-  Syncs,
   Transfers,
 } from "./policies/policies.ts";
-import { type Rounds, within } from "./ports/ports.ts";
-import { Background, type Context, type Settings } from "./context/context.ts";
+import { within } from "./ports/ports.ts";
+import { Background, type Context, type JobRunner, type Settings } from "./context/context.ts";
 
 /** The parts of a running relay. Each function and class gets only those that it uses. */
 export interface Relay extends Context {
@@ -90,10 +90,11 @@ export interface Relay extends Context {
   /** The documents of the policies in force. */
   readonly policyCache: PolicyCache;
   readonly repositoryCredentials: RepositoryCredentials;
-  /** Repositories that are being looked at. */
-  readonly syncs: Syncs;
+  /** Brings the policies of repositories up to date. */
+  readonly syncs: JobRunner;
+  readonly awaitedFetches: AwaitedFetches;
   /** Makes compliance reports. */
-  readonly reports: Rounds;
+  readonly reports: JobRunner;
   readonly integrations: IntegrationRunner;
   /** Backups and restores that are under way. */
   readonly transfers: Transfers;
@@ -161,7 +162,7 @@ export const periodicTasks = (app: Relay): Tasks => ({
   policies: () => pushPolicies(app, app.links.serving(null)),
   "former keys": () => closeFormerKeyLinks(app),
   "standing things": () => sweepStandingReviews(app, app.standingKinds),
-  syncs: () => app.syncs.sweep(),
+  syncs: () => app.syncs.wake(),
   transfers: () => app.transfers.sweep(),
   blobs: () => sweepBlobs(app.store),
   "old deliveries": () => dropExpired(app),

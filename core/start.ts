@@ -44,7 +44,7 @@ import {
   admitSecrets,
   Housekeeping,
   Metrics,
-  reportRounds,
+  reportRunner,
   runAll,
   seedPlans,
   subscribe,
@@ -60,6 +60,7 @@ import {
   WEBHOOK,
 } from "./delivery/delivery.ts";
 import {
+  AwaitedFetches,
   MADE_REPOSITORIES,
   notePolicyHeld,
   noteState,
@@ -67,7 +68,7 @@ import {
   pushPolicies,
   REPOSITORY,
   type RepositoryCredentials,
-  Syncs,
+  syncRunner,
   Transfers,
 } from "./policies/policies.ts";
 import {
@@ -250,12 +251,13 @@ async function buildParts(store: Store, settings: ServerSettings, ports: Ports):
     deliveries,
     policyCache,
     repositoryCredentials,
-    syncs: new Syncs({
+    syncs: syncRunner({
       ...context,
       repositoryCredentials,
       noteStanding: (tenant, repository) => noteStanding(context, tenant, REPOSITORY, repository),
     }),
-    reports: reportRounds({ ...context, audit }),
+    awaitedFetches: new AwaitedFetches(),
+    reports: reportRunner({ ...context, audit }),
     integrations: new IntegrationRunner({ ...context, origin: publicOrigin(settings) }),
     transfers: new Transfers({ ...context, background, instance, links, policyCache }),
     metrics,

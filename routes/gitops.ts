@@ -278,8 +278,16 @@ export const gitopsRoutes = [
     success: { status: 200, body: Applied },
     faults: ["NOT_FOUND", "CONFLICT", "UNAVAILABLE"],
     tool: { destructive: true },
-    handle: (work, { body }, { syncs, policyCache, repositoryCredentials, authenticator }) =>
-      applyPolicies(work, { syncs, policyCache, repositoryCredentials, authenticator }, body),
+    handle: (
+      work,
+      { body },
+      { awaitedFetches, policyCache, repositoryCredentials, authenticator },
+    ) =>
+      applyPolicies(
+        work,
+        { awaitedFetches, policyCache, repositoryCredentials, authenticator },
+        body,
+      ),
   }),
   route({
     id: "receivers.git",

@@ -6,7 +6,7 @@ import {
   nextDelayMs,
   retryAfterMs,
   RetryPolicy,
-} from "../../core/delivery/webhooks/retry_policy.ts";
+} from "../../core/delivery/jobs/retry_policy.ts";
 
 const LADDER = Config.parse({}).webhooks.retry_delays_seconds;
 const SECOND = 1000;
