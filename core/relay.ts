@@ -92,7 +92,7 @@ export interface Relay extends Context {
   readonly repositoryCredentials: RepositoryCredentials;
   /** Brings the policies of repositories up to date. */
   readonly syncs: JobRunner;
-  readonly awaitedFetches: AwaitedFetches;
+  readonly fetches: AwaitedFetches;
   /** Makes compliance reports. */
   readonly reports: JobRunner;
   readonly integrations: IntegrationRunner;

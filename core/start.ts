@@ -256,7 +256,7 @@ async function buildParts(store: Store, settings: ServerSettings, ports: Ports):
       repositoryCredentials,
       noteStanding: (tenant, repository) => noteStanding(context, tenant, REPOSITORY, repository),
     }),
-    awaitedFetches: new AwaitedFetches(),
+    fetches: new AwaitedFetches(),
     reports: reportRunner({ ...context, audit }),
     integrations: new IntegrationRunner({ ...context, origin: publicOrigin(settings) }),
     transfers: new Transfers({ ...context, background, instance, links, policyCache }),

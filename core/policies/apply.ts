@@ -41,7 +41,7 @@ export interface ApplyInput {
 export interface ApplyParts extends Pick<FetchParts, "repositoryCredentials"> {
   readonly policyCache: PolicyCache;
   readonly authenticator: Pick<Authenticator, "mustStillHave">;
-  readonly awaitedFetches: AwaitedFetches;
+  readonly fetches: AwaitedFetches;
 }
 
 /**
@@ -54,7 +54,7 @@ export async function applyPolicies(work: Stepping, parts: ApplyParts, input: Ap
   const { tenant } = actor;
   const repository = await repositoryAt(work, input.repo_url);
   const { branch, policy_path: path, dry_run: quiet } = input;
-  const wanted = await parts.awaitedFetches.run(
+  const wanted = await parts.fetches.run(
     tenant,
     () =>
       readWanted({ ...work, repositoryCredentials }, tenant, repository, { branch, path, quiet }),

@@ -320,11 +320,10 @@ Deno.test("repositories.create: allows fifty in a space", async () => {
 
 Deno.test("AwaitedFetches.run: allows three fetches of one organization and eight in total", async () => {
   await using world = await World.open();
-  const { awaitedFetches } = world.app;
   const end = Promise.withResolvers<void>();
   const fetches: Promise<void>[] = [];
   const begin = (org: string) => {
-    const fetching = awaitedFetches.run({ org }, () => end.promise);
+    const fetching = world.app.fetches.run({ org }, () => end.promise);
     fetches.push(fetching.catch(() => {}));
     return fetching;
   };

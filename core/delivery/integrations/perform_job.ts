@@ -30,8 +30,8 @@ const POLICY = RetryPolicy.parse({ respect_retry_after: true, auto_disable: fals
 const JOB: JobKind<IntegrationJobRecord> = {
   of: integrationJobs,
   isDue,
-  read: (job) => job,
-  write: (row, job) => ({ ...row, ...job, status: "sending" }),
+  jobOf: (row) => row,
+  during: (row, job) => ({ ...row, ...job, status: "sending" }),
 };
 
 /** What a job uses of the relay. */

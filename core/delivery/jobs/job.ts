@@ -18,8 +18,9 @@ export interface Job {
 export interface JobKind<T extends Row> {
   readonly of: Collection<T>;
   readonly isDue: (dueMs: number, nowMs: number) => boolean;
-  readonly read: (row: T) => Job;
-  readonly write: (row: T, job: Job) => T;
+  readonly jobOf: (row: T) => Job;
+  /** The row during an attempt, with these fields. */
+  readonly during: (row: T, job: Job) => T;
 }
 
 /** The job with an attempt that starts now. */
@@ -34,7 +35,7 @@ export const withAttempt = ({ attempt }: Job, nowMs: number) => ({
  */
 export async function claimJob<T extends Row>(
   { store, ports }: Pick<Context, "store" | "ports">,
-  { of, isDue, read, write }: JobKind<T>,
+  { of, isDue, jobOf, during }: JobKind<T>,
   tenant: Tenant,
   id: string,
 ): Promise<T | null> {
@@ -42,9 +43,9 @@ export async function claimJob<T extends Row>(
   return await store.transact(async (tx) => {
     const row = await tx.getStored(of, tenant, id);
     if (row === null) return null;
-    const job = read(row);
+    const job = jobOf(row);
     if (job.due_at_ms === null || !isDue(job.due_at_ms, nowMs)) return null;
-    if (store.isLive(of, row)) return tx.put(of, tenant, write(row, withAttempt(job, nowMs)));
+    if (store.isLive(of, row)) return tx.put(of, tenant, during(row, withAttempt(job, nowMs)));
     // An expired job would block the jobs after it.
     tx.delete(of, tenant, id);
     return null;
@@ -54,12 +55,12 @@ export async function claimJob<T extends Row>(
 /** The claimed job's row; null when another attempt took over, whose outcome counts. */
 export async function getClaimed<T extends Row>(
   tx: Tx,
-  { of, read }: JobKind<T>,
+  { of, jobOf }: JobKind<T>,
   tenant: Tenant,
   claimed: T,
 ): Promise<T | null> {
   const row = await tx.get(of, tenant, claimed.id);
-  return row !== null && read(row).attempt === read(claimed).attempt ? row : null;
+  return row !== null && jobOf(row).attempt === jobOf(claimed).attempt ? row : null;
 }
 
 /** When the next attempt is due. The engine's alarm, where there is one, wakes the runners then. */

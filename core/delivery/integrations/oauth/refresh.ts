@@ -17,14 +17,11 @@ const REFRESH: JobKind<IntegrationRecord> = {
   of: integrations,
   // Tokens may live for years, so no due time is implausibly late.
   isDue: (dueMs, nowMs) => dueMs <= nowMs,
-  read: ({ refresh_attempt, refresh_at_ms }) => ({
-    attempt: refresh_attempt,
-    due_at_ms: refresh_at_ms,
-  }),
-  write: (record, { attempt, due_at_ms }) => ({
+  jobOf: (record) => ({ attempt: record.refresh_attempt, due_at_ms: record.refresh_at_ms }),
+  during: (record, job) => ({
     ...record,
-    refresh_attempt: attempt,
-    refresh_at_ms: due_at_ms,
+    refresh_attempt: job.attempt,
+    refresh_at_ms: job.due_at_ms,
   }),
 };
 const UNREFRESHABLE = "The token has ended, and the provider gave no refresh token.";
