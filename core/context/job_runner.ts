@@ -20,8 +20,8 @@ export interface JobRules {
 
 /**
  * Runs jobs whose rows are in the store. One search at a time finds those that are due: after each wake, at the
- * time that the last search returned, after each job, and one second after an error. A process without the
- * memory of an earlier one needs a single wake, and claims in the store keep two instances from doing one job.
+ * time that the last search returned, after each job, and one second after an error. A new process needs one wake
+ * to take up what an earlier one left. Claims in the store keep two instances from doing the same job.
  */
 export class JobRunner {
   readonly #tasks: Background;

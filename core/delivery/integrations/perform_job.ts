@@ -11,7 +11,7 @@ import type { Context } from "../../context/context.ts";
 import { emit, type EventRow, RELAY_ACTOR } from "../../events/events.ts";
 import { OutboundError, type OutboundResponse } from "../../ports/ports.ts";
 import { statusNow } from "../../commands/commands.ts";
-import { claimJob, getClaimed, type JobKind, scheduleRetry } from "../jobs/job.ts";
+import { claimJob, getClaimed, type JobCollection, scheduleRetry } from "../jobs/job.ts";
 import { afterFailure, isDue, retryAfterMs, RetryPolicy } from "../jobs/retry_policy.ts";
 import { serviceOf } from "./catalog.ts";
 import { receives } from "./fan_out.ts";
@@ -27,7 +27,7 @@ const RESPONSE_BYTES_KEPT = 4 * 1024;
 /** The retry policy of webhooks, with `Retry-After` respected. */
 const POLICY = RetryPolicy.parse({ respect_retry_after: true, auto_disable: false });
 
-const JOB: JobKind<IntegrationJobRecord> = {
+const JOB: JobCollection<IntegrationJobRecord> = {
   of: integrationJobs,
   isDue,
   jobOf: (row) => row,

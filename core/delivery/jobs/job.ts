@@ -15,9 +15,11 @@ export interface Job {
 }
 
 /** A collection whose rows are jobs. */
-export interface JobKind<T extends Row> {
+export interface JobCollection<T extends Row> {
   readonly of: Collection<T>;
+  /** Whether a job with this due time is due now. */
   readonly isDue: (dueMs: number, nowMs: number) => boolean;
+  /** The job's fields of a row. */
   readonly jobOf: (row: T) => Job;
   /** The row during an attempt, with these fields. */
   readonly during: (row: T, job: Job) => T;
@@ -35,7 +37,7 @@ export const withAttempt = ({ attempt }: Job, nowMs: number) => ({
  */
 export async function claimJob<T extends Row>(
   { store, ports }: Pick<Context, "store" | "ports">,
-  { of, isDue, jobOf, during }: JobKind<T>,
+  { of, isDue, jobOf, during }: JobCollection<T>,
   tenant: Tenant,
   id: string,
 ): Promise<T | null> {
@@ -55,7 +57,7 @@ export async function claimJob<T extends Row>(
 /** The claimed job's row; null when another attempt took over, whose outcome counts. */
 export async function getClaimed<T extends Row>(
   tx: Tx,
-  { of, jobOf }: JobKind<T>,
+  { of, jobOf }: JobCollection<T>,
   tenant: Tenant,
   claimed: T,
 ): Promise<T | null> {

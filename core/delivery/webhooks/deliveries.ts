@@ -163,9 +163,9 @@ export class Deliveries implements DeliveryQueue {
   /** Resolves when nothing is due or under way. */
   async idle(): Promise<void> {
     await this.#follower?.idle();
-    await this.recoveries.idle();
     do {
       await this.#sweeps.idle();
+      await this.recoveries.idle();
       await this.#tasks.idle();
       // Ended attempts free slots, so fan-out may go on.
       await this.#follower?.idle();

@@ -4,7 +4,7 @@ import { type IntegrationRecord, integrations } from "../../../../kv/records/int
 import { notifyAdministrators } from "../../../access/access.ts";
 import { emit, RELAY_ACTOR } from "../../../events/events.ts";
 import type { Context } from "../../../context/context.ts";
-import { claimJob, getClaimed, type JobKind, scheduleRetry } from "../../jobs/job.ts";
+import { claimJob, getClaimed, type JobCollection, scheduleRetry } from "../../jobs/job.ts";
 import { nextDelayMs, RetryPolicy } from "../../jobs/retry_policy.ts";
 import { oauthClientOf } from "../record.ts";
 import { stageRevocations } from "../revoke.ts";
@@ -13,7 +13,7 @@ import { tokensOf, withTokens } from "./tokens.ts";
 
 /** The default policy without an end: the last delay repeats while the provider is down. */
 const POLICY = { ...RetryPolicy.parse({}), max_retries: Infinity };
-const REFRESH: JobKind<IntegrationRecord> = {
+const REFRESH: JobCollection<IntegrationRecord> = {
   of: integrations,
   // Tokens may live for years, so no due time is implausibly late.
   isDue: (dueMs, nowMs) => dueMs <= nowMs,
