@@ -7,9 +7,10 @@
  * compares what they report with what is applied. Backups and restores carry an agent's configuration over its
  * link.
  *
- * State in memory: `PolicyCache` caches documents of versions, which never change. the runners of syncs and
- * transfers hold what runs in this process; a lease or an attempt number in the store keeps other instances from doing the same work,
- * and a sweep takes up what an ended instance has left.
+ * State in memory: `PolicyCache` caches documents of versions, which never change. The runners of syncs and transfers
+ * know what runs in this process, and `AwaitedFetches` limits the fetches of each instance. A lease or an attempt
+ * number in the store keeps other instances from doing the same work, and a sweep takes up what an ended instance has
+ * left.
  */
 
 export { notePolicyHeld, pushPolicies } from "./agents/distribution.ts";
