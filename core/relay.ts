@@ -68,18 +68,19 @@ import {
   WEBHOOK,
 } from "./delivery/delivery.ts";
 import {
+  type AwaitedFetches,
   PolicyCache,
   pruneVersions,
   pushPolicies,
   REPOSITORY,
   type RepositoryCredentials,
-  Syncs,
   Transfers,
 } from "./policies/policies.ts";
-import { type Rounds, within } from "./ports/ports.ts";
+import { within } from "./ports/ports.ts";
 import {
   Background,
   type Context,
+  type JobRunner,
   type Message,
   readMessage,
   sendMessage,
@@ -121,10 +122,11 @@ export interface Relay extends Context {
   /** The documents of the policies in force. */
   readonly policyCache: PolicyCache;
   readonly repositoryCredentials: RepositoryCredentials;
-  /** Repositories that are being looked at. */
-  readonly syncs: Syncs;
+  /** Brings the policies of repositories up to date. */
+  readonly syncs: JobRunner;
+  readonly fetches: AwaitedFetches;
   /** Makes compliance reports. */
-  readonly reports: Rounds;
+  readonly reports: JobRunner;
   readonly integrations: IntegrationRunner;
   /** Backups and restores that are under way. */
   readonly transfers: Transfers;
@@ -270,7 +272,7 @@ export const periodicTasks = (app: Relay): Tasks => ({
   policies: () => pushPolicies(app, app.links.serving(null)),
   "former keys": () => closeFormerKeyLinks(app),
   "standing things": () => sweepStandingReviews(app, STANDING_KINDS),
-  syncs: () => app.syncs.sweep(),
+  syncs: () => app.syncs.wake(),
   transfers: () => app.transfers.sweep(),
   blobs: () => sweepBlobs(app.store),
   "old deliveries": () => dropExpired(app),

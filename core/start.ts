@@ -47,7 +47,7 @@ import {
   admitSecrets,
   Housekeeping,
   Metrics,
-  reportRounds,
+  reportRunner,
   runAll,
   seedPlans,
   subscribe,
@@ -61,6 +61,7 @@ import {
   repositoryCredentialOf,
 } from "./delivery/delivery.ts";
 import {
+  AwaitedFetches,
   MADE_REPOSITORIES,
   notePolicyHeld,
   noteState,
@@ -68,7 +69,7 @@ import {
   pushPolicies,
   REPOSITORY,
   type RepositoryCredentials,
-  Syncs,
+  syncRunner,
   Transfers,
 } from "./policies/policies.ts";
 import {
@@ -288,12 +289,13 @@ async function buildParts(store: Store, settings: ServerSettings, ports: Ports):
     deliveries,
     policyCache,
     repositoryCredentials,
-    syncs: new Syncs({
+    syncs: syncRunner({
       ...context,
       repositoryCredentials,
       noteStanding: (tenant, repository) => noteStanding(context, tenant, REPOSITORY, repository),
     }),
-    reports: reportRounds({ ...context, audit }),
+    fetches: new AwaitedFetches(),
+    reports: reportRunner({ ...context, audit }),
     integrations: new IntegrationRunner({ ...context, origin: publicOrigin(settings) }),
     transfers: new Transfers({ ...context, background, instance, links, policyCache }),
     metrics,

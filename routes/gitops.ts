@@ -293,8 +293,8 @@ export const gitopsRoutes = [
     success: { status: 200, body: Applied },
     faults: ["NOT_FOUND", "CONFLICT", "UNAVAILABLE"],
     tool: { destructive: true },
-    handle: (work, { body }, { syncs, policyCache, repositoryCredentials, authenticator }) =>
-      applyPolicies(work, { syncs, policyCache, repositoryCredentials, authenticator }, body),
+    handle: (work, { body }, { fetches, policyCache, repositoryCredentials, authenticator }) =>
+      applyPolicies(work, { fetches, policyCache, repositoryCredentials, authenticator }, body),
   }),
   route({
     id: "receivers.git",

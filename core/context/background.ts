@@ -6,6 +6,11 @@ export class Background {
   /** `onError` gets the failure of a task and the task's name. */
   constructor(private readonly onError: (name: string, error: unknown) => void) {}
 
+  /** How many tasks run now. */
+  get size(): number {
+    return this.#running.size;
+  }
+
   /** How many tasks of this name run now. */
   count(name: string): number {
     return [...this.#running.values()].filter((each) => each === name).length;

@@ -1,6 +1,7 @@
 /**
  * What every rule may use: store, log, ports, configuration, sealer and signals. Beside them stand the settings that
- * the process was started with, the signals that areas send after a commit, and the tracker of background work.
+ * the process was started with, the signals that areas send after a commit, the tracker of background work, and the
+ * runner of jobs whose rows are in the store.
  *
  * State in memory: the listeners of signals and the running background tasks, which belong to one process. Each
  * instance reads the configuration for itself.
@@ -12,6 +13,7 @@ import type { Config } from "./config.ts";
 import type { Signals } from "./signals.ts";
 
 export { Background } from "./background.ts";
+export { JobRunner, stepEach } from "./job_runner.ts";
 export {
   BUILT_IN_PLANS,
   type Config,

@@ -38,13 +38,13 @@ export {
   recoverDeliveries,
 } from "./webhooks/recovery.ts";
 export { dropExpired } from "./webhooks/retention.ts";
-export { RetryPolicy, RetryPolicyChange } from "./webhooks/retry_policy.ts";
+export { RetryPolicy, RetryPolicyChange } from "./jobs/retry_policy.ts";
 export { signDelivery } from "./webhooks/signing.ts";
 export { WEBHOOK } from "./webhooks/standing.ts";
 export { testWebhook } from "./webhooks/test_event.ts";
 export { updateWebhook } from "./webhooks/update.ts";
 export { INTEGRATION_TYPES, listCatalog } from "./integrations/catalog.ts";
-export { IntegrationRunner } from "./integrations/job_runner.ts";
+export { IntegrationRunner } from "./integrations/integration_runner.ts";
 export {
   adoptIntegration,
   installIntegration,

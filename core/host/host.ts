@@ -55,5 +55,5 @@ export type { Access } from "./compliance/access_review.ts";
 export type { DecidedApproval, Exception, Pointer } from "./compliance/count.ts";
 export type { ControlResult, Pack, QueryResult } from "./compliance/pack.ts";
 export type { PoliciesInForce } from "./compliance/policies_in_force.ts";
-export { reportRounds } from "./compliance/report_jobs.ts";
+export { reportRunner } from "./compliance/report_jobs.ts";
 export { listReports, type ReadReport, readReport, requestReport } from "./compliance/reports.ts";

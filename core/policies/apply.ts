@@ -17,6 +17,7 @@ import {
 import type { Policy } from "../shield/shield.ts";
 import { nextTurn } from "../ports/ports.ts";
 import { activate } from "./activate.ts";
+import type { AwaitedFetches } from "./awaited_fetches.ts";
 import { fetchPolicyFiles, normalPath } from "./git/fetch.ts";
 import { GitFailure } from "./git/git_failure.ts";
 import { concerns, mergePolicies } from "./documents/merge.ts";
@@ -40,8 +41,7 @@ export interface ApplyInput {
 export interface ApplyParts extends Pick<FetchParts, "repositoryCredentials"> {
   readonly policyCache: PolicyCache;
   readonly authenticator: Pick<Authenticator, "mustStillHave">;
-  /** Limits how many callers wait for a fetch at once. */
-  readonly syncs: { awaited<T>(tenant: Tenant, task: () => Promise<T>): Promise<T> };
+  readonly fetches: AwaitedFetches;
 }
 
 /**
@@ -54,7 +54,7 @@ export async function applyPolicies(work: Stepping, parts: ApplyParts, input: Ap
   const { tenant } = actor;
   const repository = await repositoryAt(work, input.repo_url);
   const { branch, policy_path: path, dry_run: quiet } = input;
-  const wanted = await parts.syncs.awaited(
+  const wanted = await parts.fetches.run(
     tenant,
     () =>
       readWanted({ ...work, repositoryCredentials }, tenant, repository, { branch, path, quiet }),

@@ -7,15 +7,17 @@
  * compares what they report with what is applied. Backups and restores carry an agent's configuration over its
  * link.
  *
- * State in memory: `PolicyCache` caches documents of versions, which never change. `Syncs` and `Transfers` hold what
- * runs in this process; a lease or an attempt number in the store keeps other instances from doing the same work,
- * and a sweep takes up what an ended instance has left.
+ * State in memory: `PolicyCache` caches documents of versions, which never change. The runners of syncs and transfers
+ * know what runs in this process, and `AwaitedFetches` limits the fetches of each instance. A lease or an attempt
+ * number in the store keeps other instances from doing the same work, and a sweep takes up what an ended instance has
+ * left.
  */
 
 export { notePolicyHeld, pushPolicies } from "./agents/distribution.ts";
 export { getDrift, noteState } from "./agents/drift.ts";
 export { getGuard } from "./agents/guard.ts";
 export { applyPolicies } from "./apply.ts";
+export { AwaitedFetches } from "./awaited_fetches.ts";
 export { listBackups, listRestores, startBackup, startRestore } from "./backups/backups.ts";
 export { Transfers } from "./backups/transfers.ts";
 export { policyJsonSchema } from "./documents/document.ts";
@@ -34,5 +36,5 @@ export {
 } from "./repositories.ts";
 export type { RepositoryCredentials } from "./source.ts";
 export { REPOSITORY } from "./standing.ts";
-export { Syncs } from "./syncs.ts";
+export { syncRunner } from "./syncs.ts";
 export { diffVersions, getVersion, listVersions, rollBack, unpin } from "./versions.ts";

@@ -1,4 +1,5 @@
 import type { RepositoryRecord } from "../../kv/records/gitops.ts";
+import type { JobRunner } from "../context/context.ts";
 
 /** The longest wait between attempts after failures. */
 const BACKOFF_MS_MAX = 60 * 60 * 1000;
@@ -11,13 +12,8 @@ const WAIT_MS_MAX = 27 * 60 * 60 * 1000;
 /** Waits vary by a tenth to either side, so that organizations do not all sync at once. */
 const JITTER = 0.1;
 
-/** Has repositories synced that are due. */
-export interface SyncQueue {
-  /** A repository may be due now. Never fails. */
-  wake(): void;
-  /** A repository is due at `atMs`. */
-  wakeAt(atMs: number): void;
-}
+/** Wakes the runner that syncs due repositories. */
+export type SyncQueue = Pick<JobRunner, "wake" | "wakeAt">;
 
 /** The two due times of a repository: of a sync that applies, and of a look that only records what is pending. */
 export type DueField = "due_at_ms" | "look_at_ms";

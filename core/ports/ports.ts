@@ -2,7 +2,7 @@
  * Everything outside the process: time, randomness, the network and the log, behind interfaces that tests
  * replace. Code above this area never touches the platform's own. Outbound requests dial only addresses that
  * the configuration allows, and follow no redirect. Beside them stand the small tools for waiting: a gate that
- * bounds concurrency, rounds that retry, deadlines and turns of the event loop.
+ * bounds concurrency, deadlines and turns of the event loop.
  *
  * State in memory (connection pools, DNS answers, parsed addresses) is a cache of this process only.
  */
@@ -32,7 +32,6 @@ export {
   type Recipe,
   type StoredHash,
 } from "./password_hash.ts";
-export { Rounds } from "./rounds.ts";
 export { systemClock, systemEntropy, systemLog, systemPorts } from "./system.ts";
 export { nextTurn } from "./turn.ts";
 export { within } from "./within.ts";

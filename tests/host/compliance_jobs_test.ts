@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { reportRounds, stepReport } from "../../core/host/compliance/report_jobs.ts";
+import { reportRunner, stepReport } from "../../core/host/compliance/report_jobs.ts";
 import {
   ACTORS_MAX,
   APPROVALS_MAX,
@@ -66,7 +66,7 @@ Deno.test("reports: an interrupted job continues after its last commit and count
   await append(world, owner, 10, "user_login_failed");
   const { body: { progress } } = await read(world, owner.token, `?id=${id}`);
   deq(progress, { rows_read: ROWS_PER_STEP, rows_total: once.scan!.size });
-  const restarted = reportRounds(world.app);
+  const restarted = reportRunner(world.app);
   restarted.wake();
   await restarted.idle();
   const { body: { status, report } } = await read(world, owner.token, `?id=${id}`);
@@ -162,7 +162,7 @@ Deno.test("reports: a period that ends after the log was read has not ended, how
   // The relay is killed here, and later events of the day are not part of the report.
   await append(world, owner, 3, "user_login_failed");
   world.clock.nowMs += 50 * 60 * 60 * 1000;
-  const restarted = reportRounds(world.app);
+  const restarted = reportRunner(world.app);
   restarted.wake();
   await restarted.idle();
   const body = { email: owner.email, password: "password 1" };

@@ -169,11 +169,11 @@ Deno.test("syncs: do not loop while the store cannot be written", async () => {
   await git.host.commit({ "policies/a.yaml": forbidding("nmap") });
   world.clock.nowMs += 10 * MINUTE_MS;
   refused = 100;
-  await world.app.syncs.sweep();
+  world.app.syncs.wake();
   await world.app.syncs.idle();
   eq(world.logged.filter(({ message }) => message === "a sync failed").length, 1);
   refused = 0;
-  await world.app.syncs.sweep();
+  world.app.syncs.wake();
   await world.settle();
   deq(await inForce(git), [["a", "1", false]]);
 });

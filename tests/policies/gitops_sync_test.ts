@@ -87,7 +87,7 @@ Deno.test("syncs: a due time set while the clock was a year ahead does not delay
   await world.advance(5 * MINUTE_MS);
   world.clock.nowMs -= yearMs;
   await git.host.commit({ "policies/a.yaml": forbidding("nmap") });
-  await world.app.syncs.sweep();
+  world.app.syncs.wake();
   await world.settle();
   deq(await inForce(git), [["a", "1", false]]);
 });
@@ -301,7 +301,7 @@ Deno.test("syncs: only one of two instances syncs a due repository", async () =>
   }, { limit: 1 })).items[0]!;
   first.clock.advance(due_at_ms! - first.clock.nowMs);
   const asked = git.host.asked;
-  await Promise.all([first.app.syncs.sweep(), second.app.syncs.sweep()]);
+  for (const { app } of [first, second]) app.syncs.wake();
   for (const world of [first, second, first]) await world.settle();
   // One request for the head, and two of a fetch.
   eq(git.host.asked - asked, 3);

@@ -318,13 +318,12 @@ Deno.test("repositories.create: allows fifty in a space", async () => {
   eq(await register(50), 409);
 });
 
-Deno.test("syncs.awaited: allows three fetches of one organization and eight in total", async () => {
+Deno.test("AwaitedFetches.run: allows three fetches of one organization and eight in total", async () => {
   await using world = await World.open();
-  const { syncs } = world.app;
   const end = Promise.withResolvers<void>();
   const fetches: Promise<void>[] = [];
   const begin = (org: string) => {
-    const fetching = syncs.awaited({ org, space: "live" }, () => end.promise);
+    const fetching = world.app.fetches.run({ org }, () => end.promise);
     fetches.push(fetching.catch(() => {}));
     return fetching;
   };

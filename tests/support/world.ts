@@ -54,6 +54,8 @@ interface Options {
   readonly kv?: Deno.Kv;
   /** False when several worlds write to one store. */
   readonly sole?: boolean;
+  /** True when the engine's queue is the alarm of retries, as on an embedded store. */
+  readonly hasQueue?: boolean;
   readonly seed?: number;
   readonly clock?: ManualClock;
 }
@@ -83,7 +85,8 @@ export class World implements AsyncDisposable {
     const network = new RecordedNetwork();
     const logged: World["logged"] = [];
     const watched = quietKv(kv);
-    const store = new Store(watched.kv, { clock, sole: options.sole ?? true, hasQueue: false });
+    const { sole = true, hasQueue = false } = options;
+    const store = new Store(watched.kv, { clock, sole, hasQueue });
     await migrate(store);
     const ports: Ports = {
       clock,

@@ -11,7 +11,8 @@ import type { Context } from "../../context/context.ts";
 import { emit, type EventRow, RELAY_ACTOR } from "../../events/events.ts";
 import { OutboundError, type OutboundResponse } from "../../ports/ports.ts";
 import { statusNow } from "../../commands/commands.ts";
-import { afterFailure, isDue, retryAfterMs, RetryPolicy } from "../webhooks/retry_policy.ts";
+import { claimJob, getClaimed, type JobCollection, scheduleRetry } from "../jobs/job.ts";
+import { afterFailure, isDue, retryAfterMs, RetryPolicy } from "../jobs/retry_policy.ts";
 import { serviceOf } from "./catalog.ts";
 import { receives } from "./fan_out.ts";
 import { messageOf } from "./messages.ts";
@@ -19,14 +20,19 @@ import { accessTokenOf } from "./oauth/tokens.ts";
 import { configOf, oauthClientOf } from "./record.ts";
 import type { Message, ServiceRequest } from "./service.ts";
 
-/** Longer than an attempt, so a lease ends only when its process died. */
-const LEASE_MS = 30_000;
 /** The deadline for all requests of an attempt. A message about many alerts may need many requests. */
 const DEADLINE_MS = 10_000;
 const REQUESTS_AT_ONCE = 8;
 const RESPONSE_BYTES_KEPT = 4 * 1024;
 /** The retry policy of webhooks, with `Retry-After` respected. */
 const POLICY = RetryPolicy.parse({ respect_retry_after: true, auto_disable: false });
+
+const JOB: JobCollection<IntegrationJobRecord> = {
+  of: integrationJobs,
+  isDue,
+  jobOf: (row) => row,
+  during: (row, job) => ({ ...row, ...job, status: "sending" }),
+};
 
 /** What a job uses of the relay. */
 export interface JobContext extends Context {
@@ -36,7 +42,7 @@ export interface JobContext extends Context {
 
 /** Performs a due job. */
 export async function performJob(context: JobContext, tenant: Tenant, id: string): Promise<void> {
-  const job = await claim(context, tenant, id);
+  const job = await claimJob(context, JOB, tenant, id);
   if (job === null) return;
   // The process died during the last attempt, whose outcome is unknown.
   const spent = job.attempt > POLICY.max_retries;
@@ -44,31 +50,6 @@ export async function performJob(context: JobContext, tenant: Tenant, id: string
     ? failure("The process ended during the last attempt.")
     : await attempt(context, tenant, job);
   await settle(context, tenant, job, outcome);
-}
-
-/** Takes the lease and counts the attempt, before anything is sent. */
-async function claim(
-  context: Context,
-  tenant: Tenant,
-  id: string,
-): Promise<IntegrationJobRecord | null> {
-  const { store, ports: { clock } } = context;
-  return await store.transact(async (tx) => {
-    const now = clock.now();
-    const job = await tx.getStored(integrationJobs, tenant, id);
-    if (job === null || job.due_at_ms === null || !isDue(job.due_at_ms, now)) return null;
-    if (!store.isLive(integrationJobs, job)) {
-      // An expired job would block the jobs after it.
-      tx.delete(integrationJobs, tenant, id);
-      return null;
-    }
-    return tx.put(integrationJobs, tenant, {
-      ...job,
-      status: "sending",
-      attempt: job.attempt + 1,
-      due_at_ms: now + LEASE_MS,
-    });
-  });
 }
 
 /** The outcome of an attempt. */
@@ -194,18 +175,17 @@ async function isPending(context: Context, tenant: Tenant, pid: string): Promise
 async function settle(
   { store, ports, config, signals }: Context,
   tenant: Tenant,
-  { id, attempt: number }: IntegrationJobRecord,
+  claimed: IntegrationJobRecord,
   outcome: Outcome,
 ): Promise<void> {
   const now = ports.clock.now();
   await store.transact(async (tx) => {
-    const job = await tx.get(integrationJobs, tenant, id);
-    // Another instance took the expired lease, so its outcome counts.
-    if (job?.status !== "sending" || job.attempt !== number) return;
+    const job = await getClaimed(tx, JOB, tenant, claimed);
+    if (job === null) return;
     const ladder = config().webhooks.retry_delays_seconds;
     const delayMs = outcome.done ? null : afterFailure(
       POLICY,
-      number,
+      job.attempt,
       { httpStatus: outcome.status, retryAfterMs: outcome.waitMs },
       ladder,
     ).delayMs;
@@ -217,16 +197,15 @@ async function settle(
       error,
       // The request may contain tokens, which are stored no longer than needed.
       sealed_request: over ? null : job.sealed_request,
-      due_at_ms: over ? null : now + delayMs,
+      due_at_ms: scheduleRetry(tx, ports.clock, delayMs),
     });
-    if (!over) tx.alarm(delayMs);
     if (!outcome.done && over) {
       emit({ ports, signals, actor: RELAY_ACTOR }, tx, tenant, {
         type: "integration_failed",
         resource: { type: "integration", id: job.integration_id },
         details: {
           what: job.event === null ? "revocation" : "message",
-          attempts: number,
+          attempts: job.attempt,
           error: outcome.error,
         },
       });

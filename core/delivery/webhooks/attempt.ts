@@ -16,7 +16,8 @@ import { disableFailing, type DisableParts } from "./disable.ts";
 import type { Claim } from "./leases.ts";
 import { type DeliveryQueue, dropDelivery, writeDelivery } from "./ledger.ts";
 import { requestOf, type RequestParts } from "./request.ts";
-import { afterFailure, policyOf, retryAfterMs } from "./retry_policy.ts";
+import { scheduleRetry } from "../jobs/job.ts";
+import { afterFailure, policyOf, retryAfterMs } from "../jobs/retry_policy.ts";
 import { isOn, mayReceive } from "./checks.ts";
 
 /** The parts of the relay that an attempt uses. */
@@ -197,9 +198,8 @@ async function settle(
     response_truncated: outcome.truncated,
     error: outcome.error,
     leased: false,
-    due_at_ms: delayMs === null ? null : parts.ports.clock.now() + delayMs,
+    due_at_ms: scheduleRetry(tx, parts.ports.clock, delayMs),
   });
-  if (delayMs !== null) tx.alarm(delayMs);
   if (webhook === null || !disable || !webhook.active || delivery.test) return;
   await disableFailing(parts, tx, tenant, webhook, { attempts, error: outcome.error });
 }

@@ -12,7 +12,7 @@ import { isOn } from "./checks.ts";
 import { admitByKeyRate, type KeyRateParts } from "./key_rate.ts";
 import { type Claim, grantLease, withAttemptStarted } from "./leases.ts";
 import { ATTEMPTS_KEPT } from "./ledger.ts";
-import { dueAt, isDue } from "./retry_policy.ts";
+import { dueAt, isDue } from "../jobs/retry_policy.ts";
 import type { Receiver } from "./scheduler/receiver.ts";
 
 /**

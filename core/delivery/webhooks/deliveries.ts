@@ -4,8 +4,8 @@ import type { Sequenced } from "../../../kv/log/log.ts";
 import { everyQueued, queueHeads } from "../../../kv/store/iterate.ts";
 import { deliveries, type DeliveryRecord, webhooks } from "../../../kv/records/webhook.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import type { Context } from "../../context/context.ts";
-import type { Cancel, Rounds } from "../../ports/ports.ts";
+import { Background, type Context, JobRunner } from "../../context/context.ts";
+import type { Cancel } from "../../ports/ports.ts";
 import { AttemptCounts } from "./attempt_counts.ts";
 import { attemptDelivery, type AttemptParts } from "./attempt.ts";
 import { claimDue } from "./claim.ts";
@@ -19,17 +19,10 @@ import {
   WEBHOOKS_READ_MAX,
 } from "./fan_out.ts";
 import type { KeyRateParts } from "./key_rate.ts";
-import {
-  type Claim,
-  endLease,
-  grantLease,
-  type Lease,
-  reclaimExpired,
-  reclaimImplausible,
-} from "./leases.ts";
+import { type Claim, endLease, grantLease, reclaimExpired, reclaimImplausible } from "./leases.ts";
 import { batchOf, type DeliveryQueue } from "./ledger.ts";
-import { dueAt } from "./retry_policy.ts";
-import { recoveryRounds } from "./recovery_worker.ts";
+import { dueAt } from "../jobs/retry_policy.ts";
+import { recoveryRunner } from "./recovery_worker.ts";
 import { Backpressure } from "./scheduler/backpressure.ts";
 import type { Receiver } from "./scheduler/receiver.ts";
 import { DeliveryScheduler } from "./scheduler/scheduler.ts";
@@ -53,7 +46,7 @@ export interface DeliveryParts
  * counted at the claim, so a crash may repeat an attempt but never loses a delivery.
  */
 export class Deliveries implements DeliveryQueue {
-  readonly recoveries: Rounds;
+  readonly recoveries: JobRunner;
   /** The attempts of each webhook. */
   readonly attempts: AttemptCounts;
   readonly #parts: DeliveryParts & AttemptParts;
@@ -64,20 +57,25 @@ export class Deliveries implements DeliveryQueue {
   readonly #subscribed = new Set<string>();
   /** Attempts reserved by fan-out for a commit whose outcome is not known yet. */
   #reserved: Started[] = [];
-  /** When the next lease ends. */
-  #leaseMs = Infinity;
+  /** Finds work that this process was not told of, such as what an ended instance has left. */
+  readonly #sweeps: JobRunner;
   /** Claims and attempts that have not ended. */
-  #tasks = 0;
-  #sweeping: Promise<void> | null = null;
-  #sweptAtMs = 0;
+  readonly #tasks: Background;
   #timer: Cancel | null = null;
   #timerMs = Infinity;
   #stopped = false;
-  #idle: (() => void)[] = [];
 
   constructor(parts: DeliveryParts) {
     const { store, ports } = parts;
-    this.recoveries = recoveryRounds({ store, ports, queue: this });
+    this.recoveries = recoveryRunner({ store, ports, queue: this });
+    this.#sweeps = new JobRunner({
+      ports,
+      failure: "due deliveries could not be found",
+      search: () => this.#findDue(),
+    });
+    this.#tasks = new Background((name, error) =>
+      ports.log.error(`${name} failed`, { error: String(error) })
+    );
     this.#backpressure = new Backpressure(
       ports.clock,
       (org) => this.#mayFanOut(org),
@@ -139,42 +137,22 @@ export class Deliveries implements DeliveryQueue {
     for (;;) {
       const turn = this.#scheduler.next(nowMs, batchOf(store));
       if (turn === null) break;
-      this.#track(this.#serve(turn.receiver, turn.slots));
+      this.#tasks.run("a claim", () => this.#serve(turn.receiver, turn.slots));
     }
-    const waitMs = Math.max(1, Math.min(this.#scheduler.nextMs, this.#nextSweepMs) - nowMs);
+    const nextMs = Math.max(nowMs + 1, this.#scheduler.nextMs);
     // An earlier timer stays: setting it again each time would cost more than one extra wake.
-    if (nowMs + waitMs >= this.#timerMs) return;
+    if (nextMs >= this.#timerMs) return;
     this.#timer?.();
-    this.#timerMs = nowMs + waitMs;
-    this.#timer = clock.after(waitMs, () => this.#onTimer());
+    this.#timerMs = nextMs;
+    this.#timer = clock.after(nextMs - nowMs, () => {
+      this.#timerMs = Infinity;
+      this.wake();
+    });
   }
 
-  #onTimer(): void {
-    this.#timerMs = Infinity;
-    if (this.#parts.ports.clock.now() >= this.#nextSweepMs) this.sweep();
-    else this.wake();
-  }
-
-  get #nextSweepMs(): number {
-    return Math.min(this.#sweptAtMs + SWEEP_MS, this.#leaseMs);
-  }
-
-  /** Finds work that this process was not told of, such as what an ended instance has left. */
+  /** Finds work that this process was not told of. */
   sweep(): void {
-    if (this.#stopped) return;
-    const { ports } = this.#parts;
-    this.#follower?.wake();
-    this.recoveries.wake();
-    this.#sweptAtMs = ports.clock.now();
-    this.#leaseMs = Infinity;
-    this.#sweeping ??= this.#findDue()
-      .catch((error) => {
-        ports.log.error("due deliveries could not be found", { error: String(error) });
-      })
-      .finally(() => {
-        this.#sweeping = null;
-        this.wake();
-      });
+    this.#sweeps.wake();
   }
 
   /** Attempts under way or reserved. */
@@ -185,12 +163,13 @@ export class Deliveries implements DeliveryQueue {
   /** Resolves when nothing is due or under way. */
   async idle(): Promise<void> {
     await this.#follower?.idle();
-    await this.recoveries.idle();
-    while (this.#sweeping !== null || this.#tasks > 0) {
-      await (this.#sweeping ?? new Promise<void>((resolve) => this.#idle.push(resolve)));
+    do {
+      await this.#sweeps.idle();
+      await this.recoveries.idle();
+      await this.#tasks.idle();
       // Ended attempts free slots, so fan-out may go on.
       await this.#follower?.idle();
-    }
+    } while (this.#tasks.size > 0);
   }
 
   /** Starts nothing more and waits for what is under way. */
@@ -199,6 +178,7 @@ export class Deliveries implements DeliveryQueue {
     this.#timer?.();
     this.#backpressure.stop();
     await this.recoveries.stop();
+    await this.#sweeps.stop();
     await this.idle();
     await this.attempts.stop();
   }
@@ -208,14 +188,19 @@ export class Deliveries implements DeliveryQueue {
     return createDelivery(this.#parts, tx, tenant, webhookId, event);
   }
 
-  async #findDue(): Promise<void> {
+  /** Returns when to sweep again. */
+  async #findDue(): Promise<number> {
     const { store, ports: { clock } } = this.#parts;
-    this.#leaseMs = Math.min(this.#leaseMs, await reclaimExpired(this.#parts));
+    this.#follower?.wake();
+    this.recoveries.wake();
+    const leaseMs = await reclaimExpired(this.#parts);
     for await (const { tenant, key } of queueHeads(store, deliveries, "due")) {
       const [webhookId, dueMs] = key as [string, number];
       const nowMs = clock.now();
       this.#scheduler.schedule(tenant, webhookId, dueAt(dueMs, nowMs), nowMs);
     }
+    this.wake();
+    return Math.min(leaseMs, clock.now() + SWEEP_MS);
   }
 
   /** Creates the deliveries of some events, and starts those that get a slot at once. */
@@ -237,7 +222,7 @@ export class Deliveries implements DeliveryQueue {
     const step = await fanOut(this.#parts, tx, tenant, events, part, { reserve, areFree, started });
     grantLease(this.#parts, tx, tenant, started, (claims) => {
       this.#reserved = [];
-      claims.forEach((claim, at) => this.#track(this.#run(started[at]!.receiver, claim)));
+      claims.forEach((claim, at) => this.#start(started[at]!.receiver, claim));
     });
     return step;
   }
@@ -260,7 +245,7 @@ export class Deliveries implements DeliveryQueue {
     try {
       const { claims, nextMs } = await claimDue(this.#parts, receiver, slots);
       this.#scheduler.claimed(receiver, slots, claims.length, nextMs, clock.now());
-      for (const claim of claims) this.#track(this.#run(receiver, claim));
+      for (const claim of claims) this.#start(receiver, claim);
     } catch (error) {
       log.error("due deliveries could not be claimed", { error: String(error) });
       const againMs = clock.now() + RETRY_MS;
@@ -270,38 +255,25 @@ export class Deliveries implements DeliveryQueue {
     this.wake();
   }
 
+  #start(receiver: Receiver, claim: Claim): void {
+    this.#tasks.run("an attempt", () => this.#run(receiver, claim));
+  }
+
   async #run(receiver: Receiver, claim: Claim): Promise<void> {
-    const { ports: { clock, log } } = this.#parts;
+    const { store, ports: { clock, log } } = this.#parts;
     let answered: boolean | null = null;
     try {
       answered = await attemptDelivery(this.#parts, claim);
-      if (--claim.lease.left === 0) this.#track(this.#end(claim.lease));
+      if (--claim.lease.left === 0) {
+        this.#tasks.run("the removal of a lease", () => endLease(store, claim.lease));
+      }
     } catch (error) {
       // The lease expires and another attempt follows.
       log.error("a delivery attempt failed", { error: String(error) });
-      this.#leaseMs = Math.min(this.#leaseMs, claim.lease.record.ends_at_ms);
+      this.#sweeps.wakeAt(claim.lease.record.ends_at_ms);
     }
     this.#scheduler.ended(receiver, answered, clock.now());
     if (!this.#stopped) this.#backpressure.attemptEnded();
     this.wake();
-  }
-
-  async #end(lease: Lease): Promise<void> {
-    const { store, ports } = this.#parts;
-    try {
-      await endLease(store, lease);
-    } catch (error) {
-      // A sweep removes it after its end.
-      ports.log.error("a lease could not be removed", { error: String(error) });
-    }
-  }
-
-  #track(task: Promise<void>): void {
-    this.#tasks++;
-    task.finally(() => {
-      this.#tasks--;
-      if (this.#tasks > 0) return;
-      for (const resolve of this.#idle.splice(0)) resolve();
-    });
   }
 }

@@ -8,10 +8,9 @@ import {
 import type { Store } from "../../../kv/store/store.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import type { Context } from "../../context/context.ts";
+import { LEASE_MS, withAttempt } from "../jobs/job.ts";
 import { batchOf, type DeliveryQueue, writeDelivery } from "./ledger.ts";
 
-/** Longer than one attempt's deadline of 10 s, so that a lease only ends when its process died. */
-const LEASE_MS = 30_000;
 /** Leases that a sweep reads at once. */
 const READ_MAX = 64;
 /** Leases of one organization that are read to find what is under way. */
@@ -41,11 +40,10 @@ export interface Claim {
 /** A delivery whose next attempt starts with the commit that writes it. */
 export const withAttemptStarted = (before: DeliveryRecord, nowMs: number): DeliveryRecord => ({
   ...before,
+  ...withAttempt(before, nowMs),
   status: "sending",
-  attempt: before.attempt + 1,
   sent_at_ms: nowMs,
   leased: true,
-  due_at_ms: nowMs + LEASE_MS,
 });
 
 /**

@@ -9,7 +9,7 @@ import { mustBeDialable } from "../../ports/ports.ts";
 import { unmaskHeaders } from "./custom_headers.ts";
 import { WEBHOOK } from "./standing.ts";
 import type { WebhookEventType } from "../../events/events.ts";
-import type { RetryPolicy } from "./retry_policy.ts";
+import type { RetryPolicy } from "../jobs/retry_policy.ts";
 import { mustBeSound, mustRead, ownedWebhook, WEBHOOKS_MAX } from "./checks.ts";
 import { dropAttemptCounts } from "./attempt_counts.ts";
 import { type RecoveryQueue, startRecovery } from "./recovery.ts";

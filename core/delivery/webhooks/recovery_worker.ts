@@ -10,8 +10,8 @@ import {
 } from "../../../kv/records/webhook.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import type { Store } from "../../../kv/store/store.ts";
-import { type Clock, Rounds } from "../../ports/ports.ts";
-import type { Context } from "../../context/context.ts";
+import type { Clock } from "../../ports/ports.ts";
+import { type Context, JobRunner, stepEach } from "../../context/context.ts";
 import { isRecoverable, undeliveredKeyOf } from "./undelivered_index.ts";
 import {
   batchOf,
@@ -25,7 +25,7 @@ import {
 /** Keys that one step reads, so that each step ends soon. */
 const KEYS_PER_STEP = 2_000;
 /** Recoveries read at once. */
-const RUNNING_READ = 64;
+const PAGE = 64;
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 
 /** The deliveries of one step, and where the next step goes on; null when there are no more. */
@@ -50,29 +50,17 @@ interface RecoveryParts extends Pick<Context, "store" | "ports"> {
 }
 
 /**
- * Runs the recoveries, each a long change to many deliveries. A round is one step of each running recovery, in
- * all organizations, so neither a long nor a failing one delays the others. The changes and the progress of a step
- * commit together: after a crash a recovery goes on where it was, and no two processes do the same step.
+ * Runs the recoveries, each a long change to many deliveries. The changes and the progress of a step commit
+ * together: after a crash a recovery goes on where it was, and no two processes do the same step.
  */
-export const recoveryRounds = (parts: RecoveryParts): Rounds =>
-  new Rounds({
-    clock: () => parts.ports.clock,
-    complain: (error) =>
-      parts.ports.log.error("a recovery was interrupted", { error: String(error) }),
-    async round(rounds) {
-      let more = false;
-      const running = everyQueued(parts.store, recoveries, "running", { limit: RUNNING_READ });
-      for await (const { tenant, record: { id } } of running) {
-        if (rounds.stopped) return false;
-        try {
-          await stepRecovery(parts, tenant, id);
-          more = true;
-        } catch (error) {
-          rounds.tryLater(error);
-        }
-      }
-      return more;
-    },
+export const recoveryRunner = (parts: RecoveryParts): JobRunner =>
+  new JobRunner({
+    ports: parts.ports,
+    failure: "a recovery was interrupted",
+    search: stepEach(
+      () => everyQueued(parts.store, recoveries, "running", { limit: PAGE }),
+      ({ tenant, record }) => stepRecovery(parts, tenant, record.id),
+    ),
   });
 
 /** One commit of a recovery. */

@@ -3,7 +3,7 @@ import type { DeliveryRecord, WebhookRecord } from "../../../kv/records/webhook.
 import type { Context } from "../../context/context.ts";
 import type { OutboundRequest, Sealer } from "../../ports/ports.ts";
 import { type CustomHeaders, mergeCustomHeaders } from "./custom_headers.ts";
-import { policyOf } from "./retry_policy.ts";
+import { policyOf } from "../jobs/retry_policy.ts";
 import { signDelivery } from "./signing.ts";
 
 const RESPONSE_BYTES_KEPT = 4 * 1024;

@@ -5,7 +5,7 @@ import { iso, isoOrNull } from "../../codec/codec.ts";
 import { WEBHOOK } from "./standing.ts";
 import { showStanding } from "../../access/access.ts";
 import { visibleHeaders } from "./custom_headers.ts";
-import type { RetryPolicy } from "./retry_policy.ts";
+import type { RetryPolicy } from "../jobs/retry_policy.ts";
 
 /** Counts the attempts of webhooks. */
 export interface AttemptCounter {

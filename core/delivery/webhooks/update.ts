@@ -5,7 +5,7 @@ import { canonicalJson } from "../../codec/codec.ts";
 import { emit, type WebhookEventType } from "../../events/events.ts";
 import { mustBeDialable } from "../../ports/ports.ts";
 import { type CustomHeaders, unmaskHeaders } from "./custom_headers.ts";
-import type { RetryPolicyChange } from "./retry_policy.ts";
+import type { RetryPolicyChange } from "../jobs/retry_policy.ts";
 import { mustBeSound, mustRead, ownedWebhook } from "./checks.ts";
 import type { RecoveryQueue } from "./recovery.ts";
 import { type AttemptCounter, showWebhook } from "./show.ts";

@@ -1,17 +1,18 @@
 import { adoptBlob, dropBlob, writeBlob } from "../../../kv/store/blob.ts";
 import { type Tenant, tenantKey } from "../../../kv/store/collection.ts";
 import { BLOB_BYTES_MAX } from "../../../kv/store/engine_limits.ts";
+import { everyQueued } from "../../../kv/store/iterate.ts";
 import { type ReportRecord, reports } from "../../../kv/records/report.ts";
 import { auditKeyOf, emit, originOf, RELAY_ACTOR, WEBHOOK_EVENTS } from "../../events/events.ts";
 import { readStatement, signNote } from "../../protocol/protocol.ts";
 import { canonicalJson, iso, sha256Hex } from "../../codec/codec.ts";
-import { Rounds } from "../../ports/ports.ts";
+import { JobRunner, stepEach } from "../../context/context.ts";
 import type { Counted } from "./count.ts";
 import { makePack, type Pack } from "./pack.ts";
 import { beginScan, type ReportNeeds, type ScannedReport, stepScan } from "./scan.ts";
 
-/** Reports that take turns. */
-const UNFINISHED_READ = 64;
+/** Reports read at once. */
+const PAGE = 64;
 /** A report fails after this many consecutive errors. */
 const FAILURES_MAX = 5;
 /** The most users, keys, approvals and exceptions, each, that a report lists. */
@@ -21,26 +22,18 @@ const LISTED_MAX = 1_000;
  * Makes reports, one step of each in turn. The counts and the position of a step commit together, so a restart
  * continues there, and when two instances do the same step only one of them commits.
  */
-export const reportRounds = (relay: ReportNeeds): Rounds =>
-  new Rounds({
-    clock: () => relay.ports.clock,
-    complain: (error) =>
-      relay.ports.log.error("a compliance report was interrupted", { error: String(error) }),
-    async round(rounds) {
-      const { items } = await relay.store.queued(reports, "unfinished", { limit: UNFINISHED_READ });
-      let more = false;
-      for (const { tenant, record } of items) {
-        if (rounds.stopped) break;
-        try {
-          await stepReport(relay, tenant, record);
-          more = true;
-        } catch (error) {
+export const reportRunner = (relay: ReportNeeds): JobRunner =>
+  new JobRunner({
+    ports: relay.ports,
+    failure: "a compliance report was interrupted",
+    search: stepEach(
+      () => everyQueued(relay.store, reports, "unfinished", { limit: PAGE }),
+      ({ tenant, record }) =>
+        stepReport(relay, tenant, record).catch(async (error) => {
           await countFailure(relay, tenant, record);
-          rounds.tryLater(error);
-        }
-      }
-      return more;
-    },
+          throw error;
+        }),
+    ),
   });
 
 /** Does the next step of a report. A step that another instance has already done changes nothing. */

@@ -1,8 +1,8 @@
-import { type Collection, type Tenant, tenantKey } from "../../../kv/store/collection.ts";
+import type { Collection, Tenant } from "../../../kv/store/collection.ts";
 import { everyQueued } from "../../../kv/store/iterate.ts";
 import { backups, deletedAgents, type JobRecord, restores } from "../../../kv/records/backup.ts";
 import type { Link } from "../../agents/agents.ts";
-import type { Background } from "../../context/context.ts";
+import { type Background, JobRunner } from "../../context/context.ts";
 import type { LinkDirectory } from "../agents/report.ts";
 import type { TransferReply } from "../../protocol/protocol.ts";
 import { type Ask, JobFailed } from "./archives.ts";
@@ -11,8 +11,7 @@ import { mayRequesterStill } from "./requester.ts";
 import { dropJobs, failJob, type JobKind, pruneJobs } from "./job_records.ts";
 
 /** Jobs at once, in all and of one organization: each holds an archive in memory. */
-const CONCURRENCY = 8;
-const OF_ONE_MAX = 4;
+const PLACES = { all: 8, ofOne: 4 };
 /** How long an agent may take for one reply, packing and restoring included. */
 const REPLY_MS = 60_000;
 /** How long one run of a job may take: there are few places, and other jobs wait for them. */
@@ -46,55 +45,46 @@ export interface TransferParts extends ExecutionParts {
 
 /** Runs the backups and restores of agents that are linked to this process. */
 export class Transfers {
-  readonly #running = new Map<string, { readonly org: string; readonly ended: Promise<void> }>();
-  /** Agents that wait for capacity or for the end of their running job, by organization. */
-  readonly #later = new Map<string, Map<string, () => void>>();
+  readonly #jobs: JobRunner;
+  /** Agents that wait for a place or for the end of their running job, by organization. */
+  readonly #later = new Map<string, Map<string, Tenant>>();
   readonly #waiting = new Map<string, Waiting>();
   /** When the job of a link must have ended. */
   readonly #ends = new Map<Link, number>();
-  #stopped = false;
 
-  constructor(private readonly parts: TransferParts) {}
+  constructor(private readonly parts: TransferParts) {
+    this.#jobs = new JobRunner({
+      ports: parts.ports,
+      failure: "a backup or restore could not be run",
+      places: PLACES,
+      search: () => this.#startLater(),
+    });
+  }
 
   /** Starts or continues the job of an agent whose link is here. Never fails. */
   begin(tenant: Tenant, agentId: string): void {
-    const key = `${tenantKey(tenant)}/${agentId}`;
-    const link = this.parts.links.of(tenant, agentId);
-    if (this.#stopped || link === undefined) return;
-    if (this.#running.has(key) || !this.#hasCapacity(tenant.org)) {
-      const line = this.#later.get(tenant.org) ?? new Map();
-      this.#later.set(tenant.org, line.set(key, () => this.begin(tenant, agentId)));
-      return;
-    }
-    const ended = this.#run(tenant, agentId, link)
-      .catch((error) => {
-        const fields = { error: String(error) };
-        this.parts.ports.log.error("a backup or restore could not be run", fields);
-      })
-      .finally(() => {
-        this.#running.delete(key);
-        this.#beginLater();
-      });
-    this.#running.set(key, { org: tenant.org, ended });
+    if (this.#jobs.stopped || this.parts.links.of(tenant, agentId) === undefined) return;
+    const line = this.#later.get(tenant.org) ?? new Map();
+    this.#later.set(tenant.org, line.set(agentId, tenant));
+    this.#jobs.wake();
   }
 
   /** Starts waiting jobs, one of each organization in turn, without a scan of all that wait. */
-  #beginLater(): void {
+  #startLater(): Promise<number> {
     for (const [org, line] of this.#later) {
-      if (!this.#hasCapacity(org)) continue;
-      const next = line.keys().find((key) => !this.#running.has(key));
+      if (!this.#jobs.hasPlace(org)) continue;
+      const next = line.entries().find(([agentId]) => !this.#jobs.isRunning(agentId));
       if (next === undefined) continue;
-      const begin = line.get(next)!;
-      line.delete(next);
+      const [agentId, tenant] = next;
+      line.delete(agentId);
       this.#later.delete(org);
       if (line.size > 0) this.#later.set(org, line);
-      begin();
+      const link = this.parts.links.of(tenant, agentId);
+      if (link !== undefined) {
+        this.#jobs.start(agentId, tenant, () => this.#run(tenant, agentId, link));
+      }
     }
-  }
-
-  #hasCapacity(org: string): boolean {
-    const own = [...this.#running.values()].filter((one) => one.org === org).length;
-    return own < OF_ONE_MAX && this.#running.size < CONCURRENCY;
+    return Promise.resolve(Infinity);
   }
 
   /** Takes the reply of an agent. */
@@ -191,7 +181,7 @@ export class Transfers {
   async #sweep<T extends JobRecord>(kind: JobKind, of: Collection<T>): Promise<void> {
     const { store, ports } = this.parts;
     for await (const { tenant, record } of everyQueued(store, of, "open", { limit: PAGE })) {
-      if (this.#running.has(`${tenantKey(tenant)}/${record.agent_id}`)) continue;
+      if (this.#jobs.isRunning(record.agent_id)) continue;
       // A start far in the future means the clock jumped back.
       if (Math.abs(ports.clock.now() - record.created_at_ms) < JOB_MS_MAX) {
         this.begin(tenant, record.agent_id);
@@ -208,17 +198,10 @@ export class Transfers {
     background.run("dropping backups of a deleted agent", () => dropJobs(store, tenant, agentId));
   }
 
-  /** Resolves when no job is under way. */
-  async idle(): Promise<void> {
-    while (this.#running.size > 0) {
-      await Promise.all([...this.#running.values()].map(({ ended }) => ended));
-    }
-  }
-
   /** Starts nothing more; interrupted jobs go on after the next start. */
   async stop(): Promise<void> {
-    this.#stopped = true;
+    const stopped = this.#jobs.stop();
     for (const waiting of [...this.#waiting.values()]) waiting.lose();
-    await this.idle();
+    await stopped;
   }
 }

@@ -1,5 +1,6 @@
 import { strictEqual as eq } from "node:assert/strict";
 import { repositoryCredentialOf } from "../../../core/delivery/integrations/repository.ts";
+import { integrations } from "../../../kv/records/integration.ts";
 import { type Account, type Answer, World } from "../../support/world.ts";
 import { FakeProvider } from "./fake_provider.ts";
 import { installed, shown } from "./fixtures.ts";
@@ -72,3 +73,25 @@ export const passwordOf = async (world: World, { owner }: Setting) => {
 
 export const seen = (world: World, { owner, key, id }: Setting) =>
   shown(world, { ...owner, token: key }, id);
+
+/** An integration with tokens due for refresh at this server. */
+export async function connected(world: World, owner: Account, server: string): Promise<void> {
+  const endpoints = {
+    authorization_endpoint: `${server}/authorize`,
+    token_endpoint: `${server}/token`,
+  };
+  const id = await installed(world, owner, "oauth2", { ...endpoints, client_id: "relay" });
+  const { store, sealer, ports: { clock } } = world.app;
+  const tokens = { access_token: "a", refresh_token: "r", account: null };
+  await store.transact(async (tx) => {
+    const tenant = { org: owner.org, space: "live" } as const;
+    const record = await tx.get(integrations, tenant, id);
+    tx.put(integrations, tenant, {
+      ...record!,
+      status: "active",
+      provider: { issuer: server, ...endpoints, id_token_signing_alg_values_supported: [] },
+      sealed_tokens: sealer.seal(JSON.stringify(tokens), id),
+      refresh_at_ms: clock.now(),
+    });
+  });
+}

@@ -1,10 +1,10 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { integrationJobs, integrations } from "../../../kv/records/integration.ts";
+import { integrationJobs } from "../../../kv/records/integration.ts";
 import { eventsOf } from "../../support/linked_agent.ts";
-import { type Account, World } from "../../support/world.ts";
+import { World } from "../../support/world.ts";
 import { json } from "./fake_provider.ts";
 import { installed, INTEGRATIONS } from "./fixtures.ts";
-import { back, begin, connect, MINUTE_MS, seen, setUp } from "./oauth_fixtures.ts";
+import { back, begin, connect, connected, MINUTE_MS, seen, setUp } from "./oauth_fixtures.ts";
 
 Deno.test("oauth: every unusable token response is reported, and the refresh is retried", async () => {
   await using world = await World.open();
@@ -198,25 +198,3 @@ Deno.test("oauth: hanging refreshes do not delay other organizations", async () 
   await world.settle();
   eq(asked.length, 41);
 });
-
-/** An integration with tokens due for refresh at this server. */
-async function connected(world: World, owner: Account, server: string): Promise<void> {
-  const endpoints = {
-    authorization_endpoint: `${server}/authorize`,
-    token_endpoint: `${server}/token`,
-  };
-  const id = await installed(world, owner, "oauth2", { ...endpoints, client_id: "relay" });
-  const { store, sealer, ports: { clock } } = world.app;
-  const tokens = { access_token: "a", refresh_token: "r", account: null };
-  await store.transact(async (tx) => {
-    const tenant = { org: owner.org, space: "live" } as const;
-    const record = await tx.get(integrations, tenant, id);
-    tx.put(integrations, tenant, {
-      ...record!,
-      status: "active",
-      provider: { issuer: server, ...endpoints, id_token_signing_alg_values_supported: [] },
-      sealed_tokens: sealer.seal(JSON.stringify(tokens), id),
-      refresh_at_ms: clock.now(),
-    });
-  });
-}

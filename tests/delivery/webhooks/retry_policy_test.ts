@@ -6,7 +6,7 @@ import {
   nextDelayMs,
   retryAfterMs,
   RetryPolicy,
-} from "../../../core/delivery/webhooks/retry_policy.ts";
+} from "../../../core/delivery/jobs/retry_policy.ts";
 
 /** Stands for a configured ladder, so that these tests do not depend on the default one. */
 const LADDER = [30, 120, 600, 1800, 3600];

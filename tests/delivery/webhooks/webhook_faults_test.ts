@@ -25,7 +25,7 @@ import {
   responding,
 } from "./hook_fixtures.ts";
 import { FIRST_RETRY_MS, LADDER_MS } from "../../support/ladder.ts";
-import { RetryPolicy } from "../../../core/delivery/webhooks/retry_policy.ts";
+import { RetryPolicy } from "../../../core/delivery/jobs/retry_policy.ts";
 
 const PATH = "/api/v1/webhooks";
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));

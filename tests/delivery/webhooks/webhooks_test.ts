@@ -7,7 +7,7 @@ import { ScriptedAgent } from "../../support/agent.ts";
 import { World } from "../../support/world.ts";
 import { deliveriesOf, exec, linkAgent, makeHook } from "../../support/linked_agent.ts";
 import { act, answering, happen, hear, namesSent, newest } from "./hook_fixtures.ts";
-import { RetryPolicy } from "../../../core/delivery/webhooks/retry_policy.ts";
+import { RetryPolicy } from "../../../core/delivery/jobs/retry_policy.ts";
 import { FIRST_RETRY_MS, LADDER_MS } from "../../support/ladder.ts";
 
 const PATH = "/api/v1/webhooks";

@@ -4,13 +4,26 @@ import { type IntegrationRecord, integrations } from "../../../../kv/records/int
 import { notifyAdministrators } from "../../../access/access.ts";
 import { emit, RELAY_ACTOR } from "../../../events/events.ts";
 import type { Context } from "../../../context/context.ts";
+import { claimJob, getClaimed, type JobCollection, scheduleRetry } from "../../jobs/job.ts";
+import { nextDelayMs, RetryPolicy } from "../../jobs/retry_policy.ts";
 import { oauthClientOf } from "../record.ts";
 import { stageRevocations } from "../revoke.ts";
 import { describeTrouble, isSpent, requestRefresh } from "./provider.ts";
 import { tokensOf, withTokens } from "./tokens.ts";
 
-/** Longer than a refresh may take, so a lease ends only when its process died. */
-const LEASE_MS = 30_000;
+/** The default policy without an end: the last delay repeats while the provider is down. */
+const POLICY = { ...RetryPolicy.parse({}), max_retries: Infinity };
+const REFRESH: JobCollection<IntegrationRecord> = {
+  of: integrations,
+  // Tokens may live for years, so no due time is implausibly late.
+  isDue: (dueMs, nowMs) => dueMs <= nowMs,
+  jobOf: (record) => ({ attempt: record.refresh_attempt, due_at_ms: record.refresh_at_ms }),
+  during: (record, job) => ({
+    ...record,
+    refresh_attempt: job.attempt,
+    refresh_at_ms: job.due_at_ms,
+  }),
+};
 const UNREFRESHABLE =
   "The access token has expired, and the provider issued no refresh token. Connect the " +
   "integration again.";
@@ -25,7 +38,7 @@ export async function refreshTokens(
   tenant: Tenant,
   id: string,
 ): Promise<IntegrationRecord | null> {
-  const claimed = await claim(context, tenant, id);
+  const claimed = await claimJob(context, REFRESH, tenant, id);
   if (claimed === null) return null;
   const refresh = tokensOf(context, claimed)?.refresh_token ?? null;
   const client = oauthClientOf(context, claimed);
@@ -53,34 +66,20 @@ export async function refreshTokens(
   }
 }
 
-async function claim(
-  { store, ports }: Context,
-  tenant: Tenant,
-  id: string,
-): Promise<IntegrationRecord | null> {
-  const now = ports.clock.now();
-  return await store.transact(async (tx) => {
-    const record = await tx.get(integrations, tenant, id);
-    if (record === null || record.refresh_at_ms === null || record.refresh_at_ms > now) return null;
-    return tx.put(integrations, tenant, {
-      ...record,
-      refresh_at_ms: now + LEASE_MS,
-      refresh_attempt: record.refresh_attempt + 1,
-    });
-  });
-}
-
 /** Schedules another try, unless another instance has started one. */
 async function postpone(
   context: Context,
   tenant: Tenant,
-  { id, refresh_attempt }: IntegrationRecord,
+  claimed: IntegrationRecord,
   last_error: string,
 ): Promise<IntegrationRecord | null> {
-  return await context.store.transact(async (tx) => {
-    const record = await tx.get(integrations, tenant, id);
-    if (record?.refresh_attempt !== refresh_attempt) return null;
-    const refresh_at_ms = retryAtMs(context, refresh_attempt);
+  const { store, ports, config } = context;
+  return await store.transact(async (tx) => {
+    const record = await getClaimed(tx, REFRESH, tenant, claimed);
+    if (record === null) return null;
+    const ladder = config().webhooks.retry_delays_seconds;
+    const delayMs = nextDelayMs(POLICY, record.refresh_attempt, ladder);
+    const refresh_at_ms = scheduleRetry(tx, ports.clock, delayMs);
     return tx.put(integrations, tenant, { ...record, refresh_at_ms, last_error });
   });
 }
@@ -121,11 +120,6 @@ async function expire(
   });
 }
 
-/** The retry delays of webhooks. The last one repeats while the provider is down. */
-function retryAtMs({ ports, config }: Context, attempt: number): number {
-  const ladder = config().webhooks.retry_delays_seconds;
-  return ports.clock.now() + 1000 * (ladder[attempt - 1] ?? ladder.at(-1)!);
-}
 /** The record with the tokens of a refresh. Without a new refresh token the old one stays. */
 function withRefreshed(
   context: Context,
