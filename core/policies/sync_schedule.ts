@@ -1,3 +1,4 @@
+import { dueAt, isImplausible } from "../../kv/store/clock.ts";
 import type { RepositoryRecord } from "../../kv/records/gitops.ts";
 import type { JobRunner } from "../context/context.ts";
 
@@ -7,7 +8,7 @@ const BACKOFF_MS_MAX = 60 * 60 * 1000;
 const PUSHED_SECONDS = 30;
 /** Doublings of the wait after failures. */
 const DOUBLINGS_MAX = 6;
-/** Longer than any repository waits: a due time beyond it means the clock jumped back. */
+/** Longer than any repository waits. */
 const WAIT_MS_MAX = 27 * 60 * 60 * 1000;
 /** Waits vary by a tenth to either side, so that organizations do not all sync at once. */
 const JITTER = 0.1;
@@ -23,11 +24,11 @@ export const isDue = ({ due_at_ms, look_at_ms }: Waiting, nowMs: number): boolea
   hasCome(due_at_ms, nowMs) || hasCome(look_at_ms, nowMs);
 
 export const hasCome = (atMs: number | null, nowMs: number): boolean =>
-  atMs !== null && (atMs <= nowMs || atMs > nowMs + WAIT_MS_MAX);
+  atMs !== null && dueAt(atMs, WAIT_MS_MAX, nowMs) <= nowMs;
 
-/** True when a due time lies so far ahead that the clock must have jumped back. */
-export const isImplausible = ({ due_at_ms, look_at_ms }: Waiting, nowMs: number): boolean =>
-  [due_at_ms, look_at_ms].some((atMs) => atMs !== null && atMs > nowMs + WAIT_MS_MAX);
+/** True when a due time lies implausibly far ahead. */
+export const hasImplausible = ({ due_at_ms, look_at_ms }: Waiting, nowMs: number): boolean =>
+  [due_at_ms, look_at_ms].some((atMs) => atMs !== null && isImplausible(atMs, WAIT_MS_MAX, nowMs));
 
 /** When a repository is synced next without a push, in ms; null for never. A failed sync is tried again. */
 export function nextLookMs(

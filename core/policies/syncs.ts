@@ -15,8 +15,8 @@ import { mustAct, Suspended } from "./suspended.ts";
 import {
   type DueField,
   hasCome,
+  hasImplausible,
   isDue,
-  isImplausible,
   nextLookMs,
   nextLookWhileOffMs,
 } from "./sync_schedule.ts";
@@ -55,7 +55,7 @@ async function startDue(parts: SyncParts, runner: JobRunner): Promise<number> {
   }
   const last = await store.queued(repositories, "due", { limit: PAGE, reverse: true });
   for (const { tenant, record } of last.items) {
-    if (isImplausible(record, now)) start(tenant, record.id);
+    if (hasImplausible(record, now)) start(tenant, record.id);
   }
   return Infinity;
 }

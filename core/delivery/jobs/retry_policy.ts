@@ -1,3 +1,4 @@
+import { dueAt } from "../../../kv/store/clock.ts";
 import { z } from "zod";
 import type { WebhookRecord } from "../../../kv/records/webhook.ts";
 
@@ -9,7 +10,7 @@ const DEFAULT_DELAYS = {
 } as const;
 
 const DAY_SECONDS = 86_400;
-/** Longer than any attempt waits: a later due time means the clock jumped back. */
+/** Longer than any attempt waits. */
 const WAIT_MS_MAX = 25 * 60 * 60 * 1000;
 
 const FIELDS = {
@@ -79,12 +80,11 @@ export function nextDelayMs(
   return 1000 * (step ?? backoffSeconds(policy, failedAttempt));
 }
 
-/** When an attempt with this due time is made: an implausibly late one is made now. */
-export const dueAt = (dueMs: number, nowMs: number): number =>
-  dueMs > nowMs + WAIT_MS_MAX ? nowMs : dueMs;
+/** When an attempt with this due time is made. */
+export const attemptAt = (dueMs: number, nowMs: number): number => dueAt(dueMs, WAIT_MS_MAX, nowMs);
 
 /** True when an attempt with this due time is made now. */
-export const isDue = (dueMs: number, nowMs: number): boolean => dueAt(dueMs, nowMs) <= nowMs;
+export const isDue = (dueMs: number, nowMs: number): boolean => attemptAt(dueMs, nowMs) <= nowMs;
 
 /** What follows a failed attempt: another attempt, or the end of the delivery and perhaps the disabling of its webhook. */
 export interface Consequence {

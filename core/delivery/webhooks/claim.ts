@@ -12,7 +12,7 @@ import { isOn } from "./checks.ts";
 import { admitByKeyRate, type KeyRateParts } from "./key_rate.ts";
 import { type Claim, grantLease, withAttemptStarted } from "./leases.ts";
 import { ATTEMPTS_KEPT } from "./ledger.ts";
-import { dueAt, isDue } from "../jobs/retry_policy.ts";
+import { attemptAt, isDue } from "../jobs/retry_policy.ts";
 import type { Receiver } from "./scheduler/receiver.ts";
 
 /**
@@ -37,7 +37,7 @@ export async function claimDue(
   const admitted = due.length === 0 ? 0 : await admitByKeyRate(parts, receiver, due.length);
   const some = due.slice(0, admitted);
   const next = items.find((each) => !some.includes(each));
-  const nextMs = next === undefined ? Infinity : dueAt(next.record.due_at_ms!, now);
+  const nextMs = next === undefined ? Infinity : attemptAt(next.record.due_at_ms!, now);
   if (some.length === 0) return { claims: [], nextMs };
   let known = true, claims: readonly Claim[] = [];
   await store.transact(async (tx) => {

@@ -21,7 +21,7 @@ import {
 import type { KeyRateParts } from "./key_rate.ts";
 import { type Claim, endLease, grantLease, reclaimExpired, reclaimImplausible } from "./leases.ts";
 import { batchOf, type DeliveryQueue } from "./ledger.ts";
-import { dueAt } from "../jobs/retry_policy.ts";
+import { attemptAt } from "../jobs/retry_policy.ts";
 import { recoveryRunner } from "./recovery_worker.ts";
 import { Backpressure } from "./scheduler/backpressure.ts";
 import type { Receiver } from "./scheduler/receiver.ts";
@@ -125,7 +125,7 @@ export class Deliveries implements DeliveryQueue {
 
   schedule(tenant: Tenant, webhookId: string, dueMs: number): void {
     const nowMs = this.#parts.ports.clock.now();
-    this.#scheduler.schedule(tenant, webhookId, dueAt(dueMs, nowMs), nowMs);
+    this.#scheduler.schedule(tenant, webhookId, attemptAt(dueMs, nowMs), nowMs);
     this.wake();
   }
 
@@ -197,7 +197,7 @@ export class Deliveries implements DeliveryQueue {
     for await (const { tenant, key } of queueHeads(store, deliveries, "due")) {
       const [webhookId, dueMs] = key as [string, number];
       const nowMs = clock.now();
-      this.#scheduler.schedule(tenant, webhookId, dueAt(dueMs, nowMs), nowMs);
+      this.#scheduler.schedule(tenant, webhookId, attemptAt(dueMs, nowMs), nowMs);
     }
     this.wake();
     return Math.min(leaseMs, clock.now() + SWEEP_MS);

@@ -1,3 +1,4 @@
+import { isImplausible } from "../../../kv/store/clock.ts";
 import type { Tenant } from "../../../kv/store/collection.ts";
 import {
   deliveries,
@@ -110,7 +111,9 @@ export async function reclaimImplausible(parts: ReclaimParts): Promise<void> {
   for (;;) {
     const last = { limit: READ_MAX, reverse: true };
     const { items } = await store.queued(deliveryLeases, "ends", last);
-    const ahead = items.filter(({ record }) => record.ends_at_ms > clock.now() + 2 * LEASE_MS);
+    const ahead = items.filter(({ record }) =>
+      isImplausible(record.ends_at_ms, 2 * LEASE_MS, clock.now())
+    );
     for (const { tenant, record } of ahead) while (await reclaimSome(parts, tenant, record.id));
     if (ahead.length < READ_MAX) return;
   }

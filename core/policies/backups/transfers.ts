@@ -1,3 +1,4 @@
+import { isWithin } from "../../../kv/store/clock.ts";
 import type { Collection, Tenant } from "../../../kv/store/collection.ts";
 import { everyQueued } from "../../../kv/store/iterate.ts";
 import { backups, deletedAgents, type JobRecord, restores } from "../../../kv/records/backup.ts";
@@ -182,8 +183,7 @@ export class Transfers {
     const { store, ports } = this.parts;
     for await (const { tenant, record } of everyQueued(store, of, "open", { limit: PAGE })) {
       if (this.#jobs.isRunning(record.agent_id)) continue;
-      // A start far in the future means the clock jumped back.
-      if (Math.abs(ports.clock.now() - record.created_at_ms) < JOB_MS_MAX) {
+      if (isWithin(record.created_at_ms, JOB_MS_MAX, ports.clock.now())) {
         this.begin(tenant, record.agent_id);
       } else {
         const why = "the agent did not reconnect in time";

@@ -1,3 +1,4 @@
+import { dueAt } from "../../../../kv/store/clock.ts";
 import { type Tenant, tenantKey } from "../../../../kv/store/collection.ts";
 import { RecentMap } from "../../../../kv/store/recent.ts";
 import type { Receiver } from "./receiver.ts";
@@ -19,7 +20,7 @@ export const LIMIT_IDLE_MAX = 64;
 const LIMIT_FIRST = 4;
 /** Suspects share this many slots, so that they cannot take all of them. */
 const SUSPECTS_MAX = CONCURRENCY / 2;
-/** Longer than a rate limit's window: a later time means the clock jumped back. */
+/** Longer than a rate limit's window. */
 const WAIT_MS_MAX = 2 * 60 * 1000;
 /** Idle webhooks whose limit is remembered. */
 const LIMITS_KEPT = 10_000;
@@ -224,4 +225,4 @@ export class DeliveryScheduler {
 
 /** When the rate limit of a receiver allows another attempt. */
 const notBefore = ({ notBeforeMs }: Receiver, nowMs: number): number =>
-  notBeforeMs > nowMs + WAIT_MS_MAX ? nowMs : notBeforeMs;
+  dueAt(notBeforeMs, WAIT_MS_MAX, nowMs);
