@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../../kv/store/durations.ts";
 import type { Tenant } from "../../../kv/store/collection.ts";
 import {
   attemptId,
@@ -34,7 +35,6 @@ export interface LogFilter {
 const TOTAL_MAX = 10_000;
 /** Keys that one answer reads; beyond that its total is a lower bound. */
 const KEYS_MAX = 100_000;
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** Deliveries of a webhook that match, newest first. */
 export async function listDeliveries(

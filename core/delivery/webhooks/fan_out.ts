@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../../kv/store/durations.ts";
 import type { Tenant } from "../../../kv/store/collection.ts";
 import type { Step } from "../../../kv/log/follow.ts";
 import type { Sequenced } from "../../../kv/log/log.ts";
@@ -20,7 +21,6 @@ export const CREATED_MAX = 80;
 const CREATED_BYTES_MAX = 500_000;
 /** The size of a delivery without its event. */
 const DELIVERY_BYTES = 2_500;
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** An event of the log, or a test, as it is sent. */
 export interface Sendable {

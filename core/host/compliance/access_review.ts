@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../../kv/store/durations.ts";
 import { type Collection, SYSTEM, type Tenant } from "../../../kv/store/collection.ts";
 import { everyListed } from "../../../kv/store/iterate.ts";
 import { type ApiKeyRecord, apiKeys } from "../../../kv/records/api_key.ts";
@@ -9,7 +10,6 @@ import type { Context } from "../../context/context.ts";
 import { iso, isoOrNull } from "../../codec/codec.ts";
 import { ACTORS_MAX, type Counted } from "./count.ts";
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 /** The rotation period that the API documentation recommends for live keys. */
 const ROTATE_DAYS = 90;
 const PAGE = 500;
