@@ -1,3 +1,4 @@
+import { FIRST_RETRY_MS } from "../../support/ladder.ts";
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { integrationJobs } from "../../../kv/records/integration.ts";
 import { eventsOf } from "../../support/linked_agent.ts";
@@ -38,9 +39,9 @@ Deno.test("oauth: every unusable token response is reported, and the refresh is 
   await world.advance(55 * MINUTE_MS);
   const asked = world.network.sent.length;
   ok((await seen(world, here)).last_error !== null);
-  await world.advance(29_999);
+  await world.advance(FIRST_RETRY_MS - 1);
   eq(world.network.sent.length, asked);
-  await world.advance(1 + 119_999);
+  await world.advance(1);
   eq(world.network.sent.length, asked + 1);
 });
 

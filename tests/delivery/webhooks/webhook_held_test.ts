@@ -185,7 +185,7 @@ async function turmoil(seed: number): Promise<void> {
   world.network.reply = () => 204;
   await world.settle();
   await act(world, owner, hook.id, "enable");
-  await world.advance(40_000);
+  await world.advance(FIRST_RETRY_MS);
   const said = JSON.stringify(await readLedger(world.app.store));
   const { accepted, held, pending, delivered, exhausted } = await readLedger(world.app.store);
   deq([accepted, held, pending], [events, 0, 0], `seed ${seed}: ${said}`);
@@ -247,7 +247,7 @@ Deno.test("held: enabling a webhook during an attempt strands no delivery", asyn
   await happen(world, owner);
   await world.settle();
   await act(world, owner, hook.id, "disable");
-  await world.advance(29_999);
+  await world.advance(FIRST_RETRY_MS - 1);
   answering(world, 204);
   let claims = 0;
   const enable = async () => {
