@@ -102,21 +102,21 @@ Deno.test("verdict: a byte changed in transit runs nothing, and both sides repor
     ["command", ({ commands: [first], ...frame }) => ({
       ...frame,
       commands: [{ ...first, command: "uptimE" }],
-    }), "not the relay's for these bytes"],
+    }), "not valid for these bytes"],
     ["timeout", ({ commands: [first], ...frame }) => ({
       ...frame,
       commands: [{ ...first, timeout_ms: 60_001 }],
-    }), "not the relay's for these bytes"],
+    }), "not valid for these bytes"],
     ["policy", ({ commands: [first], ...frame }) => ({
       ...frame,
       commands: [{ ...first, policy_version: "0" }],
-    }), "not the relay's for these bytes"],
+    }), "not valid for these bytes"],
     [
       "expiry",
       (frame) => ({ ...frame, expires_at_ms: frame.expires_at_ms + 1 }),
-      "not the relay's",
+      "not valid",
     ],
-    ["no verdict", ({ signature: _, ...frame }) => frame, "without a verdict"],
+    ["no verdict", ({ signature: _, ...frame }) => frame, "has no verdict"],
   ];
   for (const [what, flip, why] of flips) {
     await using world = await World.open();
@@ -151,8 +151,8 @@ Deno.test("verdict: it is valid once, for one agent and one link, for 60 s of th
   const replayed = (text: string) => JSON.parse(text).type === "run" ? recorded! : text;
   const { identity } = here.agent;
   const others = {
-    "not the relay's for these bytes, this agent": {},
-    "not the relay's for these bytes, this agent and this link": { identity },
+    "not valid for these bytes, this agent": {},
+    "not valid for these bytes, this agent and this link": { identity },
   };
   for (const [why, options] of Object.entries(others)) {
     const agent = await ScriptedAgent.connect(world, here.key.value, {

@@ -72,7 +72,11 @@ Deno.test("relay serve: a wrong setting is named in one sentence and exits with 
     ["RELAY_PUBLIC_URL", "x", /^relay: RELAY_PUBLIC_URL is "x": give an http or https address /],
     ["RELAY_PUBLIC_URL", "https://a.example/relay", /RELAY_PUBLIC_URL is .* without a path$/],
     ["RELAY_SIGNUP", "yes", /^relay: RELAY_SIGNUP is "yes": give open, invite or closed$/],
-    ["RELAY_CONFIG", '{"limit":{}}', /^relay: RELAY_CONFIG is invalid: .*limit/],
+    [
+      "RELAY_CONFIG",
+      '{"limit":{}}',
+      /^relay: The configuration in RELAY_CONFIG is invalid: .*limit/,
+    ],
     [
       "RELAY_TLS_CERT",
       "cert.pem",
