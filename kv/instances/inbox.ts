@@ -8,6 +8,8 @@ const SWEEP_MS = 5_000;
 /** A message names records; it does not carry them. */
 const MESSAGE_BYTES = 256;
 const DELETES_MAX = 500;
+/** Whoever has not read a message by then is gone; nobody waits as long for the effect of one. */
+const EXPIRE_MS = 60 * 60 * 1000;
 
 const inboxKey = (to: string, id: string) => ["~", "inbox", to, id];
 const inboxPrefix = (to: string) => ["~", "inbox", to];
@@ -22,8 +24,8 @@ export function stageMessage(
   message: unknown,
 ): void {
   tx.stage(
-    setKey(inboxKey(to, id), message, MESSAGE_BYTES),
-    setKey(wakeKey(to), true, 16),
+    setKey(inboxKey(to, id), message, MESSAGE_BYTES, EXPIRE_MS),
+    setKey(wakeKey(to), true, 16, EXPIRE_MS),
   );
 }
 
@@ -70,7 +72,11 @@ export class Inbox {
     this.#again = true;
     return this.#reading ??= this.#readAll().catch((error) => {
       if (!this.store.closing) this.onError(error);
-    }).finally(() => this.#reading = null);
+    }).finally(() => {
+      this.#reading = null;
+      // A wake between the last look and now found the reading not yet over.
+      if (this.#again && !this.#stopped) this.wake();
+    });
   }
 
   #sweepLater(): void {
