@@ -136,7 +136,15 @@ export class Elsewhere {
     // The caller learns then how far the command is.
     const giveUp = ports.clock.after(
       HAND_OVER_MS + timeout_ms + NEWS_MS,
-      () => background.run("reading a command without news", () => this.ended(tenant, id)),
+      () =>
+        background.run(
+          "reading a command without news",
+          () =>
+            this.ended(tenant, id).catch((error) => {
+              this.#forget(id);
+              ended.reject(error);
+            }),
+        ),
     );
     this.#waiting.set(id, { ended, giveUp });
     return ended.promise;

@@ -43,6 +43,8 @@ export class Inbox {
   /** Messages that are being handled, or whose rows are still to be deleted. */
   readonly #known = new Set<string>();
   readonly #handled: string[] = [];
+  /** Messages whose handling failed, until the next sweep. */
+  #failed: string[] = [];
   #reading: Promise<void> | null = null;
   #again = false;
   #timer: Cancel | null = null;
@@ -82,6 +84,8 @@ export class Inbox {
   #sweepLater(): void {
     this.#timer = this.store.clock.after(SWEEP_MS, () => {
       this.#sweepLater();
+      for (const id of this.#failed) this.#known.delete(id);
+      this.#failed = [];
       this.wake();
     });
   }
@@ -96,7 +100,7 @@ export class Inbox {
         this.handle(value).then(
           () => this.#handled.push(id),
           (error) => {
-            this.#known.delete(id); // the sweep reads it again
+            this.#failed.push(id);
             this.onError(error);
           },
         );

@@ -56,7 +56,8 @@ export class Presence {
 
   /** Declares this instance dead, so that another one takes over at once what it could not end or record. */
   async stop(): Promise<void> {
-    this.#timer?.();
+    if (this.#timer === null) return; // the store's only process
+    this.#timer();
     await this.#running;
     await Promise.all(this.#reaping.values());
     await this.store.kv.atomic().delete(presenceKey(this.id))

@@ -5,8 +5,9 @@ import { Presence } from "../../kv/instances/presence.ts";
 import type { Mutation } from "../../kv/store/change.ts";
 import { Store } from "../../kv/store/store.ts";
 import { ManualClock } from "../support/clock.ts";
-import { committing, shared } from "../support/kv.ts";
+import { committing, dump, shared } from "../support/kv.ts";
 import { quietKv } from "../support/quiet_kv.ts";
+import { World } from "../support/world.ts";
 
 /** A process on a shared store, with a clock of its own. `hang` makes its commits wait for what it returns. */
 async function processOn(engine: Deno.Kv, id: string) {
@@ -131,4 +132,35 @@ Deno.test("inbox: a message that nobody reads expires", () => {
   const staged: Mutation[] = [];
   stageMessage({ stage: (...mutations) => staged.push(...mutations) }, "gone", "msg_1", {});
   eq(staged.every((mutation) => mutation.kind === "set" && mutation.expireIn === 3_600_000), true);
+});
+
+Deno.test("inbox: a message whose handling fails is handled again at the next sweep, not at each wake", async () => {
+  const clock = new ManualClock();
+  const kv = {
+    async *list() {
+      yield await Promise.resolve({ key: ["~", "inbox", "me", "m"], value: "message" });
+    },
+  };
+  let handled = 0;
+  const store = { kv, clock, transact: () => Promise.resolve() } as unknown as Store;
+  const inbox = new Inbox(store, "me", () => {
+    handled++;
+    return Promise.reject(new Error("not now"));
+  }, () => {});
+  inbox.start();
+  for (let n = 0; n < 5; n++) {
+    inbox.wake();
+    await setImmediate();
+  }
+  eq(handled, 1);
+  clock.advance(5_000);
+  await setImmediate();
+  eq(handled, 2);
+});
+
+Deno.test("presence: the only process of a store leaves nothing behind", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const world = await World.open({ kv: shared(kv) });
+  await world.running.stop();
+  deq([await dump(kv, ["~", "instance"]), await dump(kv, ["~", "death"])], [[], []]);
 });

@@ -184,3 +184,52 @@ Deno.test("instances: a command that ends while another instance asks for news o
   eq(answer, "succeeded");
   await second;
 });
+
+Deno.test("instances: a command that is taken while another instance cancels it is cancelled", async () => {
+  await using cluster = await pair();
+  const { one, two, owner, agent } = cluster;
+  agent.script = () => "silent";
+  const taking = one.app.commands, take = taking.take.bind(taking);
+  const released = Promise.withResolvers<void>();
+  taking.take = async (...args) => {
+    await released.promise;
+    return await take(...args);
+  };
+  const path = `/api/v1/agents/${agent.id}/commands`;
+  const begun = await two.call("POST", path, { as: owner.token, body: { command: "sleep 60" } });
+  const { store } = two.app;
+  const transact = store.transact.bind(store);
+  store.transact = async (work) => {
+    store.transact = transact;
+    released.resolve();
+    await agent.until("run");
+    return await transact(work);
+  };
+  const id = begun.body.command_id;
+  const cancelled = two.call("POST", `${path}/${id}/cancel`, { as: owner.token });
+  const answered = cancelled.then(({ status }) => status);
+  eq(await Promise.race([answered, agent.until("cancel").then(() => "asked")]), "asked");
+  agent.finish({ command_id: id, reason: "cancelled", exit_code: null, signal: "SIGTERM" });
+  eq((await cancelled).body.status, "cancelled");
+});
+
+Deno.test("instances: a caller without news gets an answer also when the store fails then", async () => {
+  await using cluster = await pair();
+  const { one, two, owner, agent } = cluster;
+  await one.app.inbox.stop();
+  let answer = 0;
+  const asked = two.call("GET", `/api/exec/${agent.id}?command=uptime&timeout=1`, {
+    as: owner.token,
+  }).then(({ status }) => answer = status);
+  const { store } = two.app;
+  while ((await store.queued(commands, "queued", { limit: 1 })).items.length === 0);
+  await two.settle();
+  const { get, transact } = store;
+  store.get = () => Promise.reject(new StoreUnavailableError());
+  store.transact = () => Promise.reject(new StoreUnavailableError());
+  two.clock.advance(100_000);
+  for (let n = 0; n < 20 && answer === 0; n++) await new Promise((next) => setTimeout(next, 10));
+  Object.assign(store, { get, transact });
+  eq(answer, 503);
+  await asked;
+});
