@@ -185,9 +185,9 @@ export class Links {
   async #checkCredentials(): Promise<void> {
     const { store, ports: { clock, log } } = this.parts.context;
     const nowMs = clock.now();
-    const due = [...this.#serving.values()].filter((link) =>
-      nowMs >= (this.#nextChecks.get(link) ?? 0)
-    );
+    // What is read here may be older than a change that comes meanwhile, which replaces the map.
+    const nextChecks = this.#nextChecks;
+    const due = [...this.#serving.values()].filter((link) => nowMs >= (nextChecks.get(link) ?? 0));
     const byValue = Map.groupBy(
       due,
       ({ credentialId, valueHash }) => `${credentialId} ${valueHash}`,
@@ -198,7 +198,7 @@ export class Links {
         this.#holderOf(links[0]!).then((holder) => {
           for (const link of links) {
             if (holder === null) link.close("credential_refused");
-            else if (!store.sole) this.#nextChecks.set(link, nextCheckOf(holder, nowMs));
+            else if (!store.sole) nextChecks.set(link, nextCheckOf(holder, nowMs));
           }
         }, (error) => errors.push(error))
       ),

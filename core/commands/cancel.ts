@@ -27,14 +27,18 @@ export async function cancelCommand(
 
 async function cancel(
   work: Stepping,
-  { commands: running, elsewhere, links }: Pick<CommandParts, "commands" | "elsewhere" | "links">,
+  parts: Pick<CommandParts, "commands" | "elsewhere" | "links">,
   record: CommandRecord,
-) {
+): Promise<Awaited<ReturnType<typeof showCommand>>> {
+  const { commands: running, elsewhere, links } = parts;
   const { actor, ports, store } = work;
   const { id } = record;
   if (record.status === "pending_approval" || record.status === "queued") {
     const withdrawn = await withdrawCommand(work, record);
     if (withdrawn !== null) return await showCommand(store, actor.tenant, withdrawn);
+    // It went on since it was read.
+    const now = await ownedCommand(work, running, record.agent_id, id);
+    if (now.status !== record.status) return await cancel(work, parts, now);
   }
   if (record.status !== "running") {
     const { status } = record;

@@ -14,7 +14,6 @@ const NEWS_MS = 30_000;
 
 /** A caller of this instance that waits for a command. */
 interface Waiting {
-  readonly tenant: Tenant;
   readonly ended: PromiseWithResolvers<CommandRecord>;
   readonly giveUp: Cancel;
 }
@@ -81,7 +80,7 @@ export class Elsewhere {
     const known = this.#waiting.get(id);
     if (known !== undefined) return { done: known.ended.promise };
     const open = await this.parts.context.store.transact((tx) => this.#askForNews(tx, tenant, id));
-    return open && { done: this.#wait(tenant, open) };
+    return open && await this.#join(tenant, open);
   }
 
   /** Asks the instance that runs a command to end it. Returns its end; null when it has ended already. */
@@ -97,7 +96,7 @@ export class Elsewhere {
       if (record !== null) sendMessage(ports, tx, holder, { kind: "cancel", command_id: id, by });
       return record;
     });
-    return open && { done: this.#waiting.get(id)?.ended.promise ?? this.#wait(tenant, open) };
+    return open && await this.#join(tenant, open);
   }
 
   /** The end of a command was committed at another instance. */
@@ -109,6 +108,16 @@ export class Elsewhere {
     this.#forget(id);
     if (record !== null) waiting.ended.resolve(record);
     else waiting.ended.reject(new Error("an ended command has no record"));
+  }
+
+  /** Waits for the end of a command that was open when it was asked for news of it. */
+  async #join(tenant: Tenant, open: CommandRecord): Promise<Followed> {
+    const { store } = this.parts.context;
+    const done = this.#waiting.get(open.id)?.ended.promise ?? this.#wait(tenant, open);
+    // Its message may have come before this process waited.
+    const now = await store.get(commands, tenant, open.id);
+    if (now?.status !== "queued" && now?.status !== "running") await this.ended(tenant, open.id);
+    return { done };
   }
 
   /** Asks for a message at the end of an open command; null when it has ended. */
@@ -127,9 +136,17 @@ export class Elsewhere {
     // The caller learns then how far the command is.
     const giveUp = ports.clock.after(
       HAND_OVER_MS + timeout_ms + NEWS_MS,
-      () => background.run("reading a command without news", () => this.ended(tenant, id)),
+      () =>
+        background.run(
+          "reading a command without news",
+          () =>
+            this.ended(tenant, id).catch((error) => {
+              this.#forget(id);
+              ended.reject(error);
+            }),
+        ),
     );
-    this.#waiting.set(id, { tenant, ended, giveUp });
+    this.#waiting.set(id, { ended, giveUp });
     return ended.promise;
   }
 

@@ -8,6 +8,8 @@ const SWEEP_MS = 5_000;
 /** A message names records; it does not carry them. */
 const MESSAGE_BYTES = 256;
 const DELETES_MAX = 500;
+/** Whoever has not read a message by then is gone; nobody waits as long for the effect of one. */
+const EXPIRE_MS = 60 * 60 * 1000;
 
 const inboxKey = (to: string, id: string) => ["~", "inbox", to, id];
 const inboxPrefix = (to: string) => ["~", "inbox", to];
@@ -22,8 +24,8 @@ export function stageMessage(
   message: unknown,
 ): void {
   tx.stage(
-    setKey(inboxKey(to, id), message, MESSAGE_BYTES),
-    setKey(wakeKey(to), true, 16),
+    setKey(inboxKey(to, id), message, MESSAGE_BYTES, EXPIRE_MS),
+    setKey(wakeKey(to), true, 16, EXPIRE_MS),
   );
 }
 
@@ -41,6 +43,8 @@ export class Inbox {
   /** Messages that are being handled, or whose rows are still to be deleted. */
   readonly #known = new Set<string>();
   readonly #handled: string[] = [];
+  /** Messages whose handling failed, until the next sweep. */
+  #failed: string[] = [];
   #reading: Promise<void> | null = null;
   #again = false;
   #timer: Cancel | null = null;
@@ -70,12 +74,18 @@ export class Inbox {
     this.#again = true;
     return this.#reading ??= this.#readAll().catch((error) => {
       if (!this.store.closing) this.onError(error);
-    }).finally(() => this.#reading = null);
+    }).finally(() => {
+      this.#reading = null;
+      // A wake between the last look and now found the reading not yet over.
+      if (this.#again && !this.#stopped) this.wake();
+    });
   }
 
   #sweepLater(): void {
     this.#timer = this.store.clock.after(SWEEP_MS, () => {
       this.#sweepLater();
+      for (const id of this.#failed) this.#known.delete(id);
+      this.#failed = [];
       this.wake();
     });
   }
@@ -90,7 +100,7 @@ export class Inbox {
         this.handle(value).then(
           () => this.#handled.push(id),
           (error) => {
-            this.#known.delete(id); // the sweep reads it again
+            this.#failed.push(id);
             this.onError(error);
           },
         );

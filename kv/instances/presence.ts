@@ -29,8 +29,8 @@ interface Other {
 
 /**
  * Which instances share the store and live. Each renews a row; a watcher counts by its own timers how long a row has
- * stood still, so clocks need not agree, and starts anew after its own reads failed, so an outage of the store
- * kills nobody. One compare-and-set declares a death and names who takes over; if that instance dies too, the next
+ * stood still, so clocks need not agree, and starts anew when its own turn failed or took long, so an outage of the
+ * store kills nobody. One compare-and-set declares a death and names who takes over; if that instance dies too, the next
  * one does.
  */
 export class Presence {
@@ -54,12 +54,14 @@ export class Presence {
     await this.#turn();
   }
 
-  /** Deletes this instance's row, so that nobody waits for its death. */
+  /** Declares this instance dead, so that another one takes over at once what it could not end or record. */
   async stop(): Promise<void> {
-    this.#timer?.();
+    if (this.#timer === null) return; // the store's only process
+    this.#timer();
     await this.#running;
     await Promise.all(this.#reaping.values());
-    await this.store.kv.delete(presenceKey(this.id));
+    await this.store.kv.atomic().delete(presenceKey(this.id))
+      .set(deathKey(this.id), { by: this.id }).commit();
   }
 
   /** True for an instance that this process believes to live. */
@@ -76,6 +78,8 @@ export class Presence {
     this.#timer = this.store.clock.after(RENEW_MS, () => {
       this.#sinceRenewalMs += RENEW_MS;
       if (this.#sinceRenewalMs >= ISOLATED_MS) this.listener.isolated();
+      // The store is too slow to tell whether the others are.
+      if (this.#running !== null) this.#countAnew();
       this.#later();
       this.#turn();
     });
@@ -84,9 +88,13 @@ export class Presence {
   /** Renews and looks; a turn that hangs in the store lets no second one begin. */
   #turn(): Promise<void> {
     return this.#running ??= this.#renewAndLook().catch((error) => {
-      this.#others.forEach((other, id) => this.#others.set(id, { ...other, stillMs: 0 }));
+      this.#countAnew();
       if (!this.store.closing) this.onError(error);
     }).finally(() => this.#running = null);
+  }
+
+  #countAnew(): void {
+    this.#others.forEach((other, id) => this.#others.set(id, { ...other, stillMs: 0 }));
   }
 
   async #renewAndLook(): Promise<void> {
@@ -105,11 +113,16 @@ export class Presence {
     const key = presenceKey(this.id), { kv } = this.store;
     const sets = { renewed_at_ms: this.store.clock.now() };
     const known = this.#versionstamp;
+    const beganMs = this.#sinceRenewalMs;
     const op = kv.atomic().set(key, sets);
-    const result = await (known === null ? op : op.check({ key, versionstamp: known })).commit();
+    // An instance that lives again has let go of everything, and what it holds from now on is nobody's to take over.
+    const result =
+      await (known === null ? op.delete(deathKey(this.id)) : op.check({ key, versionstamp: known }))
+        .commit();
     if (result.ok) {
       this.#versionstamp = result.versionstamp;
-      this.#sinceRenewalMs = 0;
+      // The others may have seen it from its beginning on.
+      this.#sinceRenewalMs -= beganMs;
       return;
     }
     // The reply of an earlier renewal may have been lost; a row that is gone means a declared death.

@@ -16,7 +16,7 @@ import {
 import { FOLLOWERS_MAX } from "../store/engine_limits.ts";
 import type { Line } from "./line.ts";
 import { setPendingAll } from "./pending.ts";
-import { PULSE_KEYS, pulseOf } from "./pulses.ts";
+import { PULSE_KEYS, pulseOf, SHARING } from "./pulses.ts";
 import { RecentMap } from "../store/recent.ts";
 import {
   lastNumber,
@@ -127,14 +127,14 @@ export class EventLog {
     this.#scheduleWithin(0);
   }
 
-  /** Calls `listener` when other instances may have sequenced events of the tenants that `of` accepts. */
+  /** Calls `listener` when other instances may have sequenced events of the tenants that `of` accepts, the same function each time. */
   onPulse(listener: (of: (tenant: Tenant) => boolean) => void): void {
     this.#pulseListeners.push(listener);
   }
 
   /** A key of PULSE_KEYS was set. */
   pulsed(pulse: number): void {
-    for (const listener of this.#pulseListeners) listener((tenant) => pulseOf(tenant) === pulse);
+    for (const listener of this.#pulseListeners) listener(SHARING[pulse]!);
   }
 
   /** Calls `listener` after each run, whether it emptied the outbox or failed. */

@@ -9,6 +9,11 @@ export const PULSE_KEYS: readonly Deno.KvKey[] = Array.from(
   (_, n) => ["~", "pulse", n],
 );
 
+/** Whether a tenant shares each pulse, in the order of the keys. */
+export const SHARING: readonly ((tenant: Tenant) => boolean)[] = PULSE_KEYS.map(
+  (_, pulse) => (tenant) => pulseOf(tenant) === pulse,
+);
+
 /** The number of a tenant's pulse. */
 export function pulseOf(tenant: Tenant): number {
   let hash = 0;

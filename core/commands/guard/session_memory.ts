@@ -53,9 +53,7 @@ export class SessionMemory {
 
   /** What the judgement of the next command needs; null when nothing is remembered. */
   recall(nowMs: number): Memory | null {
-    const since = nowMs - WINDOW_MS;
-    for (const [path, { atMs }] of this.#files) if (atMs < since) this.#files.delete(path);
-    if (this.#defensesDown !== null && this.#defensesDown.atMs < since) this.#defensesDown = null;
+    this.#forget(nowMs - WINDOW_MS);
     if (this.#files.size === 0 && this.#defensesDown === null) return null;
     const files = this.#files;
     const found = (paths: Iterable<string>) => [...paths].flatMap((path) => files.get(path) ?? []);
@@ -85,6 +83,7 @@ export class SessionMemory {
       !path.startsWith("/dev/") && path.length <= PATH_CHARS_MAX
     );
     if (written.length === 0 && !takesDown) return false;
+    this.#forget(atMs - WINDOW_MS);
     if (takesDown) this.#defensesDown = { step, atMs };
     const downloaded = [...recalled].some((path) => this.#files.get(path)?.flow.network);
     for (const [path, flow] of written) {
@@ -101,6 +100,12 @@ export class SessionMemory {
     }
     shrink(this.#files);
     return true;
+  }
+
+  /** Forgets what is older than an instant. */
+  #forget(since: number): void {
+    for (const [path, { atMs }] of this.#files) if (atMs < since) this.#files.delete(path);
+    if (this.#defensesDown !== null && this.#defensesDown.atMs < since) this.#defensesDown = null;
   }
 
   /** A noted command has succeeded, so the files that it wrote no longer have their earlier content. */

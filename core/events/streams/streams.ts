@@ -48,6 +48,11 @@ export class Streams {
   #pollTimer: Cancel | null = null;
   #sinceHeartbeatMs = 0;
   #checking = false;
+  /** Counts the calls of `recheck`: a check that began before the last one may have read older rights. */
+  #rechecks = 0;
+  #catchingUp = false;
+  /** Which tenants' logs are read next. */
+  readonly #dueLogs = new Set<(tenant: Tenant) => boolean>();
   #stopped = false;
 
   constructor(private readonly relay: StreamNeeds, private readonly most = STREAMS_MAX) {}
@@ -122,7 +127,9 @@ export class Streams {
 
   /** Rights may have changed, so every credential is checked. */
   recheck(): void {
-    for (const stream of this.#all()) stream.nextCheckMs = 0;
+    this.#rechecks++;
+    const nowMs = this.relay.ports.clock.now();
+    for (const stream of this.#all()) stream.nextCheckMs = Math.min(stream.nextCheckMs, nowMs);
     this.#checkInBackground();
   }
 
@@ -251,13 +258,14 @@ export class Streams {
 
   /** Updates the rights of a holder's streams, and ends them when the credential has ended. */
   async #checkCredential(streams: readonly Stream[]): Promise<void> {
+    const rechecks = this.#rechecks;
     const now = await this.relay.authenticator.current(streams[0]!.actor);
     for (const stream of streams) {
       if (now === null) this.#end(stream, "credential_ended");
       else if (!mayRead(now)) this.#end(stream, "rights_lost");
       else stream.actor = { ...now, tenant: stream.actor.tenant };
       stream.checkedAtMs = this.relay.ports.clock.now();
-      if (now !== null && !this.relay.store.sole) {
+      if (now !== null && !this.relay.store.sole && rechecks === this.#rechecks) {
         stream.nextCheckMs = nextCheckOf(now, stream.checkedAtMs);
       }
     }
@@ -266,24 +274,29 @@ export class Streams {
   #endUnchecked(streams: readonly Stream[]): void {
     const leastMs = this.relay.ports.clock.now() - UNCHECKED_MS;
     for (const stream of streams) {
-      if (stream.checkedAtMs < leastMs) this.#end(stream, "interrupted");
+      const dueMs = Math.max(stream.checkedAtMs, stream.nextCheckMs);
+      if (dueMs < leastMs) this.#end(stream, "interrupted");
     }
   }
 
   #pollLater(): Cancel {
     return this.relay.ports.clock.after(POLL_MS, () => {
       this.#pollTimer = null;
-      this.#catchUpInBackground(() => true);
+      this.#catchUpInBackground(everyTenant);
       if (this.#open > 0 && !this.#stopped) this.#pollTimer = this.#pollLater();
     });
   }
 
+  /** Reads once for all pulses that come while an earlier reading runs. */
   #catchUpInBackground(of: (tenant: Tenant) => boolean): void {
     if (this.#open === 0) return;
+    this.#dueLogs.add(of);
+    if (this.#catchingUp) return;
+    this.#catchingUp = true;
     this.relay.background.run(
       "reading events of other instances",
       () =>
-        this.#catchUp(of).catch((error) =>
+        this.#catchUp().catch((error) =>
           this.relay.ports.log.warn("events of other instances could not be read", {
             error: String(error),
           })
@@ -292,15 +305,25 @@ export class Streams {
   }
 
   /** Catches up with events that other instances sequenced. */
-  async #catchUp(of: (tenant: Tenant) => boolean): Promise<void> {
+  async #catchUp(): Promise<void> {
     const { log } = this.relay;
-    for (const [key, streams] of [...this.#byTenant]) {
-      if (!of(tenantOf(key))) continue;
-      const head = await log.head(tenantOf(key));
-      for (const stream of streams) if (stream.position < head) stream.catchUp();
+    try {
+      while (this.#dueLogs.size > 0) {
+        const due = [...this.#dueLogs];
+        this.#dueLogs.clear();
+        for (const [key, streams] of [...this.#byTenant]) {
+          if (!due.some((of) => of(tenantOf(key)))) continue;
+          const head = await log.head(tenantOf(key));
+          for (const stream of streams) if (stream.position < head) stream.catchUp();
+        }
+      }
+    } finally {
+      this.#catchingUp = false;
     }
   }
 }
+
+const everyTenant = () => true;
 
 /** When a credential that is good now is checked again: at its end, or after CHECK_SHARED_MS. */
 const nextCheckOf = ({ expiresAtMs, key }: Actor, nowMs: number): number =>
