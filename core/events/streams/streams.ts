@@ -1,3 +1,4 @@
+import { dueAt } from "../../../kv/store/clock.ts";
 import { type Tenant, tenantKey, tenantOf } from "../../../kv/store/collection.ts";
 import type { EventLog, Sequenced } from "../../../kv/log/log.ts";
 import type { Actor, Scope } from "../../identity/identity.ts";
@@ -239,7 +240,9 @@ export class Streams {
   async #checkCredentials(): Promise<void> {
     const nowMs = this.relay.ports.clock.now();
     const byActor = Map.groupBy<unknown, Stream>(
-      [...this.#all()].filter(({ nextCheckMs }) => nowMs >= nextCheckMs),
+      [...this.#all()].filter(({ nextCheckMs }) =>
+        nowMs >= dueAt(nextCheckMs, CHECK_SHARED_MS, nowMs)
+      ),
       ({ actor }) => actor.foreign ?? actor.sessionId ?? actor.key?.valueHash ?? actor.id,
     );
     const errors: unknown[] = [];

@@ -16,8 +16,9 @@ let nodes = new Int32Array(2 * HASH_WORDS);
 const state = new Int32Array(HASH_WORDS);
 
 /**
- * The hash of an inner node (RFC 6962): SHA-256(0x01 ‖ left ‖ right). The runtime's own hash takes four times as
- * long for these two blocks, mostly call overhead, and a tree has one inner node for each row.
+ * The hash of an inner node (RFC 6962): SHA-256(0x01 ‖ left ‖ right). The runtime's own hash takes 1.7 to 2 us
+ * for these two blocks, mostly call overhead, this one 1.0 to 1.2 us. With the runtime's, audited reads were 8 to 9 %
+ * slower (`deno task bench:paired read`, 9 rounds).
  */
 export function nodeHash(left: Uint8Array, right: Uint8Array): Uint8Array<ArrayBuffer> {
   readWords(left, 0, 0);
