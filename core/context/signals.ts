@@ -11,7 +11,7 @@ class Signal<T> {
     this.#listeners.push(listener);
   }
 
-  /** Tells every listener. Never fails: the change that is told of is committed. */
+  /** Calls every listener. Never fails, because the change is committed. */
   send(news: T): void {
     for (const listener of this.#listeners) {
       try {
@@ -25,7 +25,7 @@ class Signal<T> {
 
 /** Every signal between areas. */
 export class Signals {
-  /** `onError` is told when a listener fails. */
+  /** `onError` gets the failures of listeners. */
   constructor(private readonly onError: (error: unknown) => void) {}
 
   /** The shield's settings or the applied policies of a tenant changed; `version` names the present ones. */

@@ -67,7 +67,7 @@ export function packArchive({ head, contents }: Archive): Uint8Array<ArrayBuffer
   return bytes;
 }
 
-/** Reads an archive. @throws {Error} when it is none, or a file is not what is told of it */
+/** Reads an archive. @throws {Error} for malformed bytes, or a file that differs from its entry */
 export function unpackArchive(bytes: Uint8Array): Archive {
   const end = bytes.indexOf(0x0a);
   if (end < 0) throw new Error("the archive has no head");
@@ -97,6 +97,6 @@ const unzip = promisify<Uint8Array, { maxOutputLength: number }, Uint8Array>(gun
 export const compress = async (bytes: Uint8Array): Promise<Uint8Array> =>
   new Uint8Array(await zip(bytes));
 
-/** The archive that was compressed. @throws {Error} when it is none, or larger than any may be */
+/** Decompresses an archive. @throws {Error} for malformed bytes, or more than an archive may have */
 export const decompress = async (bytes: Uint8Array): Promise<Uint8Array> =>
   new Uint8Array(await unzip(bytes, { maxOutputLength: MAX_ARCHIVE_BYTES }));

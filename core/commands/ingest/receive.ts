@@ -41,7 +41,7 @@ export async function receive<T>(
   const { tenant, record: token } = found;
   const suspension = await suspensionOf(store, tenant, INGEST_TOKEN, token);
   await noteStanding({ ports, signals, store }, tenant, INGEST_TOKEN, token);
-  // A chat gets an answer that says so.
+  // A chat gets the reason in its answer.
   if (suspension !== null && purpose !== "telegram") return null;
   const actor = { id: token.id };
   const read = schema.safeParse(body);

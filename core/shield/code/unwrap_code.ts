@@ -210,7 +210,7 @@ export function codeOptions(command: SimpleCommand, readFile: ReadFile): Inner[]
 /** `:!text`, `silent !text`, `exe "!text"`, `terminal text`; `!exists(…)` only denies. */
 const EDITOR_SHELL = /(?:(?:^|[\s"':%$|\d])!|^:?ter(?:m(?:inal)?)?\s)(?!=|\s*\w+\()([^"']+|.+)/;
 
-/** What a debugger is told on its command line. */
+/** The commands that a debugger gets on its command line. */
 export function debuggerTexts(command: SimpleCommand): string[] {
   return optionValues(command, "-ex", "--ex", "-iex", "--eval-command", "-o", "-O", "--one-line");
 }

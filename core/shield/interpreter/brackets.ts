@@ -32,7 +32,7 @@ export function walkTest(expression: TestExpression, scope: Scope): void {
   }
 }
 
-/** `((…))`: arithmetic, or, where it is none, a command in a subshell. */
+/** `((…))`: arithmetic, or else a command in a subshell. */
 export function walkBrackets(
   expression: ArithmeticExpression | undefined,
   text: string,

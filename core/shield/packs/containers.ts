@@ -123,7 +123,7 @@ export const CONTAINER_RULES: readonly Rule[] = [
   }),
 ];
 
-/** What `docker compose` or `docker-compose` is told; `docker rm` is another matter. */
+/** The arguments of `docker compose` or `docker-compose`; `docker rm` has a rule of its own. */
 function wordsOfCompose({ name }: SimpleCommand, words: readonly string[]): readonly string[] {
   return name.endsWith("compose") ? words : words[0] === "compose" ? words.slice(1) : [];
 }

@@ -1,7 +1,7 @@
 import { rule } from "../rule.ts";
 import type { Rule } from "../../model.ts";
 
-/** What clouds, clusters and their tools are told by words that no general verb tells. */
+/** Command lines of clouds and clusters that no general verb covers. */
 export const CLOUD_PHRASES: readonly Rule[] = [
   rule({
     id: "cloud.bucket_public",

@@ -2,7 +2,7 @@ import { rule } from "../rule.ts";
 import { wordsTold } from "../phrases.ts";
 import type { Rule } from "../../model.ts";
 
-/** What databases, queues and the tools of application frameworks are told. */
+/** Command lines of databases, queues and the tools of application frameworks. */
 export const DATA_PHRASES: readonly Rule[] = [
   rule({
     id: "databases.store_removed",

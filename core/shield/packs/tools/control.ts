@@ -82,7 +82,7 @@ const HARMS: ReadonlyMap<string, Harm> = new Map([
   ].map((verb) => [verb, "disable"] as const),
 ]);
 
-/** Verbs of daily operation that are no harm unless a tool says so. */
+/** Verbs of daily operation, which are harmless unless an entry of a tool names them. */
 const MILD = new Set([
   "stop",
   "restart",
