@@ -5,8 +5,8 @@
  * that the composition wires.
  *
  * Several instances: an agent has one link, and the instance that holds it keeps it in memory. The record names that
- * instance; one that an agent links to anew tells the earlier one, and whoever finds an instance dead disconnects its
- * agents. Limits per minute count for each instance alone.
+ * instance. An instance that gets an agent's newer link tells the earlier one to close its own, and the one that finds
+ * another instance dead disconnects its agents. Limits per minute count for each instance alone.
  */
 
 export type { Connection } from "./connection.ts";

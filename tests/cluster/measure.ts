@@ -1,0 +1,104 @@
+import { clientOf } from "../../core/cli/client.ts";
+import {
+  findDenokv,
+  type Instance,
+  openCluster,
+  startAgent,
+  startDenokv,
+  startInstance,
+} from "./parts.ts";
+
+/**
+ * What it costs that a request comes to another instance than the one that holds the agent's link: three relays over
+ * one denokv server and a real agent, times in ms. Loopback without delayed acknowledgements gives the figures of a
+ * network that has none (docs/deploy.md).
+ */
+const ROUNDS = 100;
+const denokv = await findDenokv();
+if (denokv === null) {
+  console.error("denokv was not found: install it, or name it in the environment variable DENOKV");
+  Deno.exit(2);
+}
+const folder = await Deno.makeTempDir({ prefix: "relay-cluster-" });
+const cleanup: (() => unknown)[] = [() => Deno.remove(folder, { recursive: true })];
+try {
+  await measure(denokv);
+} finally {
+  for (const end of cleanup.reverse()) await end();
+}
+Deno.exit();
+
+async function measure(denokv: string): Promise<void> {
+  const kv = await startDenokv(denokv, `${folder}/store.sqlite`);
+  cleanup.push(kv.kill);
+  const instances: Instance[] = [];
+  for (let n = 0; n < 3; n++) {
+    const instance = await startInstance(kv);
+    cleanup.push(instance.relay.kill);
+    instances.push(instance);
+  }
+  const { key, token, clients } = await openCluster(instances);
+  const [here, there] = clients as [typeof clients[0], typeof clients[0]];
+  const url = instances[0]!.url;
+  const agent = await startAgent({ url, key, folder, name: "measured" });
+  cleanup.push(agent.program.kill);
+  const path = `/api/exec/${agent.id}?command=true`;
+
+  const own: number[] = [], other: number[] = [];
+  for (let n = 0; n < ROUNDS; n++) {
+    own.push(await timed(() => here("GET", path)));
+    other.push(await timed(() => there("GET", path)));
+  }
+  show("exec at the instance of the link", own);
+  show("exec at another instance", other);
+
+  const events = await eventsOf(instances[2]!.url, key);
+  const lags: number[] = [];
+  for (let n = 0; n < ROUNDS / 2; n++) {
+    const seen = events.next("command_executed");
+    await here("GET", path);
+    const answeredMs = performance.now();
+    lags.push(Math.max(0, await seen - answeredMs));
+  }
+  show("event at another instance's stream, after the answer", lags);
+
+  const owner = clientOf(instances[1]!.url, token);
+  const keys = await owner<{ api_keys: { id: string }[] }>("GET", "/api/v1/api-keys");
+  const closed = agent.program.ended;
+  const ended = await timed(async () => {
+    await owner("POST", `/api/v1/api-keys/${keys.body.api_keys[0]!.id}/revoke`);
+    await Promise.all([closed, events.ended]);
+  });
+  console.log(
+    `a key that is revoked elsewhere: its link and stream are closed after ${ended.toFixed(0)} ms`,
+  );
+}
+
+/** The times at which events of a type arrive on a stream. */
+async function eventsOf(url: string, key: string) {
+  const response = await fetch(`${url}/api/events`, { headers: { "x-api-key": key } });
+  const lines = response.body!.pipeThrough(new TextDecoderStream());
+  const waiting: { type: string; resolve: (atMs: number) => void }[] = [];
+  const ended = (async () => {
+    for await (const text of lines) {
+      const at = waiting.findIndex(({ type }) => text.includes(type));
+      if (at >= 0) waiting.splice(at, 1)[0]!.resolve(performance.now());
+    }
+  })();
+  return {
+    ended,
+    next: (type: string) => new Promise<number>((resolve) => waiting.push({ type, resolve })),
+  };
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const startedMs = performance.now();
+  await work();
+  return performance.now() - startedMs;
+}
+
+function show(name: string, times: readonly number[]): void {
+  const sorted = [...times].sort((a, b) => a - b);
+  const at = (share: number) => sorted[Math.floor(sorted.length * share)]!.toFixed(1).padStart(7);
+  console.log(`${name.padEnd(54)} p50 ${at(0.5)}  p95 ${at(0.95)} ms`);
+}
