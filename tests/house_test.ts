@@ -73,7 +73,7 @@ Deno.test("house: an area imports only areas before it in the table", () => {
   deq(upward.map(({ from, to }) => `${from} imports ${to}`), []);
 });
 
-Deno.test("house: an area is entered by its face", () => {
+Deno.test("house: other areas import an area only through its face", () => {
   const past = edges.filter(({ from, to }) => {
     const area = areaOf(to);
     return area !== null && area !== areaOf(from) && to !== faceOf(area) &&
@@ -82,7 +82,7 @@ Deno.test("house: an area is entered by its face", () => {
   deq(past.map(({ from, to }) => `${from} imports ${to}`), []);
 });
 
-Deno.test("house: a face says in a paragraph what its area promises", async () => {
+Deno.test("house: a face begins with a paragraph about its area", async () => {
   const silent: string[] = [];
   for (const area of AREAS) {
     if (COMPOSITION.includes(`core/${area}`)) continue;

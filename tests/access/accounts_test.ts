@@ -7,6 +7,7 @@ import { deriveHash, formatHash, type Recipe } from "../../core/ports/password_h
 import { needsRehash } from "../../core/access/sign_in/passwords.ts";
 import { shared } from "../support/kv.ts";
 import { World } from "../support/world.ts";
+import { rawRows } from "../support/raw_rows.ts";
 
 const PUBLIC = { local: false, signup: "open" } as const;
 
@@ -27,8 +28,8 @@ function logIn(world: World, email: string, password: string, from = "192.0.2.1"
 
 async function rowsOf(world: World, collection: string): Promise<unknown[]> {
   const rows = [];
-  for await (const { key, value } of world.kv.list({ prefix: [] })) {
-    if (key[2] === collection) rows.push(value);
+  for (const { value, kind } of await rawRows(world.kv)) {
+    if (kind === collection) rows.push(value);
   }
   return rows;
 }

@@ -1,11 +1,11 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import { migrate, SCHEMA_KEY } from "../../kv/maintenance/migrations.ts";
-import { rowKey } from "../../kv/store/collection.ts";
 import { webhooks } from "../../kv/records/webhook.ts";
 import { World } from "../support/world.ts";
 import { makeHook } from "../support/linked_agent.ts";
 import { KEYS } from "./keys/key_fixtures.ts";
 import { makeEverything, MAKERS } from "./made_with_fixtures.ts";
+import { putRaw, rawRows } from "../support/raw_rows.ts";
 
 Deno.test("created_with: everything that a key or a sign-in makes names it", async () => {
   await using world = await World.open();
@@ -31,12 +31,12 @@ Deno.test("created_with: records of earlier versions are read, and found by thei
   const mine = await makeHook(world, owner, ["agent_created"]);
   const tenant = { org: owner.org, space: "live" } as const;
   for (const { id } of [hook, mine]) {
-    const at = rowKey(webhooks, tenant, id);
-    const { created_with: _, ...stored } = (await world.kv.get<Record<string, unknown>>(at)).value!;
-    await world.kv.set(at, stored);
+    const { created_with: _, ...stored } = (await world.app.store.get(webhooks, tenant, id))!;
+    await putRaw(world.kv, webhooks, tenant, stored);
   }
-  const index = { prefix: [owner.org, "live", "webhooks.made_with"] };
-  for await (const entry of world.kv.list(index)) await world.kv.delete(entry.key);
+  for (const { key } of await rawRows(world.kv, { ...tenant, kind: "webhooks.made_with" })) {
+    await world.kv.delete(key);
+  }
   await world.kv.set(SCHEMA_KEY, 1);
   await migrate(world.app.store);
   const made = { index: "made_with", prefix: ["api_key", key.id], limit: 10 };

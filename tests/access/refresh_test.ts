@@ -13,6 +13,7 @@ import { shared } from "../support/kv.ts";
 import { StreamClient } from "../support/stream.ts";
 import { type Answer, World } from "../support/world.ts";
 import { alive, enrol, logIn, refused } from "./account_fixtures.ts";
+import { rawRows } from "../support/raw_rows.ts";
 
 const HOUR_MS = 60 * 60 * 1000;
 const EMAIL = "ada@example.com";
@@ -42,7 +43,7 @@ const typesOf = async (world: World, as: string): Promise<string[]> => {
 async function stored(world: World): Promise<string[]> {
   await world.settle();
   const entries = [];
-  for await (const { key, value, versionstamp } of world.kv.list({ prefix: [] })) {
+  for (const { key, value, versionstamp } of await rawRows(world.kv)) {
     entries.push(`${key.join(" ")} ${versionstamp} ${Deno.inspect(value, { depth: 9 })}`);
   }
   return entries;

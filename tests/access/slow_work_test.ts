@@ -14,7 +14,7 @@ const ENDS: Readonly<
 };
 
 for (const [how, end] of Object.entries(ENDS)) {
-  Deno.test(`apply: whoever ${how} while the repository is fetched brings nothing into force`, async () => {
+  Deno.test(`apply: changes no policy when the caller ${how} during the fetch`, async () => {
     await using world = await World.open();
     await world.signUp(); // the host, whose admins are no administrators
     const owner = await world.signUp();
@@ -35,7 +35,7 @@ for (const [how, end] of Object.entries(ENDS)) {
     eq(denied.body.events[0].actor, admin.userId);
   });
 
-  Deno.test(`oauth: whoever ${how} while the provider answers connects nothing, and what came is revoked`, async () => {
+  Deno.test(`oauth: connects nothing and revokes the new token when the caller ${how} while the provider answers`, async () => {
     await using world = await World.open();
     await world.signUp(); // the host, whose admins are no administrators
     const here = await setUp(world);

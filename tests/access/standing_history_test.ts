@@ -374,7 +374,7 @@ class History {
 
 const chosen = crypto.getRandomValues(new Uint16Array(1))[0]!;
 for (const seed of [1, 2, chosen]) {
-  Deno.test(`standing, seed ${seed}: after every change each credential, stream, link, promise and webhook may what its holder may, no more and no less`, async () => {
+  Deno.test(`standing, seed ${seed}: after every change each credential, stream, link, promise and webhook has exactly the rights of its holder`, async () => {
     await using world = await World.open({ seed });
     const host = await world.signUp();
     const owner = await world.signUp();

@@ -9,6 +9,7 @@ import { generateSigningKey, signToken } from "../../core/access/tokens/jwt.ts";
 import { ManualClock } from "../support/clock.ts";
 import { shared } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";
+import { rawRows } from "../support/raw_rows.ts";
 
 const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;
@@ -134,7 +135,8 @@ Deno.test("signing keys: are stored sealed and survive a restart", async () => {
   await using world = await World.open({ kv, clock: first.clock, seed: 2 });
   eq((await info(world, owner.token)).status, 200);
   const stored: string[] = [];
-  for await (const { key, value } of kv.list({ prefix: ["~system", "live", "signing_keys"] })) {
+  const within = { ...SYSTEM, kind: "signing_keys" };
+  for (const { key, value } of await rawRows(kv, within)) {
     stored.push(key.join("/"), JSON.stringify(value));
   }
   eq(stored.length, 2);

@@ -3,6 +3,7 @@ import { routes } from "../../routes/index.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { shared } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";
+import { rawRows } from "../support/raw_rows.ts";
 
 const PATH = "/api/v1/api-keys";
 const HOUR_MS = 60 * 60 * 1000;
@@ -27,8 +28,8 @@ async function usageOf(world: World, as: string, id: string, period?: string) {
 /** Everything that is stored of keys' usage, by tenant. */
 async function rowsOf(world: World): Promise<string[]> {
   const rows: string[] = [];
-  for await (const { key } of world.kv.list({ prefix: [] })) {
-    if (key[2] === "api_key_usage@") rows.push(key.slice(0, 4).join("/"));
+  for (const { key, kind } of await rawRows(world.kv)) {
+    if (kind === "api_key_usage@") rows.push(key.slice(0, 4).join("/"));
   }
   return rows;
 }

@@ -20,7 +20,7 @@ Deno.test("runAgent: hello carries its facts and proves its key, which it keeps"
     assert.equal(agent.lines[0], `connected to ${relay.url} as box (agt_1)`);
   }));
 
-Deno.test("runAgent: hello names the pinned verdict key; what is none there refuses the relay and says so", () =>
+Deno.test("runAgent: hello names the pinned verdict key, and an invalid pin makes the agent refuse the relay", () =>
   withLinkedAgent(async ({ relay, link, agent, stateDir }) => {
     assert.equal(link.hello.verdict_key, null);
     link.close(1000, "");
@@ -140,7 +140,7 @@ Deno.test("runAgent: a grandchild that keeps the pipes open does not hold the re
     Deno.kill(Number(textOf(frames, "stdout")), "SIGKILL");
   }));
 
-Deno.test("runAgent: a command that cannot start says so", () =>
+Deno.test("runAgent: the result of a command that cannot start names the cause", () =>
   withLinkedAgent(async ({ link }) => {
     link.run(runOf("cmd_1", "echo a\0b"));
     const result = resultOf(await link.untilResult("cmd_1"));

@@ -18,7 +18,7 @@ const welcome = {
 };
 const signerOf = (to = link) => openSigner({ publicKey: rawPublicKey(privateKey), privateKey }, to);
 
-Deno.test("openPolicies: what is signed for this link is written down and named; nothing else is", () => {
+Deno.test("openPolicies: stores and names only policies signed for this link", () => {
   const { files, texts } = openMemoryFiles();
   const held = openPolicies("/state", files);
   eq(held.version(), undefined);

@@ -7,6 +7,7 @@ import { newIdentity, ScriptedAgent } from "../support/agent.ts";
 import { overKv, shared } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";
 import { AGENT_RIGHTS, eventsOf, linkAgent } from "../support/linked_agent.ts";
+import { setCount } from "../support/raw_rows.ts";
 
 /** Changes an agent's record as another instance would. */
 async function change(world: World, { org }: Account, id: string, to: Partial<AgentRecord>) {
@@ -190,8 +191,8 @@ Deno.test("link: a new agent beyond the limit of its space is refused with the r
   const key = await world.key(owner, AGENT_RIGHTS);
   const identity = newIdentity();
   const first = await ScriptedAgent.connect(world, key.value, { identity });
-  const count = [owner.org, "live", "agents#"];
-  await world.kv.set(count, new Deno.KvU64(10_000n));
+  const tenant = { org: owner.org, space: "live" } as const;
+  await setCount(world.kv, agents, tenant, 10_000n);
   const rows = (await world.trail(owner)).length;
   const more = await ScriptedAgent.connect(world, key.value);
   eq(more.closed?.code, CLOSE_CODES.unavailable.code);
@@ -199,6 +200,6 @@ Deno.test("link: a new agent beyond the limit of its space is refused with the r
   eq((await world.trail(owner)).length, rows);
   const again = await ScriptedAgent.connect(world, key.value, { identity });
   eq([again.closed, again.id].join(), [null, first.id].join());
-  await world.kv.set(count, new Deno.KvU64(9_999n));
+  await setCount(world.kv, agents, tenant, 9_999n);
   eq((await ScriptedAgent.connect(world, key.value)).closed, null);
 });

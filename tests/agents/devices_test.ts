@@ -1,6 +1,7 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { newIdentity, ScriptedAgent } from "../support/agent.ts";
 import { type Account, World } from "../support/world.ts";
+import { rawRows } from "../support/raw_rows.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -268,7 +269,7 @@ Deno.test("devices: codes, tokens and credentials are not stored in clear text",
   const { body } = await pair(world, code);
   const { body: { credential } } = await confirm(world, body.device_id, body.token);
   await world.settle();
-  for await (const { key, value } of world.kv.list({ prefix: [] })) {
+  for (const { key, value } of await rawRows(world.kv)) {
     const text = JSON.stringify(
       [key, value],
       (_, v) => typeof v === "bigint" || v instanceof Deno.KvU64 ? String(v) : v,

@@ -17,6 +17,7 @@ import {
   linkAgent,
   runsOf,
 } from "../support/linked_agent.ts";
+import { rawRows } from "../support/raw_rows.ts";
 
 /** An agent that pins the verdict key over all its links, as Relay's agent does. */
 class Pinning {
@@ -216,8 +217,8 @@ Deno.test("keys.rotate: keys and agents stored before hand-overs existed still w
     agents: "verdict_key",
   };
   let changed = 0;
-  for await (const { key, value } of kv.list<Record<string, unknown>>({ prefix: [owner.org] })) {
-    const field = newer[String(key[2])];
+  for (const { key, value, kind } of await rawRows<Record<string, unknown>>(kv, owner)) {
+    const field = newer[kind];
     if (field === undefined || value[field] === undefined) continue;
     const { [field]: _, ...before } = value;
     await kv.set(key, before);

@@ -1,4 +1,5 @@
 import { type Account, type Answer, World } from "../support/world.ts";
+import { rawRows } from "../support/raw_rows.ts";
 
 /** Makes an ingest token; returns the body. */
 export async function makeIngestToken(
@@ -21,7 +22,7 @@ export const alertsOf = async (world: World, { token: as }: Account, query = "")
 export async function storedKeys(world: World): Promise<string[]> {
   await world.settle();
   const keys: string[] = [];
-  for await (const { key, versionstamp } of world.kv.list({ prefix: [] })) {
+  for (const { key, versionstamp } of await rawRows(world.kv)) {
     if (key[1] !== "rate") keys.push(`${key.join("/")} ${versionstamp}`);
   }
   return keys;

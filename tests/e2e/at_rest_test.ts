@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { type Answer, clientOf, expectStatus } from "../../core/cli/client.ts";
 import { routes } from "../../routes/index.ts";
 import { reply, startReceiver } from "../ports/receiver.ts";
-import { digestsOf, findLeaks, formsOf, type Haystack, storeHaystacks } from "../support/leaks.ts";
+import { digestsOf, findLeaks, formsOf, type Haystack, storeHaystacks } from "./leaks.ts";
 import { START_MS, startMain, startRelayProcess, withFolder } from "../support/processes.ts";
 
 const CONFIG = {

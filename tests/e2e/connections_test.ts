@@ -88,7 +88,7 @@ Deno.test("connections over real sockets: a client that disconnects at any momen
   half.close();
 });
 
-Deno.test("connections over real sockets: who goes away before `/ws` is upgraded gives it back too", async () => {
+Deno.test("connections over real sockets: a client that leaves before the `/ws` upgrade frees its connection", async () => {
   await using world = await World.open({ config });
   const key = await world.key(await world.signUp(), ["agents:read"]);
   const { limiter } = world.app;

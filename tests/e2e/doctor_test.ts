@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
 import type { ProgramOptions } from "../../core/cli/program.ts";
+import { SCHEMA_KEY } from "../../kv/maintenance/migrations.ts";
+import { installations } from "../../kv/records/installation.ts";
+import { SYSTEM } from "../../kv/store/collection.ts";
+import { putRaw } from "../support/raw_rows.ts";
 import { startMain, startRelayProcess, withFolder } from "../support/processes.ts";
 
 type Env = Readonly<Record<string, string>>;
@@ -94,8 +98,9 @@ Deno.test("relay doctor: prints one line with what to do for each fault, and exi
     assert.match(await fault(env), /^clock: .*set the clock/);
 
     const kv = await Deno.openKv(env.RELAY_KV);
-    await kv.set(["~", "schema"], 999);
-    await kv.set(["~system", "live", "installation", "installation"], { of: "a newer relay" });
+    await kv.set(SCHEMA_KEY, 999);
+    const newer = { id: "installation", of: "a newer relay" };
+    await putRaw(kv, installations, SYSTEM, newer);
     kv.close();
     assert.match(await fault(env), /^schema: .*schema 999, .*: start a newer Relay$/);
 

@@ -6,6 +6,7 @@ import { dropExpiredRows } from "../../core/events/trail/retention.ts";
 import type { Reading } from "../../core/work/work.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";
 import { type Account, World } from "../support/world.ts";
+import { rawRows } from "../support/raw_rows.ts";
 
 const MINUTE_MS = 60 * 1000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -76,7 +77,7 @@ Deno.test("audit.export: an altered row that a filter no longer matches is detec
   const owner = await world.signUp();
   await fill(world, owner, 40);
   await world.settle();
-  const prefix = [owner.org, "live", "log"];
+  const within = { org: owner.org, space: "live", kind: "log" };
   const cases = [
     ["event_type=note", '"event_type":"note"', '"event_type":"none"'],
     ["end_time=2100-01-01T00:00:00Z", '"timestamp":"2', '"timestamp":"3'],
@@ -84,7 +85,7 @@ Deno.test("audit.export: an altered row that a filter no longer matches is detec
   for (const [query, was, becomes] of cases) {
     eq((await take(world, owner, query)).finding, null);
     let seq = 0;
-    for await (const { key, value } of world.kv.list<Uint8Array>({ prefix })) {
+    for (const { key, value } of await rawRows<Uint8Array>(world.kv, within)) {
       const rows = new TextDecoder().decode(value).split("\n");
       const at = rows.findIndex((row) => row.startsWith("note\t"));
       if (at < 0) continue;

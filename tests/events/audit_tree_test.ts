@@ -11,6 +11,7 @@ import type { Reader } from "../../kv/store/reader.ts";
 import { auditIdParts, auditIds, auditTrees, emptyTree } from "../../kv/records/audit.ts";
 import { eventJson } from "../../core/events/events.ts";
 import { type Account, World } from "../support/world.ts";
+import { rawRows } from "../support/raw_rows.ts";
 import { verifyInclusion } from "../support/inclusion.ts";
 
 const live = ({ org }: Account) => ({ org, space: "live" } as const);
@@ -47,15 +48,9 @@ Deno.test("Sequencer: every event becomes a leaf within a second, whatever the s
     await append(world, owner, more);
     size += more;
     await world.advance(1_000);
-    const [tree] = (await world.app.store.kv.get<{ size: number }>([
-        owner.org,
-        "live",
-        "audit_trees",
-        `${owner.org}/live`,
-      ])).value!.size === size
-      ? [size]
-      : [0];
-    eq(tree, size);
+    const trees = { ...live(owner), kind: auditTrees.name };
+    const [tree] = await rawRows<{ size: number }>(world.kv, trees);
+    eq(tree!.value.size, size);
     deq(await rootOf(world.app.store, live(owner), size), await rootByHand(world, owner, size));
   }
   for (const old of [1, 2, 255, 256, 257, 512, 1000]) {

@@ -77,7 +77,7 @@ Deno.test("dashboard: agents, outcomes, denials, approvals, deliveries and reque
   eq((await stats(world, guest)).agents.total, 0);
 });
 
-Deno.test("dashboard: what people did not decide is no decision, and each command counts as what it became", async () => {
+Deno.test("dashboard: only votes of people count as decisions, and each command counts by its outcome", async () => {
   const { world, guest, approver, agent, run } = await furnished();
   await using _ = world;
   const reader = { ...guest, token: (await world.key(guest, ["system:read"])).value };
@@ -97,7 +97,7 @@ Deno.test("dashboard: what people did not decide is no decision, and each comman
   ok(told.median_wait_seconds >= 5 && told.median_wait_seconds <= 6);
 });
 
-Deno.test("dashboard: each hour and day has its own, and what is past falls out", async () => {
+Deno.test("dashboard: activity is counted per hour and per day and leaves the totals after 30 days", async () => {
   const { world, host, run } = await furnished();
   await using _ = world;
   const reader = { ...host, token: (await world.key(host, ["system:read"])).value };
@@ -118,7 +118,7 @@ Deno.test("dashboard: each hour and day has its own, and what is past falls out"
   deq(later.last_30_days.commands, {});
 });
 
-Deno.test("dashboard: after a clock that was a year ahead what happens counts today again", async () => {
+Deno.test("dashboard: activity counts today again after a clock that was a year ahead", async () => {
   const { world, guest, run } = await furnished();
   await using _ = world;
   const reader = { ...guest, token: (await world.key(guest, ["system:read"])).value };
@@ -130,7 +130,7 @@ Deno.test("dashboard: after a clock that was a year ahead what happens counts to
   deq((await stats(world, reader)).last_24_hours.commands, { succeeded: 1 });
 });
 
-Deno.test("dashboard: what was counted is there after a restart, and once", async () => {
+Deno.test("dashboard: a restart keeps the counts and counts nothing twice", async () => {
   const kv = await Deno.openKv(":memory:");
   const guests: Account[] = [];
   const lasting = overKv(kv, { close: () => {} });
@@ -152,7 +152,7 @@ Deno.test("dashboard: what was counted is there after a restart, and once", asyn
   deq(body.agents, { online: 0, degraded: 0, offline: 1, total: 1 });
 });
 
-Deno.test("dashboard: what it reads does not grow with the history", async () => {
+Deno.test("dashboard: the number of reads does not grow with the history", async () => {
   const engine = await Deno.openKv(":memory:");
   let reads = 0;
   const counted = <T>(value: T): T => {
@@ -226,7 +226,7 @@ Deno.test("medianWait: at least the median and at most a fifth above it, for ran
   eq(medianWait({}), null);
 });
 
-Deno.test("dashboard: what happens in the test space counts for nobody", async () => {
+Deno.test("dashboard: activity in the test space is not counted", async () => {
   const { world, host, guest } = await furnished();
   await using _ = world;
   for (const who of [host, guest]) {

@@ -50,7 +50,7 @@ Deno.test("events.pull: only what the caller may read and asked for, and never a
   }
 });
 
-Deno.test("events.pull: what tells people of a matter is no event, and is passed over", async () => {
+Deno.test("events.pull: skips notifications to people, which are no events", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   await hear(world, owner, { retry_policy: { max_retries: 1 } });
@@ -76,7 +76,7 @@ Deno.test("events.pull: a number beyond the newest event is gone, and the answer
   deq([rest.status, rest.body.next], [200, head + 1]);
 });
 
-Deno.test("events.pull, tail_events: who was away for longer than events are kept is told, once", async () => {
+Deno.test("events.pull, tail_events: a position older than the retention answers GONE and names the next one", async () => {
   await using world = await World.open({ config: { retention_days: { audit: 30 }, ...NO_LIMITS } });
   const owner = await world.signUp();
   const { value: as } = await world.key(owner, ["system:read", "agents:read", "audit:write"]);
@@ -187,7 +187,7 @@ Deno.test("relay listen: forwards what happens from now on, signed as a webhook 
   ok(refused?.startsWith("the relay refused: "), `${refused}`);
 });
 
-Deno.test("relay listen: where the log ends before the event that was seen last, it says so and goes on from there", async () => {
+Deno.test("relay listen: reports a log that ends before the last seen event and continues at its end", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const { value: token } = await world.key(owner, ["agents:read"]);
@@ -225,7 +225,7 @@ Deno.test("relay listen: where the log ends before the event that was seen last,
   ok(said[0]!.startsWith(`events are missing: The log ends at ${head}, before ${head + 1_000}: `));
 });
 
-Deno.test("relay listen: its arguments, and what is wrong with them", async () => {
+Deno.test("relay listen: reads its arguments and explains invalid ones", async () => {
   const read = async (args: string[], env = {}) => {
     const { options } = await parseArguments({ texts: LISTEN_TEXTS }, args);
     return listenOptions(options, env, () => " from a file\n");

@@ -8,6 +8,7 @@ import { describeFinding } from "../../core/cli/audit.ts";
 import { filesOf } from "../support/agent_files.ts";
 import { type Account, World } from "../support/world.ts";
 import { PYTHON, python } from "./verify_py.ts";
+import { rawRows } from "../support/raw_rows.ts";
 
 /** A log as one server shows it. */
 interface Shown {
@@ -52,7 +53,7 @@ async function fork(): Promise<Readonly<Record<"past" | "left" | "right", Shown>
   const past = await show(world, owner, "past");
   await world.settle();
   const kv = await Deno.openKv(":memory:");
-  for await (const { key, value } of world.kv.list({ prefix: [] })) await kv.set(key, value);
+  for (const { key, value } of await rawRows(world.kv)) await kv.set(key, value);
   await using other = await World.open({ kv, seed: 2 });
   other.clock.nowMs = world.clock.nowMs;
   const left = await show(world, owner, "left");

@@ -13,6 +13,7 @@ import { eventJson } from "../../core/events/events.ts";
 import { rawPublicKey } from "../../core/protocol/statements.ts";
 import { type Account, World } from "../support/world.ts";
 import { mulberry32 } from "../support/random.ts";
+import { rawRows } from "../support/raw_rows.ts";
 
 const EDITS = 1_000;
 const SEED = 20_260_101;
@@ -219,11 +220,11 @@ Deno.test(`audit.export: names each of ${EDITS} random edits of the stored log, 
   const reader = { ...owner, token: (await world.key(owner, ["audit:read"])).value };
   await fill(world, owner, 300, random);
   const { key } = await checkpointOf(world, owner);
-  const segments: { key: Deno.KvKey; value: Uint8Array }[] = [];
-  const prefix = [owner.org, "live", "log"];
-  for await (const { key, value } of world.kv.list<Uint8Array>({ prefix })) {
-    segments.push({ key, value });
-  }
+  const segments = await rawRows<Uint8Array>(world.kv, {
+    org: owner.org,
+    space: "live",
+    kind: "log",
+  });
   const end = 303;
   // The exports add rows too, which must not lengthen later exports.
   world.clock.advance(2 * 60 * 60 * 1000);

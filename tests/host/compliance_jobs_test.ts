@@ -17,6 +17,7 @@ import { type ReportRecord, reports } from "../../kv/records/report.ts";
 import { overKv } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";
 import { ask, list, make, read, rowsOf } from "./compliance_fixtures.ts";
+import { rawRows } from "../support/raw_rows.ts";
 
 const live = ({ org }: Account) => ({ org, space: "live" } as const);
 
@@ -40,8 +41,8 @@ const records = async (world: World, owner: Account): Promise<ReportRecord[]> =>
 
 async function blobs(world: World, owner: Account): Promise<string[]> {
   const ids = new Set<string>();
-  const prefix = [owner.org, "live", "blob"];
-  for await (const { key } of world.kv.list({ prefix })) ids.add(String(key[3]));
+  const within = { org: owner.org, space: "live", kind: "blob" };
+  for (const { id } of await rawRows(world.kv, within)) ids.add(id);
   return [...ids];
 }
 
@@ -178,7 +179,7 @@ Deno.test("reports: an altered row is no evidence and is reported", async () => 
   const owner = await world.signUp();
   await append(world, owner, 40, "user_login_failed");
   await world.app.log.flush();
-  const prefix = [owner.org, "live", "log"];
+  const within = { org: owner.org, space: "live", kind: "log" };
   const failed = '"event_type":"user_login_failed"';
   let edited = 0;
   const edits = [
@@ -187,7 +188,7 @@ Deno.test("reports: an altered row is no evidence and is reported", async () => 
     ['"timestamp":"2', '"timestamp":"1'],
   ] as const;
   for (const [was, becomes] of edits) {
-    for await (const { key, value } of world.kv.list<Uint8Array>({ prefix })) {
+    for (const { key, value } of await rawRows<Uint8Array>(world.kv, within)) {
       const rows = new TextDecoder().decode(value).split("\n");
       const at = rows.findIndex((row) => row.includes(failed));
       if (at < 0) continue;

@@ -52,7 +52,7 @@ Deno.test("examineServer: looks at what can be asked of a database, and at its d
   });
 });
 
-Deno.test("examineFile: finds due deliveries and what is over its time, and tells a stopped relay from one at work", async () => {
+Deno.test("examineFile: finds due deliveries and expired records, and tells a stopped relay from a running one", async () => {
   await withFolder(async (folder) => {
     const { kv, about } = await furnish(folder, [dueKey(clock.now() - 16 * MINUTE_MS)]);
     const engine = await Deno.openKv(kv);
@@ -133,7 +133,7 @@ Deno.test("examineFile: of a newer Relay's store nothing is read but its schema,
   });
 });
 
-Deno.test("examineFile: what is in the way of reading a file is no reason to restore a backup", async () => {
+Deno.test("examineFile: an unreadable path is a fault that does not suggest restoring a backup", async () => {
   await withFolder(async (folder) => {
     const { about } = await furnish(folder);
     Deno.mkdirSync(`${folder}/folder.kv`);
@@ -163,7 +163,7 @@ Deno.test("examineFile: a secret that others can read is a fault, the next one t
   });
 });
 
-Deno.test("examineServer: what an address has of a secret in it is not shown", async () => {
+Deno.test("examineServer: hides the user, password and query of an address", async () => {
   const settings = { kv: null, secret: null, olderSecrets: [] };
   const about = { settings, retentionDays: {}, nowMs: 0, entropy };
   for (const user of ["user:password", "user:pass'word", 'user:pass"word', "user:pass word"]) {
@@ -173,7 +173,7 @@ Deno.test("examineServer: what an address has of a secret in it is not shown", a
   }
 });
 
-Deno.test("examineFile: a store in which no relay has run is a note, and a file that is none a fault", async () => {
+Deno.test("examineFile: an empty store is a note, and a file that is no store is a fault", async () => {
   await withFolder(async (folder) => {
     const { about } = await furnish(folder);
     const around = { served: false, freeBytes: 1024 ** 4 };

@@ -8,6 +8,7 @@ import { ScriptedAgent } from "../support/agent.ts";
 import { type Answer, SETTINGS } from "../support/world.ts";
 import { withBackups } from "./backup_fixtures.ts";
 import { AGENT_RIGHTS, eventsOf } from "../support/linked_agent.ts";
+import { rawRows } from "../support/raw_rows.ts";
 
 const read = (path: string) => Deno.readTextFileSync(path);
 const write = (path: string, text: string) => Deno.writeTextFileSync(path, text);
@@ -58,9 +59,10 @@ Deno.test("backup: its bytes in the store are encrypted, and open after the secr
   await withBackups(async ({ world, owner, etc, backUp, restore }) => {
     const { id } = await backUp();
     const chunks: Uint8Array[] = [];
-    for await (const { key, value } of world.kv.list({ prefix: [owner.org, "live", "blob"] })) {
-      ok(String(key[3]).startsWith(id));
-      chunks.push(value as Uint8Array);
+    const within = { org: owner.org, space: "live", kind: "blob" };
+    for (const row of await rawRows<Uint8Array>(world.kv, within)) {
+      ok(row.id.startsWith(id));
+      chunks.push(row.value);
     }
     throws(() => gunzipSync(Buffer.concat(chunks)), /header/);
     const secret = "another secret of the store";
@@ -76,7 +78,8 @@ Deno.test("backup: its bytes in the store are encrypted, and open after the secr
 Deno.test("backup: is not restored when its bytes were changed in the store", async () => {
   await withBackups(async ({ world, owner, etc, backUp, restore }) => {
     const { id } = await backUp();
-    for await (const { key, value } of world.kv.list({ prefix: [owner.org, "live", "blob"] })) {
+    const within = { org: owner.org, space: "live", kind: "blob" };
+    for (const { key, value } of await rawRows(world.kv, within)) {
       const bytes = value as Uint8Array<ArrayBuffer>;
       bytes[bytes.length >> 1]! ^= 1;
       await world.kv.set(key, bytes);
@@ -290,8 +293,8 @@ Deno.test("backup: fails when the agent does not come back, and goes with a dele
     eq((await world.call("DELETE", path, { as: owner.token })).status, 204);
     await world.advance(20 * 60_000);
     const left = [];
-    for await (const { key } of world.kv.list({ prefix: [] })) {
-      if (/^(backups|restores|agent_states|deleted_agents)\b/.test(String(key[2]))) left.push(key);
+    for (const { key, kind } of await rawRows(world.kv)) {
+      if (/^(backups|restores|agent_states|deleted_agents)\b/.test(kind)) left.push(key);
     }
     deq(left, []);
   });

@@ -62,7 +62,7 @@ async function withDrift(use: (setting: Setting) => Promise<void>): Promise<void
 const statuses = (items: readonly Item[]) =>
   Object.fromEntries(items.map(({ item, status }) => [item, status]));
 
-Deno.test("drift: what an agent holds as applied is in sync, under the same digest", async () => {
+Deno.test("drift: an applied policy is in sync and has the same digest on both sides", async () => {
   await withDrift(async ({ drift, events }) => {
     const shown = await drift();
     deq([shown.drifted, shown.reached], [false, true]);
@@ -74,7 +74,7 @@ Deno.test("drift: what an agent holds as applied is in sync, under the same dige
   });
 });
 
-Deno.test("drift: each way to differ is found with a heartbeat, told once, and told when it ends", async () => {
+Deno.test("drift: a heartbeat detects a changed, missing or unexpected policy, with one event at its start and one at its end", async () => {
   await withDrift(async ({ agent, world, drift, beat, events }) => {
     const applied = Deno.readTextFileSync(agent.policyFile);
     const [policy] = JSON.parse(applied) as Record<string, unknown>[];
@@ -109,7 +109,7 @@ Deno.test("drift: each way to differ is found with a heartbeat, told once, and t
   });
 });
 
-Deno.test("drift: asking looks at once, and an agent tells of an edited policy file by itself", async () => {
+Deno.test("drift: a request inspects the agent at once, and the agent reports an edited policy file unasked", async () => {
   await withDrift(async ({ agent, world, drift, events }) => {
     const applied = Deno.readTextFileSync(agent.policyFile);
     Deno.writeTextFileSync(agent.policyFile, "not JSON");
@@ -142,7 +142,7 @@ Deno.test("drift: names the audited command that speaks of the policy file, and 
   });
 });
 
-Deno.test("drift: what an agent has not confirmed yet is pending, by whoever applied it, and no drift", async () => {
+Deno.test("drift: a policy that the agent has not confirmed is pending, names who applied it and is no drift", async () => {
   await using world = await World.open();
   const { owner, host, apply, get } = await withRepository(world);
   const key = await world.key(owner, AGENT_RIGHTS);
@@ -162,7 +162,7 @@ Deno.test("drift: what an agent has not confirmed yet is pending, by whoever app
   }, { confirms: false });
 });
 
-Deno.test("drift: what an agent that is not linked said last stays, and says so", async () => {
+Deno.test("drift: the last report of an unlinked agent is shown with its time, marked as not reached", async () => {
   await withDrift(async ({ agent, world, drift, beat }) => {
     await beat();
     const saidAt = new Date(world.clock.nowMs).toISOString();
@@ -180,7 +180,7 @@ Deno.test("drift: what an agent that is not linked said last stays, and says so"
   });
 });
 
-Deno.test("drift: an agent that never told is unknown, and another organization's is not there", async () => {
+Deno.test("drift: an agent that never reported is unknown, and another organization gets 404", async () => {
   await using world = await World.open();
   const { owner, host, apply, get } = await withRepository(world);
   const key = await world.key(owner, AGENT_RIGHTS);
@@ -248,7 +248,7 @@ Deno.test("guard: shows mode, policies applied, confirmed and in the file, the l
   });
 });
 
-Deno.test("drift: what an agent tells is recorded in its order, however long the look for what was behind it takes", async () => {
+Deno.test("drift: events keep the order of the agent's reports while the search for a cause is slow", async () => {
   await using world = await World.open();
   const { owner, host, apply, get } = await withRepository(world);
   const key = await world.key(owner, AGENT_RIGHTS);

@@ -6,12 +6,13 @@ import { ScriptedAgent } from "../support/agent.ts";
 import { World } from "../support/world.ts";
 import { asPlanned, forbidding, post, withRepository } from "./git_fixtures.ts";
 import { eventsOf } from "../support/linked_agent.ts";
+import { rawRows } from "../support/raw_rows.ts";
 
 /** All rows of a store with their versionstamps. */
 async function stored(world: World): Promise<Map<string, string>> {
   await world.settle();
   const rows = new Map<string, string>();
-  for await (const { key, versionstamp } of world.kv.list({ prefix: [] })) {
+  for (const { key, versionstamp } of await rawRows(world.kv)) {
     rows.set(key.join("/"), versionstamp);
   }
   return rows;

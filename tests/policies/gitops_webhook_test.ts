@@ -5,6 +5,7 @@ import { forbidding, withRepository } from "./git_fixtures.ts";
 import { mulberry32 } from "../support/random.ts";
 import { World } from "../support/world.ts";
 import { AFTER, BODIES, hex, HOOK, push, SECRET, SENDERS, WHSEC } from "./push_fixtures.ts";
+import { rawRows } from "../support/raw_rows.ts";
 
 for (const { name, provider, secret = SECRET, body, headers, proof } of SENDERS) {
   Deno.test(`webhook: a push of ${name} is applied, its replay is not, and no flipped byte passes`, async () => {
@@ -164,7 +165,7 @@ Deno.test("push: unsigned pushes are written once for each sync", async () => {
   await world.settle();
   const stamps = async () => {
     const found = [];
-    for await (const { versionstamp, key } of world.kv.list({ prefix: [git.owner.org] })) {
+    for (const { versionstamp, key } of await rawRows(world.kv, git.owner)) {
       found.push(`${key.join("/")} ${versionstamp}`);
     }
     return found;

@@ -2,6 +2,7 @@ import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/stric
 import { random } from "../support/random.ts";
 import { World } from "../support/world.ts";
 import { asPlanned, forbidding, withRepository } from "./git_fixtures.ts";
+import { rawRows } from "../support/raw_rows.ts";
 
 const SEED = Number(Deno.env.get("RELAY_GITOPS_SEED") ?? Math.floor(Math.random() * 1e6));
 console.log(`gitops: RELAY_GITOPS_SEED=${SEED}`);
@@ -13,7 +14,7 @@ const SCOPES = ["policies", "policies/deep", "other", ""];
 async function rows(world: World): Promise<Map<string, string>> {
   await world.settle();
   const found = new Map<string, string>();
-  for await (const { key, value, versionstamp } of world.kv.list({ prefix: [] })) {
+  for (const { key, value, versionstamp } of await rawRows(world.kv)) {
     found.set(key.join("/"), `${versionstamp} ${Deno.inspect(value, { depth: 20 })}`);
   }
   return found;

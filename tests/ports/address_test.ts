@@ -135,7 +135,7 @@ Deno.test("checkTarget: lets an internal address pass only when the policy allow
   for (const url of DISGUISED) assert.doesNotThrow(() => checkTarget(url, true), url);
 });
 
-Deno.test("checkTarget: refuses other schemes, credentials and what is no URL, allowed or not", () => {
+Deno.test("checkTarget: refuses other schemes, credentials and invalid URLs, allowed or not", () => {
   const unusable = [
     "",
     "/relative",

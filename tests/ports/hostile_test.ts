@@ -100,7 +100,7 @@ Deno.test("hostile receiver: requests that waited in line for a socket are never
   assert.equal(receiver.heard.filter(({ path }) => path === "/hang").length, 64);
 });
 
-Deno.test("hostile receiver: who is slow for one organization has sockets left for another's, and shares none", async () => {
+Deno.test("hostile receiver: requests that hang for one organization leave sockets for others, and organizations share none", async () => {
   await using receiver = startReceiver((line, { path }) =>
     path === "/hang" ? null : line.write(reply(200))
   );
@@ -173,7 +173,7 @@ Deno.test("hostile receiver: a socket that it says it closes sooner than we do i
   assert.deepEqual(used, [1, 1, 1, 2, 3, 4, 4]);
 });
 
-Deno.test("hostile receiver: a body of 1 GiB costs what is kept, and the socket is closed", async () => {
+Deno.test("hostile receiver: a body of 1 GiB takes only the memory of its kept part, and the socket is closed", async () => {
   const cut = Promise.withResolvers<void>();
   let writtenBytes = 0;
   await using receiver = startReceiver(async (line) => {
@@ -191,7 +191,7 @@ Deno.test("hostile receiver: a body of 1 GiB costs what is kept, and the socket 
   assert.ok(writtenBytes < 64 * 1024 * 1024, `${writtenBytes} bytes were taken`);
 });
 
-Deno.test("hostile receiver: a chunked body without an end costs what is kept", async () => {
+Deno.test("hostile receiver: an endless chunked body takes only the memory of its kept part", async () => {
   const cut = Promise.withResolvers<void>();
   await using receiver = startReceiver(async (line) => {
     await line.write("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n");
@@ -205,7 +205,7 @@ Deno.test("hostile receiver: a chunked body without an end costs what is kept", 
   await cut.promise;
 });
 
-Deno.test("hostile receiver: a body that is exactly what is kept is whole, one byte more is cut", async () => {
+Deno.test("hostile receiver: a body of exactly the kept length is whole, and one byte more is cut", async () => {
   await using receiver = startReceiver((line, { path }) =>
     line.write(reply(200, "y".repeat(Number(path.slice(1)))))
   );
@@ -312,12 +312,12 @@ Deno.test("hostile receiver: informational responses do not count as the respons
 
 /** What a receiver may write instead of a response, or with it. */
 const BROKEN: Readonly<Record<string, string>> = {
-  "nothing, and closes": "",
+  "an empty response": "",
   garbage: "hello, this is no HTTP\r\n\r\n",
   "a switch of protocols": "HTTP/1.1 101 S\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n",
-  "half a head, and closes": "HTTP/1.1 200 OK\r\ncontent-le",
+  "a truncated head": "HTTP/1.1 200 OK\r\ncontent-le",
   "two lengths": "HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab",
-  "a length that is no number": "HTTP/1.1 200 OK\r\ncontent-length: ten\r\n\r\nab",
+  "a length that is not a number": "HTTP/1.1 200 OK\r\ncontent-length: ten\r\n\r\nab",
 };
 
 for (const [name, text] of Object.entries(BROKEN)) {

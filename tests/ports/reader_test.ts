@@ -128,11 +128,11 @@ Deno.test("ResponseReader: reads a header in time linear in its length", () => {
   }
 });
 
-/** What no response is made of. */
+/** Invalid beginnings of responses. */
 const REFUSED: Readonly<Record<string, string>> = {
   "another protocol": "SSH-2.0-x\r\n",
   "another version": "HTTP/2.0 200 OK\r\n",
-  "a status that is none": "HTTP/1.1 20 OK\r\n",
+  "an invalid status": "HTTP/1.1 20 OK\r\n",
   "a folded header": "HTTP/1.1 200 OK\r\na: 1\r\n b\r\n",
   "a space before the colon": "HTTP/1.1 200 OK\r\na : 1\r\n",
   "no colon": "HTTP/1.1 200 OK\r\nabc\r\n",
@@ -142,20 +142,19 @@ const REFUSED: Readonly<Record<string, string>> = {
   "a switch of protocols": "HTTP/1.1 101 X\r\n\r\n",
   "two lengths": "HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 1\r\n\r\n",
   "a negative length": "HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n",
-  "a length beyond all numbers": `HTTP/1.1 200 OK\r\ncontent-length: ${"9".repeat(16)}\r\n\r\n`,
+  "an unsafely large length": `HTTP/1.1 200 OK\r\ncontent-length: ${"9".repeat(16)}\r\n\r\n`,
   "an unknown transfer coding": "HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\n",
-  "a chunk size that is none": "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nx\r\n",
-  "a chunk size beyond all chunks":
-    "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n100000000\r\n",
+  "an invalid chunk size": "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nx\r\n",
+  "an oversized chunk size": "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n100000000\r\n",
   "a chunk longer than it says":
     "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nabc\r\n",
-  "a line without an end": `HTTP/1.1 200 OK\r\na: ${"b".repeat(20_000)}`,
-  "lines without an end": `HTTP/1.1 200 OK\r\n${"a: b\r\n".repeat(5_000)}`,
-  "informational heads without an end": "HTTP/1.1 100 C\r\n\r\n".repeat(2_000),
-  "trailers without an end": `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n${
+  "an endless line": `HTTP/1.1 200 OK\r\na: ${"b".repeat(20_000)}`,
+  "an endless head": `HTTP/1.1 200 OK\r\n${"a: b\r\n".repeat(5_000)}`,
+  "an endless run of informational heads": "HTTP/1.1 100 C\r\n\r\n".repeat(2_000),
+  "an endless trailer": `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n${
     "a: b\r\n".repeat(5_000)
   }`,
-  "a chunk size without an end": `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1;${
+  "an endless chunk size": `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1;${
     "x".repeat(20_000)
   }`,
 };

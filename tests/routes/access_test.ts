@@ -4,6 +4,7 @@ import { openapi } from "../../routes/openapi/openapi.ts";
 import { SCOPE_LIST } from "../../core/identity/scopes.ts";
 import { AGENT_RIGHTS } from "../support/linked_agent.ts";
 import { ScriptedAgent } from "../support/agent.ts";
+import { rawRows } from "../support/raw_rows.ts";
 import { World } from "../support/world.ts";
 import {
   bodyOf,
@@ -96,7 +97,7 @@ Deno.test("access: refusing an anonymous caller writes nothing", async () => {
   await world.signUp();
   const rows = async () => {
     await world.settle();
-    return (await Array.fromAsync(world.kv.list({ prefix: [] }))).map(({ key }) => key.join("/"));
+    return (await rawRows(world.kv)).map(({ key }) => key.join("/"));
   };
   const before = await rows();
   const body = { email: "a@example.com", password: "password 1", organization: "Other" };

@@ -4,6 +4,7 @@ import type { Route } from "../../routes/call/route.ts";
 import { forbidding, withRepository } from "../policies/git_fixtures.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import type { Account, World } from "../support/world.ts";
+import { rawRows } from "../support/raw_rows.ts";
 
 /** Every id that a path may name, as one organization has them. */
 export type Ids = Readonly<Record<string, string>>;
@@ -197,8 +198,8 @@ const LEFT = [
 export async function stored(world: World): Promise<Map<string, string>> {
   await world.settle();
   const rows = new Map<string, string>();
-  for await (const { key, versionstamp } of world.kv.list({ prefix: [] })) {
-    const left = key[0] === "~" || LEFT.includes(String(key[2]).split(".")[0]!);
+  for (const { key, versionstamp, kind } of await rawRows(world.kv)) {
+    const left = key[0] === "~" || LEFT.includes(kind.split(".")[0]!);
     if (!left) rows.set(key.join("/"), versionstamp);
   }
   return rows;

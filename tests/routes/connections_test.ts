@@ -199,7 +199,7 @@ async function play(dice: Random, sole: boolean): Promise<void> {
 const keyOf = (id: string) => ({ id, type: "live" as const, limits: null });
 
 for (const sole of [true, false]) {
-  Deno.test(`connections: however requests and streams end, all are given back (${sole ? "one instance" : "shared store"})`, async () => {
+  Deno.test(`connections: every request and stream frees its connection, however it ends (${sole ? "one instance" : "shared store"})`, async () => {
     for (let round = 0; round < 6; round++) await play(random(seed + round), sole);
   });
 }

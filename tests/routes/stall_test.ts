@@ -93,7 +93,7 @@ for (const { path, header, pieces } of WAYS) {
     eq(await raw.readUntil(/HTTP/), "<closed>");
   });
 
-  Deno.test(`held bodies: ${what}: one that goes on coming is read, however long it takes`, async () => {
+  Deno.test(`held bodies: ${what}: a slow body is read to its end while each byte comes within 30 s`, async () => {
     await using world = await World.open();
     const waiting = watchWaits(world);
     await using server = serving(world);

@@ -5,6 +5,8 @@ import { ScriptedAgent } from "../../support/agent.ts";
 import { committing } from "../../support/kv.ts";
 import { World } from "../../support/world.ts";
 import { colleague } from "./key_fixtures.ts";
+import { apiKeys } from "../../../kv/records/api_key.ts";
+import { rawRows, setCount } from "../../support/raw_rows.ts";
 
 const PATH = "/api/v1/api-keys";
 
@@ -90,7 +92,7 @@ Deno.test("api_keys.delete: leaves nothing of the key, also right after its use"
   await world.call("GET", "/api/v1/agents", { as: key.value });
   await world.call("DELETE", `${PATH}/${key.id}`, { as: owner.token });
   await world.advance(5_000);
-  for await (const { key: [, , name] } of world.kv.list({ prefix: [owner.org] })) {
+  for (const { kind: name } of await rawRows(world.kv, owner)) {
     eq(["api_key_usage@", "api_keys"].includes(String(name)), false, String(name));
   }
 });
@@ -194,7 +196,7 @@ Deno.test("api_keys.create: a space has a maximum of keys, and deleting one allo
   await using world = await World.open();
   const owner = await world.signUp();
   const { id } = await world.key(owner, ["agents:read"]);
-  await world.kv.set([owner.org, "live", "api_keys#"], new Deno.KvU64(10_000n));
+  await setCount(world.kv, apiKeys, { org: owner.org, space: "live" }, 10_000n);
   const body = { name: "one more", scopes: ["agents:read"] };
   const create = (more = {}) =>
     world.call("POST", "/api/v1/api-keys", { as: owner.token, body: { ...body, ...more } });

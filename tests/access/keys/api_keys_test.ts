@@ -1,8 +1,10 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { OUTBOX } from "../../../kv/log/line.ts";
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { users } from "../../../kv/records/user.ts";
 import { overKv } from "../../support/kv.ts";
 import { type Account, World } from "../../support/world.ts";
+import { rawRows } from "../../support/raw_rows.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const PATH = "/api/v1/api-keys";
@@ -11,7 +13,7 @@ const PATH = "/api/v1/api-keys";
 async function durableTypes(world: World): Promise<string[]> {
   const types: string[] = [];
   const decoder = new TextDecoder();
-  for await (const { value } of world.kv.list<Uint8Array>({ prefix: ["~", "outbox"] })) {
+  for await (const { value } of world.kv.list<Uint8Array>({ prefix: OUTBOX })) {
     for (const line of decoder.decode(value).split("\n")) {
       types.push(/"event_type":"(\w+)"/.exec(line)![1]!);
     }
@@ -21,7 +23,7 @@ async function durableTypes(world: World): Promise<string[]> {
 
 async function keyRows(world: World): Promise<number> {
   let rows = 0;
-  for await (const { key } of world.kv.list({ prefix: [] })) if (key[2] === "api_keys") rows++;
+  for (const { kind } of await rawRows(world.kv)) if (kind === "api_keys") rows++;
   return rows;
 }
 
@@ -74,7 +76,7 @@ Deno.test("api_keys.create: only this answer shows the value, no later answer an
   const listed = await world.call("GET", PATH, { as: token });
   deq(listed.body.api_keys, [got.body]);
   await world.settle();
-  for await (const { value } of world.kv.list({ prefix: [] })) {
+  for (const { value } of await rawRows(world.kv)) {
     const text = value instanceof Uint8Array
       ? new TextDecoder().decode(value)
       : Deno.inspect(value, { depth: 9 });

@@ -4,6 +4,7 @@ import { committing, shared, strictKv } from "../../support/kv.ts";
 import { type Answer, World } from "../../support/world.ts";
 import { eventsOf } from "../../support/linked_agent.ts";
 import { colleague, HOUR_MS, keyReason, KEYS, managerKey, rotate } from "./key_fixtures.ts";
+import { rawRows } from "../../support/raw_rows.ts";
 
 const DAY_MS = 24 * HOUR_MS;
 const RIGHTS = ["agents:read", "agents:admin", "system:write"];
@@ -243,7 +244,7 @@ Deno.test("api_keys.rotate: is in the log before the answer, without the values"
   ]);
   const uses = (await eventsOf(world, owner, manager.id)).map(({ details }) => details);
   deq(uses.at(-1), { endpoint: "POST /api/v1/api-keys/{id}/rotate", status: 200 });
-  for await (const { value } of world.kv.list({ prefix: [] })) {
+  for (const { value } of await rawRows(world.kv)) {
     const text = value instanceof Uint8Array
       ? new TextDecoder().decode(value)
       : Deno.inspect(value, { depth: 9 });

@@ -1,5 +1,6 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import { World } from "../../support/world.ts";
+import { rawRows } from "../../support/raw_rows.ts";
 
 const PATH = "/api/v1/api-keys";
 const IN_TEST = { "x-relay-space": "test" };
@@ -52,8 +53,8 @@ Deno.test("api_keys: the live space also manages test keys, and its trail shows 
       "api_key_created",
     ]);
   }
-  for await (const { key } of world.kv.list({ prefix: [owner.org, "test"] })) {
-    eq(String(key[2]).startsWith("api_keys") && !String(key[2]).endsWith("#"), false, String(key));
+  for (const { key, kind } of await rawRows(world.kv, { org: owner.org, space: "test" })) {
+    eq(kind.startsWith("api_keys") && !kind.endsWith("#"), false, String(key));
   }
 });
 

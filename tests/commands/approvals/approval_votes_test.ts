@@ -42,7 +42,7 @@ const ENDS: Readonly<Record<string, (world: World, id: string, as: string) => Pr
 };
 
 for (const [how, end] of Object.entries(ENDS)) {
-  Deno.test(`approvals: what a key has approved that is ${how} does not count, and its person approves again`, async () => {
+  Deno.test(`approvals: a vote by a key that is now ${how} does not count, and the key's owner can vote again`, async () => {
     await using world = await World.open();
     const here = await waiting(world, 2);
     const key = await world.key(here.voter, ["approvals:write"]);

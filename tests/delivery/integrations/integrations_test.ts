@@ -9,6 +9,7 @@ import { exec, linkAgent } from "../../support/linked_agent.ts";
 import { rpc } from "../../mcp/client.ts";
 import { withRepository } from "../../policies/git_fixtures.ts";
 import { install, installed, INTEGRATIONS, shown } from "./fixtures.ts";
+import { rawRows } from "../../support/raw_rows.ts";
 
 const ROUTING_KEY = "0123456789abcdef0123456789abcdef";
 
@@ -49,7 +50,7 @@ Deno.test("integrations: each type is installed, its secrets sealed and masked e
   const trail = await world.call("GET", "/api/audit?limit=200", { as: owner.token });
   await world.settle();
   const stored: unknown[] = [];
-  for await (const { value } of world.kv.list({ prefix: [] })) stored.push(value);
+  for (const { value } of await rawRows(world.kv)) stored.push(value);
   const decoded = stored.map((value) =>
     value instanceof Uint8Array ? new TextDecoder().decode(value) : value
   );

@@ -13,6 +13,7 @@ import {
 } from "../../support/linked_agent.ts";
 import { letDie } from "./hook_fixtures.ts";
 import { FIRST_RETRY_MS, LADDER_MS } from "../../support/ladder.ts";
+import { rawRows } from "../../support/raw_rows.ts";
 
 const PATH = "/api/v1/webhooks";
 
@@ -205,7 +206,7 @@ Deno.test("webhooks.delete: nothing is sent any more, including waiting deliveri
   await agentComesAndGoes(world, key);
   await world.advance(60_000);
   deq(times, [0]);
-  for await (const { key: [, , name] } of world.kv.list({ prefix: [owner.org] })) {
+  for (const { kind: name } of await rawRows(world.kv, owner)) {
     ok(!["webhooks", "deliveries"].includes(String(name)), String(name));
   }
 });

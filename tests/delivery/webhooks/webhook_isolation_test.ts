@@ -19,6 +19,7 @@ import {
   newest,
   responding,
 } from "./hook_fixtures.ts";
+import { rawRows } from "../../support/raw_rows.ts";
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
@@ -210,8 +211,8 @@ Deno.test("auto-disable: each active owner and administrator has a notification,
   deq(await noticesOf(world, stranger, stranger.userId), []);
   // The row and the notification carry one versionstamp: they are one commit.
   const versions: string[] = [];
-  for await (const { key, versionstamp } of world.kv.list({ prefix: [owner.org, "live"] })) {
-    if (key[2] === "notifications" || key[2] === "webhooks") versions.push(versionstamp);
+  for (const { versionstamp, kind } of await rawRows(world.kv, { org: owner.org, space: "live" })) {
+    if (kind === "notifications" || kind === "webhooks") versions.push(versionstamp);
   }
   deq([versions.length, new Set(versions).size], [3, 1]);
 });

@@ -16,14 +16,15 @@ import {
   newest,
   responding,
 } from "./hook_fixtures.ts";
+import { rawRows } from "../../support/raw_rows.ts";
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /** The names of all rows of deliveries, index entries and leases included. */
 async function rowsOf(world: World): Promise<string[]> {
   const names: string[] = [];
-  for await (const { key } of world.kv.list({ prefix: [] })) {
-    if (/^deliver(ies|y_)/.test(String(key[2]))) names.push(String(key[2]));
+  for (const { kind } of await rawRows(world.kv)) {
+    if (/^deliver(ies|y_)/.test(kind)) names.push(kind);
   }
   return names.sort();
 }

@@ -8,6 +8,7 @@ import { type Account, World } from "../../support/world.ts";
 import { deliveriesOf, eventsOf, makeHook } from "../../support/linked_agent.ts";
 import { act, answering, happen, hear, HOOKS, namesSent, newest } from "./hook_fixtures.ts";
 import { FIRST_RETRY_MS, LADDER_MS } from "../../support/ladder.ts";
+import { rawRows } from "../../support/raw_rows.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -23,8 +24,8 @@ async function signIn(world: World, { email }: Account): Promise<string> {
 /** How many rows of these collections there are, index entries included. */
 async function rowsOf(world: World, name: string): Promise<number> {
   let rows = 0;
-  for await (const { key } of world.kv.list({ prefix: [] })) {
-    if (String(key[2]).startsWith(name)) rows++;
+  for (const { kind } of await rawRows(world.kv)) {
+    if (kind.startsWith(name)) rows++;
   }
   return rows;
 }

@@ -9,6 +9,7 @@ import { deliveriesOf, exec, linkAgent, makeHook } from "../../support/linked_ag
 import { act, answering, happen, hear, namesSent, newest } from "./hook_fixtures.ts";
 import { RetryPolicy } from "../../../core/delivery/jobs/retry_policy.ts";
 import { FIRST_RETRY_MS, LADDER_MS } from "../../support/ladder.ts";
+import { rawRows } from "../../support/raw_rows.ts";
 
 const PATH = "/api/v1/webhooks";
 const SECRET = "sixteen characters";
@@ -49,7 +50,7 @@ Deno.test("webhooks.create: answers the record with a complete policy, and witho
   const log = await world.call("GET", `${PATH}/${id}/deliveries`, { as: owner.token });
   for (const { text } of [listed, trail, log]) ok(!text.includes(SECRET));
   await world.settle();
-  for await (const { value } of world.kv.list({ prefix: [] })) {
+  for (const { value } of await rawRows(world.kv)) {
     const text = value instanceof Uint8Array
       ? new TextDecoder().decode(value)
       : Deno.inspect(value, { depth: 9 });

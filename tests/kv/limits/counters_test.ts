@@ -33,7 +33,7 @@ async function demand(world: CountersWorld, claims: Claims, takers: number): Pro
 }
 
 for (const instances of [1, 2, 3, 4]) {
-  Deno.test(`LeasedCounters: ${instances} instances, several limits: no window admits too many, and no claim is half taken`, async () => {
+  Deno.test(`LeasedCounters: no window admits too many and no claim is half taken (${instances} ${instances === 1 ? "instance" : "instances"}, several limits)`, async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const dice = random(seed + 1000 * instances + round);
       await using world = await CountersWorld.open(dice, { instances });

@@ -116,7 +116,7 @@ class SlotsWorld implements AsyncDisposable {
 }
 
 for (const share of [1, 2, 4]) {
-  Deno.test(`LeasedSlots: ${share} instances that come and go never exceed the limit`, async () => {
+  Deno.test(`LeasedSlots: restarting instances never exceed the limit (${share} at a time)`, async () => {
     for (let round = 0; round < 8; round++) {
       const dice = random(seed + 1000 * share + round);
       await using world = await SlotsWorld.open(dice, share);

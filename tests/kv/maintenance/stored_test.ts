@@ -48,16 +48,19 @@ for (const name of namesOf(STORES)) {
     eq((await world.call("POST", "/api/v1/login", { body: wrong })).status, 401);
   });
 
-  guarantee("keys open what they opened, both values of a rotating one", async (world) => {
-    const { caller, test, rotating, revoked } = day.keys;
-    for (const as of [caller.key, test.key, rotating.key, rotating.old_key]) {
-      eq((await world.call("GET", "/api/v1/agents", { as })).status, 200);
-    }
-    eq((await world.call("GET", "/api/v1/agents", { as: revoked.key })).status, 401);
-    world.clock.nowMs += 168 * 3_600_000;
-    const old = await world.call("GET", "/api/v1/agents", { as: rotating.old_key });
-    eq(old.status, 401);
-  });
+  guarantee(
+    "stored keys still authenticate, and both values of a rotating key do",
+    async (world) => {
+      const { caller, test, rotating, revoked } = day.keys;
+      for (const as of [caller.key, test.key, rotating.key, rotating.old_key]) {
+        eq((await world.call("GET", "/api/v1/agents", { as })).status, 200);
+      }
+      eq((await world.call("GET", "/api/v1/agents", { as: revoked.key })).status, 401);
+      world.clock.nowMs += 168 * 3_600_000;
+      const old = await world.call("GET", "/api/v1/agents", { as: rotating.old_key });
+      eq(old.status, 401);
+    },
+  );
 
   guarantee("lists show every record that was there", async (world, { owner }) => {
     for (const [path, ids] of Object.entries(day.lists)) {
@@ -106,18 +109,21 @@ for (const name of namesOf(STORES)) {
     deq(notes.map((line) => JSON.parse(line).details.day), [1, 2]);
   });
 
-  guarantee("its agent comes back, takes a command and is spared a denied one", async (world) => {
-    await withAgent(world, async (agent) => {
-      eq(agent.id, day.agent_id);
-      const exec = (command: string) =>
-        world.call("GET", `/api/exec/${day.agent_id}?${new URLSearchParams({ command })}`, {
-          as: day.keys.caller.key,
-        });
-      deq((await exec("uname -a")).body.status, "succeeded");
-      // The policy that was applied then.
-      eq((await exec("forbidden-tool --now")).status, 403);
-    });
-  });
+  guarantee(
+    "its agent links again, runs a command and never receives a denied one",
+    async (world) => {
+      await withAgent(world, async (agent) => {
+        eq(agent.id, day.agent_id);
+        const exec = (command: string) =>
+          world.call("GET", `/api/exec/${day.agent_id}?${new URLSearchParams({ command })}`, {
+            as: day.keys.caller.key,
+          });
+        deq((await exec("uname -a")).body.status, "succeeded");
+        // The policy that was applied then.
+        eq((await exec("forbidden-tool --now")).status, 403);
+      });
+    },
+  );
 
   guarantee("an approval that waited is granted, and its command runs", async (world, as) => {
     await withAgent(world, async (agent) => {
