@@ -7,8 +7,7 @@ import {
   STORE_FILE,
   writeBackup,
 } from "../host/host.ts";
-import { readStoreSettings } from "./settings.ts";
-import type { StoreSettings } from "../context/context.ts";
+import { readStoreSettings, type StoreSettings } from "../context/context.ts";
 import { systemClock, systemEntropy } from "../ports/ports.ts";
 import { isThere } from "../../kv/maintenance/disk.ts";
 import { UsageError } from "./arguments.ts";

@@ -5,7 +5,7 @@
 
 import manifest from "../../deno.json" with { type: "json" };
 import { asksForHelp } from "./help.ts";
-import { type Environment, SETTINGS, unreadVariables } from "./environment.ts";
+import type { Environment } from "../context/context.ts";
 import type { Serving } from "./serve.ts";
 
 /** What main.ts hands to the commands. */
@@ -67,7 +67,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     run: async (args) => (await import("./doctor.ts")).doctorCommand(args),
   },
   version: { about: "print the version", run: () => print(`relay ${manifest.version}`) },
-  help: { about: "print this text", run: () => print(help()) },
+  help: { about: "print this text", run: async () => print(await help()) },
 };
 
 /** Runs the command that the arguments name; resolves to the exit code. */
@@ -75,14 +75,19 @@ export async function runProgram(given: readonly string[], startup: Startup): Pr
   const { name, args } = commandOf(given);
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (command === undefined) {
-    console.error(`There is no command ${JSON.stringify(name)}.\n\n${help()}`);
+    console.error(`There is no command ${JSON.stringify(name)}.\n\n${await help()}`);
     return 2;
   }
   // A relay logs these warnings itself.
-  if (name !== "serve") {
-    for (const warning of unreadVariables(startup.env)) console.error(`warning: ${warning}`);
-  }
+  if (name !== "serve") await warnOfUnread(startup.env);
   return await command.run(args, startup);
+}
+
+/** Loads the table of the variables only when one is set, so that a command starts at once. */
+async function warnOfUnread(env: Environment): Promise<void> {
+  if (!Object.keys(env).some((name) => /^relay_/i.test(name))) return;
+  const { unreadVariables } = await import("../context/context.ts");
+  for (const warning of unreadVariables(env)) console.error(`warning: ${warning}`);
 }
 
 function commandOf(
@@ -102,16 +107,16 @@ function commandOf(
 }
 
 async function serveCommand(args: string[], startup: Startup): Promise<number> {
-  if (asksForHelp(args)) return await print(help());
+  if (asksForHelp(args)) return print(await help());
   if (args.length > 0) {
-    console.error(`relay serve takes no arguments, only settings.\n\n${settingsHelp()}`);
+    console.error(`relay serve takes no arguments, only settings.\n\n${await settingsHelp()}`);
     return 2;
   }
   const { serve } = await import("./serve.ts");
   return await serve(await startup.serving());
 }
 
-function help(): string {
+async function help(): Promise<string> {
   const commands = Object.entries(COMMANDS).map(([name, { about }]) => [name, about] as const);
   return `Relay ${manifest.version}: run commands on remote machines, inspected, audited and streamed.
 
@@ -121,11 +126,12 @@ ${columns(commands)}
 
 \`relay <command> --help\` describes one command.
 
-${settingsHelp()}`;
+${await settingsHelp()}`;
 }
 
-function settingsHelp(): string {
-  const settings = Object.entries(SETTINGS).map(([name, { meaning, default: value }]) =>
+async function settingsHelp(): Promise<string> {
+  const { ENVIRONMENT } = await import("../context/context.ts");
+  const settings = Object.entries(ENVIRONMENT).map(([name, { meaning, default: value }]) =>
     [name, value === undefined ? meaning : `${meaning} (${value})`] as const
   );
   return `Settings of \`relay serve\`, from the environment:\n${columns(settings)}`;

@@ -1,7 +1,7 @@
+import { readStoreSettings } from "../context/context.ts";
 import { openFile } from "../../kv/maintenance/file.ts";
 import { lockStore } from "../../kv/maintenance/open.ts";
 import { vacuum } from "../../kv/maintenance/vacuum.ts";
-import { readStoreSettings } from "./settings.ts";
 import { systemClock } from "../ports/ports.ts";
 import { runCommand } from "./command.ts";
 import { storePath } from "./store.ts";

@@ -14,8 +14,7 @@ import {
   judgeCertificate,
 } from "../host/host.ts";
 import { isRemote } from "../../kv/maintenance/location.ts";
-import { readSettings } from "./settings.ts";
-import type { Settings } from "../context/context.ts";
+import { readSettings, type Settings } from "../context/context.ts";
 import { systemClock, systemEntropy } from "../ports/ports.ts";
 import { runCommand } from "./command.ts";
 

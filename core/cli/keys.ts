@@ -1,6 +1,6 @@
+import { readStoreSettings } from "../context/context.ts";
 import { KEY_KINDS, type KeyKind, rotateKeys, type Rotation, secretsKnown } from "../host/host.ts";
 import { makeSealer, systemClock, systemEntropy } from "../ports/ports.ts";
-import { readStoreSettings } from "./settings.ts";
 import { UsageError } from "./arguments.ts";
 import { runCommand } from "./command.ts";
 import { storeLocation, withStore } from "./store.ts";

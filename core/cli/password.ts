@@ -1,6 +1,6 @@
+import { readStoreSettings } from "../context/context.ts";
 import { type Reset, resetPassword } from "../access/access.ts";
 import { passwordCost, systemClock, systemEntropy } from "../ports/ports.ts";
-import { readStoreSettings } from "./settings.ts";
 import { UsageError } from "./arguments.ts";
 import { runCommand } from "./command.ts";
 import { withStore } from "./store.ts";

@@ -10,8 +10,7 @@ import {
   type Secrets,
 } from "../host/host.ts";
 import { isRemote } from "../../kv/maintenance/location.ts";
-import { readStoreSettings } from "./settings.ts";
-import type { StoreSettings } from "../context/context.ts";
+import { readStoreSettings, type StoreSettings } from "../context/context.ts";
 import { UsageError } from "./arguments.ts";
 import { runCommand } from "./command.ts";
 import { storeLocation, storePath, withStore } from "./store.ts";

@@ -1,13 +1,11 @@
 import { openStore } from "../../kv/maintenance/open.ts";
 import { onStopSignal } from "./agent/host.ts";
 import { VERSION } from "../protocol/protocol.ts";
-import type { Settings } from "../context/context.ts";
+import { readSettings, type Settings, unreadVariables } from "../context/context.ts";
 import { isSealed, secretsOf } from "../host/host.ts";
 import { shownLocation } from "../../kv/maintenance/location.ts";
-import { readSettings } from "./settings.ts";
 import { type Running, startRelay, UNRECORDED } from "../start.ts";
 import { systemClock, systemLog, systemPorts } from "../ports/ports.ts";
-import { unreadVariables } from "./environment.ts";
 
 /** The time for close frames to leave before the server drops its WebSockets. */
 const FAREWELL_MS = 50;

@@ -13,14 +13,21 @@ const KeyLimits = (live: {
   deliveries: number;
 }) =>
   z.strictObject({
-    requests_per_minute: PerMinute.default(live.requests),
-    mcp_calls_per_minute: PerMinute.default(live.mcp),
-    max_concurrent: PerMinute.default(live.concurrent),
-    burst_per_10_seconds: PerMinute.default(live.burst),
-    webhook_deliveries_per_minute: PerMinute.default(live.deliveries),
+    requests_per_minute: PerMinute.default(live.requests)
+      .describe("requests with one key in a minute"),
+    mcp_calls_per_minute: PerMinute.default(live.mcp)
+      .describe("MCP calls with one key in a minute"),
+    max_concurrent: PerMinute.default(live.concurrent)
+      .describe("open connections with one key"),
+    burst_per_10_seconds: PerMinute.default(live.burst)
+      .describe("requests and MCP calls with one key in 10 seconds"),
+    webhook_deliveries_per_minute: PerMinute.default(live.deliveries)
+      .describe("deliveries of the webhooks of one key in a minute"),
   }).prefault({});
 
-const Plan = z.strictObject({ requests_per_minute: PerMinute });
+const Plan = z.strictObject({
+  requests_per_minute: PerMinute.describe("calls of one organization in a minute"),
+});
 
 /** An address or a range in full notation: some programs read `10` as an address, here it is a typo. */
 const Proxy = z.string().refine(
@@ -36,38 +43,50 @@ const Origin = z.url({ protocol: /^https?$/ }).transform((text) => new URL(text)
   "must be an origin, such as https://console.example.com",
 ).transform(({ origin }) => origin);
 
-/** The schema of RELAY_CONFIG; `null` means unlimited. The defaults are the interface's figures. */
+/**
+ * The schema of RELAY_CONFIG; `null` means unlimited. The defaults are the interface's figures. docs/configuration.md
+ * shows each field and its description.
+ */
 export const Config = z.strictObject({
+  plans: z.record(z.string().min(1).max(64), Plan).default({})
+    .describe("plans beside the built-in ones, or instead of them"),
+  default_plan: z.string().default("starter").describe("the plan of a new organization"),
   limits: z.strictObject({
     live: KeyLimits({ requests: 100, mcp: 60, concurrent: 10, burst: 120, deliveries: 50 }),
     test: KeyLimits({ requests: 30, mcp: 20, concurrent: 3, burst: 40, deliveries: 10 }),
-    public_per_minute: PerMinute.default(600),
-  }).prefault({}),
-  plans: z.record(z.string().min(1).max(64), Plan).default({}),
-  default_plan: z.string().default("starter"),
-  webhooks: z.strictObject({
-    retry_delays_seconds: z.array(z.int().min(1).max(86_400)).min(1).max(12)
-      .default([30, 120, 600, 1800, 3600]),
+    public_per_minute: PerMinute.default(600)
+      .describe("calls without a credential from one address in a minute"),
   }).prefault({}),
   auth: Auth,
-  outbound: z.strictObject({ allow_private_targets: z.boolean().default(false) }).prefault({}),
-  retention_days: z.strictObject({
-    deliveries: z.int().min(1).max(365).default(30),
-    commands: z.int().min(1).max(3650).default(90),
-    /** Audit rows; null keeps every row. An expired row leaves its hash. */
-    audit: z.int().min(1).max(36_500).nullable().default(null),
+  webhooks: z.strictObject({
+    retry_delays_seconds: z.array(z.int().min(1).max(86_400)).min(1).max(12)
+      .default([30, 120, 600, 1800, 3600]).describe("delays before each further attempt"),
   }).prefault({}),
-  /** Organizations whose audit rows never expire; `*` means all. */
-  legal_hold: z.array(z.string().min(1).max(64)).max(10_000).default([]),
-  /** Sites whose pages may call the relay, such as `https://console.example.com`. */
-  allowed_origins: z.array(Origin).max(64).default([]),
-  trusted_proxies: z.array(Proxy).max(64).default([]),
+  outbound: z.strictObject({
+    allow_private_targets: z.boolean().default(false)
+      .describe("whether the relay may connect to private addresses"),
+  }).prefault({}),
+  retention_days: z.strictObject({
+    deliveries: z.int().min(1).max(365).default(30).describe("days that deliveries are kept"),
+    commands: z.int().min(1).max(3650).default(90).describe("days that commands are kept"),
+    audit: z.int().min(1).max(36_500).nullable().default(null)
+      .describe("days that audit rows are kept; an expired row leaves its hash"),
+  }).prefault({}),
+  legal_hold: z.array(z.string().min(1).max(64)).max(10_000).default([])
+    .describe("organizations whose audit rows never expire; `*` means all"),
+  trusted_proxies: z.array(Proxy).max(64).default([])
+    .describe("addresses and ranges whose `X-Forwarded-For` is trusted"),
+  allowed_origins: z.array(Origin).max(64).prefault([])
+    .describe("sites whose pages may call the relay (CORS, WebSocket, MCP)"),
 }).refine((config) => planNamed(config, config.default_plan) !== undefined, {
   path: ["default_plan"],
   message: "does not name a plan",
 });
 export type Config = z.infer<typeof Config>;
 type Plan = z.infer<typeof Plan>;
+
+/** The names at the top of the configuration. */
+export const CONFIG_FIELDS: readonly string[] = Object.keys(Config.shape);
 
 /** The plans of the interface; the configuration may change them and add others. */
 export const BUILT_IN_PLANS: Readonly<Record<string, Plan>> = {
@@ -120,6 +139,3 @@ export interface ConfigSource {
   /** Its current text; throws if it cannot be read. */
   readonly read: () => string;
 }
-
-/** The source when no configuration is given. */
-export const NO_SOURCE: ConfigSource = { kind: "none", path: null, read: () => "{}" };

@@ -14,18 +14,19 @@ import type { Signals } from "./signals.ts";
 
 export { Background } from "./background.ts";
 export { JobRunner, stepEach } from "./job_runner.ts";
-export {
-  BUILT_IN_PLANS,
-  type Config,
-  type ConfigSource,
-  NO_SOURCE,
-  parseConfig,
-  planOf,
-} from "./config.ts";
+export { BUILT_IN_PLANS, type Config, type ConfigSource, parseConfig, planOf } from "./config.ts";
+export { ENVIRONMENT, type Environment } from "./environment.ts";
 export type { Issuer } from "./issuer_config.ts";
 export { type Message, readMessage, sendMessage } from "./messages.ts";
-export { publicOrigin, type Settings, type ShownVariable, type StoreSettings } from "./settings.ts";
+export {
+  publicOrigin,
+  readSettings,
+  readStoreSettings,
+  type Settings,
+  type StoreSettings,
+} from "./settings.ts";
 export { Signals } from "./signals.ts";
+export { unreadVariables } from "./unread_variables.ts";
 
 /** The parts that every rule may use. Other parts are handed to the functions that need them. */
 export interface Context {

@@ -5,23 +5,25 @@ const Claim = z.string().min(1).max(128);
 
 /** A server whose access tokens are accepted for people of one organization. */
 export const Issuer = z.strictObject({
-  /** The exact `iss` of its tokens. */
-  issuer: HttpUrl,
-  /** The `aud` of its tokens for this relay. */
-  audience: z.string().min(1).max(1024),
-  /** The address of its keys; by default from its metadata (OpenID Connect Discovery, RFC 8414). */
-  jwks_uri: HttpUrl.optional(),
-  /** The organization of its people; the host's by default. */
-  organization: z.string().min(1).max(64).optional(),
-  /** The names of the claims that are read. */
+  issuer: HttpUrl.describe("the exact `iss` of its tokens"),
+  audience: z.string().min(1).max(1024).describe("the `aud` of its tokens for this relay"),
+  jwks_uri: HttpUrl.optional().describe(
+    "the address of its keys; by default from its metadata (OpenID Connect Discovery, RFC 8414)",
+  ),
+  organization: z.string().min(1).max(64).optional()
+    .describe("the organization of its people; the host's by default"),
   claims: z.strictObject({
-    email: Claim.default("email"),
-    email_verified: Claim.default("email_verified"),
-    /** The claim that limits the rights of the token; `null` means every right of its person. */
-    scope: Claim.nullable().default("scope"),
+    email: Claim.default("email").describe("the claim that holds the email address"),
+    email_verified: Claim.default("email_verified")
+      .describe("the claim that says whether the address is verified"),
+    scope: Claim.nullable().default("scope")
+      .describe(
+        "the claim that limits the rights of the token; null means every right of its person",
+      ),
   }).prefault({}),
-  /** People by the token's `sub`, which takes precedence over its email: `{ "<sub>": "usr_…" }`. */
-  subjects: z.record(z.string().min(1).max(255), z.string().min(1).max(64)).default({}),
+  subjects: z.record(z.string().min(1).max(255), z.string().min(1).max(64)).default({}).describe(
+    'people by the token\'s `sub`, which takes precedence over its email: `{ "<sub>": "usr_…" }`',
+  ),
 });
 export type Issuer = z.infer<typeof Issuer>;
 
@@ -30,5 +32,5 @@ export const Auth = z.strictObject({
   issuers: z.array(Issuer).max(16).default([]).refine(
     (issuers) => new Set(issuers.map(({ issuer }) => issuer)).size === issuers.length,
     "names an issuer twice",
-  ),
+  ).describe("servers whose access tokens are accepted beside Relay's own"),
 }).prefault({});

@@ -40,7 +40,6 @@ const AGENT = [
   "core/cli/arguments.ts",
   "core/cli/cli.ts",
   "core/cli/client.ts",
-  "core/cli/environment.ts",
   "core/cli/help.ts",
   "core/protocol/",
   "core/ports/",
@@ -60,13 +59,11 @@ Deno.test("relay agent: loads no code of a relay", async () => {
   deq(loaded.filter((name) => !AGENT.some((part) => name.startsWith(part))), []);
 });
 
-Deno.test("relay help: loads the tables of commands and settings only", async () => {
+Deno.test("relay help: loads the table of commands only", async () => {
   deq((await loadedBy("main.ts")).sort(), [
     "core/cli/cli.ts",
-    "core/cli/environment.ts",
     "core/cli/help.ts",
     "deno.json",
-    "kv/maintenance/location.ts",
     "main.ts",
   ]);
 });

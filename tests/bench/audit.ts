@@ -6,7 +6,7 @@ import { exportAudit } from "../../core/events/trail/export.ts";
 import type { Reading } from "../../core/work/work.ts";
 import type { Context } from "../../core/context/context.ts";
 import { eventJson } from "../../core/events/events.ts";
-import { readSettings } from "../../core/cli/settings.ts";
+import { readSettings } from "../../core/context/settings.ts";
 import { startRelay } from "../../core/start.ts";
 import { systemClock, systemPorts } from "../../core/ports/system.ts";
 import { openStore } from "../../kv/maintenance/open.ts";

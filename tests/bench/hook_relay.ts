@@ -1,7 +1,7 @@
 import { cpuUsage, memoryUsage } from "node:process";
 import { emit } from "../../core/events/events.ts";
 import { startRelay } from "../../core/start.ts";
-import { readSettings } from "../../core/cli/settings.ts";
+import { readSettings } from "../../core/context/settings.ts";
 import { secretsOf } from "../../core/host/secrets/file.ts";
 import { safeOutbound } from "../../core/ports/outbound/safe_outbound.ts";
 import { systemClock, systemPorts } from "../../core/ports/system.ts";

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { Sequencer } from "../../core/events/trail/sequencer.ts";
 import { eventJson } from "../../core/events/events.ts";
 import { startRelay } from "../../core/start.ts";
-import { readSettings } from "../../core/cli/settings.ts";
+import { readSettings } from "../../core/context/settings.ts";
 import { secretsOf } from "../../core/host/secrets/file.ts";
 import { systemClock, systemPorts } from "../../core/ports/system.ts";
 import { openStore } from "../../kv/maintenance/open.ts";

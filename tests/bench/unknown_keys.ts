@@ -1,6 +1,6 @@
 import { parseConfig } from "../../core/context/config.ts";
 import { makeKeyValue } from "../../core/access/keys/value.ts";
-import { readSettings } from "../../core/cli/settings.ts";
+import { readSettings } from "../../core/context/settings.ts";
 import { startRelay } from "../../core/start.ts";
 import { systemClock, systemEntropy, systemPorts } from "../../core/ports/system.ts";
 import { openStore } from "../../kv/maintenance/open.ts";

@@ -1,7 +1,8 @@
 import { deepStrictEqual as deq, match, strictEqual as eq } from "node:assert/strict";
-import { readSettings } from "../../core/cli/settings.ts";
-import { SETTINGS, unreadVariables } from "../../core/cli/environment.ts";
-import { withSettingsTable } from "../support/settings_table.ts";
+import { readSettings } from "../../core/context/settings.ts";
+import { ENVIRONMENT } from "../../core/context/environment.ts";
+import { unreadVariables } from "../../core/context/unread_variables.ts";
+import { withSettingsTables } from "../support/settings_table.ts";
 
 const meant = (name: string): string | undefined => {
   const [said] = unreadVariables({ [name]: "hidden" });
@@ -24,7 +25,7 @@ Deno.test("unreadVariables: a misspelt name gets a suggestion, and its value is 
 
 Deno.test("unreadVariables: variables of commands, tests and containers give no warning", () => {
   const names = [
-    ...Object.keys(SETTINGS),
+    ...Object.keys(ENVIRONMENT),
     "RELAY_SECRET_OLD_2",
     "RELAY_URL",
     "RELAY_TOKEN",
@@ -50,7 +51,7 @@ Deno.test("readSettings: the address of a service named relay is not a port, and
   );
 });
 
-Deno.test("SETTINGS: docs/configuration.md is what deno task docs writes", async () => {
+Deno.test("ENVIRONMENT, Config: docs/configuration.md is what deno task docs writes", async () => {
   const page = await Deno.readTextFile(new URL("../../docs/configuration.md", import.meta.url));
-  eq(page, withSettingsTable(page));
+  eq(page, withSettingsTables(page));
 });

@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, strictEqual as eq, throws } from "node:assert/strict";
 import { parseConfig, planOf } from "../../core/context/config.ts";
 import { Fault } from "../../core/fault/fault.ts";
-import { readSettings } from "../../core/cli/settings.ts";
+import { readSettings } from "../../core/context/settings.ts";
 
 const pathsOf = (config: unknown): string[] => {
   let paths: string[] = [];

@@ -17,7 +17,7 @@ async function withFile(text: string) {
   const world = await World.open({
     config: JSON.parse(text),
     settings: { configSource },
-    environment: ["RELAY_CONFIG"],
+    environment: { RELAY_CONFIG: "relay.json" },
   });
   const host = await world.signUp();
   return { world, host, file };
@@ -63,7 +63,7 @@ Deno.test("config: shows whether private addresses are dialled, and records a ch
 
 Deno.test("config: shows the store's address without its possible secrets", async () => {
   const kv = "https://me:hidden@db.example.com:99999/store?token=hidden";
-  await using world = await World.open({ settings: { kv } });
+  await using world = await World.open({ environment: { RELAY_KV: kv } });
   const { value } = await valueOf(world, await world.signUp(), "RELAY_KV");
   eq(value, "https://db.example.com:99999/store");
 });

@@ -13,7 +13,7 @@ import {
   secretPath,
   secretsOf,
 } from "../../core/host/secrets/file.ts";
-import { readStoreSettings } from "../../core/cli/settings.ts";
+import { readStoreSettings } from "../../core/context/settings.ts";
 import { withFolder } from "../support/processes.ts";
 
 const entropy = { bytes: (n: number) => crypto.getRandomValues(new Uint8Array(n)) };

@@ -1,5 +1,5 @@
 import { type Config, parseConfig } from "../../core/context/config.ts";
-import { readSettings } from "../../core/cli/settings.ts";
+import { readSettings } from "../../core/context/settings.ts";
 import { type Running, startRelay } from "../../core/start.ts";
 import { systemClock, systemPorts } from "../../core/ports/system.ts";
 import { openStore } from "../../kv/maintenance/open.ts";

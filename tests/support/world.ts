@@ -2,9 +2,7 @@ import { Buffer } from "node:buffer";
 import type { Relay } from "../../core/relay.ts";
 import { parseConfig } from "../../core/context/config.ts";
 import type { Log, Ports } from "../../core/ports/ports.ts";
-import { showVariables } from "../../core/cli/environment.ts";
-import { readSettings } from "../../core/cli/settings.ts";
-import type { Settings } from "../../core/context/settings.ts";
+import { readSettings, type Settings } from "../../core/context/settings.ts";
 import { type Running, startRelay } from "../../core/start.ts";
 import { users } from "../../kv/records/user.ts";
 import { migrate } from "../../kv/maintenance/migrations.ts";
@@ -49,8 +47,8 @@ interface Options {
   /** The configuration; without limits unless said. */
   readonly config?: Record<string, unknown>;
   readonly settings?: Partial<Settings>;
-  /** The names of the settings that the environment is said to give. */
-  readonly environment?: readonly string[];
+  /** Environment variables beside those of every world. */
+  readonly environment?: Readonly<Record<string, string>>;
   readonly kv?: Deno.Kv;
   /** False when several worlds write to one store. */
   readonly sole?: boolean;
@@ -97,9 +95,9 @@ export class World implements AsyncDisposable {
     };
     const config = parseConfig(JSON.stringify(options.config ?? NO_LIMITS));
     const secret = options.settings?.secret ?? SETTINGS.secret;
-    const given = { ...SETTINGS, ...options.settings, config, secret };
-    const variables = showVariables(given, options.environment ?? []);
-    const settings = { ...given, variables };
+    const env = { ...ENVIRONMENT, ...options.environment };
+    const read = readSettings(env, () => "{}", false);
+    const settings = { ...read, ...options.settings, config, secret };
     const close = () => store.close();
     const running = await startRelay({ store, close }, settings, ports);
     const mcp = serveMcp(running.app, routes);

@@ -1,6 +1,6 @@
 import { contractText } from "./contract.ts";
 import { eventsPage } from "./events_page.ts";
-import { withSettingsTable } from "./settings_table.ts";
+import { withSettingsTables } from "./settings_table.ts";
 
 const docs = new URL("../../docs/", import.meta.url);
 const write = (name: string, text: string) => Deno.writeTextFile(new URL(name, docs), text);
@@ -8,4 +8,4 @@ const write = (name: string, text: string) => Deno.writeTextFile(new URL(name, d
 await write("audit-events.md", eventsPage());
 await write("openapi.json", contractText());
 const configuration = await Deno.readTextFile(new URL("configuration.md", docs));
-await write("configuration.md", withSettingsTable(configuration));
+await write("configuration.md", withSettingsTables(configuration));
