@@ -76,11 +76,9 @@ import {
   type RepositoryCredentials,
   Transfers,
 } from "./policies/policies.ts";
-import { within } from "./ports/ports.ts";
+import { Background, type JobRunner, within } from "./ports/ports.ts";
 import {
-  Background,
   type Context,
-  type JobRunner,
   type Message,
   readMessage,
   sendMessage,

@@ -30,7 +30,7 @@ import {
   MADE_DEVICES,
   MADE_PAIRING_CODES,
 } from "./agents/agents.ts";
-import { makeSealer, type Ports, type Sealer } from "./ports/ports.ts";
+import { Background, makeSealer, type Ports, type Sealer } from "./ports/ports.ts";
 import {
   Elsewhere,
   insertShield,
@@ -73,7 +73,6 @@ import {
   Transfers,
 } from "./policies/policies.ts";
 import {
-  Background,
   type Config,
   type Context,
   publicOrigin,

@@ -25,7 +25,8 @@ import {
   VERSION,
 } from "../protocol/protocol.ts";
 import type { Actor, RequestInfo } from "../identity/identity.ts";
-import type { Background, Context } from "../context/context.ts";
+import type { Context } from "../context/context.ts";
+import type { Background } from "../ports/ports.ts";
 import type { AgentRecord } from "../../kv/records/agent.ts";
 import { Inspections } from "./inspections.ts";
 import type { AgentPolicies, DigestedOrder, Link, LinkListeners } from "./link.ts";

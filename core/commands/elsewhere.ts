@@ -1,8 +1,8 @@
 import type { Tenant } from "../../kv/store/collection.ts";
 import { type CommandRecord, commands } from "../../kv/records/command.ts";
 import type { Tx } from "../../kv/store/tx.ts";
-import { type Background, type Context, sendMessage } from "../context/context.ts";
-import type { Cancel } from "../ports/ports.ts";
+import { type Context, sendMessage } from "../context/context.ts";
+import type { Background, Cancel } from "../ports/ports.ts";
 import { findCommand } from "./finished.ts";
 import { settleCommand } from "./settle.ts";
 import { START_WITHIN_MS } from "./start_window.ts";

@@ -2,7 +2,7 @@ import { type Tenant, tenantKey } from "../../kv/store/collection.ts";
 import { everyQueued } from "../../kv/store/iterate.ts";
 import { type CommandRecord, commands } from "../../kv/records/command.ts";
 import type { Links } from "../agents/agents.ts";
-import type { Background } from "../context/context.ts";
+import type { Background } from "../ports/ports.ts";
 import type { RunningCommands } from "./running_commands.ts";
 import { settleCommand, type SettlementContext } from "./settle.ts";
 import { mayStart } from "./start_window.ts";

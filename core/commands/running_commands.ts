@@ -6,8 +6,7 @@ import { agents } from "../../kv/records/agent.ts";
 import type { Tx } from "../../kv/store/tx.ts";
 import { StoreUnavailableError } from "../../kv/store/errors.ts";
 import type { CommandListener, Link, Receipt } from "../agents/agents.ts";
-import type { Background } from "../context/context.ts";
-import type { Cancel } from "../ports/ports.ts";
+import type { Background, Cancel } from "../ports/ports.ts";
 import type {
   CommandResult,
   OutputDigests,

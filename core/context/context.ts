@@ -12,8 +12,6 @@ import type { Ports, Sealer } from "../ports/ports.ts";
 import type { Config } from "./config.ts";
 import type { Signals } from "./signals.ts";
 
-export { Background } from "./background.ts";
-export { JobRunner, stepEach } from "./job_runner.ts";
 export { BUILT_IN_PLANS, type Config, type ConfigSource, parseConfig, planOf } from "./config.ts";
 export { ENVIRONMENT, type Environment } from "./environment.ts";
 export type { Issuer } from "./issuer_config.ts";

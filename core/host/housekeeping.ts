@@ -1,5 +1,4 @@
-import type { Clock, Log } from "../ports/ports.ts";
-import type { Background } from "../context/context.ts";
+import type { Background, Clock, Log } from "../ports/ports.ts";
 
 const HOUSEKEEPING_MS = 30_000;
 

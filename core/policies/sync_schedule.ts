@@ -1,6 +1,6 @@
 import { dueAt, isImplausible } from "../../kv/store/clock.ts";
 import type { RepositoryRecord } from "../../kv/records/gitops.ts";
-import type { JobRunner } from "../context/context.ts";
+import type { JobRunner } from "../ports/ports.ts";
 
 /** The longest wait between attempts after failures. */
 const BACKOFF_MS_MAX = 60 * 60 * 1000;

@@ -2,11 +2,14 @@
  * Everything outside the process: time, randomness, the network and the log, behind interfaces that tests
  * replace. Code above this area never touches the platform's own. Outbound requests dial only addresses that
  * the configuration allows, and follow no redirect. Beside them stand the small tools for waiting: a gate that
- * bounds concurrency, deadlines and turns of the event loop.
+ * bounds concurrency, deadlines, turns of the event loop, the tracker of background work, and the runner of jobs
+ * whose rows are in the store.
  *
- * State in memory (connection pools, DNS answers, parsed addresses) is a cache of this process only.
+ * State in memory: connection pools, DNS answers and parsed addresses are a cache of this process only; running tasks
+ * belong to it, and claims in the store keep two instances from doing the same job.
  */
 
+export { Background } from "./background.ts";
 export { makeGate } from "./gate.ts";
 export {
   type Cancel,
@@ -19,6 +22,7 @@ export {
   type OutboundResponse,
   type Ports,
 } from "./interfaces.ts";
+export { JobRunner, stepEach } from "./job_runner.ts";
 export { logLine } from "./log_line.ts";
 export { mustBeDialable } from "./outbound/dialable.ts";
 export { TRANSPORT_HEADERS } from "./outbound/headers.ts";

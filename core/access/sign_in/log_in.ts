@@ -4,7 +4,7 @@ import { type UserRecord, users } from "../../../kv/records/user.ts";
 import { issueTokens, openSession } from "./open_session.ts";
 import { checkSecondFactor, factorAttempts } from "./factor_code.ts";
 import type { Stepping } from "../../work/work.ts";
-import type { Background } from "../../context/context.ts";
+import type { Background } from "../../ports/ports.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { networkOf } from "../limits/network.ts";

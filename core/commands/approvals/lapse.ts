@@ -1,7 +1,8 @@
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { everyListed } from "../../../kv/store/iterate.ts";
 import { type ApprovalRecord, approvals } from "../../../kv/records/approval.ts";
-import type { Background, Context } from "../../context/context.ts";
+import type { Context } from "../../context/context.ts";
+import type { Background } from "../../ports/ports.ts";
 import { RELAY_ACTOR } from "../../events/events.ts";
 import { resolveApproval } from "./resolve.ts";
 

@@ -1,7 +1,8 @@
 import { shieldSessions } from "../../../kv/records/shield.ts";
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { RecentMap } from "../../../kv/store/recent.ts";
-import type { Background, Context } from "../../context/context.ts";
+import type { Context } from "../../context/context.ts";
+import type { Background } from "../../ports/ports.ts";
 import type { Examination, Memory } from "../../shield/shield.ts";
 import { SessionMemory } from "./session_memory.ts";
 

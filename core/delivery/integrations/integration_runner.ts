@@ -3,7 +3,7 @@ import { LogFollower } from "../../../kv/log/follow.ts";
 import { everyQueued, queueHeads } from "../../../kv/store/iterate.ts";
 import { integrationJobs, integrations } from "../../../kv/records/integration.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import { JobRunner } from "../../context/context.ts";
+import { JobRunner } from "../../ports/ports.ts";
 import { isDue } from "../jobs/retry_policy.ts";
 import { fanOut } from "./fan_out.ts";
 import { refreshTokens } from "./oauth/refresh.ts";

@@ -10,8 +10,8 @@ import {
 } from "../../../kv/records/webhook.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import type { Store } from "../../../kv/store/store.ts";
-import type { Clock } from "../../ports/ports.ts";
-import { type Context, JobRunner, stepEach } from "../../context/context.ts";
+import { type Clock, JobRunner, stepEach } from "../../ports/ports.ts";
+import type { Context } from "../../context/context.ts";
 import { isRecoverable, undeliveredKeyOf } from "./undelivered_index.ts";
 import {
   batchOf,

@@ -10,7 +10,8 @@ import {
   emptyTree,
 } from "../../../kv/records/audit.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import { Background, type Context } from "../../context/context.ts";
+import type { Context } from "../../context/context.ts";
+import { Background } from "../../ports/ports.ts";
 import { type AuditTree, makeCheckpoint } from "./checkpoints.ts";
 import { appendIds, GROUP, sortIds } from "./event_id_index.ts";
 import { leafHashes } from "../../protocol/protocol.ts";

@@ -6,7 +6,7 @@ import { type ReportRecord, reports } from "../../../kv/records/report.ts";
 import { auditKeyOf, emit, originOf, RELAY_ACTOR, WEBHOOK_EVENTS } from "../../events/events.ts";
 import { readStatement, signNote } from "../../protocol/protocol.ts";
 import { canonicalJson, iso, sha256Hex } from "../../codec/codec.ts";
-import { JobRunner, stepEach } from "../../context/context.ts";
+import { JobRunner, stepEach } from "../../ports/ports.ts";
 import type { Counted } from "./count.ts";
 import { makePack, type Pack } from "./pack.ts";
 import { beginScan, type ReportNeeds, type ScannedReport, stepScan } from "./scan.ts";

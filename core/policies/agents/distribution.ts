@@ -1,10 +1,10 @@
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { type AgentRecord, agents } from "../../../kv/records/agent.ts";
 import { heldVersion, type Link } from "../../agents/agents.ts";
-import type { Background, Context } from "../../context/context.ts";
+import type { Context } from "../../context/context.ts";
+import { type Background, nextTurn } from "../../ports/ports.ts";
 import { emit, RELAY_ACTOR } from "../../events/events.ts";
 import { NO_POLICY_VERSION } from "../../protocol/protocol.ts";
-import { nextTurn } from "../../ports/ports.ts";
 import type { PolicyCache } from "../policy_cache.ts";
 import { policySetOf } from "../../../kv/records/gitops.ts";
 

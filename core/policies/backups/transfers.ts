@@ -3,7 +3,7 @@ import type { Collection, Tenant } from "../../../kv/store/collection.ts";
 import { everyQueued } from "../../../kv/store/iterate.ts";
 import { backups, deletedAgents, type JobRecord, restores } from "../../../kv/records/backup.ts";
 import type { Link } from "../../agents/agents.ts";
-import { type Background, JobRunner } from "../../context/context.ts";
+import { type Background, JobRunner } from "../../ports/ports.ts";
 import type { LinkDirectory } from "../agents/report.ts";
 import type { TransferReply } from "../../protocol/protocol.ts";
 import { type Ask, JobFailed } from "./archives.ts";

@@ -1,10 +1,10 @@
 import { gitDeliveries, repositories, type RepositoryRecord } from "../../../kv/records/gitops.ts";
 import type { Found } from "../../../kv/store/reader.ts";
 import type { GitHookHeaders, RequestInfo } from "../../identity/identity.ts";
-import type { Background, Context } from "../../context/context.ts";
+import type { Context } from "../../context/context.ts";
+import { type Background, nextTurn } from "../../ports/ports.ts";
 import { ACCEPTED } from "../../commands/commands.ts";
 import { sha256Hex } from "../../codec/codec.ts";
-import { nextTurn } from "../../ports/ports.ts";
 import { addressOf, pathOf } from "../git/address.ts";
 import type { SyncQueue } from "../sync_schedule.ts";
 import { type Proof, proofOf } from "./proof.ts";

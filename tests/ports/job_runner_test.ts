@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
-import { type JobRules, JobRunner, stepEach } from "../../core/context/job_runner.ts";
+import { type JobRules, JobRunner, stepEach } from "../../core/ports/job_runner.ts";
 import { ManualClock } from "../support/clock.ts";
 
 /** A runner with its clock and its errors. */

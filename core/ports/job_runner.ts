@@ -1,4 +1,4 @@
-import type { Cancel, Ports } from "../ports/ports.ts";
+import type { Cancel, Ports } from "./interfaces.ts";
 import { Background } from "./background.ts";
 
 /** The wait before another search after an error. */

@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import { Housekeeping } from "../../core/host/housekeeping.ts";
-import { Background } from "../../core/context/background.ts";
+import { Background } from "../../core/ports/background.ts";
 import { ManualClock } from "../support/clock.ts";
 
 const LOG = { info() {}, warn() {}, error() {} };
