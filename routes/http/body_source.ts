@@ -33,14 +33,15 @@ export async function sourceOf(body: ReadableStream<Uint8Array>): Promise<BodySo
   }
 }
 
-/** Whether the body is still arriving. The runtime makes no byte stream of a body that came with its headers. */
+/** The field of a stream with its controller. To try a BYOB reader would answer the same, at 3 us a request. */
+const CONTROLLER = Object.getOwnPropertySymbols(new ReadableStream())
+  .find(({ description }) => description === "[[controller]]");
+
+/** Whether the body is still arriving: the runtime makes no byte stream of a body that came with its headers. */
 function isArriving(body: ReadableStream<Uint8Array>): boolean {
-  try {
-    body.getReader({ mode: "byob" }).releaseLock();
-    return true;
-  } catch {
-    return false;
-  }
+  return CONTROLLER === undefined ||
+    (body as unknown as Record<symbol, unknown>)[CONTROLLER] instanceof
+      ReadableByteStreamController;
 }
 
 function readSource(body: ReadableStream<Uint8Array>): BodySource {
