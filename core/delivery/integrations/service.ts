@@ -18,6 +18,7 @@ export interface Notification {
 /** A message about an event, before a service formats it. */
 export interface Message {
   readonly topic: TopicName;
+  /** Holds text of users, like the values of facts: a service shows it literally, without markup or mentions. */
   readonly title: string;
   /** Names and values in order. */
   readonly facts: readonly (readonly [string, string])[];

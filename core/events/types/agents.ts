@@ -13,7 +13,7 @@ const alarm = z.strictObject({
 });
 const Mode = z.enum(SHIELD_MODES);
 
-/** Agents, devices, commands, approvals and the shield. */
+/** Agents, devices, commands, approvals and the shield, as far as webhooks do not carry them. */
 export const agentEvents = {
   agent_restart_requested: event({
     meaning: "an agent was asked to restart",
@@ -21,7 +21,7 @@ export const agentEvents = {
     example: { name: "web-1" },
   }),
   agent_credential_refused: event({
-    meaning: "an agent tried to connect under a name that another credential owns",
+    meaning: "an agent tried to connect with a credential that does not own it",
     result: "denied",
     details: z.strictObject({
       name: agentName,

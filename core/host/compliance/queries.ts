@@ -192,7 +192,7 @@ export const QUERIES = {
   },
   agents_lost: { title: "Agents disconnected", event_types: ["agent_disconnected"] },
   agents_impersonated: {
-    title: "Agents refused because another credential owns their name",
+    title: "Agents refused because another credential owns them",
     event_types: ["agent_credential_refused"],
     exception: true,
   },
