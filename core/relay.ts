@@ -210,7 +210,7 @@ function tellHolder(app: Relay, tenant: Tenant, agentId: string): void {
   });
 }
 
-/** Does what another instance asks for, or what its news demand. Handling a message twice has no further effect. */
+/** Handles a message of another instance. Handling one twice has no further effect. */
 export async function takeMessage(app: Relay, value: unknown): Promise<void> {
   const { commands, elsewhere, links } = app;
   const message = readMessage(value);
@@ -234,7 +234,7 @@ export async function takeMessage(app: Relay, value: unknown): Promise<void> {
   }
 }
 
-/** What the keys that this instance watches are for, in their order. */
+/** The keys that this instance watches, and what each one wakes. */
 export const watched = (app: Relay): readonly (readonly [Deno.KvKey, () => void])[] => [
   [wakeKey(app.instance), () => void app.inbox.wake()],
   [ANNOUNCEMENT, () => {

@@ -4,8 +4,8 @@
  * with its event. A command that needs approval waits, bound to its exact text, its agent and the shield's version.
  *
  * Several instances: records and journal are in the store. In memory are the commands that run over this process's
- * links, which only it can settle, and the callers here that wait for commands elsewhere; the journal tells who takes
- * over what was lost. Sessions of the shield's behaviour layer are in memory only for a sole process. Remembered
+ * links, which only it can settle, and the callers here that wait for commands elsewhere. From the journal, the instance
+ * that takes over learns which commands were lost. Sessions of the shield's behaviour layer are in memory only for a sole process. Remembered
  * examinations depend on a command's text alone.
  */
 

@@ -7,9 +7,9 @@ import { findCommand } from "./finished.ts";
 import { settleCommand } from "./settle.ts";
 import { START_WITHIN_MS } from "./start_window.ts";
 
-/** A command that its agent's instance did not take in this time was not sent and fails. */
+/** How long the agent's instance may take to claim a command. A command that it does not claim fails unsent. */
 const HAND_OVER_MS = 5_000;
-/** How much longer than a command may run its caller waits for news of its end. */
+/** How long a caller waits for the news after the command's own timeout. */
 const NEWS_MS = 30_000;
 
 /** A caller of this instance that waits for a command. */
@@ -31,7 +31,7 @@ interface ElsewhereParts {
 }
 
 /**
- * Commands that callers of this instance want while another instance holds the agent's link. A command is queued in
+ * Commands of this instance's callers for agents that are linked to other instances. A command is queued in
  * one commit with a message to that instance, which takes it by compare-and-set before it sends it; the commit of its
  * end carries a message to every instance that waits. Only the callers that wait are in memory.
  */
@@ -114,7 +114,7 @@ export class Elsewhere {
   async #join(tenant: Tenant, open: CommandRecord): Promise<Followed> {
     const { store } = this.parts.context;
     const done = this.#waiting.get(open.id)?.ended.promise ?? this.#wait(tenant, open);
-    // Its message may have come before this process waited.
+    // The message may have arrived before this process began to wait.
     const now = await store.get(commands, tenant, open.id);
     if (now?.status !== "queued" && now?.status !== "running") await this.ended(tenant, open.id);
     return { done };
@@ -133,7 +133,7 @@ export class Elsewhere {
     const { background, context: { ports } } = this.parts;
     const ended = Promise.withResolvers<CommandRecord>();
     ended.promise.catch(() => {});
-    // The caller learns then how far the command is.
+    // Without news by then, the caller gets the command's present state.
     const giveUp = ports.clock.after(
       HAND_OVER_MS + timeout_ms + NEWS_MS,
       () =>

@@ -5,19 +5,19 @@ import type { Ports } from "../ports/ports.ts";
 
 const tenant = z.strictObject({ org: z.string(), space: z.enum(["live", "test"]) });
 
-/** What instances tell each other. Each message only names records: the store holds the truth. */
+/** Messages between instances. A message only names records; their contents are in the store. */
 export const Message = z.discriminatedUnion("kind", [
   /** A command is queued for an agent that is linked at the receiver. */
   z.strictObject({ kind: z.literal("queued"), tenant, command_id: z.string() }),
   /** Commands of an agent that is linked at the receiver were approved. */
   z.strictObject({ kind: z.literal("approved"), tenant, agent_id: z.string() }),
-  /** Somebody asks to end a command that runs at the receiver. */
+  /** A caller cancelled a command that runs at the receiver. */
   z.strictObject({ kind: z.literal("cancel"), command_id: z.string(), by: z.string() }),
   /** A command that the receiver waits for has ended. */
   z.strictObject({ kind: z.literal("ended"), tenant, command_id: z.string() }),
   /** An agent has a newer link elsewhere than the receiver's link of this number. */
   z.strictObject({ kind: z.literal("relinked"), tenant, agent_id: z.string(), link: z.int() }),
-  /** Sends a frame without content to an agent that is linked at the receiver. */
+  /** An agent that is linked at the receiver must restart. */
   z.strictObject({ kind: z.literal("restart"), tenant, agent_id: z.string() }),
   /** An agent was deleted. */
   z.strictObject({ kind: z.literal("agent_deleted"), tenant, agent_id: z.string() }),
@@ -36,6 +36,6 @@ export function sendMessage(
   stageMessage(tx, to, entropy.id("msg"), message);
 }
 
-/** A message as another instance sent it; null for one of a newer version, which has other means to find out. */
+/** Parses a message. Null for a kind that only newer versions know; sweeps make up for it. */
 export const readMessage = (value: unknown): Message | null =>
   Message.safeParse(value).data ?? null;

@@ -5,10 +5,10 @@ import type { Tx } from "../store/tx.ts";
 
 /** How often the rows are read without a wake, because a watch may miss some. */
 const SWEEP_MS = 5_000;
-/** A message names records; it does not carry them. */
+/** The approximate size of a message, which only names records. */
 const MESSAGE_BYTES = 256;
 const DELETES_MAX = 500;
-/** Whoever has not read a message by then is gone; nobody waits as long for the effect of one. */
+/** The lifetime of a message. No live instance leaves one unread for so long. */
 const EXPIRE_MS = 60 * 60 * 1000;
 
 const inboxKey = (to: string, id: string) => ["~", "inbox", to, id];
@@ -76,7 +76,7 @@ export class Inbox {
       if (!this.store.closing) this.onError(error);
     }).finally(() => {
       this.#reading = null;
-      // A wake between the last look and now found the reading not yet over.
+      // A wake that came after the last read of the rows needs another one.
       if (this.#again && !this.#stopped) this.wake();
     });
   }

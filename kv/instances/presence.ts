@@ -12,9 +12,9 @@ const presenceKey = (id: string) => ["~", "instance", id];
 const deathKey = (id: string) => ["~", "death", id];
 const Death = (value: unknown) => value as { readonly by: string };
 
-/** What a process does about its own isolation and the deaths of others. */
+/** Reacts to the isolation of this process and to deaths of other instances. */
 export interface PresenceListener {
-  /** This process could not renew its row, or was declared dead: others take over what it held. */
+  /** This process could not renew its row, or was declared dead: it must release what it holds. */
   isolated(): void;
   /** Takes over what a dead instance held. Each step must be idempotent: after a failure it runs again, anywhere. */
   reap(instance: string): Promise<void>;
@@ -29,9 +29,9 @@ interface Other {
 
 /**
  * Which instances share the store and live. Each renews a row; a watcher counts by its own timers how long a row has
- * stood still, so clocks need not agree, and starts anew when its own turn failed or took long, so an outage of the
- * store kills nobody. One compare-and-set declares a death and names who takes over; if that instance dies too, the next
- * one does.
+ * stood still, so clocks need not agree. It counts from zero again when its own turn failed or took long, so an outage
+ * of the store makes no instance count as dead. One compare-and-set declares a death and names the instance that takes over. If
+ * that one dies too, another does.
  */
 export class Presence {
   readonly #others = new Map<string, Other>();
@@ -78,14 +78,14 @@ export class Presence {
     this.#timer = this.store.clock.after(RENEW_MS, () => {
       this.#sinceRenewalMs += RENEW_MS;
       if (this.#sinceRenewalMs >= ISOLATED_MS) this.listener.isolated();
-      // The store is too slow to tell whether the others are.
+      // With a store this slow, a row that stands still proves nothing about its instance.
       if (this.#running !== null) this.#countAnew();
       this.#later();
       this.#turn();
     });
   }
 
-  /** Renews and looks; a turn that hangs in the store lets no second one begin. */
+  /** Renews the row and reads the others. Only one turn runs at a time. */
   #turn(): Promise<void> {
     return this.#running ??= this.#renewAndLook().catch((error) => {
       this.#countAnew();
@@ -115,17 +115,17 @@ export class Presence {
     const known = this.#versionstamp;
     const beganMs = this.#sinceRenewalMs;
     const op = kv.atomic().set(key, sets);
-    // An instance that lives again has let go of everything, and what it holds from now on is nobody's to take over.
+    // An instance that lives again has released everything. What it holds from now on must not be taken over.
     const result =
       await (known === null ? op.delete(deathKey(this.id)) : op.check({ key, versionstamp: known }))
         .commit();
     if (result.ok) {
       this.#versionstamp = result.versionstamp;
-      // The others may have seen it from its beginning on.
+      // The renewal counts from its start: others may have seen the row then.
       this.#sinceRenewalMs -= beganMs;
       return;
     }
-    // The reply of an earlier renewal may have been lost; a row that is gone means a declared death.
+    // The reply of an earlier renewal may have been lost. A missing row means that this instance was declared dead.
     const { versionstamp } = await kv.get(key);
     this.#versionstamp = versionstamp;
     if (versionstamp === null) this.listener.isolated();

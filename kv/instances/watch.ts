@@ -3,7 +3,7 @@ import type { Store } from "../store/store.ts";
 /** How long after a broken watch it is opened again. */
 const REOPEN_MS = 1_000;
 
-/** Tells which of some keys were set. It may miss some, so whoever listens looks by itself too, now and then. */
+/** Calls listeners when keys were set. It may miss changes, so each listener also needs a sweep. */
 export class KeyWatch {
   #reader: ReadableStreamDefaultReader<Deno.KvEntryMaybe<unknown>[]> | null = null;
   #running: Promise<void> = Promise.resolve();

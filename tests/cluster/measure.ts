@@ -9,9 +9,9 @@ import {
 } from "./parts.ts";
 
 /**
- * What it costs that a request comes to another instance than the one that holds the agent's link: three relays over
- * one denokv server and a real agent, times in ms. Loopback without delayed acknowledgements gives the figures of a
- * network that has none (docs/deploy.md).
+ * Measures requests at an instance that does not hold the agent's link: three relays over one denokv server and a real
+ * agent, times in ms. Turn delayed acknowledgements of loopback off first (docs/deploy.md), or commits may stall for
+ * 45 ms each.
  */
 const ROUNDS = 100;
 const denokv = await findDenokv();

@@ -10,7 +10,7 @@ import {
 /** How long a command is remembered for chains that later commands may complete. */
 export const WINDOW_MS = 30 * 60 * 1000;
 const FILES_MAX = 64;
-/** Characters of names kept for one session, and of names and text; of further files only the origin is kept. */
+/** The most characters of names, and of names and text, kept for one session. Older files lose their text first. */
 const CHARS_MAX = 16 * 1024;
 /** Operating systems accept at most 4 KiB. */
 const PATH_CHARS_MAX = 4 * 1024;
@@ -26,7 +26,7 @@ interface Content {
 /** A file as an earlier command left it. */
 interface WrittenFile extends Content {
   readonly atMs: number;
-  /** What it surely holds once the last command that wrote it has succeeded; until then its earlier content counts too. */
+  /** The content if the last command that wrote it succeeds. Until then the earlier content counts too. */
   readonly onSuccess?: { readonly step: string; readonly content: Content };
 }
 
@@ -41,7 +41,7 @@ export class SessionMemory {
     this.#defensesDown = record?.defenses_down ?? null;
   }
 
-  /** As the store keeps it. */
+  /** The record of this memory in the store. */
   toRecord(id: string, nowMs: number): ShieldSessionRecord {
     return {
       id,

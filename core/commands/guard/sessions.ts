@@ -51,7 +51,7 @@ export class SoleSessions implements Sessions {
 
 /**
  * Sessions in the store, so that a chain over several instances is one chain. Only a command that leaves something
- * behind writes, and it is sent after that.
+ * behind causes a write, which is committed before the command is sent.
  */
 export class StoredSessions implements Sessions {
   constructor(
