@@ -1,6 +1,6 @@
 import { type Change, type Check, type Mutation, writesOf } from "../store/change.ts";
 import type { Clock } from "../store/clock.ts";
-import { StoreUnavailableError, withoutUsers } from "../store/errors.ts";
+import { isRefusal, StoreUnavailableError, withoutUsers } from "../store/errors.ts";
 import { type CommitKeys, conflicts, keysOf } from "./commit_keys.ts";
 import { CommitDelay } from "./delay.ts";
 import { type Line, OUTBOX, outboxText } from "../log/line.ts";
@@ -9,7 +9,7 @@ import type { Capacity, InlineSequence, Sequencer } from "../log/sequencer.ts";
 import { RecentMap } from "../store/recent.ts";
 import { ATOMIC_BYTES_MAX, KEY_BYTES_MAX, MUTATIONS_MAX } from "../store/engine_limits.ts";
 import { KEY_OVERHEAD_BYTES, Load } from "../store/load.ts";
-import type { WriteHealth } from "../store/health.ts";
+import type { StoreHealth } from "../store/health.ts";
 
 /** The versionstamp of the commit, or null when a check failed and the caller must read again. */
 type Outcome = string | null;
@@ -68,7 +68,7 @@ export class Committer {
       /** Called when a check of a single change failed: the read cache may be stale. */
       readonly denied: (checks: readonly Check[]) => void;
       /** Records whether each commit succeeded. */
-      readonly health: Pick<WriteHealth, "record">;
+      readonly health: Pick<StoreHealth, "record">;
     },
   ) {}
 
@@ -315,16 +315,8 @@ export class Committer {
   }
 }
 
-/**
- * Errors that the engine raises before it writes: over a limit, not serialisable, not a key, not a counter.
- * Disk and network failures are TypeErrors too; after one of those the outcome is unknown.
- */
-const REFUSALS = /\(max |could not be cloned|key cannot be empty|^expected |non-U64|Delay /;
-
-const isRefusal = (error: unknown): boolean =>
-  error instanceof Error && (error.name === "DataCloneError" || REFUSALS.test(error.message));
-
 const outcomeUnknown = (cause: unknown) => {
+  if (cause instanceof StoreUnavailableError) return cause;
   const why = withoutUsers(cause instanceof Error ? cause.message : String(cause));
   return new StoreUnavailableError(`the outcome of a commit is unknown: ${why}`, { cause });
 };

@@ -24,7 +24,7 @@ export async function openStore(location: string | null, clock: Clock): Promise<
   const lock = embedded && location !== ":memory:" ? await lockStore(location, clock) : null;
   try {
     const kv = lock === null ? await openOther(location) : await withAdvice(location!, openFile);
-    const store = new Store(kv, { clock, sole: embedded, hasQueue: embedded });
+    const store = new Store(kv, { clock, sole: embedded, hasQueue: embedded, remote: !embedded });
     await migrate(store).catch(async (error) => {
       await store.close();
       throw error;

@@ -19,3 +19,13 @@ export class StoreUnavailableError extends Error {
 /** Removes users and passwords from the URLs in a text, such as an error of the engine. */
 export const withoutUsers = (text: string): string =>
   text.replace(/(?<=https?:\/\/)[^\s/?#"]*@/gi, "");
+
+/**
+ * Errors that the engine raises before it acts: over a limit, not serialisable, not a key, not a counter.
+ * Disk and network failures are TypeErrors too; after one of those the outcome of a commit is unknown.
+ */
+const REFUSALS = /\(max |could not be cloned|key cannot be empty|^expected |non-U64|Delay /;
+
+/** True for an error that the engine raised before it acted. */
+export const isRefusal = (error: unknown): boolean =>
+  error instanceof Error && (error.name === "DataCloneError" || REFUSALS.test(error.message));

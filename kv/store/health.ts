@@ -3,32 +3,42 @@ import { deleteKey, type Mutation } from "./change.ts";
 /** A key that is never set. */
 const PROBE: Deno.KvKey = ["~", "probe"];
 
-/** Whether the engine accepts commits. */
-export class WriteHealth {
-  #failure: Error | null = null;
+/** Whether the engine answers and accepts commits. */
+export class StoreHealth {
+  #unreachable: Error | null = null;
+  #refused: Error | null = null;
   #listener: (failure: Error | null) => void = () => {};
 
-  /** Why the last commit failed; null when it succeeded. */
+  /** Why the engine does not answer, or why the last commit failed; null when all is well. */
   get failure(): Error | null {
-    return this.#failure;
+    return this.#unreachable ?? this.#refused;
   }
 
-  /** Calls `listener` when commits begin to fail, and with null when one succeeds again. */
+  /** Calls `listener` when calls begin to fail, and with null when they succeed again. */
   onChange(listener: (failure: Error | null) => void): void {
     this.#listener = listener;
   }
 
   /** Records the outcome of a commit: null for success. */
   record(failure: Error | null): void {
-    const changed = (failure === null) !== (this.#failure === null);
-    this.#failure = failure;
-    if (changed) this.#listener(failure);
+    this.#change(() => this.#refused = failure);
+  }
+
+  /** Records that the engine does not answer, or null when it answers again. */
+  reach(failure: Error | null): void {
+    this.#change(() => this.#unreachable = failure);
+  }
+
+  #change(apply: () => void): void {
+    const before = this.failure;
+    apply();
+    if ((before === null) !== (this.failure === null)) this.#listener(this.failure);
   }
 }
 
 /** What `assertWritable` needs of a store. */
 interface Writable {
-  readonly health: WriteHealth;
+  readonly health: StoreHealth;
   transact(work: (tx: { stage(mutation: Mutation): void }) => void): Promise<void>;
 }
 

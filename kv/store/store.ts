@@ -1,4 +1,5 @@
 import { type Appending, Appends } from "../log/appends.ts";
+import { BoundedKv } from "./bounded.ts";
 import { type Entry, pointerGroup, ReadCache, wholeGroup } from "./cache.ts";
 import { type CoalescedLine, type Mutation, NOTHING, writesOf } from "./change.ts";
 import type { Clock } from "./clock.ts";
@@ -24,7 +25,7 @@ import { makeLine } from "../log/line.ts";
 import type { Sequencer } from "../log/sequencer.ts";
 import type { Found, Listed, ListOptions, Page, Reader, RowSource } from "./reader.ts";
 import { scan } from "./scan.ts";
-import { WriteHealth } from "./health.ts";
+import { StoreHealth } from "./health.ts";
 import { Tx } from "./tx.ts";
 
 export interface StoreOptions {
@@ -33,6 +34,8 @@ export interface StoreOptions {
   readonly sole: boolean;
   /** True when the engine has `enqueue`, as embedded stores do. */
   readonly hasQueue: boolean;
+  /** True when the engine is a database server, whose calls may take for ever. */
+  readonly remote?: boolean;
 }
 
 /** Each failed attempt is another writer's success, so this many writers may contend for one key. */
@@ -44,21 +47,25 @@ const WHOLE_MAX = 64;
 
 /** A store on Deno KV: reads, transactions, and the commits behind them. */
 export class Store implements Reader, RowSource {
+  readonly kv: Deno.Kv;
   readonly clock: Clock;
   readonly sole: boolean;
   readonly hasQueue: boolean;
-  readonly health = new WriteHealth();
+  readonly health = new StoreHealth();
   readonly #cache: ReadCache | null;
   readonly #committer: Committer;
   #log: Sequencer = { sequence: () => null, waiting: () => {} };
   #closing = false;
 
-  constructor(readonly kv: Deno.Kv, options: StoreOptions) {
+  constructor(engine: Deno.Kv, options: StoreOptions) {
     this.clock = options.clock;
+    this.kv = options.remote
+      ? new BoundedKv(engine, options.clock, this.health) as unknown as Deno.Kv
+      : engine;
     this.sole = options.sole;
     this.hasQueue = options.hasQueue;
     this.#cache = options.sole ? new ReadCache() : null;
-    this.#committer = new Committer(kv, {
+    this.#committer = new Committer(this.kv, {
       clock: options.clock,
       checksMax: options.sole ? CHECKS_MAX : CHECKS_MAX_SHARED,
       after: (mutations, versionstamp) => this.#changed(mutations, versionstamp),
