@@ -216,7 +216,10 @@ export async function takeMessage(app: Relay, value: unknown): Promise<void> {
   const message = readMessage(value);
   switch (message?.kind) {
     case "queued":
-      return await startHandedOver(app, message.tenant, message.command_id);
+      return await startHandedOver(app, message.tenant, {
+        id: message.command_id,
+        agentId: message.agent_id,
+      });
     case "approved":
       return startQueued(app, message.tenant, message.agent_id);
     case "cancel":

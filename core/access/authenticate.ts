@@ -1,4 +1,5 @@
 import { SYSTEM, type Tenant } from "../../kv/store/collection.ts";
+import type { Reader } from "../../kv/store/reader.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import { plans } from "../../kv/records/plan.ts";
 import { sessions, users } from "../../kv/records/user.ts";
@@ -28,6 +29,12 @@ export const ANONYMOUS: Actor = {
   planLimits: null,
   key: null,
 };
+
+/** Whose rights a token carries, and the session that it belongs to, if any. */
+interface Person {
+  readonly userId: string;
+  readonly sessionId: string | null;
+}
 
 const REFUSALS = {
   ended: "The session has ended.",
@@ -137,36 +144,9 @@ export class Authenticator {
   }
 
   /** A person, with a session or without, and the rights of now. */
-  async #user(
-    { org, space }: Tenant,
-    { userId, sessionId }: { readonly userId: string; readonly sessionId: string | null },
-  ): Promise<Actor | Refusal> {
-    const { store } = this.parts;
-    const tenant: Tenant = { org, space: "live" };
-    const session = sessionId === null ? null : await store.get(sessions, tenant, sessionId);
-    if (sessionId !== null && session?.user_id !== userId) return "ended";
-    const user = await store.get(users, tenant, userId);
-    const organization = await store.get(organizations, SYSTEM, org);
-    if (!user?.active || !organization?.active) return "inactive";
-    if (session !== null && session.epoch !== user.session_epoch) return "ended";
-    // Without the required second factor a session may only set one up. Another issuer's token is exempt:
-    // its issuer decides about second factors.
-    const withoutRights = organization.require_second_factor && session?.second_factor === false;
-    return {
-      kind: "user",
-      id: user.id,
-      tenant: { org, space },
-      rights: withoutRights ? new Set() : await rightsOf(store, organization, user.roles),
-      ...(withoutRights && { withoutRights }),
-      userId: user.id,
-      plan: organization.plan,
-      host: organization.host,
-      sessionId,
-      expiresAtMs: session?.expires_at_ms ?? Infinity,
-      planPerMinute: (await store.get(plans, SYSTEM, organization.plan))?.requests_per_minute,
-      planLimits: organization.limits,
-      key: null,
-    };
+  #user(tenant: Tenant, person: Person): Promise<Actor | Refusal> {
+    const label = `user ${tenant.org} ${person.userId} ${person.sessionId}`;
+    return this.parts.store.ahead.run(label, (db) => readUser(db, tenant, person));
   }
 
   /** Null also when the issuer's configuration has changed: then the token must be checked again. */
@@ -187,4 +167,37 @@ function mustBeActor(found: Actor | Refusal): Actor {
   if (typeof found !== "string") return found;
   const message = `The JWT is not accepted. ${REFUSALS[found]}`;
   throw new Fault("INVALID_TOKEN", message, { reason: found });
+}
+
+/** A person, with a session or without, and the rights of now. */
+async function readUser(
+  db: Reader,
+  { org, space }: Tenant,
+  { userId, sessionId }: Person,
+): Promise<Actor | Refusal> {
+  const tenant: Tenant = { org, space: "live" };
+  const session = sessionId === null ? null : await db.get(sessions, tenant, sessionId);
+  if (sessionId !== null && session?.user_id !== userId) return "ended";
+  const user = await db.get(users, tenant, userId);
+  const organization = await db.get(organizations, SYSTEM, org);
+  if (!user?.active || !organization?.active) return "inactive";
+  if (session !== null && session.epoch !== user.session_epoch) return "ended";
+  // Without the required second factor a session may only set one up. Another issuer's token is exempt:
+  // its issuer decides about second factors.
+  const withoutRights = organization.require_second_factor && session?.second_factor === false;
+  return {
+    kind: "user",
+    id: user.id,
+    tenant: { org, space },
+    rights: withoutRights ? new Set() : await rightsOf(db, organization, user.roles),
+    ...(withoutRights && { withoutRights }),
+    userId: user.id,
+    plan: organization.plan,
+    host: organization.host,
+    sessionId,
+    expiresAtMs: session?.expires_at_ms ?? Infinity,
+    planPerMinute: (await db.get(plans, SYSTEM, organization.plan))?.requests_per_minute,
+    planLimits: organization.limits,
+    key: null,
+  };
 }

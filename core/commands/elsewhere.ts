@@ -61,7 +61,12 @@ export class Elsewhere {
     try {
       await store.transact((tx) => {
         tx.insert(commands, tenant, record);
-        const message = { kind: "queued", tenant, command_id: record.id } as const;
+        const message = {
+          kind: "queued",
+          tenant,
+          command_id: record.id,
+          agent_id: record.agent_id,
+        } as const;
         sendMessage(ports, tx, holder, message);
       });
     } catch (error) {

@@ -1,7 +1,7 @@
 import { type Tenant, tenantKey } from "../../kv/store/collection.ts";
 import { everyQueued } from "../../kv/store/iterate.ts";
 import { type CommandRecord, commands } from "../../kv/records/command.ts";
-import type { Links } from "../agents/agents.ts";
+import type { Link, Links } from "../agents/agents.ts";
 import type { Background } from "../ports/ports.ts";
 import type { RunningCommands } from "./running_commands.ts";
 import { settleCommand, type SettlementContext } from "./settle.ts";
@@ -29,9 +29,13 @@ export function startQueued(
 }
 
 /** Sends a command that another instance queued for an agent that is linked here. */
-export async function startHandedOver(parts: QueueParts, tenant: Tenant, id: string) {
-  const record = await parts.store.get(commands, tenant, id);
-  if (record?.status === "queued") await send(parts, tenant, record);
+export async function startHandedOver(
+  { links, commands }: QueueParts,
+  tenant: Tenant,
+  { id, agentId }: { readonly id: string; readonly agentId: string },
+): Promise<void> {
+  const link = links.of(tenant, agentId);
+  if (link !== undefined) await take(commands, tenant, id, link);
 }
 
 /** Sends the queued commands of agents that are linked here, and ends those that waited too long. */
@@ -60,6 +64,10 @@ async function send(parts: QueueParts, tenant: Tenant, record: CommandRecord): P
     return;
   }
   const link = links.of(tenant, agentId);
-  const taken = link && await commands.take(tenant, id, link);
-  if (taken) commands.start(tenant, taken.record, taken.begun, link).catch(() => {});
+  if (link !== undefined) await take(commands, tenant, id, link);
+}
+
+async function take(commands: RunningCommands, tenant: Tenant, id: string, link: Link) {
+  const taken = await commands.take(tenant, id, link);
+  if (taken !== null) commands.start(tenant, taken.record, taken.begun, link).catch(() => {});
 }

@@ -8,7 +8,7 @@ import { Fault } from "../fault/fault.ts";
 import { alertOfDenial, denyingRule } from "./alerts/denied.ts";
 import { requestApproval } from "./approvals/request.ts";
 import { judgeForAgent, type Judgement } from "./guard/judge.ts";
-import { knownShield, shieldInForce } from "./guard/in_force.ts";
+import { knownShield, type ShieldInForce, shieldInForce } from "./guard/in_force.ts";
 import type { ShieldResult } from "../shield/shield.ts";
 import { sha256Hex } from "../codec/codec.ts";
 import { type Beginning, beginRecord } from "./begin.ts";
@@ -83,9 +83,11 @@ export async function startCommand(
 ): Promise<{ record: CommandRecord; done: Promise<CommandRecord> | null }> {
   const { actor, store } = work;
   const { commands: running, elsewhere, links } = parts;
-  const agent = await ownedAgent(work, request.agentId);
   const idempotency = idempotencyOf(work, request);
-  const earlier = idempotency && await earlierCommand(work, idempotency);
+  const { agent, earlier, judged } = await store.ahead.run(
+    `command ${actor.tenant.space} ${actor.sessionId ?? actor.id} ${request.agentId}`,
+    (db) => readAndJudge({ ...work, db }, parts, request, idempotency),
+  );
   if (earlier !== null) {
     if (earlier.status === "denied") throw blocked(earlier);
     const followed = running.waitFor(earlier.id) === undefined && !store.sole
@@ -98,12 +100,10 @@ export async function startCommand(
       : earlier;
     return { record, done };
   }
-  const settings = knownShield(store, actor.tenant) ??
-    await shieldInForce(work.db, actor.tenant);
-  const judgement = await judgeForAgent(work, parts, request.command, agent, settings);
+  const { settings, judgement } = judged;
   const { result: shield, approvals, retentionDays, note } = judgement;
-  const judged = { shield, policyVersion: settings.version, retentionDays };
-  const fresh = newCommand(work, request, judged, idempotency);
+  const found = { shield, policyVersion: settings.version, retentionDays };
+  const fresh = newCommand(work, request, found, idempotency);
   try {
     if (shield.verdict === "deny") return await block(work, agent, fresh, judgement);
     if (shield.verdict === "approve" || request.hold) {
@@ -133,6 +133,30 @@ export async function startCommand(
     }
     throw error;
   }
+}
+
+/** A caller's agent with the verdict on the command, or the earlier command of the same Idempotency-Key. */
+type Asked =
+  & { readonly agent: AgentRecord }
+  & ({
+    readonly earlier: null;
+    readonly judged: { readonly settings: ShieldInForce; readonly judgement: Judgement };
+  } | { readonly earlier: CommandRecord; readonly judged: null });
+
+/** Reads what a command is judged by, and judges it. @throws {Fault} AGENT_NOT_FOUND, CONFLICT */
+async function readAndJudge(
+  work: Stepping,
+  parts: CommandParts,
+  { agentId, command }: CommandRequest,
+  idempotency: CommandRecord["idempotency"],
+): Promise<Asked> {
+  const agent = await ownedAgent(work, agentId);
+  const earlier = idempotency && await earlierCommand(work, idempotency);
+  if (earlier !== null) return { agent, earlier, judged: null };
+  const settings = knownShield(work.store, work.actor.tenant) ??
+    await shieldInForce(work.db, work.actor.tenant);
+  const judgement = await judgeForAgent(work, parts, command, agent, settings);
+  return { agent, earlier, judged: { settings, judgement } };
 }
 
 /** Tells the session's memory of a command's success. */

@@ -147,12 +147,15 @@ export class RunningCommands implements CommandListener {
     let place = "", approved = "";
     const { store, ports } = this.parts.context;
     const record = await store.transact(async (tx) => {
-      const queued = await tx.get(commands, tenant, id);
+      const [queued, newest, shield] = await Promise.all([
+        tx.get(commands, tenant, id),
+        isNewest(tx, tenant, link),
+        shieldInForce(tx, tenant),
+      ]);
       const now = ports.clock.now();
-      if (queued?.status !== "queued" || !mayStart(queued, now)) return null;
-      if (!await isNewest(tx, tenant, link)) return null;
+      if (queued?.status !== "queued" || !newest || !mayStart(queued, now)) return null;
       if (queued.approval_id === null) {
-        if ((await shieldInForce(tx, tenant)).version !== queued.policy_version) return null;
+        if (shield.version !== queued.policy_version) return null;
         approved = commandSha256(queued.command);
       } else {
         approved = await approvedDigest(

@@ -8,7 +8,12 @@ const tenant = z.strictObject({ org: z.string(), space: z.enum(["live", "test"])
 /** Messages between instances. A message only names records; their contents are in the store. */
 export const Message = z.discriminatedUnion("kind", [
   /** A command is queued for an agent that is linked at the receiver. */
-  z.strictObject({ kind: z.literal("queued"), tenant, command_id: z.string() }),
+  z.strictObject({
+    kind: z.literal("queued"),
+    tenant,
+    command_id: z.string(),
+    agent_id: z.string(),
+  }),
   /** Commands of an agent that is linked at the receiver were approved. */
   z.strictObject({ kind: z.literal("approved"), tenant, agent_id: z.string() }),
   /** A caller cancelled a command that runs at the receiver. */

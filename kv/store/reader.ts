@@ -1,3 +1,4 @@
+import type { RawEntry } from "./batched_gets.ts";
 import type { Entry } from "./cache.ts";
 import type { Clock } from "./clock.ts";
 import type { Collection, KeyParts, Named, Row, Tenant } from "./collection.ts";
@@ -66,6 +67,8 @@ export interface RowSource extends Pick<Reader, "list" | "countBy"> {
   /** True when the engine has `enqueue`. */
   readonly hasQueue: boolean;
   isLive<T extends Row>(of: Collection<T>, value: T): boolean;
+  /** A key as the engine has it now. */
+  raw(key: KeyParts): Promise<RawEntry>;
   /** One row as stored. */
   entry<T extends Row>(of: Collection<T>, key: KeyParts): Promise<Entry>;
   /** One entry of a unique index. */

@@ -1,4 +1,5 @@
 import { type Appending, Appends } from "../log/appends.ts";
+import { BatchedGets, type RawEntry } from "./batched_gets.ts";
 import { BoundedKv } from "./bounded.ts";
 import { type Entry, pointerGroup, ReadCache, wholeGroup } from "./cache.ts";
 import { type CoalescedLine, type Mutation, NOTHING, writesOf } from "./change.ts";
@@ -8,7 +9,6 @@ import {
   countKey,
   countOf,
   deepFreeze,
-  holds,
   indexKey,
   type KeyParts,
   keyTextOf,
@@ -24,9 +24,11 @@ import { CHECKS_MAX, CHECKS_MAX_SHARED } from "./engine_limits.ts";
 import { makeLine } from "../log/line.ts";
 import type { Sequencer } from "../log/sequencer.ts";
 import type { Found, Listed, ListOptions, Page, Reader, RowSource } from "./reader.ts";
+import { ReadAhead } from "./read_ahead.ts";
 import { scan } from "./scan.ts";
 import { StoreHealth } from "./health.ts";
 import { Tx } from "./tx.ts";
+import { findRow, lookUpRow } from "./unique_reads.ts";
 
 export interface StoreOptions {
   readonly clock: Clock;
@@ -52,7 +54,10 @@ export class Store implements Reader, RowSource {
   readonly sole: boolean;
   readonly hasQueue: boolean;
   readonly health = new StoreHealth();
+  /** Reads in one round trip what one record after another names. */
+  readonly ahead = new ReadAhead(this);
   readonly #cache: ReadCache | null;
+  readonly #gets: BatchedGets | null;
   readonly #committer: Committer;
   #log: Sequencer = { sequence: () => null, waiting: () => {} };
   #closing = false;
@@ -65,6 +70,7 @@ export class Store implements Reader, RowSource {
     this.sole = options.sole;
     this.hasQueue = options.hasQueue;
     this.#cache = options.sole ? new ReadCache() : null;
+    this.#gets = options.sole ? null : new BatchedGets(this.kv);
     this.#committer = new Committer(this.kv, {
       clock: options.clock,
       checksMax: options.sole ? CHECKS_MAX : CHECKS_MAX_SHARED,
@@ -133,28 +139,21 @@ export class Store implements Reader, RowSource {
       : Promise.resolve(live(known));
   }
 
-  async find<T extends Row>(
+  find<T extends Row>(
     of: Collection<T>,
     tenant: Tenant,
     index: string,
     key: KeyParts,
   ): Promise<T | null> {
-    const { value } = await this.pointer(of, indexKey(of, tenant, index, key));
-    const record = value === null ? null : await this.get(of, tenant, value as string);
-    return record !== null && holds(of.unique[index], record, key) ? record : null;
+    return findRow(this, of, tenant, index, key);
   }
 
-  async lookup<T extends Row>(
+  lookup<T extends Row>(
     of: Collection<T>,
     index: string,
     key: KeyParts,
   ): Promise<Found<T> | null> {
-    const { value } = await this.pointer(of, systemKey(of, index, key));
-    if (value === null) return null;
-    const [org, space, id] = value as [string, Tenant["space"], string];
-    const tenant = { org, space };
-    const record = await this.get(of, tenant, id);
-    return record !== null && holds(of.lookup[index], record, key) ? { tenant, record } : null;
+    return lookUpRow(this, of, index, key);
   }
 
   async list<T extends Row>(
@@ -205,7 +204,7 @@ export class Store implements Reader, RowSource {
   }
 
   async count(of: Named, tenant: Tenant): Promise<number> {
-    return countOf((await this.kv.get<Deno.KvU64>(countKey(of, tenant))).value);
+    return countOf((await this.raw(countKey(of, tenant))).value as Deno.KvU64 | null);
   }
 
   async countBy(of: Named, tenant: Tenant, index: string, prefix: KeyParts): Promise<number> {
@@ -238,6 +237,15 @@ export class Store implements Reader, RowSource {
     return this.#load(pointerGroup(of), of.cached, key, (value) => value);
   }
 
+  async point(of: Named, key: KeyParts): Promise<unknown> {
+    return (await this.pointer(of, key)).value;
+  }
+
+  /** A key as the engine has it now. On a shared store, reads that begin together make one round trip. */
+  raw(key: KeyParts): Promise<RawEntry> {
+    return this.#gets === null ? this.kv.get(key) : this.#gets.get(key);
+  }
+
   /** Resolves when no commit is queued or in flight. */
   idle(): Promise<void> {
     return this.#committer.idle();
@@ -262,7 +270,7 @@ export class Store implements Reader, RowSource {
     parse: (value: unknown) => unknown,
   ): Promise<Entry> {
     const read = async (): Promise<Entry> => {
-      const { value, versionstamp } = await this.kv.get(key);
+      const { value, versionstamp } = await this.raw(key);
       return { value: value === null ? null : parse(value), versionstamp };
     };
     if (this.#cache === null || limit === 0) return await read();

@@ -16,20 +16,18 @@ import {
   countKey,
   countOf,
   deepFreeze,
-  holds,
-  indexKey,
   type KeyParts,
   keyTextOf,
   type Named,
   type Row,
   rowKey,
   rowKeyText,
-  systemKey,
   type Tenant,
   tenantCheckKey,
 } from "./collection.ts";
 import { EMPTY, entriesOf, type IndexEntry, sameKey, samePointer } from "./entries.ts";
 import { DuplicateError } from "./errors.ts";
+import { findRow, lookUpRow } from "./unique_reads.ts";
 import { DELAY_MS_MAX } from "./engine_limits.ts";
 import { roughBytes } from "./load.ts";
 import type { Found, ListOptions, Page, Reader, RowSource } from "./reader.ts";
@@ -91,28 +89,21 @@ export class Tx implements Reader, Appending {
     this.#seen.set(keyText, record);
   }
 
-  async find<T extends Row>(
+  find<T extends Row>(
     of: Collection<T>,
     tenant: Tenant,
     index: string,
     key: KeyParts,
   ): Promise<T | null> {
-    const entry = await this.#point(of, indexKey(of, tenant, index, key));
-    const record = entry === null ? null : await this.get(of, tenant, entry as string);
-    return record !== null && holds(of.unique[index], record, key) ? record : null;
+    return findRow(this, of, tenant, index, key);
   }
 
-  async lookup<T extends Row>(
+  lookup<T extends Row>(
     of: Collection<T>,
     index: string,
     key: KeyParts,
   ): Promise<Found<T> | null> {
-    const entry = await this.#point(of, systemKey(of, index, key));
-    if (entry === null) return null;
-    const [org, space, id] = entry as [string, Tenant["space"], string];
-    const tenant = { org, space };
-    const record = await this.get(of, tenant, id);
-    return record !== null && holds(of.lookup[index], record, key) ? { tenant, record } : null;
+    return lookUpRow(this, of, index, key);
   }
 
   /** Lists are not checked and lack this transaction's writes: get a row before acting on it. */
@@ -123,7 +114,7 @@ export class Tx implements Reader, Appending {
   /** Checked like a record, so of two transactions that take the last allowed place, one retries. */
   async count(of: Named, tenant: Tenant): Promise<number> {
     const key = countKey(of, tenant);
-    return countOf(await this.#read(key, () => this.store.kv.get(key)) as Deno.KvU64 | null);
+    return countOf(await this.#read(key, () => this.store.raw(key)) as Deno.KvU64 | null);
   }
 
   countBy(of: Named, tenant: Tenant, index: string, prefix: KeyParts): Promise<number> {
@@ -205,11 +196,12 @@ export class Tx implements Reader, Appending {
   /** The checks and writes of this transaction, as the committer takes them. */
   async change(): Promise<Change> {
     const mutations: Mutation[] = [];
-    const steps: Step[] = [];
-    for (const write of this.#writes.values()) {
-      const { of, tenant, id, fresh } = write;
-      steps.push(stepOf(write, fresh ? null : await this.#row(of, tenant, id)));
-    }
+    const steps = await Promise.all(
+      [...this.#writes.values()].map(async (write) => {
+        const { of, tenant, id, fresh } = write;
+        return stepOf(write, fresh ? null : await this.#row(of, tenant, id));
+      }),
+    );
     // Releases come first: another record may take a released key in the same commit.
     for (const step of steps) await this.#release(mutations, step);
     const taken = new Set<string>();
@@ -265,7 +257,8 @@ export class Tx implements Reader, Appending {
     return of.checkedPerTenant && !this.store.sole ? tenantCheckKey(of, tenant) : null;
   }
 
-  #point(of: Named, key: KeyParts): Promise<unknown> {
+  /** The value of a unique index's entry, checked. */
+  point(of: Named, key: KeyParts): Promise<unknown> {
     return this.#read(key, () => this.store.pointer(of, key));
   }
 
@@ -280,7 +273,7 @@ export class Tx implements Reader, Appending {
   ): Promise<unknown> {
     const keyText = keyTextOf(key);
     if (!this.#seen.has(keyText)) {
-      if (inPlace !== null) await this.#read(inPlace, () => this.store.kv.get(inPlace));
+      if (inPlace !== null) await this.#read(inPlace, () => this.store.raw(inPlace));
       const { value, versionstamp } = await load();
       if (!this.#seen.has(keyText)) {
         if (inPlace === null) this.#checks.set(keyText, { key, keyText, versionstamp });
@@ -294,7 +287,7 @@ export class Tx implements Reader, Appending {
   async #release(out: Mutation[], { write: { of }, old, next }: Step): Promise<void> {
     for (const { key, value, unique } of old) {
       if (next.some((entry) => sameKey(entry.key, key))) continue;
-      if (unique && !samePointer(await this.#point(of, key), value)) continue;
+      if (unique && !samePointer(await this.point(of, key), value)) continue;
       out.push({ kind: "delete", key, keyText: keyTextOf(key), ...(unique && pointerCacheOf(of)) });
     }
   }
@@ -355,7 +348,7 @@ export class Tx implements Reader, Appending {
 
   /** @throws {DuplicateError} when another live record has the unique key */
   async #take(of: Collection<Row>, { key, name, value }: IndexEntry): Promise<void> {
-    const holder = await this.#point(of, key);
+    const holder = await this.point(of, key);
     if (holder === null || samePointer(holder, value)) return;
     const [org, space, rivalId] = Array.isArray(holder) ? holder : [key[0], key[1], holder];
     const tenant = { org, space } as Tenant;

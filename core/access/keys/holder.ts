@@ -1,4 +1,5 @@
 import { rowKeyText, SYSTEM, type Tenant } from "../../../kv/store/collection.ts";
+import type { Reader } from "../../../kv/store/reader.ts";
 import { RecentMap } from "../../../kv/store/recent.ts";
 import { type ApiKeyRecord, apiKeys } from "../../../kv/records/api_key.ts";
 import { type OrganizationRecord, organizations } from "../../../kv/records/organization.ts";
@@ -55,10 +56,11 @@ export class KeyHolders {
 
   /** The holder of the value with this hash now; null when it is no longer accepted. */
   async current(tenant: Tenant, id: string, valueHash: string): Promise<Actor | null> {
-    const key = await this.parts.store.get(apiKeys, tenant, id);
-    if (key === null) return null;
     try {
-      return (await this.#know(tenant, key, valueHash)).actor;
+      return await this.parts.store.ahead.run(`key now ${valueHash}`, async (db) => {
+        const key = await db.get(apiKeys, tenant, id);
+        return key && (await this.#know(db, tenant, key, valueHash)).actor;
+      });
     } catch (error) {
       if (error instanceof Fault) return null;
       throw error;
@@ -83,32 +85,37 @@ export class KeyHolders {
   /** Checks in the order of the interface: format, status, expiry. The route checks the scopes. */
   async #lookUp(value: string): Promise<Known> {
     if (parseKeyValue(value) === null) throw keyFault("malformed", "It is mistyped or incomplete.");
-    const { store } = this.parts;
     const hash = hashKeyValue(value);
-    // The newest value first: a rotation between the two reads moves a hash from there to the old ones.
-    const found = await store.lookup(apiKeys, "hash", [hash]) ??
-      await store.lookup(apiKeys, "old_hash", [hash]);
-    if (found === null) throw keyFault("unknown", "It does not exist, or was deleted.");
-    return await this.#know(found.tenant, found.record, hash);
+    return await this.parts.store.ahead.run(`key ${hash}`, async (db) => {
+      // The newest value first: a rotation between the two reads moves a hash from there to the old ones.
+      const found = await db.lookup(apiKeys, "hash", [hash]) ??
+        await db.lookup(apiKeys, "old_hash", [hash]);
+      if (found === null) throw keyFault("unknown", "It does not exist, or was deleted.");
+      return await this.#know(db, found.tenant, found.record, hash);
+    });
   }
 
   /** @throws {Fault} INVALID_API_KEY */
-  async #know(tenant: Tenant, key: ApiKeyRecord, valueHash: string): Promise<Known> {
-    const { store, ports } = this.parts;
-    const nowMs = ports.clock.now();
+  async #know(
+    db: Reader,
+    tenant: Tenant,
+    key: ApiKeyRecord,
+    valueHash: string,
+  ): Promise<Known> {
+    const nowMs = this.parts.ports.clock.now();
     const endsAtMs = endOf(key, valueHash);
     const status = statusOf(key, nowMs);
     if (status === "revoked") throw keyFault(status, "It was revoked. Create a new one.");
     if (status === "expired") throw keyFault(status, "It has expired. Create a new one.");
     if (nowMs >= endsAtMs) throw keyFault("expired", "It was rotated. Use the new value.");
     const home = homeOf(tenant.org);
-    const user = await store.get(users, home, key.created_by);
-    const organization = await store.get(organizations, SYSTEM, tenant.org);
+    const user = await db.get(users, home, key.created_by);
+    const organization = await db.get(organizations, SYSTEM, tenant.org);
     if (!user?.active || !organization?.active) {
       throw keyFault("inactive", "Its creator or its organization is not active.");
     }
-    const plan = await store.get(plans, SYSTEM, organization.plan);
-    const made = await customOf(store, tenant.org, user.roles);
+    const plan = await db.get(plans, SYSTEM, organization.plan);
+    const made = await customOf(db, tenant.org, user.roles);
     const rights = effectiveRights(key, combine(user.roles, made, organization.host));
     const actor = { ...actorOf(key, valueHash, tenant, organization, plan), rights };
     const custom = made.map((role) => ({ slot: rowKeyText(roles, home, role.id), role }));

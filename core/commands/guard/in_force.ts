@@ -103,7 +103,7 @@ export function knownShield(store: Store, tenant: Tenant): ShieldInForce | null 
 
 /** The shield of a tenant, read. */
 export async function shieldInForce(db: Reader, tenant: Tenant): Promise<ShieldInForce> {
-  return inForce(await ownSettings(db, tenant), await policySetOf(db, tenant));
+  return inForce(...await Promise.all([ownSettings(db, tenant), policySetOf(db, tenant)]));
 }
 
 /** Settings and policies under one version. */

@@ -44,7 +44,11 @@ export async function judgeForAgent(
   const merged = await policiesFor(policyCache, actor.tenant, shield, labels);
   const { policy, retentionDays } = merged;
   const who = await whoIs(work, policy);
-  const session = await sessions.open(actor.tenant, `${actor.sessionId ?? actor.id} ${id}`);
+  const session = await sessions.open(
+    work.db,
+    actor.tenant,
+    `${actor.sessionId ?? actor.id} ${id}`,
+  );
   const { decision, examination, steps } = judgeChain(
     command,
     cachedExamination(command),

@@ -66,23 +66,10 @@ export class SessionMemory {
     };
   }
 
-  /**
-   * Remembers a command that was not refused; `steps` are the commands that it builds on. False for a command that
-   * leaves nothing behind.
-   */
-  note(
-    step: string,
-    { files, findings, recalled }: Examination,
-    steps: readonly string[],
-    atMs: number,
-  ): boolean {
-    const takesDown = findings.some(({ rule }) =>
-      rule.threat === "defense_evasion" && rule.pack !== "behaviour"
-    );
-    const written = [...files].filter(([path]) =>
-      !path.startsWith("/dev/") && path.length <= PATH_CHARS_MAX
-    );
-    if (written.length === 0 && !takesDown) return false;
+  /** Remembers a command that was not refused and leaves something behind; `steps` are the commands that it builds on. */
+  note(step: string, examination: Examination, steps: readonly string[], atMs: number): void {
+    const written = filesOf(examination), takesDown = takesProtectionDown(examination);
+    const { recalled } = examination;
     this.#forget(atMs - WINDOW_MS);
     if (takesDown) this.#defensesDown = { step, atMs };
     const downloaded = [...recalled].some((path) => this.#files.get(path)?.flow.network);
@@ -99,7 +86,6 @@ export class SessionMemory {
       );
     }
     shrink(this.#files);
-    return true;
   }
 
   /** Forgets what is older than an instant. */
@@ -115,6 +101,16 @@ export class SessionMemory {
     }
   }
 }
+
+/** Whether a command leaves something behind that a later command of its session may build on. */
+export const leavesBehind = (examination: Examination): boolean =>
+  takesProtectionDown(examination) || filesOf(examination).length > 0;
+
+const takesProtectionDown = ({ findings }: Examination): boolean =>
+  findings.some(({ rule }) => rule.threat === "defense_evasion" && rule.pack !== "behaviour");
+
+const filesOf = ({ files }: Examination) =>
+  [...files].filter(([path]) => !path.startsWith("/dev/") && path.length <= PATH_CHARS_MAX);
 
 /** A file as either of two commands left it: the findings of both count. */
 function either(before: Content, after: Content): Content {

@@ -1,10 +1,11 @@
 import { shieldSessions } from "../../../kv/records/shield.ts";
 import type { Tenant } from "../../../kv/store/collection.ts";
+import type { Reader } from "../../../kv/store/reader.ts";
 import { RecentMap } from "../../../kv/store/recent.ts";
 import type { Context } from "../../context/context.ts";
 import type { Background } from "../../ports/ports.ts";
 import type { Examination, Memory } from "../../shield/shield.ts";
-import { SessionMemory } from "./session_memory.ts";
+import { leavesBehind, SessionMemory } from "./session_memory.ts";
 
 /** Remembered sessions of a sole writer; the least recently used are forgotten. */
 const SESSIONS_MAX = 2_048;
@@ -26,7 +27,7 @@ export interface Session {
 
 /** The sessions of the shield's behaviour layer. `key` names a session within a tenant. */
 export interface Sessions {
-  open(tenant: Tenant, key: string): Session | Promise<Session>;
+  open(db: Reader, tenant: Tenant, key: string): Session | Promise<Session>;
 }
 
 /** Sessions in the memory of the only process that judges commands. */
@@ -35,13 +36,14 @@ export class SoleSessions implements Sessions {
 
   constructor(private readonly now: () => number) {}
 
-  open({ org, space }: Tenant, key: string): Session {
+  open(_db: Reader, { org, space }: Tenant, key: string): Session {
     const name = `${org} ${space} ${key}`;
     return {
       recall: () => this.#all.get(name)?.recall(this.now()) ?? null,
       note: (step, examination, steps) => {
         const memory = this.#all.get(name) ?? new SessionMemory();
-        if (!memory.note(step, examination, steps, this.now())) return Promise.resolve(null);
+        if (!leavesBehind(examination)) return Promise.resolve(null);
+        memory.note(step, examination, steps, this.now());
         this.#all.set(name, memory);
         return Promise.resolve(() => memory.succeeded(step));
       },
@@ -59,18 +61,19 @@ export class StoredSessions implements Sessions {
     private readonly background: Background,
   ) {}
 
-  async open(tenant: Tenant, key: string): Promise<Session> {
-    const { store, ports: { clock } } = this.context;
-    const memory = new SessionMemory(await store.get(shieldSessions, tenant, key));
+  async open(db: Reader, tenant: Tenant, key: string): Promise<Session> {
+    const { clock } = this.context.ports;
+    const memory = new SessionMemory(await db.get(shieldSessions, tenant, key));
     return {
       recall: () => memory.recall(clock.now()),
       note: async (step, examination, steps) => {
-        const leaves = await this.#change(
+        if (!leavesBehind(examination)) return null;
+        await this.#change(
           tenant,
           key,
           (now) => now.note(step, examination, steps, clock.now()),
         );
-        return leaves ? () => this.#succeeded(tenant, key, step) : null;
+        return () => this.#succeeded(tenant, key, step);
       },
     };
   }
@@ -78,26 +81,16 @@ export class StoredSessions implements Sessions {
   #succeeded(tenant: Tenant, key: string, step: string): void {
     this.background.run(
       "recording the files of a command",
-      () =>
-        this.#change(tenant, key, (memory) => {
-          memory.succeeded(step);
-          return true;
-        }),
+      () => this.#change(tenant, key, (memory) => memory.succeeded(step)),
     );
   }
 
-  /** Stores what `change` does to a session's memory, unless it returns false. */
-  #change(
-    tenant: Tenant,
-    key: string,
-    change: (memory: SessionMemory) => boolean,
-  ): Promise<boolean> {
+  #change(tenant: Tenant, key: string, change: (memory: SessionMemory) => void): Promise<void> {
     const { store, ports: { clock } } = this.context;
     return store.transact(async (tx) => {
       const memory = new SessionMemory(await tx.get(shieldSessions, tenant, key));
-      const changed = change(memory);
-      if (changed) tx.put(shieldSessions, tenant, memory.toRecord(key, clock.now()));
-      return changed;
+      change(memory);
+      tx.put(shieldSessions, tenant, memory.toRecord(key, clock.now()));
     });
   }
 }
