@@ -61,6 +61,6 @@ export {
 } from "./ingest/tokens.ts";
 export { startHandedOver, startQueued, sweepQueued } from "./queue.ts";
 export { recoverCommands } from "./recover.ts";
-export { runCommand, startCommand } from "./run.ts";
+export { COMMAND_KEYS, runCommand, startCommand } from "./run.ts";
 export { RunningCommands } from "./running_commands.ts";
 export { getCommand, getOwnCommand, showCommand } from "./show.ts";

@@ -1,21 +1,35 @@
 import type { AgentRecord } from "../../kv/records/agent.ts";
 import { type CommandRecord, commands } from "../../kv/records/command.ts";
-import { DuplicateError } from "../../kv/store/errors.ts";
-import { Accepted, checkIdempotencyKey, type Stepping, usedForAnotherCall } from "../work/work.ts";
+import {
+  Accepted,
+  checkIdempotencyKey,
+  digestOfCall,
+  earlierCall,
+  type KeyRecords,
+  once,
+  type Stepping,
+} from "../work/work.ts";
 import { offline, ownedAgent } from "../agents/agents.ts";
 import { emit } from "../events/events.ts";
 import { Fault } from "../fault/fault.ts";
 import { alertOfDenial, denyingRule } from "./alerts/denied.ts";
 import { requestApproval } from "./approvals/request.ts";
 import { judgeForAgent, type Judgement } from "./guard/judge.ts";
-import { knownShield, type ShieldInForce, shieldInForce } from "./guard/in_force.ts";
+import { knownShield, shieldInForce } from "./guard/in_force.ts";
 import type { ShieldResult } from "../shield/shield.ts";
-import { sha256Hex } from "../codec/codec.ts";
 import { type Beginning, beginRecord } from "./begin.ts";
 import type { CommandParts } from "./parts.ts";
 import type { InSettlement } from "./settle.ts";
 import { showCommand, viewOf } from "./show.ts";
 import { textForEvent } from "./text.ts";
+
+/** Commands hold the keys of the calls that started them, from the commit of the row to the end of its retention. */
+export const COMMAND_KEYS: KeyRecords<CommandRecord> = {
+  of: commands,
+  index: "idempotency",
+  idempotencyOf: ({ idempotency }) => idempotency,
+  details: ({ id }) => ({ command_id: id }),
+};
 
 /** The command that a caller wants to run. */
 export interface CommandRequest {
@@ -70,93 +84,102 @@ function faultOfEnd({ id, status, exit_code, signal, reason, timeout_ms }: Comma
   return new Fault("UNAVAILABLE", `The command did not run: ${reason}.`, details);
 }
 
+/** A command and its end; `done` is null when it waits for approval, or ended under the same Idempotency-Key. */
+interface Started {
+  readonly record: CommandRecord;
+  readonly done: Promise<CommandRecord> | null;
+}
+
 /**
- * Accepts a command: judges it, records it as running, and only then sends it. `done` is null for a command that
- * waits for approval, and for an ended one of the same Idempotency-Key. `inSettlement` may add to the commit of
- * its end.
+ * Accepts a command: judges it, records it as running, and only then sends it. `inSettlement` may add to the commit
+ * of its end.
  */
 export async function startCommand(
   work: Stepping,
   parts: CommandParts,
   request: CommandRequest,
   inSettlement?: InSettlement,
-): Promise<{ record: CommandRecord; done: Promise<CommandRecord> | null }> {
-  const { actor, store } = work;
-  const { commands: running, elsewhere, links } = parts;
+): Promise<Started> {
   const idempotency = idempotencyOf(work, request);
-  const { agent, earlier, judged } = await store.ahead.run(
-    `command ${actor.tenant.space} ${actor.sessionId ?? actor.id} ${request.agentId}`,
-    (db) => readAndJudge({ ...work, db }, parts, request, idempotency),
-  );
-  if (earlier !== null) {
-    if (earlier.status === "denied") throw blocked(earlier);
-    const followed = running.waitFor(earlier.id) === undefined && !store.sole
-      ? await elsewhere.follow(actor.tenant, earlier.id)
-      : null;
-    const done = running.waitFor(earlier.id) ?? followed?.done ?? null;
-    // A command that does not run here may have ended since it was read.
-    const record = done === null && isOpen(earlier)
-      ? await work.db.get(commands, actor.tenant, earlier.id) ?? earlier
-      : earlier;
-    return { record, done };
-  }
-  const { settings, judgement } = judged;
-  const { result: shield, approvals, retentionDays, note } = judgement;
-  const found = { shield, policyVersion: settings.version, retentionDays };
-  const fresh = newCommand(work, request, found, idempotency);
-  try {
-    if (shield.verdict === "deny") return await block(work, agent, fresh, judgement);
-    if (shield.verdict === "approve" || request.hold) {
-      const { command } = await requestApproval(work, fresh, settings, approvals);
-      await note(fresh.id);
-      return { record: command, done: null };
-    }
-    const holder = links.holder(agent);
-    if (holder !== null) {
-      const noted = await note(fresh.id);
-      const handed = await elsewhere.handOver(actor.tenant, fresh, holder);
-      rememberSuccess(handed.done, noted);
-      return handed;
-    }
-    const link = links.of(actor.tenant, agent.id);
-    if (link === undefined) throw offline(agent);
-    const noted = await note(fresh.id);
-    const begun = await running.begin(actor.tenant, fresh, link);
-    if (begun === null) throw offline(agent);
-    const done = running.start(actor.tenant, fresh, begun, link, inSettlement);
-    rememberSuccess(done, noted);
-    return { record: fresh, done };
-  } catch (error) {
-    // A simultaneous request with the same Idempotency-Key was faster: its command counts.
-    if (error instanceof DuplicateError) {
-      return await startCommand(work, parts, request, inSettlement);
-    }
-    throw error;
-  }
+  const first = () => startNew(work, parts, request, idempotency, inSettlement);
+  if (idempotency === null) return await first();
+  await ownedAgent(work, request.agentId);
+  return await once(COMMAND_KEYS, {
+    find: () => earlierCall(COMMAND_KEYS, work.db, work.actor, idempotency),
+    repeat: (earlier) => followCommand(work, parts, earlier),
+    first,
+  });
 }
 
-/** A caller's agent with the verdict on the command, or the earlier command of the same Idempotency-Key. */
-type Asked =
-  & { readonly agent: AgentRecord }
-  & ({
-    readonly earlier: null;
-    readonly judged: { readonly settings: ShieldInForce; readonly judgement: Judgement };
-  } | { readonly earlier: CommandRecord; readonly judged: null });
+/** The earlier command of the same key, at whatever instance it runs. @throws {Fault} COMMAND_BLOCKED */
+async function followCommand(
+  { actor, db, store }: Stepping,
+  { commands: running, elsewhere }: CommandParts,
+  earlier: CommandRecord,
+): Promise<Started> {
+  if (earlier.status === "denied") throw blocked(earlier);
+  const followed = running.waitFor(earlier.id) === undefined && !store.sole
+    ? await elsewhere.follow(actor.tenant, earlier.id)
+    : null;
+  const done = running.waitFor(earlier.id) ?? followed?.done ?? null;
+  // A command that does not run here may have ended since it was read.
+  const record = done === null && isOpen(earlier)
+    ? await db.get(commands, actor.tenant, earlier.id) ?? earlier
+    : earlier;
+  return { record, done };
+}
 
-/** Reads what a command is judged by, and judges it. @throws {Fault} AGENT_NOT_FOUND, CONFLICT */
+/** @throws {DuplicateError} when a simultaneous call took the key, and the faults of `startCommand` */
+async function startNew(
+  work: Stepping,
+  parts: CommandParts,
+  request: CommandRequest,
+  idempotency: CommandRecord["idempotency"],
+  inSettlement: InSettlement | undefined,
+): Promise<Started> {
+  const { actor, store } = work;
+  const { commands: running, elsewhere, links } = parts;
+  const { agent, settings, judgement } = await store.ahead.run(
+    `command ${actor.tenant.space} ${actor.sessionId ?? actor.id} ${request.agentId}`,
+    (db) => readAndJudge({ ...work, db }, parts, request),
+  );
+  const { result: shield, approvals, retentionDays, note } = judgement;
+  const judged = { shield, policyVersion: settings.version, retentionDays };
+  const fresh = newCommand(work, request, judged, idempotency);
+  if (shield.verdict === "deny") return await block(work, agent, fresh, judgement);
+  if (shield.verdict === "approve" || request.hold) {
+    const { command } = await requestApproval(work, fresh, settings, approvals);
+    await note(fresh.id);
+    return { record: command, done: null };
+  }
+  const holder = links.holder(agent);
+  if (holder !== null) {
+    const noted = await note(fresh.id);
+    const handed = await elsewhere.handOver(actor.tenant, fresh, holder);
+    rememberSuccess(handed.done, noted);
+    return handed;
+  }
+  const link = links.of(actor.tenant, agent.id);
+  if (link === undefined) throw offline(agent);
+  const noted = await note(fresh.id);
+  const begun = await running.begin(actor.tenant, fresh, link);
+  if (begun === null) throw offline(agent);
+  const done = running.start(actor.tenant, fresh, begun, link, inSettlement);
+  rememberSuccess(done, noted);
+  return { record: fresh, done };
+}
+
+/** Reads what a command is judged by, and judges it. @throws {Fault} AGENT_NOT_FOUND */
 async function readAndJudge(
   work: Stepping,
   parts: CommandParts,
   { agentId, command }: CommandRequest,
-  idempotency: CommandRecord["idempotency"],
-): Promise<Asked> {
+) {
   const agent = await ownedAgent(work, agentId);
-  const earlier = idempotency && await earlierCommand(work, idempotency);
-  if (earlier !== null) return { agent, earlier, judged: null };
   const settings = knownShield(work.store, work.actor.tenant) ??
     await shieldInForce(work.db, work.actor.tenant);
   const judgement = await judgeForAgent(work, parts, command, agent, settings);
-  return { agent, earlier, judged: { settings, judgement } };
+  return { agent, settings, judgement };
 }
 
 /** Tells the session's memory of a command's success. */
@@ -235,15 +258,5 @@ function idempotencyOf(
   const key = request.idempotencyKey;
   if (key === null) return null;
   checkIdempotencyKey(key);
-  return { key, digest: sha256Hex(`${agentId}\n${timeoutMs}\n${hold ?? false}\n${command}`) };
-}
-
-/** The caller's earlier command of the same key. @throws {Fault} CONFLICT when it was another command */
-async function earlierCommand(
-  { db, actor }: Stepping,
-  { key, digest }: NonNullable<CommandRecord["idempotency"]>,
-): Promise<CommandRecord | null> {
-  const earlier = await db.find(commands, actor.tenant, "idempotency", [actor.id, key]);
-  if (earlier === null || earlier.idempotency?.digest === digest) return earlier;
-  throw usedForAnotherCall({ command_id: earlier.id });
+  return { key, digest: digestOfCall(agentId, timeoutMs, hold ?? false, command) };
 }

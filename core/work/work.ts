@@ -5,7 +5,15 @@
  */
 export { Accepted } from "./accepted.ts";
 export { type Cookie, WithCookie } from "./cookie.ts";
-export { checkIdempotencyKey, IDEMPOTENCY_KEY, usedForAnotherCall } from "./idempotency_key.ts";
+export {
+  checkIdempotencyKey,
+  digestOfCall,
+  earlierCall,
+  IDEMPOTENCY_KEY,
+  type KeyRecords,
+  keyTaken,
+  once,
+} from "./idempotency_key.ts";
 export type { Reading, Stepping, Work, Writing } from "./kinds.ts";
 export { parseJson, TooManyParts } from "./parse_json.ts";
 export { mustMatchRecord } from "./read_only.ts";

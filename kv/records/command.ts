@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { collection } from "../store/collection.ts";
 import { BlobRef } from "../store/blob.ts";
+import { Idempotency, keyOfCaller } from "./idempotency.ts";
 
 export const COMMAND_STATUSES = [
   "queued",
@@ -30,8 +31,7 @@ export const CommandRecord = z.strictObject({
   request_id: z.string(),
   /** The version of the shield settings that judged it. */
   policy_version: z.string(),
-  /** The caller's Idempotency-Key, and a digest of agent, command and timeout. */
-  idempotency: z.strictObject({ key: z.string(), digest: z.string() }).nullable(),
+  idempotency: Idempotency.nullable(),
   shield_result: z.unknown(),
   /** Its request for approval, if any. */
   approval_id: z.string().nullable(),
@@ -63,5 +63,5 @@ export const commands = collection({
   schema: CommandRecord,
   expiresAt: (c) => c.expires_at_ms,
   queue: { queued: (c) => c.status === "queued" ? [c.agent_id] : null },
-  unique: { idempotency: (c) => c.idempotency && [c.actor, c.idempotency.key] },
+  unique: { idempotency: (c) => c.idempotency && keyOfCaller(c.actor, c.idempotency.key) },
 });

@@ -1,22 +1,26 @@
 import type { Relay } from "../../core/relay.ts";
-import { canonicalJson, sha256Hex } from "../../core/codec/codec.ts";
+import { canonicalJson } from "../../core/codec/codec.ts";
 import { Fault } from "../../core/fault/fault.ts";
-import { checkIdempotencyKey, usedForAnotherCall, type Writing } from "../../core/work/work.ts";
-import { commands } from "../../kv/records/command.ts";
+import { COMMAND_KEYS } from "../../core/commands/commands.ts";
+import {
+  checkIdempotencyKey,
+  digestOfCall,
+  earlierCall,
+  keyTaken,
+  once,
+  type Writing,
+} from "../../core/work/work.ts";
 import { type IdempotencyRecord, idempotencyRecords } from "../../kv/records/idempotency.ts";
-import { DuplicateError } from "../../kv/store/errors.ts";
+import type { Reader } from "../../kv/store/reader.ts";
 import { call } from "./call.ts";
 import { faultOf } from "./fault_of.ts";
-import { answered, begin, type KeyedCall, replay } from "./once_records.ts";
+import { ANSWER_KEYS, answered, begin, type KeyedCall, replay } from "./once_records.ts";
 import type { Route } from "./route.ts";
-
-/** Another call took the key since it was looked up. */
-class KeyTaken extends Error {}
 
 /** The route and the arguments in 64 characters. @throws {Fault} VALIDATION_FAILED without a canonical form */
 export function digestOf(route: Route, args: Readonly<Record<string, unknown>>): string {
   try {
-    return sha256Hex(`${route.id}\n${canonicalJson(args)}`);
+    return digestOfCall(route.id, canonicalJson(args));
   } catch (cause) {
     const issue = "nest too deep or hold unpaired surrogates";
     throw new Fault("VALIDATION_FAILED", `The arguments ${issue}.`, {
@@ -36,24 +40,20 @@ export async function callOnce(
 ): Promise<unknown> {
   checkIdempotencyKey(unchecked.key, "idempotency_key");
   const keyed = { ...unchecked, digest: digestOf(unchecked.route, args) };
-  for (;;) {
-    try {
-      return await attempt(keyed);
-    } catch (error) {
-      if (!(error instanceof KeyTaken)) throw error;
-    }
-  }
+  return await once(ANSWER_KEYS, {
+    find: () => endedOrNull(keyed),
+    repeat: (earlier) => replay(keyed, earlier),
+    first: () => firstCall(keyed),
+  });
 }
 
-/** @throws {KeyTaken} when a repetition was faster, and what `callOnce` throws */
-async function attempt(keyed: KeyedCall): Promise<unknown> {
-  const { relay, route, actor, request, input, key } = keyed;
-  const earlier = await endedOrNull(keyed);
-  if (earlier !== null) return await replay(keyed, earlier);
-  // Such a rule keeps the key in its own records.
+/** @throws {DuplicateError} when a simultaneous call took the key, and what `callOnce` throws */
+async function firstCall(keyed: KeyedCall): Promise<unknown> {
+  const { relay, route, actor, request, input } = keyed;
+  // The rule starts a command, which holds the key.
   if (route.idempotencyKey) return await call(relay, route, actor, request, input);
-  const command = await relay.store.find(commands, actor.tenant, "idempotency", [actor.id, key]);
-  if (command !== null) throw usedForAnotherCall({ command_id: command.id });
+  // A command that holds the key has another digest, so this throws.
+  await earlierCall(COMMAND_KEYS, relay.store, actor, keyed);
   return route.effect === "write" ? await inOneCommit(keyed) : await inSteps(keyed);
 }
 
@@ -62,7 +62,6 @@ async function endedOrNull(keyed: KeyedCall): Promise<IdempotencyRecord | null> 
   for (let awaited = "";;) {
     const earlier = await find(keyed);
     if (earlier === null) return null;
-    if (earlier.digest !== keyed.digest) throw usedForAnotherCall();
     const running = runningIn(keyed.relay).get(earlier.id);
     // A call that was read as begun and no longer runs here has ended since, or its process died.
     const over = running === undefined && awaited === earlier.id;
@@ -72,19 +71,18 @@ async function endedOrNull(keyed: KeyedCall): Promise<IdempotencyRecord | null> 
   }
 }
 
-const find = ({ relay, actor, key }: KeyedCall) =>
-  relay.store.find(idempotencyRecords, actor.tenant, "key", [actor.id, key]);
+const find = (keyed: KeyedCall, db: Reader = keyed.relay.store) =>
+  earlierCall(ANSWER_KEYS, db, keyed.actor, keyed);
 
 /** Makes the call and records its answer in one commit. */
 async function inOneCommit(keyed: KeyedCall): Promise<unknown> {
-  const { relay, route, actor, request, input, key } = keyed;
+  const { relay, route, actor, request, input } = keyed;
   const recording: Route = {
     ...route,
     async handle(work: never, input: never, parts: never) {
       const { tx } = work as Writing;
       // The change must neither fail because of a faster repetition nor happen twice.
-      const other = await tx.find(idempotencyRecords, actor.tenant, "key", [actor.id, key]);
-      if (other !== null) throw new DuplicateError("idempotency", "key");
+      if (await find(keyed, tx) !== null) throw keyTaken(ANSWER_KEYS);
       const result = await route.handle(work, input, parts);
       const record = begin(keyed);
       tx.insert(idempotencyRecords, actor.tenant, answered(relay, record, result));
@@ -95,7 +93,7 @@ async function inOneCommit(keyed: KeyedCall): Promise<unknown> {
     return await call(relay, recording, actor, request, input);
   } catch (error) {
     // Whatever the error: a faster repetition may have changed what this call then found.
-    throw await find(keyed) === null ? error : new KeyTaken();
+    throw await find(keyed) === null ? error : keyTaken(ANSWER_KEYS);
   }
 }
 
@@ -115,10 +113,7 @@ async function inSteps(keyed: KeyedCall): Promise<unknown> {
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   runningIn(relay).set(record.id, ended);
   try {
-    await relay.store.transact((tx) => tx.insert(idempotencyRecords, actor.tenant, record))
-      .catch((error) => {
-        throw error instanceof DuplicateError ? new KeyTaken() : error;
-      });
+    await relay.store.transact((tx) => tx.insert(idempotencyRecords, actor.tenant, record));
     const result = await call(relay, route, actor, request, input).catch(async (error) => {
       await endFailed(keyed, record, error);
       throw error;

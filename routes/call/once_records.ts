@@ -1,28 +1,38 @@
 import { Fault, type FaultCode } from "../../core/fault/fault.ts";
 import type { Sealer } from "../../core/ports/ports.ts";
-import { Accepted } from "../../core/work/work.ts";
+import { Accepted, type KeyRecords } from "../../core/work/work.ts";
 import type { Actor, RequestInfo } from "../../core/identity/identity.ts";
-import type { IdempotencyRecord } from "../../kv/records/idempotency.ts";
+import {
+  type Idempotency,
+  type IdempotencyRecord,
+  idempotencyRecords,
+} from "../../kv/records/idempotency.ts";
+import { DAY_MS } from "../../kv/store/durations.ts";
 import type { Relay } from "../../core/relay.ts";
 import type { RawInput } from "./call.ts";
 import { recordUse } from "./records.ts";
 import type { Route } from "./route.ts";
 
-const KEPT_MS = 24 * 60 * 60 * 1000;
+const KEPT_MS = DAY_MS;
 /** Sealed, such an answer still fits into one value of the store. */
 const ANSWER_BYTES_MAX = 40 * 1024;
 
 /** A call that happens once for its key. */
-export interface KeyedCall {
+export interface KeyedCall extends Idempotency {
   readonly relay: Relay;
   readonly route: Route;
   readonly actor: Actor;
   readonly request: RequestInfo;
   readonly input: RawInput;
-  readonly key: string;
-  /** Digest of the route and the arguments: another call must use another key. */
-  readonly digest: string;
 }
+
+/** Finished answers hold the keys of their calls for a day. */
+export const ANSWER_KEYS: KeyRecords<IdempotencyRecord> = {
+  of: idempotencyRecords,
+  index: "key",
+  idempotencyOf: (record) => record,
+  details: () => ({}),
+};
 
 /** The record of a call that begins. */
 export const begin = ({ relay, actor, key, digest }: KeyedCall): IdempotencyRecord => ({
