@@ -6,7 +6,7 @@ import { LeasedCounters } from "../kv/limits/counters.ts";
 import { LeasedSlots } from "../kv/limits/slots.ts";
 import { EventLog } from "../kv/log/log.ts";
 import type { OpenStore } from "../kv/maintenance/open.ts";
-import { StoreUnavailableError } from "../kv/store/errors.ts";
+import { StoreUnavailableError } from "../kv/engine/errors.ts";
 import type { Store } from "../kv/store/store.ts";
 import { organizations } from "../kv/records/organization.ts";
 import {

@@ -1,5 +1,5 @@
 import { deleteEntries, readJournals } from "../../kv/store/journal.ts";
-import { StoreUnavailableError } from "../../kv/store/errors.ts";
+import { StoreUnavailableError } from "../../kv/engine/errors.ts";
 import { findCommand } from "./finished.ts";
 import { readJournalLine } from "./journal_line.ts";
 import { JOURNAL } from "./running_commands.ts";

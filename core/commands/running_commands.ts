@@ -4,7 +4,7 @@ import { ChurnMap } from "../../kv/store/churn_map.ts";
 import { type CommandRecord, commands } from "../../kv/records/command.ts";
 import { agents } from "../../kv/records/agent.ts";
 import type { Tx } from "../../kv/store/tx.ts";
-import { StoreUnavailableError } from "../../kv/store/errors.ts";
+import { StoreUnavailableError } from "../../kv/engine/errors.ts";
 import type { CommandListener, Link, Receipt } from "../agents/agents.ts";
 import type { Background, Cancel } from "../ports/ports.ts";
 import type {

@@ -2,7 +2,7 @@ import { SYSTEM } from "../../kv/store/collection.ts";
 import { installations } from "../../kv/records/installation.ts";
 import { deliveries } from "../../kv/records/webhook.ts";
 import type { Store } from "../../kv/store/store.ts";
-import { assertWritable } from "../../kv/store/health.ts";
+import { assertWritable } from "../../kv/engine/health.ts";
 import { indexKeys, queueHeads } from "../../kv/store/iterate.ts";
 import { type Clock, within } from "../ports/ports.ts";
 import { VERSION } from "../protocol/protocol.ts";

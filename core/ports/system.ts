@@ -1,4 +1,4 @@
-import { withoutUsers } from "../../kv/store/errors.ts";
+import { withoutUsers } from "../../kv/engine/errors.ts";
 import { logLine } from "./log_line.ts";
 import type { Clock, Entropy, Log, Ports } from "./interfaces.ts";
 import { safeOutbound } from "./outbound/safe_outbound.ts";

@@ -1,5 +1,5 @@
 import type { Collection, Row } from "../../kv/store/collection.ts";
-import { DuplicateError } from "../../kv/store/errors.ts";
+import { DuplicateError } from "../../kv/engine/errors.ts";
 import type { Reader } from "../../kv/store/reader.ts";
 import { type Idempotency, keyOfCaller } from "../../kv/records/idempotency.ts";
 import { sha256Hex } from "../codec/codec.ts";

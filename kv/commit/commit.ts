@@ -1,15 +1,15 @@
 import { type Change, type Check, type Mutation, writesOf } from "../store/change.ts";
 import type { Clock } from "../store/clock.ts";
-import { isRefusal, StoreUnavailableError, withoutUsers } from "../store/errors.ts";
+import { isRefusal, StoreUnavailableError, withoutUsers } from "../engine/errors.ts";
 import { type CommitKeys, conflicts, keysOf } from "./commit_keys.ts";
 import { CommitDelay } from "./delay.ts";
 import { type Line, OUTBOX, outboxText } from "../log/line.ts";
 import { oneSumEach, oneValueEach } from "../store/merge.ts";
 import type { Capacity, InlineSequence, Sequencer } from "../log/sequencer.ts";
 import { RecentMap } from "../store/recent.ts";
-import { ATOMIC_BYTES_MAX, KEY_BYTES_MAX, MUTATIONS_MAX } from "../store/engine_limits.ts";
+import { ATOMIC_BYTES_MAX, KEY_BYTES_MAX, MUTATIONS_MAX } from "../engine/engine_limits.ts";
 import { KEY_OVERHEAD_BYTES, Load } from "../store/load.ts";
-import type { StoreHealth } from "../store/health.ts";
+import type { StoreHealth } from "../engine/health.ts";
 
 /** The versionstamp of the commit, or null when a check failed and the caller must read again. */
 type Outcome = string | null;

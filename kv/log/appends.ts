@@ -1,7 +1,7 @@
 import { type Change, type CoalescedLine, NOTHING } from "../store/change.ts";
 import type { Tenant } from "../store/collection.ts";
 import { type Line, makeLine } from "./line.ts";
-import { LOG_VALUE_BYTES_MAX, TENANTS_MAX } from "../store/engine_limits.ts";
+import { LOG_VALUE_BYTES_MAX, TENANTS_MAX } from "../engine/engine_limits.ts";
 
 /** What a rule adds to a change without reading: event rows, coalesced lines, tasks after the commit. */
 export type Appending = Pick<Appends, "append" | "coalesce" | "afterCommit">;

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { type Tenant, tenantKey } from "../store/collection.ts";
-import { LINE_BYTES_MAX } from "../store/engine_limits.ts";
+import { LINE_BYTES_MAX } from "../engine/engine_limits.ts";
 
 /** The prefix of the outbox, whose rows hold the events of one commit each. */
 export const OUTBOX: Deno.KvKey = ["~", "outbox"];

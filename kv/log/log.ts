@@ -13,7 +13,7 @@ import {
   SEQUENCING_LIMITS,
   type TenantEvents,
 } from "./sequencing.ts";
-import { FOLLOWERS_MAX } from "../store/engine_limits.ts";
+import { FOLLOWERS_MAX } from "../engine/engine_limits.ts";
 import type { Line } from "./line.ts";
 import { setPendingAll } from "./pending.ts";
 import { PULSE_KEYS, pulseOf, SHARING } from "./pulses.ts";

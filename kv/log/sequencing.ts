@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { type Tenant, tenantOf } from "../store/collection.ts";
 import { OUTBOX } from "./line.ts";
-import { LOG_VALUE_BYTES_MAX } from "../store/engine_limits.ts";
+import { LOG_VALUE_BYTES_MAX } from "../engine/engine_limits.ts";
 
 /** One event of a tenant's log. */
 export interface Sequenced {

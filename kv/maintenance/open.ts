@@ -1,7 +1,7 @@
 import { dirname, resolve } from "node:path";
 import type { Clock } from "../store/clock.ts";
 import { isThere, makeFolder } from "./disk.ts";
-import { withoutUsers } from "../store/errors.ts";
+import { withoutUsers } from "../engine/errors.ts";
 import { migrate } from "./migrations.ts";
 import { Store } from "../store/store.ts";
 

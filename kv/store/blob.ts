@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { deleteKey, setKey } from "./change.ts";
 import { collection, type Tenant } from "./collection.ts";
-import { StoreUnavailableError } from "./errors.ts";
-import { BLOB_BYTES_MAX, CHUNK_BYTES } from "./engine_limits.ts";
+import { StoreUnavailableError } from "../engine/errors.ts";
+import { BLOB_BYTES_MAX, CHUNK_BYTES } from "../engine/engine_limits.ts";
 import type { Store } from "./store.ts";
 import type { Tx } from "./tx.ts";
 

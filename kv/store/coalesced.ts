@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { CoalescedLine } from "./change.ts";
 import { keyTextOf } from "./collection.ts";
-import { LOG_VALUE_BYTES_MAX } from "./engine_limits.ts";
+import { LOG_VALUE_BYTES_MAX } from "../engine/engine_limits.ts";
 
 /**
  * A line of JSON for a value that all callers of one commit share, so that it costs one write a commit

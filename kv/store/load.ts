@@ -5,7 +5,7 @@ import {
   LOG_VALUE_BYTES_MAX,
   MUTATIONS_MAX,
   TENANTS_MAX,
-} from "./engine_limits.ts";
+} from "../engine/engine_limits.ts";
 
 /** Adds up the changes of one atomic and compares them with the engine's limits. */
 export class Load {

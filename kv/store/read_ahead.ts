@@ -1,4 +1,4 @@
-import type { RawEntry } from "./batched_gets.ts";
+import type { RawEntry } from "../engine/batched_gets.ts";
 import {
   type Collection,
   type KeyParts,

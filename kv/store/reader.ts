@@ -1,4 +1,4 @@
-import type { RawEntry } from "./batched_gets.ts";
+import type { RawEntry } from "../engine/batched_gets.ts";
 import type { Entry } from "./cache.ts";
 import type { Clock } from "./clock.ts";
 import type { Collection, KeyParts, Named, Row, Tenant } from "./collection.ts";

@@ -6,7 +6,7 @@ import {
   rowKey,
   type Tenant,
 } from "./collection.ts";
-import { GET_MANY_MAX } from "./engine_limits.ts";
+import { GET_MANY_MAX } from "../engine/engine_limits.ts";
 import type { Listed, ListOptions, Page, RowSource } from "./reader.ts";
 
 /** A record's place in a list, and where the next one begins. */

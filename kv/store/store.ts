@@ -1,6 +1,6 @@
 import { type Appending, Appends } from "../log/appends.ts";
-import { BatchedGets, type RawEntry } from "./batched_gets.ts";
-import { BoundedKv } from "./bounded.ts";
+import { BatchedGets, type RawEntry } from "../engine/batched_gets.ts";
+import { BoundedKv } from "../engine/bounded.ts";
 import { type Entry, pointerGroup, ReadCache, wholeGroup } from "./cache.ts";
 import { type CoalescedLine, type Mutation, NOTHING, writesOf } from "./change.ts";
 import type { Clock } from "./clock.ts";
@@ -19,14 +19,14 @@ import {
   type Tenant,
 } from "./collection.ts";
 import { Committer } from "../commit/commit.ts";
-import { ContentionError } from "./errors.ts";
-import { CHECKS_MAX, CHECKS_MAX_SHARED } from "./engine_limits.ts";
+import { ContentionError } from "../engine/errors.ts";
+import { CHECKS_MAX, CHECKS_MAX_SHARED } from "../engine/engine_limits.ts";
 import { makeLine } from "../log/line.ts";
 import type { Sequencer } from "../log/sequencer.ts";
 import type { Found, Listed, ListOptions, Page, Reader, RowSource } from "./reader.ts";
 import { ReadAhead } from "./read_ahead.ts";
 import { scan } from "./scan.ts";
-import { StoreHealth } from "./health.ts";
+import { StoreHealth } from "../engine/health.ts";
 import { Tx } from "./tx.ts";
 import { findRow, lookUpRow } from "./unique_reads.ts";
 

@@ -26,9 +26,9 @@ import {
   tenantCheckKey,
 } from "./collection.ts";
 import { EMPTY, entriesOf, type IndexEntry, sameKey, samePointer } from "./entries.ts";
-import { DuplicateError } from "./errors.ts";
+import { DuplicateError } from "../engine/errors.ts";
 import { findRow, lookUpRow } from "./unique_reads.ts";
-import { DELAY_MS_MAX } from "./engine_limits.ts";
+import { DELAY_MS_MAX } from "../engine/engine_limits.ts";
 import { roughBytes } from "./load.ts";
 import type { Found, ListOptions, Page, Reader, RowSource } from "./reader.ts";
 

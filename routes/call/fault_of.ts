@@ -1,5 +1,5 @@
 import { Fault } from "../../core/fault/fault.ts";
-import { ContentionError, DuplicateError, StoreUnavailableError } from "../../kv/store/errors.ts";
+import { ContentionError, DuplicateError, StoreUnavailableError } from "../../kv/engine/errors.ts";
 
 /** The fault that a caller may see for an error; null for a bug, which only the log shows. */
 export function faultOf(error: unknown): Fault | null {

@@ -46,7 +46,7 @@ const AGENT = [
   "core/codec/",
   "core/fault/",
   "kv/store/durations.ts",
-  "kv/store/errors.ts",
+  "kv/engine/errors.ts",
   "kv/store/recent.ts",
   "kv/maintenance/disk.ts",
   "kv/maintenance/location.ts",

@@ -2,7 +2,7 @@ import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/stric
 import { AgentReportLimiter } from "../../core/agents/report_limiter.ts";
 import type { Tenant } from "../../kv/store/collection.ts";
 import { users } from "../../kv/records/user.ts";
-import { StoreUnavailableError } from "../../kv/store/errors.ts";
+import { StoreUnavailableError } from "../../kv/engine/errors.ts";
 import {
   type AgentFrame,
   MAX_AGENT_FRAME_BYTES,

@@ -3,7 +3,7 @@ import type { StreamEnd } from "../../core/events/streams/ends.ts";
 import { BUFFER_BYTES_MAX, type Sink } from "../../core/events/streams/stream.ts";
 import { Streams } from "../../core/events/streams/streams.ts";
 import { WEBHOOK_EVENTS } from "../../core/events/types/webhook_events.ts";
-import { StoreUnavailableError } from "../../kv/store/errors.ts";
+import { StoreUnavailableError } from "../../kv/engine/errors.ts";
 import { apiKeys } from "../../kv/records/api_key.ts";
 import { mount } from "../../routes/http/mount.ts";
 import { routes, upgrades } from "../../routes/index.ts";

@@ -12,7 +12,7 @@ import {
 import { QUERY_NAMES } from "../../core/host/compliance/queries.ts";
 import { ROWS_PER_STEP } from "../../core/host/compliance/scan.ts";
 import { eventJson, type EventType, OWN_EVENTS } from "../../core/events/emit.ts";
-import { BLOB_BYTES_MAX } from "../../kv/store/engine_limits.ts";
+import { BLOB_BYTES_MAX } from "../../kv/engine/engine_limits.ts";
 import { type ReportRecord, reports } from "../../kv/records/report.ts";
 import { overKv } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";

@@ -3,26 +3,26 @@ import { CLOSE_CODES } from "../../core/protocol/protocol.ts";
 import { EVENT_RIGHTS } from "../../core/events/streams/streams.ts";
 import { apiKeys } from "../../kv/records/api_key.ts";
 import { commands } from "../../kv/records/command.ts";
-import { StoreUnavailableError } from "../../kv/store/errors.ts";
+import { StoreUnavailableError } from "../../kv/engine/errors.ts";
 import { StreamClient } from "../support/stream.ts";
 import type { World } from "../support/world.ts";
 import { pair } from "./pair.ts";
 
 /** Holds what a world reads of API keys back, after it was read, until it is released. */
 function slowKeys({ app: { store } }: World) {
-  const get = store.get.bind(store);
+  const raw = store.raw.bind(store);
   const read = Promise.withResolvers<void>(), released = Promise.withResolvers<void>();
-  store.get = async (of, tenant, id) => {
-    const record = await get(of, tenant, id);
-    if (of.name !== apiKeys.name) return record;
+  store.raw = async (key) => {
+    const entry = await raw(key);
+    if (key[2] !== apiKeys.name) return entry;
     read.resolve();
     await released.promise;
-    return record;
+    return entry;
   };
   return {
     read: read.promise,
     release() {
-      store.get = get;
+      store.raw = raw;
       released.resolve();
     },
   };

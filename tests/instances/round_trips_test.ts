@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { newIdentity, ScriptedAgent } from "../support/agent.ts";
-import { type Calls, countedKv } from "../support/counted_kv.ts";
+import { type Calls, countedKv } from "./counted_kv.ts";
 import { World } from "../support/world.ts";
 
 /** An instance on a shared store with a linked agent, and what one request costs. */

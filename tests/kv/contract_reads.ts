@@ -1,6 +1,6 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
 import type { ListOptions, Page } from "../../kv/store/reader.ts";
-import { DuplicateError } from "../../kv/store/errors.ts";
+import { DuplicateError } from "../../kv/engine/errors.ts";
 import { type Bench, item } from "../support/kv.ts";
 import { random } from "../support/random.ts";
 

@@ -1,5 +1,5 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
-import { DuplicateError } from "../../kv/store/errors.ts";
+import { DuplicateError } from "../../kv/engine/errors.ts";
 import { assertStored, type Bench, item } from "../support/kv.ts";
 import { random } from "../support/random.ts";
 

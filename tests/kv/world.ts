@@ -1,6 +1,6 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import type { Tenant } from "../../kv/store/collection.ts";
-import { DuplicateError, StoreUnavailableError } from "../../kv/store/errors.ts";
+import { DuplicateError, StoreUnavailableError } from "../../kv/engine/errors.ts";
 import { LogFollower } from "../../kv/log/follow.ts";
 import { assertStored, Bench, committing, type Item, item, itemsNamed } from "../support/kv.ts";
 import type { Random } from "../support/random.ts";

@@ -8,7 +8,7 @@ import {
 } from "../../core/work/idempotency_key.ts";
 import { Fault } from "../../core/fault/fault.ts";
 import { type IdempotencyRecord, idempotencyRecords } from "../../kv/records/idempotency.ts";
-import { DuplicateError } from "../../kv/store/errors.ts";
+import { DuplicateError } from "../../kv/engine/errors.ts";
 import { World } from "../support/world.ts";
 
 const KEYS: KeyRecords<IdempotencyRecord> = {

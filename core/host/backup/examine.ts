@@ -1,4 +1,4 @@
-import { withoutUsers } from "../../../kv/store/errors.ts";
+import { withoutUsers } from "../../../kv/engine/errors.ts";
 import { isDamage, openFile } from "../../../kv/maintenance/file.ts";
 import type { KeyParts } from "../../../kv/store/collection.ts";
 import { openServer } from "../../../kv/maintenance/server.ts";

@@ -1,6 +1,6 @@
 import { adoptBlob, dropBlob, writeBlob } from "../../../kv/store/blob.ts";
 import { type Tenant, tenantKey } from "../../../kv/store/collection.ts";
-import { BLOB_BYTES_MAX } from "../../../kv/store/engine_limits.ts";
+import { BLOB_BYTES_MAX } from "../../../kv/engine/engine_limits.ts";
 import { everyQueued } from "../../../kv/store/iterate.ts";
 import { type ReportRecord, reports } from "../../../kv/records/report.ts";
 import { auditKeyOf, emit, originOf, RELAY_ACTOR, WEBHOOK_EVENTS } from "../../events/events.ts";

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { type BlobRef, readBlob, writeBlob } from "../../../kv/store/blob.ts";
 import type { Tenant } from "../../../kv/store/collection.ts";
-import { BLOB_BYTES_MAX } from "../../../kv/store/engine_limits.ts";
+import { BLOB_BYTES_MAX } from "../../../kv/engine/engine_limits.ts";
 import type { BackupRecord } from "../../../kv/records/backup.ts";
 import type { Link } from "../../agents/agents.ts";
 import { sha256Hex } from "../../codec/codec.ts";

@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers";
 import { type Change, deleteKey, type Mutation, sumKey } from "../../../kv/store/change.ts";
 import { Committer } from "../../../kv/commit/commit.ts";
 import { OUTBOX } from "../../../kv/log/line.ts";
-import { CHECKS_MAX } from "../../../kv/store/engine_limits.ts";
+import { CHECKS_MAX } from "../../../kv/engine/engine_limits.ts";
 import { coalescedLine } from "../../../kv/store/coalesced.ts";
 import { Tx } from "../../../kv/store/tx.ts";
 import { Bench as StoreBench, committing, EagerClock } from "../../support/kv.ts";

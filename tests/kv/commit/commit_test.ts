@@ -1,8 +1,8 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
 import { type Change, deleteKey, sumKey } from "../../../kv/store/change.ts";
 import { Committer } from "../../../kv/commit/commit.ts";
-import { StoreUnavailableError } from "../../../kv/store/errors.ts";
-import { CHECKS_MAX } from "../../../kv/store/engine_limits.ts";
+import { StoreUnavailableError } from "../../../kv/engine/errors.ts";
+import { CHECKS_MAX } from "../../../kv/engine/engine_limits.ts";
 import { makeLine, OUTBOX } from "../../../kv/log/line.ts";
 import { Bench as StoreBench, committing, EagerClock, item, strictKv } from "../../support/kv.ts";
 import { change, check, event, set, TENANT } from "./changes.ts";

@@ -1,5 +1,5 @@
 import { deepStrictEqual, rejects, strictEqual, throws } from "node:assert/strict";
-import { FOLLOWERS_MAX, LINE_BYTES_MAX, TENANTS_MAX } from "../../../kv/store/engine_limits.ts";
+import { FOLLOWERS_MAX, LINE_BYTES_MAX, TENANTS_MAX } from "../../../kv/engine/engine_limits.ts";
 import { OUTBOX } from "../../../kv/log/line.ts";
 import { SEQUENCE_LAZY_MS } from "../../../kv/log/log.ts";
 import { pendingGroup, pendingGroupPrefix } from "../../../kv/log/pending.ts";

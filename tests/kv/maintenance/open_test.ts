@@ -2,8 +2,8 @@ import { deepStrictEqual, ok, rejects, strictEqual, throws } from "node:assert/s
 import { dirname } from "node:path";
 import type { Clock } from "../../../kv/store/clock.ts";
 import { collection } from "../../../kv/store/collection.ts";
-import { StoreUnavailableError } from "../../../kv/store/errors.ts";
-import { DELAY_MS_MAX } from "../../../kv/store/engine_limits.ts";
+import { StoreUnavailableError } from "../../../kv/engine/errors.ts";
+import { DELAY_MS_MAX } from "../../../kv/engine/engine_limits.ts";
 import { migrate, type Migration } from "../../../kv/maintenance/migrations.ts";
 import { isOwned, lockStore, openStore } from "../../../kv/maintenance/open.ts";
 import { Store } from "../../../kv/store/store.ts";

@@ -146,14 +146,14 @@ Deno.test("Tx.get: of two concurrent reads of one key the first one counts", asy
   const engine = await Deno.openKv(":memory:");
   const rival = new Bench(engine);
   await rival.put(item("a", { n: 1 }));
-  let reads = 0;
-  const get = async (...args: Parameters<Deno.Kv["get"]>) => {
-    if (++reads === 2) await rival.put(item("a", { n: 10 }));
-    return await engine.get(...args);
-  };
-  const kv = overKv(engine, { get: get as Deno.Kv["get"] });
-  await using bench = new Bench(kv, "x", { sole: false, hasQueue: false });
+  await using bench = new Bench(engine, "x", { sole: false, hasQueue: false });
   const { store, items, tenant } = bench;
+  const raw = store.raw.bind(store);
+  let reads = 0;
+  store.raw = async (key) => {
+    if (++reads === 2) await rival.put(item("a", { n: 10 }));
+    return await raw(key);
+  };
   await store.transact(async (tx) => {
     const [first] = await Promise.all([1, 2].map(() => tx.get(items, tenant, "a")));
     tx.put(items, tenant, { ...first!, n: first!.n + 1 });

@@ -1,4 +1,4 @@
-import { deleteKey, type Mutation } from "./change.ts";
+import { deleteKey, type Mutation } from "../store/change.ts";
 
 /** A key that is never set. */
 const PROBE: Deno.KvKey = ["~", "probe"];

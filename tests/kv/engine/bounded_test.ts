@@ -1,8 +1,8 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
 import { setImmediate } from "node:timers";
 import { Store } from "../../../kv/store/store.ts";
-import { CALL_MS } from "../../../kv/store/bounded.ts";
-import { StoreUnavailableError } from "../../../kv/store/errors.ts";
+import { CALL_MS } from "../../../kv/engine/bounded.ts";
+import { StoreUnavailableError } from "../../../kv/engine/errors.ts";
 import { ManualClock } from "../../support/clock.ts";
 import { overKv } from "../../support/kv.ts";
 

@@ -1,4 +1,4 @@
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../store/clock.ts";
 import { isRefusal, StoreUnavailableError, withoutUsers } from "./errors.ts";
 import type { StoreHealth } from "./health.ts";
 

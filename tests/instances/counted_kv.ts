@@ -1,4 +1,4 @@
-import { overKv } from "./kv.ts";
+import { overKv } from "../support/kv.ts";
 
 /** How often an engine was called. A list counts once, although a long one takes several round trips. */
 export interface Calls {
