@@ -124,12 +124,12 @@ Deno.test("plans: a plan in use cannot be deleted, and a deleted plan cannot be 
 Deno.test("plans: of a concurrent deletion and subscription exactly one succeeds", async () => {
   const engine = await Deno.openKv(":memory:");
   let read = () => Promise.resolve();
-  const get = async (...args: Parameters<Deno.Kv["get"]>) => {
-    const entry = await engine.get(...args);
+  const getMany = async (...args: Parameters<Deno.Kv["getMany"]>) => {
+    const entries = await engine.getMany(...args);
     await read();
-    return entry;
+    return entries;
   };
-  const kv = overKv(engine, { get: get as Deno.Kv["get"] });
+  const kv = overKv(engine, { getMany: getMany as Deno.Kv["getMany"] });
   const { world, host, guest } = await two(
     { plans: { starter: { requests_per_minute: null } } },
     kv,
