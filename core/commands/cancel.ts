@@ -52,6 +52,9 @@ async function cancel(
     ? null
     : (await elsewhere.cancel(tenant, id, holder, actor.id))?.done;
   if (!done) {
+    // It may have ended at another instance since it was read.
+    const now = await ownedCommand(work, running, record.agent_id, id);
+    if (now.status !== "running") return await cancel(work, parts, now);
     throw new Fault("UNAVAILABLE", "The link of the command's agent is closed. Try again.");
   }
   const ended = await within(ports.clock, CANCEL_WAIT_MS, done);

@@ -5,7 +5,6 @@ import { type Context, sendMessage } from "../context/context.ts";
 import type { Background, Cancel } from "../ports/ports.ts";
 import { findCommand } from "./finished.ts";
 import { settleCommand } from "./settle.ts";
-import { START_WITHIN_MS } from "./start_window.ts";
 
 /** How long the agent's instance may take to claim a command. A command that it does not claim fails unsent. */
 const HAND_OVER_MS = 5_000;
@@ -54,7 +53,7 @@ export class Elsewhere {
       ...fresh,
       status: "queued",
       started_at_ms: null,
-      start_before_ms: ports.clock.now() + START_WITHIN_MS,
+      start_before_ms: ports.clock.now() + HAND_OVER_MS,
       reply_to: [instance],
     };
     const done = this.#wait(tenant, record);
@@ -163,7 +162,7 @@ export class Elsewhere {
   async #failUnsent(tenant: Tenant, { id, agent_id: agentId }: CommandRecord): Promise<void> {
     const why = "the instance that holds the agent's link did not take it in time, so it was not " +
       "sent; it is safe to ask again";
-    const open = { id, agentId, record: null, fresh: false, queued: true } as const;
+    const open = { id, agentId, record: null, fresh: false, from: ["queued"] } as const;
     await settleCommand(this.parts.context, tenant, open, { status: "failed", why });
   }
 }

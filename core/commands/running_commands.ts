@@ -1,9 +1,7 @@
 import { type Tenant, tenantKey } from "../../kv/store/collection.ts";
 import { Journal } from "../../kv/store/journal.ts";
 import { ChurnMap } from "../../kv/store/churn_map.ts";
-import { type CommandRecord, commands } from "../../kv/records/command.ts";
-import { agents } from "../../kv/records/agent.ts";
-import type { Tx } from "../../kv/store/tx.ts";
+import type { CommandRecord } from "../../kv/records/command.ts";
 import { StoreUnavailableError } from "../../kv/engine/errors.ts";
 import type { CommandListener, Link, Receipt } from "../agents/agents.ts";
 import type { Background, Cancel } from "../ports/ports.ts";
@@ -13,9 +11,8 @@ import type {
   OutputFrame,
   RefusedFrame,
 } from "../protocol/protocol.ts";
-import { approvedDigest } from "./approvals/approved.ts";
-import { type PoliciesInForce, shieldInForce } from "./guard/in_force.ts";
-import { writeJournalLine } from "./journal_line.ts";
+import { Beginnings, type Begun, type Taken } from "./beginnings.ts";
+import type { PoliciesInForce } from "./guard/in_force.ts";
 import { OUTPUT_BYTES_MAX, type OutputListener, RunningOutput } from "./running_output.ts";
 import { commandSha256 } from "./text.ts";
 import {
@@ -27,7 +24,6 @@ import {
   settleLate,
   type SettlementContext,
 } from "./settle.ts";
-import { mayStart } from "./start_window.ts";
 
 /** The agent ends a command at its timeout; if it does not report that in this time, the relay ends it. */
 const GRACE_MS = 5_000;
@@ -36,17 +32,6 @@ const SWEEP_MS = 1_000;
 const RECORD_ATTEMPTS_MAX = 60;
 /** Each process keeps its journal of open commands under this prefix and its own name. */
 export const JOURNAL = "commands/";
-const JOURNALLED_CHARS_MAX = 8 * 1024;
-
-/** How a command was recorded before it was sent. */
-export interface Begun {
-  /** Its place in the journal of open commands. */
-  readonly place: string;
-  /** True when it has a row. */
-  readonly stored: boolean;
-  /** The digest that people approved, if they did. */
-  readonly approvedSha256?: string;
-}
 
 /** A command that runs over a link of this process. */
 interface Running {
@@ -76,19 +61,10 @@ interface RunningParts {
   readonly instance: string;
 }
 
-/** Whether a link is its agent's newest; a sole writer knows that it is. */
-async function isNewest(tx: Tx, tenant: Tenant, { agent }: Link): Promise<boolean> {
-  if (agent === null) return false;
-  if (tx.store.sole) return true;
-  const now = await tx.get(agents, tenant, agent.id);
-  return now !== null && now.instance === agent.instance && now.link === agent.link;
-}
-
 /** The commands that run over this process's links. */
 export class RunningCommands implements CommandListener {
   readonly #all = new ChurnMap<Running>();
-  /** Ends of commands whose row is being written, for requests that find the row before its writer returns. */
-  readonly #beginning = new Map<string, PromiseWithResolvers<CommandRecord>>();
+  readonly #beginnings: Beginnings;
   readonly #journal: Journal;
   readonly #written = { bytes: 0 };
   #timer: Cancel | null = null;
@@ -97,89 +73,20 @@ export class RunningCommands implements CommandListener {
     this.#journal = new Journal(parts.context.store, `${JOURNAL}${parts.instance}`, (error) => {
       this.#logError("ended commands could not be deleted from the journal", error);
     });
+    this.#beginnings = new Beginnings(parts, this.#journal);
   }
 
   /**
-   * Records a command as running, so that it may be sent. A short command of a store with one writer gets only
-   * a journal line; any other gets its row at once. Null when the link is no longer the agent's newest.
+   * Records a command as running, so that it may be sent. Null when the link is no longer the agent's newest.
    * @throws {DuplicateError} when another command has its Idempotency-Key
    */
-  async begin(tenant: Tenant, record: CommandRecord, link: Link): Promise<Begun | null> {
-    const { store } = this.parts.context;
-    if (
-      store.sole && record.idempotency === null && record.command.length <= JOURNALLED_CHARS_MAX
-    ) {
-      return { place: await this.#journal.begin(writeJournalLine(tenant, record)), stored: false };
-    }
-    let place = "";
-    const end = Promise.withResolvers<CommandRecord>();
-    end.promise.catch(() => {});
-    this.#beginning.set(record.id, end);
-    try {
-      const begun = await store.transact(async (tx) => {
-        if (!await isNewest(tx, tenant, link)) return false;
-        tx.insert(commands, tenant, record);
-        const text = writeJournalLine(tenant, { ...record, command: "" });
-        this.#journal.beginIn(tx, text, (at) => place = at);
-        return true;
-      });
-      if (!begun) {
-        this.#beginning.delete(record.id);
-        return null;
-      }
-    } catch (error) {
-      this.#beginning.delete(record.id);
-      end.reject(error);
-      throw error;
-    }
-    return { place, stored: true };
+  begin(tenant: Tenant, record: CommandRecord, link: Link): Promise<Begun | null> {
+    return this.#beginnings.begin(tenant, record, link);
   }
 
-  /**
-   * Claims a queued command, so that no other process sends it. Null when it is no longer queued, when the link is no
-   * longer the agent's newest, or when the shield's settings changed since a command without approval was judged.
-   */
-  async take(
-    tenant: Tenant,
-    id: string,
-    link: Link,
-  ): Promise<{ record: CommandRecord; begun: Begun } | null> {
-    let place = "", approved = "";
-    const { store, ports } = this.parts.context;
-    const record = await store.transact(async (tx) => {
-      const [queued, newest, shield] = await Promise.all([
-        tx.get(commands, tenant, id),
-        isNewest(tx, tenant, link),
-        shieldInForce(tx, tenant),
-      ]);
-      const now = ports.clock.now();
-      if (queued?.status !== "queued" || !newest || !mayStart(queued, now)) return null;
-      if (queued.approval_id === null) {
-        if (shield.version !== queued.policy_version) return null;
-        approved = commandSha256(queued.command);
-      } else {
-        approved = await approvedDigest(
-          this.parts.context,
-          this.parts.policies,
-          tx,
-          tenant,
-          queued,
-        );
-      }
-      const taken = {
-        ...queued,
-        status: "running",
-        start_before_ms: null,
-        started_at_ms: now,
-      } as const;
-      this.#journal.beginIn(
-        tx,
-        writeJournalLine(tenant, { ...taken, command: "" }),
-        (at) => place = at,
-      );
-      return tx.put(commands, tenant, taken);
-    });
-    return record && { record, begun: { place, stored: true, approvedSha256: approved } };
+  /** Claims a queued command, so that no other process sends it; null when it may not be sent here. */
+  take(tenant: Tenant, id: string, link: Link): Promise<Taken | null> {
+    return this.#beginnings.take(tenant, id, link);
   }
 
   /** A command that runs here, as it was begun. */
@@ -220,10 +127,7 @@ export class RunningCommands implements CommandListener {
       settling: false,
     };
     this.#all.set(record.id, running);
-    if (begun.stored) {
-      this.#beginning.get(record.id)?.resolve(promise);
-      this.#beginning.delete(record.id);
-    }
+    const cancelledBy = this.#beginnings.started(record.id, promise);
     const sha256 = commandSha256(record.command);
     const { approvedSha256 = sha256 } = begun;
     if (sha256 !== approvedSha256) {
@@ -241,6 +145,7 @@ export class RunningCommands implements CommandListener {
     };
     if (link.run({ order, sha256 })) {
       this.#timer ??= this.parts.context.ports.clock.after(SWEEP_MS, () => this.#sweep());
+      if (cancelledBy !== null) this.cancel(record.id, cancelledBy);
     } else this.unsent(record.id);
     return promise;
   }
@@ -265,7 +170,7 @@ export class RunningCommands implements CommandListener {
 
   /** The end of a command that runs here, or undefined. */
   waitFor(id: string): Promise<CommandRecord> | undefined {
-    return this.#all.get(id)?.done ?? this.#beginning.get(id)?.promise;
+    return this.#all.get(id)?.done ?? this.#beginnings.waitFor(id);
   }
 
   /** Calls `listener` with the past and future output of a command that runs here; returns how to stop. */
@@ -273,10 +178,10 @@ export class RunningCommands implements CommandListener {
     return this.#all.get(id)?.output.follow(listener) ?? (() => {});
   }
 
-  /** Asks the agent to end a command; false when it does not run here. */
+  /** Asks the agent to end a command, once it was sent; false when it does not run here. */
   cancel(id: string, by: string): boolean {
     const running = this.#all.get(id);
-    if (running === undefined) return false;
+    if (running === undefined) return this.#beginnings.cancel(id, by);
     running.cancelledBy ??= by;
     return running.link.send({ type: "cancel", command_id: id });
   }

@@ -66,8 +66,8 @@ export interface Unsettled {
   readonly record: CommandRecord | null;
   /** True when it has no row yet, so that none is read. */
   readonly fresh: boolean;
-  /** True for a command that has not been sent, which may be settled only while it is queued. */
-  readonly queued?: true;
+  /** The states in which it may be settled; without them a recorded end stays, but for a lost command's. */
+  readonly from?: readonly CommandRecord["status"][];
   /** Who cancelled it. */
   readonly cancelledBy?: string | null;
 }
@@ -126,7 +126,8 @@ export async function settleCommand(
     const row = open.fresh ? null : await findCommand(tx, store, tenant, open.id);
     const record = row ?? open.record;
     if (record === null || record.agent_id !== open.agentId) return null;
-    if (open.queued ? record.status !== "queued" : !maySettle(record, ending)) return record;
+    const may = open.from?.includes(record.status) ?? maySettle(record, ending);
+    if (!may) return record;
     if (output.output !== null) await adoptBlob(tx, tenant, output.output);
     if (record.output !== null) dropBlob(tx, tenant, record.output);
     const settled = end(record);

@@ -15,7 +15,7 @@ export async function withdrawCommand(
   const { actor, store } = work;
   const { tenant } = actor;
   if (status === "queued") {
-    const open = { id, agentId, record: null, fresh: false, queued: true } as const;
+    const open = { id, agentId, record: null, fresh: false, from: ["queued"] } as const;
     const settled = await settleCommand(work, tenant, { ...open, cancelledBy: actor.id }, {
       status: "cancelled",
     });
