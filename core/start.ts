@@ -121,12 +121,15 @@ type ServerSettings = Settings & { readonly secret: string };
 export async function startRelay(
   opened: OpenStore,
   settings: ServerSettings,
-  ports: Ports,
+  machine: Ports,
 ): Promise<Running> {
   const { store } = opened;
+  const ports = { ...machine, clock: store.clock };
   store.health.onChange((why) => logTrouble(ports, why));
   const app = await buildParts(store, settings, ports);
   wireSignals(app);
+  // A hosting platform, which attaches its own database, keeps the clocks of its machines right.
+  if (!store.sole) await app.presence.start({ rightTime: settings.kv === null });
   await seedPlans(store, app.config());
   const claimed = await store.find(organizations, SYSTEM, "host", ["host"]) !== null;
   const claimCode = claimed || app.settings.local ? null : claimCodeOf(app);
@@ -139,7 +142,6 @@ export async function startRelay(
   app.metrics.watch(gaugesOf(app));
   if (store.sole) await recoverCommands(app);
   else {
-    await app.presence.start();
     app.inbox.start();
     app.watch.start();
   }
@@ -226,6 +228,7 @@ async function buildParts(store: Store, settings: ServerSettings, ports: Ports):
     background,
     keys: authenticator,
     listeners: linkListeners(() => app, commands),
+    mayHold: () => store.sole || app.presence.mayHold,
   });
   const repositoryCredentials: RepositoryCredentials = {
     find: (tenant, host, options) => repositoryCredentialOf(context, tenant, host, options),

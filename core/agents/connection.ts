@@ -43,6 +43,7 @@ const HEARTBEAT_SECONDS = 30;
 const SILENCE_MS = 2 * HEARTBEAT_SECONDS * 1000;
 /** The links of this process, as a connection uses them. */
 interface LinkTable {
+  readonly mayHold: boolean;
   join(link: Link): void;
   mayOpen(tenant: Tenant, publicKey: string): boolean;
   mayStay(link: Link): Promise<boolean>;
@@ -204,6 +205,9 @@ export class Connection implements Link {
       return this.close("identity_refused");
     }
     this.#cancelHello();
+    if (!links.mayHold) {
+      return this.close("going_away", "this instance of the relay cannot reach its store");
+    }
     if (!links.mayOpen(this.tenant, hello.public_key)) {
       return this.close("too_many_frames", "this agent opened too many links within a minute");
     }

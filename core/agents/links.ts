@@ -37,6 +37,8 @@ export interface LinkParts {
   readonly background: Background;
   readonly keys: KeyHolders;
   readonly listeners: LinkListeners;
+  /** False while other instances may take over what this one holds. */
+  readonly mayHold: () => boolean;
 }
 
 /** The agents' links that this process holds. */
@@ -93,6 +95,11 @@ export class Links {
   /** A link has opened; its agent is not known yet. */
   join(link: Link): void {
     this.#open.add(link);
+  }
+
+  /** False while an agent must connect to another instance. */
+  get mayHold(): boolean {
+    return this.parts.mayHold();
   }
 
   /** False for an agent that reconnects too often. */

@@ -1,5 +1,6 @@
 import { type Cancel } from "../store/clock.ts";
 import type { Store } from "../store/store.ts";
+import { APART_MS_MAX, type ClockReading, EXPLAINED_MS } from "./shared_clock.ts";
 
 /** How often each instance renews its row. */
 const RENEW_MS = 5_000;
@@ -8,9 +9,29 @@ const DEAD_MS = 15_000;
 /** An instance that could not renew its row for this long must let go of what others take over at its death. */
 const ISOLATED_MS = 10_000;
 
+/** No clock is wrong by more: a row that is older by this machine's clock is a dead instance's. */
+const MAY_LIVE_MS = 60 * 60 * 1000;
+/** How often a starting instance looks whether the shared time moves. */
+const LOOK_MS = 500;
+
+/** The shared time at the last renewal of any instance. */
+const TIME: Deno.KvKey = ["~", "time"];
 const presenceKey = (id: string) => ["~", "instance", id];
 const deathKey = (id: string) => ["~", "death", id];
 const Death = (value: unknown) => value as { readonly by: string };
+/** A row of an earlier release holds no reading. */
+const Reading = (value: unknown): ClockReading => {
+  const { machine_ms = 0, shared_ms = 0 } = value as Partial<ClockReading>;
+  return { machine_ms, shared_ms };
+};
+const Time = (value: unknown) => value as { readonly ms: number };
+
+/** Another instance's row as stored. */
+interface PresenceRow {
+  readonly id: string;
+  readonly versionstamp: string;
+  readonly reading: ClockReading;
+}
 
 /** Reacts to the isolation of this process and to deaths of other instances. */
 export interface PresenceListener {
@@ -31,13 +52,17 @@ interface Other {
  * Which instances share the store and live. Each renews a row; a watcher counts by its own timers how long a row has
  * stood still, so clocks need not agree. It counts from zero again when its own turn failed or took long, so an outage
  * of the store makes no instance count as dead. One compare-and-set declares a death and names the instance that takes over. If
- * that one dies too, another does.
+ * that one dies too, another does. The renewals also carry the shared time from instance to instance.
  */
 export class Presence {
   readonly #others = new Map<string, Other>();
   readonly #reaping = new Map<string, Promise<void>>();
   #versionstamp: string | null = null;
   #sinceRenewalMs = 0;
+  /** True when the last turn succeeded in time, so that what moved since then moved within the last seconds. */
+  #steady = false;
+  /** True from this instance's declared death until everything that it held has been taken over. */
+  #declaredDead = false;
   #running: Promise<void> | null = null;
   #timer: Cancel | null = null;
 
@@ -48,8 +73,13 @@ export class Presence {
     private readonly onError: (error: unknown) => void,
   ) {}
 
-  /** Writes this instance's row and reads those of the others. */
-  async start(): Promise<void> {
+  /**
+   * Learns the shared time, writes this instance's row and reads those of the others. `rightTime` says that the
+   * platform keeps the clocks of machines right, so that nobody has to look whether the shared time moves.
+   * @throws {Error} when this machine's clock differs too much from those of the other instances
+   */
+  async start({ rightTime }: { readonly rightTime: boolean }): Promise<void> {
+    if (!rightTime) await this.#joinTime();
     this.#later();
     await this.#turn();
   }
@@ -62,6 +92,11 @@ export class Presence {
     await Promise.all(this.#reaping.values());
     await this.store.kv.atomic().delete(presenceKey(this.id))
       .set(deathKey(this.id), { by: this.id }).commit();
+  }
+
+  /** False while others take over, or may soon take over, what this instance holds: it must not hold anything new. */
+  get mayHold(): boolean {
+    return !this.#declaredDead && this.#sinceRenewalMs < ISOLATED_MS;
   }
 
   /** True for an instance that this process believes to live. */
@@ -94,51 +129,109 @@ export class Presence {
   }
 
   #countAnew(): void {
+    this.#steady = false;
     this.#others.forEach((other, id) => this.#others.set(id, { ...other, stillMs: 0 }));
   }
 
   async #renewAndLook(): Promise<void> {
-    await this.#renew();
-    await this.#look();
+    const { kv } = this.store;
+    const [time, others, death] = await Promise.all([
+      kv.get(TIME),
+      this.#readOthers(),
+      this.#declaredDead ? kv.get(deathKey(this.id)) : null,
+    ]);
+    this.#agree(time, others);
+    if (!death?.versionstamp) {
+      this.#declaredDead = false;
+      await this.#renew(time);
+    }
+    await this.#look(others);
     for await (
-      const { key, value, versionstamp } of this.store.kv.list({
-        prefix: deathKey("").slice(0, -1),
-      })
+      const { key, value, versionstamp } of kv.list({ prefix: deathKey("").slice(0, -1) })
     ) {
       this.#follow(String(key.at(-1)), Death(value).by, versionstamp);
     }
+    this.#steady = true;
   }
 
-  async #renew(): Promise<void> {
-    const key = presenceKey(this.id), { kv } = this.store;
-    const sets = { renewed_at_ms: this.store.clock.now() };
+  async #readOthers(): Promise<PresenceRow[]> {
+    const rows: PresenceRow[] = [];
+    const prefix = presenceKey("").slice(0, -1);
+    for await (const { key, value, versionstamp } of this.store.kv.list({ prefix })) {
+      const id = String(key.at(-1));
+      if (id !== this.id) rows.push({ id, versionstamp, reading: Reading(value) });
+    }
+    return rows;
+  }
+
+  /** Finds out whether other instances live and keep the shared time; if none does, this machine's time counts. */
+  async #joinTime(): Promise<void> {
+    const { kv, sharedClock: clock } = this.store;
+    const first = await kv.get(TIME);
+    const { machine_ms: nowMs } = clock.reading();
+    const mayLive = ({ reading }: PresenceRow) =>
+      Math.abs(nowMs - reading.machine_ms) <= MAY_LIVE_MS;
+    const isNear = first.value !== null && Math.abs(nowMs - Time(first.value).ms) <= EXPLAINED_MS;
+    if (isNear || !(await this.#readOthers()).some(mayLive)) return;
+    for (let waitedMs = 0; waitedMs <= RENEW_MS; waitedMs += LOOK_MS) {
+      await clock.sleep(LOOK_MS);
+      const { value, versionstamp } = await kv.get(TIME);
+      if (versionstamp === first.versionstamp) continue;
+      const apartMs = Time(value).ms - clock.reading().machine_ms;
+      if (Math.abs(apartMs) > APART_MS_MAX) throw new Error(clockApart(apartMs));
+      return clock.follow(Time(value).ms);
+    }
+  }
+
+  #agree({ value }: Deno.KvEntryMaybe<unknown>, others: readonly PresenceRow[]): void {
+    const { sharedClock: clock } = this.store;
+    const live = others.filter(({ id, versionstamp }) =>
+      this.#others.has(id) && this.#others.get(id)!.versionstamp !== versionstamp
+    );
+    if (others.length === 0) clock.lead();
+    else if (value !== null) {
+      clock.agree(
+        Time(value).ms,
+        this.#steady && live.length > 0,
+        live.map(({ reading }) => reading),
+      );
+    }
+  }
+
+  async #renew(time: Deno.KvEntryMaybe<unknown>): Promise<void> {
+    const key = presenceKey(this.id), { kv, sharedClock } = this.store;
+    const reading = sharedClock.reading();
     const known = this.#versionstamp;
     const beganMs = this.#sinceRenewalMs;
-    const op = kv.atomic().set(key, sets);
-    // An instance that lives again has released everything. What it holds from now on must not be taken over.
-    const result =
-      await (known === null ? op.delete(deathKey(this.id)) : op.check({ key, versionstamp: known }))
-        .commit();
+    const result = await kv.atomic()
+      .check({ key: TIME, versionstamp: time.versionstamp })
+      .check({ key, versionstamp: known })
+      .check({ key: deathKey(this.id), versionstamp: null })
+      .set(TIME, { ms: reading.shared_ms })
+      .set(key, reading)
+      .commit();
     if (result.ok) {
       this.#versionstamp = result.versionstamp;
       // The renewal counts from its start: others may have seen the row then.
       this.#sinceRenewalMs -= beganMs;
       return;
     }
-    // The reply of an earlier renewal may have been lost. A missing row means that this instance was declared dead.
-    const { versionstamp } = await kv.get(key);
-    this.#versionstamp = versionstamp;
-    if (versionstamp === null) this.listener.isolated();
-    await this.#renew();
+    // Another instance renewed at the same time, or the reply of an earlier renewal was lost. A missing row means
+    // that this instance was declared dead: it appears again when nothing is left to be taken over.
+    const [own, newer, death] = await kv.getMany<unknown[]>([key, TIME, deathKey(this.id)]);
+    this.#versionstamp = own!.versionstamp;
+    if (own!.versionstamp === null && known !== null) this.listener.isolated();
+    this.#declaredDead = death!.versionstamp !== null;
+    if (this.#declaredDead) return;
+    if (newer!.value !== null && Time(newer!.value).ms > sharedClock.now()) {
+      sharedClock.follow(Time(newer!.value).ms);
+    }
+    await this.#renew(newer!);
   }
 
-  async #look(): Promise<void> {
+  async #look(others: readonly PresenceRow[]): Promise<void> {
     const present = new Set<string>();
-    for await (
-      const { key, versionstamp } of this.store.kv.list({ prefix: presenceKey("").slice(0, -1) })
-    ) {
-      const id = String(key.at(-1));
-      if (id === this.id) continue;
+    for (const { id, versionstamp } of others) {
       const known = this.#others.get(id);
       const stillMs = known?.versionstamp === versionstamp ? known.stillMs + RENEW_MS : 0;
       if (stillMs >= DEAD_MS && await this.#declareDead(id, versionstamp)) continue;
@@ -177,4 +270,13 @@ export class Presence {
     await this.listener.reap(id);
     await kv.atomic().check({ key, versionstamp: claimed.versionstamp }).delete(key).commit();
   }
+}
+
+function clockApart(apartMs: number): string {
+  const [seconds, side] = [
+    Math.round(Math.abs(apartMs) / 1000),
+    apartMs > 0 ? "behind" : "ahead of",
+  ];
+  return `this machine's clock is ${seconds} s ${side} those of the other instances on this store: ` +
+    "set the clocks right (NTP), then start again";
 }

@@ -25,6 +25,7 @@ import { makeLine } from "../log/line.ts";
 import type { Sequencer } from "../log/sequencer.ts";
 import type { Found, Listed, ListOptions, Page, Reader, RowSource } from "./reader.ts";
 import { ReadAhead } from "./read_ahead.ts";
+import { SharedClock } from "../instances/shared_clock.ts";
 import { scan } from "./scan.ts";
 import { StoreHealth } from "../engine/health.ts";
 import { Tx } from "./tx.ts";
@@ -50,7 +51,9 @@ const WHOLE_MAX = 64;
 /** A store on Deno KV: reads, transactions, and the commits behind them. */
 export class Store implements Reader, RowSource {
   readonly kv: Deno.Kv;
+  /** The time of all instances on a shared store, otherwise this machine's. */
   readonly clock: Clock;
+  readonly sharedClock: SharedClock;
   readonly sole: boolean;
   readonly hasQueue: boolean;
   readonly health = new StoreHealth();
@@ -63,7 +66,8 @@ export class Store implements Reader, RowSource {
   #closing = false;
 
   constructor(engine: Deno.Kv, options: StoreOptions) {
-    this.clock = options.clock;
+    this.sharedClock = new SharedClock(options.clock);
+    this.clock = options.sole ? options.clock : this.sharedClock;
     this.kv = options.remote
       ? new BoundedKv(engine, options.clock, this.health) as unknown as Deno.Kv
       : engine;
@@ -72,7 +76,7 @@ export class Store implements Reader, RowSource {
     this.#cache = options.sole ? new ReadCache() : null;
     this.#gets = options.sole ? null : new BatchedGets(this.kv);
     this.#committer = new Committer(this.kv, {
-      clock: options.clock,
+      clock: this.clock,
       checksMax: options.sole ? CHECKS_MAX : CHECKS_MAX_SHARED,
       after: (mutations, versionstamp) => this.#changed(mutations, versionstamp),
       log: () => this.#log,

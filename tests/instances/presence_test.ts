@@ -10,10 +10,9 @@ import { quietKv } from "../support/quiet_kv.ts";
 import { World } from "../support/world.ts";
 
 /** A process on a shared store, with a clock of its own. `hang` makes its commits wait for what it returns. */
-async function processOn(engine: Deno.Kv, id: string) {
+async function processOn(engine: Deno.Kv, id: string, clock = new ManualClock()) {
   let hang: Promise<void> = Promise.resolve();
   const { kv, quiet } = quietKv(shared(engine));
-  const clock = new ManualClock();
   const waiting = committing(kv, async (commit) => {
     await hang;
     return await commit();
@@ -28,9 +27,11 @@ async function processOn(engine: Deno.Kv, id: string) {
       return seen.reaps ? Promise.resolve() : Promise.reject(new Error("not now"));
     },
   }, (error) => errors.push(error));
-  await presence.start();
+  await presence.start({ rightTime: false });
   return {
     presence,
+    clock,
+    now: () => store.clock.now(),
     reaped,
     seen,
     quiet,
@@ -55,19 +56,23 @@ Deno.test("presence: after a stop another instance takes over what is left at on
   await two.presence.stop();
 });
 
-Deno.test("presence: what an instance holds after it lives again is not taken over", async () => {
+Deno.test("presence: an instance that was declared dead holds nothing until its takeover has ended", async () => {
   using kv = await Deno.openKv(":memory:");
   const one = await processOn(kv, "one"), two = await processOn(kv, "two");
   two.seen.reaps = false;
   await two.beat(4);
   eq(two.reaped.length > 0, true);
   await one.beat();
-  eq(one.seen.isolated, 1);
+  deq([one.seen.isolated, one.presence.mayHold], [1, false]);
+  await two.beat();
+  eq(two.presence.isLive("one"), false);
+  two.seen.reaps = true;
+  await two.beat();
+  await one.beat();
   two.reaped.length = 0;
   await two.beat();
-  deq([two.reaped, two.presence.isLive("one")], [[], true]);
+  deq([one.presence.mayHold, two.reaped, two.presence.isLive("one")], [true, [], true]);
   await one.presence.stop();
-  two.seen.reaps = true;
   await two.presence.stop();
 });
 

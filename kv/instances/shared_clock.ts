@@ -1,0 +1,78 @@
+import type { Cancel, Clock } from "../store/clock.ts";
+
+/** A difference from the store's time that renewals and their delays explain. */
+export const EXPLAINED_MS = 10_000;
+/** The largest difference between the clocks of instances; with a larger one an instance refuses to start. */
+export const APART_MS_MAX = 5 * 60 * 1000;
+/** How fast the shared time moves towards the machines' clocks: one hundredth of the time between two renewals. */
+const SLEW_MS = 50;
+
+/** An instance's clock, as the row of its presence shows it. */
+export interface ClockReading {
+  /** The time of its machine. */
+  readonly machine_ms: number;
+  /** The shared time at the same instant. */
+  readonly shared_ms: number;
+}
+
+/**
+ * The time that all instances of a shared store agree on, so that a rate limit's window, a lease and an expiry mean
+ * the same at each, although the clocks of their machines differ. It is this machine's time plus an offset, which is
+ * learned from a row of the store: each instance follows the furthest, and all move slowly towards the median of
+ * their machines' clocks.
+ */
+export class SharedClock implements Clock {
+  #offsetMs = 0;
+  #shownMs = 0;
+
+  constructor(private readonly machine: Clock) {}
+
+  /** Stands still over small steps back, as the machine's does. */
+  now(): number {
+    const nowMs = this.machine.now() + this.#offsetMs;
+    if (nowMs > this.#shownMs || this.#shownMs - nowMs > EXPLAINED_MS) this.#shownMs = nowMs;
+    return this.#shownMs;
+  }
+
+  after(ms: number, task: () => void): Cancel {
+    return this.machine.after(ms, task);
+  }
+
+  sleep(ms: number): Promise<void> {
+    return this.machine.sleep(ms);
+  }
+
+  /** Both times now. */
+  reading(): ClockReading {
+    const machine_ms = this.machine.now();
+    return { machine_ms, shared_ms: machine_ms + this.#offsetMs };
+  }
+
+  /** Takes over the shared time of other instances. */
+  follow(sharedMs: number): void {
+    this.#offsetMs = sharedMs - this.machine.now();
+  }
+
+  /** Follows this machine: no other instance lives. */
+  lead(): void {
+    this.#offsetMs = 0;
+  }
+
+  /**
+   * Agrees with the time that the store shows and the clocks of other instances. A clock ahead of the store's time by
+   * more than renewals explain has been set forward, or was wrong, and follows if the time is known to be `fresh`.
+   */
+  agree(sharedMs: number, fresh: boolean, others: readonly ClockReading[]): void {
+    const aheadMs = this.now() - sharedMs;
+    if (aheadMs < 0 || fresh && aheadMs > EXPLAINED_MS) this.follow(sharedMs);
+    const byMs = medianOf([...others, this.reading()].map(lagOf));
+    this.#offsetMs += Math.max(-SLEW_MS, Math.min(SLEW_MS, byMs));
+  }
+}
+
+/** How far the shared time is behind a machine's. */
+const lagOf = ({ machine_ms, shared_ms }: ClockReading): number => machine_ms - shared_ms;
+
+/** The lower median of some numbers. */
+const medianOf = (numbers: readonly number[]): number =>
+  numbers.toSorted((a, b) => a - b)[numbers.length - 1 >> 1]!;
