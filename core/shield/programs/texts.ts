@@ -1,6 +1,9 @@
 import { quoteWord } from "../interpreter/inner.ts";
 import type { SimpleCommand } from "../model.ts";
 
+/** Every command does it. */
+export const always = (): boolean => true;
+
 /** What follows the first mark; empty where there is none. */
 export function afterFirst(text: string, mark: string): string {
   const at = text.indexOf(mark);
