@@ -60,7 +60,7 @@ export interface Family {
   readonly noteFiles?: FileNoter;
   /** What they print, as far as it is known without running them. */
   readonly prints?: Printer;
-  /** Their output comes from the network, or is decoded: always, or with the option `-d`. */
+  /** The origin of output that `prints` does not tell: the network, or a decoder, always or with `-d`. */
   readonly output?: "network" | "decoded" | "decoded_by_option";
   /** Whether a command writes out a whole database, container or system folder. */
   readonly dumps?: (command: SimpleCommand) => boolean;

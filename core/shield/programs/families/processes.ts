@@ -1,6 +1,6 @@
-import { clusterValues, optionValues } from "../arguments.ts";
 import type { Family } from "../family.ts";
 import { printsNothing } from "../flows.ts";
+import { commandTexts } from "../texts.ts";
 
 const inNamespace = { short: "nbf", long: "netns batch family", skip: 1 };
 
@@ -74,10 +74,7 @@ export const PROCESSES: readonly Family[] = [
   {
     names: ["flock"],
     wrappers: [{ short: "wE", long: "timeout conflict-exit-code", skip: 1 }],
-    runs: (command) => [
-      ...optionValues(command, "-c", "--command"),
-      ...clusterValues(command, "c"),
-    ],
+    runs: commandTexts,
   },
   {
     names: ["watch"],

@@ -1,6 +1,6 @@
-import { clusterValues, optionValues } from "../arguments.ts";
 import type { Family } from "../family.ts";
 import { printsSettings } from "../flows.ts";
+import { commandTexts } from "../texts.ts";
 import { forVerbs } from "../wrapper.ts";
 
 const TMUX = "ceFtnlpdN";
@@ -53,18 +53,12 @@ export const TERMINALS: readonly Family[] = [
   {
     names: ["script"],
     wrappers: [{ short: "EIOBTmo", skip: 1 }],
-    runs: (command) => [
-      ...optionValues(command, "-c", "--command"),
-      ...clusterValues(command, "c"),
-    ],
+    runs: commandTexts,
   },
   {
     names: ["unbuffer"],
     wrappers: [{}],
-    runs: (command) => [
-      ...optionValues(command, "-c", "--command"),
-      ...clusterValues(command, "c"),
-    ],
+    runs: commandTexts,
   },
   {
     names: ["dircolors", "lesspipe", "resize", "starship", "thefuck", "tset"],
