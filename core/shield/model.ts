@@ -97,6 +97,8 @@ export interface SimpleCommand {
   readonly name: string;
   /** The program as written, such as `/bin/rm`. */
   readonly program: string;
+  /** The program's short options that take a value, if they are often bundled; null for other programs. */
+  readonly valuedLetters: string | null;
   /** The arguments after the name; they may contain markers for unknown parts. */
   readonly args: readonly string[];
   readonly redirections: readonly Redirection[];

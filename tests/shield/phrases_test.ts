@@ -14,6 +14,7 @@ const PHRASES = readPhrases([
 
 function says(name: string, ...args: readonly string[]): boolean {
   return PHRASES.matches(newCommand({
+    valuedLetters: null,
     name,
     program: name,
     args,

@@ -4,7 +4,7 @@ import { decodeEscapes } from "./decode.ts";
 import { quoteWord } from "../interpreter/inner.ts";
 import { isPowershell, statementsOf } from "./powershell.ts";
 import { isRemover, removalAt, REMOVERS } from "./removers.ts";
-import { MAY_RUN, RUNNERS, runsComputed, startsLiteral } from "../programs/runners.ts";
+import { MAY_RUN, RUNNERS, runsComputed, startsLiteral } from "./runners.ts";
 import { SHELLS } from "../programs/families/shells.ts";
 
 /** Reads code once, without a grammar: names, strings, and which strings become commands. */

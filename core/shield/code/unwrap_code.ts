@@ -1,5 +1,4 @@
 import { decodeBase64 } from "./decode.ts";
-import { clusterValues, optionValues } from "../programs/arguments.ts";
 import { type Flow, type SimpleCommand, textFlow } from "../model.ts";
 import { type Inner, type ReadFile, shellText, STDIN_PATHS, UNSEEN } from "../interpreter/inner.ts";
 import { scanSed } from "./sed.ts";
@@ -177,40 +176,4 @@ export function unwrapSed(
     const { texts, runsInput } = scanSed((script.kind === "code" && script.flow.text) || "");
     return [...texts.map(shellText), ...runsInput ? [UNSEEN] : []];
   });
-}
-
-/** Code in the options of editors and debuggers, whose own languages can run programs; null for others. */
-export function codeOptions(command: SimpleCommand, readFile: ReadFile): Inner[] | null {
-  switch (command.name) {
-    case "vi":
-    case "vim":
-    case "nvim":
-    case "ex":
-    case "view":
-    case "less":
-    case "more":
-    case "most":
-      return [
-        ...optionValues(command, "-c", "--cmd"),
-        ...clusterValues(command, "c"),
-        ...command.args.filter((arg) => arg.startsWith("+")).map((arg) => arg.slice(1)),
-        ...optionValues(command, "-S").map((path) => readFile(path)?.text ?? ""),
-      ].flatMap((text) => [
-        codeText(text, "vim"),
-        ...text.split("\n").flatMap((line) => EDITOR_SHELL.exec(line)?.[1] ?? []).map(shellText),
-      ]);
-    case "gdb":
-    case "lldb":
-      return debuggerTexts(command).map((text) => codeText(text, "python"));
-    default:
-      return null;
-  }
-}
-
-/** `:!text`, `silent !text`, `exe "!text"`, `terminal text`; `!exists(…)` only denies. */
-const EDITOR_SHELL = /(?:(?:^|[\s"':%$|\d])!|^:?ter(?:m(?:inal)?)?\s)(?!=|\s*\w+\()([^"']+|.+)/;
-
-/** The commands that a debugger gets on its command line. */
-export function debuggerTexts(command: SimpleCommand): string[] {
-  return optionValues(command, "-ex", "--ex", "-iex", "--eval-command", "-o", "-O", "--one-line");
 }

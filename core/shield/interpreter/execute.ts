@@ -12,34 +12,19 @@ import {
   newCommand,
   NOTHING,
   type Redirection,
-  type Rule,
   type SimpleCommand,
   type Span,
   UNKNOWN,
 } from "../model.ts";
 import { computeOutput, readsSecret } from "../programs/output.ts";
 import { argumentsOf } from "./parameter.ts";
-import {
-  matchRules,
-  RULE_NAMES,
-  RULES_FOR_ALL,
-  RULES_FOR_ASSIGNED,
-  RULES_FOR_CODE,
-  RULES_FOR_REDIRECTED,
-} from "../packs/packs.ts";
-import {
-  DECODED_CODE,
-  DOWNLOADED_CODE,
-  FORK_BOMB,
-  HIDDEN_PROGRAM,
-  UNSEEN_CODE,
-} from "../packs/structure.ts";
+import { RULES_FOR_CODE } from "../packs/packs.ts";
+import { DECODED_CODE, DOWNLOADED_CODE, FORK_BOMB, UNSEEN_CODE } from "../packs/structure.ts";
 import { MAX_DEPTH } from "./limits.ts";
-import { hasGlob } from "../programs/paths.ts";
 import { factsOf } from "../programs/families.ts";
 import { type Program, programOf } from "../programs/programs.ts";
-import { matchesGlob } from "./glob.ts";
-import { noteRedirections, quietOutput } from "../programs/effects.ts";
+import { noteRedirections } from "../programs/effects.ts";
+import { judge, judgeRedirections } from "./judge.ts";
 import { folderOf, fork, give, readFile, readInputs, report, type Scope, within } from "./scope.ts";
 import { callEither, callFunction } from "./functions.ts";
 import { type Inner, isDownloaded, type ReadFile, STDIN_PATHS, withoutDashes } from "./inner.ts";
@@ -89,6 +74,7 @@ export function execute(argv: readonly string[], call: Call, scope: Scope, home 
   const command = newCommand({
     name: kind.name,
     program,
+    valuedLetters: kind.valuedLetters,
     args,
     redirections: call.redirections,
     assignments: call.assignments,
@@ -98,7 +84,7 @@ export function execute(argv: readonly string[], call: Call, scope: Scope, home 
     wrappers: scope.wrappers,
     span: call.span,
   });
-  judge(command, kind, scope, kind.isPlain ? NONE : hiddenNames(command, scope));
+  judge(command, kind, scope);
   if (call.assignments.size > 0 || kind.isBuiltin) {
     runVariables(assignmentsOf(command), call.span, scope);
   }
@@ -141,8 +127,7 @@ function noteOutput(
   const { redirections } = command;
   if (scope.unread && redirections.length === 0 && kind.noteFiles === null) return NOTHING;
   let written = inner;
-  const output = () =>
-    written ??= quietOutput(command) ?? computeOutput(command, (path) => readFile(scope, path));
+  const output = () => written ??= computeOutput(command, (path) => readFile(scope, path));
   if (redirections.length > 0) noteRedirections(redirections, output(), scope);
   kind.noteFiles?.(command, output, scope);
   if (scope.unread) return NOTHING;
@@ -170,17 +155,6 @@ function runInners(
   return written !== null && readsSecret(command) ? { ...written, secret: true } : written;
 }
 
-/** Whether a redirection matters to a rule; `2>&1` and `> /dev/null` are common and harmless. */
-function isTelling({ target }: Redirection): boolean {
-  return target !== "/dev/null" && target !== "1" && target !== "2";
-}
-
-function matchMore(rules: readonly Rule[], command: SimpleCommand, matched: Rule[]): void {
-  for (const rule of rules) {
-    if (!matched.includes(rule) && rule.match(command)) matched.push(rule);
-  }
-}
-
 /** Walks the values that other programs take as command lines: `GIT_PAGER="…" git log`. */
 export function runVariables(
   assignments: Iterable<readonly [string, string]>,
@@ -193,67 +167,6 @@ export function runVariables(
     walkText(text, fork(scope, { wrappers: [...scope.wrappers, name], span }), null);
   }
 }
-
-/** Judges redirections that stand outside of a simple command. */
-export function judgeRedirections(
-  redirections: readonly Redirection[],
-  span: Span,
-  scope: Scope,
-  assignments: ReadonlyMap<string, string> = new Map(),
-): void {
-  if (redirections.length === 0 && assignments.size === 0) return;
-  const command = newCommand({
-    name: "",
-    program: "",
-    args: [],
-    redirections,
-    assignments,
-    cwd: folderOf(scope),
-    stdin: null,
-    inputs: null,
-    wrappers: scope.wrappers,
-    span,
-  });
-  judge(command, programOf(""), scope);
-}
-
-/** Matches a command with the rules of its name, of other possible names, and of all commands. */
-function judge(
-  command: SimpleCommand,
-  kind: Program,
-  scope: Scope,
-  others: readonly string[] = NONE,
-): void {
-  const matched = matchRules(kind.rules, command);
-  for (const name of others) {
-    matched.push(...matchRules(programOf(name).rules, newCommand({ ...command, name })));
-  }
-  for (const rule of RULES_FOR_ALL) if (rule.match(command)) matched.push(rule);
-  if (command.redirections.some(isTelling)) matchMore(RULES_FOR_REDIRECTED, command, matched);
-  if (command.assignments.size > 0) matchMore(RULES_FOR_ASSIGNED, command, matched);
-  for (const rule of matched) report(scope, rule, command.span);
-  // A variable that is set by itself runs nothing.
-  if (command.name !== "" || command.redirections.length > 0) {
-    scope.inspection.commands.push({ command, rules: matched });
-  }
-}
-
-/** A program whose name is computed: `$X -rf /`, `/bin/r? -rf /`; answers the names that it may have. */
-function hiddenNames(command: SimpleCommand, scope: Scope): readonly string[] {
-  const { name, program, span } = command;
-  if (program.includes(FROM_NETWORK)) report(scope, DOWNLOADED_CODE, span);
-  else if (program.includes(FROM_DECODER)) report(scope, DECODED_CODE, span);
-  else if ((name.includes(UNKNOWN) || program.includes(ONE_OF)) && !scope.defining) {
-    report(scope, HIDDEN_PROGRAM, span);
-  }
-  if (name.length < 2 || !hasGlob(name)) return [];
-  report(scope, HIDDEN_PROGRAM, span);
-  return RULE_NAMES.filter((candidate) => matchesGlob(name, candidate, scope.inspection.budget));
-}
-
-const NONE: readonly string[] = [];
-/** Begins a list of words of which any may run; a slash in it ends no folder. */
-const ONE_OF = `${UNKNOWN} `;
 
 function innersOf(
   command: SimpleCommand,
@@ -293,16 +206,17 @@ function unwrap(command: SimpleCommand, kind: Program, read: ReadFile): readonly
 
 /** The shell state that the code inside a command shares or inherits. */
 function placeFor(
-  { name, args }: SimpleCommand,
+  command: SimpleCommand,
   { values, functions, shell }: Scope,
 ): Partial<Scope> {
+  const { name } = command;
   if (EVALUATING.has(name)) return { values, functions, shell };
   if (name === "trap" || name === "alias") return {};
   const others = functions.forkProgram(false);
   if (IN_PLACE.has(name)) return { values, functions: others, shell };
-  const cleans = OWN_ENVIRONMENT.has(name) || (name === "env" && args[0]?.startsWith("-"));
+  const inherits = !OWN_ENVIRONMENT.get(name)?.(command);
   return {
-    values: values.forkProgram(!cleans),
+    values: values.forkProgram(inherits),
     functions: others,
     shell: { ...shell, input: null },
     locals: null,

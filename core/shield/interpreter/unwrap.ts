@@ -1,8 +1,8 @@
 import type { SimpleCommand } from "../model.ts";
 import { type Inner, type ReadFile, shellInput, shellText, type Unwrapper } from "./inner.ts";
 import { factsOf } from "../programs/families.ts";
-import { shellOptions } from "../programs/option_code.ts";
-import { codeOptions, unwrapInterpreter } from "../code/unwrap_code.ts";
+import { optionValues } from "../programs/arguments.ts";
+import { unwrapInterpreter } from "../code/unwrap_code.ts";
 import { innerCommand, type Wrapper } from "../programs/wrapper.ts";
 import { wrappersOf } from "../programs/wrappers.ts";
 
@@ -35,8 +35,8 @@ function unwrapOrdinary(
   readFile: ReadFile,
 ): readonly Inner[] | null {
   const inner: Inner[] = [];
-  const texts = shellOptions(command, readFile);
-  const codes = codeOptions(command, readFile);
+  const texts = shellTexts(command, readFile);
+  const codes = CODES.get(command.name)?.(command, readFile) ?? null;
   const may = wrappers.length > 0 || texts !== null || codes !== null ||
     ENTRYPOINTS.has(command.name) || opensShell(command);
   if (!may) return null;
@@ -52,6 +52,16 @@ function unwrapOrdinary(
   inner.push(...entrypoint(command, inner));
   return inner.length === 0 && opensShell(command) ? shellInput(command) : inner;
 }
+
+/** The command lines in the options of a program; null for a program that takes none. */
+function shellTexts(command: SimpleCommand, readFile: ReadFile): readonly string[] | null {
+  const runs = RUNS.get(command.name);
+  if (runs === undefined) return null;
+  return typeof runs === "function" ? runs(command, readFile) : optionValues(command, ...runs);
+}
+
+const RUNS = factsOf("runs");
+const CODES = factsOf("codes");
 
 /** The text that these keys type into a terminal: `Enter`, `C-m` and `^M` end a line. */
 function typedLines(keys: readonly string[]): string {

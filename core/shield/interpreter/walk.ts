@@ -11,7 +11,8 @@ import type {
 } from "unbash";
 import { spend } from "./budget.ts";
 import { type Flow, known, mergeFlows, NOTHING, perhaps, type Span, UNKNOWN } from "../model.ts";
-import { type Call, execute, judgeRedirections, runVariables } from "./execute.ts";
+import { type Call, execute, runVariables } from "./execute.ts";
+import { judgeRedirections } from "./judge.ts";
 import { walkArithmetic, walkBrackets, walkTest } from "./brackets.ts";
 import {
   assignElement,

@@ -23,20 +23,12 @@ const OWN_PROCESS = new Set(["self", "thread-self"]);
 const MAY_CONCERN =
   /relay|^[/~].*\*\*|\bproc\b|^\/[^/]*[*?[]|run\/credentials|\.local|\/\.[^/]*[*?[]|var\/lib\b/i;
 
-/** Programs that show a file's place and owner, or their own arguments, but not its content. */
-const LOOKERS = new Set(
-  ("[ [[ : alias basename cd chdir declare df dir dirname du echo export la ll local ls lsd eza exa mkdir " +
-    "namei popd printf pushd pwd readlink readonly realpath set stat test true type typeset unset which")
-    .split(" "),
-);
-/** Options of these programs whose file is read. */
+const LOOKERS = factsOf("looks");
+/** Options of programs that only look, whose file is read. */
 const READ_BY_LOOKERS = /^--files0-from=/;
 const DESCENDERS = factsOf("descends");
 const READERS_BELOW = factsOf("readsBelow");
-/** Programs whose own language names files: `sed 'r path'`, `.read path`. */
-const SCRIPTED = new Set(
-  "ed ex gdb gsed lldb m4 mysql mariadb psql sed sqlite3 vi vim nvim".split(" "),
-);
+const SCRIPTED = factsOf("scripted");
 
 /** Whether a command reads or changes an agent's state, or the environment or memory of a process. */
 export function touchesAgentState(command: SimpleCommand): boolean {

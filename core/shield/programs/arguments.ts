@@ -1,4 +1,3 @@
-import { valuedPart } from "./clusters.ts";
 import { type SimpleCommand, UNKNOWN } from "../model.ts";
 
 /** Whether a short letter (also inside a cluster such as `-rf`) or a long name is among the options. */
@@ -58,7 +57,7 @@ export function optionValues(command: SimpleCommand, ...options: readonly string
   for (let i = 0; i < args.length; i++) {
     const arg = args[i]!;
     if (!arg.startsWith("-")) continue;
-    const cluster = valuedPart(command.name, arg);
+    const cluster = valuedPart(command.valuedLetters, arg);
     if (cluster !== null) {
       const value = cluster.length > 1 ? cluster.slice(1) : args[i + 1];
       if (value !== undefined && options.includes(`-${cluster[0]}`)) values.push(value);
@@ -81,6 +80,13 @@ export function optionValues(command: SimpleCommand, ...options: readonly string
     }
   }
   return values;
+}
+
+/** The part of a bundle of options from the first one that takes a value; null where none does. */
+function valuedPart(letters: string | null, arg: string): string | null {
+  if (letters === null || arg.startsWith("--")) return null;
+  for (let at = 1; at < arg.length; at++) if (letters.includes(arg[at]!)) return arg.slice(at);
+  return null;
 }
 
 /** The value after a cluster that ends in this letter: `script -qefc text`. */

@@ -1,6 +1,8 @@
 import { BUILTINS } from "../interpreter/builtins.ts";
 import { fileNoterOf } from "./effects.ts";
+import { factsOf } from "./families.ts";
 import type { FileNoter } from "./family.ts";
+import { newCommand, type SimpleCommand } from "../model.ts";
 import { type ProgramRules, rulesFor } from "../packs/packs.ts";
 import { copyFlat } from "../interpreter/parse.ts";
 import type { Unwrapper } from "../interpreter/inner.ts";
@@ -15,6 +17,8 @@ export interface Program {
   /** Whether it contains no marker and no wildcard. */
   readonly isPlain: boolean;
   readonly hasFolder: boolean;
+  /** Short options that take a value, of programs whose options are often bundled. */
+  readonly valuedLetters: string | null;
   readonly rules: ProgramRules | null;
   readonly noteFiles: FileNoter | null;
   readonly isBuiltin: boolean;
@@ -26,6 +30,8 @@ export interface Program {
 /** Programs that were looked up; the map starts anew when it is full. */
 const PROGRAMS_MAX = 2_048;
 const programs = new Map<string, Program>();
+
+const VALUED_LETTERS = factsOf("valuedLetters");
 
 /** Looks a program up by its spelling. */
 export function programOf(written: string): Program {
@@ -44,12 +50,18 @@ function lookUp(written: string): Program {
     name,
     isPlain: isPlain(written),
     hasFolder: written.includes("/"),
+    valuedLetters: VALUED_LETTERS.get(name) ?? null,
     rules: rulesFor(name),
     noteFiles: fileNoterOf(name),
     isBuiltin: BUILTINS.has(name),
     unwrap: written.startsWith("/etc/init.d/") ? unwrapService : unwrapperOf(name),
     runsNothing: false,
   };
+}
+
+/** The same command under the name of another program. */
+export function renamed(command: SimpleCommand, name: string): SimpleCommand {
+  return newCommand({ ...command, name, valuedLetters: programOf(name).valuedLetters });
 }
 
 /** `/usr/bin/RM.exe` is `rm`: folders do not matter, and some disks ignore case. */

@@ -1,11 +1,21 @@
 import { quoteWord } from "../interpreter/inner.ts";
 import type { SimpleCommand } from "../model.ts";
+import { clusterValues, optionValues } from "./arguments.ts";
+
+/** Every command does it. */
+export const always = (): boolean => true;
 
 /** What follows the first mark; empty where there is none. */
 export function afterFirst(text: string, mark: string): string {
   const at = text.indexOf(mark);
   return at < 0 ? "" : text.slice(at + mark.length);
 }
+
+/** The text behind `-c`, which may end a bundle: `script -qc text`. */
+export const commandTexts = (command: SimpleCommand): string[] => [
+  ...optionValues(command, "-c", "--command"),
+  ...clusterValues(command, "c"),
+];
 
 /** What follows the first of these arguments, as words. */
 export function afterOption({ args }: SimpleCommand, ...options: string[]): string {

@@ -40,8 +40,12 @@ export function wrapperOf(fields: WrapperFields): Wrapper {
   };
 }
 
+/** The same wrapper for several subcommands. */
+export const forVerbs = (verbs: readonly string[], fields: WrapperFields): WrapperFields[] =>
+  verbs.map((one) => ({ ...fields, verbs: one }));
+
 /** The words of a text. */
-export const words = (text = ""): string[] => text === "" ? [] : text.split(" ");
+const words = (text = ""): string[] => text === "" ? [] : text.split(" ");
 
 /** The inner command of one wrapper, or null when the arguments name none. */
 export function innerCommand(

@@ -1,5 +1,5 @@
 import type { CodeScan } from "../../model.ts";
-import { RUNNERS } from "../../programs/runners.ts";
+import { RUNNERS } from "../../code/runners.ts";
 
 const DYNAMIC = new Set([
   "eval",

@@ -105,7 +105,7 @@ export const ARCHIVES: readonly Family[] = [
   { names: ["gtar", "bsdtar"], ...TAR },
   {
     names: ["zip"],
-    runs: (command) => optionValues(command, "-TT", "--unzip-command"),
+    runs: ["-TT", "--unzip-command"],
     reads: "shown",
     descends: true,
     readsBelow: (command) => [
@@ -132,7 +132,7 @@ export const ARCHIVES: readonly Family[] = [
   },
   {
     names: ["cpio"],
-    runs: (command) => optionValues(command, "--rsh-command"),
+    runs: ["--rsh-command"],
     descends: true,
     readsBelow: (command) =>
       hasFlag(command, "op", "create", "pass-through") ? listed(command) : [],

@@ -1,12 +1,11 @@
 import type { SimpleCommand } from "../../model.ts";
 import { operands, optionValues } from "../arguments.ts";
 import type { Family } from "../family.ts";
-import type { WrapperFields } from "../wrapper.ts";
+import { printsSettings } from "../flows.ts";
+import { always } from "../texts.ts";
+import { forVerbs } from "../wrapper.ts";
 
 const SHARED = "profile user workdir env env-file detach-keys context host config log-level";
-
-const forVerbs = (verbs: readonly string[], fields: WrapperFields): WrapperFields[] =>
-  verbs.map((one) => ({ ...fields, verbs: one }));
 
 /** `docker save` and `docker export` write out all files of a container. */
 const dumpsContainer = ({ args }: SimpleCommand): boolean =>
@@ -38,6 +37,7 @@ const CLUSTER =
 export const CONTAINERS: readonly Family[] = [
   {
     names: ["docker", "podman", "nerdctl"],
+    valuedLetters: "acehHlmpuvw",
     wrappers: [
       ...forVerbs(["exec", "container exec", "compose exec"], {
         short: "uweHlcf",
@@ -58,7 +58,7 @@ export const CONTAINERS: readonly Family[] = [
     dumps: dumpsContainer,
     readsBelow: given,
     entrypoints,
-    ownEnvironment: true,
+    ownEnvironment: always,
   },
   {
     names: ["podman"],
@@ -83,7 +83,7 @@ export const CONTAINERS: readonly Family[] = [
   },
   {
     names: ["kubectl", "oc"],
-    ownEnvironment: true,
+    ownEnvironment: always,
     readsBelow: copiedIn,
     wrappers: [{
       verbs: "run",
@@ -95,6 +95,52 @@ export const CONTAINERS: readonly Family[] = [
   {
     names: ["kubectl"],
     wrappers: [{ verbs: "kubectl exec", short: "ncsf", long: CLUSTER, skip: 1 }],
+    prints: printsSettings,
   },
-  { names: ["lxc", "incus"], ownEnvironment: true },
+  { names: ["helm"], prints: printsSettings },
+  {
+    names: ["lxc", "incus"],
+    wrappers: [{ verbs: "exec", long: "user group cwd env mode", skip: 1 }],
+    ownEnvironment: always,
+  },
+  { names: ["lxc-attach"], wrappers: [{ short: "n", long: "name" }], opensShell: always },
+  { names: ["lxc-execute"], wrappers: [{ short: "n", long: "name" }] },
+  {
+    names: ["crictl"],
+    // `-t` is a number of seconds before crictl's verb, and asks for a terminal behind it.
+    wrappers: ["rct", "rc"].map((short) => ({
+      verbs: "exec",
+      short,
+      long: "timeout runtime-endpoint image-endpoint config",
+      skip: 1,
+      ends: true,
+    })),
+  },
+  {
+    names: ["ctr"],
+    wrappers: forVerbs(["t exec", "task exec", "tasks exec"], {
+      short: "na",
+      long: "namespace address exec-id cwd user fifo-dir log-uri",
+      skip: 1,
+    }),
+  },
+  {
+    names: ["buildah"],
+    wrappers: [{
+      verbs: "run",
+      short: "uve",
+      long: "user volume env runtime cap-add cap-drop hostname isolation network mount workingdir",
+      skip: 1,
+      ends: true,
+    }],
+  },
+  {
+    names: ["runc", "crun"],
+    wrappers: [{
+      verbs: "exec",
+      short: "eupcg",
+      long: "env user process cwd cap pid-file console-socket",
+      skip: 1,
+    }],
+  },
 ];

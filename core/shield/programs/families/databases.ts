@@ -2,6 +2,7 @@ import type { ReadFile } from "../../interpreter/inner.ts";
 import type { SimpleCommand } from "../../model.ts";
 import { optionValues } from "../arguments.ts";
 import type { Family } from "../family.ts";
+import { always } from "../texts.ts";
 import { noteOutputIn } from "./archives.ts";
 
 /** Command lines in the SQL and in the options of a client. */
@@ -32,15 +33,16 @@ const ESCAPES = ["\\!", "system ", "pager ", ".shell ", ".system "];
 const PIPES =
   /(?:\\(?:o|out|gx?|w)|^\.(?:once|output|import))\s*['"]?\|([^'"]*)|^\\copy\b.*\bprogram\s+'([^']*)/i;
 
-const always = () => true;
-
 /** Database clients, and programs that dump a database. */
 export const DATABASES: readonly Family[] = [
-  { names: ["psql", "mysql", "mariadb", "cqlsh", "duckdb"], runs: clientRuns },
+  { names: ["psql"], valuedLetters: "cdfFhLopPRTUv", runs: clientRuns, scripted: true },
+  { names: ["mysql", "mariadb"], valuedLetters: "DehpPSu", runs: clientRuns, scripted: true },
+  { names: ["cqlsh", "duckdb"], runs: clientRuns },
   {
     names: ["sqlite3"],
     runs: clientRuns,
     reads: "shown",
+    scripted: true,
     dumps: ({ args }) => args.some((arg) => arg.startsWith(".dump")),
   },
   { names: ["redis-cli"], dumps: ({ args }) => args.includes("--rdb") },

@@ -2,6 +2,7 @@ import { type Inner, quoteWord, shellText } from "../../interpreter/inner.ts";
 import type { SimpleCommand } from "../../model.ts";
 import { optionValues } from "../arguments.ts";
 import type { Family } from "../family.ts";
+import { printsSettings, printsVariables } from "../flows.ts";
 import { afterFirst } from "../texts.ts";
 import { innerCommand, wrapperOf } from "../wrapper.ts";
 
@@ -70,8 +71,24 @@ function unwrapNewRoot({ args }: SimpleCommand): Inner[] {
 
 /** Programs that run others in an environment, a file system or a terminal of their own. */
 export const ENVIRONMENTS: readonly Family[] = [
-  { names: ["env"], wrappers: [ENV_OPTIONS], unwrap: unwrapEnv },
-  { names: ["genv"], unwrap: unwrapEnv },
+  {
+    names: ["env"],
+    wrappers: [ENV_OPTIONS],
+    unwrap: unwrapEnv,
+    ownEnvironment: ({ args }) => args[0]?.startsWith("-") ?? false,
+    prints: printsVariables,
+  },
+  { names: ["genv"], wrappers: [ENV_OPTIONS], unwrap: unwrapEnv },
+  { names: ["env-cmd"], wrappers: [{}] },
+  { names: ["cross-env"], wrappers: [{ assigns: true }] },
+  { names: ["cross-env-shell"], wrappers: [{ assigns: true, mode: "shell" }] },
+  { names: ["dotenv"], wrappers: [{ short: "ef" }] },
+  { names: ["dotenvx"], wrappers: [{ verbs: "run", short: "f", long: "env-file name cwd" }] },
+  { names: ["direnv"], wrappers: [{ verbs: "exec", skip: 1 }], prints: printsSettings },
+  {
+    names: ["atuin", "envsubst", "register-python-argcomplete", "zoxide"],
+    prints: printsSettings,
+  },
   { names: ["bwrap"], unwrap: unwrapNewRoot },
   { names: ["capsh"], unwrap: (command) => afterDashes(command, "bash") },
   { names: ["nix"], unwrap: (command) => afterOption(command, "-c", "--command", "--run") },

@@ -4,6 +4,7 @@ import { readFile, writeFile } from "../../interpreter/scope.ts";
 import { type Flow, known, NOTHING, type SimpleCommand } from "../../model.ts";
 import { hasFlag, operands, optionValues, wordsOf } from "../arguments.ts";
 import type { Family, FileNoter, Finder } from "../family.ts";
+import { copies, passesInput, printsNothing } from "../flows.ts";
 import { isSecret } from "../secrets.ts";
 import { within } from "../texts.ts";
 
@@ -20,6 +21,12 @@ const noteDd: FileNoter = (command, output, scope) => {
 
 const ddTargets = ({ args }: SimpleCommand): string[] =>
   args.filter((arg) => arg.startsWith("of=")).map((arg) => arg.slice(3));
+
+const ddSources = ({ args }: SimpleCommand): string[] =>
+  args.filter((arg) => arg.startsWith("if=")).map((arg) => arg.slice(3));
+
+const ddText = ({ args }: SimpleCommand, text: string): string | null =>
+  args.every((arg) => /^(if|of|status)=/.test(arg)) ? text : null;
 
 /** `cp a b folder`: a copy holds what its source held, whether the last word is a file or a folder. */
 const noteCopies: FileNoter = (command, _output, scope) => {
@@ -57,8 +64,14 @@ const lastOperand = (command: SimpleCommand) => operands(command).slice(-1);
 
 /** Programs that read, copy, edit and write files. */
 export const FILES: readonly Family[] = [
-  { names: ["tee"], reads: () => [], writes: operands, noteFiles: noteTee },
-  { names: ["sponge"], writes: operands, noteFiles: noteTee },
+  {
+    names: ["tee"],
+    reads: () => [],
+    writes: operands,
+    noteFiles: noteTee,
+    prints: passesInput,
+  },
+  { names: ["sponge"], writes: operands, noteFiles: noteTee, prints: passesInput },
   {
     names: ["cp"],
     reads: "shown",
@@ -67,6 +80,7 @@ export const FILES: readonly Family[] = [
       hasFlag(command, "rRa", "recursive", "archive") ? sources(command) : [],
     writes: lastOperand,
     noteFiles: noteCopies,
+    prints: printsNothing,
   },
   {
     names: ["mv"],
@@ -74,10 +88,20 @@ export const FILES: readonly Family[] = [
     readsBelow: sources,
     writes: lastOperand,
     noteFiles: noteCopies,
+    prints: printsNothing,
   },
   { names: ["install", "ln"], writes: lastOperand, noteFiles: noteCopies },
-  { names: ["gcp", "gmv", "chmod", "chown"], descends: true },
-  { names: ["dd"], reads: "shown", writes: ddTargets, noteFiles: noteDd },
+  { names: ["gcp", "gmv"], descends: true },
+  { names: ["chmod", "chown"], descends: true, prints: printsNothing },
+  { names: ["mkdir"], looks: true, prints: printsNothing },
+  { names: ["rm", "touch"], prints: printsNothing },
+  {
+    names: ["dd"],
+    reads: "shown",
+    writes: ddTargets,
+    noteFiles: noteDd,
+    prints: copies(ddText, ddSources),
+  },
   {
     names: ["patch"],
     writes: (command) => [
@@ -87,46 +111,6 @@ export const FILES: readonly Family[] = [
     ],
   },
   { names: ["date"], reads: (command) => optionValues(command, "-f", "--file") },
-  {
-    names: [
-      "bat",
-      "batcat",
-      "cat",
-      "column",
-      "comm",
-      "cut",
-      "expand",
-      "fold",
-      "gc",
-      "get-content",
-      "getent",
-      "head",
-      "join",
-      "jq",
-      "less",
-      "more",
-      "nano",
-      "nl",
-      "nvim",
-      "paste",
-      "pr",
-      "rev",
-      "sort",
-      "split",
-      "strings",
-      "tac",
-      "tail",
-      "uniq",
-      "vi",
-      "view",
-      "vim",
-      "wl-copy",
-      "xclip",
-      "xsel",
-      "yq",
-    ],
-    reads: "shown",
-  },
   {
     names: ["diff"],
     reads: "shown",

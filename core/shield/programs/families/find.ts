@@ -190,10 +190,10 @@ function unwrapForFiles({ args }: SimpleCommand): Inner[] {
 }
 
 /** What find lists: an agent's state by name, all else as unknown. */
-function listFound(command: SimpleCommand): Pick<Flow, "text" | "paths"> {
+function printsFound(command: SimpleCommand, incoming: Flow): Flow {
   const state = foundState(command);
   const text = state.length === 0 ? null : `${UNKNOWN}\n${state.join("\n")}\n`;
-  return { text, paths: [...foundPaths(command), ...state] };
+  return { ...incoming, text, paths: [...foundPaths(command), ...state] };
 }
 
 /** Options of find whose file is written. */
@@ -203,7 +203,7 @@ const foundFiles = ({ args }: SimpleCommand) =>
 
 /** Programs that look for files, and run others for each. */
 export const FINDERS: readonly Family[] = [
-  { names: ["find", "gfind"], unwrap: unwrapFind, lists: listFound, writes: foundFiles },
+  { names: ["find", "gfind"], unwrap: unwrapFind, writes: foundFiles, prints: printsFound },
   { names: ["fd", "fdfind"], unwrap: unwrapFd },
   { names: ["forfiles"], unwrap: unwrapForFiles },
 ];

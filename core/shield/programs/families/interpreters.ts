@@ -3,6 +3,7 @@ import type { Inner } from "../../interpreter/inner.ts";
 import type { SimpleCommand } from "../../model.ts";
 import { hasFlag, operands, optionValues } from "../arguments.ts";
 import type { Family } from "../family.ts";
+import { printsSettings } from "../flows.ts";
 
 function takes(letters: string, more: Partial<Interpreter> = {}): Interpreter {
   return {
@@ -73,6 +74,7 @@ export const INTERPRETERS: readonly Family[] = [
   {
     names: ["perl"],
     interpreter: takes("eE", { valued: "I", attached: "FixDC", imports: "Mm" }),
+    prints: printsSettings,
     writes: (command) => hasFlag(command, "i", "in-place") ? lastOperand(command) : [],
   },
   { names: ["ruby"], interpreter: takes("e", { valued: "ICr", attached: "EFKTWx" }) },
@@ -130,12 +132,14 @@ export const INTERPRETERS: readonly Family[] = [
     unwrap: (command, readFile) => unwrapSed(command, SED, readFile),
     reads: "shown",
     writes: editedBySed,
+    scripted: true,
   },
   { names: ["pwsh", "powershell"], interpreter: takes("", { windows: true }) },
   {
     names: ["gsed"],
     unwrap: (command, readFile) => unwrapSed(command, SED, readFile),
     writes: editedBySed,
+    scripted: true,
   },
   { names: ["iex", "invoke-expression"], unwrap: unwrapExpression },
 ];

@@ -1,7 +1,8 @@
 import type { SimpleCommand } from "../../model.ts";
 import { hasFlag, operands, optionValues } from "../arguments.ts";
 import type { Family, Finder } from "../family.ts";
-import { afterFirst, bang, bangLines } from "../texts.ts";
+import { printsSettings } from "../flows.ts";
+import { afterFirst, always, bang, bangLines } from "../texts.ts";
 
 /** Programs that OpenSSH starts by its settings. */
 function sshPrograms(command: SimpleCommand): string[] {
@@ -43,6 +44,8 @@ const SOCAT_PROGRAMS = new Set(["SYSTEM", "EXEC", "SHELL"]);
 /** `FILE:/etc/shadow`, one end of socat. */
 const SOCAT_FILE = /^(?:file|open|gopen):([^,]*)/i;
 
+const NETCAT_LETTERS = "cegGiIoOpPqsTVwWxX";
+
 /** Programs that log in to another machine, copy to it or talk to it. */
 export const REMOTE: readonly Family[] = [
   {
@@ -57,12 +60,21 @@ export const REMOTE: readonly Family[] = [
   { names: ["ssh"], runs: sshPrograms, output: "network" },
   {
     names: ["ssh", "slogin", "rsh", "autossh"],
-    ownEnvironment: true,
-    opensShell: () => true,
+    ownEnvironment: always,
+    opensShell: always,
   },
-  { names: ["tsh"], opensShell: () => true },
+  { names: ["ssh", "slogin", "autossh"], valuedLetters: "BbcDEeFIiJLlmOopQRSWw" },
+  { names: ["ssh-agent"], wrappers: [{}], prints: printsSettings },
+  { names: ["keychain"], prints: printsSettings },
+  { names: ["sshpass"], wrappers: [{ short: "pfdP" }] },
+  {
+    names: ["tsh"],
+    wrappers: [{ verbs: "ssh", short: "lipJ", long: "login proxy", skip: 1, mode: "shell" }],
+    opensShell: always,
+  },
   {
     names: ["scp"],
+    valuedLetters: "cDFiJloPSX",
     runs: copierPrograms,
     reads: "shown",
     descends: true,
@@ -72,13 +84,15 @@ export const REMOTE: readonly Family[] = [
   },
   {
     names: ["sftp"],
+    valuedLetters: "BbcDFiJloPRSsX",
     runs: (command) => command.stdin === null ? copierPrograms(command) : bangLines(command),
     output: "network",
     sends: puts,
   },
   {
     names: ["rsync"],
-    runs: (command) => optionValues(command, "-e", "--rsh", "--rsync-path"),
+    valuedLetters: "eMfTB@",
+    runs: ["-e", "--rsh", "--rsync-path"],
     reads: "elsewhere",
     descends: true,
     readsBelow: copied,
@@ -111,10 +125,13 @@ export const REMOTE: readonly Family[] = [
   },
   {
     names: ["ncat"],
-    runs: (command) => optionValues(command, "-c", "--sh-exec", "-e", "--exec"),
+    valuedLetters: NETCAT_LETTERS,
+    runs: ["-c", "--sh-exec", "-e", "--exec"],
+    output: "network",
   },
+  { names: ["nc", "netcat"], valuedLetters: NETCAT_LETTERS, output: "network" },
   {
-    names: ["nc", "ncat", "netcat", "telnet", "s_client", "dig", "host", "nslookup"],
+    names: ["telnet", "s_client", "dig", "host", "nslookup"],
     output: "network",
   },
 ];

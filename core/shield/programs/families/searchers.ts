@@ -28,6 +28,12 @@ export const SEARCHERS: readonly Family[] = [
   { names: ["egrep", "fgrep"], reads: "shown", readsBelow: grepped },
   { names: ["ggrep", "pcregrep", "pcre2grep", "ugrep", "zgrep"], readsBelow: grepped },
   { names: ["rgrep", "ug"], readsBelow: searchedAlways },
-  { names: ["rg"], reads: "shown", descends: true, readsBelow: searchedAlways },
+  {
+    names: ["rg"],
+    runs: ["--pre", "--hostname-bin"],
+    reads: "shown",
+    descends: true,
+    readsBelow: searchedAlways,
+  },
   { names: ["ack", "ag"], descends: true, readsBelow: searchedAlways },
 ];

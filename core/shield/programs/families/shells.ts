@@ -11,6 +11,7 @@ import { nameProgram } from "../../interpreter/links.ts";
 import { type SimpleCommand, textFlow } from "../../model.ts";
 import { operands, optionValues } from "../arguments.ts";
 import type { Family, FileNoter } from "../family.ts";
+import { printsNothing, printsOperand } from "../flows.ts";
 import { afterFirst } from "../texts.ts";
 
 const NAMES = [
@@ -135,9 +136,15 @@ export const SHELL_PROGRAMS: readonly Family[] = [
   { names: NAMES, unwrap: unwrapShell },
   { names: ["cmd"], unwrap: unwrapCmd },
   { names: ["eval"], unwrap: ({ args }) => [shellText(withoutDashes(args).join(" "))] },
-  { names: ["command"], unwrap: unwrapCommand },
-  { names: ["trap"], unwrap: unwrapTrap },
-  { names: ["alias"], unwrap: unwrapAlias, noteFiles: noteAliases },
+  { names: ["command"], wrappers: [{}], unwrap: unwrapCommand, prints: printsOperand },
+  { names: ["trap"], unwrap: unwrapTrap, prints: printsNothing },
+  {
+    names: ["alias"],
+    unwrap: unwrapAlias,
+    looks: true,
+    noteFiles: noteAliases,
+    prints: printsNothing,
+  },
   { names: ["hash"], noteFiles: noteHash },
   {
     names: ["mapfile", "readarray"],

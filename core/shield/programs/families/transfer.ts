@@ -2,6 +2,7 @@ import { type Scope, writeFile } from "../../interpreter/scope.ts";
 import { FROM_NETWORK, NOTHING, once, type SimpleCommand, textFlow } from "../../model.ts";
 import { hasFlag, operands, optionValues, wordsOf } from "../arguments.ts";
 import type { Family, FileNoter } from "../family.ts";
+import { printsSettings } from "../flows.ts";
 import { fileOf, isPath, within } from "../texts.ts";
 
 /** The values that a client sends: data, or the file that a value names. */
@@ -56,10 +57,13 @@ function noteDownloads(urls: readonly string[], scope: Scope): void {
   }
 }
 
+const WGET_LETTERS = "aABDeIilOoPQRTtUwX";
+
 /** Clients that download and upload. */
 export const TRANSFER: readonly Family[] = [
   {
     names: ["curl"],
+    valuedLetters: "AbcCdDeEFhHKmoPQrtTuUwxXyYz",
     reads: ({ args }) => args.filter((arg) => arg.startsWith("file://")),
     writes: (command) =>
       [
@@ -86,6 +90,7 @@ export const TRANSFER: readonly Family[] = [
   },
   {
     names: ["wget"],
+    valuedLetters: WGET_LETTERS,
     writes: (command) =>
       [
         ...optionValues(command, "-O", "-o", "-a", "--output-document", "--output-file"),
@@ -120,9 +125,10 @@ export const TRANSFER: readonly Family[] = [
     sends: (command) => operands(command).map(fileOf),
   },
   {
-    names: ["wget2", "fetch", "httpie", "lynx", "w3m", "links", "elinks", "get", "ipfs"],
+    names: ["fetch", "httpie", "lynx", "w3m", "links", "elinks", "get", "ipfs"],
     output: "network",
   },
+  { names: ["wget2"], valuedLetters: WGET_LETTERS, output: "network" },
   {
     names: ["croc", "wormhole", "magic-wormhole", "transfer", "ffsend", "pastebinit"],
     sends: (command) => operands(command).map(fileOf),
@@ -140,6 +146,7 @@ export const TRANSFER: readonly Family[] = [
   },
   {
     names: ["gh"],
+    prints: printsSettings,
     output: "network",
     sends: (command) =>
       ["gist", "release"].includes(operands(command)[0] ?? "") ? operands(command) : [],

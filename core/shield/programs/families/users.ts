@@ -2,6 +2,7 @@ import { type Inner, shellInput, shellText } from "../../interpreter/inner.ts";
 import type { SimpleCommand } from "../../model.ts";
 import { hasFlag, optionValues } from "../arguments.ts";
 import type { Family } from "../family.ts";
+import { always } from "../texts.ts";
 
 const asksForShell = (command: SimpleCommand): boolean => hasFlag(command, "is", "login", "shell");
 
@@ -28,7 +29,7 @@ function unwrapSu(command: SimpleCommand): Inner[] {
   return shellInput(command);
 }
 
-/** Programs that run others as another user, or with another view of the system. */
+/** Programs that run others as another user. */
 export const USERS: readonly Family[] = [
   {
     names: ["sudo"],
@@ -38,48 +39,41 @@ export const USERS: readonly Family[] = [
         "user group prompt chdir chroot host role type other-user command-timeout close-from login-class",
       assigns: true,
     }],
-    ownEnvironment: true,
+    ownEnvironment: always,
     opensShell: asksForShell,
   },
   {
     names: ["doas"],
     wrappers: [{ short: "uCa", assigns: true }],
-    ownEnvironment: true,
+    ownEnvironment: always,
     opensShell: asksForShell,
   },
   {
     names: ["sudo-rs"],
     wrappers: [{ short: "u", long: "user", assigns: true }],
-    ownEnvironment: true,
+    ownEnvironment: always,
     opensShell: asksForShell,
   },
   {
     names: ["pkexec"],
     wrappers: [{ short: "u", long: "user", assigns: true }],
-    opensShell: () => true,
+    opensShell: always,
   },
   {
     names: ["run0"],
     wrappers: [{ short: "ugD", long: "user group nice chdir setenv", assigns: true }],
-    opensShell: () => true,
+    opensShell: always,
   },
-  { names: ["su", "runuser"], unwrap: unwrapSu, ownEnvironment: true },
+  { names: ["su", "runuser"], unwrap: unwrapSu, ownEnvironment: always },
   { names: ["sg"], unwrap: unwrapSu },
+  { names: ["newgrp"], opensShell: always },
+  { names: ["gosu", "s6-setuidgid", "setuidgid", "su-exec"], wrappers: [{ skip: 1 }] },
+  { names: ["chpst"], wrappers: [{ short: "uUebmdopfclrt/" }] },
   {
-    names: [
-      "chroot",
-      "fakechroot",
-      "fakeroot",
-      "linux32",
-      "linux64",
-      "lxc-attach",
-      "newgrp",
-      "nsenter",
-      "proot",
-      "schroot",
-      "setarch",
-      "unshare",
-    ],
-    opensShell: () => true,
+    names: ["setpriv"],
+    wrappers: [{
+      long:
+        "reuid regid ruid euid rgid egid groups securebits inh-caps ambient-caps bounding-set pdeathsig ptracer selinux-label apparmor-profile landlock-access landlock-rule seccomp-filter",
+    }],
   },
 ];

@@ -100,5 +100,13 @@ export const XARGS_PROGRAMS: readonly Family[] = [
     reads: (command) => optionValues(command, "-a", "--arg-file"),
   },
   { names: ["gxargs"], unwrap: unwrapXargs, takesInput: true },
+  {
+    names: ["sem"],
+    wrappers: [{
+      short: "jPS",
+      long: "id semaphore-name jobs max-procs timeout",
+      mode: "shell",
+    }],
+  },
   { names: ["parallel"], wrappers: [PARALLEL_OPTIONS], unwrap: unwrapParallel },
 ];

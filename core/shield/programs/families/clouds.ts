@@ -1,0 +1,77 @@
+import type { SimpleCommand } from "../../model.ts";
+import { optionValues } from "../arguments.ts";
+import type { Family, Finder } from "../family.ts";
+import { opaque } from "../flows.ts";
+
+/** `--parameters 'commands=["text"]'`. */
+const awsCommands = (command: SimpleCommand): string[] =>
+  optionValues(command, "--parameters").flatMap((value) =>
+    value.startsWith("commands=") ? [trimQuotes(value.slice(9))] : []
+  );
+
+function trimQuotes(text: string): string {
+  let from = 0;
+  let to = text.length;
+  while (from < to && "[]\"'".includes(text[from] ?? "")) from++;
+  while (to > from && "[]\"'".includes(text[to - 1] ?? "")) to--;
+  return text.slice(from, to);
+}
+
+const COPY_WORDS = new Set([
+  "cp",
+  "copy",
+  "mirror",
+  "mv",
+  "put",
+  "rsync",
+  "scp",
+  "sync",
+  "upload",
+  "upload-batch",
+]);
+
+/** The files that are copied to an address behind them; a download names the address first. */
+const copiedTo =
+  (isAddress: (arg: string) => boolean, needsAddress = true): Finder => ({ args }) => {
+    if (!args.some((arg) => COPY_WORDS.has(arg))) return [];
+    const last = args.findLastIndex(isAddress);
+    const files = last < 0 && !needsAddress ? args : args.slice(0, Math.max(last, 0));
+    return files.filter((arg) => !isAddress(arg));
+  };
+
+const isUrl = (arg: string): boolean => arg.includes("://");
+
+const copiedToUrl = copiedTo(isUrl);
+/** These upload without an address, too. */
+const uploaded = copiedTo(isUrl, false);
+/** Addresses of `mc` begin with a name: `store/bucket`. */
+const copiedToStore = copiedTo((arg) => isUrl(arg) || /^\w[\w-]*\//.test(arg));
+
+/** Command lines of clouds, and stores of settings and secrets. */
+export const CLOUDS: readonly Family[] = [
+  {
+    names: ["aws"],
+    runs: awsCommands,
+    prints: ({ args }, incoming) =>
+      args.includes("s3") && args.includes("-") ? { ...opaque(incoming), network: true } : null,
+    sends: (command) => [...optionValues(command, "--body"), ...copiedToUrl(command)],
+  },
+  { names: ["gcloud", "az"], runs: ["--command", "--scripts"], sends: uploaded },
+  { names: ["gsutil", "s3cmd", "s5cmd", "azcopy"], sends: copiedToUrl },
+  { names: ["mc"], sends: copiedToStore },
+  { names: ["fly", "flyctl"], runs: ["-C", "--command"] },
+  {
+    names: ["heroku", "railway"],
+    wrappers: [{ verbs: "run", short: "a", long: "app service environment" }],
+  },
+  {
+    names: ["doppler"],
+    wrappers: [{ verbs: "run", short: "pc", long: "project config token command" }],
+    runs: ["--command", "--scripts"],
+  },
+  { names: ["op"], wrappers: [{ verbs: "run", long: "env-file account" }] },
+  {
+    names: ["aws-vault", "chamber", "envchain"],
+    wrappers: [{ verbs: "exec", short: "d", long: "duration", skip: 1 }],
+  },
+];

@@ -1,0 +1,41 @@
+import { codeText } from "../../code/unwrap_code.ts";
+import { type Inner, type ReadFile, shellText } from "../../interpreter/inner.ts";
+import type { SimpleCommand } from "../../model.ts";
+import { clusterValues, optionValues } from "../arguments.ts";
+import type { Family } from "../family.ts";
+import { copiesAll } from "../flows.ts";
+import { bangLines } from "../texts.ts";
+
+/** Commands of an editor, which are code of their own and may run shell text. */
+function editorCodes(command: SimpleCommand, readFile: ReadFile): Inner[] {
+  return [
+    ...optionValues(command, "-c", "--cmd"),
+    ...clusterValues(command, "c"),
+    ...command.args.filter((arg) => arg.startsWith("+")).map((arg) => arg.slice(1)),
+    ...optionValues(command, "-S").map((path) => readFile(path)?.text ?? ""),
+  ].flatMap((text) => [
+    codeText(text, "vim"),
+    ...text.split("\n").flatMap((line) => EDITOR_SHELL.exec(line)?.[1] ?? []).map(shellText),
+  ]);
+}
+
+/** `:!text`, `silent !text`, `exe "!text"`, `terminal text`; `!exists(…)` only denies. */
+const EDITOR_SHELL = /(?:(?:^|[\s"':%$|\d])!|^:?ter(?:m(?:inal)?)?\s)(?!=|\s*\w+\()([^"']+|.+)/;
+
+/** Editors and pagers. */
+export const EDITORS: readonly Family[] = [
+  { names: ["vi", "vim", "nvim"], codes: editorCodes, reads: "shown", scripted: true },
+  { names: ["view"], codes: editorCodes, reads: "shown" },
+  { names: ["ex"], runs: bangLines, codes: editorCodes, scripted: true },
+  { names: ["ed"], runs: bangLines, scripted: true },
+  {
+    names: ["less", "more"],
+    runs: bangLines,
+    codes: editorCodes,
+    reads: "shown",
+    prints: copiesAll,
+  },
+  { names: ["most"], runs: bangLines, codes: editorCodes },
+  { names: ["man"], runs: ["-P", "--pager", "-H", "--html"] },
+  { names: ["nano"], reads: "shown" },
+];
