@@ -4,7 +4,7 @@ import type { z } from "zod";
 export const RESULTS = ["success", "failure", "denied"] as const;
 export type Result = (typeof RESULTS)[number];
 
-/** What came of what an event reports: always the same, or read from its details. */
+/** The outcome of an event type: fixed, or derived from the details of each event. */
 export type Outcome = Result | ((details: Readonly<Record<string, unknown>>) => Result);
 
 /** An event type of the audit log. */

@@ -113,13 +113,15 @@ const exampleApproval = {
 };
 
 /** Checks an example against the schema of its payload. */
-function event<Payload extends z.ZodObject>(row: WebhookEvent<Payload>): WebhookEvent<Payload> {
+function webhookEvent<Payload extends z.ZodObject>(
+  row: WebhookEvent<Payload>,
+): WebhookEvent<Payload> {
   return row;
 }
 
 /** Every event type that a webhook may subscribe to. */
 export const WEBHOOK_EVENTS = {
-  command_executed: event({
+  command_executed: webhookEvent({
     ...commands,
     meaning: "command executed successfully",
     result: ({ status }) => status === "failed" ? "failure" : "success",
@@ -130,7 +132,7 @@ export const WEBHOOK_EVENTS = {
     }),
     example: { ...ranExample, receipt: exampleReceipt, status: "succeeded" },
   }),
-  command_denied: event({
+  command_denied: webhookEvent({
     ...commands,
     meaning: "command blocked by policy",
     result: "denied",
@@ -162,7 +164,7 @@ export const WEBHOOK_EVENTS = {
       user: "usr_0m3x1",
     },
   }),
-  command_timeout: event({
+  command_timeout: webhookEvent({
     ...commands,
     meaning: "command exceeded its time",
     result: "failure",
@@ -181,13 +183,13 @@ export const WEBHOOK_EVENTS = {
       status: "timed_out",
     },
   }),
-  agent_connected: event({
+  agent_connected: webhookEvent({
     ...agents,
     meaning: "agent connected to the server",
     payload: z.strictObject(agent),
     example: exampleAgent,
   }),
-  agent_disconnected: event({
+  agent_disconnected: webhookEvent({
     ...agents,
     meaning: "agent disconnected",
     payload: z.strictObject({
@@ -199,7 +201,7 @@ export const WEBHOOK_EVENTS = {
     }),
     example: { name: "web-1", reason: "heartbeat_lost" },
   }),
-  agent_health_changed: event({
+  agent_health_changed: webhookEvent({
     ...agents,
     meaning: "agent health status changed",
     payload: z.strictObject({
@@ -209,55 +211,55 @@ export const WEBHOOK_EVENTS = {
     }),
     example: { name: "web-1", from: "online", to: "degraded" },
   }),
-  agent_created: event({
+  agent_created: webhookEvent({
     ...agents,
     meaning: "new agent registered",
     payload: z.strictObject({ ...agent, user: actor("registered the agent") }),
     example: { ...exampleAgent, user: "usr_0m3x1" },
   }),
-  agent_deleted: event({
+  agent_deleted: webhookEvent({
     ...agents,
     meaning: "agent removed",
     payload: z.strictObject({ name: agent.name, user: actor("removed the agent") }),
     example: { name: "web-1", user: "usr_0m3x1" },
   }),
-  session_started: event({
+  session_started: webhookEvent({
     ...sessions,
     meaning: "MCP session started",
     payload: z.strictObject({ ...session, protocol_version: z.string() }),
     example: { ...exampleSession, protocol_version: "2025-11-25" },
   }),
-  session_closed: event({
+  session_closed: webhookEvent({
     ...sessions,
     meaning: "MCP session ended",
     payload: z.strictObject(endedSession),
     example: exampleEnd,
   }),
-  session_timeout: event({
+  session_timeout: webhookEvent({
     ...sessions,
     meaning: "MCP session timed out",
     payload: z.strictObject({ ...endedSession, idle_seconds: z.int().min(0) }),
     example: { ...exampleEnd, idle_seconds: 1800 },
   }),
-  policy_created: event({
+  policy_created: webhookEvent({
     ...policies,
     meaning: "policy created",
     payload: z.strictObject(policy),
     example: { ...examplePolicy, version: "1" },
   }),
-  policy_updated: event({
+  policy_updated: webhookEvent({
     ...policies,
     meaning: "policy updated",
     payload: z.strictObject({ ...policy, previous_version: z.string() }),
     example: { ...examplePolicy, previous_version: "6" },
   }),
-  policy_deleted: event({
+  policy_deleted: webhookEvent({
     ...policies,
     meaning: "policy deleted",
     payload: z.strictObject(policy),
     example: examplePolicy,
   }),
-  approval_requested: event({
+  approval_requested: webhookEvent({
     ...approvals,
     meaning: "command approval requested",
     payload: z.strictObject({
@@ -271,7 +273,7 @@ export const WEBHOOK_EVENTS = {
       expires_at: "2026-01-31T12:15:00.000Z",
     },
   }),
-  approval_resolved: event({
+  approval_resolved: webhookEvent({
     ...approvals,
     meaning: "approval granted or rejected",
     result: ({ decision }) =>
@@ -293,7 +295,7 @@ export const WEBHOOK_EVENTS = {
       reason: "planned maintenance",
     },
   }),
-  compliance_report_generated: event({
+  compliance_report_generated: webhookEvent({
     ...compliance,
     meaning: "compliance report generated",
     payload: z.strictObject({
