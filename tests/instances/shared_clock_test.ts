@@ -71,7 +71,10 @@ Deno.test("shared clock: an instance whose clock is more than five minutes off r
     c.start(6 * MINUTE, { waits: 6_000 }),
     /clock is 36[01] s ahead of those of the other/,
   );
-  await rejects(c.start(-6 * MINUTE, { waits: 6_000 }), /clock is 3(60|59) s behind those of the other/);
+  await rejects(
+    c.start(-6 * MINUTE, { waits: 6_000 }),
+    /clock is 3(60|59) s behind those of the other/,
+  );
 });
 
 Deno.test("shared clock: a lone instance follows its machine's clock, forward and back", async () => {
