@@ -1,3 +1,4 @@
+import { isWithin } from "../../kv/store/clock.ts";
 import type { Cancel, Ports } from "./interfaces.ts";
 import { Background } from "./background.ts";
 
@@ -124,21 +125,34 @@ export class JobRunner {
   }
 }
 
-/** A search that does one step of each job in turn: neither a long nor a failing one delays the others. */
-export const stepEach = <T>(
+/**
+ * A search that does one step of each job in turn: neither a long nor a failing one delays the others. A job whose step
+ * failed rests for RETRY_MS, however often the search runs for others.
+ */
+export function stepEach<T>(
+  { clock }: Pick<Ports, "clock">,
   unfinished: () => AsyncIterable<T>,
+  nameOf: (job: T) => string,
   step: (job: T) => Promise<void>,
-): JobRules["search"] =>
-async (runner) => {
-  let more = false;
-  for await (const job of unfinished()) {
-    if (runner.stopped) break;
-    try {
-      await step(job);
-      more = true;
-    } catch (error) {
-      runner.tryLater(error);
+): JobRules["search"] {
+  const failedAtMs = new Map<string, number>();
+  return async (runner) => {
+    for (const [name, atMs] of failedAtMs) {
+      if (!isWithin(atMs, RETRY_MS, clock.now())) failedAtMs.delete(name);
     }
-  }
-  return more ? 0 : Infinity;
-};
+    let more = false;
+    for await (const job of unfinished()) {
+      if (runner.stopped) break;
+      const name = nameOf(job);
+      if (failedAtMs.has(name)) continue;
+      try {
+        await step(job);
+        more = true;
+      } catch (error) {
+        failedAtMs.set(name, clock.now());
+        runner.tryLater(error);
+      }
+    }
+    return more ? 0 : Infinity;
+  };
+}

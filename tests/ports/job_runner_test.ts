@@ -90,24 +90,37 @@ Deno.test("JobRunner.stop: waits for running jobs and starts no more", async () 
   deq([started, clock.pending], [1, 0]);
 });
 
-Deno.test("stepEach: jobs take turns, and a failing one delays no other", async () => {
+Deno.test("stepEach: jobs take turns, and a failing one delays no other and rests for a second", async () => {
   const left = new Map([["long", 3], ["broken", 1], ["short", 1]]);
   const steps: string[] = [];
-  const { errors, runner } = runnerOf(stepEach(
-    async function* () {
-      yield* [...left.keys()];
-    },
-    (name) => {
-      steps.push(name);
-      if (name === "broken") return Promise.reject(new Error("no rows"));
-      left.set(name, left.get(name)! - 1);
-      if (left.get(name) === 0) left.delete(name);
-      return Promise.resolve();
-    },
-  ));
+  const clock = new ManualClock(), errors: string[] = [];
+  const log = { info() {}, warn() {}, error: (message: string) => void errors.push(message) };
+  const runner = new JobRunner({
+    ports: { clock, log },
+    failure: "a job failed",
+    search: stepEach(
+      { clock },
+      async function* () {
+        yield* [...left.keys()];
+      },
+      (name) => name,
+      (name) => {
+        steps.push(name);
+        if (name === "broken") return Promise.reject(new Error("no rows"));
+        left.set(name, left.get(name)! - 1);
+        if (left.get(name) === 0) left.delete(name);
+        return Promise.resolve();
+      },
+    ),
+  });
   runner.wake();
   await runner.idle();
-  deq(steps.filter((name) => name !== "broken"), ["long", "short", "long", "long"]);
-  eq(errors.length, steps.length - 4);
+  deq(steps, ["long", "broken", "short", "long", "long"]);
+  clock.advance(999);
+  await runner.idle();
+  eq(errors.length, 1);
+  clock.advance(1);
+  await runner.idle();
+  deq([steps.length, errors.length], [6, 2]);
   await runner.stop();
 });

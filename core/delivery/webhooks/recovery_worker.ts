@@ -58,7 +58,9 @@ export const recoveryRunner = (parts: RecoveryParts): JobRunner =>
     ports: parts.ports,
     failure: "a recovery was interrupted",
     search: stepEach(
+      parts.ports,
       () => everyQueued(parts.store, recoveries, "running", { limit: PAGE }),
+      ({ record }) => record.id,
       ({ tenant, record }) => stepRecovery(parts, tenant, record.id),
     ),
   });

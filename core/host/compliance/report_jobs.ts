@@ -27,7 +27,9 @@ export const reportRunner = (relay: ReportNeeds): JobRunner =>
     ports: relay.ports,
     failure: "a compliance report was interrupted",
     search: stepEach(
+      relay.ports,
       () => everyQueued(relay.store, reports, "unfinished", { limit: PAGE }),
+      ({ record }) => record.id,
       ({ tenant, record }) =>
         stepReport(relay, tenant, record).catch(async (error) => {
           await countFailure(relay, tenant, record);
