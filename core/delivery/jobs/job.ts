@@ -6,6 +6,9 @@ import type { Clock } from "../../ports/ports.ts";
 /** Longer than an attempt's deadline of 10 s, so a lease ends only when its process died. */
 export const LEASE_MS = 30_000;
 
+/** The longest that an attempt takes from its claim, in ms: its deadline of 10 s and the commit of its outcome. */
+const ATTEMPT_MS = 15_000;
+
 /** The fields that make a row a retried job. */
 export interface Job {
   /** Attempts begun; counted at the claim, so that a crash cannot exceed the policy. */
@@ -32,6 +35,13 @@ export const withAttempt = ({ attempt }: Job, nowMs: number) => ({
 });
 
 /**
+ * False when an attempt may outlast its lease, because this process stood still since the claim: another process may
+ * take over, so nothing is sent.
+ */
+export const fitsLease = ({ due_at_ms }: Job, nowMs: number): boolean =>
+  due_at_ms !== null && nowMs + ATTEMPT_MS <= due_at_ms;
+
+/**
  * Claims a due job before anything is sent: the attempt is counted and the lease taken in one commit, so of several
  * instances one gets it. Null when it is not due or has expired.
  */
@@ -42,7 +52,7 @@ export async function claimJob<T extends Row>(
   id: string,
 ): Promise<T | null> {
   const nowMs = ports.clock.now();
-  return await store.transact(async (tx) => {
+  const claimed = await store.transact(async (tx) => {
     const row = await tx.getStored(of, tenant, id);
     if (row === null) return null;
     const job = jobOf(row);
@@ -52,6 +62,7 @@ export async function claimJob<T extends Row>(
     tx.delete(of, tenant, id);
     return null;
   });
+  return claimed !== null && fitsLease(jobOf(claimed), ports.clock.now()) ? claimed : null;
 }
 
 /** The claimed job's row; null when another attempt took over, whose outcome counts. */

@@ -16,7 +16,7 @@ import { disableFailing, type DisableParts } from "./disable.ts";
 import type { Claim } from "./leases.ts";
 import { type DeliveryQueue, dropDelivery, writeDelivery } from "./ledger.ts";
 import { requestOf, type RequestParts } from "./request.ts";
-import { scheduleRetry } from "../jobs/job.ts";
+import { fitsLease, scheduleRetry } from "../jobs/job.ts";
 import { afterFailure, policyOf, retryAfterMs } from "../jobs/retry_policy.ts";
 import { isOn, mayReceive } from "./checks.ts";
 
@@ -49,7 +49,7 @@ const UNANSWERED: readonly (string | null)[] = ["timeout", "connect", "dns", "tl
  */
 export async function attemptDelivery(parts: AttemptParts, claim: Claim): Promise<boolean | null> {
   const webhook = await admit(parts, claim);
-  if (webhook === null) return null;
+  if (webhook === null || !fitsLease(claim.delivery, parts.ports.clock.now())) return null;
   const attempt = await send(parts, claim.tenant, webhook, claim.delivery);
   parts.metrics.delivery(attempt.status);
   parts.activity.count(claim.tenant, `deliveries.${attempt.status}`);

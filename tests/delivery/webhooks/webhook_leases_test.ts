@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers";
 import type { OutboundResponse } from "../../../core/ports/ports.ts";
 import { readLedger } from "../../../core/delivery/webhooks/ledger.ts";
 import { deliveries } from "../../../kv/records/webhook.ts";
-import { mortal } from "../../support/kv.ts";
+import { mortal, overKv, shared } from "../../support/kv.ts";
 import { World } from "../../support/world.ts";
 import {
   act,
@@ -113,6 +113,51 @@ Deno.test("leases: when a lease expires, only its unfinished deliveries are due 
   const { accepted, delivered, pending } = await readLedger(world.app.store);
   deq([accepted, delivered, pending], [20, 20, 0]);
   eq((await rowsOf(world)).filter((name) => name.startsWith("delivery_leases")).length, 0);
+});
+
+Deno.test("leases: a process that stood still since its claim sends nothing, because another may have taken over", async () => {
+  const engine = await Deno.openKv(":memory:");
+  const frozen = Promise.withResolvers<void>(), claimed = Promise.withResolvers<void>();
+  const kv = overKv(engine, {
+    close: () => {},
+    atomic: () => {
+      const op = engine.atomic();
+      const { set, commit } = { set: op.set.bind(op), commit: op.commit.bind(op) };
+      let grants = false;
+      op.set = (key, value, options) => {
+        grants ||= key[2] === "delivery_leases";
+        return set(key, value, options);
+      };
+      op.commit = async () => {
+        const result = await commit();
+        if (!grants) return result;
+        claimed.resolve();
+        await frozen.promise;
+        return result;
+      };
+      return op;
+    },
+  });
+  const one = await World.open({ kv, sole: false });
+  const owner = await one.signUp();
+  const hook = await hear(one, owner);
+  answering(one, 204);
+  await happen(one, owner);
+  const settling = one.settle();
+  await claimed.promise;
+  const two = await World.open({ kv: shared(engine), sole: false, seed: 2 });
+  answering(two, 204);
+  await two.advance(30_000);
+  eq(two.network.sent.length, 1);
+  one.clock.nowMs = two.clock.nowMs;
+  frozen.resolve();
+  await settling;
+  await one.settle();
+  eq(one.network.sent.length, 0);
+  eq((await newest(two, owner, hook.id)).status, "succeeded");
+  await two[Symbol.asyncDispose]();
+  await one[Symbol.asyncDispose]();
+  engine.close();
 });
 
 const YEAR_MS = 365 * 24 * 60 * 60 * 1000;
