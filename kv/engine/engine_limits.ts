@@ -12,7 +12,7 @@ export const GET_MANY_MAX = 10;
 /** The longest delay of a queue message: 30 days. */
 export const DELAY_MS_MAX = 30 * 24 * 60 * 60 * 1000;
 
-/** One event line. Four of them always fit into one outbox value. */
+/** One event line: tenant, type, separators and JSON. Four of them always fit into one outbox value. */
 export const LINE_BYTES_MAX = 15 * 1024;
 /** An outbox or segment value, below the engine's limit of 64 KiB. */
 export const LOG_VALUE_BYTES_MAX = 60 * 1024;
