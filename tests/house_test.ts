@@ -35,6 +35,7 @@ const OTHER_TESTS = [
   "contract",
   "cluster",
   "crash",
+  "deploy",
   "e2e",
   "fixtures",
   "instances",

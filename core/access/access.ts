@@ -44,6 +44,7 @@ export {
   retryAfterOf,
   tooMany,
   UNLIMITED,
+  unlimitedAt,
 } from "./limits/limiter.ts";
 export { networkOf } from "./limits/network.ts";
 export { changeLimits, showLimits } from "./limits/overrides.ts";

@@ -6,6 +6,7 @@
 import manifest from "../../deno.json" with { type: "json" };
 import { asksForHelp } from "./help.ts";
 import type { Environment } from "../context/context.ts";
+import type { Hosted } from "./hosted.ts";
 import type { Serving } from "./serve.ts";
 
 /** What main.ts hands to the commands. */
@@ -90,6 +91,12 @@ async function warnOfUnread(env: Environment): Promise<void> {
   for (const warning of unreadVariables(env)) console.error(`warning: ${warning}`);
 }
 
+/** Serves where a hosting platform started this program. */
+export async function runHosted(startup: Pick<Startup, "serving">): Promise<Hosted> {
+  const { serveHosted } = await import("./hosted.ts");
+  return serveHosted(startup.serving);
+}
+
 function commandOf(
   [first = "serve", ...rest]: readonly string[],
 ): { name: string; args: string[] } {
@@ -154,4 +161,5 @@ function print(text: string): Promise<number> {
   return Promise.resolve(0);
 }
 
+export type { Hosted } from "./hosted.ts";
 export type { Serving } from "./serve.ts";

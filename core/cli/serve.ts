@@ -1,11 +1,16 @@
 import { openStore } from "../../kv/maintenance/open.ts";
 import { onStopSignal } from "./agent/host.ts";
 import { VERSION } from "../protocol/protocol.ts";
-import { readSettings, type Settings, unreadVariables } from "../context/context.ts";
+import {
+  type Environment,
+  readSettings,
+  type Settings,
+  unreadVariables,
+} from "../context/context.ts";
 import { isSealed, secretsOf } from "../host/host.ts";
 import { shownLocation } from "../../kv/maintenance/location.ts";
 import { type Running, startRelay, UNRECORDED } from "../start.ts";
-import { systemClock, systemLog, systemPorts } from "../ports/ports.ts";
+import { type Ports, systemClock, systemEntropy, systemLog, systemPorts } from "../ports/ports.ts";
 
 /** The time for close frames to leave before the server drops its WebSockets. */
 const FAREWELL_MS = 50;
@@ -14,6 +19,9 @@ const DRAIN_MS = 4_000;
 /** The time to record what is in memory: longer than one delivery attempt, but a store that hangs must not block. */
 const RECORD_MS = 15_000;
 
+/** The ports that do not depend on the settings. */
+export const SYSTEM_PORTS = { clock: systemClock, entropy: systemEntropy, log: systemLog };
+
 /** Answers a relay's requests: its endpoints and MCP. */
 export interface Front {
   readonly handler: Deno.ServeHandler;
@@ -21,50 +29,33 @@ export interface Front {
   close(): void;
 }
 
+/** What `relay serve` serves. */
 export interface Serving {
-  /** True when a hosting platform starts and ends this process. */
-  readonly hosted: boolean;
   readonly front: (running: Running) => Front;
-  /** Receives the relay once it has started. */
-  readonly started: (running: Running) => void;
+  /** Answers when a handler throws, or when there is no relay to answer. Logs what is not a fault. */
+  readonly refuse: (ports: Pick<Ports, "clock" | "entropy" | "log">, error: unknown) => Response;
 }
 
 /** Runs `relay serve` until it is stopped; resolves to the exit code. */
-export async function serve({ hosted, front, started }: Serving): Promise<number> {
+export async function serve({ front, refuse }: Serving): Promise<number> {
   const env = Deno.env.toObject();
   for (const unread of unreadVariables(env)) systemLog.warn(unread);
-  let settings: Settings, running: Running | null = null;
+  let started: Started;
   try {
-    settings = readSettings(env, (path) => Deno.readTextFileSync(path), hosted);
-    const opened = await openStore(settings.kv, systemClock);
-    const ports = systemPorts(() =>
-      (running?.app.config() ?? settings.config).outbound.allow_private_targets
-    );
-    const secrets = secretsOf(settings, ports.entropy, await isSealed(opened.store));
-    running = await startRelay(opened, { ...settings, ...secrets }, ports);
+    started = await startFrom(env, false);
   } catch (error) {
     console.error(`relay: ${error instanceof Error ? error.message : String(error)}`);
     return 1;
   }
-  started(running);
-  return await listen(running, settings, front(running), hosted);
-}
-
-async function listen(
-  running: Running,
-  settings: Settings,
-  front: Front,
-  hosted: boolean,
-): Promise<number> {
-  const { closeConnections, stop } = running;
+  const { running, settings } = started;
   const { host: hostname, port, tls } = settings;
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  const { handler, close } = front(running);
   let server: Deno.HttpServer;
   try {
     const onListen = ({ port }: { port: number }) => greet(settings, port, running);
-    server = hosted
-      ? Deno.serve(front.handler)
-      : Deno.serve({ hostname, port, ...tls, onListen, onError: failBare }, front.handler);
+    const onError = (error: unknown) => refuse(SYSTEM_PORTS, error);
+    server = Deno.serve({ hostname, port, ...tls, onListen, onError }, handler);
   } catch (error) {
     const { message: why, code } = error as Error & { code?: string };
     // Errors of the address have a system code; errors of the certificate or host name have none.
@@ -72,29 +63,56 @@ async function listen(
       ? "RELAY_HOST and RELAY_PORT"
       : "RELAY_TLS_CERT, RELAY_TLS_KEY and RELAY_HOST";
     console.error(`relay: cannot listen on ${hostname}:${port}: ${why}. Check ${where}.`);
-    await stop();
+    await running.stop();
     return 1;
   }
-  if (hosted) return await new Promise<number>(() => {});
   onStopSignal(end);
   await ended;
+  return await stopServing(server, running, close, DRAIN_MS) ? 0 : 1;
+}
+
+/** A relay that runs with its settings. */
+export interface Started {
+  readonly running: Running;
+  readonly settings: Settings;
+}
+
+/** Starts a relay with the settings of an environment. @throws {Error} that says what to change */
+export async function startFrom(env: Environment, hosted: boolean): Promise<Started> {
+  let running: Running | null = null;
+  const settings = readSettings(env, (path) => Deno.readTextFileSync(path), hosted);
+  const opened = await openStore(settings.kv, systemClock);
+  const ports = systemPorts(() =>
+    (running?.app.config() ?? settings.config).outbound.allow_private_targets
+  );
+  try {
+    const secrets = secretsOf(settings, ports.entropy, await isSealed(opened.store));
+    running = await startRelay(opened, { ...settings, ...secrets }, ports);
+    return { running, settings };
+  } catch (error) {
+    await opened.close().catch(() => {}); // the first error says more
+    throw error;
+  }
+}
+
+/** Stops a server and its relay; false when something could not be recorded. `drainMs` is what running requests get. */
+export async function stopServing(
+  server: Deno.HttpServer,
+  { closeConnections, stop }: Running,
+  close: () => void,
+  drainMs: number,
+): Promise<boolean> {
   systemLog.info("stopping");
   closeConnections();
-  front.close();
+  close();
   await systemClock.sleep(FAREWELL_MS);
-  await Promise.race([server.shutdown(), systemClock.sleep(DRAIN_MS)]);
+  await Promise.race([server.shutdown(), systemClock.sleep(drainMs)]);
   const late = systemClock.sleep(RECORD_MS).then(() => null);
   const recorded = await Promise.race([stop(), late]);
   if (recorded === null) {
     systemLog.error(UNRECORDED, { error: `it took over ${RECORD_MS / 1000} s` });
   }
-  return recorded ? 0 : 1;
-}
-
-/** Answers when the server itself fails. Handlers answer their own errors. */
-function failBare(error: unknown): Response {
-  systemLog.error("a request could not be answered", { error: String(error) });
-  return new Response(null, { status: 500 });
+  return recorded ?? false;
 }
 
 function greet(settings: Settings, port: number, { claimed, claimCode }: Running): void {
@@ -102,7 +120,7 @@ function greet(settings: Settings, port: number, { claimed, claimCode }: Running
   const url = settings.publicUrl ?? `${settings.tls ? "https" : "http"}://${host}:${port}`;
   console.log(`Relay ${VERSION} is ready at ${url}
   reference  ${url}/docs
-  store      ${settings.kv === null ? "the attached database" : shownLocation(settings.kv)}
+  store      ${shownLocation(settings.kv!)}
   signup     ${settings.signup}${claimCode === null ? "" : `, first with claim_code ${claimCode}`}${
     claimed ? "" : firstSignup(url, claimCode !== null)
   }`);

@@ -1,6 +1,6 @@
-import { type LimitState, retryAfterOf, tooMany } from "../../core/access/access.ts";
+import { type LimitState, retryAfterOf, tooMany, unlimitedAt } from "../../core/access/access.ts";
 import { Fault } from "../../core/fault/fault.ts";
-import type { Log } from "../../core/ports/ports.ts";
+import type { Log, Ports } from "../../core/ports/ports.ts";
 import { faultOf } from "../call/fault_of.ts";
 import { type Envelope, headersOf } from "./answer.ts";
 
@@ -39,6 +39,15 @@ export function failed(log: Log, error: unknown, envelope: Envelope, place: stri
     });
   }
   return failure(envelope, fault ?? new Fault("INTERNAL_ERROR"));
+}
+
+/** The same for a request that no route has taken, because the server failed or there is no relay yet. */
+export function failedBare(
+  { clock, entropy, log }: Pick<Ports, "clock" | "entropy" | "log">,
+  error: unknown,
+): Response {
+  const envelope = { requestId: entropy.uuid(), limit: unlimitedAt(clock.now()) };
+  return failed(log, error, envelope, "server");
 }
 
 /**

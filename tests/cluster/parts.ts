@@ -9,7 +9,8 @@ import {
   startRelayProcess,
 } from "../support/processes.ts";
 
-const TOKEN = "0123456789abcdef0123456789abcdef";
+/** The access token of every denokv server here. */
+export const TOKEN = "0123456789abcdef0123456789abcdef";
 const SECRET = "cluster secret cluster secret cluster secret";
 
 /** The denokv program on the path, or of DENOKV; null when there is none. */
@@ -77,17 +78,16 @@ export async function startInstance(kv: Denokv): Promise<Instance> {
   return { relay, url };
 }
 
-/** Passes each TCP connection to the next target that accepts it. */
+/** Passes each TCP connection to the next target that accepts it. The targets may change. */
 export function roundRobin(targets: readonly string[]) {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const ports = targets.map((url) => Number(new URL(url).port));
   let turn = 0;
   (async () => {
     for await (const client of listener) pass(client).catch(() => {});
   })();
   async function pass(client: Deno.TcpConn): Promise<void> {
-    for (let tried = 0; tried < ports.length; tried++) {
-      const port = ports[turn++ % ports.length]!;
+    for (let tried = 0; tried < targets.length; tried++) {
+      const port = Number(new URL(targets[turn++ % targets.length]!).port);
       const server = await Deno.connect({ hostname: "127.0.0.1", port }).catch(() => null);
       if (server === null) continue;
       client.setNoDelay(true);

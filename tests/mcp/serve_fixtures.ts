@@ -3,6 +3,7 @@ import { serve } from "../../core/cli/serve.ts";
 import { serveMcp } from "../../mcp/endpoint.ts";
 import { METHODS } from "../../mcp/methods.ts";
 import { mount } from "../../routes/http/mount.ts";
+import { failedBare } from "../../routes/http/refusal.ts";
 import { routes, upgrades } from "../../routes/index.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";
 import { withFixtures } from "./fixtures/fixtures.ts";
@@ -20,7 +21,6 @@ Deno.env.set("RELAY_CONFIG", JSON.stringify(NO_LIMITS));
 type Handler = ReturnType<typeof mount>;
 
 const code = await serve({
-  hosted: false,
   front({ app: relay }) {
     const { methods, takeReply } = withFixtures(relay, METHODS);
     const mcp = serveMcp(relay, routes, methods);
@@ -39,7 +39,7 @@ const code = await serve({
       close: () => mcp.close(),
     };
   },
-  started() {},
+  refuse: failedBare,
 });
 Deno.exit(code);
 

@@ -37,6 +37,19 @@ interface LimitClaim extends Claim {
 /** Whether a request is admitted, and the limit that its response shows. */
 export type LimitState = Grant<LimitClaim>;
 
+const NO_LIMIT: LimitClaim = {
+  key: "",
+  limit: UNLIMITED,
+  windowMs: MINUTE_MS,
+  kind: OTHER_LIMITS.organization,
+};
+
+/** The state that a response without limits shows. */
+export function unlimitedAt(nowMs: number): LimitState {
+  const resetMs = (Math.floor(nowMs / MINUTE_MS) + 1) * MINUTE_MS;
+  return { admitted: true, claim: NO_LIMIT, remaining: UNLIMITED, resetMs };
+}
+
 type Key = Pick<ApiKeyRecord, "id" | "type" | "limits">;
 /** With the requests per minute of its plan. */
 type Organization = Pick<OrganizationRecord, "id" | "plan" | "limits"> & {
@@ -59,12 +72,6 @@ interface Bounds {
 export class Limiter {
   readonly #bounds = new RecentMap<Bounds>(ACTORS_MAX);
   readonly #refusedByPlan = new Map<string, { readonly tenant: Tenant; readonly limit: number }>();
-  readonly #unlimited: LimitClaim = {
-    key: "",
-    limit: UNLIMITED,
-    windowMs: MINUTE_MS,
-    kind: OTHER_LIMITS.organization,
-  };
 
   constructor(
     private readonly parts: {
@@ -149,8 +156,7 @@ export class Limiter {
 
   /** The state that an endpoint without limits shows. */
   unlimited(): LimitState {
-    const resetMs = (Math.floor(this.parts.now() / MINUTE_MS) + 1) * MINUTE_MS;
-    return { admitted: true, claim: this.#unlimited, remaining: UNLIMITED, resetMs };
+    return unlimitedAt(this.parts.now());
   }
 
   /** A lower bound of what is left of a key's own limit, and when its window ends. */
