@@ -4,7 +4,6 @@
  */
 
 import manifest from "../../deno.json" with { type: "json" };
-import { asksForHelp } from "./help.ts";
 import type { Environment } from "../context/context.ts";
 import type { Hosted } from "./hosted.ts";
 import type { Serving } from "./serve.ts";
@@ -114,14 +113,27 @@ function commandOf(
 }
 
 async function serveCommand(args: string[], startup: Startup): Promise<number> {
-  if (asksForHelp(args)) return print(await help());
-  if (args.length > 0) {
-    console.error(`relay serve takes no arguments, only settings.\n\n${await settingsHelp()}`);
-    return 2;
-  }
-  const { serve } = await import("./serve.ts");
-  return await serve(await startup.serving());
+  const { runCommand } = await import("./command.ts");
+  return await runCommand({
+    name: "serve",
+    help: await help(),
+    texts: ["instances"],
+    switches: ["share-port"],
+    async run({ instances, "share-port": sharePort = false }) {
+      if (instances !== undefined) {
+        const { instanceCount, serveInstances } = await import("./instances.ts");
+        return await serveInstances(instanceCount(instances));
+      }
+      const { serve } = await import("./serve.ts");
+      return await serve(await startup.serving(), sharePort);
+    },
+  }, args);
 }
+
+const SERVE_OPTIONS = [
+  ["--instances <number>", "run 2 to 16 processes on one port; needs Linux and a KV Connect URL"],
+  ["--share-port", "listen on the port beside other processes of the same user (Linux)"],
+] as const;
 
 async function help(): Promise<string> {
   const commands = Object.entries(COMMANDS).map(([name, { about }]) => [name, about] as const);
@@ -132,6 +144,9 @@ Usage: relay [command] [options]
 ${columns(commands)}
 
 \`relay <command> --help\` describes one command.
+
+Options of \`relay serve\`:
+${columns(SERVE_OPTIONS)}
 
 ${await settingsHelp()}`;
 }

@@ -28,16 +28,15 @@ export interface ProgramOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** The program's main module when it runs from source; default: that of this process. */
   readonly main?: string;
-  /** Its permission flags when it runs from source; default: all. */
+  /** Its permission flags, and others of Deno, when it runs from source; default: all permissions. */
   readonly permissions?: readonly string[];
 }
 
 /** Starts this program again: the executable, or the main module under the same Deno. */
 export function startProgram(args: readonly string[], options: ProgramOptions = {}): Program {
-  const { env = {}, main = Deno.mainModule, permissions = ["-A"] } = options;
-  const source = ["run", ...permissions, "--unstable-kv", "--unstable-cron", main];
+  const { env = {} } = options;
   const child = new Deno.Command(Deno.execPath(), {
-    args: Deno.build.standalone ? [...args] : [...source, ...args],
+    args: programArguments(args, options),
     clearEnv: true,
     env: { ...inheritedEnvironment(), ...env },
     stdin: "null",
@@ -124,6 +123,16 @@ export function after(ms: number): { late: Promise<typeof LATE>; cancel(): void 
   const { promise: late, resolve } = Promise.withResolvers<typeof LATE>();
   const timer = setTimeout(() => resolve(LATE), ms);
   return { late, cancel: () => clearTimeout(timer) };
+}
+
+/** The arguments with which the executable, or Deno, runs this program again. */
+export function programArguments(
+  args: readonly string[],
+  { main = Deno.mainModule, permissions = ["-A"] }: Omit<ProgramOptions, "env">,
+): string[] {
+  if (Deno.build.standalone) return [...args];
+  const unstable = ["--unstable-kv", "--unstable-cron", "--unstable-net"];
+  return ["run", ...permissions, ...unstable, main, ...args];
 }
 
 function inheritedEnvironment(): Record<string, string> {

@@ -36,8 +36,11 @@ export interface Serving {
   readonly refuse: (ports: Pick<Ports, "clock" | "entropy" | "log">, error: unknown) => Response;
 }
 
-/** Runs `relay serve` until it is stopped; resolves to the exit code. */
-export async function serve({ front, refuse }: Serving): Promise<number> {
+/**
+ * Runs `relay serve` until it is stopped; resolves to the exit code. With `sharePort` other processes of the same user
+ * may listen on its port too.
+ */
+export async function serve({ front, refuse }: Serving, sharePort: boolean): Promise<number> {
   const env = Deno.env.toObject();
   for (const unread of unreadVariables(env)) systemLog.warn(unread);
   let started: Started;
@@ -55,7 +58,8 @@ export async function serve({ front, refuse }: Serving): Promise<number> {
   try {
     const onListen = ({ port }: { port: number }) => greet(settings, port, running);
     const onError = (error: unknown) => refuse(SYSTEM_PORTS, error);
-    server = Deno.serve({ hostname, port, ...tls, onListen, onError }, handler);
+    const address = { hostname, port, reusePort: sharePort };
+    server = Deno.serve({ ...address, ...tls, onListen, onError }, handler);
   } catch (error) {
     const { message: why, code } = error as Error & { code?: string };
     // Errors of the address have a system code; errors of the certificate or host name have none.

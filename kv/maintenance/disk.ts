@@ -34,6 +34,6 @@ export function syncFolder(path: string): void {
 }
 
 /** Writes all bytes; one `writeSync` may write fewer. */
-export function writeAll(file: Deno.FsFile, bytes: Uint8Array): void {
+export function writeAll(file: Pick<Deno.FsFile, "writeSync">, bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
 }

@@ -45,6 +45,7 @@ const AGENT = [
   "core/ports/",
   "core/codec/",
   "core/fault/",
+  "kv/store/clock.ts",
   "kv/store/durations.ts",
   "kv/engine/errors.ts",
   "kv/store/recent.ts",
@@ -62,7 +63,6 @@ Deno.test("relay agent: loads no code of a relay", async () => {
 Deno.test("relay help: loads the table of commands only", async () => {
   deq((await loadedBy("main.ts")).sort(), [
     "core/cli/cli.ts",
-    "core/cli/help.ts",
     "deno.json",
     "main.ts",
   ]);

@@ -11,7 +11,8 @@ import {
 
 /** The access token of every denokv server here. */
 export const TOKEN = "0123456789abcdef0123456789abcdef";
-const SECRET = "cluster secret cluster secret cluster secret";
+/** The secret of every instance here. */
+export const SECRET = "cluster secret cluster secret cluster secret";
 
 /** The denokv program on the path, or of DENOKV; null when there is none. */
 export async function findDenokv(): Promise<string | null> {
@@ -131,7 +132,7 @@ export async function openCluster(instances: readonly Instance[]) {
 }
 
 /** A port that nobody listens on now. */
-function freePort(): number {
+export function freePort(): number {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   return (listener.addr as Deno.NetAddr).port;
 }
