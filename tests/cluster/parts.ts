@@ -73,7 +73,7 @@ export async function startInstance(kv: Denokv): Promise<Instance> {
     RELAY_KV: kv.url,
     DENO_KV_ACCESS_TOKEN: TOKEN,
     RELAY_SECRET: SECRET,
-    RELAY_CONFIG: JSON.stringify(NO_LIMITS),
+    RELAY_CONFIG: JSON.stringify({ ...NO_LIMITS, outbound: { allow_private_targets: true } }),
   });
   return { relay, url };
 }
