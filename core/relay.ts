@@ -2,7 +2,7 @@ import { sweepBlobs } from "../kv/store/blob.ts";
 import { agents } from "../kv/records/agent.ts";
 import { ANNOUNCEMENT, SYSTEM, type Tenant } from "../kv/store/collection.ts";
 import { dropInbox, Inbox, wakeKey } from "../kv/instances/inbox.ts";
-import { KeyWatch } from "../kv/instances/watch.ts";
+import { KeyWatch, type WatchedKey } from "../kv/instances/watch.ts";
 import { Presence } from "../kv/instances/presence.ts";
 import { PULSE_KEYS } from "../kv/log/pulses.ts";
 import { readTally } from "../kv/store/tally.ts";
@@ -238,8 +238,8 @@ export async function takeMessage(app: Relay, value: unknown): Promise<void> {
 }
 
 /** The keys that this instance watches, and what each one wakes. */
-export const watched = (app: Relay): readonly (readonly [Deno.KvKey, () => void])[] => [
-  [wakeKey(app.instance), () => void app.inbox.wake()],
+export const watched = (app: Relay): readonly WatchedKey[] => [
+  [wakeKey(app.instance), (newest) => void app.inbox.wake(newest)],
   [ANNOUNCEMENT, () => {
     app.links.recheck();
     app.streams.recheck();

@@ -133,6 +133,27 @@ Deno.test("inbox: a wake at any moment of a reading is heard", async () => {
   }
 });
 
+Deno.test("inbox: the message that the watch brings is handled before the rows are read, and once", async () => {
+  const handled: unknown[] = [];
+  const kv = {
+    async *list() {
+      await setImmediate();
+      yield { key: ["~", "inbox", "me", "msg_1"], value: "one" };
+      yield { key: ["~", "inbox", "me", "msg_2"], value: "two" };
+    },
+  };
+  const store = { kv, closing: false, transact: () => Promise.resolve() } as unknown as Store;
+  const inbox = new Inbox(store, "me", (message) => {
+    handled.push(message);
+    return Promise.resolve();
+  }, () => {});
+  const read = inbox.wake({ id: "msg_2", message: "two" });
+  deq(handled, ["two"]);
+  await read;
+  deq(handled, ["two", "one"]);
+  await inbox.stop();
+});
+
 Deno.test("inbox: a message that nobody reads expires", () => {
   const staged: Mutation[] = [];
   stageMessage({ stage: (...mutations) => staged.push(...mutations) }, "gone", "msg_1", {});
