@@ -1,13 +1,14 @@
 import { rejects } from "node:assert/strict";
 import { Fault } from "../../core/fault/fault.ts";
 import { FailureThrottle } from "../../core/access/limits/throttle.ts";
-import { ManualClock } from "../support/clock.ts";
+import { Bench } from "../support/kv.ts";
 
 const WINDOW_MS = 15 * 60 * 1000;
 
 Deno.test("FailureThrottle: after too many failures a key waits for one window, also when the clock is set back", async () => {
-  const clock = new ManualClock();
-  const throttle = new FailureThrottle(clock, { scope: "login", forgiving: true });
+  await using bench = await Bench.memory();
+  const { clock, store } = bench;
+  const throttle = new FailureThrottle(store, { scope: "login", forgiving: true });
   const fail = () => throttle.attempt("who", () => Promise.reject(new Error("wrong")));
   for (let tries = 0; tries < 10; tries++) await rejects(fail(), /wrong/);
   await rejects(fail(), Fault);
