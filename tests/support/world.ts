@@ -10,14 +10,14 @@ import { Store } from "../../kv/store/store.ts";
 import { type Mcp, serveMcp } from "../../mcp/endpoint.ts";
 import { mount } from "../../routes/http/mount.ts";
 import { routes, upgrades } from "../../routes/index.ts";
-import { ManualClock } from "./clock.ts";
+import { ManualClock, PausingClock } from "./clock.ts";
 import { assertDeclared, assertLedger, assertLogs } from "./guarantees.ts";
 import { NO_LIMITS } from "./no_limits.ts";
 import { RecordedNetwork } from "./network.ts";
 import { strictKv } from "./kv.ts";
 import { quietKv } from "./quiet_kv.ts";
 import { mulberry32 } from "./random.ts";
-import { watchedKv } from "./watched_kv.ts";
+import { watchedKv } from "../cluster/watched_kv.ts";
 
 /** An answer, read whole. */
 export interface Answer {
@@ -91,10 +91,10 @@ export class World implements AsyncDisposable {
   static async open(options: Options = {}): Promise<World> {
     const { kv: given, sole, hasQueue = false, seed = 1 } = options;
     const kv = given ?? await Deno.openKv(":memory:");
-    const clock = options.clock ?? new ManualClock();
+    const count = given === undefined && sole === undefined && !hasQueue ? INSTANCES : 1;
+    const clock = options.clock ?? (count === 1 ? new ManualClock() : new PausingClock());
     const network = new RecordedNetwork();
     const logged: World["logged"] = [];
-    const count = given === undefined && sole === undefined && !hasQueue ? INSTANCES : 1;
     const watched = quietKv(count === 1 ? kv : watchedKv(strictKv(kv)));
     const log = recordingLog(logged);
     const entropy = seededEntropy(seed, clock);

@@ -1,4 +1,4 @@
-import { overKv, shared } from "./kv.ts";
+import { overKv, shared } from "../support/kv.ts";
 
 /** Encodes a key, so that equal keys are equal texts. */
 const textOf = (key: Deno.KvKey) => JSON.stringify(key.map(String));
