@@ -248,7 +248,7 @@ async function buildParts(store: Store, settings: ServerSettings, ports: Ports):
     authenticator,
     signIn: {
       tokens,
-      logins: new FailureThrottle(clock, { scope: "login", forgiving: true }),
+      logins: new FailureThrottle(store, { scope: "login", forgiving: true }),
       settings: inForce,
       founders: foundersFor(context),
     },
@@ -256,7 +256,7 @@ async function buildParts(store: Store, settings: ServerSettings, ports: Ports):
     madeKinds: madeKindsOf(deliveries),
     limiter,
     // A success does not reset the count: the holder of one code must not guess others.
-    pairings: new FailureThrottle(clock, { scope: "pairing", forgiving: false }),
+    pairings: new FailureThrottle(store, { scope: "pairing", forgiving: false }),
     usage: new Usage(store, instance, complain("the use of keys could not be recorded")),
     activity,
     links,
