@@ -227,6 +227,8 @@ export async function takeMessage(app: Relay, value: unknown): Promise<void> {
       return links.closeOlder(message.tenant, message.agent_id, message.link);
     case "restart":
       return void links.of(message.tenant, message.agent_id)?.send({ type: "restart" });
+    case "transfer":
+      return app.transfers.begin(message.tenant, message.agent_id);
     case "agent_deleted":
       return links.of(message.tenant, message.agent_id)?.close("deleted");
     case "policies_changed":

@@ -132,6 +132,11 @@ export class World implements AsyncDisposable {
     return this.running.app;
   }
 
+  /** The relays of all instances. */
+  get apps(): readonly Relay[] {
+    return this.instances.map(({ running }) => running.app);
+  }
+
   /** The Model Context Protocol of the first instance; `close` ends the open streams of all. */
   get mcp(): Mcp {
     const { services } = this.instances[0]!.mcp;
@@ -227,7 +232,7 @@ export class World implements AsyncDisposable {
   async settle(): Promise<void> {
     for (let round = 0; round < 3; round++) {
       await this.quiet();
-      for (const { running } of this.instances) await rest(running.app);
+      for (const app of this.apps) await rest(app);
     }
     await this.quiet();
   }
@@ -260,6 +265,7 @@ export class World implements AsyncDisposable {
 /** Resolves when all that an instance started has come to rest. */
 async function rest(app: Relay): Promise<void> {
   const { store, log, audit, deliveries, integrations, links, syncs, reports, background } = app;
+  const { activity, usage } = app;
   await background.idle();
   await syncs.idle();
   await background.idle();
@@ -271,6 +277,10 @@ async function rest(app: Relay): Promise<void> {
   await audit.idle();
   await reports.idle();
   await integrations.idle();
+  if (store.sole) return;
+  // Other instances see the counts of this one when it has recorded them.
+  await usage.flush();
+  await activity.flush();
 }
 
 /** What the relay of a world is started with, unless its test says otherwise. */

@@ -7,8 +7,8 @@ import {
   restores,
 } from "../../../kv/records/backup.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
-import { offline, ownedAgent } from "../../agents/agents.ts";
-import type { LinkDirectory } from "../agents/report.ts";
+import { type Links, offline, ownedAgent } from "../../agents/agents.ts";
+import { sendMessage } from "../../context/context.ts";
 import type { Work, Writing } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
@@ -18,7 +18,7 @@ import type { RestorePlan } from "../../protocol/protocol.ts";
 
 /** The parts of the relay that start a backup or a restore. */
 interface JobParts {
-  readonly links: LinkDirectory;
+  readonly links: Pick<Links, "of" | "holder">;
   readonly transfers: { begin(tenant: Tenant, agentId: string): void };
   readonly instance: string;
 }
@@ -27,7 +27,7 @@ interface JobParts {
 export async function startBackup(work: Writing, parts: JobParts, agentId: string) {
   const { actor, tx } = work;
   const { tenant } = actor;
-  await mustBeFree(work, parts.links, agentId);
+  await reserveAgent(work, parts.links, agentId);
   const record = tx.insert(backups, tenant, {
     ...newJob(work, parts, "bkp", agentId),
     reason: "requested",
@@ -64,7 +64,7 @@ export async function startRestore(
   const { tenant } = actor;
   await ownedAgent(work, agentId);
   const backup = await ownedBackup(tx, tenant, agentId, backup_id);
-  await mustBeFree(work, parts.links, agentId);
+  await reserveAgent(work, parts.links, agentId);
   if (backup.status !== "complete") {
     throw new Fault(
       "CONFLICT",
@@ -108,9 +108,16 @@ function newJob(
   };
 }
 
-/** @throws {Fault} AGENT_OFFLINE, and CONFLICT while another job of the agent is under way */
-async function mustBeFree(work: Writing, links: LinkDirectory, agentId: string): Promise<void> {
-  const { actor: { tenant }, tx } = work;
+/**
+ * Makes sure that an agent's job may start, and tells the instance that holds the agent's link of it.
+ * @throws {Fault} AGENT_OFFLINE, and CONFLICT while another job of the agent is under way
+ */
+async function reserveAgent(
+  work: Writing,
+  links: JobParts["links"],
+  agentId: string,
+): Promise<void> {
+  const { actor: { tenant }, ports, tx } = work;
   const agent = await ownedAgent(work, agentId);
   const job = await tx.find(backups, tenant, "running", [agentId]) ??
     await tx.find(restores, tenant, "running", [agentId]);
@@ -119,7 +126,10 @@ async function mustBeFree(work: Writing, links: LinkDirectory, agentId: string):
       "Another backup or restore of this agent is in progress. Wait until it has finished.";
     throw new Fault("CONFLICT", message, { id: job.id });
   }
-  if (links.of(tenant, agentId) === undefined) throw offline(agent);
+  const holder = links.holder(agent);
+  if (holder !== null) {
+    sendMessage(ports, tx, holder, { kind: "transfer", tenant, agent_id: agentId });
+  } else if (links.of(tenant, agentId) === undefined) throw offline(agent);
 }
 
 /** The caller's backup of that agent. @throws {Fault} NOT_FOUND */
