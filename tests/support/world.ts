@@ -237,6 +237,17 @@ export class World implements AsyncDisposable {
     await this.quiet();
   }
 
+  /** Lets each of several instances see what the others have counted. */
+  async shareCounts(): Promise<void> {
+    await this.settle();
+    for (const { store, usage, activity, deliveries } of this.apps) {
+      if (store.sole) return;
+      await usage.flush();
+      await activity.flush();
+      await deliveries.attempts.flush();
+    }
+  }
+
   /** Moves time on, letting everything that falls due on the way come to rest. */
   async advance(ms: number): Promise<void> {
     const endMs = this.clock.nowMs + ms;
@@ -265,7 +276,6 @@ export class World implements AsyncDisposable {
 /** Resolves when all that an instance started has come to rest. */
 async function rest(app: Relay): Promise<void> {
   const { store, log, audit, deliveries, integrations, links, syncs, reports, background } = app;
-  const { activity, usage } = app;
   await background.idle();
   await syncs.idle();
   await background.idle();
@@ -277,10 +287,6 @@ async function rest(app: Relay): Promise<void> {
   await audit.idle();
   await reports.idle();
   await integrations.idle();
-  if (store.sole) return;
-  // Other instances see the counts of this one when it has recorded them.
-  await usage.flush();
-  await activity.flush();
 }
 
 /** What the relay of a world is started with, unless its test says otherwise. */
