@@ -191,6 +191,7 @@ Deno.test("devices: deletion closes the device's link and no other, and revokes 
   const kept = await ScriptedAgent.connect(world, other.credential);
   const path = `/api/devices/${one.id}`;
   eq((await world.call("DELETE", path, { as: owner.token })).status, 204);
+  await world.settle();
   ok(cut.closed !== null, "the link is cut at once");
   await world.advance(1000);
   eq(kept.closed, null);

@@ -230,7 +230,9 @@ export class World implements AsyncDisposable {
 
   /** Resolves when all that was started has come to rest at this instant. */
   async settle(): Promise<void> {
-    for (let round = 0; round < 3; round++) {
+    // A message between instances takes rounds of its own.
+    const rounds = this.instances.length === 1 ? 3 : 6;
+    for (let round = 0; round < rounds; round++) {
       await this.quiet();
       for (const app of this.apps) await rest(app);
     }
