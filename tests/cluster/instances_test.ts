@@ -1,6 +1,7 @@
 import { ok, strictEqual as eq } from "node:assert/strict";
 import { reaches, readSourceGraph } from "../support/source_graph.ts";
 import { mulberry32 } from "../support/random.ts";
+import { findDenokv, TOKEN } from "./parts.ts";
 import { NAMES } from "./left_out.ts";
 
 /** The share of the files to run. */
@@ -8,6 +9,7 @@ const share = Number(Deno.env.get("RELAY_CLUSTER_SHARE") ?? 0.25);
 const seed = Number(
   Deno.env.get("RELAY_CLUSTER_SEED") ?? crypto.getRandomValues(new Uint16Array(1))[0],
 );
+const whole = share === 1;
 const FOLDERS =
   /^tests\/(access|agents|commands|delivery|e2e|events|host|mcp|policies|routes)\/.*_test\.ts$/;
 const PRELOAD = new URL("leave_out.ts", import.meta.url).pathname;
@@ -28,13 +30,14 @@ function someOf(files: readonly string[]): string[] {
   return byDice.slice(0, Math.ceil(files.length * share));
 }
 
-Deno.test("cluster: the tests of the areas pass on three instances behind a round-robin", async () => {
+/** Runs some of the files on three instances; each of their tests must pass. */
+async function run(name: string, env: Readonly<Record<string, string>>): Promise<void> {
   const files = someOf(await worldTests());
-  console.log(`cluster: ${files.length} test files, RELAY_CLUSTER_SEED=${seed}`);
+  console.log(`cluster: ${files.length} test files ${name}, RELAY_CLUSTER_SEED=${seed}`);
   const { code, stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["test", "-A", "--no-check", ...share === 1 ? ["--parallel"] : [], "--preload", PRELOAD]
+    args: ["test", "-A", "--no-check", ...whole ? ["--parallel"] : [], "--preload", PRELOAD]
       .concat(files),
-    env: { RELAY_TEST_INSTANCES: "3", NO_COLOR: "1" },
+    env: { RELAY_TEST_INSTANCES: "3", NO_COLOR: "1", ...env },
     stdin: "null",
     stderr: "inherit",
   }).output();
@@ -42,6 +45,23 @@ Deno.test("cluster: the tests of the areas pass on three instances behind a roun
   eq(code, 0, text);
   const passed = / (\d+) passed/.exec(text)?.[1];
   ok(Number(passed) > files.length, `only ${passed} tests ran`);
+}
+
+Deno.test("cluster: the tests of the areas pass on three instances behind a round-robin", async () => {
+  await run("on a store in memory", {});
+});
+
+const denokv = await findDenokv();
+if (whole && denokv === null) console.log("denokv is not on the path: its tests are skipped");
+
+Deno.test({
+  name: "cluster: the tests of the areas pass on three instances over denokv",
+  ignore: !whole || denokv === null,
+  async fn() {
+    // Each test waits for the server most of the time.
+    const jobs = { DENO_JOBS: "8", DENO_KV_ACCESS_TOKEN: TOKEN };
+    await run("over denokv", { RELAY_TEST_DENOKV: "1", ...jobs });
+  },
 });
 
 Deno.test("cluster: every test that is left out exists", async () => {

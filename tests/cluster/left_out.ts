@@ -49,6 +49,9 @@ export const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
     "exec: a clock that jumps forward ends no link and no command early",
     "run: commands of one turn go in one message under one verdict, at most 64, in order",
   ],
+  "calls that one process serves at the same time may follow each other on several instances": [
+    "api_keys.rotate: two concurrent ones give one success and one 409, with grace and without",
+  ],
   "a command that is handed over is still queued when its start is answered": [
     "commands.start: answers at once with the running command; get shows its end",
   ],

@@ -9,7 +9,8 @@ import {
   startRelayProcess,
 } from "../support/processes.ts";
 
-const TOKEN = "0123456789abcdef0123456789abcdef";
+/** The access token of every denokv server of a test. */
+export const TOKEN = "0123456789abcdef0123456789abcdef";
 const SECRET = "cluster secret cluster secret cluster secret";
 
 /** The denokv program on the path, or of DENOKV; null when there is none. */

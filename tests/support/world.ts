@@ -14,10 +14,9 @@ import { ManualClock, PausingClock } from "./clock.ts";
 import { assertDeclared, assertLedger, assertLogs } from "./guarantees.ts";
 import { NO_LIMITS } from "./no_limits.ts";
 import { RecordedNetwork } from "./network.ts";
-import { strictKv } from "./kv.ts";
 import { quietKv } from "./quiet_kv.ts";
 import { mulberry32 } from "./random.ts";
-import { watchedKv } from "../cluster/watched_kv.ts";
+import { openSharedStore, type SharedStore } from "../cluster/shared_store.ts";
 
 /** An answer, read whole. */
 export interface Answer {
@@ -86,16 +85,18 @@ export class World implements AsyncDisposable {
     readonly clock: ManualClock,
     private readonly instances: readonly Instance[],
     readonly quiet: () => Promise<void>,
+    private readonly store: SharedStore | null,
   ) {}
 
   static async open(options: Options = {}): Promise<World> {
     const { kv: given, sole, hasQueue = false, seed = 1 } = options;
-    const kv = given ?? await Deno.openKv(":memory:");
     const count = given === undefined && sole === undefined && !hasQueue ? INSTANCES : 1;
+    const store = count === 1 ? null : await openSharedStore();
+    const kv = store?.kv ?? given ?? await Deno.openKv(":memory:");
     const clock = options.clock ?? (count === 1 ? new ManualClock() : new PausingClock());
     const network = new RecordedNetwork();
     const logged: World["logged"] = [];
-    const watched = quietKv(count === 1 ? kv : watchedKv(strictKv(kv)));
+    const watched = quietKv(store?.opened ?? kv);
     const log = recordingLog(logged);
     const entropy = seededEntropy(seed, clock);
     const config = parseConfig(JSON.stringify(options.config ?? NO_LIMITS));
@@ -119,7 +120,7 @@ export class World implements AsyncDisposable {
     };
     const instances: Instance[] = [];
     for (let n = 0; n < count; n++) instances.push(await start());
-    const world = new World(kv, clock, instances, watched.quiet);
+    const world = new World(kv, clock, instances, watched.quiet, store);
     return Object.assign(world, { network, logged });
   }
 
@@ -271,7 +272,7 @@ export class World implements AsyncDisposable {
     await assertLogs(this.app);
     await assertLedger(this.app);
     for (const { running } of this.instances) await running.stop();
-    if (this.instances.length > 1) this.kv.close();
+    await this.store?.close();
   }
 }
 
