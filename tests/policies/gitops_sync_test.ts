@@ -97,7 +97,6 @@ Deno.test("rollback: stays through syncs and applies until the file changes", as
   await using world = await World.open();
   const git = await withRepository(world, SYNCED);
   const { owner, host } = git;
-  await world.settle(); // the first sync ends before the commits
   for (const program of ["nmap", "nc"]) {
     await host.commit({ "policies/a.yaml": forbidding(program) });
     eq((await git.apply()).status, 200);
