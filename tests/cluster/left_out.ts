@@ -39,6 +39,7 @@ export const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
     "mount: the duration of refusals is measured too",
   ],
   "the test looks into the first instance or holds up one of its parts": [
+    "connections over real sockets: a client that disconnects at any moment frees its connection",
     "Deliveries.wake: at full capacity it neither polls nor forgets what comes later",
     "listen: malformed subscriptions and anonymous callers are refused",
     "reports: an error is retried, and after five the report fails and is recorded",
