@@ -62,6 +62,9 @@ export const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
   ],
   "an agent's report is asked for only by the instance that holds its link": [
     "drift: backed-up files that have changed are drift until they are restored",
+    "drift: an applied policy is in sync and has the same digest on both sides",
+    "drift: a request inspects the agent at once, and the agent reports an edited policy file unasked",
+    "guard: shows mode, policies applied, confirmed and in the file, the last canary and refused signatures",
     "drift: an agent that never reported is unknown, and another organization gets 404",
   ],
   "a running command's output is live only at the instance that holds the agent's link": [

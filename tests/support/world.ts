@@ -14,7 +14,7 @@ import { ManualClock, PausingClock } from "./clock.ts";
 import { assertDeclared, assertLedger, assertLogs } from "./guarantees.ts";
 import { NO_LIMITS } from "./no_limits.ts";
 import { RecordedNetwork } from "./network.ts";
-import { quietKv } from "./quiet_kv.ts";
+import { type QuietKv, quietKv } from "./quiet_kv.ts";
 import { mulberry32 } from "./random.ts";
 import { openSharedStore, type SharedStore } from "../cluster/shared_store.ts";
 
@@ -84,7 +84,7 @@ export class World implements AsyncDisposable {
     readonly kv: Deno.Kv,
     readonly clock: ManualClock,
     private readonly instances: readonly Instance[],
-    readonly quiet: () => Promise<void>,
+    private readonly watched: QuietKv,
     private readonly store: SharedStore | null,
   ) {}
 
@@ -120,7 +120,7 @@ export class World implements AsyncDisposable {
     };
     const instances: Instance[] = [];
     for (let n = 0; n < count; n++) instances.push(await start());
-    const world = new World(kv, clock, instances, watched.quiet, store);
+    const world = new World(kv, clock, instances, watched, store);
     return Object.assign(world, { network, logged });
   }
 
@@ -229,11 +229,18 @@ export class World implements AsyncDisposable {
     return types.reverse().filter((type) => type !== "audit_read");
   }
 
+  /** Resolves when no operation of the store is under way. */
+  quiet(): Promise<void> {
+    return this.watched.quiet();
+  }
+
   /** Resolves when all that was started has come to rest at this instant. */
   async settle(): Promise<void> {
-    // A message between instances takes rounds of its own.
-    const rounds = this.instances.length === 1 ? 3 : 6;
-    for (let round = 0; round < rounds; round++) {
+    // A message between instances takes rounds of its own, and each commits something.
+    const several = this.instances.length > 1;
+    let before = -1;
+    for (let round = 0; round < 3 || several && before !== this.watched.commits; round++) {
+      before = this.watched.commits;
       await this.quiet();
       for (const app of this.apps) await rest(app);
     }
