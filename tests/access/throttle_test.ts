@@ -23,3 +23,20 @@ for (const sole of [true, false]) {
     await rejects(fail(), /wrong/);
   });
 }
+
+Deno.test("FailureThrottle: the failures at two instances of a shared store count together", async () => {
+  const clock = new ManualClock();
+  using kv = await Deno.openKv(":memory:");
+  const [one, two] = [1, 2].map(() => {
+    const store = new Store(kv, { clock, sole: false, hasQueue: false });
+    return new FailureThrottle(store, { scope: "login", forgiving: true });
+  });
+  const fail = (throttle: FailureThrottle) =>
+    throttle.attempt("who", () => Promise.reject(new Error("wrong")));
+  for (let tries = 0; tries < 5; tries++) {
+    await rejects(fail(one!), /wrong/);
+    await rejects(fail(two!), /wrong/);
+  }
+  await rejects(fail(one!), Fault);
+  await rejects(fail(two!), Fault);
+});
