@@ -239,7 +239,11 @@ export class World implements AsyncDisposable {
     // A message between instances takes rounds of its own, and each commits something.
     const several = this.instances.length > 1;
     let before = -1;
-    for (let round = 0; round < 3 || several && before !== this.watched.commits; round++) {
+    for (
+      let round = 0;
+      round < 3 || several && round < 20 && before !== this.watched.commits;
+      round++
+    ) {
       before = this.watched.commits;
       await this.quiet();
       for (const app of this.apps) await rest(app);
