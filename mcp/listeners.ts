@@ -46,13 +46,17 @@ export class Listeners {
   /** Where other processes write to the store: the last event sent, by tenant. */
   readonly #sentSeq = new Map<string, number>();
   #polling = false;
+  /** True when events may have come since the poll under way began. */
+  #pollAgain = false;
   #timer: (() => void) | null = null;
   #unfollow: (() => void) | null = null;
 
   constructor(
     private readonly context: Pick<Context, "store" | "log" | "ports">,
     private readonly most = LISTENERS_MAX,
-  ) {}
+  ) {
+    if (!context.store.sole) context.log.onPulse(() => this.#pollOnce());
+  }
 
   /**
    * Notifies a listener of what happens from now on. `begin` is called right before the first notification.
@@ -164,12 +168,17 @@ export class Listeners {
   }
 
   #pollOnce(): void {
-    if (this.#polling || this.context.store.sole) return;
+    if (this.context.store.sole || this.#all.size === 0) return;
+    this.#pollAgain = this.#polling;
+    if (this.#polling) return;
     this.#polling = true;
     this.#poll().catch((error) => {
       const { log } = this.context.ports;
       log.warn("events of other instances could not be read", { error: String(error) });
-    }).finally(() => this.#polling = false);
+    }).finally(() => {
+      this.#polling = false;
+      if (this.#pollAgain) this.#pollOnce();
+    });
   }
 
   #checkLater(): () => void {
