@@ -20,10 +20,10 @@ async function messages() {
   /** Lets both runners start what they may, while requests are under way. */
   const run = async () => {
     for (let round = 0; round < 10; round++) {
-      for (const { app, quiet } of [one, two]) {
-        await app.log.flush();
-        app.integrations.sweep();
-        await quiet();
+      for (const world of [one, two]) {
+        await world.app.log.flush();
+        world.app.integrations.sweep();
+        await world.quiet();
       }
     }
   };

@@ -1,5 +1,6 @@
 import { secretAttempts } from "../../../kv/records/secret_attempts.ts";
 import { StoreUnavailableError } from "../../../kv/engine/errors.ts";
+import { isImplausible } from "../../../kv/store/clock.ts";
 import { SYSTEM } from "../../../kv/store/collection.ts";
 import type { Store } from "../../../kv/store/store.ts";
 import { sha256Hex } from "../../codec/codec.ts";
@@ -58,7 +59,9 @@ export class FailureThrottle {
     if (this.store.sole) return this.#changeOwn(key, change);
     const id = `${this.options.scope} ${sha256Hex(key)}`;
     await this.store.transact(async (tx) => {
-      const { failed, until_ms, under_way } = await tx.get(secretAttempts, SYSTEM, id) ?? none();
+      const row = await tx.get(secretAttempts, SYSTEM, id);
+      const isOff = row !== null && isImplausible(row.until_ms, WINDOW_MS, this.store.clock.now());
+      const { failed, until_ms, under_way } = row === null || isOff ? none() : row;
       const attempts = { failed, until_ms, under_way };
       change(attempts);
       const expires_at_ms = this.store.clock.now() + WINDOW_MS;
