@@ -21,7 +21,7 @@ export interface FileSize {
 /** True when an error is about a file's content rather than about locks, permissions or the disk. */
 export function isDamage(error: unknown): boolean {
   const { code, errcode = 0 } = error as { code?: unknown; errcode?: number };
-  // The upper bits are SQLite's extended code. Errors without a code are this file's own.
+  // The upper bits are SQLite's extended code. This module throws errors without a code.
   return code === undefined || DAMAGE.includes(errcode & 0xff);
 }
 

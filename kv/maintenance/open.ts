@@ -5,7 +5,7 @@ import { withoutUsers } from "../engine/errors.ts";
 import { migrate } from "./migrations.ts";
 import { Store } from "../store/store.ts";
 
-/** How often a lock is tried that another process only probes, and the pause between: one second in all. */
+/** Tries to get the lock, which another process may be probing, and the pause between: one second in all. */
 const [TRIES_MAX, RETRY_MS] = [50, 20];
 
 /** A store with its lock. */

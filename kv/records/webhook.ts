@@ -12,7 +12,7 @@ export const WebhookRecord = z.strictObject({
   events: z.array(z.string()),
   sealed_secret: Sealed,
   sealed_headers: Sealed,
-  /** The secret before the last change. It signs beside the new one until then. */
+  /** The secret before the last change. Both sign until `previous_ends_at_ms`. */
   sealed_previous_secret: Sealed.nullable(),
   previous_ends_at_ms: z.number().nullable(),
   retry_policy: z.record(z.string(), z.union([z.number(), z.boolean()])),
@@ -81,7 +81,7 @@ export const DeliveryRecord = z.strictObject({
   error: z.string().nullable(),
   sent_at_ms: z.number().nullable(),
   created_at_ms: z.number(),
-  /** True during an attempt. A lease names it then, and no index but the log's. */
+  /** True during an attempt. Only the `log` index and a lease name it then. */
   leased: z.boolean(),
   /** When it is due or its lease ends; null when it has settled. */
   due_at_ms: z.number().nullable(),

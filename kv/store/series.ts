@@ -70,7 +70,7 @@ export async function* readDays<T>(
   }
 }
 
-/** When a series was last counted, in ms; null when never, or when no writer said so. */
+/** When a series was last counted, in ms; null when no writer has stored that. */
 export async function readLatest(store: Store, series: Series): Promise<number | null> {
   const { value } = await store.kv.get<Deno.KvU64>(latestKey(series));
   return value === null ? null : Number(value.value);
