@@ -143,7 +143,7 @@ export const agentRoutes = [
       devices: true,
     },
     effect: "steps",
-    audit: { none: "a claim, kept apart from what is known" },
+    audit: { none: "the report never changes the agent's status" },
     body: z.object({ agent_id: Id, status: ReportedStatus }),
     success: {
       status: 202,

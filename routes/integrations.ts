@@ -62,7 +62,7 @@ const CatalogEntry = z.object({
   config_schema: JsonObject.meta({ description: "The JSON Schema of `config`." }),
 }).meta({ id: "CatalogEntry" });
 
-/** As RFC 6749 has it. */
+/** A parameter of the redirect, with the characters that RFC 6749 allows. */
 const Sent = z.string().max(4096).regex(/^[\x20-\x7e]*$/, "must be printable ASCII")
   .optional();
 

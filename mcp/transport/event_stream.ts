@@ -75,8 +75,8 @@ export function openStream(relay: Relay): Stream {
 export const eventOf = (text: string) => `event: message\ndata: ${text}\n\n`;
 
 /** The response whose body is a stream; its connection counts until it ends. */
-export function streamResponse({ envelope, stays }: Visit, stream: Stream): Response {
-  stays();
+export function streamResponse({ envelope, keepOpen }: Visit, stream: Stream): Response {
+  keepOpen();
   const headers = {
     ...headersOf(envelope),
     "content-type": EVENT_STREAM,

@@ -3,7 +3,7 @@ import { checkIdempotencyKey } from "../../core/work/work.ts";
 import { headersOf } from "../../routes/http/answer.ts";
 import { BODY_BYTES_MAX, mustBeJsonType, readText } from "../../routes/http/body.ts";
 import { OPEN_BODY_BYTES_MAX } from "../../routes/http/open_body.ts";
-import { mustBeWelcome } from "../../routes/http/origin.ts";
+import { mustBeAllowedOrigin } from "../../routes/http/origin.ts";
 import type { Visit } from "../../routes/http/serve_service.ts";
 import type { Server } from "../exchange.ts";
 import { CODES, type Message, parseMessage, type Reply, RpcError } from "../json_rpc.ts";
@@ -14,7 +14,7 @@ import { refuse } from "./refusal.ts";
 
 /** Handles a request to one of the protocol's paths. */
 export function handle(server: Server, visit: Visit, alwaysStreams: boolean): Promise<Response> {
-  mustBeWelcome(visit.relay, visit.request);
+  mustBeAllowedOrigin(visit.relay, visit.request);
   return visit.request.method === "POST"
     ? post(server, visit, alwaysStreams)
     : streamOrEnd(server, visit);
