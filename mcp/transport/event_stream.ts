@@ -16,7 +16,7 @@ export interface Stream extends Sink {
   readonly body: ReadableStream<Uint8Array<ArrayBuffer>>;
   /** Ends the stream, after a last message if one is given. That one is never dropped. */
   end(text?: string): void;
-  /** Ends a stream that its client should open again, and says when, so that not all come at once. */
+  /** Ends a stream that its client should reopen, after a delay that spreads the clients. */
   endForNow(text?: string): void;
   readonly open: boolean;
 }

@@ -40,7 +40,7 @@ async function post(server: Server, visit: Visit, alwaysStreams: boolean): Promi
   const bytesMax = visit.actor.kind === "anonymous" ? OPEN_BODY_BYTES_MAX : BODY_BYTES_MAX;
   let read: Message | Reply | null = null;
   try {
-    read = await parseMessage(await readText(relay, request, { bytesMax }).catch(unread));
+    read = await parseMessage(await readText(relay, request, { bytesMax }).catch(throwParseError));
     // Rights may end while a client holds its body back.
     const now = { ...visit, actor: await visit.identifyAgain() };
     if (!("method" in read)) return await refuseReply(now);
@@ -52,8 +52,8 @@ async function post(server: Server, visit: Visit, alwaysStreams: boolean): Promi
   }
 }
 
-/** @throws {Fault} PAYLOAD_TOO_LARGE and others, and {RpcError} parseError */
-function unread(error: unknown): never {
+/** @throws {RpcError} parseError for a body that is not UTF-8 or breaks off, and {Fault} unchanged otherwise */
+function throwParseError(error: unknown): never {
   if (!(error instanceof Fault) || error.code !== "VALIDATION_FAILED") throw error;
   throw new RpcError(CODES.parseError, error.message, { status: 400 });
 }
