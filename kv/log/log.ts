@@ -89,7 +89,7 @@ export class EventLog {
       },
       sequenced: (batches, certain) => this.#inlineSequenced(batches, certain),
     }, limits);
-    store.logsTo({
+    store.connectLog({
       sequence: (lines, capacity) => this.#inline.sequence(lines, capacity),
       waiting: (lines, versionstamp) => this.#waiting(lines, versionstamp),
     });

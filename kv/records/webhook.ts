@@ -23,7 +23,7 @@ export const WebhookRecord = z.strictObject({
   /** The credential that made it. */
   created_with: StoredCreatedWith,
   standing: Standing,
-  /** The walk that releases its held deliveries since it was last enabled. */
+  /** The recovery that releases its held deliveries since it was last enabled. */
   release_id: z.string().nullable(),
   created_at_ms: z.number(),
   /** The log's last event before it was made. It receives later ones. Unlike clocks, numbers never step back. */
@@ -175,7 +175,7 @@ export const deliveryAttempts = collection({
 
 export const attemptId = (deliveryId: string, number: number): string => `${deliveryId}.${number}`;
 
-/** A walk over a webhook's deliveries in steps. After a crash it goes on at its cursor. */
+/** A job that handles a webhook's deliveries in steps. After a crash it continues at its cursor. */
 export const RecoveryRecord = z.strictObject({
   id: z.string(),
   webhook_id: z.string(),

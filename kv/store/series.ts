@@ -31,7 +31,7 @@ export type Hours = Uint32Array<ArrayBuffer>;
 const HOURS = 24;
 
 /** A day's hours, all zero. */
-export const noHours = (): Hours => new Uint32Array(HOURS);
+export const zeroHours = (): Hours => new Uint32Array(HOURS);
 
 /** How many UTC days can be read, today included: two quarters, so that the last one is whole. */
 export const SERIES_DAYS = 184;

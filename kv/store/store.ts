@@ -86,7 +86,7 @@ export class Store implements Reader, RowSource {
   }
 
   /** Connects the log, which sequences the events that are committed here. */
-  logsTo(log: Sequencer): void {
+  connectLog(log: Sequencer): void {
     this.#log = log;
   }
 

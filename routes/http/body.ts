@@ -1,6 +1,6 @@
 import { Fault } from "../../core/fault/fault.ts";
 import type { Clock } from "../../core/ports/ports.ts";
-import { arriving } from "./arriving.ts";
+import { arrivingChunks } from "./arriving.ts";
 import { parseJson, TooManyParts } from "../../core/work/work.ts";
 import { short } from "../call/input.ts";
 
@@ -128,7 +128,7 @@ async function collect(
   if (body === null) return new Uint8Array();
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  for await (const chunk of arriving(clock, body)) {
+  for await (const chunk of arrivingChunks(clock, body)) {
     bytes += chunk.length;
     await admit(bytes);
     chunks.push(chunk);

@@ -77,7 +77,7 @@ export const ADOPTION =
   "acts with. Only suspended resources can be adopted.";
 
 /** A deleted resource, for the audit trail. */
-export const Named = z.object({ id: z.string(), name: z.string() });
+export const DeletedResource = z.object({ id: z.string(), name: z.string() });
 
 /** An instant: ISO 8601, UTC, milliseconds. */
 export const Timestamp = z.iso.datetime().meta({ examples: ["2026-01-31T12:00:00.000Z"] });
