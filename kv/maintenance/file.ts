@@ -61,7 +61,7 @@ export function openFile(path: string): StoreFile {
   try {
     database.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
     if (one("SELECT 1 FROM sqlite_master WHERE name = 'data_version'") === undefined) {
-      throw new Error("it has no table of the engine");
+      throw new Error("it lacks the engine's tables");
     }
   } catch (error) {
     database.close();

@@ -68,9 +68,12 @@ async function withAdvice<R>(path: string, work: (path: string) => Promise<R>): 
     return await work(path);
   } catch (cause) {
     const why = (cause as Error).message;
-    throw new Error(`the store ${path} cannot be opened: ${why}. See RELAY_KV and its disk`, {
-      cause,
-    });
+    throw new Error(
+      `the store ${path} cannot be opened: ${why}. Check RELAY_KV and the disk of the store`,
+      {
+        cause,
+      },
+    );
   }
 }
 

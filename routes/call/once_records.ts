@@ -81,7 +81,7 @@ export async function replay(
   if (value === undefined) {
     throw new Fault(
       "CONFLICT",
-      "This call was made already, but its response was too large to keep.",
+      "This call was already made, but its response was too large to keep.",
     );
   }
   return outcome === "accepted" ? new Accepted(value) : value;

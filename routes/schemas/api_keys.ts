@@ -13,7 +13,7 @@ export const Metadata = boundedObject(METADATA_BYTES_MAX);
 
 /** The scopes of a key. */
 export const Scopes = z.array(ScopeName).min(1).max(16)
-  .refine((scopes) => new Set(scopes).size === scopes.length, "must hold each scope only once")
+  .refine((scopes) => new Set(scopes).size === scopes.length, "names a scope more than once")
   .meta({ uniqueItems: true });
 
 /** The time for which the old value works after a rotation. */
