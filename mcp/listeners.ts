@@ -41,9 +41,9 @@ export type ListName = "tools" | "prompts" | "resources";
  */
 export class Listeners {
   readonly #all = new Set<Listener>();
-  /** The listeners under check: a slow store must not pile checks up. */
+  /** The listeners whose check is running. None gets a second one, so checks do not pile up when the store is slow. */
   readonly #checking = new Set<Listener>();
-  /** Where other processes write to the store: the last event sent, by tenant. */
+  /** The number of the last event sent, by tenant; used when other instances share the store. */
   readonly #sentSeq = new Map<string, number>();
   #polling = false;
   /** True when events may have come since the poll under way began. */
@@ -189,7 +189,7 @@ export class Listeners {
     });
   }
 
-  /** Ends the stream of a caller without a valid credential; other rights mean other tools and resources. */
+  /** Ends the stream of a caller who cannot be authenticated. Changed rights change the lists of tools and resources. */
   async #check(listener: Listener): Promise<void> {
     if (this.#checking.has(listener)) return;
     this.#checking.add(listener);

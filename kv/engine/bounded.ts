@@ -4,13 +4,13 @@ import type { StoreHealth } from "./health.ts";
 
 /** How long a caller waits for one call of a database server, in ms: a request that meets an outage ends within 5 s. */
 export const CALL_MS = 4_000;
-/** While the server does not answer, one call is let through in this time, in ms. */
+/** While the server does not answer, one call per this many ms is let through. */
 const PROBE_MS = 500;
 
 /**
- * A database server whose calls end in time. Its client repeats a failed call without end, so a call that exceeds its
- * time fails here and may still succeed later. From then on calls fail at once, but for one in each PROBE_MS, until any
- * call succeeds: an outage keeps no caller waiting and piles up no calls for the server's return.
+ * A database server with a deadline for each call. Its client retries a failed call without end, so a call that
+ * exceeds CALL_MS fails here and may still succeed later. From then on calls fail at once, except one per PROBE_MS,
+ * until a call succeeds. Callers therefore do not wait during an outage, and no calls pile up for the server's return.
  */
 export class BoundedKv {
   #away = false;

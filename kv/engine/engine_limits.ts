@@ -16,7 +16,7 @@ export const DELAY_MS_MAX = 30 * 24 * 60 * 60 * 1000;
 export const LINE_BYTES_MAX = 15 * 1024;
 /** An outbox or segment value, below the engine's limit of 64 KiB. */
 export const LOG_VALUE_BYTES_MAX = 60 * 1024;
-/** Tenants of the events of one commit, which one sequencing atomic moves. */
+/** How many tenants the events of one commit may belong to. One sequencing atomic moves them all. */
 export const TENANTS_MAX = 128;
 /** Each follower costs a sequencing atomic one pending key for each tenant; with five it still fits. */
 export const FOLLOWERS_MAX = 5;
