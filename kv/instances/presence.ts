@@ -85,6 +85,15 @@ export class Presence {
     await this.#turn();
   }
 
+  /** Renews the row now: the store answers again after an outage. */
+  async wake(): Promise<void> {
+    await this.#running;
+    this.#countAnew();
+    await this.#turn();
+    // Less than RENEW_MS passed before this turn.
+    this.#countAnew();
+  }
+
   /** Declares this instance dead, so that another one takes over its unfinished and unrecorded work at once. */
   async stop(): Promise<void> {
     if (this.#timer === null) return; // the store's only process
