@@ -13,7 +13,7 @@ import type { Found, ListOptions, Page, Reader, RowSource } from "./reader.ts";
 import { findRow, lookUpRow } from "./unique_reads.ts";
 
 /** How many labels' keys are remembered. */
-const LABELS_MAX = 20_000;
+const LABELS_MAX = 8_192;
 /** Keys of one label that are read ahead: two round trips' worth, which run side by side. */
 const KEYS_MAX = 20;
 
