@@ -2,7 +2,7 @@ import { sweepBlobs } from "../kv/store/blob.ts";
 import { agents } from "../kv/records/agent.ts";
 import { ANNOUNCEMENT, SYSTEM, type Tenant } from "../kv/store/collection.ts";
 import { dropInbox, Inbox, wakeKey } from "../kv/instances/inbox.ts";
-import { KeyWatch } from "../kv/instances/watch.ts";
+import { KeyWatch, type WatchedKey } from "../kv/instances/watch.ts";
 import { Presence } from "../kv/instances/presence.ts";
 import { PULSE_KEYS } from "../kv/log/pulses.ts";
 import { readTally } from "../kv/store/tally.ts";
@@ -230,6 +230,8 @@ export async function takeMessage(app: Relay, value: unknown): Promise<void> {
       return links.closeOlder(message.tenant, message.agent_id, message.link);
     case "restart":
       return void links.of(message.tenant, message.agent_id)?.send({ type: "restart" });
+    case "transfer":
+      return app.transfers.begin(message.tenant, message.agent_id);
     case "agent_deleted":
       return links.of(message.tenant, message.agent_id)?.close("deleted");
     case "policies_changed":
@@ -238,14 +240,22 @@ export async function takeMessage(app: Relay, value: unknown): Promise<void> {
 }
 
 /** The keys that this instance watches, and what each one wakes. */
-export const watched = (app: Relay): readonly (readonly [Deno.KvKey, () => void])[] => [
-  [wakeKey(app.instance), () => void app.inbox.wake()],
+export const watched = (app: Relay): readonly WatchedKey[] => [
+  [wakeKey(app.instance), (newest) => void app.inbox.wake(newest)],
   [ANNOUNCEMENT, () => {
     app.links.recheck();
     app.streams.recheck();
   }],
   ...PULSE_KEYS.map((key, pulse) => [key, () => app.log.pulsed(pulse)] as const),
 ];
+
+/** The store of several instances answers again: resumes at once what else waits for its next turn. */
+export function storeReturned({ background, inbox, log, presence, watch }: Relay): void {
+  background.run("the renewal of this instance's presence", () => presence.wake());
+  background.run("reading messages of other instances", () => inbox.wake());
+  log.wake();
+  watch.reopen();
+}
 
 /** Takes over what a dead instance held. */
 export async function takeOver(app: Relay, dead: string): Promise<void> {

@@ -10,7 +10,7 @@ import { type Result, resultOf } from "./result.ts";
 import { mayCall } from "./tools.ts";
 
 const VALUES_MAX = 100;
-/** The newest ids that are searched; an older one is found by its whole id. */
+/** How many of the newest ids are searched. An older one is found only by its whole id. */
 const READ_MAX = 1_000;
 
 /** Ids that complete an argument, for callers of the tool that lists them. */
@@ -32,7 +32,7 @@ const SOURCES: Readonly<Record<string, Source>> = {
   pid: idsOf(approvals, "list_approvals"),
 };
 
-/** `completion/complete`: ids with the typed beginning, among those that the caller may list. */
+/** `completion/complete`: ids with the typed prefix, among those that the caller may list. */
 export async function complete(exchange: Exchange): Promise<Result> {
   const { ref, argument } = exchange.params;
   if (!isObject(ref) || !isObject(argument) || typeof argument.value !== "string") {
@@ -44,7 +44,7 @@ export async function complete(exchange: Exchange): Promise<Result> {
   return resultOf({ completion: { values, hasMore, ...(all && { total: found.length }) } });
 }
 
-/** The ids with the typed beginning, and whether they are all. */
+/** The ids with the typed prefix, and whether the list is complete. */
 async function find(
   exchange: Exchange,
   source: Source | undefined,

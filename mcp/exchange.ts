@@ -7,7 +7,7 @@ import type { Listeners } from "./listeners.ts";
 import type { Result } from "./result.ts";
 import type { Era } from "./revision.ts";
 
-/** The way to a client whose response is a stream. */
+/** Sends messages to a client whose response is a stream. */
 export interface Sink {
   /** Sends a JSON-RPC message; false when it was not sent, because the client left or reads too slowly. */
   send(message: string): boolean;
@@ -46,7 +46,7 @@ export interface Method {
   readonly anonymous?: true;
   /** True for a method that records the use of a key itself. */
   readonly recorded?: true;
-  /** Refuses a caller before the answer begins; null, without waiting, for one who may go on. */
+  /** Refuses a caller before the answer begins. Returns null instead of a promise for an authorized caller. */
   readonly admit?: (exchange: Exchange) => Promise<void> | null;
   /** True when a stream is the better answer for a client that accepts both. */
   readonly streams?: (exchange: Exchange) => boolean;

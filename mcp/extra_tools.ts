@@ -113,7 +113,7 @@ const bindRunCommand: Bind = (exchange: Exchange, declared: Route): Route => {
   return { ...declared, handle: handle as Route["handle"] };
 };
 
-/** A client with an idempotency key will come back, and in older revisions leaving means nothing. */
+/** True when a disconnect cancels the call: in the current revision, and without an idempotency key for a retry. */
 function leavingCancels(exchange: Exchange): boolean {
   const { era, info } = exchange;
   return era === "modern" && info.idempotencyKey === null &&

@@ -7,7 +7,7 @@ export const CURRENT = "2026-07-28";
 /** The older revisions that are served too, newest first. */
 export const OLDER = ["2025-11-25", "2025-06-18"] as const;
 
-/** Error codes of JSON-RPC 2.0 and of the protocol. Faults use their HTTP status, which is no reserved code. */
+/** Error codes of JSON-RPC 2.0 and of the protocol. Faults use their HTTP status, which is not a reserved code. */
 export const CODES = {
   parseError: -32700,
   invalidRequest: -32600,
@@ -60,7 +60,7 @@ export class RpcError extends Error {
       readonly data?: Readonly<Record<string, unknown>>;
       /** The interface's code, where it differs from the table's. */
       readonly fault?: FaultCode;
-      /** The HTTP status of an answer that is no stream. */
+      /** The HTTP status of an answer that is not a stream. */
       readonly status?: number;
       /** The request's id, if it was read before the refusal. */
       readonly id?: Id | null;

@@ -41,18 +41,22 @@ export type ListName = "tools" | "prompts" | "resources";
  */
 export class Listeners {
   readonly #all = new Set<Listener>();
-  /** The listeners under check: a slow store must not pile checks up. */
+  /** The listeners whose check is running. None gets a second one, so checks do not pile up when the store is slow. */
   readonly #checking = new Set<Listener>();
-  /** Where other processes write to the store: the last event sent, by tenant. */
+  /** The number of the last event sent, by tenant; used when other instances share the store. */
   readonly #sentSeq = new Map<string, number>();
   #polling = false;
+  /** True when events may have come since the poll under way began. */
+  #pollAgain = false;
   #timer: (() => void) | null = null;
   #unfollow: (() => void) | null = null;
 
   constructor(
     private readonly context: Pick<Context, "store" | "log" | "ports">,
     private readonly most = LISTENERS_MAX,
-  ) {}
+  ) {
+    if (!context.store.sole) context.log.onPulse(() => this.#pollOnce());
+  }
 
   /**
    * Notifies a listener of what happens from now on. `begin` is called right before the first notification.
@@ -164,12 +168,17 @@ export class Listeners {
   }
 
   #pollOnce(): void {
-    if (this.#polling || this.context.store.sole) return;
+    if (this.context.store.sole || this.#all.size === 0) return;
+    this.#pollAgain = this.#polling;
+    if (this.#polling) return;
     this.#polling = true;
     this.#poll().catch((error) => {
       const { log } = this.context.ports;
       log.warn("events of other instances could not be read", { error: String(error) });
-    }).finally(() => this.#polling = false);
+    }).finally(() => {
+      this.#polling = false;
+      if (this.#pollAgain) this.#pollOnce();
+    });
   }
 
   #checkLater(): () => void {
@@ -180,7 +189,7 @@ export class Listeners {
     });
   }
 
-  /** Ends the stream of a caller without a valid credential; other rights mean other tools and resources. */
+  /** Ends the stream of a caller who cannot be authenticated. Changed rights change the lists of tools and resources. */
   async #check(listener: Listener): Promise<void> {
     if (this.#checking.has(listener)) return;
     this.#checking.add(listener);

@@ -26,8 +26,8 @@ interface State {
 }
 
 /**
- * Answers a call whose command has not ended, in most cases because it waits for approval. A client that knows
- * tasks gets a task, one that can ask its user gets a question, and others get an error with the ids.
+ * Answers a call whose command has not ended, in most cases because it waits for approval. A client that
+ * supports tasks gets a task, one that can ask its user gets a question, and others get an error with the ids.
  */
 export function answerPending(
   exchange: Exchange,

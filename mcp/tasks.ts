@@ -144,7 +144,7 @@ async function viewOf(exchange: Exchange): Promise<CommandView> {
     const missing = error instanceof Fault &&
       (error.code === "NOT_FOUND" || error.code === "VALIDATION_FAILED");
     if (!missing) throw error;
-    throw new RpcError(CODES.invalidParams, "There is no such task of yours.", {
+    throw new RpcError(CODES.invalidParams, "You have no such task.", {
       fault: "NOT_FOUND",
     });
   }

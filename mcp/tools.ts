@@ -63,7 +63,8 @@ export function mayCall(actor: Actor, route: Route): boolean {
 }
 
 /**
- * Refuses a caller who may not use a route, before the answer begins; null, without waiting, for one who may.
+ * Refuses a caller who may not use a route, before the answer begins. Returns null instead of a promise for an
+ * authorized caller.
  * @throws {Fault} MISSING_CREDENTIALS, INSUFFICIENT_SCOPES, FORBIDDEN
  */
 export const authorize = (exchange: Exchange, route: Route): Promise<void> | null =>

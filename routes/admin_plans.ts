@@ -4,10 +4,10 @@ import { UNLIMITED } from "../core/access/access.ts";
 import { HOST_WRITES, route } from "./call/route.ts";
 import {
   changeOf,
+  DeletedResource,
   IdParams,
   listOf,
   Name,
-  Named,
   PageQuery,
   Timestamp,
 } from "./schemas/schemas.ts";
@@ -122,7 +122,7 @@ export const adminPlanRoutes = [
       details: ({ name }) => ({ name }),
     },
     params: IdParams,
-    success: { status: 204, about: Named },
+    success: { status: 204, about: DeletedResource },
     faults: ["NOT_FOUND", "CONFLICT"],
     handle: (work, { params }) => deletePlan(work, params.id),
   }),

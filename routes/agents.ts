@@ -9,7 +9,7 @@ import {
 } from "../core/agents/agents.ts";
 import { REPORTED_STATUSES } from "../kv/records/agent.ts";
 import { route, type RouteSpec } from "./call/route.ts";
-import { Id, IdParams, listOf, Named, PageQuery, Timestamp } from "./schemas/schemas.ts";
+import { DeletedResource, Id, IdParams, listOf, PageQuery, Timestamp } from "./schemas/schemas.ts";
 
 /** The status of an agent, by its link. */
 export const AgentStatus = z.enum(["online", "degraded", "offline"]).meta({ id: "AgentStatus" });
@@ -100,7 +100,7 @@ export const agentRoutes = [
     },
     params: IdParams,
     agent: "id",
-    success: { status: 204, about: Named },
+    success: { status: 204, about: DeletedResource },
     faults: ["AGENT_NOT_FOUND"],
     tool: { destructive: true },
     handle: (work, { params }, { links }) => deleteAgent(work, links, params.id),
@@ -143,7 +143,7 @@ export const agentRoutes = [
       devices: true,
     },
     effect: "steps",
-    audit: { none: "a claim, kept apart from what is known" },
+    audit: { none: "the report never changes the agent's status" },
     body: z.object({ agent_id: Id, status: ReportedStatus }),
     success: {
       status: 202,

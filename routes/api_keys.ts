@@ -22,10 +22,10 @@ import {
 import { route } from "./call/route.ts";
 import {
   changeOf,
+  DeletedResource,
   IdParams,
   listOf,
   Name,
-  Named,
   PageQuery,
   ScopeName,
   Space,
@@ -211,7 +211,7 @@ export const apiKeyRoutes = [
       details: ({ name }) => ({ name }),
     },
     params: IdParams,
-    success: { status: 204, about: Named },
+    success: { status: 204, about: DeletedResource },
     faults: ["NOT_FOUND", "FORBIDDEN"],
     handle: (work, { params }, { usage }) => deleteApiKey(work, usage, params.id),
   }),

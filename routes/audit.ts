@@ -44,7 +44,7 @@ export const AuditEvent = z.object({
   details: JsonObject,
 }).meta({ id: "AuditEvent" });
 
-/** An event without a sequence number yet. */
+/** An event that has no sequence number yet. */
 const RegisteredEvent = AuditEvent.omit({ seq: true }).meta({ id: "RegisteredAuditEvent" });
 
 /** A signed checkpoint of the log, with hashes in base64. */

@@ -17,7 +17,7 @@ import { Id, IdParams, Timestamp, wholeNumber } from "./schemas/schemas.ts";
 /** The longest timeout of a command. */
 const TIMEOUT_SECONDS_MAX = 600;
 
-/** Limits a command to one value of the store. Longer scripts belong into a file on the agent. */
+/** Limits a command to one value of the store. Longer scripts belong in a file on the agent. */
 const COMMAND_CHARS_MAX = 16 * 1024;
 
 const TIMEOUT = {
@@ -105,7 +105,7 @@ export const commandRoutes = [
     ],
     tool: { destructive: true },
     handle: (work, { params, query }, relay) => {
-      mustBeMeant(work);
+      refusePrefetch(work);
       const { command, timeout } = query;
       return runCommand(work, relay, {
         agentId: params.agent_id,
@@ -186,7 +186,7 @@ export const commandRoutes = [
 ];
 
 /** Browsers fetch links ahead of a click, which must not run a command. */
-function mustBeMeant({ request }: Stepping): void {
+function refusePrefetch({ request }: Stepping): void {
   if (!request.prefetch) return;
   throw new Fault("FORBIDDEN", "Relay does not run commands for prefetch requests.");
 }

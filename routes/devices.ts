@@ -11,11 +11,11 @@ import { agentLabels } from "../core/protocol/protocol.ts";
 import { route } from "./call/route.ts";
 import {
   CreatedWith,
+  DeletedResource,
   Id,
   IdParams,
   listOf,
   Name,
-  Named,
   PageQuery,
   Timestamp,
 } from "./schemas/schemas.ts";
@@ -156,7 +156,7 @@ export const deviceRoutes = [
       details: ({ name }) => ({ name }),
     },
     params: IdParams,
-    success: { status: 204, about: Named.extend({ agent_id: z.string().nullable() }) },
+    success: { status: 204, about: DeletedResource.extend({ agent_id: z.string().nullable() }) },
     faults: ["NOT_FOUND"],
     handle: (work, { params }) => deleteDevice(work, params.id),
   }),

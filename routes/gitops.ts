@@ -318,7 +318,7 @@ export const gitopsRoutes = [
     largerBody: {
       bytesMax: PUSH_BYTES_MAX,
       unless: "it is signed with the webhook secret of its repository",
-      mayCome: ({ request }) => claimsProof(request.gitHook),
+      maySend: ({ request }) => claimsProof(request.gitHook),
       proved: ({ relay, request }, bytes) => isProvedPush(relay, request.gitHook, bytes),
     },
     success: { status: 202, body: Accepted },

@@ -14,7 +14,7 @@ const Health = z.object({
   commands_under_way: z.int().optional(),
 }).meta({ id: "Health" });
 
-/** True for who may see the figures, which cover the live space of all organizations. */
+/** True for an actor who may see the figures, which cover the live space of all organizations. */
 const seesFigures = ({ host, rights, tenant }: Actor): boolean =>
   host && rights.has("system:read") && tenant.space === "live";
 

@@ -17,12 +17,12 @@ import {
   ADOPTION,
   boundedObject,
   CreatedWith,
+  DeletedResource,
   Id,
   IdParams,
   JsonObject,
   listOf,
   Name,
-  Named,
   PageQuery,
   standing,
   Timestamp,
@@ -62,7 +62,7 @@ const CatalogEntry = z.object({
   config_schema: JsonObject.meta({ description: "The JSON Schema of `config`." }),
 }).meta({ id: "CatalogEntry" });
 
-/** As RFC 6749 has it. */
+/** A parameter of the redirect, with the characters that RFC 6749 allows. */
 const Sent = z.string().max(4096).regex(/^[\x20-\x7e]*$/, "must be printable ASCII")
   .optional();
 
@@ -153,7 +153,7 @@ export const integrationRoutes = [
     effect: "write",
     audit: { byRule: "integration_removed" },
     params: IdParams,
-    success: { status: 204, about: Named },
+    success: { status: 204, about: DeletedResource },
     faults: ["NOT_FOUND"],
     handle: (work, { params }) => removeIntegration(work, params.id),
   }),

@@ -30,7 +30,7 @@ const TOKEN =
 const largerBody = (purpose: IngestPurpose): LargerBody => ({
   bytesMax: BODY_BYTES_MAX,
   unless: "it comes with an ingest token of this purpose",
-  mayCome: async ({ relay, request, query }) =>
+  maySend: async ({ relay, request, query }) =>
     await findIngestToken(relay, query.token ?? request.ingestToken, purpose) !== null,
 });
 

@@ -45,7 +45,7 @@ const EvaluateBody = z.strictObject({
 
 const Evaluated = ShieldResult.extend({ command: z.string() }).meta({ id: "EvaluatedCommand" });
 const Evaluation = z.object({ results: z.array(Evaluated) }).meta({ id: "Evaluation" });
-/** The verdicts of a candidate on the last commands. */
+/** The verdicts of a candidate policy on the last commands. */
 export const Replay = z.object({
   replayed: z.int().describe("The number of commands judged."),
   changed: z.array(Evaluated.extend({

@@ -35,7 +35,7 @@ export const telegramRoutes = [
     largerBody: {
       bytesMax: BODY_BYTES_MAX,
       unless: "it comes with the secret of a bot",
-      mayCome: async ({ relay, request }) =>
+      maySend: async ({ relay, request }) =>
         await findIngestToken(relay, request.telegramSecret, "telegram") !== null,
     },
     body: z.looseObject({

@@ -17,11 +17,11 @@ import { route } from "./call/route.ts";
 import {
   ADOPTION,
   changeOf,
+  DeletedResource,
   excludes,
   IdParams,
   listOf,
   Name,
-  Named,
   PageQuery,
 } from "./schemas/schemas.ts";
 import {
@@ -166,7 +166,7 @@ export const webhookRoutes = [
       details: ({ name, url }) => ({ name, url }),
     },
     params: IdParams,
-    success: { status: 204, about: Named.extend({ url: z.string() }) },
+    success: { status: 204, about: DeletedResource.extend({ url: z.string() }) },
     faults: ["NOT_FOUND"],
     handle: (work, { params }, { deliveries }) => deleteWebhook(work, deliveries, params.id),
   }),

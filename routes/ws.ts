@@ -9,7 +9,7 @@ import { parse, parseNoQuery } from "./call/input.ts";
 import { recordUse } from "./call/records.ts";
 import { deny } from "./call/rights.ts";
 import { openEventSocket } from "./http/event_socket.ts";
-import { mustBeWelcome } from "./http/origin.ts";
+import { mustBeAllowedOrigin } from "./http/origin.ts";
 import { BEARER, EVENTS_PROTOCOL, offeredProtocols } from "./http/protocols.ts";
 import { queryOf } from "./http/request.ts";
 import { type StreamChoice, StreamQuery } from "./schemas/event_stream.ts";
@@ -53,7 +53,7 @@ async function open(
   if (headers.get("upgrade")?.toLowerCase() !== "websocket") {
     throw new Fault("UPGRADE_REQUIRED", "Connect to this path with WebSocket.");
   }
-  mustBeWelcome(relay, request);
+  mustBeAllowedOrigin(relay, request);
   const offered = offeredProtocols(headers);
   if (offered.includes(AGENT_PROTOCOL)) return await openAgentSocket(relay, actor, request, info);
   const other = offered.filter((name) => name !== EVENTS_PROTOCOL && !name.startsWith(BEARER));

@@ -36,7 +36,7 @@ export class UnreachedError extends Error {}
 
 /** Sends one request with a credential. @throws {UnreachedError} */
 export type Client = <Body>(
-  method: "GET" | "POST" | "DELETE",
+  method: "GET" | "POST" | "PATCH" | "DELETE",
   path: string,
   body?: unknown,
   headers?: Readonly<Record<string, string>>,

@@ -24,6 +24,8 @@ export const Message = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("relinked"), tenant, agent_id: z.string(), link: z.int() }),
   /** An agent that is linked at the receiver must restart. */
   z.strictObject({ kind: z.literal("restart"), tenant, agent_id: z.string() }),
+  /** A backup or restore of an agent that is linked at the receiver is due. */
+  z.strictObject({ kind: z.literal("transfer"), tenant, agent_id: z.string() }),
   /** An agent was deleted. */
   z.strictObject({ kind: z.literal("agent_deleted"), tenant, agent_id: z.string() }),
   /** Other policies are in force for a tenant. */

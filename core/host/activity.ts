@@ -1,5 +1,5 @@
 import { SYSTEM, type Tenant } from "../../kv/store/collection.ts";
-import { type Hours, noHours, type Series } from "../../kv/store/series.ts";
+import { type Hours, type Series, zeroHours } from "../../kv/store/series.ts";
 import { SeriesCounter, type SeriesKind } from "../../kv/store/series_counter.ts";
 import type { Store } from "../../kv/store/store.ts";
 
@@ -86,7 +86,7 @@ export class Activity {
       const denial = name.startsWith(DENIALS);
       const known = denial && day.denials >= DENIALS_MAX ? OTHERS : name;
       if (denial) day.denials++;
-      hours = day.names.get(known) ?? noHours();
+      hours = day.names.get(known) ?? zeroHours();
       day.names.set(known, hours);
     }
     hours[hour]!++;

@@ -1,4 +1,3 @@
-import { isWithin } from "../../kv/store/clock.ts";
 import type { Cancel, Ports } from "./interfaces.ts";
 import { Background } from "./background.ts";
 
@@ -135,21 +134,19 @@ export function stepEach<T>(
   nameOf: (job: T) => string,
   step: (job: T) => Promise<void>,
 ): JobRules["search"] {
-  const failedAtMs = new Map<string, number>();
+  const resting = new Set<string>();
   return async (runner) => {
-    for (const [name, atMs] of failedAtMs) {
-      if (!isWithin(atMs, RETRY_MS, clock.now())) failedAtMs.delete(name);
-    }
     let more = false;
     for await (const job of unfinished()) {
       if (runner.stopped) break;
       const name = nameOf(job);
-      if (failedAtMs.has(name)) continue;
+      if (resting.has(name)) continue;
       try {
         await step(job);
         more = true;
       } catch (error) {
-        failedAtMs.set(name, clock.now());
+        resting.add(name);
+        clock.after(RETRY_MS, () => void resting.delete(name));
         runner.tryLater(error);
       }
     }

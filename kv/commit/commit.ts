@@ -89,7 +89,7 @@ export class Committer {
     if (change.checks.length > checksMax || writesOf(change) > MUTATIONS_MAX) {
       throw new RangeError(
         `a change has ${change.checks.length} checks and ${writesOf(change)} writes; ` +
-          `this store takes ${checksMax} and ${MUTATIONS_MAX}`,
+          `the limits of this store are ${checksMax} and ${MUTATIONS_MAX}`,
       );
     }
     let bytes = change.lineBytes, keyBytes = 0;

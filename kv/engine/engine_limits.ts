@@ -4,7 +4,8 @@
 /** Checks of one atomic: 100 on the embedded engine, 10 on a self-hosted denokv server. */
 export const CHECKS_MAX = 100;
 export const CHECKS_MAX_SHARED = 10;
-export const MUTATIONS_MAX = 1_000;
+/** Mutations of one atomic: 1,000, of which one marks a commit to a database server. */
+export const MUTATIONS_MAX = 999;
 export const ATOMIC_BYTES_MAX = 819_200;
 /** All keys that one atomic sets. Keys that it checks or deletes do not count. */
 export const KEY_BYTES_MAX = 81_920;
@@ -16,7 +17,7 @@ export const DELAY_MS_MAX = 30 * 24 * 60 * 60 * 1000;
 export const LINE_BYTES_MAX = 15 * 1024;
 /** An outbox or segment value, below the engine's limit of 64 KiB. */
 export const LOG_VALUE_BYTES_MAX = 60 * 1024;
-/** Tenants of the events of one commit, which one sequencing atomic moves. */
+/** How many tenants the events of one commit may belong to. One sequencing atomic moves them all. */
 export const TENANTS_MAX = 128;
 /** Each follower costs a sequencing atomic one pending key for each tenant; with five it still fits. */
 export const FOLLOWERS_MAX = 5;

@@ -13,7 +13,7 @@ const EXPIRE_MS = 60 * 60 * 1000;
 
 const inboxKey = (to: string, id: string) => ["~", "inbox", to, id];
 const inboxPrefix = (to: string) => ["~", "inbox", to];
-/** The key that is set with each message to an instance. */
+/** The key that is set to each message to an instance, so that a watcher need not read the rows for it first. */
 export const wakeKey = (to: string) => ["~", "wake", to];
 
 /** Sends a message to another instance with the commit of `tx`. `id` must be new. */
@@ -25,7 +25,7 @@ export function stageMessage(
 ): void {
   tx.stage(
     setKey(inboxKey(to, id), message, MESSAGE_BYTES, EXPIRE_MS),
-    setKey(wakeKey(to), true, 16, EXPIRE_MS),
+    setKey(wakeKey(to), { id, message }, MESSAGE_BYTES, EXPIRE_MS),
   );
 }
 
@@ -69,8 +69,13 @@ export class Inbox {
     await this.#deleteHandled();
   }
 
-  /** Reads the rows now, because the key of `wakeKey` was set. */
-  wake(): Promise<void> {
+  /** Handles the message that the key of `wakeKey` was set to, and reads the rows, because the watch may skip some. */
+  wake(newest: unknown = null): Promise<void> {
+    // An earlier release set the key to `true`.
+    if (typeof newest === "object" && newest !== null && !this.#stopped) {
+      const { id, message } = newest as { readonly id: string; readonly message: unknown };
+      this.#take(id, message);
+    }
     this.#again = true;
     return this.#reading ??= this.#readAll().catch((error) => {
       if (!this.store.closing) this.onError(error);
@@ -94,19 +99,22 @@ export class Inbox {
     while (this.#again && !this.#stopped) {
       this.#again = false;
       for await (const { key, value } of this.store.kv.list({ prefix: inboxPrefix(this.id) })) {
-        const id = String(key.at(-1));
-        if (this.#known.has(id)) continue;
-        this.#known.add(id);
-        this.handle(value).then(
-          () => this.#handled.push(id),
-          (error) => {
-            this.#failed.push(id);
-            this.onError(error);
-          },
-        );
+        this.#take(String(key.at(-1)), value);
       }
       await this.#deleteHandled();
     }
+  }
+
+  #take(id: string, message: unknown): void {
+    if (this.#known.has(id)) return;
+    this.#known.add(id);
+    this.handle(message).then(
+      () => this.#handled.push(id),
+      (error) => {
+        this.#failed.push(id);
+        this.onError(error);
+      },
+    );
   }
 
   async #deleteHandled(): Promise<void> {

@@ -6,12 +6,12 @@ import { APART_MS_MAX, type ClockReading, EXPLAINED_MS } from "./shared_clock.ts
 const RENEW_MS = 5_000;
 /** An instance whose row has not moved for this long, by the watcher's own timers, is dead. */
 const DEAD_MS = 15_000;
-/** An instance that could not renew its row for this long must let go of what others take over at its death. */
+/** An instance that could not renew its row for this long must release what others take over from a dead instance. */
 const ISOLATED_MS = 10_000;
 
-/** No clock is wrong by more: a row that is older by this machine's clock is a dead instance's. */
+/** Clocks are assumed to differ by less, so a row whose time is further from this machine's is a dead instance's. */
 const MAY_LIVE_MS = 60 * 60 * 1000;
-/** How often a starting instance looks whether the shared time moves. */
+/** How often a starting instance checks whether the shared time advances. */
 const LOOK_MS = 500;
 
 /** The shared time at the last renewal of any instance. */
@@ -49,17 +49,18 @@ interface Other {
 }
 
 /**
- * Which instances share the store and live. Each renews a row; a watcher counts by its own timers how long a row has
- * stood still, so clocks need not agree. It counts from zero again when its own turn failed or took long, so an outage
- * of the store makes no instance count as dead. One compare-and-set declares a death and names the instance that takes over. If
- * that one dies too, another does. The renewals also carry the shared time from instance to instance.
+ * Tracks which instances share the store and are alive. Each renews a row; a watcher counts by its own timers how long
+ * a row has not changed, so clocks need not agree. It counts from zero again when its own turn failed or took long, so
+ * an outage of the store makes no instance count as dead. One compare-and-set declares a death and names the instance
+ * that takes over. If that one dies too, another takes over. The renewals also carry the shared time from instance to
+ * instance.
  */
 export class Presence {
   readonly #others = new Map<string, Other>();
   readonly #reaping = new Map<string, Promise<void>>();
   #versionstamp: string | null = null;
   #sinceRenewalMs = 0;
-  /** True when the last turn succeeded in time, so that what moved since then moved within the last seconds. */
+  /** True when the last turn succeeded in time, so a row that has changed since then changed seconds ago. */
   #steady = false;
   /** True from this instance's declared death until everything that it held has been taken over. */
   #declaredDead = false;
@@ -75,7 +76,7 @@ export class Presence {
 
   /**
    * Learns the shared time, writes this instance's row and reads those of the others. `rightTime` says that the
-   * platform keeps the clocks of machines right, so that nobody has to look whether the shared time moves.
+   * platform synchronizes the clocks of machines, so that the shared time need not be checked.
    * @throws {Error} when this machine's clock differs too much from those of the other instances
    */
   async start({ rightTime }: { readonly rightTime: boolean }): Promise<void> {
@@ -84,7 +85,16 @@ export class Presence {
     await this.#turn();
   }
 
-  /** Declares this instance dead, so that another one takes over at once what it could not end or record. */
+  /** Renews the row now: the store answers again after an outage. */
+  async wake(): Promise<void> {
+    await this.#running;
+    this.#countAnew();
+    await this.#turn();
+    // Less than RENEW_MS passed before this turn.
+    this.#countAnew();
+  }
+
+  /** Declares this instance dead, so that another one takes over its unfinished and unrecorded work at once. */
   async stop(): Promise<void> {
     if (this.#timer === null) return; // the store's only process
     this.#timer();
@@ -94,17 +104,17 @@ export class Presence {
       .set(deathKey(this.id), { by: this.id }).commit();
   }
 
-  /** False while others take over, or may soon take over, what this instance holds: it must not hold anything new. */
+  /** False while others take over, or may soon take over, what this instance holds: it must take nothing new. */
   get mayHold(): boolean {
     return !this.#declaredDead && this.#sinceRenewalMs < ISOLATED_MS;
   }
 
-  /** True for an instance that this process believes to live. */
+  /** True for an instance that this process considers alive. */
   isLive(id: string): boolean {
     return id === this.id || this.#others.has(id);
   }
 
-  /** The other instances that this process believes to live. */
+  /** The other instances that this process considers alive. */
   others(): string[] {
     return [...this.#others.keys()];
   }
@@ -164,7 +174,7 @@ export class Presence {
     return rows;
   }
 
-  /** Finds out whether other instances live and keep the shared time; if none does, this machine's time counts. */
+  /** Adopts the shared time if other instances are alive and advance it; otherwise this machine's time counts. */
   async #joinTime(): Promise<void> {
     const { kv, sharedClock: clock } = this.store;
     const first = await kv.get(TIME);
@@ -251,7 +261,7 @@ export class Presence {
     return ok;
   }
 
-  /** Takes over from a dead instance, if that is this one's task or its owner died. */
+  /** Takes over from a dead instance, if this instance was named to do so or the named one is dead too. */
   #follow(id: string, by: string, versionstamp: string): void {
     if (this.#reaping.has(id) || by !== this.id && this.isLive(by)) return;
     const reaping = this.#reap(id, versionstamp)
@@ -278,5 +288,5 @@ function clockApart(apartMs: number): string {
     apartMs > 0 ? "behind" : "ahead of",
   ];
   return `this machine's clock is ${seconds} s ${side} those of the other instances on this store: ` +
-    "set the clocks right (NTP), then start again";
+    "synchronize the clocks (NTP), then start again";
 }

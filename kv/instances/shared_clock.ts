@@ -1,13 +1,13 @@
 import type { Cancel, Clock } from "../store/clock.ts";
 
-/** A difference from the store's time that renewals and their delays explain. */
+/** The largest difference from the store's time that renewals and their delays can cause. */
 export const EXPLAINED_MS = 10_000;
 /** The largest difference between the clocks of instances; with a larger one an instance refuses to start. */
 export const APART_MS_MAX = 5 * 60 * 1000;
-/** How fast the shared time moves towards the machines' clocks: one hundredth of the time between two renewals. */
+/** The most that one renewal moves the shared time towards the machines' clocks: 1 % of the time between renewals. */
 const SLEW_MS = 50;
 
-/** An instance's clock, as the row of its presence shows it. */
+/** An instance's clock, as its presence row shows it. */
 export interface ClockReading {
   /** The time of its machine. */
   readonly machine_ms: number;
@@ -17,9 +17,9 @@ export interface ClockReading {
 
 /**
  * The time that all instances of a shared store agree on, so that a rate limit's window, a lease and an expiry mean
- * the same at each, although the clocks of their machines differ. It is this machine's time plus an offset, which is
- * learned from a row of the store: each instance follows the furthest, and all move slowly towards the median of
- * their machines' clocks.
+ * the same to each, although the clocks of their machines differ. It is this machine's time plus an offset, which is
+ * learned from a row of the store. Each instance follows the one furthest ahead, and all move slowly towards the
+ * median of their machines' clocks.
  */
 export class SharedClock implements Clock {
   #offsetMs = 0;
@@ -27,7 +27,7 @@ export class SharedClock implements Clock {
 
   constructor(private readonly machine: Clock) {}
 
-  /** Stands still over small steps back, as the machine's does. */
+  /** Does not go back when the clock takes a small step back. */
   now(): number {
     const nowMs = this.machine.now() + this.#offsetMs;
     if (nowMs > this.#shownMs || this.#shownMs - nowMs > EXPLAINED_MS) this.#shownMs = nowMs;
@@ -59,8 +59,8 @@ export class SharedClock implements Clock {
   }
 
   /**
-   * Agrees with the time that the store shows and the clocks of other instances. A clock ahead of the store's time by
-   * more than renewals explain has been set forward, or was wrong, and follows if the time is known to be `fresh`.
+   * Agrees with the store's time and the clocks of other instances. A clock more than EXPLAINED_MS ahead of the store's
+   * time is wrong or has been set forward. It follows the store's time if that is known to be `fresh`.
    */
   agree(sharedMs: number, fresh: boolean, others: readonly ClockReading[]): void {
     const aheadMs = this.now() - sharedMs;

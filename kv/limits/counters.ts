@@ -154,7 +154,7 @@ export class LeasedCounters {
     return window;
   }
 
-  /** Spends from all windows, each of which has enough. It never yields, so nobody spends in between. */
+  /** Spends from all windows, each of which has enough. It does not await, so no other caller spends in between. */
   #spend<C extends Claim>(claims: Claims<C>, windows: readonly Window[]): Grant<C> {
     let claim: C = claims[0], remaining = Infinity, resetMs = 0;
     for (let at = 0; at < claims.length; at++) {
@@ -169,7 +169,7 @@ export class LeasedCounters {
     return { admitted: true, claim, remaining, resetMs };
   }
 
-  /** What other instances have not leased counts as left only when there are none. */
+  /** What is left of a claim. The unleased rest counts only without other instances, which could lease it first. */
   #leftOf({ spendable, used, taken }: Window, { limit }: Claim): number {
     return spendable - used + (this.instances > 1 ? 0 : Math.max(0, limit - taken));
   }

@@ -215,7 +215,7 @@ export class LogFollower {
   }
 
   #tryLater(error: unknown): void {
-    // Work that the shutdown cuts off stays pending, and is no error.
+    // Work that the shutdown interrupts stays pending and is not an error.
     if (this.store.closing) return;
     this.onError(error);
     if (this.#retrying) return;

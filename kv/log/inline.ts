@@ -38,8 +38,8 @@ export interface Log {
 const WAITING_BYTES_MAX = 256 * 1024;
 
 /**
- * Gives events their numbers in the commit that brings them, when they suffice for a segment: they are
- * written once, and no batch has to read and move them. Only the store's sole writer may do so, while no
+ * Numbers events in the commit that brings them, when they suffice for a segment. They are then written once,
+ * and no batch has to read and move them. Only the store's sole writer may do so, while no
  * batch runs and memory knows every row of the outbox; those rows come first and join the commit.
  */
 export class InlineSequencing {

@@ -21,7 +21,9 @@ export interface Line {
 export function makeLine(tenant: Tenant, type: string, json: string): Line {
   const owner = tenantKey(tenant);
   const bytes = Buffer.byteLength(owner) + Buffer.byteLength(type) + Buffer.byteLength(json) + 3;
-  if (bytes > LINE_BYTES_MAX) throw new RangeError(`event ${type} has ${bytes} bytes`);
+  if (bytes > LINE_BYTES_MAX) {
+    throw new RangeError(`event ${type} has ${bytes} bytes; the limit is ${LINE_BYTES_MAX}`);
+  }
   return { tenant, owner, type, json, bytes };
 }
 

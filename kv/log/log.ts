@@ -89,7 +89,7 @@ export class EventLog {
       },
       sequenced: (batches, certain) => this.#inlineSequenced(batches, certain),
     }, limits);
-    store.logsTo({
+    store.connectLog({
       sequence: (lines, capacity) => this.#inline.sequence(lines, capacity),
       waiting: (lines, versionstamp) => this.#waiting(lines, versionstamp),
     });
@@ -127,7 +127,10 @@ export class EventLog {
     this.#scheduleWithin(0);
   }
 
-  /** Calls `listener` when other instances may have sequenced events of the tenants that `of` accepts, the same function each time. */
+  /**
+   * Calls `listener` when other instances may have sequenced events of the tenants that `of` accepts. Each pulse always
+   * passes the same function.
+   */
   onPulse(listener: (of: (tenant: Tenant) => boolean) => void): void {
     this.#pulseListeners.push(listener);
   }

@@ -3,7 +3,7 @@ import { type Tenant, tenantKey } from "../store/collection.ts";
 /** A watch takes 10 keys, so tenants share few pulses: a pulse says that some of its tenants have new events. */
 const PULSES = 8;
 
-/** The keys that numbering commits set on a shared store, so that other instances need not poll the logs. */
+/** The keys that sequencing commits set on a shared store, so that other instances need not poll the logs. */
 export const PULSE_KEYS: readonly Deno.KvKey[] = Array.from(
   { length: PULSES },
   (_, n) => ["~", "pulse", n],

@@ -21,7 +21,7 @@ export interface FileSize {
 /** True when an error is about a file's content rather than about locks, permissions or the disk. */
 export function isDamage(error: unknown): boolean {
   const { code, errcode = 0 } = error as { code?: unknown; errcode?: number };
-  // The upper bits are SQLite's extended code. Errors without a code are this file's own.
+  // The upper bits are SQLite's extended code. This module throws errors without a code.
   return code === undefined || DAMAGE.includes(errcode & 0xff);
 }
 
@@ -61,7 +61,7 @@ export function openFile(path: string): StoreFile {
   try {
     database.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
     if (one("SELECT 1 FROM sqlite_master WHERE name = 'data_version'") === undefined) {
-      throw new Error("it has no table of the engine");
+      throw new Error("it lacks the engine's tables");
     }
   } catch (error) {
     database.close();

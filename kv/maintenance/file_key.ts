@@ -14,7 +14,7 @@ const SIGN = 0x80;
 export function encodeKey(key: KeyParts): Buffer {
   return Buffer.concat(key.flatMap((part) => {
     if (typeof part === "number") return [Buffer.of(NUMBER), encodeNumber(part)];
-    if (part.includes("\0")) throw new RangeError("a string of a key holds a NUL");
+    if (part.includes("\0")) throw new RangeError("a string in a key contains a NUL");
     return [Buffer.of(TEXT), Buffer.from(part), Buffer.of(0)];
   }));
 }
@@ -30,13 +30,13 @@ export function decodeKey(bytes: Uint8Array): KeyParts {
     const tag = buffer[at++];
     if (tag === TEXT) {
       const end = buffer.indexOf(0, at);
-      if (end === -1) throw new RangeError("a string of a key has no end");
+      if (end === -1) throw new RangeError("a string in a key is not terminated");
       parts.push(buffer.toString("utf8", at, end));
       at = end + 1;
     } else if (tag === NUMBER) {
       parts.push(decodeNumber(buffer.subarray(at, at + NUMBER_BYTES)));
       at += NUMBER_BYTES;
-    } else throw new RangeError(`a part of a key begins with the byte ${tag}`);
+    } else throw new RangeError(`a key part has the unknown type byte ${tag}`);
   }
   return parts;
 }

@@ -5,7 +5,7 @@ import { withoutUsers } from "../engine/errors.ts";
 import { migrate } from "./migrations.ts";
 import { Store } from "../store/store.ts";
 
-/** How often a lock is tried that another process only probes, and the pause between: one second in all. */
+/** Tries to get the lock, which another process may be probing, and the pause between: one second in all. */
 const [TRIES_MAX, RETRY_MS] = [50, 20];
 
 /** A store with its lock. */
@@ -68,9 +68,12 @@ async function withAdvice<R>(path: string, work: (path: string) => Promise<R>): 
     return await work(path);
   } catch (cause) {
     const why = (cause as Error).message;
-    throw new Error(`the store ${path} cannot be opened: ${why}. See RELAY_KV and its disk`, {
-      cause,
-    });
+    throw new Error(
+      `the store ${path} cannot be opened: ${why}. Check RELAY_KV and the disk of the store`,
+      {
+        cause,
+      },
+    );
   }
 }
 

@@ -5,7 +5,7 @@ import { Sealed } from "./fields.ts";
 /** The state of the whole installation: one record in the system tenant. */
 export const InstallationRecord = z.strictObject({
   id: z.literal("installation"),
-  /** Of every secret that may have sealed something, newest first. A relay that lacks one does not start. */
+  /** Fingerprints of all secrets that may have sealed a value, newest first. A relay that lacks one does not start. */
   secret_fingerprints: z.array(z.string()).min(1),
   /** Names this history of the logs. A restored backup begins another. */
   epoch: z.string(),
@@ -37,7 +37,7 @@ export const signingKeys = collection({
   expiresAt: (key) => key.expires_at_ms,
 });
 
-/** Which key signs: one record in the system tenant, so that of keys made at the same time only one does. */
+/** The key that signs: one record in the system tenant, so that only one of several simultaneous new keys signs. */
 const SignerRecord = z.strictObject({ id: z.literal("signer"), kid: z.string() });
 
 export const signers = collection({ name: "signer", schema: SignerRecord });

@@ -79,8 +79,10 @@ export const IntegrationJobRecord = z.strictObject({
   status: z.enum(["waiting", "sending", "done", "failed"]),
   error: z.string().nullable(),
   created_at_ms: z.number(),
-  /** When it is due or its lease ends; null when it has ended. */
+  /** When it is due; null when it has ended. An attempt keeps its place in the queue. */
   due_at_ms: z.number().nullable(),
+  /** When the lease of the attempt under way ends. */
+  leased_until_ms: z.number().exactOptional(),
   expires_at_ms: z.number(),
 });
 export type IntegrationJobRecord = z.infer<typeof IntegrationJobRecord>;

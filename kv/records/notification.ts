@@ -25,11 +25,11 @@ export const notifications = collection({
   expiresAt: (n) => n.expires_at_ms,
 });
 
-/** A notification that was sent lately and need not be sent again, in the event's space. The id names it. */
-const ToldOnceRecord = z.strictObject({ id: z.string(), expires_at_ms: z.number() });
+/** A notification that was sent recently and is not sent again, in the event's space. The id names it. */
+const RecentNotificationRecord = z.strictObject({ id: z.string(), expires_at_ms: z.number() });
 
-export const toldOnce = collection({
+export const recentNotifications = collection({
   name: "told_once",
-  schema: ToldOnceRecord,
-  expiresAt: (told) => told.expires_at_ms,
+  schema: RecentNotificationRecord,
+  expiresAt: (recent) => recent.expires_at_ms,
 });

@@ -11,7 +11,7 @@ export const OrganizationRecord = z.strictObject({
   /** The first organization runs the installation. */
   host: z.boolean(),
   created_at_ms: z.number(),
-  /** True to let people without a second factor only set one up. */
+  /** True when people without a second factor may do nothing except set one up. */
   require_second_factor: z.boolean(),
   /** Overrides of its plan's limit, set by the host. */
   limits: LimitOverrides.pick({ requests_per_minute: true }).nullable(),

@@ -36,7 +36,7 @@ export const shieldSettings = collection({
   cached: 20_000,
 });
 
-/** What the commands of one session left behind, where several instances judge them. Its parts are checked in core/. */
+/** The state that one session's commands left, stored when several instances judge them. core/ checks its parts. */
 const ShieldSessionRecord = z.strictObject({
   /** The session and the agent. */
   id: z.string(),

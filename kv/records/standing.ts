@@ -3,7 +3,7 @@ import { collection } from "../store/collection.ts";
 
 export const SUSPENSION_REASONS = ["removed", "inactive", "rights"] as const;
 
-/** Why something is suspended: what its person lacks. */
+/** Why a resource is suspended: its person was removed, is inactive or lacks rights. */
 export const Suspension = z.strictObject({
   person: z.string(),
   reason: z.enum(SUSPENSION_REASONS),
@@ -12,8 +12,8 @@ export const Suspension = z.strictObject({
 export type Suspension = z.infer<typeof Suspension>;
 
 /**
- * Who stands for something that acts on its own. Absent while it acts for its maker and was never suspended,
- * and in records of earlier versions.
+ * The person whose rights bound a resource that acts on its own, and its suspension. Absent in records of earlier
+ * versions, and while the resource acts for its maker and was never suspended.
  */
 export const Standing = z.strictObject({
   /** The person who took it over; null while it acts for its maker. */

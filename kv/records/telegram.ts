@@ -43,7 +43,7 @@ export const telegramCodes = collection({
 });
 
 /** A deleted bot, kept while a code that it may have seen is valid. */
-const GoneBotRecord = z.strictObject({
+const DeletedBotRecord = z.strictObject({
   /** The ingest token's id. */
   id: z.string(),
   /** Who may have read what it received. */
@@ -53,9 +53,9 @@ const GoneBotRecord = z.strictObject({
 });
 
 /** In the live space. */
-export const goneBots = collection({
+export const deletedBots = collection({
   name: "telegram_gone_bots",
-  schema: GoneBotRecord,
+  schema: DeletedBotRecord,
   expiresAt: (bot) => bot.expires_at_ms,
 });
 

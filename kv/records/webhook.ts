@@ -12,7 +12,7 @@ export const WebhookRecord = z.strictObject({
   events: z.array(z.string()),
   sealed_secret: Sealed,
   sealed_headers: Sealed,
-  /** The secret before the last change. It signs beside the new one until then. */
+  /** The secret before the last change. Both sign until `previous_ends_at_ms`. */
   sealed_previous_secret: Sealed.nullable(),
   previous_ends_at_ms: z.number().nullable(),
   retry_policy: z.record(z.string(), z.union([z.number(), z.boolean()])),
@@ -23,7 +23,7 @@ export const WebhookRecord = z.strictObject({
   /** The credential that made it. */
   created_with: StoredCreatedWith,
   standing: Standing,
-  /** The walk that releases its held deliveries since it was last enabled. */
+  /** The recovery that releases its held deliveries since it was last enabled. */
   release_id: z.string().nullable(),
   created_at_ms: z.number(),
   /** The log's last event before it was made. It receives later ones. Unlike clocks, numbers never step back. */
@@ -81,7 +81,7 @@ export const DeliveryRecord = z.strictObject({
   error: z.string().nullable(),
   sent_at_ms: z.number().nullable(),
   created_at_ms: z.number(),
-  /** True during an attempt. A lease names it then, and no index but the log's. */
+  /** True during an attempt. Only the `log` index and a lease name it then. */
   leased: z.boolean(),
   /** When it is due or its lease ends; null when it has settled. */
   due_at_ms: z.number().nullable(),
@@ -175,7 +175,7 @@ export const deliveryAttempts = collection({
 
 export const attemptId = (deliveryId: string, number: number): string => `${deliveryId}.${number}`;
 
-/** A walk over a webhook's deliveries in steps. After a crash it goes on at its cursor. */
+/** A job that handles a webhook's deliveries in steps. After a crash it continues at its cursor. */
 export const RecoveryRecord = z.strictObject({
   id: z.string(),
   webhook_id: z.string(),

@@ -40,7 +40,9 @@ export async function writeBlob(
   /** How long the engine keeps the chunks, in ms; without it they stay. */
   expireIn?: number,
 ): Promise<BlobRef> {
-  if (bytes.length > BLOB_BYTES_MAX) throw new RangeError(`a blob has ${bytes.length} bytes`);
+  if (bytes.length > BLOB_BYTES_MAX) {
+    throw new RangeError(`a blob has ${bytes.length} bytes; the limit is ${BLOB_BYTES_MAX}`);
+  }
   const ref = { id, bytes: bytes.length, chunks: Math.ceil(bytes.length / CHUNK_BYTES) };
   await store.transact((tx) => tx.put(orphans, tenant, { ...ref, at_ms: store.clock.now() }));
   for (let n = 0; n < ref.chunks; n++) {

@@ -71,7 +71,7 @@ export class ReadCache {
   }
 }
 
-/** The group whose entries each hold all rows of a tenant, by the group of single rows. */
+/** The group of a collection's complete lists, one entry per tenant; `group` is that of its single rows. */
 export const wholeGroup = (group: string): string => `${group}[]`;
 
 /** The group of a collection's unique keys. */

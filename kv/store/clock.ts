@@ -12,15 +12,15 @@ export interface Clock {
 }
 
 /**
- * True while `now` counts in the window that begins at `startMs`. A clock that steps back by up to one window
- * stays in the window that it had reached, whose counts are in hand. One that steps back further is followed,
- * or it would count in the future.
+ * True while `nowMs` counts in the window that begins at `startMs`. After a clock steps back by up to one window,
+ * the window that it had reached stays current. After a larger step the window of the new time begins; otherwise
+ * counts would belong to the future.
  */
 export const isInWindow = (startMs: number, lengthMs: number, nowMs: number): boolean =>
   nowMs < startMs + lengthMs && nowMs >= startMs - lengthMs;
 
-// A stored instant that lies further ahead than it can was written before the clock was set back. The rule for
-// such instants is here: nothing waits for them, and a period that began at one is over.
+// A stored instant that lies further ahead than possible was written before the clock was set back. Nothing waits
+// for such an instant, and a period that began at one is over.
 
 /** True while a period of `lengthMs` that began at `sinceMs` lasts. */
 export const isWithin = (sinceMs: number, lengthMs: number, nowMs: number): boolean =>

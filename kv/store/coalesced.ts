@@ -18,7 +18,11 @@ export function coalescedLineAt(
   expireIn?: number,
 ): CoalescedLine {
   const bytes = Buffer.byteLength(text);
-  if (bytes > LOG_VALUE_BYTES_MAX) throw new RangeError(`a coalesced line has ${bytes} bytes`);
+  if (bytes > LOG_VALUE_BYTES_MAX) {
+    throw new RangeError(
+      `a coalesced line has ${bytes} bytes; the limit is ${LOG_VALUE_BYTES_MAX}`,
+    );
+  }
   return expireIn === undefined
     ? { key, keyText, text, bytes }
     : { key, keyText, text, bytes, expireIn };

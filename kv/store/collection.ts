@@ -84,8 +84,12 @@ export function collection<T extends Row>(
     ...spec,
   };
   const names = [of.unique, of.lookup, of.index, of.queue].flatMap((keys) => Object.keys(keys));
-  if (new Set(names).size < names.length) throw new TypeError(`${of.name} names an index twice`);
-  if (of.counted && canExpire(of)) throw new TypeError(`${of.name} expires and cannot be counted`);
+  if (new Set(names).size < names.length) {
+    throw new TypeError(`two indexes of ${of.name} have the same name`);
+  }
+  if (of.counted && canExpire(of)) {
+    throw new TypeError(`records of ${of.name} expire, so they cannot be counted`);
+  }
   return of;
 }
 

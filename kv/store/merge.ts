@@ -20,7 +20,7 @@ export function oneSumEach(mutations: readonly Mutation[]): Mutation[] {
   return out;
 }
 
-/** The coalesced of a commit, those of one key together. */
+/** The coalesced lines of a commit, grouped by key. */
 export function oneValueEach(
   changes: Iterable<Change>,
 ): Iterable<CoalescedLine & { texts: string[] }> {

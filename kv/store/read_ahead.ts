@@ -13,13 +13,13 @@ import type { Found, ListOptions, Page, Reader, RowSource } from "./reader.ts";
 import { findRow, lookUpRow } from "./unique_reads.ts";
 
 /** How many labels' keys are remembered. */
-const LABELS_MAX = 20_000;
+const LABELS_MAX = 8_192;
 /** Keys of one label that are read ahead: two round trips' worth, which run side by side. */
 const KEYS_MAX = 20;
 
 /**
- * Reads in one round trip what would take several in a row, because one record names the next. For each label it
- * remembers which keys the last run read, and begins the next run by reading all of them. Every value is read after
+ * Reads in one round trip what would take several, because one record names the next. For each label it remembers
+ * which keys the last run read, and begins the next run by reading all of them. Every value is read after
  * its run began. On a store with one writer, whose records are cached, it does nothing.
  */
 export class ReadAhead {
@@ -27,7 +27,7 @@ export class ReadAhead {
 
   constructor(private readonly store: Reader & RowSource) {}
 
-  /** Runs `read`, which must only read, and soon. The label names what it reads. */
+  /** Runs `read`, which must not write and must be short, because its keys are read now. The label names it. */
   async run<R>(label: string, read: (db: Reader) => Promise<R>): Promise<R> {
     if (this.store.sole) return await read(this.store);
     const reads = new AheadReads(this.store, this.#keys.get(label) ?? []);
@@ -37,7 +37,7 @@ export class ReadAhead {
   }
 }
 
-/** The reads of one run. Each key that was read ahead is answered once; later reads of it are new ones. */
+/** The reads of one run. A key that was read ahead is used once; later reads of it go to the store. */
 class AheadReads implements Reader {
   readonly #ahead = new Map<string, Promise<RawEntry>>();
   readonly #used = new Map<string, KeyParts>();
@@ -45,7 +45,7 @@ class AheadReads implements Reader {
   constructor(private readonly store: Reader & RowSource, keys: readonly KeyParts[]) {
     for (const key of keys) {
       const entry = store.raw(key);
-      entry.catch(() => {}); // told to whoever reads it
+      entry.catch(() => {}); // the reader of the entry gets the error
       this.#ahead.set(keyTextOf(key), entry);
     }
   }

@@ -31,7 +31,7 @@ export type Hours = Uint32Array<ArrayBuffer>;
 const HOURS = 24;
 
 /** A day's hours, all zero. */
-export const noHours = (): Hours => new Uint32Array(HOURS);
+export const zeroHours = (): Hours => new Uint32Array(HOURS);
 
 /** How many UTC days can be read, today included: two quarters, so that the last one is whole. */
 export const SERIES_DAYS = 184;
@@ -70,7 +70,7 @@ export async function* readDays<T>(
   }
 }
 
-/** When a series was last counted, in ms; null when never, or when no writer said so. */
+/** When a series was last counted, in ms; null when no writer has stored that. */
 export async function readLatest(store: Store, series: Series): Promise<number | null> {
   const { value } = await store.kv.get<Deno.KvU64>(latestKey(series));
   return value === null ? null : Number(value.value);

@@ -190,7 +190,7 @@ export class SeriesCounter<D, V> {
 
   async #writeSome(some: readonly Count<D>[]): Promise<void> {
     const deleted = await this.store.transact(async (tx) => {
-      // The check that this becomes keeps the counts of a deleted series from coming back.
+      // This read becomes a check, so the counts of a deleted series do not come back.
       const exist = await Promise.all(
         some.map(({ series }) => this.kind.exists?.(tx, series) ?? true),
       );

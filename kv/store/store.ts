@@ -57,7 +57,7 @@ export class Store implements Reader, RowSource {
   readonly sole: boolean;
   readonly hasQueue: boolean;
   readonly health = new StoreHealth();
-  /** Reads in one round trip what one record after another names. */
+  /** Reads chains of records, in which one names the next, in one round trip. */
   readonly ahead = new ReadAhead(this);
   readonly #cache: ReadCache | null;
   readonly #gets: BatchedGets | null;
@@ -86,7 +86,7 @@ export class Store implements Reader, RowSource {
   }
 
   /** Connects the log, which sequences the events that are committed here. */
-  logsTo(log: Sequencer): void {
+  connectLog(log: Sequencer): void {
     this.#log = log;
   }
 

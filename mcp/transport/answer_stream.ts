@@ -43,7 +43,7 @@ export function answerByStream(
   return streamResponse(visit, stream);
 }
 
-/** The error for a caller who lost the right to the answer; null while that cannot be found out. */
+/** The error for a caller who lost the right to the answer; null for others, and when the check itself failed. */
 async function refusalNow(visit: Visit, method: Method, base: Exchange): Promise<string | null> {
   try {
     await method.admit?.({ ...base, actor: await visit.identifyAgain() });

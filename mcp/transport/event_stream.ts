@@ -16,7 +16,7 @@ export interface Stream extends Sink {
   readonly body: ReadableStream<Uint8Array<ArrayBuffer>>;
   /** Ends the stream, after a last message if one is given. That one is never dropped. */
   end(text?: string): void;
-  /** Ends a stream that its client should open again, and says when, so that not all come at once. */
+  /** Ends a stream that its client should reopen, after a delay that spreads the clients. */
   endForNow(text?: string): void;
   readonly open: boolean;
 }
@@ -75,8 +75,8 @@ export function openStream(relay: Relay): Stream {
 export const eventOf = (text: string) => `event: message\ndata: ${text}\n\n`;
 
 /** The response whose body is a stream; its connection counts until it ends. */
-export function streamResponse({ envelope, stays }: Visit, stream: Stream): Response {
-  stays();
+export function streamResponse({ envelope, keepOpen }: Visit, stream: Stream): Response {
+  keepOpen();
   const headers = {
     ...headersOf(envelope),
     "content-type": EVENT_STREAM,

@@ -3,7 +3,7 @@ import { checkIdempotencyKey } from "../../core/work/work.ts";
 import { headersOf } from "../../routes/http/answer.ts";
 import { BODY_BYTES_MAX, mustBeJsonType, readText } from "../../routes/http/body.ts";
 import { OPEN_BODY_BYTES_MAX } from "../../routes/http/open_body.ts";
-import { mustBeWelcome } from "../../routes/http/origin.ts";
+import { mustBeAllowedOrigin } from "../../routes/http/origin.ts";
 import type { Visit } from "../../routes/http/serve_service.ts";
 import type { Server } from "../exchange.ts";
 import { CODES, type Message, parseMessage, type Reply, RpcError } from "../json_rpc.ts";
@@ -14,7 +14,7 @@ import { refuse } from "./refusal.ts";
 
 /** Handles a request to one of the protocol's paths. */
 export function handle(server: Server, visit: Visit, alwaysStreams: boolean): Promise<Response> {
-  mustBeWelcome(visit.relay, visit.request);
+  mustBeAllowedOrigin(visit.relay, visit.request);
   return visit.request.method === "POST"
     ? post(server, visit, alwaysStreams)
     : streamOrEnd(server, visit);
@@ -40,7 +40,7 @@ async function post(server: Server, visit: Visit, alwaysStreams: boolean): Promi
   const bytesMax = visit.actor.kind === "anonymous" ? OPEN_BODY_BYTES_MAX : BODY_BYTES_MAX;
   let read: Message | Reply | null = null;
   try {
-    read = await parseMessage(await readText(relay, request, { bytesMax }).catch(unread));
+    read = await parseMessage(await readText(relay, request, { bytesMax }).catch(throwParseError));
     // Rights may end while a client holds its body back.
     const now = { ...visit, actor: await visit.identifyAgain() };
     if (!("method" in read)) return await refuseReply(now);
@@ -52,8 +52,8 @@ async function post(server: Server, visit: Visit, alwaysStreams: boolean): Promi
   }
 }
 
-/** @throws {Fault} PAYLOAD_TOO_LARGE and others, and {RpcError} parseError */
-function unread(error: unknown): never {
+/** @throws {RpcError} parseError for a body that is not UTF-8 or breaks off, and {Fault} unchanged otherwise */
+function throwParseError(error: unknown): never {
   if (!(error instanceof Fault) || error.code !== "VALIDATION_FAILED") throw error;
   throw new RpcError(CODES.parseError, error.message, { status: 400 });
 }

@@ -19,7 +19,7 @@ export function refuse(visit: Visit, error: unknown, id: Message["id"]): Respons
   return new Response(text, { status, headers });
 }
 
-/** The JSON-RPC error for the caller, with its HTTP status. The log gets what is no refusal. */
+/** The JSON-RPC error for the caller, with its HTTP status. Other errors are logged as bugs. */
 export function refusalText(
   { relay, info }: Visit,
   error: unknown,

@@ -27,8 +27,8 @@ export interface RawInput {
 
 /**
  * The one path from any transport to a rule: check the input, run the rule, write the audit trail. The
- * record of a key's use is durable before this answers, also when it answers by throwing.
- * @throws {Fault} and whatever is a bug
+ * record of a key's use is durable before this returns or throws.
+ * @throws {Fault}, or any other error for a bug
  */
 export async function call(
   relay: Relay,

@@ -40,7 +40,7 @@ function messageOf(issue: z.core.$ZodIssue): string {
   return wanted.length === 0 ? issue.message : [...new Set(wanted)].join("; or: ");
 }
 
-/** After an unknown name, the list of known ones. */
+/** The end of a message about an unknown name: the list of known names. */
 function knownNames(schema: z.ZodType, { code, path }: z.core.$ZodIssue): string {
   if (code !== "unrecognized_keys" || path.length > 0 || !(schema instanceof z.ZodObject)) {
     return "";

@@ -92,7 +92,7 @@ async function inOneCommit(keyed: KeyedCall): Promise<unknown> {
   try {
     return await call(relay, recording, actor, request, input);
   } catch (error) {
-    // Whatever the error: a faster repetition may have changed what this call then found.
+    // A faster repetition may have caused the error by changing what this call found.
     throw await find(keyed) === null ? error : keyTaken(ANSWER_KEYS);
   }
 }
@@ -106,7 +106,7 @@ function runningIn(relay: Relay): Map<string, Promise<void>> {
   return all;
 }
 
-/** Takes the key before the call's first commit, so that a crash between its commits makes no second run. */
+/** Takes the key before the call's first commit, so that a repetition after a crash does not run it again. */
 async function inSteps(keyed: KeyedCall): Promise<unknown> {
   const { relay, route, actor, request, input } = keyed;
   const record = begin(keyed);

@@ -14,7 +14,7 @@ import { recordUse } from "./records.ts";
 import type { Route } from "./route.ts";
 
 const KEPT_MS = DAY_MS;
-/** Sealed, such an answer still fits into one value of the store. */
+/** The largest answer that is kept. Sealed, it still fits into one value of the store. */
 const ANSWER_BYTES_MAX = 40 * 1024;
 
 /** A call that happens once for its key. */
@@ -26,7 +26,7 @@ export interface KeyedCall extends Idempotency {
   readonly input: RawInput;
 }
 
-/** Finished answers hold the keys of their calls for a day. */
+/** The idempotency keys of calls, which their records hold for a day. */
 export const ANSWER_KEYS: KeyRecords<IdempotencyRecord> = {
   of: idempotencyRecords,
   index: "key",
@@ -81,7 +81,7 @@ export async function replay(
   if (value === undefined) {
     throw new Fault(
       "CONFLICT",
-      "This call was made already, but its response was too large to keep.",
+      "This call was already made, but its response was too large to keep.",
     );
   }
   return outcome === "accepted" ? new Accepted(value) : value;

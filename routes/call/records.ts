@@ -5,7 +5,7 @@ import type { Appending } from "../../kv/log/appends.ts";
 import type { Tx } from "../../kv/store/tx.ts";
 import type { Route } from "./route.ts";
 
-/** What writing to the log takes. */
+/** What writing to the log needs. */
 type Log = Pick<Context, "store" | "ports" | "signals">;
 
 /** An endpoint as the log names it. */

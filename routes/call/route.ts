@@ -21,7 +21,7 @@ export type Access =
   /** Any live credential; the rule decides the rest. */
   | {
     readonly signedIn: true;
-    /** A cookie whose name begins so replaces a credential; the rule checks it. */
+    /** A cookie whose name has this prefix may replace the credential; the rule checks it. */
     readonly orCookie?: string;
   }
   /** Any one of these rights. */
@@ -88,7 +88,7 @@ export interface LargerBody {
   /** The condition, as the end of the refusal's sentence. */
   readonly unless: string;
   /** Checked before more than 16 KiB is read. */
-  readonly mayCome: (caller: Caller) => boolean | Promise<boolean>;
+  readonly maySend: (caller: Caller) => boolean | Promise<boolean>;
   /** Checked on the bytes of the body, before they are parsed. */
   readonly proved?: (caller: Caller, bytes: Uint8Array) => Promise<boolean>;
 }

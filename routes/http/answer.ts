@@ -10,7 +10,7 @@ export interface Envelope {
   readonly requestId: string;
   readonly limit: LimitState;
   readonly noStore?: boolean | undefined;
-  /** The API key that asked, if one did: the headers tell the holder of an old value. */
+  /** The caller's API key, if any. Responses to its old value carry `Deprecation` and `Sunset`. */
   readonly key?: Actor["key"];
 }
 

@@ -12,7 +12,7 @@ export const LINGER_MS = 1000;
  * The chunks of a body as they arrive.
  * @throws {Fault} REQUEST_TIMEOUT after a pause of STALL_MS, VALIDATION_FAILED when the body breaks off
  */
-export async function* arriving(
+export async function* arrivingChunks(
   clock: Clock,
   body: ReadableStream<Uint8Array>,
 ): AsyncGenerator<Uint8Array> {

@@ -1,13 +1,13 @@
 import { Fault } from "../../core/fault/fault.ts";
 import type { Clock } from "../../core/ports/ports.ts";
-import { arriving } from "./arriving.ts";
+import { arrivingChunks } from "./arriving.ts";
 import { parseJson, TooManyParts } from "../../core/work/work.ts";
 import { short } from "../call/input.ts";
 
 /** The largest body in bytes of a route that declares none. */
 export const BODY_BYTES_MAX = 1024 * 1024;
 
-/** The parts that reading a body takes. */
+/** The parts of a relay that reading a body needs. */
 interface Parts {
   readonly ports: { readonly clock: Clock };
   readonly settings: { readonly local: boolean };
@@ -76,8 +76,8 @@ export function mustBeJsonType(
 
 /**
  * Reads a body as text, within its bounds.
- * @throws {Fault} PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE when it is compressed, REQUEST_TIMEOUT when it stops
- * coming, VALIDATION_FAILED when it is not UTF-8 or breaks off
+ * @throws {Fault} PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE when it is compressed, REQUEST_TIMEOUT when it
+ * stalls, VALIDATION_FAILED when it is not UTF-8 or breaks off
  */
 export async function readText(
   { ports }: Pick<Parts, "ports">,
@@ -128,7 +128,7 @@ async function collect(
   if (body === null) return new Uint8Array();
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  for await (const chunk of arriving(clock, body)) {
+  for await (const chunk of arrivingChunks(clock, body)) {
     bytes += chunk.length;
     await admit(bytes);
     chunks.push(chunk);

@@ -33,7 +33,7 @@ export async function sourceOf(body: ReadableStream<Uint8Array>): Promise<BodySo
   }
 }
 
-/** The field of a stream with its controller. To try a BYOB reader would answer the same, at 3 us a request. */
+/** The field that holds a stream's controller. Trying to get a BYOB reader instead would cost 3 µs a request. */
 const CONTROLLER = Object.getOwnPropertySymbols(new ReadableStream())
   .find(({ description }) => description === "[[controller]]");
 

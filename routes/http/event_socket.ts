@@ -31,7 +31,7 @@ const WARNING = JSON.stringify({
 
 /**
  * Serves `/ws` as a stream of events to an actor who was admitted. The actor's connection is given back when
- * the socket closes. `record` records the opening; nothing is sent before it has.
+ * the socket closes. Nothing is sent before `record` has recorded the opening.
  */
 export function openEventSocket(
   relay: Relay,

@@ -6,8 +6,8 @@ import { Fault } from "../../core/fault/fault.ts";
 import { credentialOf, hasCookie, hasCredential, spaceOf } from "./request.ts";
 import type { Route } from "../call/route.ts";
 
-/** True when the credential of a request to this route counts. */
-export function asksWho({ access }: Route, headers: Headers): boolean {
+/** True when this route reads the credential of a request. */
+export function readsCredential({ access }: Route, headers: Headers): boolean {
   if ("signedIn" in access && access.orCookie !== undefined) {
     return hasCredential(headers) || !hasCookie(headers, access.orCookie);
   }
@@ -24,7 +24,7 @@ const authenticate: Authenticate = (relay, credential, space) =>
 export const authenticatorFor = ({ access }: Pick<Route, "access">): Authenticate =>
   "public" in access && access.devices ? authenticateSocket : authenticate;
 
-/** Authenticates the caller; without a promise for a key that was used lately, as most are. */
+/** Authenticates the caller. It returns no promise for a recently used key, which is the usual case. */
 export function identify(
   relay: Relay,
   headers: Headers,
@@ -83,7 +83,7 @@ async function lookUp(
 }
 
 /**
- * Authenticates the credential of a request again, after what takes time: bodies and open responses.
+ * Authenticates the credential of a request again: after its body has arrived, and while its response is open.
  * @throws {Fault} INVALID_TOKEN, INVALID_API_KEY
  */
 export function identifyAgain(

@@ -2,7 +2,7 @@ import { Hono } from "@hono/hono";
 import { Fault } from "../../core/fault/fault.ts";
 import type { Relay } from "../../core/relay.ts";
 import type { Route } from "../call/route.ts";
-import { keepPagesOut, letPagesIn } from "./origin.ts";
+import { allowCrossOrigin, refuseForeignPages } from "./origin.ts";
 import { byRank, contestedOf, pattern } from "./paths.ts";
 import { notAllowed } from "./refusal.ts";
 import { type Env, methodOf } from "./request.ts";
@@ -43,12 +43,12 @@ export function mount(
         head: true,
       })
       : hono.fetch(request, info ?? {});
-  return keepPagesOut(relay, letPagesIn(relay, answer));
+  return refuseForeignPages(relay, allowCrossOrigin(relay, answer));
 }
 
 /**
- * Mounts the routes. Returns the server of what the first one does not match: routes that its fast router
- * cannot hold, other methods of known paths, and unknown paths.
+ * Mounts the routes. Returns a second server for all requests that `hono` does not match: those to routes that its
+ * fast router cannot hold, with other methods of known paths, and to unknown paths.
  */
 function mountRoutes(relay: Relay, routes: readonly Route[], hono: Hono<Env>): Hono<Env> {
   const rest = new Hono<Env>();

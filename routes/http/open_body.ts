@@ -19,12 +19,12 @@ export function openBounds(
   limited: (state: LimitState) => void,
 ): BodyBounds {
   if (largerBody === undefined) return { bytesMax: OPEN_BODY_BYTES_MAX };
-  const { bytesMax, unless, mayCome, proved } = largerBody;
+  const { bytesMax, unless, maySend, proved } = largerBody;
   const refusal = () => tooLarge(OPEN_BODY_BYTES_MAX, ` unless ${unless}`);
   return {
     bytesMax: OPEN_BODY_BYTES_MAX,
     async more() {
-      if (!await mayCome(caller)) throw refusal();
+      if (!await maySend(caller)) throw refusal();
       return bytesMax;
     },
     charge: chargedByBytes(caller, limited),

@@ -52,7 +52,7 @@ const hostOf = (request: Request): string =>
  * True for a page that may act for its visitor: a page of the relay's own address, or of a site in
  * `allowed_origins`. A local relay answers to every loopback name, so only the port must match.
  */
-function isWelcome(
+function isAllowedOrigin(
   { config, settings }: OriginRules,
   request: Request,
   origin: string,
@@ -71,9 +71,9 @@ function isWelcome(
  * Refuses a page of another site, which must not act for its visitor.
  * @throws {Fault} FORBIDDEN
  */
-export function mustBeWelcome(rules: OriginRules, request: Request): void {
+export function mustBeAllowedOrigin(rules: OriginRules, request: Request): void {
   const origin = request.headers.get("origin");
-  if (origin === null || isWelcome(rules, request, origin)) return;
+  if (origin === null || isAllowedOrigin(rules, request, origin)) return;
   const message = "Pages of this origin may not call this server. To allow it, add the origin to " +
     "`allowed_origins`.";
   throw new Fault("FORBIDDEN", message);
@@ -86,12 +86,12 @@ const portIn = (host: string): string => /:(\d+)$/.exec(host)?.[1] ?? "";
  * and a browser on the machine sends what any page tells it to. A foreign Host reveals a page whose name
  * resolves to this machine (DNS rebinding).
  */
-export function keepPagesOut<I>(
+export function refuseForeignPages<I>(
   relay: Relay,
   serve: (request: Request, info: I) => Response | Promise<Response>,
 ): (request: Request, info: I) => Response | Promise<Response> {
   return (request, info) => {
-    const why = relay.settings.local ? foreignTo(relay, request) : null;
+    const why = relay.settings.local ? refusalReason(relay, request) : null;
     if (why === null) return serve(request, info);
     relay.metrics.request("unknown", 403, 0);
     const requestId = relay.ports.entropy.uuid();
@@ -100,7 +100,7 @@ export function keepPagesOut<I>(
 }
 
 /** Why a local relay refuses this request, or null. */
-function foreignTo(rules: OriginRules, request: Request): string | null {
+function refusalReason(rules: OriginRules, request: Request): string | null {
   const { headers, method } = request;
   const host = hostOf(request);
   if (!LOOPBACK.test(host)) {
@@ -109,7 +109,7 @@ function foreignTo(rules: OriginRules, request: Request): string | null {
   }
   const origin = headers.get("origin");
   if (origin !== null) {
-    return isWelcome(rules, request, origin)
+    return isAllowedOrigin(rules, request, origin)
       ? null
       : `Pages of ${quoted(origin)} may not call this server. Add the origin to ` +
         "`allowed_origins`; if it is this server's own, set RELAY_PUBLIC_URL.";
@@ -128,7 +128,7 @@ const quoted = (text: string): string => JSON.stringify(text.slice(0, QUOTED_CHA
  * Lets pages of the sites in `allowed_origins` call the relay (CORS). They send a credential of their own;
  * cookies are not allowed.
  */
-export function letPagesIn<I>(
+export function allowCrossOrigin<I>(
   relay: Relay,
   serve: (request: Request, info: I) => Response | Promise<Response>,
 ): (request: Request, info: I) => Response | Promise<Response> {

@@ -28,7 +28,7 @@ export function failure(envelope: Envelope, fault: Fault): Response {
   return new Response(JSON.stringify({ error }), { status: fault.status, headers });
 }
 
-/** The response to an error; the log gets what is no fault. `place` is a route's id or a path. */
+/** The response to an error. Errors that are not faults are logged. `place` is a route's id or a path. */
 export function failed(log: Log, error: unknown, envelope: Envelope, place: string): Response {
   const fault = faultOf(error);
   if (fault === null) {

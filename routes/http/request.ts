@@ -20,9 +20,9 @@ export const methodOf = (c: Context<Env>): string => c.env.head ? "HEAD" : c.req
 export const hasCredential = (headers: Headers): boolean =>
   headers.has("authorization") || headers.has("x-api-key");
 
-/** True for a request with a cookie whose name begins so. */
-export const hasCookie = (headers: Headers, beginning: string): boolean =>
-  headers.get("cookie")?.split(/; */).some((pair) => pair.startsWith(beginning)) ?? false;
+/** True for a request with a cookie whose name has this prefix. */
+export const hasCookie = (headers: Headers, prefix: string): boolean =>
+  headers.get("cookie")?.split(/; */).some((pair) => pair.startsWith(prefix)) ?? false;
 
 /** The Bearer token or API key of a request; empty when the Authorization header holds neither. */
 export const credentialOf = (headers: Headers): string | null =>

@@ -6,12 +6,12 @@ import type { Envelope } from "./answer.ts";
 import { failed } from "./refusal.ts";
 import { type Env, HttpRequestInfo } from "./request.ts";
 
-/** A request under way: its caller, its limit and its connection, from which any outcome is answered. */
+/** A request in progress: the caller, the limit and the connection, which every response to it needs. */
 export class RequestState {
   readonly info: HttpRequestInfo;
   readonly headers: Headers;
   actor: Actor = ANONYMOUS;
-  /** The limit that the response shows; null until one was asked. */
+  /** The limit that the response shows; null until one was checked. */
   limit: LimitState | null = null;
   readonly #startedMs = performance.now();
   /** True while this request holds a connection, which `release` gives back. */
@@ -30,7 +30,7 @@ export class RequestState {
   /** Takes the request, and a connection, from the limits of a known caller. */
   async admit(call: "rest" | "mcp"): Promise<void> {
     const { limiter } = this.relay;
-    // Machines that report must not spend what the organization's people have.
+    // Devices must not use up the limits of the organization's users and keys.
     const admission = this.actor.kind === "device"
       ? limiter.takeForAgent(this.actor.id, "itself")
       : limiter.admit(this.actor, call);
@@ -71,7 +71,7 @@ export class RequestState {
     return this.#holds;
   }
 
-  /** The response to an error. `place` is what logs call the route or the path. */
+  /** The response to an error. `place` names the route or the path in the log. */
   failed(error: unknown, place: string, noStore?: true): Response {
     return failed(this.relay.ports.log, error, this.envelope(noStore), place);
   }

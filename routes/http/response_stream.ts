@@ -6,7 +6,7 @@ export function whenRead(response: Response, ended: () => void): Response {
 }
 
 /** The head of a stream. An empty body remains, because a response without one would get a length of 0. */
-export async function unread(stream: Response): Promise<Response> {
+export async function headOf(stream: Response): Promise<Response> {
   await stream.body?.cancel();
   return new Response(new ReadableStream({ start: (body) => body.close() }), stream);
 }

@@ -4,7 +4,7 @@ import type { Relay } from "../../core/relay.ts";
 import { type Env, methodOf } from "./request.ts";
 import { RequestState } from "./request_state.ts";
 
-/** Refuses and counts a request that no handler takes; `place` is what the statistics call its path. */
+/** Refuses and counts a request that no handler takes; `place` names its path in the statistics. */
 export function serveRefusal(
   relay: Relay,
   c: Context<Env>,

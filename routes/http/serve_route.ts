@@ -9,17 +9,17 @@ import type { Content, Route } from "../call/route.ts";
 import { content, type Envelope, fixedContent, headersOf, json, setCookie } from "./answer.ts";
 import { BODY_BYTES_MAX, readJson } from "./body.ts";
 import {
-  asksWho,
   authenticatorFor,
   identify,
   identifyAgain,
   identifyIfAccepted,
+  readsCredential,
 } from "./identify.ts";
 import { openBounds } from "./open_body.ts";
 import { notAllowed, overLimit } from "./refusal.ts";
 import type { Env } from "./request.ts";
 import { RequestState } from "./request_state.ts";
-import { unread } from "./response_stream.ts";
+import { headOf } from "./response_stream.ts";
 
 /** Serves one request to a route: admits it, calls the rule and answers. */
 export async function serveRoute(relay: Relay, route: Route, c: Context<Env>): Promise<Response> {
@@ -32,7 +32,7 @@ export async function serveRoute(relay: Relay, route: Route, c: Context<Env>): P
     const envelope = state.envelope(route.noStore);
     if (!envelope.limit.admitted) response = overLimit(envelope, relay.ports.clock.now());
     else {
-      await mustMayCall(relay, route, state);
+      await mustBeAllowed(relay, route, state);
       if (route.agent !== undefined) agent = c.req.param(route.agent) ?? null;
       response = await dispatch(relay, route, c, state, envelope);
     }
@@ -49,7 +49,7 @@ export async function serveRoute(relay: Relay, route: Route, c: Context<Env>): P
 /** Authenticates the caller and takes the request from the limits that bind it. @throws {Fault} */
 async function admit(relay: Relay, route: Route, state: RequestState): Promise<void> {
   const { headers, info } = state;
-  if (asksWho(route, headers)) {
+  if (readsCredential(route, headers)) {
     const identified = "public" in route.access
       ? identifyIfAccepted(relay, headers, info, authenticatorFor(route))
       : identify(relay, headers, info, state.limited);
@@ -59,8 +59,8 @@ async function admit(relay: Relay, route: Route, state: RequestState): Promise<v
   else if (!route.unlimited && state.limit === null) await state.takeForAddress();
 }
 
-/** @throws {Fault} FORBIDDEN, INSUFFICIENT_SCOPES, which are then on record */
-async function mustMayCall(
+/** @throws {Fault} FORBIDDEN, INSUFFICIENT_SCOPES, after the denial is recorded */
+async function mustBeAllowed(
   relay: Relay,
   route: Route,
   { actor, info }: RequestState,
@@ -107,5 +107,5 @@ async function dispatch(
   const response = content(envelope, answer, state.leave);
   if (typeof answer.body === "string") return response;
   state.keepForStream();
-  return c.env.head ? await unread(response) : response;
+  return c.env.head ? await headOf(response) : response;
 }

@@ -21,7 +21,7 @@ export interface Visit {
   /** Authenticates the caller again, for answers that stay open. @throws {Fault} */
   readonly identifyAgain: () => Promise<Actor>;
   /** Marks the response as a stream, whose connection counts for as long as it is read. */
-  readonly stays: () => void;
+  readonly keepOpen: () => void;
 }
 
 /** A protocol of its own over HTTP, beside the route table. Its callers may be anonymous; it throws faults. */
@@ -55,7 +55,7 @@ export async function serveService(
     } else await state.takeForAddress();
     state.mustPass();
     parseNoQuery(queryOf(raw));
-    let stays = false;
+    let isStream = false;
     response = await service.handle({
       relay,
       actor: state.actor,
@@ -63,9 +63,9 @@ export async function serveService(
       info: state.info,
       envelope: state.envelope(),
       identifyAgain: async () => known ? await identifyAgain(relay, raw.headers) : ANONYMOUS,
-      stays: () => stays = true,
+      keepOpen: () => isStream = true,
     });
-    if (stays && state.holdsConnection) {
+    if (isStream && state.holdsConnection) {
       state.keepForStream();
       response = whenRead(response, state.leave);
     }

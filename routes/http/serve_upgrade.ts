@@ -38,7 +38,7 @@ export async function serveUpgrade(
     const find = (headers: Headers) => credentialOf(headers) ?? bearerOffered(headers);
     state.actor = await identify(relay, headers, info, limited, find, authenticateSocket);
     response = await handle(relay, state.actor, c.req.raw, info, limited);
-    // The runtime makes the response of an upgrade, without the headers of every response.
+    // The runtime makes the response of an upgrade, which lacks the headers of every response.
     const every = headersOf(state.envelope());
     for (const name in every) response.headers.set(name, every[name]!);
   } catch (error) {

@@ -11,7 +11,7 @@ const DRAIN_POLL_MS = 20;
 /** A client with fewer unread bytes counts as having read all. */
 const DRAINED_BYTES = 16 * 1024;
 
-/** The way of a stream's messages to a WebSocket. */
+/** Sends a stream's messages to a WebSocket. */
 export class SocketSink implements Sink {
   constructor(private readonly relay: Relay, private readonly socket: WebSocket) {}
 

@@ -87,7 +87,7 @@ const ERROR_SCHEMA: JsonSchema = {
   required: ["error"],
 };
 
-/** A pointer to the error object: generated clients make a type of every schema that is written out. */
+/** A pointer to the error object, because generated clients make a type of every inline schema. */
 export const ERROR = pointTo("ApiError");
 
 /** The component schemas of refusals. */
@@ -107,7 +107,7 @@ export function faultsOf(route: Route): readonly FaultCode[] {
     named && "MISSING_CREDENTIALS",
     ...(named ? ["INVALID_TOKEN", "INVALID_API_KEY"] as const : []),
     "scope" in route.access && "INSUFFICIENT_SCOPES",
-    // A local server answers so to pages of other sites, and to requests under other names.
+    // A local server refuses pages of other sites and requests under other host names with it.
     "FORBIDDEN",
     ...(route.body ? OF_BODIES : []),
     (identified || !route.unlimited) && "RATE_LIMIT_EXCEEDED",
@@ -145,7 +145,8 @@ function responseOf(
     description: codes.map((code) => `\`${code}\`: ${FAULTS[code].title}`).join("\n\n"),
     headers: {
       ...EVERY_RESPONSE,
-      ...(status === 429 && { "Retry-After": { $ref: "#/components/headers/RetryAfter" } }),
+      ...((status === 429 || status === 503) &&
+        { "Retry-After": { $ref: "#/components/headers/RetryAfter" } }),
       ...(status === 401 &&
         { "WWW-Authenticate": { $ref: "#/components/headers/WwwAuthenticate" } }),
     },

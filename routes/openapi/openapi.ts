@@ -104,7 +104,7 @@ export function openapi(routes: readonly Route[], version: string): OpenApi {
     parameters: parametersOf(schemas),
   });
   for (const name of Object.keys(OWN_SCHEMAS)) {
-    if (name in settled.schemas) throw new Error(`A schema has the id ${name}.`);
+    if (name in settled.schemas) throw new Error(`The schema id ${name} is reserved.`);
   }
   return {
     openapi: "3.1.0",

@@ -139,11 +139,11 @@ function repoint<T>(node: T, point: (pointer: string) => string): T {
   );
 }
 
-/** Removes what zod adds and no reader needs. */
+/** Removes keywords that zod adds and readers do not need. */
 function tidy(schema: z.core.JSONSchema.BaseSchema, io: Io): void {
   // The id is the component's name.
   delete schema.id;
-  // A format says the same in a word; that of an email says less.
+  // A format makes its pattern redundant, except `email`, which is less strict than the pattern.
   if (schema.format !== undefined && schema.format !== "email") delete schema.pattern;
   if (schema.pattern !== undefined) schema.pattern = portable(schema.pattern);
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;

@@ -130,7 +130,7 @@ ${prose(info.description)}
 <p class="token"><label for="token">Token for trying reads</label>
 <input id="token" type="password" autocomplete="off" spellcheck="false"
  placeholder="JWT or API key" aria-describedby="token-hint">
-<span id="token-hint">Stays in this page; a reload forgets it.</span></p>
+<span id="token-hint">Stays in this page; a reload discards it.</span></p>
 <details><summary>Scopes</summary>
 ${definitions(Object.entries(scopes).map(([scope, meaning]) => [code(scope), meaning]))}</details>
 <h2 id="errors">Errors</h2>

@@ -94,8 +94,8 @@ function packPart(pack: Pack): Html {
     facts([
       ["Organization", `${organization.name} (${organization.id}, ${pack.space})`],
       ["Period", `${period.from} to ${period.to}${period.ended ? "" : ", not ended yet"}`],
-      ["Made at", pack.generated_at],
-      ["Asked for by", pack.requested_by],
+      ["Generated at", pack.generated_at],
+      ["Requested by", pack.requested_by],
       ["Report", pack.id],
       ["Rows of the log", `${log.rows} in the period, ${log.size} in all`],
     ])
@@ -142,7 +142,7 @@ const pointer = (at: Pointer | null): Part => at && `${at.timestamp} (row ${at.s
 
 const exceptionTable = (listed: readonly Exception[]): Part =>
   listed.length > 0 && table(
-    ["Row", "Time", "Event", "Actor", "On"],
+    ["Row", "Time", "Event", "Actor", "Resource"],
     listed.map((row) => [
       row.seq,
       row.timestamp,
@@ -159,9 +159,9 @@ ${
       ["Version", policies.version],
       ["Mode", policies.mode],
       ["Agents in other modes", JSON.stringify(policies.agents_in_other_modes)],
-      ["Approvals needed", policies.approvals.required],
-      ["Of these roles", policies.approvals.roles.join(", ") || "any with the right"],
-      ["One's own requests", policies.approvals.self_approval ? "may be approved" : "may not be"],
+      ["Approvals required", policies.approvals.required],
+      ["Roles that may approve", policies.approvals.roles.join(", ") || "any with the right"],
+      ["Self-approval", policies.approvals.self_approval ? "allowed" : "not allowed"],
     ])
   }
 ${policies.policy !== null && markup`<pre>${JSON.stringify(policies.policy, null, 2)}</pre>`}
@@ -176,7 +176,7 @@ const approvalPart = (resolved: readonly DecidedApproval[]): Html =>
   markup`<h2>Approvals decided in the period</h2>
 ${
     resolved.length === 0 ? markup`<p>None.</p>` : table(
-      ["Row", "Time", "Command", "Asked", "Decision", "Decided by", "Reason"],
+      ["Row", "Time", "Command", "Requested by", "Decision", "Decided by", "Reason"],
       resolved.map((row) => [
         row.seq,
         row.timestamp,
@@ -208,7 +208,7 @@ ${
 <p>${api_keys.total} in all, of which ${api_keys.usable} work.</p>
 ${
     table(
-      ["Key", "Status", "Scopes", "Made by", "Age of its value", "Rows", "Last row", "Remarks"],
+      ["Key", "Status", "Scopes", "Created by", "Age of its value", "Rows", "Last row", "Remarks"],
       api_keys.listed.map((key) => [
         `${key.name} (${key.id})`,
         key.status,

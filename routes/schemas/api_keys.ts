@@ -13,7 +13,7 @@ export const Metadata = boundedObject(METADATA_BYTES_MAX);
 
 /** The scopes of a key. */
 export const Scopes = z.array(ScopeName).min(1).max(16)
-  .refine((scopes) => new Set(scopes).size === scopes.length, "each scope once")
+  .refine((scopes) => new Set(scopes).size === scopes.length, "names a scope more than once")
   .meta({ uniqueItems: true });
 
 /** The time for which the old value works after a rotation. */
@@ -85,7 +85,7 @@ const LimitLeft = z.object({
   reset_at: Timestamp.nullable(),
 }).meta({ id: "LimitLeft" });
 
-/** The reasons for what a key may do. */
+/** Whether a key has a scope, with the result of each check. */
 export const Explanation = z.object({
   key_id: z.string(),
   scope: ScopeName,

@@ -71,13 +71,13 @@ export const standing = {
   }),
 };
 
-/** The body of taking such a resource over. */
+/** The description of the endpoints that adopt such a resource. */
 export const ADOPTION =
   "It then acts with the caller's present rights. The caller needs all the rights that it " +
   "acts with. Only suspended resources can be adopted.";
 
 /** A deleted resource, for the audit trail. */
-export const Named = z.object({ id: z.string(), name: z.string() });
+export const DeletedResource = z.object({ id: z.string(), name: z.string() });
 
 /** An instant: ISO 8601, UTC, milliseconds. */
 export const Timestamp = z.iso.datetime().meta({ examples: ["2026-01-31T12:00:00.000Z"] });
@@ -162,8 +162,9 @@ export const listOf = <N extends string, T extends z.ZodType>(name: N, item: T) 
   return z.object({ ...items, pagination: Pagination });
 };
 
-/** What no schema says of a policy: the rule of its path in a body. */
-export const POLICY_RULE = "must name rules of the list, have each id once, and pass its own tests";
+/** The checks of a policy beyond its schema, for a route's `rules`. */
+export const POLICY_RULE =
+  "must name only existing rules, use each id once, and pass its own tests";
 
 /** Keywords for an object whose refinement refuses these fields beside `field`. */
 export const excludes = (field: string, ...others: readonly string[]) => ({
@@ -172,7 +173,7 @@ export const excludes = (field: string, ...others: readonly string[]) => ({
 
 export const ScopeName = z.enum(SCOPE_LIST).meta({ id: "Scope" });
 
-/** Characters for a class of a pattern: those of `\p{Cc}`, and the others that `trim` takes away. */
+/** Characters for a class of a pattern: those of `\p{Cc}`, and the others that `trim` removes. */
 const CONTROLS = "\\u0000-\\u001f\\u007f-\\u009f";
 const SPACES = " \\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff";
 
@@ -211,7 +212,7 @@ function canonicalBytes(value: unknown): number {
   }
 }
 
-/** The lengths that mail itself has (RFC 5321, RFC 1035), which the format `email` has too. */
+/** The length limits of mail addresses (RFC 5321, RFC 1035), which the format `email` implies. */
 const MAILBOX = /^[^@]{1,64}@([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/;
 
 const MailText = z.string().overwrite((text) => canonicalEmail(text) ?? "").max(254);
@@ -221,7 +222,7 @@ export const Email = MailText
   .meta({ format: "email", pattern: z.regexes.email.source })
   .pipe(z.email().regex(MAILBOX, "Invalid email address"));
 
-/** The email of an account, which may be older than the lengths that new ones must have. */
+/** The email of an existing account, which may exceed the length limits of new ones. */
 export const KnownEmail = MailText
   .meta({ pattern: z.regexes.email.source, examples: ["you@example.com"] })
   .pipe(z.email());

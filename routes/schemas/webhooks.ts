@@ -22,7 +22,7 @@ export const Secret = z.string().min(8).max(256)
 export const Headers = z.record(z.string(), z.string())
   .meta({ description: "Your own headers, sent with each delivery." });
 export const Events = z.array(EventType).min(1).max(EVENT_TYPES.length)
-  .refine((events) => new Set(events).size === events.length, "each type once")
+  .refine((events) => new Set(events).size === events.length, "names a type more than once")
   .meta({ uniqueItems: true });
 
 export const Webhook = z.object({

@@ -50,20 +50,22 @@ Deno.test("created_with: a key that is revoked meanwhile creates nothing", async
   await using world = await World.open();
   const owner = await world.signUp();
   const key = await world.key(owner, MAKERS);
-  const { transact } = world.app.store;
-  const store = world.app.store as { transact: typeof transact };
   let revoked = false;
   // The key is accepted, and revoked before the change that it asked for begins.
-  store.transact = async function (work) {
-    if (!revoked) {
-      revoked = true;
-      await world.call("POST", `${KEYS}/${key.id}/revoke`, { as: owner.token });
-    }
-    return await transact.call(world.app.store, work) as never;
-  };
+  const transacts = world.apps.map(({ store }) => {
+    const { transact } = store;
+    store.transact = async (work) => {
+      if (!revoked) {
+        revoked = true;
+        await world.call("POST", `${KEYS}/${key.id}/revoke`, { as: owner.token });
+      }
+      return await transact.call(store, work) as never;
+    };
+    return { store, transact };
+  });
   const body = { name: "late", purpose: "generic" };
   const { status } = await world.call("POST", "/api/v1/ingest-tokens", { as: key.value, body });
-  store.transact = transact;
+  for (const { store, transact } of transacts) store.transact = transact;
   eq(status, 401);
   const left = await world.call("GET", "/api/v1/ingest-tokens", { as: owner.token });
   deq(left.body.ingest_tokens, []);

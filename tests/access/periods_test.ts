@@ -5,8 +5,10 @@ import { type Account, World } from "../support/world.ts";
 const DAY_MS = 24 * 60 * 60 * 1000;
 const FOREVER = { expires_days: 3650 };
 
-const usageOf = (world: World, { token: as }: Account, id: string, period: string) =>
-  world.call("GET", `/api/v1/api-keys/${id}/usage?period=${period}`, { as });
+async function usageOf(world: World, { token: as }: Account, id: string, period: string) {
+  await world.shareCounts();
+  return await world.call("GET", `/api/v1/api-keys/${id}/usage?period=${period}`, { as });
+}
 
 const report = (world: World, { token: as }: Account, period: string) =>
   world.call("POST", "/api/v1/compliance/report/generate", { as, body: { type: "soc2", period } });

@@ -20,6 +20,7 @@ interface Step {
 
 async function usageOf(world: World, as: string, id: string, period?: string) {
   const query = period === undefined ? "" : `?period=${period}`;
+  await world.shareCounts();
   const answer = await world.call("GET", `${PATH}/${id}/usage${query}`, { as });
   eq(answer.status, 200, answer.text);
   return answer.body;

@@ -114,6 +114,7 @@ Deno.test("link: a link that is still registering closes with its key", async ()
   const key = await world.key(owner, AGENT_RIGHTS);
   const agent = await ScriptedAgent.open(world, key.value, { hello: () => null });
   await world.call("POST", `/api/v1/api-keys/${key.id}/revoke`, { as: owner.token });
+  await world.settle();
   eq(agent.closed?.code, 4401);
 });
 

@@ -258,10 +258,11 @@ Deno.test("link: it closes within 1 s of its key's end, even while another key c
   const stays = await ScriptedAgent.connect(world, unknown.value);
   const ends = await ScriptedAgent.connect(world, revoked.value);
   await revokeElsewhere(world, other, revoked.id);
-  const { store } = world.app;
-  const get = store.get.bind(store);
-  store.get = (of, tenant, id) =>
-    id === unknown.id ? Promise.reject(new StoreUnavailableError()) : get(of, tenant, id);
+  for (const { store } of world.apps) {
+    const get = store.get.bind(store);
+    store.get = (of, tenant, id) =>
+      id === unknown.id ? Promise.reject(new StoreUnavailableError()) : get(of, tenant, id);
+  }
   await world.advance(500);
   deq([stays.closed, ends.closed?.code], [null, 4401]);
   ok(world.logged.some(({ message }) => message.includes("credentials of links")));

@@ -149,6 +149,7 @@ Deno.test("agents.delete: closes the link, removes the agent, and the next conta
   const agent = await ScriptedAgent.connect(world, value, { identity });
   const path = `/api/v1/agents/${agent.id}`;
   eq((await world.call("DELETE", path, { as: owner.token })).status, 204);
+  await world.settle();
   eq(agent.closed?.code, 4410);
   for (const method of ["GET", "DELETE"]) {
     const { status, body } = await world.call(method, path, { as: owner.token });
@@ -169,6 +170,7 @@ Deno.test("agents.restart: orders a linked agent to restart, and refuses without
     world.call("POST", `/api/v1/agents/${agent.id}/restart`, { as: owner.token });
   const answer = await restart();
   deq([answer.status, answer.body.id], [200, agent.id]);
+  await world.settle();
   deq(agent.received.at(-1), { type: "restart" });
   agent.drop();
   await world.settle();

@@ -1,4 +1,6 @@
-import { clientOf } from "../../core/cli/client.ts";
+import { type Client, clientOf } from "../../core/cli/client.ts";
+import { type FakeHost, openFakeHost } from "../policies/fake_host.ts";
+import { forbidding } from "../policies/git_fixtures.ts";
 import {
   findDenokv,
   type Instance,
@@ -52,6 +54,41 @@ async function measure(denokv: string): Promise<void> {
   show("exec at the instance of the link", own);
   show("exec at another instance", other);
 
+  const owner = clientOf(instances[1]!.url, token);
+  await owner("PATCH", "/api/shield/settings", { approvals: { self_approval: true } });
+  const approved: number[] = [];
+  for (let n = 0; n < ROUNDS / 2; n++) {
+    const asked = await here<{ command_id: string; approval_id: string }>(
+      "POST",
+      commandsOf(agent.id),
+      {
+        command: "git push --force /nonexistent main",
+      },
+    );
+    const { command_id, approval_id } = asked.body;
+    await owner("POST", `/api/shield/approve/${approval_id}`, {});
+    approved.push(await timed(() => until(here, `${commandsOf(agent.id)}/${command_id}`, isSent)));
+  }
+  show("approval at another instance, answer to running", approved);
+
+  const pushed: number[] = [];
+  const git = await serveGit();
+  cleanup.push(git.close);
+  const branch = { repo_url: git.host.url, branch: "main", policy_path: "." };
+  await owner("POST", "/api/v1/gitops/repos", {
+    name: "policies",
+    provider: "gitlab",
+    url: git.host.url,
+  });
+  for (let n = 0; n < ROUNDS / 5; n++) {
+    await git.host.commit({ "a.yaml": forbidding(`program-${n}`) });
+    const held = (await here<AgentView>("GET", `/api/v1/agents/${agent.id}`)).body.policy_version;
+    await owner("POST", "/api/v1/gitops/apply", branch);
+    const isNew = ({ policy_version }: AgentView) => policy_version !== held;
+    pushed.push(await timed(() => until(here, `/api/v1/agents/${agent.id}`, isNew)));
+  }
+  show("policy applied at another instance, answer to held", pushed);
+
   const events = await eventsOf(instances[2]!.url, key);
   const lags: number[] = [];
   for (let n = 0; n < ROUNDS / 2; n++) {
@@ -62,7 +99,6 @@ async function measure(denokv: string): Promise<void> {
   }
   show("event at another instance's stream, after the answer", lags);
 
-  const owner = clientOf(instances[1]!.url, token);
   const keys = await owner<{ api_keys: { id: string }[] }>("GET", "/api/v1/api-keys");
   const closed = agent.program.ended;
   const ended = await timed(async () => {
@@ -72,6 +108,37 @@ async function measure(denokv: string): Promise<void> {
   console.log(
     `a key that is revoked elsewhere: its link and stream are closed after ${ended.toFixed(0)} ms`,
   );
+}
+
+interface AgentView {
+  readonly policy_version: string;
+}
+
+function commandsOf(agentId: string): string {
+  return `/api/v1/agents/${agentId}/commands`;
+}
+
+function isSent({ status }: { status: string }): boolean {
+  return status !== "queued" && status !== "pending_approval";
+}
+
+/** Asks again and again until the answer is as wanted. */
+async function until<T>(client: Client, path: string, wanted: (body: T) => boolean): Promise<void> {
+  while (!wanted((await client<T>("GET", path)).body));
+}
+
+/** A Git host on loopback with one repository in memory. */
+async function serveGit() {
+  let host: FakeHost | null = null;
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
+    const headers = Object.fromEntries(request.headers);
+    const body = new Uint8Array(await request.arrayBuffer());
+    const reply = host!.reply({ method: request.method, url: request.url, headers, body } as never);
+    if (typeof reply !== "object" || reply instanceof Error) return new Response(null);
+    return new Response(reply.bytes as BodyInit, { status: reply.status, headers: reply.headers! });
+  });
+  host = await openFakeHost(`http://127.0.0.1:${server.addr.port}/acme/policies.git`);
+  return { host, close: () => server.shutdown() };
 }
 
 /** The times at which events of a type arrive on a stream. */

@@ -1,6 +1,8 @@
 import { NO_LIMITS } from "../support/no_limits.ts";
 import { type Client, clientOf } from "../../core/cli/client.ts";
 import type { Program } from "../../core/cli/program.ts";
+import { systemClock } from "../../core/ports/system.ts";
+import { type OpenStore, openStore } from "../../kv/maintenance/open.ts";
 import {
   makeKey,
   signUpOwner,
@@ -28,6 +30,9 @@ export async function findDenokv(): Promise<string | null> {
 /** A running denokv server. */
 export interface Denokv {
   readonly url: string;
+  /** Stops it from answering, like a lost network, until `resume`. */
+  pause(): void;
+  resume(): void;
   kill(): Promise<void>;
 }
 
@@ -43,6 +48,8 @@ export async function startDenokv(
     stdout: "null",
     stderr: "piped",
   }).spawn();
+  let ended = false;
+  child.status.then(() => ended = true);
   let text = "";
   const reader = child.stderr.pipeThrough(new TextDecoderStream()).getReader();
   while (!text.includes("Listening")) {
@@ -55,8 +62,10 @@ export async function startDenokv(
   })();
   return {
     url: `http://127.0.0.1:${port}`,
+    pause: () => child.kill("SIGSTOP"),
+    resume: () => child.kill("SIGCONT"),
     async kill() {
-      child.kill("SIGKILL");
+      if (!ended) child.kill("SIGKILL");
       await Promise.all([child.status, drained]);
     },
   };
@@ -68,15 +77,22 @@ export interface Instance {
   readonly url: string;
 }
 
-/** Starts an instance over a denokv server. */
-export async function startInstance(kv: Denokv): Promise<Instance> {
+/** Starts an instance over a denokv server, on a free port or the given one. */
+export async function startInstance(kv: Denokv, port = "0"): Promise<Instance> {
   const { relay, url } = await startRelayProcess({
     RELAY_KV: kv.url,
+    RELAY_PORT: port,
     DENO_KV_ACCESS_TOKEN: TOKEN,
     RELAY_SECRET: SECRET,
-    RELAY_CONFIG: JSON.stringify(NO_LIMITS),
+    RELAY_CONFIG: JSON.stringify({ ...NO_LIMITS, outbound: { allow_private_targets: true } }),
   });
   return { relay, url };
+}
+
+/** Opens the store of a denokv server in this process. */
+export async function openClusterStore({ url }: Denokv): Promise<OpenStore> {
+  Deno.env.set("DENO_KV_ACCESS_TOKEN", TOKEN);
+  return await openStore(url, systemClock);
 }
 
 /** Passes each TCP connection to the next target that accepts it. The targets may change. */
@@ -102,7 +118,11 @@ export function roundRobin(targets: readonly string[]) {
     client.close();
   }
   const { port } = listener.addr as Deno.NetAddr;
-  return { url: `http://127.0.0.1:${port}`, close: () => listener.close() };
+  return {
+    url: `http://127.0.0.1:${port}`,
+    close: () => listener.close(),
+    [Symbol.dispose]: () => listener.close(),
+  };
 }
 
 /** An agent's process and its id. */

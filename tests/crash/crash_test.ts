@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Client, clientOf, expectStatus } from "../../core/cli/client.ts";
+import { clientOf } from "../../core/cli/client.ts";
 import type { Program } from "../../core/cli/program.ts";
 import {
   makeKey,
@@ -12,7 +12,7 @@ import {
 import { NO_LIMITS } from "../support/no_limits.ts";
 import { random } from "../support/random.ts";
 import { faultsOfStore } from "../support/whole_store.ts";
-import { faultsOfTrail, Ledger } from "./ledger.ts";
+import { AfterCrash } from "./after_crash.ts";
 import { loadUntilKilled } from "./load.ts";
 
 const KILLS = Number(Deno.env.get("RELAY_CRASH_KILLS") ?? 3);
@@ -43,7 +43,7 @@ Deno.test(`relay: ${KILLS} times kill -9 under load lose nothing acknowledged an
     try {
       const [, agentId] = await agent.line(/^connected to .* \((\w+)\)$/, START_MS);
       const counterFile = `${folder}/counter`;
-      const after = new AfterCrash(client, agentId!, counterFile);
+      const after = new AfterCrash(client, agentId!, counterFile, `seed ${SEED}`);
       const { ledger } = after;
       let acknowledged = 0, slowestMs = 0;
       for (let kill = 0; kill < KILLS; kill++) {
@@ -77,64 +77,4 @@ Deno.test(`relay: ${KILLS} times kill -9 under load lose nothing acknowledged an
 async function untilBack(agent: Program, readyMs: number): Promise<number> {
   await agent.line(/^connected to /, Math.max(0, AGENT_BACK_MS - (performance.now() - readyMs)));
   return performance.now() - readyMs;
-}
-
-/** What must be true after every crash. */
-class AfterCrash {
-  readonly ledger = new Ledger();
-  trail: string[] = [];
-
-  constructor(
-    private readonly client: Client,
-    private readonly agentId: string,
-    private readonly counterFile: string,
-  ) {}
-
-  /** Every acknowledged change and event is there, and the numbers are dense. */
-  async checkRecords(): Promise<void> {
-    const exported = await this.client<string>("GET", "/api/audit/export", undefined, {
-      accept: "application/x-ndjson",
-    });
-    const lines = expectStatus(exported, 200, "the export").trimEnd().split("\n");
-    lines.pop(); // the proof of the others
-    assert.deepEqual(faultsOfTrail(lines, this.trail, this.ledger), [], `seed ${SEED}`);
-    this.trail = lines;
-    for (const [id, state] of this.ledger.keys) {
-      const key = await this.#get<{ status: string }>(`/api/v1/api-keys/${id}`);
-      if (state === "unknown") this.ledger.keys.set(id, key.status as "active" | "revoked");
-      else assert.equal(key.status, state, `key ${id}, seed ${SEED}`);
-    }
-    for (const [path, state] of this.ledger.others) {
-      const { status } = await this.client("GET", path);
-      if (state !== "unknown") assert.equal(status, state === "there" ? 200 : 404, path);
-    }
-  }
-
-  /** The agent takes commands again, and none has run twice. */
-  async checkCommands(): Promise<void> {
-    const { succeeded, accepted } = this.ledger;
-    await this.#get(`/api/exec/${this.agentId}?command=true`);
-    const ran = new Map([...succeeded].map(([id, mark]) => [id, mark] as const));
-    for (const id of succeeded.keys()) {
-      assert.equal(await this.#statusOf(id), "succeeded", `command ${id}, seed ${SEED}`);
-    }
-    for (const [id, mark] of accepted) {
-      const status = await this.#statusOf(id);
-      assert.match(status, /^(succeeded|lost)$/, `command ${id}, seed ${SEED}`);
-      if (status === "succeeded") ran.set(id, mark);
-    }
-    const marks = (await Deno.readTextFile(this.counterFile)).trimEnd().split("\n");
-    assert.equal(new Set(marks).size, marks.length, `a command ran twice, seed ${SEED}`);
-    const missing = [...ran.values()].filter((mark) => !marks.includes(mark));
-    assert.deepEqual(missing, [], `commands that succeeded did not run, seed ${SEED}`);
-  }
-
-  async #statusOf(id: string): Promise<string> {
-    const path = `/api/v1/agents/${this.agentId}/commands/${id}`;
-    return (await this.#get<{ status: string }>(path)).status;
-  }
-
-  async #get<Body>(path: string): Promise<Body> {
-    return expectStatus(await this.client<Body>("GET", path), 200, path);
-  }
 }

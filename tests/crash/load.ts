@@ -2,23 +2,27 @@ import { type Answer, type Client, expectStatus, UnreachedError } from "../../co
 import type { Program } from "../../core/cli/program.ts";
 import type { Ledger } from "./ledger.ts";
 
-/** What the callers of one round need. */
-export interface Round {
-  readonly relay: Program;
+/** What the callers of one organization need. */
+export interface Caller {
   readonly client: Client;
   readonly agentId: string;
   readonly counterFile: string;
   readonly ledger: Ledger;
+}
+
+/** What the callers of one round need. */
+interface Round extends Caller {
+  readonly relay: Program;
   /** The relay is killed at this acknowledgement. */
   readonly killAt: number;
 }
 
-type Step = (round: Round, note: Note) => Promise<void>;
+export type Step = (caller: Caller, note: Note) => Promise<void>;
 /** Counts an acknowledged request and gives its body. */
-type Note = <Body>(answer: Answer<Body>, status: number, what: string) => Body;
+export type Note = <Body>(answer: Answer<Body>, status: number, what: string) => Body;
 
 /** Callers at work at once, all with the same API key. */
-const CALLERS: readonly Step[] = [
+export const CALLERS: readonly Step[] = [
   exec,
   exec,
   exec,
@@ -55,9 +59,9 @@ export async function loadUntilKilled(round: Round): Promise<number> {
   return acknowledged;
 }
 
-const appendTo = (file: string, mark: string) => `echo ${mark} >> ${file}`;
+export const appendTo = (file: string, mark: string) => `echo ${mark} >> ${file}`;
 
-async function exec({ client, agentId, counterFile, ledger }: Round, note: Note): Promise<void> {
+async function exec({ client, agentId, counterFile, ledger }: Caller, note: Note): Promise<void> {
   const mark = ledger.nextMark();
   const query = new URLSearchParams({ command: appendTo(counterFile, mark) });
   const answer = await client<{ command_id: string; status: string }>(
@@ -69,7 +73,7 @@ async function exec({ client, agentId, counterFile, ledger }: Round, note: Note)
   ledger.succeeded.set(command_id, mark);
 }
 
-async function start({ client, agentId, counterFile, ledger }: Round, note: Note): Promise<void> {
+async function start({ client, agentId, counterFile, ledger }: Caller, note: Note): Promise<void> {
   const mark = ledger.nextMark();
   const answer = await client<{ command_id: string }>(
     "POST",
@@ -79,13 +83,13 @@ async function start({ client, agentId, counterFile, ledger }: Round, note: Note
   ledger.accepted.set(note(answer, 202, "starting a command").command_id, mark);
 }
 
-async function event({ client, ledger }: Round, note: Note): Promise<void> {
+async function event({ client, ledger }: Caller, note: Note): Promise<void> {
   const body = { event_type: "deployed", details: { mark: ledger.nextMark() } };
   const answer = await client<{ event_id: string }>("POST", "/api/audit/event", body);
   ledger.events.push(note(answer, 201, "registering an event").event_id);
 }
 
-async function changeKeys({ client, ledger }: Round, note: Note): Promise<void> {
+async function changeKeys({ client, ledger }: Caller, note: Note): Promise<void> {
   const body = { name: "k", scopes: ["audit:read"] };
   const made = await client<{ id: string }>("POST", "/api/v1/api-keys", body);
   const { id } = note(made, 201, "making a key");
@@ -106,7 +110,7 @@ const OTHERS: Readonly<Record<string, (name: string) => unknown>> = {
 };
 
 /** Makes one of each, and deletes the one before it. */
-async function changeOthers({ client, ledger }: Round, note: Note): Promise<void> {
+async function changeOthers({ client, ledger }: Caller, note: Note): Promise<void> {
   const { others } = ledger;
   for (const [path, bodyOf] of Object.entries(OTHERS)) {
     const before = [...others].find(([one, state]) => state === "there" && one.startsWith(path));

@@ -14,6 +14,7 @@ import { NO_LIMITS } from "../support/no_limits.ts";
 import { random } from "../support/random.ts";
 import { examineDeliveries } from "./hook_ledger.ts";
 import { type HookKind, type HookReceivers, startHookReceivers } from "./hook_receivers.ts";
+import { makeHook } from "./make_hook.ts";
 
 const KILLS = Number(Deno.env.get("RELAY_CRASH_KILLS") ?? 3);
 const SEED = Number(
@@ -36,18 +37,6 @@ const AGENTS = 3;
 const DENIED = ["rm -rf /", "mkfs.ext4 /dev/sda", "dd if=/dev/zero of=/dev/sda", ":(){ :|:& };:"];
 /** Attempts that one webhook has under way at most. */
 const IN_FLIGHT_MAX = 64;
-const QUICK = { initial_delay_seconds: 1, backoff_multiplier: 1, timeout_seconds: 1 };
-const POLICIES: Readonly<Record<HookKind, object>> = {
-  // Nothing but a crash may cut its attempts off, and no slow machine may have it given up.
-  good: { ...QUICK, timeout_seconds: 10, max_retries: 12, auto_disable: false },
-  flaky: { ...QUICK, max_retries: 12, auto_disable: false },
-  hang: { ...QUICK, max_retries: 2, auto_disable: false },
-  drip: { ...QUICK, max_retries: 12, auto_disable: false },
-  reset: { ...QUICK, max_retries: 2, auto_disable: false },
-  // Its first failure disables it, so that what follows is held until it is enabled.
-  gone: { ...QUICK, max_retries: 1 },
-};
-
 /** An organization with its webhooks, and what its callers were told. */
 interface Organization {
   readonly id: string;
@@ -183,17 +172,6 @@ async function enableGone(organizations: readonly Organization[]): Promise<void>
       expectStatus(await owner("POST", `/api/v1/webhooks/${id}/enable`), 200, "enabling");
     }
   }
-}
-
-async function makeHook(owner: Client, kind: HookKind, url: string): Promise<string> {
-  const answer = await owner<{ id: string }>("POST", "/api/v1/webhooks", {
-    name: kind,
-    url,
-    secret: "sixteen characters",
-    events: ["command_denied"],
-    retry_policy: POLICIES[kind],
-  });
-  return expectStatus(answer, 201, "making a webhook").id;
 }
 
 /** An agent that was here once: what the shield denies needs no link. */

@@ -108,10 +108,10 @@ Deno.test("relay serve: a store that cannot be opened is named in one sentence, 
     await Deno.remove(`${unwritable}-shm`).catch(() => {}); // a process that ends leaves it now and then
     Deno.mkdirSync(`${unwritable}-shm`); // where nobody can write, not even root
     const wrong: readonly (readonly [path: string, why: RegExp])[] = [
-      [`${folder}/data`, /it is a folder: name a file in it, such as .*\/data\/relay\.kv\. See/],
-      [noStore, /file is not a database\. See RELAY_KV and its disk$/],
-      ["/dev/null/relay.kv", /\. See RELAY_KV and its disk$/],
-      [unwritable, /open '.*relay\.kv-shm'\. See RELAY_KV and its disk$/],
+      [`${folder}/data`, /it is a folder: name a file in it, such as .*\/data\/relay\.kv\. Check/],
+      [noStore, /file is not a database\. Check RELAY_KV and the disk of the store$/],
+      ["/dev/null/relay.kv", /\. Check RELAY_KV and the disk of the store$/],
+      [unwritable, /open '.*relay\.kv-shm'\. Check RELAY_KV and the disk of the store$/],
     ];
     for (const [path, why] of wrong) {
       const { code, text } = await run(["serve"], { RELAY_KV: path });

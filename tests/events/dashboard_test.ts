@@ -10,6 +10,7 @@ const RISKY = "systemctl stop nginx";
 const HARMFUL = "rm -rf /";
 
 const stats = async (world: World, { token }: Account) => {
+  await world.shareCounts();
   const { status, body } = await world.call("GET", "/api/admin/dashboard-stats", { as: token });
   eq(status, 200);
   return body;

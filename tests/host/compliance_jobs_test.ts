@@ -116,7 +116,7 @@ Deno.test("reports: an error is retried, and after five the report fails and is 
 Deno.test("reports: at most ten are unfinished at a time", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
-  await world.app.reports.stop();
+  for (const app of world.apps) await app.reports.stop();
   const answers = [];
   for (let n = 0; n < 12; n++) answers.push((await ask(world, owner.token, "soc2", "24h")).status);
   deq(answers, [...Array(10).fill(202), 409, 409]);

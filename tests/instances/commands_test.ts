@@ -131,3 +131,12 @@ Deno.test("instances: long names of written files do not outgrow a session's rec
     eq((await exec(two, owner, agent.id, `echo hi > ${path}`)).status, 200, `file ${n}`);
   }
 });
+
+Deno.test("instances: a backup that is requested elsewhere starts at once", async () => {
+  await using cluster = await pair();
+  const { two, owner, agent } = cluster;
+  const asked = await two.call("POST", `/api/v1/gitops/backup/${agent.id}`, { as: owner.token });
+  eq(asked.status, 202);
+  const order = await agent.until("transfer");
+  agent.send({ type: "transfer_failed", job_id: order.job_id, message: "no" });
+});

@@ -93,6 +93,32 @@ Deno.test("presence: time in which the store does not answer does not count towa
   await two.presence.stop();
 });
 
+Deno.test("presence: an instance that is told of the store's return may hold links at once", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const one = await processOn(kv, "one");
+  const back = Promise.withResolvers<void>();
+  one.hangUntil(back.promise);
+  await one.beat(3);
+  deq([one.seen.isolated > 0, one.presence.mayHold], [true, false]);
+  back.resolve();
+  await one.presence.wake();
+  eq(one.presence.mayHold, true);
+  await one.presence.stop();
+});
+
+Deno.test("presence: after an outage the time until a death begins anew", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const one = await processOn(kv, "one"), two = await processOn(kv, "two");
+  await two.beat(2);
+  await two.presence.wake();
+  await two.beat(2);
+  deq([two.reaped, two.presence.isLive("one")], [[], true]);
+  await two.beat(1);
+  deq([two.reaped, two.presence.isLive("one")], [["one"], false]);
+  await one.presence.stop();
+  await two.presence.stop();
+});
+
 Deno.test("presence: a renewal counts from its beginning", async () => {
   using kv = await Deno.openKv(":memory:");
   const one = await processOn(kv, "one");
@@ -131,6 +157,27 @@ Deno.test("inbox: a wake at any moment of a reading is heard", async () => {
     await setImmediate();
     eq(handled.includes("message"), true, `after ${hops} microtasks`);
   }
+});
+
+Deno.test("inbox: the message that the watch brings is handled before the rows are read, and once", async () => {
+  const handled: unknown[] = [];
+  const kv = {
+    async *list() {
+      await setImmediate();
+      yield { key: ["~", "inbox", "me", "msg_1"], value: "one" };
+      yield { key: ["~", "inbox", "me", "msg_2"], value: "two" };
+    },
+  };
+  const store = { kv, closing: false, transact: () => Promise.resolve() } as unknown as Store;
+  const inbox = new Inbox(store, "me", (message) => {
+    handled.push(message);
+    return Promise.resolve();
+  }, () => {});
+  const read = inbox.wake({ id: "msg_2", message: "two" });
+  deq(handled, ["two"]);
+  await read;
+  deq(handled, ["two", "one"]);
+  await inbox.stop();
 });
 
 Deno.test("inbox: a message that nobody reads expires", () => {

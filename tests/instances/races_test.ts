@@ -107,6 +107,8 @@ Deno.test("instances: pulses that come while logs are read cause one more readin
   const client = await StreamClient.open(one, owner.token);
   await client.next();
   await one.settle();
+  // A pulse of what was written before may still be on its way.
+  await one.app.watch.stop();
   const { log } = one.app;
   const head = log.head.bind(log);
   const released = Promise.withResolvers<void>();

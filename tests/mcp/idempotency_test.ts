@@ -81,11 +81,13 @@ Deno.test("mcp once: keys belong to one caller, last a day, and are visible ASCI
   for (const as of [key.value, other.value]) {
     await tool(world, "agents_restart", args, { as, ...keyed("k") });
   }
+  await world.settle();
   eq(restarts(), 2);
   world.clock.advance(DAY_MS);
   const { identity } = agent;
   const back = await ScriptedAgent.connect(world, key.value, { identity });
   await tool(world, "agents_restart", args, { as: key.value, ...keyed("k") });
+  await world.settle();
   eq(back.received.filter(({ type }) => type === "restart").length, 1);
   for (const bad of ["", "a b", "x".repeat(256), "é"]) {
     const reply = await tool(world, "agents_restart", args, { as: key.value, ...keyed(bad) });

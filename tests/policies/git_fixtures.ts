@@ -27,7 +27,7 @@ export async function withRepository(
   const made = await world.call("POST", "/api/v1/gitops/repos", { as, body });
   eq(made.status, 201, made.text);
   // Waits for the sync that the registration starts, so that it does not interfere.
-  await world.app.syncs.idle();
+  for (const { syncs } of world.apps) await syncs.idle();
   return {
     owner,
     host,

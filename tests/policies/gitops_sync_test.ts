@@ -99,7 +99,7 @@ Deno.test("rollback: stays through syncs and applies until the file changes", as
   const { owner, host } = git;
   for (const program of ["nmap", "nc"]) {
     await host.commit({ "policies/a.yaml": forbidding(program) });
-    await git.apply();
+    eq((await git.apply()).status, 200);
   }
   const { body: { policies: [{ id: policy_id }] } } = await git.get("policies");
   const back = await post(world, owner, "rollback", { policy_id, version: "1" });

@@ -188,11 +188,11 @@ Deno.test("push: wakes fifty registrations without a secret, and every one with 
   const record = (await store.get(repositories, { org, space: "live" }, repositoryId))!;
   // Digits come before the name of any organization.
   const before = Array.from({ length: 99 }, (_, n) => ({ org: `${n}`, space: "live" } as const));
-  await store.transact((tx) => {
-    for (const tenant of before) {
+  for (const tenant of before) {
+    await store.transact((tx) => {
       tx.insert(repositories, tenant, { ...record, id: `r${tenant.org}` });
-    }
-  });
+    });
+  }
   const text = JSON.stringify(BODIES.github);
   ok((await push(world, last, text, SENDERS[0]!.headers(text, "d1", 0))).asked > 0);
   const after = await Promise.all(

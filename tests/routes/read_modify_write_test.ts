@@ -136,7 +136,7 @@ Deno.test("webhooks.update: what deliveries count between the read and the chang
   const path = `${HOOKS}/${id}`;
   const record = await read(world, owner, path);
   await world.call("POST", `${path}/test`, { as: owner.token });
-  await world.settle();
+  await world.shareCounts();
   const now = await read(world, owner, path);
   deq([record.delivery_count, now.delivery_count], [0, 1]);
   const body = { ...record, name: "renamed" };

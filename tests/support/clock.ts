@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { Cancel, Clock } from "../../kv/store/clock.ts";
 
 interface Timer {
@@ -59,5 +60,18 @@ export class ManualClock implements Clock {
       if (timer.dueMs <= endMs && (first === null || timer.dueMs < first.dueMs)) first = timer;
     }
     return first;
+  }
+}
+
+/** How long a pause may be that passes without the test, and how many turns of the event loop it takes. */
+const PAUSE_MS = 20, PAUSE_TURNS = 10;
+
+/** A hand-moved clock on which short pauses pass by themselves: in them an instance waits for another one. */
+export class PausingClock extends ManualClock {
+  override async sleep(ms: number): Promise<void> {
+    if (ms > PAUSE_MS) return await super.sleep(ms);
+    const endMs = this.nowMs + ms;
+    for (let turn = 0; turn < PAUSE_TURNS; turn++) await setImmediate();
+    this.advance(endMs - this.nowMs);
   }
 }

@@ -6,11 +6,13 @@ export interface QuietKv {
   readonly kv: Deno.Kv;
   /** Resolves when no operation is under way and nobody has begun another. */
   quiet(): Promise<void>;
+  /** How many commits have begun. */
+  readonly commits: number;
 }
 
 /** Watches an engine, so that a test can wait for what nobody answers to. */
 export function quietKv(engine: Deno.Kv): QuietKv {
-  let underWay = 0, begun = 0;
+  let underWay = 0, begun = 0, commits = 0;
   const watch = async <T>(operation: Promise<T>): Promise<T> => {
     begun++;
     underWay++;
@@ -32,12 +34,18 @@ export function quietKv(engine: Deno.Kv): QuietKv {
     atomic: () => {
       const op = engine.atomic();
       const commit = op.commit.bind(op);
-      op.commit = () => watch(commit());
+      op.commit = () => {
+        commits++;
+        return watch(commit());
+      };
       return op;
     },
   });
   return {
     kv,
+    get commits() {
+      return commits;
+    },
     async quiet() {
       // Whoever continues after an operation begins the next one before the loop turns again.
       for (let seen = -1; seen !== begun || underWay > 0;) {

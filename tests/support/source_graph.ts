@@ -1,4 +1,4 @@
-/** The product's source files and what each imports, type-only imports included. */
+/** Source files and what each imports, type-only imports included. */
 export interface SourceGraph {
   /** Paths from the root, such as `core/start.ts`. */
   readonly files: readonly string[];
@@ -9,9 +9,9 @@ export interface SourceGraph {
 const ROOTS = ["core", "kv", "mcp", "routes"];
 const SPECIFIER = /(?:^(?:import|export)\s[^;"']*?from\s+|^import\s+|\bimport\(\s*)"(\.[^"]+)"/gm;
 
-/** Reads the graph from the import lines of the files below the current folder. */
-export async function readSourceGraph(): Promise<SourceGraph> {
-  const files = ["main.ts", ...(await Promise.all(ROOTS.map(filesIn))).flat()].sort();
+/** Reads the graph of main.ts and the files below some folders from their import lines. */
+export async function readSourceGraph(roots: readonly string[] = ROOTS): Promise<SourceGraph> {
+  const files = ["main.ts", ...(await Promise.all(roots.map(filesIn))).flat()].sort();
   const known = new Set(files);
   const imports = new Map<string, ReadonlySet<string>>();
   for (const file of files) {
@@ -31,6 +31,13 @@ async function filesIn(folder: string): Promise<string[]> {
     else if (name.endsWith(".ts")) found.push(path);
   }
   return found;
+}
+
+/** True when a file imports another one, directly or through others. */
+export function reaches({ imports }: SourceGraph, from: string, to: string): boolean {
+  const seen = new Set([from]);
+  for (const file of seen) imports.get(file)?.forEach((next) => seen.add(next));
+  return seen.has(to);
 }
 
 /** The circles of files: sets in which every file reaches every other by imports (Tarjan's algorithm). */

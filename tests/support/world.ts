@@ -10,12 +10,13 @@ import { Store } from "../../kv/store/store.ts";
 import { type Mcp, serveMcp } from "../../mcp/endpoint.ts";
 import { mount } from "../../routes/http/mount.ts";
 import { routes, upgrades } from "../../routes/index.ts";
-import { ManualClock } from "./clock.ts";
+import { ManualClock, PausingClock } from "./clock.ts";
 import { assertDeclared, assertLedger, assertLogs } from "./guarantees.ts";
 import { NO_LIMITS } from "./no_limits.ts";
 import { RecordedNetwork } from "./network.ts";
-import { quietKv } from "./quiet_kv.ts";
+import { type QuietKv, quietKv } from "./quiet_kv.ts";
 import { mulberry32 } from "./random.ts";
+import { openSharedStore, type SharedStore } from "../cluster/shared_store.ts";
 
 /** An answer, read whole. */
 export interface Answer {
@@ -58,60 +59,95 @@ interface Options {
   readonly clock?: ManualClock;
 }
 
-/** A whole relay in memory: seeded randomness, a clock that is moved by hand, a recorded network. */
+/** How many instances a world has, unless its test brings a store: they share it, the clock, the dice and the network. */
+const INSTANCES = Number(Deno.env.get("RELAY_TEST_INSTANCES") ?? 1);
+
+interface Instance {
+  readonly running: Running;
+  readonly mcp: Mcp;
+  readonly serve: ReturnType<typeof mount>;
+}
+
+/**
+ * A whole relay in memory: seeded randomness, a clock that is moved by hand, a recorded network. With several
+ * instances, each request goes to the next one.
+ */
 export class World implements AsyncDisposable {
   readonly network = new RecordedNetwork();
   readonly logged: { level: string; message: string; fields: unknown }[] = [];
-  #serve: ReturnType<typeof mount>;
   #people = 0;
+  #requests = 0;
   /** The number in each founder's password. */
   readonly #passwords = new Map<string, number>();
 
   private constructor(
     readonly kv: Deno.Kv,
     readonly clock: ManualClock,
-    readonly running: Running,
-    readonly quiet: () => Promise<void>,
-    readonly mcp: Mcp,
-  ) {
-    this.#serve = mount(running.app, routes, upgrades, mcp.services);
-  }
+    private readonly instances: readonly Instance[],
+    private readonly watched: QuietKv,
+    private readonly store: SharedStore | null,
+  ) {}
 
   static async open(options: Options = {}): Promise<World> {
-    const kv = options.kv ?? await Deno.openKv(":memory:");
-    const clock = options.clock ?? new ManualClock();
+    const { kv: given, sole, hasQueue = false, seed = 1 } = options;
+    const count = given === undefined && sole === undefined && !hasQueue ? INSTANCES : 1;
+    const store = count === 1 ? null : await openSharedStore();
+    const kv = store?.kv ?? given ?? await Deno.openKv(":memory:");
+    const clock = options.clock ?? (count === 1 ? new ManualClock() : new PausingClock());
     const network = new RecordedNetwork();
     const logged: World["logged"] = [];
-    const watched = quietKv(kv);
-    const { sole = true, hasQueue = false } = options;
-    const store = new Store(watched.kv, { clock, sole, hasQueue });
-    await migrate(store);
-    const ports: Ports = {
-      clock,
-      entropy: seededEntropy(options.seed ?? 1, clock),
-      outbound: network,
-      log: recordingLog(logged),
-      passwordCost: { algorithm: "argon2id", memoryKib: 8, passes: 1, lanes: 1 },
-    };
+    const watched = quietKv(store?.opened ?? kv);
+    const log = recordingLog(logged);
+    const entropy = seededEntropy(seed, clock);
     const config = parseConfig(JSON.stringify(options.config ?? NO_LIMITS));
     const secret = options.settings?.secret ?? SETTINGS.secret;
     const env = { ...ENVIRONMENT, ...options.environment };
     const read = readSettings(env, () => "{}", false);
     const settings = { ...read, ...options.settings, config, secret };
-    const close = () => store.close();
-    const running = await startRelay({ store, close }, settings, ports);
-    const mcp = serveMcp(running.app, routes);
-    const world = new World(kv, clock, running, watched.quiet, mcp);
+    const start = async (): Promise<Instance> => {
+      const store = new Store(watched.kv, { clock, sole: count === 1 && (sole ?? true), hasQueue });
+      await migrate(store);
+      const ports: Ports = {
+        clock,
+        entropy,
+        outbound: network,
+        log,
+        passwordCost: { algorithm: "argon2id", memoryKib: 8, passes: 1, lanes: 1 },
+      };
+      const running = await startRelay({ store, close: () => store.close() }, settings, ports);
+      const mcp = serveMcp(running.app, routes);
+      return { running, mcp, serve: mount(running.app, routes, upgrades, mcp.services) };
+    };
+    const instances: Instance[] = [];
+    for (let n = 0; n < count; n++) instances.push(await start());
+    const world = new World(kv, clock, instances, watched, store);
     return Object.assign(world, { network, logged });
+  }
+
+  /** The first instance. */
+  get running(): Running {
+    return this.instances[0]!.running;
   }
 
   get app(): Relay {
     return this.running.app;
   }
 
+  /** The relays of all instances. */
+  get apps(): readonly Relay[] {
+    return this.instances.map(({ running }) => running.app);
+  }
+
+  /** The Model Context Protocol of the first instance; `close` ends the open streams of all. */
+  get mcp(): Mcp {
+    const { services } = this.instances[0]!.mcp;
+    return { services, close: () => this.instances.forEach(({ mcp }) => mcp.close()) };
+  }
+
   /** Sends a request through the whole server; the answer is read by whoever asks. */
   async send(request: Request, from = "192.0.2.1"): Promise<Response> {
-    return await this.#serve(request, {
+    const { serve } = this.instances[this.#requests++ % this.instances.length]!;
+    return await serve(request, {
       remoteAddr: { transport: "tcp", hostname: from, port: 1 },
     });
   }
@@ -193,25 +229,37 @@ export class World implements AsyncDisposable {
     return types.reverse().filter((type) => type !== "audit_read");
   }
 
+  /** Resolves when no operation of the store is under way. */
+  quiet(): Promise<void> {
+    return this.watched.quiet();
+  }
+
   /** Resolves when all that was started has come to rest at this instant. */
   async settle(): Promise<void> {
-    const { store, log, audit, deliveries, integrations, links, syncs, reports, background } =
-      this.app;
-    for (let round = 0; round < 3; round++) {
+    // A message between instances takes rounds of its own, and each commits something.
+    const several = this.instances.length > 1;
+    let before = -1;
+    for (
+      let round = 0;
+      round < 3 || several && round < 20 && before !== this.watched.commits;
+      round++
+    ) {
+      before = this.watched.commits;
       await this.quiet();
-      await background.idle();
-      await syncs.idle();
-      await background.idle();
-      await links.idle();
-      await background.idle();
-      await store.idle();
-      await log.flush();
-      await deliveries.idle();
-      await audit.idle();
-      await reports.idle();
-      await integrations.idle();
+      for (const app of this.apps) await rest(app);
     }
     await this.quiet();
+  }
+
+  /** Lets each of several instances see what the others have counted. */
+  async shareCounts(): Promise<void> {
+    await this.settle();
+    for (const { store, usage, activity, deliveries } of this.apps) {
+      if (store.sole) return;
+      await usage.flush();
+      await activity.flush();
+      await deliveries.attempts.flush();
+    }
   }
 
   /** Moves time on, letting everything that falls due on the way come to rest. */
@@ -234,8 +282,25 @@ export class World implements AsyncDisposable {
     await this.settle();
     await assertLogs(this.app);
     await assertLedger(this.app);
-    await this.running.stop();
+    for (const { running } of this.instances) await running.stop();
+    await this.store?.close();
   }
+}
+
+/** Resolves when all that an instance started has come to rest. */
+async function rest(app: Relay): Promise<void> {
+  const { store, log, audit, deliveries, integrations, links, syncs, reports, background } = app;
+  await background.idle();
+  await syncs.idle();
+  await background.idle();
+  await links.idle();
+  await background.idle();
+  await store.idle();
+  await log.flush();
+  await deliveries.idle();
+  await audit.idle();
+  await reports.idle();
+  await integrations.idle();
 }
 
 /** What the relay of a world is started with, unless its test says otherwise. */

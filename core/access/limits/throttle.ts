@@ -1,12 +1,17 @@
+import { secretAttempts } from "../../../kv/records/secret_attempts.ts";
+import { StoreUnavailableError } from "../../../kv/engine/errors.ts";
+import { isImplausible } from "../../../kv/store/clock.ts";
+import { SYSTEM } from "../../../kv/store/collection.ts";
+import type { Store } from "../../../kv/store/store.ts";
+import { sha256Hex } from "../../codec/codec.ts";
 import { Fault } from "../../fault/fault.ts";
-import type { Clock } from "../../ports/ports.ts";
 
 interface Attempts {
   failed: number;
   /** When the failures expire, counted from the first. */
-  untilMs: number;
+  until_ms: number;
   /** Unfinished attempts, each of which may still fail. */
-  underWay: number;
+  under_way: number;
 }
 
 /** Failed attempts of one key within one window. */
@@ -17,14 +22,14 @@ const UNDER_WAY_RETRY_MS = 1_000;
 const KEYS_MAX = 50_000;
 
 /**
- * Limits failed attempts to give a secret; unfinished attempts count too. The counts are in memory: with several
- * instances each one allows the maximum.
+ * Limits failed attempts to give a secret; unfinished attempts count too. A sole process counts in memory, several
+ * instances in the store. There, an attempt whose process died counts as unfinished until nobody has tried for a window.
  */
 export class FailureThrottle {
-  readonly #attempts = new Map<string, Attempts>();
+  readonly #own = new Map<string, Attempts>();
 
   constructor(
-    private readonly clock: Clock,
+    private readonly store: Store,
     private readonly options: {
       /** The name of the limit in a refusal. */
       readonly scope: string;
@@ -39,42 +44,69 @@ export class FailureThrottle {
    * @throws {Fault} RATE_LIMIT_EXCEEDED, and what `check` throws
    */
   async attempt<R>(key: string, check: () => Promise<R>): Promise<R> {
-    const attempts = this.#admit(key);
-    attempts.underWay++;
-    try {
-      const result = await check();
-      if (this.options.forgiving) attempts.failed = 0;
-      return result;
-    } catch (error) {
-      if (!(error instanceof Fault && error.code === "UNAVAILABLE")) this.#fail(attempts);
-      throw error;
-    } finally {
-      attempts.underWay--;
-      if (attempts.failed + attempts.underWay === 0) this.#attempts.delete(key);
-    }
+    await this.#change(key, (attempts) => this.#admit(attempts));
+    const [outcome] = await Promise.allSettled([check()]);
+    await this.#change(key, (attempts) => this.#end(attempts, outcome)).catch((error) => {
+      // An end that is not recorded leaves the attempt unfinished, which counts as well.
+      if (!(error instanceof StoreUnavailableError)) throw error;
+    });
+    if (outcome.status === "fulfilled") return outcome.value;
+    throw outcome.reason;
   }
 
-  #admit(key: string): Attempts {
-    const attempts = this.#attempts.get(key) ?? { failed: 0, untilMs: 0, underWay: 0 };
-    this.#attempts.delete(key);
-    this.#attempts.set(key, attempts);
-    if (this.#attempts.size > KEYS_MAX) this.#attempts.delete(this.#attempts.keys().next().value!);
+  /** Changes the attempts of a key. `change` may run several times. */
+  async #change(key: string, change: (attempts: Attempts) => void): Promise<void> {
+    if (this.store.sole) return this.#changeOwn(key, change);
+    const id = `${this.options.scope} ${sha256Hex(key)}`;
+    await this.store.transact(async (tx) => {
+      const row = await tx.get(secretAttempts, SYSTEM, id);
+      const isOff = row !== null && isImplausible(row.until_ms, WINDOW_MS, this.store.clock.now());
+      const { failed, until_ms, under_way } = row === null || isOff ? none() : row;
+      const attempts = { failed, until_ms, under_way };
+      change(attempts);
+      const expires_at_ms = this.store.clock.now() + WINDOW_MS;
+      if (isNone(attempts)) tx.delete(secretAttempts, SYSTEM, id);
+      else tx.put(secretAttempts, SYSTEM, { id, ...attempts, expires_at_ms });
+    });
+  }
+
+  #changeOwn(key: string, change: (attempts: Attempts) => void): void {
+    const attempts = this.#own.get(key) ?? none();
+    this.#own.delete(key);
+    this.#own.set(key, attempts);
+    if (this.#own.size > KEYS_MAX) this.#own.delete(this.#own.keys().next().value!);
+    change(attempts);
+    if (isNone(attempts)) this.#own.delete(key);
+  }
+
+  #admit(attempts: Attempts): void {
     const failed = this.#failed(attempts);
-    if (failed >= ATTEMPTS_MAX) throw this.#refusal("failed", attempts.untilMs - this.clock.now());
-    if (failed + attempts.underWay < ATTEMPTS_MAX) return attempts;
-    throw this.#refusal("are in progress", UNDER_WAY_RETRY_MS);
+    if (failed >= ATTEMPTS_MAX) {
+      throw this.#refusal("failed", attempts.until_ms - this.store.clock.now());
+    }
+    if (failed + attempts.under_way >= ATTEMPTS_MAX) {
+      throw this.#refusal("are in progress", UNDER_WAY_RETRY_MS);
+    }
+    attempts.under_way++;
+  }
+
+  #end(attempts: Attempts, outcome: PromiseSettledResult<unknown>): void {
+    // The row may have expired meanwhile.
+    attempts.under_way = Math.max(0, attempts.under_way - 1);
+    if (outcome.status === "fulfilled") {
+      if (this.options.forgiving) attempts.failed = 0;
+      return;
+    }
+    if (outcome.reason instanceof Fault && outcome.reason.code === "UNAVAILABLE") return;
+    attempts.failed = this.#failed(attempts) + 1;
+    if (attempts.failed === 1) attempts.until_ms = this.store.clock.now() + WINDOW_MS;
   }
 
   #failed(attempts: Attempts): number {
-    const now = this.clock.now();
+    const now = this.store.clock.now();
     // After the clock was set back, the failures still expire within one window.
-    attempts.untilMs = Math.min(attempts.untilMs, now + WINDOW_MS);
-    return now < attempts.untilMs ? attempts.failed : 0;
-  }
-
-  #fail(attempts: Attempts): void {
-    attempts.failed = this.#failed(attempts) + 1;
-    if (attempts.failed === 1) attempts.untilMs = this.clock.now() + WINDOW_MS;
+    attempts.until_ms = Math.min(attempts.until_ms, now + WINDOW_MS);
+    return now < attempts.until_ms ? attempts.failed : 0;
   }
 
   #refusal(what: string, waitMs: number): Fault {
@@ -85,9 +117,13 @@ export class FailureThrottle {
       {
         limit: ATTEMPTS_MAX,
         scope: this.options.scope,
-        reset: Math.ceil((this.clock.now() + waitMs) / 1000),
+        reset: Math.ceil((this.store.clock.now() + waitMs) / 1000),
         retry_after,
       },
     );
   }
 }
+
+const none = (): Attempts => ({ failed: 0, until_ms: 0, under_way: 0 });
+
+const isNone = ({ failed, under_way }: Attempts) => failed + under_way === 0;

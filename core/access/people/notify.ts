@@ -1,5 +1,5 @@
 import { SYSTEM, type Tenant } from "../../../kv/store/collection.ts";
-import { notifications, toldOnce } from "../../../kv/records/notification.ts";
+import { notifications, recentNotifications } from "../../../kv/records/notification.ts";
 import { organizations } from "../../../kv/records/organization.ts";
 import { type UserRecord, users } from "../../../kv/records/user.ts";
 import type { Store } from "../../../kv/store/store.ts";
@@ -101,8 +101,8 @@ export async function isFirstWithin(
   what: string,
   ms: number,
 ): Promise<boolean> {
-  if (await tx.get(toldOnce, tenant, what) !== null) return false;
-  tx.put(toldOnce, tenant, { id: what, expires_at_ms: context.ports.clock.now() + ms });
+  if (await tx.get(recentNotifications, tenant, what) !== null) return false;
+  tx.put(recentNotifications, tenant, { id: what, expires_at_ms: context.ports.clock.now() + ms });
   return true;
 }
 

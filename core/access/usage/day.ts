@@ -1,4 +1,4 @@
-import { type Hours, noHours } from "../../../kv/store/series.ts";
+import { type Hours, zeroHours } from "../../../kv/store/series.ts";
 
 /** A route, counted as `METHOD /path/{pattern}`. */
 export interface Endpoint {
@@ -37,9 +37,9 @@ const EMPTY_BYTES = 512;
 
 /** A day without counts. */
 export const emptyDay = (): DayCounts => ({
-  requests: noHours(),
-  mcpCalls: noHours(),
-  rateLimited: noHours(),
+  requests: zeroHours(),
+  mcpCalls: zeroHours(),
+  rateLimited: zeroHours(),
   agents: new Map(),
   endpoints: new Map(),
 });
@@ -54,7 +54,7 @@ export function countName<K>(names: Map<K, Hours>, name: K, hour: number): void 
   if (names.size >= NAMES_COUNTED) {
     for (const [idle] of busiest(names).slice(NAMES_COUNTED / 2)) names.delete(idle);
   }
-  const hours = noHours();
+  const hours = zeroHours();
   hours[hour] = 1;
   names.set(name, hours);
 }

@@ -1,6 +1,6 @@
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { type IngestTokenRecord, ingestTokens } from "../../../kv/records/ingest.ts";
-import { goneBots } from "../../../kv/records/telegram.ts";
+import { deletedBots } from "../../../kv/records/telegram.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import { everybody, homeOf, type People, suspensionOf, unite } from "../../access/access.ts";
@@ -34,7 +34,7 @@ export function rememberDeletedBot(
   nowMs: number,
 ): void {
   if (token.purpose !== "telegram") return;
-  tx.put(goneBots, homeOf(org), {
+  tx.put(deletedBots, homeOf(org), {
     id: token.id,
     makers: [...makersOf(token)],
     gone_at_ms: nowMs,
@@ -44,7 +44,7 @@ export function rememberDeletedBot(
 
 /** The makers of bots deleted since an instant; everybody when there are too many to read. */
 export async function deletedBotMakers(db: Reader, org: string, sinceMs: number): Promise<People> {
-  const { items, cursor } = await db.list(goneBots, homeOf(org), { limit: READ_MAX });
+  const { items, cursor } = await db.list(deletedBots, homeOf(org), { limit: READ_MAX });
   if (cursor !== null) return everybody();
   const since = items.filter(({ gone_at_ms }) => gone_at_ms >= sinceMs);
   return unite(...since.map(({ makers }) => makers));

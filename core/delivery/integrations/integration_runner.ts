@@ -118,6 +118,12 @@ export class IntegrationRunner {
     const lastTurn = (id: string) => this.#turns.get(id) ?? 0;
     due.sort((a, b) => lastTurn(a.id) - lastTurn(b.id));
     for (const { tenant, id, jobId } of due) {
+      if (this.#jobs.isRunning(id) || !this.#jobs.hasPlace(tenant.org)) continue;
+      const leasedMs = (await store.get(integrationJobs, tenant, jobId))?.leased_until_ms ?? 0;
+      if (!isDue(leasedMs, clock.now())) {
+        nextMs = Math.min(nextMs, leasedMs);
+        continue;
+      }
       const started = this.#jobs.start(id, tenant, () => performJob(this.context, tenant, jobId));
       if (started) this.#turns.set(id, ++this.#turn);
     }

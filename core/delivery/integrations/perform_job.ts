@@ -30,8 +30,14 @@ const POLICY = RetryPolicy.parse({ respect_retry_after: true, auto_disable: fals
 const JOB: JobCollection<IntegrationJobRecord> = {
   of: integrationJobs,
   isDue,
-  jobOf: (row) => row,
-  during: (row, job) => ({ ...row, ...job, status: "sending" }),
+  jobOf: (row) => ({ attempt: row.attempt, due_at_ms: row.leased_until_ms ?? row.due_at_ms }),
+  // A leased job stays at the head of its integration's queue, so that no instance starts the next one.
+  during: (row, { attempt, due_at_ms }) => ({
+    ...row,
+    attempt,
+    status: "sending",
+    ...(due_at_ms !== null && { leased_until_ms: due_at_ms }),
+  }),
 };
 
 /** What a job uses of the relay. */
@@ -191,8 +197,9 @@ async function settle(
     ).delayMs;
     const error = outcome.done ? null : outcome.error;
     const over = delayMs === null;
+    const { leased_until_ms: _over, ...ended } = job;
     tx.put(integrationJobs, tenant, {
-      ...job,
+      ...ended,
       status: outcome.done ? "done" : over ? "failed" : "waiting",
       error,
       // The request may contain tokens, which are stored no longer than needed.

@@ -7,9 +7,10 @@ import {
   restores,
 } from "../../../kv/records/backup.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
-import { offline, ownedAgent } from "../../agents/agents.ts";
-import type { LinkDirectory } from "../agents/report.ts";
+import type { AgentRecord } from "../../../kv/records/agent.ts";
+import { type Links, offline, ownedAgent } from "../../agents/agents.ts";
 import type { Work, Writing } from "../../work/work.ts";
+import { sendMessage } from "../../context/context.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { listPage, type Paging } from "../../../kv/store/paging.ts";
@@ -18,7 +19,7 @@ import type { RestorePlan } from "../../protocol/protocol.ts";
 
 /** The parts of the relay that start a backup or a restore. */
 interface JobParts {
-  readonly links: LinkDirectory;
+  readonly links: Pick<Links, "holder" | "of">;
   readonly transfers: { begin(tenant: Tenant, agentId: string): void };
   readonly instance: string;
 }
@@ -27,7 +28,7 @@ interface JobParts {
 export async function startBackup(work: Writing, parts: JobParts, agentId: string) {
   const { actor, tx } = work;
   const { tenant } = actor;
-  await mustBeFree(work, parts.links, agentId);
+  const agent = await freeAgent(work, parts.links, agentId);
   const record = tx.insert(backups, tenant, {
     ...newJob(work, parts, "bkp", agentId),
     reason: "requested",
@@ -46,7 +47,7 @@ export async function startBackup(work: Writing, parts: JobParts, agentId: strin
     agentId,
     details: {},
   });
-  tx.afterCommit(() => parts.transfers.begin(tenant, agentId));
+  begin(work, parts, agent);
   return showBackup(record);
 }
 
@@ -64,7 +65,7 @@ export async function startRestore(
   const { tenant } = actor;
   await ownedAgent(work, agentId);
   const backup = await ownedBackup(tx, tenant, agentId, backup_id);
-  await mustBeFree(work, parts.links, agentId);
+  const agent = await freeAgent(work, parts.links, agentId);
   if (backup.status !== "complete") {
     throw new Fault(
       "CONFLICT",
@@ -85,7 +86,7 @@ export async function startRestore(
     agentId,
     details: { backup_id, dry_run },
   });
-  tx.afterCommit(() => parts.transfers.begin(tenant, agentId));
+  begin(work, parts, agent);
   return showRestore(record);
 }
 
@@ -108,8 +109,8 @@ function newJob(
   };
 }
 
-/** @throws {Fault} AGENT_OFFLINE, and CONFLICT while another job of the agent is under way */
-async function mustBeFree(work: Writing, links: LinkDirectory, agentId: string): Promise<void> {
+/** The caller's agent. @throws {Fault} AGENT_OFFLINE, and CONFLICT while another job of the agent is under way */
+async function freeAgent(work: Writing, links: JobParts["links"], agentId: string) {
   const { actor: { tenant }, tx } = work;
   const agent = await ownedAgent(work, agentId);
   const job = await tx.find(backups, tenant, "running", [agentId]) ??
@@ -119,7 +120,20 @@ async function mustBeFree(work: Writing, links: LinkDirectory, agentId: string):
       "Another backup or restore of this agent is in progress. Wait until it has finished.";
     throw new Fault("CONFLICT", message, { id: job.id });
   }
-  if (links.of(tenant, agentId) === undefined) throw offline(agent);
+  const isLinked = links.holder(agent) !== null || links.of(tenant, agentId) !== undefined;
+  if (!isLinked) throw offline(agent);
+  return agent;
+}
+
+/** Starts a job at the instance that holds its agent's link. */
+function begin(
+  { actor: { tenant }, ports, tx }: Writing,
+  { links, transfers }: JobParts,
+  agent: AgentRecord,
+): void {
+  const holder = links.holder(agent);
+  if (holder === null) tx.afterCommit(() => transfers.begin(tenant, agent.id));
+  else sendMessage(ports, tx, holder, { kind: "transfer", tenant, agent_id: agent.id });
 }
 
 /** The caller's backup of that agent. @throws {Fault} NOT_FOUND */

@@ -70,8 +70,10 @@ Deno.test("api_keys: last_used is the instant of the last use, now and after a r
   await using world = await World.open();
   const owner = await world.signUp();
   const key = await world.key(owner, ["agents:read"]);
-  const lastUsed = async () =>
-    (await world.call("GET", `${PATH}/${key.id}`, { as: owner.token })).body.last_used;
+  const lastUsed = async () => {
+    await world.shareCounts();
+    return (await world.call("GET", `${PATH}/${key.id}`, { as: owner.token })).body.last_used;
+  };
   eq(await lastUsed(), null);
   await world.advance(5_000);
   await world.call("GET", "/api/v1/agents", { as: key.value });

@@ -126,6 +126,7 @@ Deno.test("api_keys.update: an agent's link closes at once when the key loses th
   await patch(world, key.id, as, { scopes: ["agents:admin"], metadata: { a: 1 } });
   eq(agent.closed?.code, undefined);
   await patch(world, key.id, as, { scopes: ["agents:read"] });
+  await world.settle();
   deq([agent.closed?.code, bystander.closed], [4401, null]);
 });
 

@@ -50,17 +50,20 @@ Deno.test("api_keys: a concurrently demoted caller neither creates nor widens a 
     await setUser(world, { ...admin }, { roles: ["admin"] });
     eq((await world.call("GET", "/api/account/info", { as })).status, 200);
     // Who asks has been found out when the demotion commits, and the change has not.
-    const { transact } = world.app.store;
     let demoted = false;
-    world.app.store.transact = async (work) => {
-      if (!demoted) {
-        demoted = true;
-        await setUser(world, admin, { roles: ["viewer"] });
-      }
-      return await transact.call(world.app.store, work) as never;
-    };
+    const transacts = world.apps.map(({ store }) => {
+      const { transact } = store;
+      store.transact = async (work) => {
+        if (!demoted) {
+          demoted = true;
+          await setUser(world, admin, { roles: ["viewer"] });
+        }
+        return await transact.call(store, work) as never;
+      };
+      return { store, transact };
+    });
     const answer = await world.call(method, path, { as, body });
-    world.app.store.transact = transact;
+    for (const { store, transact } of transacts) store.transact = transact;
     deq([answer.status, answer.body.error?.code], [403, "INSUFFICIENT_SCOPES"], path);
   }
   eq((await world.call("GET", `${KEYS}/${key.id}`, { as: owner.token })).body.scopes.length, 1);

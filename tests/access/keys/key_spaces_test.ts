@@ -31,6 +31,7 @@ Deno.test("api_keys: the live space also manages test keys, and its trail shows 
     await world.call("GET", "/api/v1/agents", { as: key.value });
     const path = `${PATH}/${key.id}`;
     eq((await world.call("GET", path, { as: idle.value })).status, 404);
+    await world.shareCounts();
     const seen = await world.call("GET", path, { as });
     deq([seen.body.type, seen.body.last_used], [
       "test",

@@ -91,7 +91,7 @@ Deno.test("openFile: the error names a file that is not a store, and no file is 
     Deno.writeTextFileSync(`${folder}/text.kv`, "no database at all, but a text of some length\n");
     throws(() => openFile(`${folder}/text.kv`), /text\.kv is not a store: /);
     Deno.writeTextFileSync(`${folder}/empty.kv`, "");
-    throws(() => openFile(`${folder}/empty.kv`), /empty\.kv is not a store: it has no table/);
+    throws(() => openFile(`${folder}/empty.kv`), /empty\.kv is not a store: it lacks the/);
     deq([...Deno.readDirSync(folder)].map(({ name }) => name).sort(), ["empty.kv", "text.kv"]);
   });
 });

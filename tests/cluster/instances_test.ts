@@ -1,0 +1,71 @@
+import { ok, strictEqual as eq } from "node:assert/strict";
+import { reaches, readSourceGraph } from "../support/source_graph.ts";
+import { mulberry32 } from "../support/random.ts";
+import { findDenokv, TOKEN } from "./parts.ts";
+import { NAMES } from "./left_out.ts";
+
+/** The share of the files to run. A tenth takes about 50 s of one core, a quarter 110 s. */
+const share = Number(Deno.env.get("RELAY_CLUSTER_SHARE") ?? 0.1);
+const seed = Number(
+  Deno.env.get("RELAY_CLUSTER_SEED") ?? crypto.getRandomValues(new Uint16Array(1))[0],
+);
+const whole = share === 1;
+const FOLDERS =
+  /^tests\/(access|agents|commands|delivery|e2e|events|host|mcp|policies|routes)\/.*_test\.ts$/;
+const PRELOAD = new URL("leave_out.ts", import.meta.url).pathname;
+
+/** The test files of the areas that open a world. */
+async function worldTests(): Promise<string[]> {
+  const graph = await readSourceGraph(["tests"]);
+  return graph.files.filter((file) =>
+    FOLDERS.test(file) && reaches(graph, file, "tests/support/world.ts")
+  );
+}
+
+/** Some of the files, chosen by the seed. */
+function someOf(files: readonly string[]): string[] {
+  const unit = mulberry32(seed);
+  const dice = new Map(files.map((file) => [file, unit()]));
+  const byDice = files.toSorted((a, b) => dice.get(a)! - dice.get(b)!);
+  return byDice.slice(0, Math.ceil(files.length * share));
+}
+
+/** Runs some of the files on three instances; each of their tests must pass. */
+async function run(name: string, env: Readonly<Record<string, string>>): Promise<void> {
+  const files = someOf(await worldTests());
+  console.log(`cluster: ${files.length} test files ${name}, RELAY_CLUSTER_SEED=${seed}`);
+  const { code, stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["test", "-A", "--no-check", ...whole ? ["--parallel"] : [], "--preload", PRELOAD]
+      .concat(files),
+    env: { RELAY_TEST_INSTANCES: "3", NO_COLOR: "1", ...env },
+    stdin: "null",
+    stderr: "inherit",
+  }).output();
+  const text = new TextDecoder().decode(stdout);
+  eq(code, 0, text);
+  const passed = / (\d+) passed/.exec(text)?.[1];
+  ok(Number(passed) > files.length, `only ${passed} tests ran`);
+}
+
+Deno.test("cluster: the tests of the areas pass on three instances behind a round-robin", async () => {
+  await run("on a store in memory", {});
+});
+
+const denokv = await findDenokv();
+if (whole && denokv === null) console.log("denokv is not on the path: its tests are skipped");
+
+Deno.test({
+  name: "cluster: the tests of the areas pass on three instances over denokv",
+  ignore: !whole || denokv === null,
+  async fn() {
+    // Each test waits for the server most of the time.
+    const jobs = { DENO_JOBS: "8", DENO_KV_ACCESS_TOKEN: TOKEN };
+    await run("over denokv", { RELAY_TEST_DENOKV: "1", ...jobs });
+  },
+});
+
+Deno.test("cluster: every test that is left out exists", async () => {
+  const texts = await Promise.all((await worldTests()).map((file) => Deno.readTextFile(file)));
+  const all = texts.join("");
+  for (const name of NAMES) ok(all.includes(`Deno.test("${name}"`), name);
+});
