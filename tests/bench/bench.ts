@@ -6,6 +6,7 @@ import { stalled } from "./stalled.ts";
 import { fanOut, idleSubscribers } from "./streams.ts";
 import { benchSequencing } from "./sequencing.ts";
 import { wrongPasswords } from "./logins.ts";
+import { benchInstances } from "./instances.ts";
 import { refusals, unknownKeys } from "./limits.ts";
 import { endAll } from "./parts.ts";
 import { realAgent } from "./real_agent.ts";
@@ -24,6 +25,7 @@ const ALONE: Readonly<Record<string, () => unknown>> = {
   shield: benchShield,
   replay: benchReplay,
   webhooks: benchWebhooks,
+  instances: benchInstances,
   refuse: refusals,
   unknown: unknownKeys,
   stall,

@@ -3,7 +3,8 @@
  * each, over raw TCP so that it costs the machine little. Prints one JSON line.
  */
 interface Load {
-  readonly port: number;
+  /** Each connection goes to one of them, by turns. */
+  readonly ports: readonly number[];
   readonly connections: number;
   readonly seconds: number;
   /** Whole requests, taken in turn by the connections. */
@@ -28,7 +29,8 @@ function indexOfHeadEnd(bytes: Uint8Array, length: number): number {
 }
 
 async function connection(first: number): Promise<void> {
-  const socket = await Deno.connect({ hostname: "127.0.0.1", port: load.port });
+  const port = load.ports[first % load.ports.length]!;
+  const socket = await Deno.connect({ hostname: "127.0.0.1", port });
   socket.setNoDelay(true);
   const encoded = load.requests.map((request) => new TextEncoder().encode(request));
   const buffer = new Uint8Array(64 * 1024);

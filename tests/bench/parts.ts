@@ -13,7 +13,7 @@ export const HERE = new URL(".", import.meta.url).pathname;
 export const ROOT = new URL("../../", import.meta.url).pathname;
 /** As the task `start` runs the relay: young garbage gets room, so that less of it is copied. */
 const V8_FLAGS = "--v8-flags=--max-semi-space-size=64,--expose-gc";
-const children: Deno.ChildProcess[] = [];
+const children: { kill(signal: Deno.Signal): unknown }[] = [];
 
 /** A child process that is ready. */
 export interface Started<T> {
@@ -74,9 +74,13 @@ export async function* lines<T>({ rest }: Started<unknown>): AsyncGenerator<T> {
   }
 }
 
+/** Also ends what was started in another way. */
+export const endToo = (child: { kill(): unknown }): unknown => children.push(child);
+
 /** Ends every child. */
 export function endAll(): void {
-  for (const child of children.splice(0)) {
+  // What was started last goes first: a relay goes before its database server.
+  for (const child of children.splice(0).reverse()) {
     try {
       child.kill("SIGTERM");
     } catch {
@@ -85,9 +89,9 @@ export function endAll(): void {
   }
 }
 
-/** Sends load from a process of its own. */
+/** Sends load from a process of its own to one port, or by turns to several. */
 export async function measure(
-  port: number,
+  to: number | readonly number[],
   connections: number,
   seconds: number,
   requests: readonly string[],
@@ -100,7 +104,9 @@ export async function measure(
   }).spawn();
   const writer = child.stdin.getWriter();
   await writer.write(
-    new TextEncoder().encode(JSON.stringify({ port, connections, seconds, requests })),
+    new TextEncoder().encode(
+      JSON.stringify({ ports: [to].flat(), connections, seconds, requests }),
+    ),
   );
   await writer.close();
   return JSON.parse(new TextDecoder().decode((await child.output()).stdout));

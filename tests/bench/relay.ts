@@ -14,14 +14,16 @@ import { routes, upgrades } from "../../routes/index.ts";
 /**
  * A relay as `relay serve` runs it, on a new store, with limits so high that only their cost shows.
  * Arguments: another limit for a key's requests a minute, how many tools more there are, `unsequenced`
- * for a log whose rows become no leaves, and a limit for an address's requests a minute.
+ * for a log whose rows become no leaves, and a limit for an address's requests a minute. RELAY_KV and
+ * RELAY_SECRET may name a shared store.
  */
 const HIGH = 2_000_000_000;
 const keyRequests = Number(Deno.args[0] ?? HIGH);
 if (Deno.args[2] === "unsequenced") Sequencer.prototype.start = () => {};
 const folder = await Deno.makeTempDir({ prefix: "relay-bench-" });
 const env = {
-  RELAY_KV: `${folder}/relay.kv`,
+  RELAY_KV: Deno.env.get("RELAY_KV") ?? `${folder}/relay.kv`,
+  RELAY_SECRET: Deno.env.get("RELAY_SECRET"),
   RELAY_CONFIG: JSON.stringify({
     plans: { starter: { requests_per_minute: HIGH } },
     limits: {

@@ -1,51 +1,23 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { newIdentity, ScriptedAgent } from "../support/agent.ts";
-import { type Calls, countedKv } from "./counted_kv.ts";
+import { openCosts } from "./cost.ts";
+import { countedKv } from "./counted_kv.ts";
 import { World } from "../support/world.ts";
 
-/** An instance on a shared store with a linked agent, and what one request costs. */
-async function bench() {
-  const engine = await Deno.openKv(":memory:");
-  const { kv, calls } = countedKv(engine);
-  const world = await World.open({ kv, sole: false });
-  const owner = await world.signUp();
-  const { value } = await world.key(owner, ["agents:admin", "agents:read", "agents:write"]);
-  const agent = await ScriptedAgent.connect(world, value, { identity: newIdentity() });
-  await world.settle();
-  return {
-    world,
-    agent,
-    value,
-    token: owner.token,
-    /** The store's calls until a request is answered, the second time that it is made. */
-    async cost(path: string, as: string): Promise<Calls> {
-      await world.call("GET", path, { as });
-      await world.settle();
-      const before = { ...calls };
-      const answer = await world.call("GET", path, { as });
-      const cost = { reads: calls.reads - before.reads, commits: calls.commits - before.commits };
-      strictEqual(answer.status, 200, answer.text);
-      await world.settle();
-      return cost;
-    },
-    [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
-  };
-}
-
 Deno.test("shared store: a GET by key costs two reads and a share of one commit", async () => {
-  await using b = await bench();
-  deepStrictEqual(await b.cost(`/api/v1/agents/${b.agent.id}`, b.value), { reads: 2, commits: 1 });
+  await using b = await openCosts();
+  deepStrictEqual(await b.cost(`/api/v1/agents/${b.agent.id}`, b.key), { reads: 2, commits: 1 });
 });
 
 Deno.test("shared store: a GET by a person costs two reads", async () => {
-  await using b = await bench();
+  await using b = await openCosts();
   deepStrictEqual(await b.cost(`/api/v1/agents/${b.agent.id}`, b.token), { reads: 2, commits: 0 });
 });
 
 Deno.test("shared store: an exec at the link's own instance costs six calls", async () => {
-  await using b = await bench();
+  await using b = await openCosts();
   deepStrictEqual(
-    await b.cost(`/api/exec/${b.agent.id}?command=uname`, b.value),
+    await b.cost(`/api/exec/${b.agent.id}?command=uname`, b.key),
     { reads: 4, commits: 2 },
   );
 });
