@@ -26,6 +26,7 @@ import {
   AGENT_RIGHT,
   closeFormerKeyLinks,
   disconnectAgentsOf,
+  Inquiries,
   Links,
   notifyLostAgents,
   sweepStaleAgents,
@@ -105,6 +106,8 @@ export interface Relay extends Context {
   /** What happens in each organization, for statistics. */
   readonly activity: Activity;
   readonly links: Links;
+  /** Asks agents for their states, wherever they are linked. */
+  readonly inquiries: Inquiries;
   readonly commands: RunningCommands;
   /** Commands that callers here want and that run over links of other instances. */
   readonly elsewhere: Elsewhere;
@@ -212,7 +215,7 @@ function tellHolder(app: Relay, tenant: Tenant, agentId: string): void {
 
 /** Handles a message of another instance. Handling one twice has no further effect. */
 export async function takeMessage(app: Relay, value: unknown): Promise<void> {
-  const { commands, elsewhere, links } = app;
+  const { commands, elsewhere, inquiries, links } = app;
   const message = readMessage(value);
   switch (message?.kind) {
     case "queued":
@@ -232,6 +235,10 @@ export async function takeMessage(app: Relay, value: unknown): Promise<void> {
       return void links.of(message.tenant, message.agent_id)?.send({ type: "restart" });
     case "transfer":
       return app.transfers.begin(message.tenant, message.agent_id);
+    case "inspect":
+      return await inquiries.take(message);
+    case "inspected":
+      return inquiries.answered(message);
     case "agent_deleted":
       return links.of(message.tenant, message.agent_id)?.close("deleted");
     case "policies_changed":

@@ -24,6 +24,7 @@ import {
   Usage,
 } from "./access/access.ts";
 import {
+  Inquiries,
   insertVerdictKeys,
   type LinkListeners,
   Links,
@@ -263,6 +264,7 @@ async function buildParts(store: Store, settings: ServerSettings, ports: Ports):
     usage: new Usage(store, instance, complain("the use of keys could not be recorded")),
     activity,
     links,
+    inquiries: new Inquiries({ context, instance, links }),
     commands,
     elsewhere: new Elsewhere({ context, background, instance }),
     presence: new Presence(
