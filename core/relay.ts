@@ -186,6 +186,8 @@ export function wireSignals(app: Relay): void {
   signals.peopleNotified.on((news) =>
     background.run("the removal of old notifications", () => trimNotifications(app, news))
   );
+  signals.mcpSessionChanged.on(({ id }) => tellOthers(app, { kind: "mcp_session", id }));
+  signals.mcpCallCancelled.on(({ call }) => tellOthers(app, { kind: "mcp_cancel", call }));
   signals.checkpointSigned.on((tenant) => links.witness(tenant));
   signals.integrationDue.on(() => app.integrations.wake());
 }
@@ -215,7 +217,7 @@ function tellHolder(app: Relay, tenant: Tenant, agentId: string): void {
 
 /** Handles a message of another instance. Handling one twice has no further effect. */
 export async function takeMessage(app: Relay, value: unknown): Promise<void> {
-  const { commands, elsewhere, inquiries, links } = app;
+  const { commands, elsewhere, inquiries, links, signals } = app;
   const message = readMessage(value);
   switch (message?.kind) {
     case "queued":
@@ -239,6 +241,10 @@ export async function takeMessage(app: Relay, value: unknown): Promise<void> {
       return await inquiries.take(message);
     case "inspected":
       return inquiries.answered(message);
+    case "mcp_session":
+      return signals.mcpSessionChangedElsewhere.send({ id: message.id });
+    case "mcp_cancel":
+      return signals.mcpCallCancelledElsewhere.send({ call: message.call });
     case "agent_deleted":
       return links.of(message.tenant, message.agent_id)?.close("deleted");
     case "policies_changed":
@@ -252,6 +258,7 @@ export const watched = (app: Relay): readonly (readonly [Deno.KvKey, () => void]
   [ANNOUNCEMENT, () => {
     app.links.recheck();
     app.streams.recheck();
+    app.signals.rightsAnnounced.send();
   }],
   ...PULSE_KEYS.map((key, pulse) => [key, () => app.log.pulsed(pulse)] as const),
 ];

@@ -17,7 +17,7 @@ export { WAITING } from "./approvals/count.ts";
 export { decideApproval } from "./approvals/decide.ts";
 export { lapseForAgent, lapseOutdated, lapseOverdue } from "./approvals/lapse.ts";
 export { getApproval, listApprovals, statusNow } from "./approvals/show.ts";
-export { cancelCommand } from "./cancel.ts";
+export { abandonCommand, cancelCommand } from "./cancel.ts";
 export { runCanary } from "./guard/canary.ts";
 export { Elsewhere } from "./elsewhere.ts";
 export {

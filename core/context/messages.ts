@@ -36,6 +36,10 @@ export const Message = z.discriminatedUnion("kind", [
   }),
   /** The answer to an `inspect`: whether the state is on record. */
   z.strictObject({ kind: z.literal("inspected"), id: z.string(), reached: z.boolean() }),
+  /** An MCP session was changed or has ended. */
+  z.strictObject({ kind: z.literal("mcp_session"), id: z.string() }),
+  /** A client cancelled a call of its MCP session, which may be under way at the receiver. */
+  z.strictObject({ kind: z.literal("mcp_cancel"), call: z.string() }),
   /** An agent was deleted. */
   z.strictObject({ kind: z.literal("agent_deleted"), tenant, agent_id: z.string() }),
   /** Other policies are in force for a tenant. */
