@@ -26,6 +26,7 @@ import {
   AGENT_RIGHT,
   closeFormerKeyLinks,
   disconnectAgentsOf,
+  Inquiries,
   Links,
   notifyLostAgents,
   sweepStaleAgents,
@@ -36,6 +37,7 @@ import {
   lapseForAgent,
   lapseOutdated,
   lapseOverdue,
+  LiveOutput,
   recoverCommands,
   RunningCommands,
   type Sessions,
@@ -105,9 +107,13 @@ export interface Relay extends Context {
   /** What happens in each organization, for statistics. */
   readonly activity: Activity;
   readonly links: Links;
+  /** Asks agents for their states, wherever they are linked. */
+  readonly inquiries: Inquiries;
   readonly commands: RunningCommands;
   /** Commands that callers here want and that run over links of other instances. */
   readonly elsewhere: Elsewhere;
+  /** The output of commands while they run. */
+  readonly liveOutput: LiveOutput;
   /** Which instances share the store and live. */
   readonly presence: Presence;
   /** What other instances tell this one. */
@@ -183,6 +189,8 @@ export function wireSignals(app: Relay): void {
   signals.peopleNotified.on((news) =>
     background.run("the removal of old notifications", () => trimNotifications(app, news))
   );
+  signals.mcpSessionChanged.on(({ id }) => tellOthers(app, { kind: "mcp_session", id }));
+  signals.mcpCallCancelled.on(({ call }) => tellOthers(app, { kind: "mcp_cancel", call }));
   signals.checkpointSigned.on((tenant) => links.witness(tenant));
   signals.integrationDue.on(() => app.integrations.wake());
 }
@@ -212,7 +220,7 @@ function tellHolder(app: Relay, tenant: Tenant, agentId: string): void {
 
 /** Handles a message of another instance. Handling one twice has no further effect. */
 export async function takeMessage(app: Relay, value: unknown): Promise<void> {
-  const { commands, elsewhere, links } = app;
+  const { commands, elsewhere, inquiries, links, liveOutput, signals } = app;
   const message = readMessage(value);
   switch (message?.kind) {
     case "queued":
@@ -232,6 +240,18 @@ export async function takeMessage(app: Relay, value: unknown): Promise<void> {
       return void links.of(message.tenant, message.agent_id)?.send({ type: "restart" });
     case "transfer":
       return app.transfers.begin(message.tenant, message.agent_id);
+    case "inspect":
+      return await inquiries.take(message);
+    case "inspected":
+      return inquiries.answered(message);
+    case "mcp_session":
+      return signals.mcpSessionChangedElsewhere.send({ id: message.id });
+    case "mcp_cancel":
+      return signals.mcpCallCancelledElsewhere.send({ call: message.call });
+    case "follow":
+      return liveOutput.serve(message);
+    case "output":
+      return await liveOutput.arrived(message.id);
     case "agent_deleted":
       return links.of(message.tenant, message.agent_id)?.close("deleted");
     case "policies_changed":
@@ -245,6 +265,7 @@ export const watched = (app: Relay): readonly WatchedKey[] => [
   [ANNOUNCEMENT, () => {
     app.links.recheck();
     app.streams.recheck();
+    app.signals.rightsAnnounced.send();
   }],
   ...PULSE_KEYS.map((key, pulse) => [key, () => app.log.pulsed(pulse)] as const),
 ];

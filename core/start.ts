@@ -24,6 +24,7 @@ import {
   Usage,
 } from "./access/access.ts";
 import {
+  Inquiries,
   insertVerdictKeys,
   type LinkListeners,
   Links,
@@ -34,6 +35,7 @@ import { Background, type Log, makeSealer, type Ports, type Sealer } from "./por
 import {
   Elsewhere,
   insertShield,
+  LiveOutput,
   MADE_INGEST_TOKENS,
   recoverCommands,
   RunningCommands,
@@ -263,8 +265,10 @@ async function buildParts(store: Store, settings: ServerSettings, ports: Ports):
     usage: new Usage(store, instance, complain("the use of keys could not be recorded")),
     activity,
     links,
+    inquiries: new Inquiries({ context, instance, links }),
     commands,
     elsewhere: new Elsewhere({ context, background, instance }),
+    liveOutput: new LiveOutput({ context, background, commands, links, instance }),
     presence: new Presence(
       store,
       instance,

@@ -4,6 +4,7 @@ import type { McpSessionRecord } from "../kv/records/mcp_session.ts";
 import type { Route } from "../routes/call/route.ts";
 import type { Id, Message, Params } from "./json_rpc.ts";
 import type { Listeners } from "./listeners.ts";
+import type { Rechecks } from "./rechecks.ts";
 import type { Result } from "./result.ts";
 import type { Era } from "./revision.ts";
 
@@ -63,6 +64,7 @@ export interface Server {
   readonly methods: Methods;
   readonly identityJson: string;
   readonly listeners: Listeners;
+  readonly rechecks: Rechecks;
   /** Cancels a call under way in a session, by session and request id. */
   readonly cancellations: Map<string, () => void>;
 }

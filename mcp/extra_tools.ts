@@ -1,7 +1,8 @@
 import { z } from "zod";
+import type { CommandRecord } from "../kv/records/command.ts";
 import type { Stepping } from "../core/work/work.ts";
 import { READERS, tailAudit } from "../core/events/events.ts";
-import { runCommand } from "../core/commands/commands.ts";
+import { abandonCommand, runCommand } from "../core/commands/commands.ts";
 import { AuditEvent, AuditTypes } from "../routes/audit.ts";
 import { Command, CommandText, Timeout } from "../routes/commands.ts";
 import { type Route, route } from "../routes/call/route.ts";
@@ -82,10 +83,15 @@ interface ExecInput {
 const bindRunCommand: Bind = (exchange: Exchange, declared: Route): Route => {
   const { relay, actor, sink, session, id: requestId, server } = exchange;
   let abandoned = false;
-  let id: string | null = null;
+  let begun: CommandRecord | null = null;
   const abandon = () => {
     abandoned = true;
-    if (id !== null) relay.commands.cancel(id, actor.id);
+    const command = begun;
+    if (command === null) return;
+    relay.background.run(
+      "cancelling an abandoned command",
+      () => abandonCommand(relay, actor.tenant, command, actor.id),
+    );
   };
   if (leavingCancels(exchange)) sink?.onGone(abandon);
   const called = session && inSession(session.id, requestId);
@@ -99,10 +105,11 @@ const bindRunCommand: Bind = (exchange: Exchange, declared: Route): Route => {
         command: query.command,
         timeoutMs: query.timeout * 1000,
       }, (record) => {
-        id = record.id;
+        begun = record;
         if (abandoned) abandon();
         progress.log({ command_id: record.id, status: record.status });
-        unfollow = relay.commands.follow(record.id, (_, data) => progress.write(data));
+        if (!progress.wantsOutput) return;
+        unfollow = relay.liveOutput.follow(actor.tenant, record, (text) => progress.write(text));
       });
     } finally {
       if (called !== null) server.cancellations.delete(called);

@@ -3,13 +3,14 @@ import type { Actor } from "../core/identity/identity.ts";
 import type { Context } from "../core/context/context.ts";
 import type { Sequenced } from "../kv/log/log.ts";
 import type { McpSessionRecord } from "../kv/records/mcp_session.ts";
-import { tenantKey, tenantOf } from "../kv/store/collection.ts";
+import { type Tenant, tenantKey, tenantOf } from "../kv/store/collection.ts";
 import { changedCommands, changedResources } from "./changes.ts";
 import type { Params } from "./json_rpc.ts";
+import type { Rechecks } from "./rechecks.ts";
 
-/** How often callers are authenticated again; lost rights are gone from open streams within 1 s. */
-const CHECK_MS = 500;
-/** The most events that one poll reads. */
+/** How often a shared store is read for other instances' events, in case a pulse was missed. */
+const POLL_MS = 5_000;
+/** The most events that are read at once. */
 const EVENTS_MAX = 1_000;
 const LISTENERS_MAX = 5_000;
 /** The share of all listeners that one organization may have. */
@@ -40,22 +41,27 @@ export type ListName = "tools" | "prompts" | "resources";
  * stream lives in one process, and events of other instances are read from the log.
  */
 export class Listeners {
-  readonly #all = new Set<Listener>();
-  /** The listeners whose check is running. None gets a second one, so checks do not pile up when the store is slow. */
-  readonly #checking = new Set<Listener>();
-  /** The number of the last event sent, by tenant; used when other instances share the store. */
+  /** The open listeners, and how their callers' checks stop. */
+  readonly #all = new Map<Listener, () => void>();
+  /** Where other processes write to the store: the last event sent, by tenant. */
   readonly #sentSeq = new Map<string, number>();
-  #polling = false;
-  /** True when events may have come since the poll under way began. */
-  #pollAgain = false;
+  /** Which tenants' logs are read next. */
+  readonly #dueLogs = new Set<(tenant: Tenant) => boolean>();
+  #reading = false;
   #timer: (() => void) | null = null;
   #unfollow: (() => void) | null = null;
 
   constructor(
-    private readonly context: Pick<Context, "store" | "log" | "ports">,
+    private readonly context: Pick<Context, "store" | "log" | "ports" | "signals">,
+    private readonly rechecks: Rechecks,
     private readonly most = LISTENERS_MAX,
   ) {
-    if (!context.store.sole) context.log.onPulse(() => this.#pollOnce());
+    context.log.onPulse((of) => this.#readSoon(of));
+    context.signals.mcpSessionChangedElsewhere.on(({ id }) => {
+      for (const listener of this.#all.keys()) {
+        if (listener.session?.id === id) this.#check(listener);
+      }
+    });
   }
 
   /**
@@ -72,13 +78,12 @@ export class Listeners {
     }
     this.#mustBeWithinLimits(listener.actor);
     begin();
-    this.#all.add(listener);
+    this.#all.set(listener, this.rechecks.add(() => this.#check(listener)));
     if (store.sole) {
       this.#unfollow ??= log.onSequenced((tenant, events) =>
         this.#notify(tenantKey(tenant), events)
       );
-    }
-    this.#timer ??= this.#checkLater();
+    } else this.#timer ??= this.#pollLater();
     return () => this.#remove(listener);
   }
 
@@ -89,7 +94,7 @@ export class Listeners {
       throw new Fault("RATE_LIMIT_EXCEEDED", message, { limit, scope: "streams" });
     };
     const count = (is: (actor: Actor) => boolean) =>
-      [...this.#all].filter(({ actor }) => is(actor)).length;
+      [...this.#all.keys()].filter(({ actor }) => is(actor)).length;
     const share = this.most * ORGANIZATION_SHARE;
     if (this.#all.size >= this.most) refuse(this.most, "of all callers");
     if (count(({ tenant }) => tenant.org === org) >= share) refuse(share, "of one organization");
@@ -98,23 +103,23 @@ export class Listeners {
 
   /** Notifies everybody that a list has changed. */
   listChanged(list: ListName): void {
-    for (const listener of receiversOf(this.#all)) this.#notifyList(listener, list);
+    for (const listener of receiversOf(this.#all.keys())) this.#notifyList(listener, list);
   }
 
   /** Puts a session's change into effect on its streams. */
   sessionChanged(session: McpSessionRecord): void {
-    for (const listener of this.#all) {
+    for (const listener of this.#all.keys()) {
       if (listener.session?.id === session.id) listener.session = session;
     }
   }
 
   /** Ends every stream, because the relay stops. */
   close(): void {
-    for (const listener of this.#all) this.#end(listener);
+    for (const listener of this.#all.keys()) this.#end(listener);
   }
 
   #notify(tenant: string, events: readonly Sequenced[]): void {
-    const listeners = receiversOf(this.#all).filter(({ actor }) =>
+    const listeners = receiversOf(this.#all.keys()).filter(({ actor }) =>
       tenantKey(actor.tenant) === tenant
     );
     if (listeners.length === 0) return;
@@ -141,6 +146,7 @@ export class Listeners {
   }
 
   #remove(listener: Listener): void {
+    this.#all.get(listener)?.();
     this.#all.delete(listener);
     if (this.#all.size > 0) return;
     this.#timer?.();
@@ -150,67 +156,72 @@ export class Listeners {
     this.#sentSeq.clear();
   }
 
-  /** Reads the events that any instance wrote since the last poll. */
-  async #poll(): Promise<void> {
-    const { log } = this.context;
-    for (const [key, sent] of [...this.#sentSeq]) {
-      const tenant = tenantOf(key);
-      if (![...this.#all].some(({ actor }) => tenantKey(actor.tenant) === key)) {
-        this.#sentSeq.delete(key);
-        continue;
+  #pollLater(): () => void {
+    return this.context.ports.clock.after(POLL_MS, () => {
+      this.#timer = this.#pollLater();
+      this.#readSoon(everyTenant);
+    });
+  }
+
+  /** Reads once for all pulses that come while an earlier reading runs. */
+  #readSoon(of: (tenant: Tenant) => boolean): void {
+    if (this.context.store.sole || this.#all.size === 0) return;
+    this.#dueLogs.add(of);
+    if (this.#reading) return;
+    this.#reading = true;
+    this.#readDue().catch((error) => {
+      const { log } = this.context.ports;
+      log.warn("events of other instances could not be read", { error: String(error) });
+    }).finally(() => this.#reading = false);
+  }
+
+  async #readDue(): Promise<void> {
+    while (this.#dueLogs.size > 0) {
+      const due = [...this.#dueLogs];
+      this.#dueLogs.clear();
+      for (const [key, sent] of [...this.#sentSeq]) {
+        if (due.some((of) => of(tenantOf(key)))) await this.#read(key, sent);
       }
-      if (await log.head(tenant) <= sent) continue;
-      const events = await log.read(tenant, sent, EVENTS_MAX);
-      if (!this.#sentSeq.has(key)) continue;
-      this.#sentSeq.set(key, events.at(-1)?.seq ?? sent);
-      this.#notify(key, events);
     }
   }
 
-  #pollOnce(): void {
-    if (this.context.store.sole || this.#all.size === 0) return;
-    this.#pollAgain = this.#polling;
-    if (this.#polling) return;
-    this.#polling = true;
-    this.#poll().catch((error) => {
-      const { log } = this.context.ports;
-      log.warn("events of other instances could not be read", { error: String(error) });
-    }).finally(() => {
-      this.#polling = false;
-      if (this.#pollAgain) this.#pollOnce();
-    });
+  /** Notifies of the events that any instance wrote after number `sent`. */
+  async #read(key: string, sent: number): Promise<void> {
+    const { log } = this.context, tenant = tenantOf(key);
+    if (![...this.#all.keys()].some(({ actor }) => tenantKey(actor.tenant) === key)) {
+      this.#sentSeq.delete(key);
+      return;
+    }
+    if (await log.head(tenant) <= sent) return;
+    const events = await log.read(tenant, sent, EVENTS_MAX);
+    if (!this.#sentSeq.has(key)) return;
+    this.#sentSeq.set(key, events.at(-1)?.seq ?? sent);
+    if (events.length === EVENTS_MAX) this.#dueLogs.add(everyTenant);
+    this.#notify(key, events);
   }
 
-  #checkLater(): () => void {
-    return this.context.ports.clock.after(CHECK_MS, () => {
-      for (const listener of this.#all) this.#check(listener);
-      this.#pollOnce();
-      this.#timer = this.#all.size === 0 ? null : this.#checkLater();
-    });
-  }
-
-  /** Ends the stream of a caller who cannot be authenticated. Changed rights change the lists of tools and resources. */
-  async #check(listener: Listener): Promise<void> {
-    if (this.#checking.has(listener)) return;
-    this.#checking.add(listener);
+  /** Ends the stream of a caller without a valid credential; other rights mean other tools and resources. */
+  async #check(listener: Listener): Promise<Actor | null> {
     try {
       const before = listener.actor;
       listener.actor = await listener.identifyAgain();
-      if (!sameRights(before, listener.actor) && receiversOf(this.#all).includes(listener)) {
+      if (!sameRights(before, listener.actor) && receiversOf(this.#all.keys()).includes(listener)) {
         this.#notifyList(listener, "tools");
         this.#notifyList(listener, "resources");
       }
+      return listener.actor;
     } catch (error) {
       if (!(error instanceof Fault)) {
         const { log } = this.context.ports;
         log.warn("a listener could not be checked", { error: String(error) });
       }
       this.#end(listener);
-    } finally {
-      this.#checking.delete(listener);
+      return null;
     }
   }
 }
+
+const everyTenant = () => true;
 
 /** The listeners that get a message: of several streams of one session only the newest. */
 const receiversOf = (listeners: Iterable<Listener>): Listener[] => [

@@ -4,6 +4,7 @@ import type { Route } from "../routes/call/route.ts";
 import type { Methods, Server } from "./exchange.ts";
 import { binds, extraTools } from "./extra_tools.ts";
 import { Listeners } from "./listeners.ts";
+import { Rechecks } from "./rechecks.ts";
 import { Tools } from "./tools.ts";
 
 /** The server's name and version, as clients see them. */
@@ -29,11 +30,17 @@ export const makeServer = (
   relay: Relay,
   routes: readonly Route[],
   methods: Methods,
-): Server => ({
-  relay,
-  tools: new Tools([...routes, ...extraTools], binds),
-  methods,
-  identityJson: JSON.stringify(IDENTITY),
-  listeners: new Listeners(relay),
-  cancellations: new Map(),
-});
+): Server => {
+  const rechecks = new Rechecks(relay);
+  const cancellations = new Map<string, () => void>();
+  relay.signals.mcpCallCancelledElsewhere.on(({ call }) => cancellations.get(call)?.());
+  return {
+    relay,
+    tools: new Tools([...routes, ...extraTools], binds),
+    methods,
+    identityJson: JSON.stringify(IDENTITY),
+    listeners: new Listeners(relay, rechecks),
+    rechecks,
+    cancellations,
+  };
+};

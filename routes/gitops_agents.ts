@@ -126,8 +126,8 @@ export const gitopsAgentRoutes = [
     success: { status: 200, body: Drift },
     faults: ["AGENT_NOT_FOUND"],
     tool: { destructive: false },
-    handle: (work, { params }, { links, policyCache }) =>
-      getDrift(work, { links, policyCache }, params.agent_id),
+    handle: (work, { params }, { inquiries, policyCache }) =>
+      getDrift(work, { inquiries, policyCache }, params.agent_id),
   }),
   route({
     id: "gitops.guard",
@@ -140,8 +140,8 @@ export const gitopsAgentRoutes = [
     success: { status: 200, body: Guard },
     faults: ["AGENT_NOT_FOUND"],
     tool: { destructive: false },
-    handle: (work, { params }, { links, policyCache }) =>
-      getGuard(work, { links, policyCache }, params.agent_id),
+    handle: (work, { params }, { inquiries, policyCache }) =>
+      getGuard(work, { inquiries, policyCache }, params.agent_id),
   }),
   route({
     id: "gitops.backup",

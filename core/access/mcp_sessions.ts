@@ -109,8 +109,10 @@ export class McpSessions {
     id: string,
     change: (session: McpSessionRecord) => Changes,
   ): Promise<McpSessionRecord | null> {
-    return await this.context.store.transact(async (tx) => {
+    const { signals, store } = this.context;
+    return await store.transact(async (tx) => {
       const session = await tx.get(mcpSessions, tenant, id);
+      tx.afterCommit(() => signals.mcpSessionChanged.send({ id }));
       return session && tx.put(mcpSessions, tenant, { ...session, ...change(session) });
     });
   }
@@ -182,7 +184,10 @@ export class McpSessions {
   ): void {
     const { ports, signals } = this.context;
     tx.delete(mcpSessions, tenant, session.id);
-    tx.afterCommit(() => this.#known.delete(session.id));
+    tx.afterCommit(() => {
+      this.#known.delete(session.id);
+      signals.mcpSessionChanged.send({ id: session.id });
+    });
     emit({ ports, signals, ...by }, tx, tenant, {
       type,
       resource: { type: "mcp_session", id: session.id },

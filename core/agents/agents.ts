@@ -6,7 +6,7 @@
  *
  * Several instances: an agent has one link, and the instance that holds it keeps it in memory. The record names that
  * instance. An instance that gets an agent's newer link tells the earlier one to close its own, and the one that finds
- * another instance dead disconnects its agents. Limits per minute count for each instance alone.
+ * another instance dead disconnects its agents. `Inquiries` holds the callers here that wait for an agent's state. Limits per minute count for each instance alone.
  */
 
 export type { Connection } from "./connection.ts";
@@ -20,6 +20,7 @@ export {
   pairDevice,
 } from "./devices/pair.ts";
 export { reportHeartbeat } from "./heartbeat.ts";
+export { Inquiries } from "./inquiries.ts";
 export type { AgentPolicies, CommandListener, Link, LinkListeners, Receipt } from "./link.ts";
 export { AGENT_RIGHT, Links } from "./links.ts";
 export { notifyLostAgents } from "./lost_agents.ts";

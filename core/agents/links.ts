@@ -1,7 +1,13 @@
 import { dueAt } from "../../kv/store/clock.ts";
 import type { AgentRecord } from "../../kv/records/agent.ts";
 import { type Tenant, tenantKey } from "../../kv/store/collection.ts";
-import type { Actor, RequestInfo, Scope } from "../identity/identity.ts";
+import {
+  type Actor,
+  CHECK_SHARED_MS,
+  nextCheckOf,
+  type RequestInfo,
+  type Scope,
+} from "../identity/identity.ts";
 import type { Context } from "../context/context.ts";
 import type { Background } from "../ports/ports.ts";
 import { deviceHolder } from "./devices/holder.ts";
@@ -17,11 +23,6 @@ export const AGENT_RIGHT: Scope = "agents:admin";
 const LINKS_PER_MINUTE = 60;
 /** Links of an ended credential must close within a second; a sweep finds it in half of that. */
 const SWEEP_MS = 500;
-/**
- * How often each credential is checked where several instances share the store: they tell each other of changes, and
- * a credential's own end is known from its last check.
- */
-const CHECK_SHARED_MS = 30_000;
 
 /** Finds the holder of an API key's value. */
 interface KeyHolders {
@@ -219,9 +220,5 @@ export class Links {
     log.warn("the credentials of links could not be checked", fields);
   }
 }
-
-/** When a credential that is good now is checked again: at its end, or after CHECK_SHARED_MS. */
-const nextCheckOf = ({ expiresAtMs, key }: Actor, nowMs: number): number =>
-  Math.min(nowMs + CHECK_SHARED_MS, expiresAtMs, key?.oldUntilMs ?? Infinity);
 
 const keyOf = (tenant: Tenant, agentId: string) => `${tenantKey(tenant)}/${agentId}`;

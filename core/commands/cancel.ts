@@ -1,5 +1,8 @@
 import type { CommandRecord } from "../../kv/records/command.ts";
+import type { Tenant } from "../../kv/store/collection.ts";
+import { agents } from "../../kv/records/agent.ts";
 import { ownedAgent } from "../agents/agents.ts";
+import type { Context } from "../context/context.ts";
 import { Fault } from "../fault/fault.ts";
 import { within } from "../ports/ports.ts";
 import type { Stepping } from "../work/work.ts";
@@ -23,6 +26,21 @@ export async function cancelCommand(
 ) {
   const record = await ownedCommand(work, parts.commands, agentId, id);
   return await withCommandId(id, () => cancel(work, parts, record));
+}
+
+/** Asks for the end of a running command whose caller has left, at whichever instance it runs. */
+export async function abandonCommand(
+  { commands, elsewhere, links, store }:
+    & Pick<Context, "store">
+    & Pick<CommandParts, "commands" | "elsewhere" | "links">,
+  tenant: Tenant,
+  { id, agent_id }: CommandRecord,
+  by: string,
+): Promise<void> {
+  if (commands.cancel(id, by)) return;
+  const agent = await store.get(agents, tenant, agent_id);
+  const holder = agent && links.holder(agent);
+  if (holder !== null) await elsewhere.cancel(tenant, id, holder, by);
 }
 
 async function cancel(

@@ -59,6 +59,21 @@ export class Signals {
     { readonly home: Tenant; readonly userIds: readonly string[] }
   >();
 
+  /** Some instance changed credentials or rights; who holds something open must be checked again. */
+  readonly rightsAnnounced = this.#signal<void>();
+
+  /** An MCP session was changed or has ended here. */
+  readonly mcpSessionChanged = this.#signal<{ readonly id: string }>();
+
+  /** An MCP session was changed or has ended at another instance. */
+  readonly mcpSessionChangedElsewhere = this.#signal<{ readonly id: string }>();
+
+  /** A client cancelled a call of its session that is not under way here. */
+  readonly mcpCallCancelled = this.#signal<{ readonly call: string }>();
+
+  /** A client cancelled a call of its session at another instance. */
+  readonly mcpCallCancelledElsewhere = this.#signal<{ readonly call: string }>();
+
   /** An agent was deregistered. */
   readonly agentDeleted = this.#signal<{ readonly tenant: Tenant; readonly agentId: string }>();
 

@@ -3,5 +3,6 @@
  * without its input. Nothing here reads the store or keeps state; access finds the caller, and every rule is given it.
  */
 export type { Actor, ForeignToken } from "./actor.ts";
+export { CHECK_SHARED_MS, nextCheckOf } from "./next_check.ts";
 export type { GitHookHeaders, RequestInfo } from "./request.ts";
 export { BUILT_IN_ROLES, type Scope, SCOPE_LIST, SCOPES } from "./scopes.ts";

@@ -12,6 +12,9 @@ import { answerByStream } from "./answer_stream.ts";
 import { EVENT_STREAM, eventOf } from "./event_stream.ts";
 import { listenStream } from "./notification_streams.ts";
 
+/** A longer name of a call is not sent to other instances. */
+const CALL_CHARS_MAX = 1_000;
+
 /** Answers one message, by JSON or by a stream of events. */
 export async function answer(
   server: Server,
@@ -65,11 +68,13 @@ export async function answer(
   return new Response(eventOf(text), { headers: { ...answered, "content-type": EVENT_STREAM } });
 }
 
-/** Cancels the call of a session that a notification names. */
+/** Cancels the call of a session that a notification names, at whichever instance it is under way. */
 function cancelCall(server: Server, session: string, { method, params }: Message): void {
   const { requestId } = params;
   if (method !== "notifications/cancelled" || !isId(requestId)) return;
-  server.cancellations.get(inSession(session, requestId))?.();
+  const call = inSession(session, requestId), cancel = server.cancellations.get(call);
+  if (cancel !== undefined) cancel();
+  else if (call.length <= CALL_CHARS_MAX) server.relay.signals.mcpCallCancelled.send({ call });
 }
 
 /** Runs a method, and records the use of a key unless the method does. */

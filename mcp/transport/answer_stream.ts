@@ -6,9 +6,6 @@ import { type Result, writeResult } from "../result.ts";
 import { openStream, streamResponse } from "./event_stream.ts";
 import { refusalText } from "./refusal.ts";
 
-/** How often the caller is authenticated again: within 1 s of losing its rights it gets nothing more. */
-const CHECK_MS = 500;
-
 /**
  * Answers by a stream: notifications while the method runs, then its result. The stream ends early with an
  * error once the caller may no longer have the answer.
@@ -19,16 +16,16 @@ export function answerByStream(
   base: Exchange,
   run: (method: Method, exchange: Exchange) => Result | Promise<Result>,
 ): Response {
-  const { clock } = base.relay.ports;
   const stream = openStream(base.relay);
   const exchange = { ...base, sink: stream };
-  const check = async () => {
-    const text = await refusalNow(visit, method, base);
-    if (text !== null) stream.end(text);
-    else if (stream.open) cancelCheck = clock.after(CHECK_MS, check);
-  };
-  let cancelCheck = clock.after(CHECK_MS, check);
-  stream.onGone(() => cancelCheck());
+  const cancelChecks = base.server.rechecks.add(async () => {
+    const now = await callerNow(visit, method, base);
+    if (typeof now !== "string") return now;
+    cancelChecks();
+    stream.end(now);
+    return null;
+  });
+  stream.onGone(cancelChecks);
   const answer = async () => {
     try {
       return response(base.id, writeResult(exchange, await run(method, exchange)));
@@ -37,17 +34,18 @@ export function answerByStream(
     }
   };
   answer().then((text) => {
-    cancelCheck();
+    cancelChecks();
     stream.end(text);
   });
   return streamResponse(visit, stream);
 }
 
-/** The error for a caller who lost the right to the answer; null for others, and when the check itself failed. */
-async function refusalNow(visit: Visit, method: Method, base: Exchange): Promise<string | null> {
+/** The caller now, or the error for one who lost the right to the answer; null while that cannot be found out. */
+async function callerNow(visit: Visit, method: Method, base: Exchange) {
   try {
-    await method.admit?.({ ...base, actor: await visit.identifyAgain() });
-    return null;
+    const actor = await visit.identifyAgain();
+    await method.admit?.({ ...base, actor });
+    return actor;
   } catch (error) {
     const status = faultOf(error)?.status;
     if (status === 401 || status === 403) return refusalText(visit, error, base.id).text;

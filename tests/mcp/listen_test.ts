@@ -4,6 +4,7 @@ import type { Actor } from "../../core/identity/identity.ts";
 import type { Exchange } from "../../mcp/exchange.ts";
 import { listen as listenTo } from "../../mcp/listen.ts";
 import { Listeners } from "../../mcp/listeners.ts";
+import { Rechecks } from "../../mcp/rechecks.ts";
 import { METHODS } from "../../mcp/methods.ts";
 import { makeServer } from "../../mcp/server.ts";
 import { routes } from "../../routes/index.ts";
@@ -127,7 +128,7 @@ Deno.test("listen: a slow authentication of a caller is not started twice", asyn
   await using world = await World.open();
   const { token } = await world.signUp();
   const actor = await world.app.authenticator.authenticate(token, "live");
-  const listeners = new Listeners(world.app);
+  const listeners = new Listeners(world.app, new Rechecks(world.app));
   const looks: PromiseWithResolvers<Actor>[] = [];
   const stop = await listeners.add({
     actor,
@@ -154,7 +155,7 @@ Deno.test("listen: a slow authentication of a caller is not started twice", asyn
 Deno.test("listen: one organization may have half of the listeners", async () => {
   await using world = await World.open();
   const [one, other] = [await world.signUp(), await world.signUp()];
-  const listeners = new Listeners(world.app, 4);
+  const listeners = new Listeners(world.app, new Rechecks(world.app), 4);
   const add = async ({ token }: Account) => {
     const actor = await world.app.authenticator.authenticate(token, "live");
     return await listeners.add({

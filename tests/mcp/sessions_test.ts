@@ -1,6 +1,7 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { mcpSessions } from "../../kv/records/mcp_session.ts";
 import { shared } from "../support/kv.ts";
+import { rawRows } from "../support/raw_rows.ts";
 import { type Account, World } from "../support/world.ts";
 import { type Json, Reader, readReply, type Reply, rpc, tool } from "./client.ts";
 
@@ -256,7 +257,7 @@ Deno.test("sessions: every instance sends a session's subscriptions, also one th
     rpc(one, method, { uri }, { as, headers: within(id) });
   await wish("resources/subscribe", "relay://audit");
   const two = await World.open({ kv: shared(kv), sole: false, seed: 2, clock: one.clock });
-  await two.settle();
+  await two.advance(5_000); // by then the instances know of each other
   const stream = new Reader(await get(two, as, id));
   const happen = async () => {
     await one.call("POST", "/api/audit/event", {
@@ -264,13 +265,15 @@ Deno.test("sessions: every instance sends a session's subscriptions, also one th
       body: { event_type: "custom.event" },
     });
     await one.settle();
-    await two.advance(1_000);
   };
   await happen();
+  await stream.until(1);
   await wish("resources/unsubscribe", "relay://audit");
   await wish("resources/subscribe", "relay://events");
-  await two.advance(1_000);
+  await one.settle();
+  while ((await rawRows(kv, { org: "~", space: "inbox" })).length > 0) await two.settle();
   await happen();
+  await stream.until(2);
   two.mcp.close();
   const told = await stream.until(Infinity);
   deq(told.map(({ params }) => params.uri), ["relay://audit", "relay://events"]);

@@ -1,7 +1,7 @@
 import { dueAt } from "../../../kv/store/clock.ts";
 import { type Tenant, tenantKey, tenantOf } from "../../../kv/store/collection.ts";
 import type { EventLog, Sequenced } from "../../../kv/log/log.ts";
-import type { Actor, Scope } from "../../identity/identity.ts";
+import { type Actor, CHECK_SHARED_MS, nextCheckOf, type Scope } from "../../identity/identity.ts";
 import type { Context } from "../../context/context.ts";
 import type { Background, Cancel } from "../../ports/ports.ts";
 import { Fault } from "../../fault/fault.ts";
@@ -15,11 +15,6 @@ import { type Sink, Stream, type StreamFilter } from "./stream.ts";
 const HEARTBEAT_SECONDS = 15;
 /** How often credentials are checked: a lost right is gone from open streams within a second. */
 const SWEEP_MS = 500;
-/**
- * How often each credential is checked where several instances share the store: they tell each other of changes, and
- * a credential's own end is known from its last check.
- */
-const CHECK_SHARED_MS = 30_000;
 /** How long a stream continues while its credential cannot be checked. */
 const UNCHECKED_MS = 10_000;
 /** How often a shared store is polled for other instances' events, in case a pulse was missed. */
@@ -327,10 +322,6 @@ export class Streams {
 }
 
 const everyTenant = () => true;
-
-/** When a credential that is good now is checked again: at its end, or after CHECK_SHARED_MS. */
-const nextCheckOf = ({ expiresAtMs, key }: Actor, nowMs: number): number =>
-  Math.min(nowMs + CHECK_SHARED_MS, expiresAtMs, key?.oldUntilMs ?? Infinity);
 
 const tooMany = (limit: number, whose: string) =>
   new Fault(

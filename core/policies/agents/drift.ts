@@ -17,7 +17,7 @@ import type { StateFrame } from "../../protocol/protocol.ts";
 import type { PolicyCache } from "../policy_cache.ts";
 import { versionId } from "../policy_set.ts";
 import { findDriftCause } from "./drift_cause.ts";
-import { type LinkDirectory, reportOf } from "./report.ts";
+import { reportOf, type ReportParts } from "./report.ts";
 
 const FILES = "files";
 
@@ -161,16 +161,16 @@ function isSame(before: AgentStateRecord, record: AgentStateRecord): boolean {
 }
 
 /**
- * What is applied to an agent beside what it reports; an agent that is linked here is asked now.
+ * What is applied to an agent beside what it reports; a linked agent is asked now.
  * @throws {Fault} AGENT_NOT_FOUND
  */
 export async function getDrift(
   work: Reading,
-  { links, policyCache }: { readonly links: LinkDirectory; readonly policyCache: PolicyCache },
+  { inquiries, policyCache }: ReportParts,
   agentId: string,
 ) {
   const { db, actor: { tenant } } = work;
-  const { agent, answered, state, reported_at } = await reportOf(work, links, agentId);
+  const { agent, reached, state, reported_at } = await reportOf(work, inquiries, agentId);
   const reported = state ?? { policies: [], files: null };
   const compared = await compare(policyCache, db, tenant, agent, reported);
   const items = [];
@@ -184,7 +184,7 @@ export async function getDrift(
   return {
     agent_id: agentId,
     drifted: state !== null && compared.some(isDrift),
-    reached: answered !== null,
+    reached,
     reported_at,
     problem: state?.problem ?? null,
     items,

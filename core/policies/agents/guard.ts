@@ -5,22 +5,21 @@ import { heldVersion } from "../../agents/agents.ts";
 import type { Reading } from "../../work/work.ts";
 import { iso } from "../../codec/codec.ts";
 import { modeFor, policiesFor, shieldInForce } from "../../commands/commands.ts";
-import type { PolicyCache } from "../policy_cache.ts";
-import { type LinkDirectory, reportOf } from "./report.ts";
+import { reportOf, type ReportParts } from "./report.ts";
 
 /** How the shield guards an agent now. @throws {Fault} AGENT_NOT_FOUND */
 export async function getGuard(
   work: Reading,
-  { links, policyCache }: { readonly links: LinkDirectory; readonly policyCache: PolicyCache },
+  { inquiries, policyCache }: ReportParts,
   agentId: string,
 ) {
   const { db, actor: { tenant } } = work;
-  const { agent, answered, state, reported_at } = await reportOf(work, links, agentId);
+  const { agent, state, reported_at } = await reportOf(work, inquiries, agentId);
   const shield = await shieldInForce(db, tenant);
   const merged = await policiesFor(policyCache, tenant, shield, agent.labels);
   const sent = await policyCache.forAgent(tenant, shield.policies, agent.labels);
   const applied = heldVersion(sent.version);
-  const verdicts = answered?.verdicts ?? state?.verdicts ?? null;
+  const verdicts = state?.verdicts ?? null;
   const key = await db.get(verdictKeys, tenant, tenantKey(tenant));
   const canary = await lastCanary(work, agentId);
   return {
@@ -31,9 +30,7 @@ export async function getGuard(
       version: shield.version,
       applied,
       confirmed: agent.policy_version,
-      reported: answered?.policy_version === undefined
-        ? heldVersion(state?.policy_version ?? undefined)
-        : heldVersion(answered.policy_version ?? undefined),
+      reported: heldVersion(state?.policy_version ?? undefined),
       in_sync: applied === agent.policy_version,
     },
     last_canary: canary && {

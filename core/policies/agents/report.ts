@@ -1,26 +1,30 @@
 import { agentStates } from "../../../kv/records/agent_state.ts";
-import type { Tenant } from "../../../kv/store/collection.ts";
-import { type Link, ownedAgent } from "../../agents/agents.ts";
+import { type Inquiries, ownedAgent } from "../../agents/agents.ts";
 import type { Reading } from "../../work/work.ts";
+import type { PolicyCache } from "../policy_cache.ts";
 import { iso, isoOrNull } from "../../codec/codec.ts";
 
-/** Finds the link of an agent that is connected to this instance. */
-export interface LinkDirectory {
-  of(tenant: Tenant, agentId: string): Link | undefined;
+/** The parts of the relay that read an agent's report. */
+export interface ReportParts {
+  readonly inquiries: Pick<Inquiries, "ask">;
+  readonly policyCache: PolicyCache;
 }
 
 /**
- * The state that an agent reports: asked for now when it is linked here, otherwise its last report.
+ * The state that an agent reports: asked for now when it is linked, otherwise its last report.
  * @throws {Fault} AGENT_NOT_FOUND
  */
-export async function reportOf(work: Reading, links: LinkDirectory, agentId: string) {
+export async function reportOf(
+  work: Reading,
+  inquiries: ReportParts["inquiries"],
+  agentId: string,
+) {
   const { db, actor: { tenant } } = work;
-  await ownedAgent(work, agentId);
-  const answered = await links.of(tenant, agentId)?.inspect() ?? null;
+  const reached = await inquiries.ask(tenant, await ownedAgent(work, agentId));
   const agent = await ownedAgent(work, agentId);
   const state = await db.get(agentStates, tenant, agentId);
-  const reported_at = answered === null
-    ? isoOrNull(state?.reported_at_ms ?? null)
-    : iso(work.ports.clock.now());
-  return { agent, answered, state, reported_at };
+  const reported_at = reached
+    ? iso(work.ports.clock.now())
+    : isoOrNull(state?.reported_at_ms ?? null);
+  return { agent, reached, state, reported_at };
 }

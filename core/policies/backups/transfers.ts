@@ -2,9 +2,8 @@ import { isWithin } from "../../../kv/store/clock.ts";
 import type { Collection, Tenant } from "../../../kv/store/collection.ts";
 import { everyQueued } from "../../../kv/store/iterate.ts";
 import { backups, deletedAgents, type JobRecord, restores } from "../../../kv/records/backup.ts";
-import type { Link } from "../../agents/agents.ts";
+import type { Link, Links } from "../../agents/agents.ts";
 import { type Background, JobRunner } from "../../ports/ports.ts";
-import type { LinkDirectory } from "../agents/report.ts";
 import type { TransferReply } from "../../protocol/protocol.ts";
 import { type Ask, JobFailed } from "./archives.ts";
 import { executeBackup, executeRestore, type ExecutionParts } from "./execute.ts";
@@ -38,7 +37,7 @@ interface Waiting {
 
 /** The parts of the relay that run backups and restores. */
 export interface TransferParts extends ExecutionParts {
-  readonly links: LinkDirectory;
+  readonly links: Pick<Links, "of">;
   readonly background: Background;
   /** Names this process in the records of its jobs. */
   readonly instance: string;
