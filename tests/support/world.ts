@@ -54,6 +54,8 @@ interface Options {
   readonly sole?: boolean;
   /** True when the engine's queue is the alarm of retries, as on an embedded store. */
   readonly hasQueue?: boolean;
+  /** True when the calls of the store are bounded, as those of a database server are. */
+  readonly remote?: boolean;
   readonly seed?: number;
   readonly clock?: ManualClock;
 }
@@ -83,8 +85,8 @@ export class World implements AsyncDisposable {
     const network = new RecordedNetwork();
     const logged: World["logged"] = [];
     const watched = quietKv(kv);
-    const { sole = true, hasQueue = false } = options;
-    const store = new Store(watched.kv, { clock, sole, hasQueue });
+    const { sole = true, hasQueue = false, remote = false } = options;
+    const store = new Store(watched.kv, { clock, sole, hasQueue, remote });
     await migrate(store);
     const ports: Ports = {
       clock,
