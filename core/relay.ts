@@ -79,13 +79,8 @@ import {
   Transfers,
 } from "./policies/policies.ts";
 import { Background, type JobRunner, within } from "./ports/ports.ts";
-import {
-  type Context,
-  type Message,
-  readMessage,
-  sendMessage,
-  type Settings,
-} from "./context/context.ts";
+import type { Context, Settings } from "./context/context.ts";
+import { type Message, readMessage, sendMessage } from "./work/work.ts";
 
 /** The parts of a running relay. Each function and class gets only those that it uses. */
 export interface Relay extends Context {

@@ -42,6 +42,7 @@ const OTHER_TESTS = [
   "kv",
   "mcp",
   "routes",
+  "simulation",
   "support",
 ];
 /** Source files directly in one folder. The declarations of routes are the table of contents. */

@@ -1,6 +1,7 @@
 import type { AgentRecord } from "../../kv/records/agent.ts";
 import type { Tenant } from "../../kv/store/collection.ts";
-import { type Context, type Message, sendMessage } from "../context/context.ts";
+import type { Context } from "../context/context.ts";
+import { type Message, sendMessage } from "../work/work.ts";
 import type { Links } from "./links.ts";
 
 /** How long another instance may take to answer: longer than an agent may. */

@@ -1,8 +1,7 @@
 import { type AgentRecord, agents, lastSeenMs } from "../../kv/records/agent.ts";
 import { agentStates, canaryRuns } from "../../kv/records/agent_state.ts";
 import { deletedAgents } from "../../kv/records/backup.ts";
-import type { Work, Writing } from "../work/work.ts";
-import { sendMessage } from "../context/context.ts";
+import { sendMessage, type Work, type Writing } from "../work/work.ts";
 import { countAgent } from "./count.ts";
 import { Fault } from "../fault/fault.ts";
 import { listPage, pageOf, type Paging } from "../../kv/store/paging.ts";

@@ -1,7 +1,8 @@
 import type { Tenant } from "../../kv/store/collection.ts";
 import { type CommandRecord, commands } from "../../kv/records/command.ts";
 import type { Tx } from "../../kv/store/tx.ts";
-import { type Context, sendMessage } from "../context/context.ts";
+import type { Context } from "../context/context.ts";
+import { sendMessage } from "../work/work.ts";
 import type { Background, Cancel } from "../ports/ports.ts";
 import { findCommand } from "./finished.ts";
 import { settleCommand } from "./settle.ts";

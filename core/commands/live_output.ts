@@ -3,7 +3,8 @@ import { agents } from "../../kv/records/agent.ts";
 import type { CommandRecord } from "../../kv/records/command.ts";
 import type { Tenant } from "../../kv/store/collection.ts";
 import type { Links } from "../agents/agents.ts";
-import { type Context, type Message, sendMessage } from "../context/context.ts";
+import type { Context } from "../context/context.ts";
+import { type Message, sendMessage } from "../work/work.ts";
 import type { Background, Cancel } from "../ports/ports.ts";
 import type { RunningCommands } from "./running_commands.ts";
 

@@ -15,7 +15,6 @@ import type { Signals } from "./signals.ts";
 export { BUILT_IN_PLANS, type Config, type ConfigSource, parseConfig, planOf } from "./config.ts";
 export { ENVIRONMENT, type Environment } from "./environment.ts";
 export type { Issuer } from "./issuer_config.ts";
-export { type Message, readMessage, sendMessage } from "./messages.ts";
 export {
   publicOrigin,
   readSettings,

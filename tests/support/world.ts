@@ -55,6 +55,8 @@ interface Options {
   readonly sole?: boolean;
   /** True when the engine's queue is the alarm of retries, as on an embedded store. */
   readonly hasQueue?: boolean;
+  /** True when the calls of the store are bounded, as those of a database server are. */
+  readonly remote?: boolean;
   readonly seed?: number;
   readonly clock?: ManualClock;
 }
@@ -89,7 +91,7 @@ export class World implements AsyncDisposable {
   ) {}
 
   static async open(options: Options = {}): Promise<World> {
-    const { kv: given, sole, hasQueue = false, seed = 1 } = options;
+    const { kv: given, sole, hasQueue = false, remote = false, seed = 1 } = options;
     const count = given === undefined && sole === undefined && !hasQueue ? INSTANCES : 1;
     const store = count === 1 ? null : await openSharedStore();
     const kv = store?.kv ?? given ?? await Deno.openKv(":memory:");
@@ -105,7 +107,12 @@ export class World implements AsyncDisposable {
     const read = readSettings(env, () => "{}", false);
     const settings = { ...read, ...options.settings, config, secret };
     const start = async (): Promise<Instance> => {
-      const store = new Store(watched.kv, { clock, sole: count === 1 && (sole ?? true), hasQueue });
+      const store = new Store(watched.kv, {
+        clock,
+        sole: count === 1 && (sole ?? true),
+        hasQueue,
+        remote,
+      });
       await migrate(store);
       const ports: Ports = {
         clock,

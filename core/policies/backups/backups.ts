@@ -9,8 +9,7 @@ import {
 import type { Reader } from "../../../kv/store/reader.ts";
 import type { AgentRecord } from "../../../kv/records/agent.ts";
 import { type Links, offline, ownedAgent } from "../../agents/agents.ts";
-import type { Work, Writing } from "../../work/work.ts";
-import { sendMessage } from "../../context/context.ts";
+import { sendMessage, type Work, type Writing } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { listPage, type Paging } from "../../../kv/store/paging.ts";

@@ -1,0 +1,115 @@
+import { setImmediate } from "node:timers";
+import type { Random } from "../support/random.ts";
+
+/** How a call of a process fails. */
+export type Fault = "refused" | "reply lost" | "late";
+/** The longest time that a late call takes: past the bound of the store's calls. */
+const LATE_MS_MAX = 20_000;
+
+/** A process, as its calls see it. */
+export interface Caller {
+  state: "awake" | "frozen" | "dead";
+  /** The share of its calls that fail. */
+  faults: number;
+}
+
+interface Step {
+  readonly of: Caller;
+  /** True once the call has left the process: a frozen process does not hold it up. */
+  readonly sent: boolean;
+  readonly dueMs: number;
+  readonly run: () => void;
+}
+
+/** One turn of the event loop: every microtask has run. */
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+let ciphering = 0;
+const subtle = crypto.subtle as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>;
+for (const name of ["digest", "sign", "verify", "encrypt", "decrypt", "importKey", "deriveBits"]) {
+  const real = subtle[name]!.bind(subtle);
+  // Work of other threads is waited for, so that it cannot change the order of calls.
+  subtle[name] = (...args) => {
+    ciphering++;
+    return real(...args).finally(() => ciphering--);
+  };
+}
+
+/** All calls under way of all processes. Each takes effect, and each answer arrives, in an order that dice decide. */
+export class Calls {
+  #steps: Step[] = [];
+  nowMs = 0;
+  /** How many calls failed, by fault. */
+  readonly faults: Record<Fault, number> = { refused: 0, "reply lost": 0, late: 0 };
+
+  constructor(private readonly dice: Random) {}
+
+  /** Makes a call of a process; its effect and its answer come later, and may fail. */
+  make<R>(of: Caller, effect: () => R | Promise<R>, writes: boolean): Promise<R> {
+    const fault = this.#faultOf(of, writes);
+    return new Promise((resolve, reject) => {
+      const answer = (run: () => void) =>
+        this.#steps.push({ of, sent: false, dueMs: this.nowMs, run });
+      if (fault === "refused") {
+        return answer(() => reject(new Error("connection reset before the request was sent")));
+      }
+      const waitMs = fault === "late" ? 1_000 + this.dice.below(LATE_MS_MAX) : 0;
+      const run = async () => {
+        try {
+          const result = await effect();
+          if (fault !== "reply lost") return answer(() => resolve(result));
+          answer(() => reject(new Error("connection reset before the reply came")));
+        } catch (error) {
+          answer(() => reject(error));
+        }
+      };
+      this.#steps.push({ of, sent: true, dueMs: this.nowMs + waitMs, run: () => void run() });
+    });
+  }
+
+  /** Tells a process something that may come late, out of order or not at all. */
+  hint(to: Caller, deliver: () => void): void {
+    const isLost = to.faults > 0 && this.dice.chance(0.2);
+    if (isLost) return;
+    const waitMs = to.faults > 0 && this.dice.chance(0.2) ? this.dice.below(4_000) : 0;
+    this.#steps.push({ of: to, sent: false, dueMs: this.nowMs + waitMs, run: deliver });
+  }
+
+  /** Runs something in a process as soon as it is awake. */
+  whenAwake(of: Caller, run: () => void): void {
+    if (of.state === "awake") run();
+    else if (of.state === "frozen") this.#steps.push({ of, sent: false, dueMs: 0, run });
+  }
+
+  /** Forgets the calls of a process that died: none of them takes effect from now on. */
+  forget(of: Caller): void {
+    of.state = "dead";
+    this.#steps = this.#steps.filter((step) => step.of !== of);
+  }
+
+  /** Runs what can run at this instant, one step after the other, at most `max` of them. */
+  async settle(max = Infinity): Promise<void> {
+    for (let n = 0; n < max; n++) {
+      do await turn(); while (ciphering > 0);
+      const ready = this.#steps.filter(({ of, sent, dueMs }) =>
+        dueMs <= this.nowMs && (sent || of.state === "awake")
+      );
+      if (ready.length === 0) return;
+      const step = this.dice.pick(ready);
+      this.#steps.splice(this.#steps.indexOf(step), 1);
+      step.run();
+    }
+  }
+
+  #faultOf({ faults }: Caller, writes: boolean): Fault | null {
+    if (faults === 0 || !this.dice.chance(faults)) return null;
+    const fault = this.dice.pick<Fault>(
+      writes ? ["refused", "reply lost", "late"] : [
+        "refused",
+        "late",
+      ],
+    );
+    this.faults[fault]++;
+    return fault;
+  }
+}

@@ -1,0 +1,98 @@
+import { ManualClock } from "../support/clock.ts";
+import type { Random } from "../support/random.ts";
+import { World } from "../support/world.ts";
+import { type Caller, Calls } from "./calls.ts";
+import { kvOver, MemoryKv } from "./memory_kv.ts";
+
+/** The largest difference between two clocks. */
+const SKEW_MS = 5 * 60_000;
+/** How far all clocks move at once. */
+const STRIDE_MS = 500;
+
+/** One instance of the cluster, with a machine clock of its own. */
+export interface Instance extends Caller {
+  readonly name: string;
+  readonly world: World;
+  readonly clock: ManualClock;
+  /** How far its clock has fallen behind while it was frozen. */
+  behindMs: number;
+}
+
+/** Instances over one store in memory, whose calls fail and whose processes freeze and die. */
+export class Cluster {
+  readonly engine = new MemoryKv();
+  readonly calls: Calls;
+  readonly instances: Instance[] = [];
+  #opened = 0;
+  readonly #startMs = new ManualClock().nowMs;
+
+  constructor(private readonly dice: Random, private readonly config?: Record<string, unknown>) {
+    this.calls = new Calls(dice);
+  }
+
+  /** Starts an instance whose clock is wrong by up to half of SKEW_MS. */
+  async open(): Promise<Instance> {
+    const n = ++this.#opened;
+    const skewMs = this.dice.below(SKEW_MS) - SKEW_MS / 2;
+    const clock = new ManualClock(this.#startMs + this.calls.nowMs + skewMs);
+    const caller = { name: `i${n}`, clock, state: "awake", faults: 0, behindMs: 0 } as const;
+    const instance: Omit<Instance, "world"> = { ...caller };
+    this.instances.push(instance as Instance);
+    const kv = kvOver(
+      this.engine,
+      (effect, writes) => this.calls.make(instance, effect, writes),
+      (deliver) => this.calls.hint(instance, deliver),
+    );
+    const world = await this.drive(World.open({
+      kv,
+      clock,
+      sole: false,
+      remote: true,
+      seed: this.dice.below(1 << 30),
+      ...(this.config && { config: this.config }),
+    }));
+    return Object.assign(instance as Instance, { world });
+  }
+
+  get awake(): Instance[] {
+    return this.instances.filter(({ state }) => state === "awake");
+  }
+
+  /** Moves all clocks on; those of frozen processes stand still. */
+  async advance(ms: number): Promise<void> {
+    for (let leftMs = ms; leftMs > 0; leftMs -= STRIDE_MS) {
+      const byMs = Math.min(STRIDE_MS, leftMs);
+      this.calls.nowMs += byMs;
+      for (const instance of this.instances) {
+        if (instance.state === "awake") instance.clock.advance(byMs);
+        else if (instance.state === "frozen") instance.behindMs += byMs;
+      }
+      await this.calls.settle();
+    }
+  }
+
+  /** Moves time on until a promise resolves. */
+  async drive<T>(promise: Promise<T>): Promise<T> {
+    let isOver = false;
+    const over = () => isOver = true;
+    promise.then(over, over);
+    for (let n = 0; n < 2_000 && !isOver; n++) {
+      await this.calls.settle();
+      if (!isOver) await this.advance(STRIDE_MS);
+    }
+    if (!isOver) throw new Error("a call never ended");
+    return await promise;
+  }
+
+  kill(instance: Instance): void {
+    this.calls.forget(instance);
+  }
+
+  /** Wakes a frozen process: all of its timers that fell due fire now. */
+  wake(instance: Instance): void {
+    instance.state = "awake";
+    instance.clock.nowMs += instance.behindMs;
+    instance.behindMs = 0;
+    instance.clock.advance(0);
+  }
+}

@@ -1,0 +1,197 @@
+/** A stored value and the commit that wrote it. */
+interface Stored {
+  readonly key: Deno.KvKey;
+  readonly value: unknown;
+  readonly versionstamp: string;
+}
+
+interface Atomic {
+  readonly checks: { key: Deno.KvKey; versionstamp: string | null }[];
+  readonly writes: ((versionstamp: string) => void)[];
+}
+
+type Selector = { prefix?: Deno.KvKey; start?: Deno.KvKey; end?: Deno.KvKey };
+
+const ORDER = { object: "1", string: "2", number: "3", bigint: "4", boolean: "5" } as const;
+const END = "\x00", AFTER_ALL = "\uffff";
+const VERSIONSTAMP = Symbol("the versionstamp of the commit");
+
+/** A key as a text that sorts as keys do. */
+const textOf = (key: Deno.KvKey): string =>
+  key.map((part) => `${ORDER[typeof part as keyof typeof ORDER]}${partText(part)}${END}`).join("");
+
+function partText(part: Deno.KvKeyPart): string {
+  if (part instanceof Uint8Array) return String.fromCharCode(...part.map((byte) => byte + 1));
+  if (typeof part !== "number" && typeof part !== "bigint") return String(part);
+  // Sorts as it counts: none of the keys is negative or a fraction.
+  return String(part).padStart(24, "0");
+}
+
+const copyOf = (value: unknown) => value instanceof Deno.KvU64 ? value : structuredClone(value);
+
+/**
+ * An engine in memory that acts at once and in one thread, so that the order of all calls is the caller's. It holds to
+ * the semantics of Deno KV that the product uses: order of keys, versionstamps, checks, counters, cursors.
+ */
+export class MemoryKv {
+  readonly #rows = new Map<string, Stored>();
+  /** The texts of all keys in order. */
+  readonly #order: string[] = [];
+  readonly #listeners = new Set<(texts: ReadonlySet<string>) => void>();
+  #changed = new Set<string>();
+  #commits = 0;
+
+  readonly versionstampPart = VERSIONSTAMP;
+
+  get(key: Deno.KvKey): Deno.KvEntryMaybe<unknown> {
+    const found = this.#rows.get(textOf(key));
+    if (found === undefined) return { key, value: null, versionstamp: null };
+    return { ...found, value: copyOf(found.value) };
+  }
+
+  /** The entries of a range after a cursor, at most `limit`. */
+  list(selector: Selector, reverse: boolean, cursor: string, limit: number) {
+    const prefix = selector.prefix && textOf(selector.prefix);
+    // The key of a prefix alone is not below it.
+    let from = selector.start ? textOf(selector.start) : `${prefix}\x01`;
+    let to = selector.end ? textOf(selector.end) : `${prefix}${AFTER_ALL}`;
+    if (cursor !== "") [from, to] = reverse ? [from, cursor] : [`${cursor}\x00`, to];
+    const [first, end] = [this.#place(from), this.#place(to)];
+    const texts = reverse
+      ? this.#order.slice(Math.max(first, end - limit), Math.max(first, end)).reverse()
+      : this.#order.slice(first, Math.min(end, first + limit));
+    return texts.map((text) => {
+      const stored = this.#rows.get(text)!;
+      return { text, entry: { ...stored, value: copyOf(stored.value) } };
+    });
+  }
+
+  commit({ checks, writes }: Atomic): Deno.KvCommitResult | Deno.KvCommitError {
+    for (const { key, versionstamp } of checks) {
+      if ((this.#rows.get(textOf(key))?.versionstamp ?? null) !== versionstamp) {
+        return { ok: false };
+      }
+    }
+    const versionstamp = String(++this.#commits).padStart(20, "0");
+    for (const write of writes) write(versionstamp);
+    const changed = this.#changed;
+    this.#changed = new Set();
+    for (const listener of this.#listeners) listener(changed);
+    return { ok: true, versionstamp };
+  }
+
+  set(key: Deno.KvKey, value: unknown, versionstamp: string): void {
+    const whole = key.map((part) => part as unknown === VERSIONSTAMP ? versionstamp : part);
+    const text = textOf(whole);
+    if (!this.#rows.has(text)) this.#order.splice(this.#place(text), 0, text);
+    this.#rows.set(text, { key: whole, value, versionstamp });
+    this.#changed.add(text);
+  }
+
+  delete(key: Deno.KvKey): void {
+    const text = textOf(key);
+    if (!this.#rows.delete(text)) return;
+    this.#order.splice(this.#place(text), 1);
+    this.#changed.add(text);
+  }
+
+  /** Calls `listener` after each commit that changed one of the keys; returns how to end it. */
+  onChange(keys: readonly Deno.KvKey[], listener: () => void): () => void {
+    const texts = keys.map(textOf);
+    const heard = (changed: ReadonlySet<string>) => {
+      if (texts.some((text) => changed.has(text))) listener();
+    };
+    this.#listeners.add(heard);
+    return () => void this.#listeners.delete(heard);
+  }
+
+  /** The place of the first key that is not less. */
+  #place(text: string): number {
+    let low = 0, high = this.#order.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#order[middle]! < text) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+type Call = <R>(effect: () => R, writes: boolean) => Promise<R>;
+
+/** The Deno KV of one process over an engine: `call` decides when each call takes effect and what it answers. */
+export function kvOver(engine: MemoryKv, call: Call, hint: (deliver: () => void) => void): Deno.Kv {
+  const atomic = () => {
+    const op: Atomic = { checks: [], writes: [] };
+    const counted = (key: Deno.KvKey, next: (old: bigint) => bigint) => {
+      op.writes.push((versionstamp) => {
+        const old = engine.get(key).value as Deno.KvU64 | null;
+        engine.set(key, new Deno.KvU64(BigInt.asUintN(64, next(old?.value ?? 0n))), versionstamp);
+      });
+      return self;
+    };
+    const self = {
+      check: (...checks: Atomic["checks"]) => (op.checks.push(...checks), self),
+      set(key: Deno.KvKey, value: unknown) {
+        const copy = copyOf(value);
+        op.writes.push((versionstamp) => engine.set(key, copy, versionstamp));
+        return self;
+      },
+      delete: (key: Deno.KvKey) => (op.writes.push(() => engine.delete(key)), self),
+      sum: (key: Deno.KvKey, n: bigint) => counted(key, (old) => old + n),
+      max: (key: Deno.KvKey, n: bigint) => counted(key, (old) => old > n ? old : n),
+      commit: () => call(() => engine.commit(op), true),
+    };
+    return self;
+  };
+  const list = (selector: Selector, options: Deno.KvListOptions = {}) => {
+    const { limit = Infinity, reverse = false, batchSize = 100 } = options;
+    let cursor = options.cursor ?? "", left = limit, ended = false;
+    let batch: ReturnType<MemoryKv["list"]> = [];
+    const iterator = {
+      get cursor() {
+        return cursor;
+      },
+      async next() {
+        if (batch.length === 0 && !ended && left > 0) {
+          const wanted = Math.min(left, batchSize);
+          batch = await call(() => engine.list(selector, reverse, cursor, wanted), false);
+          ended = batch.length < wanted;
+        }
+        const next = batch.shift();
+        if (next === undefined) return { done: true, value: undefined };
+        left--;
+        cursor = next.text;
+        return { done: false, value: next.entry };
+      },
+      return: () => Promise.resolve({ done: true, value: undefined }),
+      [Symbol.asyncIterator]: () => iterator,
+    };
+    return iterator;
+  };
+  const kv = {
+    get: (key: Deno.KvKey) => call(() => engine.get(key), false),
+    getMany: (keys: Deno.KvKey[]) => call(() => keys.map((key) => engine.get(key)), false),
+    set: (key: Deno.KvKey, value: unknown) => atomic().set(key, value).commit(),
+    delete: (key: Deno.KvKey) => atomic().delete(key).commit(),
+    list,
+    atomic,
+    commitVersionstamp: () => engine.versionstampPart,
+    watch(keys: Deno.KvKey[]) {
+      let end = () => {};
+      return new ReadableStream({
+        start(controller) {
+          const tell = () => {
+            const entries = keys.map((key) => engine.get(key));
+            hint(() => controller.enqueue(entries));
+          };
+          end = engine.onChange(keys, tell);
+          tell();
+        },
+        cancel: () => end(),
+      });
+    },
+    close() {},
+  };
+  return kv as unknown as Deno.Kv;
+}
