@@ -247,6 +247,14 @@ export const watched = (app: Relay): readonly (readonly [Deno.KvKey, () => void]
   ...PULSE_KEYS.map((key, pulse) => [key, () => app.log.pulsed(pulse)] as const),
 ];
 
+/** The store of several instances answers again: resumes at once what else waits for its next turn. */
+export function storeReturned({ background, inbox, log, presence, watch }: Relay): void {
+  background.run("the renewal of this instance's presence", () => presence.wake());
+  background.run("reading messages of other instances", () => inbox.wake());
+  log.wake();
+  watch.reopen();
+}
+
 /** Takes over what a dead instance held. */
 export async function takeOver(app: Relay, dead: string): Promise<void> {
   await disconnectAgentsOf(app, dead);

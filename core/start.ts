@@ -6,7 +6,7 @@ import { LeasedCounters } from "../kv/limits/counters.ts";
 import { LeasedSlots } from "../kv/limits/slots.ts";
 import { EventLog } from "../kv/log/log.ts";
 import type { OpenStore } from "../kv/maintenance/open.ts";
-import { StoreUnavailableError } from "../kv/engine/errors.ts";
+import { isUnavailability } from "../kv/engine/errors.ts";
 import type { Store } from "../kv/store/store.ts";
 import { organizations } from "../kv/records/organization.ts";
 import {
@@ -30,7 +30,7 @@ import {
   MADE_DEVICES,
   MADE_PAIRING_CODES,
 } from "./agents/agents.ts";
-import { Background, makeSealer, type Ports, type Sealer } from "./ports/ports.ts";
+import { Background, type Log, makeSealer, type Ports, type Sealer } from "./ports/ports.ts";
 import {
   Elsewhere,
   insertShield,
@@ -84,6 +84,7 @@ import {
   periodicTasks,
   type Relay,
   stopTasks,
+  storeReturned,
   takeMessage,
   takeOver,
   watched,
@@ -124,8 +125,9 @@ export async function startRelay(
   machine: Ports,
 ): Promise<Running> {
   const { store } = opened;
-  const ports = { ...machine, clock: store.clock };
-  store.health.onChange((why) => logTrouble(ports, why));
+  store.health.onChange((why) => logTrouble(machine, why));
+  const log = withoutRepeats(machine.log, store);
+  const ports = { ...machine, clock: store.clock, log };
   const app = await buildParts(store, settings, ports);
   wireSignals(app);
   // A hosting platform, which attaches its own database, keeps the clocks of its machines right.
@@ -144,6 +146,7 @@ export async function startRelay(
   else {
     app.inbox.start();
     app.watch.start();
+    store.health.onReturn(() => storeReturned(app));
   }
   app.reports.wake();
   if (store.hasQueue) listenForAlarms(app);
@@ -182,11 +185,8 @@ export async function startRelay(
 /** Builds the parts in the order of their dependencies. */
 async function buildParts(store: Store, settings: ServerSettings, ports: Ports): Promise<Relay> {
   const { clock, entropy } = ports;
-  const complain = (what: string) => (error: unknown) => {
-    // Unavailability of the store is logged once, by `logTrouble`.
-    if (error instanceof StoreUnavailableError && store.health.failure !== null) return;
+  const complain = (what: string) => (error: unknown) =>
     ports.log.error(what, { error: error instanceof Error ? error.stack : String(error) });
-  };
   const sealer = makeSealer(settings.secret, entropy, settings.olderSecrets);
   const configuration = new ActiveConfiguration(
     settings.configSource,
@@ -369,6 +369,14 @@ function listenForAlarms(app: Relay): void {
     app.integrations.wake();
   };
   app.store.kv.listenQueue(wake).catch(() => {});
+}
+
+/** A log without the lines that only repeat what `logTrouble` says once. */
+function withoutRepeats(log: Log, { health }: Store): Log {
+  const unless = (write: Log["error"]): Log["error"] => (message, fields) => {
+    if (health.failure === null || !isUnavailability(fields?.error)) write(message, fields);
+  };
+  return { ...log, error: unless(log.error), warn: unless(log.warn) };
 }
 
 /** Logs that commits began to fail, during which requests get 503, or that they succeed again. */

@@ -1,26 +1,39 @@
-import type { Clock } from "../store/clock.ts";
+import type { Cancel, Clock } from "../store/clock.ts";
 import { isRefusal, StoreUnavailableError, withoutUsers } from "./errors.ts";
 import type { StoreHealth } from "./health.ts";
+import { SingleCommits } from "./single_commits.ts";
 
 /** How long a caller waits for one call of a database server, in ms: a request that meets an outage ends within 5 s. */
 export const CALL_MS = 4_000;
-/** While the server does not answer, one call is let through in this time, in ms. */
+/** While the server does not answer, it is tried again this often, in ms. */
 const PROBE_MS = 500;
+/**
+ * A server that answered other calls this recently, in ms, is not away: its client pauses longer and longer between
+ * repetitions of one call.
+ */
+const RECENT_MS = CALL_MS / 2;
+/** A key that is never set. */
+const PROBE: Deno.KvKey = ["~", "probe"];
 
 /**
  * A database server whose calls end in time. Its client repeats a failed call without end, so a call that exceeds its
- * time fails here and may still succeed later. From then on calls fail at once, but for one in each PROBE_MS, until any
- * call succeeds: an outage keeps no caller waiting and piles up no calls for the server's return.
+ * time fails here and may still succeed later. From then on calls fail at once, until a probe or any earlier call
+ * succeeds: an outage keeps no caller waiting and piles up few calls for the server's return.
  */
 export class BoundedKv {
   #away = false;
-  #probedAtMs = 0;
+  #cancelProbe: Cancel = () => {};
+  /** When the server last answered. */
+  #answeredAtMs = -Infinity;
+  readonly #commits: SingleCommits;
 
   constructor(
     private readonly kv: Deno.Kv,
     private readonly clock: Clock,
     private readonly health: Pick<StoreHealth, "reach">,
-  ) {}
+  ) {
+    this.#commits = new SingleCommits(kv, clock);
+  }
 
   get(...args: Parameters<Deno.Kv["get"]>) {
     return this.#call(() => this.kv.get(...args));
@@ -47,8 +60,13 @@ export class BoundedKv {
 
   atomic() {
     const operation = this.kv.atomic();
-    const commit = operation.commit.bind(operation);
-    operation.commit = () => this.#call(commit);
+    const [check, commit] = [operation.check.bind(operation), operation.commit.bind(operation)];
+    let checks = 0;
+    operation.check = (...all) => {
+      checks += all.length;
+      return check(...all);
+    };
+    operation.commit = () => this.#call(() => this.#commits.commit(operation, commit, checks));
     return operation;
   }
 
@@ -61,18 +79,18 @@ export class BoundedKv {
   }
 
   close() {
+    this.#cancelProbe();
     this.kv.close();
   }
 
   /** @throws {StoreUnavailableError} */
   #call<R>(call: () => Promise<R>): Promise<R> {
-    const nowMs = this.clock.now();
-    if (this.#away) {
-      if (Math.abs(nowMs - this.#probedAtMs) < PROBE_MS) {
-        return Promise.reject(new StoreUnavailableError("the database server does not answer"));
-      }
-      this.#probedAtMs = nowMs;
-    }
+    return this.#away
+      ? Promise.reject(new StoreUnavailableError("the database server does not answer"))
+      : this.#send(call);
+  }
+
+  #send<R>(call: () => Promise<R>): Promise<R> {
     return new Promise((resolve, reject) => {
       const cancel = this.clock.after(CALL_MS, () => reject(this.#late()));
       call().then(
@@ -88,17 +106,26 @@ export class BoundedKv {
   #late(): StoreUnavailableError {
     const why = `the database server did not answer within ${CALL_MS / 1000} s`;
     const error = new StoreUnavailableError(why);
-    if (!this.#away) {
+    if (!this.#away && Math.abs(this.clock.now() - this.#answeredAtMs) >= RECENT_MS) {
       this.#away = true;
-      this.#probedAtMs = this.clock.now();
+      this.#probeLater();
       this.health.reach(error);
     }
     return error;
   }
 
+  #probeLater(): void {
+    this.#cancelProbe = this.clock.after(PROBE_MS, () => {
+      this.kv.get(PROBE).then(() => this.#answered(), () => {});
+      this.#probeLater();
+    });
+  }
+
   #answered(): void {
+    this.#answeredAtMs = this.clock.now();
     if (!this.#away) return;
     this.#away = false;
+    this.#cancelProbe();
     this.health.reach(null);
   }
 }

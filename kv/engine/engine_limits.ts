@@ -4,7 +4,8 @@
 /** Checks of one atomic: 100 on the embedded engine, 10 on a self-hosted denokv server. */
 export const CHECKS_MAX = 100;
 export const CHECKS_MAX_SHARED = 10;
-export const MUTATIONS_MAX = 1_000;
+/** Mutations of one atomic: 1,000, of which one marks a commit to a database server. */
+export const MUTATIONS_MAX = 999;
 export const ATOMIC_BYTES_MAX = 819_200;
 /** All keys that one atomic sets. Keys that it checks or deletes do not count. */
 export const KEY_BYTES_MAX = 81_920;

@@ -16,6 +16,10 @@ export class StoreUnavailableError extends Error {
   override readonly name = "StoreUnavailableError";
 }
 
+/** True for the text or the stack of a StoreUnavailableError. */
+export const isUnavailability = (text: unknown): boolean =>
+  typeof text === "string" && text.startsWith("StoreUnavailableError: ");
+
 /** Removes users and passwords from the URLs in a text, such as an error of the engine. */
 export const withoutUsers = (text: string): string =>
   text.replace(/(?<=https?:\/\/)[^\s/?#"]*@/gi, "");

@@ -8,6 +8,7 @@ export class StoreHealth {
   #unreachable: Error | null = null;
   #refused: Error | null = null;
   #listener: (failure: Error | null) => void = () => {};
+  #returned: () => void = () => {};
 
   /** Why the engine does not answer, or why the last commit failed; null when all is well. */
   get failure(): Error | null {
@@ -19,6 +20,11 @@ export class StoreHealth {
     this.#listener = listener;
   }
 
+  /** Calls `listener` when an engine that did not answer answers again. */
+  onReturn(listener: () => void): void {
+    this.#returned = listener;
+  }
+
   /** Records the outcome of a commit: null for success. */
   record(failure: Error | null): void {
     this.#change(() => this.#refused = failure);
@@ -26,7 +32,9 @@ export class StoreHealth {
 
   /** Records that the engine does not answer, or null when it answers again. */
   reach(failure: Error | null): void {
-    this.#change(() => this.#unreachable = failure);
+    // Commits that failed meanwhile failed for the same reason.
+    this.#change(() => this.#unreachable = this.#refused = failure);
+    if (failure === null) this.#returned();
   }
 
   #change(apply: () => void): void {

@@ -84,6 +84,14 @@ export class Presence {
     await this.#turn();
   }
 
+  /** Renews the row now: the store answers again after an outage. */
+  async wake(): Promise<void> {
+    await this.#running;
+    await this.#turn();
+    // This turn did not come RENEW_MS after the one before.
+    this.#countAnew();
+  }
+
   /** Declares this instance dead, so that another one takes over at once what it could not end or record. */
   async stop(): Promise<void> {
     if (this.#timer === null) return; // the store's only process

@@ -16,6 +16,8 @@ export class KeyWatch {
   #timer: Cancel | null = null;
   #sweeping: Promise<void> | null = null;
   #stopped = false;
+  /** True when the watch was closed to be opened again at once. */
+  #reopening = false;
 
   constructor(
     private readonly store: Store,
@@ -39,6 +41,13 @@ export class KeyWatch {
     await this.#sweeping;
   }
 
+  /** Opens the watch again and reads the keys: after an outage of the store a watch may stay silent for long. */
+  reopen(): void {
+    this.#reopening = true;
+    this.#reader?.cancel().catch(() => {});
+    this.#sweep();
+  }
+
   async #run(): Promise<void> {
     while (!this.#stopped) {
       try {
@@ -46,7 +55,8 @@ export class KeyWatch {
       } catch (error) {
         this.#failed(error);
       }
-      if (!this.#stopped) await this.store.clock.sleep(REOPEN_MS);
+      if (!this.#stopped && !this.#reopening) await this.store.clock.sleep(REOPEN_MS);
+      this.#reopening = false;
     }
   }
 
@@ -62,10 +72,14 @@ export class KeyWatch {
   #sweepLater(): void {
     this.#timer = this.store.clock.after(SWEEP_MS, () => {
       this.#sweepLater();
-      this.#sweeping ??= this.store.kv.getMany(this.#keys())
-        .then((entries) => this.#look(entries), (error) => this.#failed(error))
-        .finally(() => this.#sweeping = null);
+      this.#sweep();
     });
+  }
+
+  #sweep(): void {
+    this.#sweeping ??= this.store.kv.getMany(this.#keys())
+      .then((entries) => this.#look(entries), (error) => this.#failed(error))
+      .finally(() => this.#sweeping = null);
   }
 
   #keys = () => this.#watched.map(([key]) => key);

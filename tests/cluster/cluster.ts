@@ -63,13 +63,13 @@ export class Cluster implements AsyncDisposable {
   }
 
   /** A client that sends each request to a place at random. */
-  client(dice: Random, credential?: string): Client {
+  client(dice: Random, credential?: string, send = fetch): Client {
     return async (...request) => {
       if (this.live.length === 0) throw new NotAcknowledged("no instance");
       const place = dice.pick(this.live);
       const { lives } = place;
       try {
-        return await clientOf(place.url, credential)(...request);
+        return await clientOf(place.url, credential, send)(...request);
       } catch (cause) {
         if (!(cause instanceof UnreachedError)) throw cause;
         if (place.id !== null && place.lives === lives) {

@@ -9,8 +9,10 @@ import { startAgent } from "./parts.ts";
 import { delay, until } from "./wait.ts";
 
 /** The longest pauses before a kill and before a restart. */
-const [KILL_MS, RESTART_MS] = [6_000, 4_000];
-const CHANCES = { atOnce: 0.15, store: 0.15, agents: 0.3 };
+const [KILL_MS, RESTART_MS] = [12_000, 4_000];
+/** The pause before each of the first two kills, of which a short run consists. */
+const FIRST_MS = 2_000;
+const CHANCES = { atOnce: 0.1, store: 0.15, agents: 0.3 };
 /** Everything runs again this long after the last kill. */
 const RUNNING_MS = 60_000;
 
@@ -33,7 +35,8 @@ export class Killer {
   /** The first kill takes an instance with its agents and the second the store; the others are random. */
   async kill(count: number): Promise<void> {
     for (let n = 1; n <= count; n++) {
-      await delay(this.dice.chance(CHANCES.atOnce) ? 0 : this.dice.below(KILL_MS));
+      const pauseMs = n <= 2 ? FIRST_MS : this.dice.below(KILL_MS);
+      await delay(this.dice.chance(CHANCES.atOnce) ? 0 : pauseMs);
       if (!this.#storeAway && (n === 2 || n > 2 && this.dice.chance(CHANCES.store))) {
         await this.#killStore();
       } else {

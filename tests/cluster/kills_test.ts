@@ -16,6 +16,7 @@ const SEED = Number(
   Deno.env.get("RELAY_CLUSTER_SEED") ?? crypto.getRandomValues(new Uint16Array(1))[0],
 );
 const ORGANIZATIONS = 3;
+const REST_MS = 300;
 /** With so many kills the test also waits until all events have come, which takes a lease of 30 s. */
 const LONG_FORM = 20;
 /** Commands have ended, and events have come, this long after the last kill. */
@@ -46,7 +47,7 @@ async function run(folder: string): Promise<void> {
     cleanup.defer(() => organization.agent.program.kill());
   }
   const deaths = new Deaths(cluster.store);
-  const load = new Load(organizations, random(dice.below(1e9)));
+  const load = new Load(organizations, random(dice.below(1e9)), REST_MS);
   const place = { folder, url: proxy.url };
   const killer = new Killer(cluster, deaths, organizations, place, random(dice.below(1e9)));
   const failed = Promise.race([killer.failed.promise, load.running, deaths.watch()]);

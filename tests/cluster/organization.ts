@@ -17,8 +17,6 @@ const REFUSALS: Readonly<Record<number, string>> = {
   502: "COMMAND_LOST",
   503: "UNAVAILABLE",
 };
-/** Each caller rests up to this long, so that a long run stays within what its checks can read. */
-const REST_MS = 150;
 /** Long enough to be under way at a kill. */
 const LONG_SECONDS = 10;
 
@@ -27,6 +25,8 @@ export interface Organization {
   readonly id: string;
   readonly after: AfterCrash;
   readonly approver: Client;
+  /** The key of its callers. */
+  readonly key: string;
   readonly agentKey: string;
   /** The agent's name. */
   readonly name: string;
@@ -40,13 +40,14 @@ export interface Organization {
 /** Makes an organization with an owner, an approver, webhooks, and an agent that dials `agentUrl`. */
 export async function furnish(
   n: number,
-  { cluster, dice, folder, agentUrl, receivers, seed }: {
+  { cluster, dice, folder, agentUrl, receivers, seed, send = fetch }: {
     readonly cluster: Cluster;
     readonly dice: Random;
     readonly folder: string;
     readonly agentUrl: string;
     readonly receivers: HookReceivers;
     readonly seed: string;
+    readonly send?: typeof fetch;
   },
 ): Promise<Organization> {
   const signUp = async (account: object) => {
@@ -72,11 +73,13 @@ export async function furnish(
   const agentKey = await makeKey(owner, ["agents:admin"]);
   const name = `machine-${n}`;
   const agent = await startAgent({ url: agentUrl, key: agentKey, folder, name });
-  const client = cluster.client(dice, await makeKey(owner, [...SCOPES, "system:write"]));
+  const key = await makeKey(owner, [...SCOPES, "system:write"]);
+  const client = cluster.client(dice, key, send);
   return {
     id,
     after: new AfterCrash(client, agent.id, `${folder}/counter-${n}`, seed),
-    approver: cluster.client(dice, approver.token),
+    approver: cluster.client(dice, approver.token, send),
+    key,
     agentKey,
     name,
     agent,
@@ -93,7 +96,12 @@ export class Load {
   #stopped = false;
   readonly running: Promise<unknown>;
 
-  constructor(organizations: readonly Organization[], private readonly dice: Random) {
+  /** Each caller rests up to `restMs` after each request, so that a long run stays within what its checks can read. */
+  constructor(
+    organizations: readonly Organization[],
+    private readonly dice: Random,
+    private readonly restMs: number,
+  ) {
     this.running = Promise.all(organizations.flatMap((organization) => [
       ...[...CALLERS, long].map((step) => this.#call(organization, step)),
       this.#call(organization, (_, note) => this.#approve(organization, note)),
@@ -119,7 +127,7 @@ export class Load {
         if (!(error instanceof NotAcknowledged)) throw error;
         this.unknown.set(error.message, (this.unknown.get(error.message) ?? 0) + 1);
       }
-      await delay(this.dice.below(REST_MS));
+      await delay(this.dice.below(this.restMs));
     }
   }
 
