@@ -119,7 +119,7 @@ Deno.test("tidy: a value that is exported is used by another file", async () => 
 });
 
 /** Tests of the storage itself, and those that store rows that no relay wrote. */
-const RAW_KEYS = /^tests\/(kv|crash|support|bench|instances|e2e)\//;
+const RAW_KEYS = /^tests\/(kv|crash|cluster|support|bench|instances|e2e)\//;
 
 Deno.test("tidy: tests reach stored rows through tests/support/raw_rows.ts", async () => {
   const raw = /\bkv\.(get|set|delete|list)(<[^(]*>)?\((\{ prefix: )?\[/;

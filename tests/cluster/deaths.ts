@@ -12,6 +12,7 @@ const POLL_MS = 250;
 
 interface Death {
   readonly id: string;
+  readonly diedMs: number;
   /** When the time began in which the takeover must happen. */
   sinceMs: number;
   /** Instances that have lived since then, of which one takes over. */
@@ -26,10 +27,10 @@ interface Death {
 export class Deaths {
   readonly #all: Death[] = [];
   #storeAway = false;
-  /** How long each takeover took, in ms. */
+  /** How long each takeover took since its time began, in ms. */
   readonly tookMs: number[] = [];
-  /** How often the time began anew because an instance died that was to take over. */
-  handedOn = 0;
+  /** How many of them took that time since the death itself. */
+  undisturbed = 0;
   #running: Promise<void> | null = null;
   #ended = false;
 
@@ -59,12 +60,17 @@ export class Deaths {
       if (death.settled) continue;
       death.witnesses.delete(id);
       if (death.witnesses.size > 0 && await this.#reaperOf(death.id) !== id) continue;
-      this.handedOn++;
       this.#begin(death, live);
     }
-    const death = { id, sinceMs: 0, witnesses: new Set<string>(), settled: false };
-    this.#begin(death, live);
-    this.#all.push(death);
+    const diedMs = performance.now();
+    this.#all.push({ id, diedMs, sinceMs: diedMs, witnesses: new Set(live), settled: false });
+  }
+
+  /** An instance was started: where no other lives, it is the first that can see the death. */
+  started(live: readonly string[]): void {
+    for (const death of this.#all) {
+      if (!death.settled && death.witnesses.size === 0) this.#begin(death, live);
+    }
   }
 
   storeAway(): void {
@@ -111,6 +117,7 @@ export class Deaths {
     if (held.length === 0) {
       death.settled = true;
       this.tookMs.push(Math.max(0, tookMs));
+      if (death.sinceMs === death.diedMs) this.undisturbed++;
     } else if (tookMs > TAKEN_OVER_MS && !this.#storeAway) {
       throw new Error(
         `${Math.round(tookMs)} ms after the death of ${death.id}: ${held.join(", ")}`,

@@ -9,7 +9,7 @@ import { startAgent } from "./parts.ts";
 import { delay, until } from "./wait.ts";
 
 /** The longest pauses before a kill and before a restart. */
-const [KILL_MS, RESTART_MS] = [12_000, 4_000];
+const [KILL_MS, RESTART_MS] = [16_000, 4_000];
 /** The pause before each of the first two kills, of which a short run consists. */
 const FIRST_MS = 2_000;
 const CHANCES = { atOnce: 0.1, store: 0.15, agents: 0.3 };
@@ -74,6 +74,7 @@ export class Killer {
     this.#later(async () => {
       await delay(this.dice.below(RESTART_MS));
       await this.cluster.restart(place);
+      this.deaths.started(this.#liveIds());
     });
     for (const victim of victims) {
       this.killed.agents++;

@@ -93,7 +93,7 @@ async function checkAnswers(organizations: readonly Organization[]): Promise<voi
   }
 }
 
-function textOf({ killed }: Killer, load: Load, { handedOn, tookMs }: Deaths): string {
+function textOf({ killed }: Killer, load: Load, { tookMs, undisturbed }: Deaths): string {
   const sorted = tookMs.toSorted((a, b) => a - b);
   const seconds = (share: number) =>
     ((sorted[Math.floor((sorted.length - 1) * share)] ?? 0) / 1000).toFixed(1);
@@ -101,5 +101,5 @@ function textOf({ killed }: Killer, load: Load, { handedOn, tookMs }: Deaths): s
   return `killed ${killed.instances} instances, ${killed.agents} agents, denokv ${killed.stores} times; ` +
     `${load.acknowledged} requests acknowledged, others: ${unknown}; ` +
     `${sorted.length} takeovers after p50 ${seconds(0.5)}, at most ${seconds(1)} s, ` +
-    `${handedOn} handed on`;
+    `${undisturbed} of them undisturbed`;
 }
