@@ -87,8 +87,9 @@ export class Presence {
   /** Renews the row now: the store answers again after an outage. */
   async wake(): Promise<void> {
     await this.#running;
+    this.#countAnew();
     await this.#turn();
-    // This turn did not come RENEW_MS after the one before.
+    // Less than RENEW_MS passed before this turn.
     this.#countAnew();
   }
 

@@ -145,7 +145,8 @@ function responseOf(
     description: codes.map((code) => `\`${code}\`: ${FAULTS[code].title}`).join("\n\n"),
     headers: {
       ...EVERY_RESPONSE,
-      ...(status === 429 && { "Retry-After": { $ref: "#/components/headers/RetryAfter" } }),
+      ...((status === 429 || status === 503) &&
+        { "Retry-After": { $ref: "#/components/headers/RetryAfter" } }),
       ...(status === 401 &&
         { "WWW-Authenticate": { $ref: "#/components/headers/WwwAuthenticate" } }),
     },

@@ -155,7 +155,8 @@ Deno.test("health: a store that takes no changes is down until a change succeeds
   const health = async () => (await world.call("GET", "/health")).body;
   const use = async () => (await world.call("GET", "/api/v1/agents", { as: key.value })).status;
   disk.full = true;
-  eq(await use(), 503);
+  const refused = await world.call("GET", "/api/v1/agents", { as: key.value });
+  deq([refused.status, refused.headers.get("retry-after")], [503, "1"]);
   deq(await health(), { status: "degraded", components: { store: "down" } });
   deq(await health(), { status: "degraded", components: { store: "down" } });
   disk.full = false;

@@ -93,6 +93,32 @@ Deno.test("presence: time in which the store does not answer does not count towa
   await two.presence.stop();
 });
 
+Deno.test("presence: an instance that is told of the store's return may hold links at once", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const one = await processOn(kv, "one");
+  const back = Promise.withResolvers<void>();
+  one.hangUntil(back.promise);
+  await one.beat(3);
+  deq([one.seen.isolated > 0, one.presence.mayHold], [true, false]);
+  back.resolve();
+  await one.presence.wake();
+  eq(one.presence.mayHold, true);
+  await one.presence.stop();
+});
+
+Deno.test("presence: after an outage the time until a death begins anew", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const one = await processOn(kv, "one"), two = await processOn(kv, "two");
+  await two.beat(2);
+  await two.presence.wake();
+  await two.beat(2);
+  deq([two.reaped, two.presence.isLive("one")], [[], true]);
+  await two.beat(1);
+  deq([two.reaped, two.presence.isLive("one")], [["one"], false]);
+  await one.presence.stop();
+  await two.presence.stop();
+});
+
 Deno.test("presence: a renewal counts from its beginning", async () => {
   using kv = await Deno.openKv(":memory:");
   const one = await processOn(kv, "one");

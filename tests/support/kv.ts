@@ -61,7 +61,9 @@ export class EagerClock extends ManualClock {
   }
 }
 
-type Over = Partial<Pick<Deno.Kv, "atomic" | "close" | "enqueue" | "get" | "getMany" | "list">>;
+type Over = Partial<
+  Pick<Deno.Kv, "atomic" | "close" | "enqueue" | "watch" | "get" | "getMany" | "list">
+>;
 
 /** The same engine, with some of its methods replaced. */
 export function overKv(kv: Deno.Kv, over: Over): Deno.Kv {

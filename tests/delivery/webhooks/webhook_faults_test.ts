@@ -85,10 +85,11 @@ Deno.test("Deliveries.wake: at full capacity it neither polls nor forgets what c
 });
 
 Deno.test("Deliveries.wake: retries refused claims once a second", async () => {
-  let refusing = false;
+  let refusing = false, refused = 0;
   const kv = committing(await Deno.openKv(":memory:"), (commit) => {
-    if (refusing) throw new Error("no disk");
-    return commit();
+    if (!refusing) return commit();
+    refused++;
+    throw new Error("no disk");
   });
   await using world = await World.open({ kv });
   const owner = await world.signUp();
@@ -102,8 +103,7 @@ Deno.test("Deliveries.wake: retries refused claims once a second", async () => {
   await world.advance(3_000);
   // It is due after 1 ms, and claimed again 1 s and 2 s later.
   const complaints = world.logged.slice(before).map(({ message }) => message);
-  const claims = Array(3).fill("due deliveries could not be claimed");
-  deq(complaints, ["the store takes no changes", ...claims]);
+  deq([refused, complaints], [3, ["the store takes no changes"]]);
   refusing = false;
   await world.advance(1_000);
   eq(world.network.sent.length, 2);
@@ -371,8 +371,7 @@ Deno.test("delivery_count: counts that could not be written are written the next
   full = true;
   await world.advance(500);
   full = false;
-  const said = ["the store takes no changes", "attempts could not be counted"];
-  deq(world.logged.map(({ message }) => message), said);
+  deq(world.logged.map(({ message }) => message), ["the store takes no changes"]);
   const counts = new Set<number>();
   for (const id of ids) {
     counts.add((await world.call("GET", `${PATH}/${id}`, { as: owner.token })).body.delivery_count);

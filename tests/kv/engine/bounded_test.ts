@@ -10,7 +10,7 @@ import { overKv } from "../../support/kv.ts";
 async function bench() {
   const engine = await Deno.openKv(":memory:");
   const clock = new ManualClock();
-  let back = Promise.withResolvers<void>();
+  let back = Promise.withResolvers<void>(), away = back;
   back.resolve();
   const calls: Promise<unknown>[] = [];
   const reached = <T>(call: () => Promise<T>): Promise<T> => {
@@ -35,10 +35,15 @@ async function bench() {
     store,
     changes,
     calls: () => calls.length,
-    leave: () => back = Promise.withResolvers(),
+    leave: () => away = back = Promise.withResolvers(),
+    /** Answers calls that begin from now on. */
+    answerNew() {
+      back = Promise.withResolvers();
+      back.resolve();
+    },
     /** Resolves when every call has been answered. */
     async comeBack() {
-      back.resolve();
+      away.resolve();
       await Promise.all(calls);
       await turn();
     },
@@ -67,7 +72,7 @@ Deno.test("bounded: a read and a commit that get no answer fail after CALL_MS, n
   await b.comeBack();
 });
 
-Deno.test("bounded: during an outage calls fail at once, and few of them reach the server", async () => {
+Deno.test("bounded: during an outage calls fail at once, and one probe each 500 ms reaches the server", async () => {
   using b = await bench();
   b.leave();
   const first = b.store.kv.get(KEY);
@@ -77,11 +82,42 @@ Deno.test("bounded: during an outage calls fail at once, and few of them reach t
   for (let i = 0; i < 100; i++) await rejects(b.store.kv.get(KEY), StoreUnavailableError);
   strictEqual(b.calls() - before, 0);
   b.clock.advance(500);
-  const probe = b.store.kv.get(KEY);
   for (let i = 0; i < 100; i++) await rejects(b.store.kv.get(KEY), StoreUnavailableError);
   strictEqual(b.calls() - before, 1);
   await b.comeBack();
-  await probe;
+  await b.store.kv.get(KEY);
+});
+
+Deno.test("bounded: the return of the server is noticed without a caller", async () => {
+  using b = await bench();
+  let returns = 0;
+  b.store.health.onReturn(() => returns++);
+  b.leave();
+  const first = b.store.kv.get(KEY);
+  b.clock.advance(CALL_MS);
+  await rejects(first, StoreUnavailableError);
+  b.clock.advance(500);
+  await turn();
+  strictEqual(returns, 0);
+  await b.comeBack();
+  strictEqual(returns, 1);
+  const calls = b.calls();
+  b.clock.advance(5_000);
+  strictEqual(b.calls(), calls, "probes end with the outage");
+});
+
+Deno.test("bounded: one call without an answer is no outage while others are answered", async () => {
+  using b = await bench();
+  b.leave();
+  const stuck = b.store.kv.get(KEY);
+  b.clock.advance(CALL_MS - 1_000);
+  b.answerNew();
+  await b.store.kv.get(KEY);
+  b.clock.advance(1_000);
+  await rejects(stuck, StoreUnavailableError);
+  await b.store.kv.get(KEY);
+  deepStrictEqual(b.changes, []);
+  await b.comeBack();
 });
 
 Deno.test("bounded: any late answer ends the outage, which is told once at its beginning and end", async () => {
