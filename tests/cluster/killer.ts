@@ -11,7 +11,7 @@ import { delay, until } from "./wait.ts";
 /** The longest pauses before a kill and before a restart. */
 const [KILL_MS, RESTART_MS] = [16_000, 4_000];
 /** The pause before each of the first two kills, of which a short run consists. */
-const FIRST_MS = 2_000;
+const FIRST_MS = 1_000;
 const CHANCES = { atOnce: 0.1, store: 0.15, agents: 0.3 };
 /** Everything runs again this long after the last kill. */
 const RUNNING_MS = 60_000;
@@ -32,17 +32,17 @@ export class Killer {
     private readonly dice: Random,
   ) {}
 
-  /** The first kill takes an instance with its agents and the second the store; the others are random. */
+  /** The first kill takes the store and the second an instance with its agents; the others are random. */
   async kill(count: number): Promise<void> {
     for (let n = 1; n <= count; n++) {
       const pauseMs = n <= 2 ? FIRST_MS : this.dice.below(KILL_MS);
       await delay(this.dice.chance(CHANCES.atOnce) ? 0 : pauseMs);
-      if (!this.#storeAway && (n === 2 || n > 2 && this.dice.chance(CHANCES.store))) {
-        await this.#killStore();
+      if (!this.#storeAway && (n === 1 || n > 2 && this.dice.chance(CHANCES.store))) {
+        await this.#killStore(n === 1 ? FIRST_MS : RESTART_MS);
       } else {
         await until("an instance lives", RUNNING_MS, () => this.cluster.live.length > 0);
         const place = this.dice.pick(this.cluster.live);
-        await this.#killInstance(place, n === 1 || this.dice.chance(CHANCES.agents));
+        await this.#killInstance(place, n === 2 || this.dice.chance(CHANCES.agents));
       }
     }
     await Promise.all(this.#restarts);
@@ -50,13 +50,13 @@ export class Killer {
     await Promise.all(this.#restarts);
   }
 
-  async #killStore(): Promise<void> {
+  async #killStore(restartMs: number): Promise<void> {
     this.killed.stores++;
     this.#storeAway = true;
     this.deaths.storeAway();
     await this.cluster.killStore();
     this.#later(async () => {
-      await delay(this.dice.below(RESTART_MS));
+      await delay(this.dice.below(restartMs));
       await this.cluster.restartStore();
       this.#storeAway = false;
       this.deaths.storeBack(this.#liveIds());

@@ -62,10 +62,16 @@ export class Follower {
   /** How often it was cut off. */
   cuts = 0;
   #last: string | null = null;
+  readonly #opened = Promise.withResolvers<void>();
   #stopped = false;
   readonly #closing = new AbortController();
 
   constructor(private readonly url: string, private readonly key: string) {}
+
+  /** Resolves when the first stream is open: events from now on come. */
+  get opened(): Promise<void> {
+    return this.#opened.promise;
+  }
 
   async run(): Promise<void> {
     for (; !this.#stopped; this.cuts++) {
@@ -102,6 +108,7 @@ export class Follower {
   #take(block: string): void {
     const [, id] = /^id: (.*)$/m.exec(block) ?? [];
     if (id !== undefined) this.#last = id;
+    this.#opened.resolve();
     const [, command] = /"command":"(rm -rf \/ # \w+)"/.exec(block) ?? [];
     if (command === undefined) return;
     if (this.came.has(command)) this.faults.push(`${command} came twice to ${this.url}`);

@@ -75,6 +75,7 @@ async function run(folder: string): Promise<void> {
   });
   const followers = probed.map(({ follower }) => follower.run());
   const logs = probed.map(({ place, log }) => collectLog(place.relay, log));
+  await Promise.all(probed.map(({ follower }) => follower.opened));
   const load = new Load(organizations, random(dice.below(1e9)), REST_MS);
   const failed = Promise.race([load.running, ...followers]);
   try {
@@ -209,7 +210,8 @@ async function when(isSo: () => Promise<boolean>): Promise<void> {
 /** Every acknowledged event came to every stream once. */
 async function checkStreams(probed: readonly Probed[]): Promise<void> {
   for (const { follower, organization: { acknowledged } } of probed) {
-    await when(async () => [...acknowledged].every((command) => follower.came.has(command)));
+    const missing = () => [...acknowledged].filter((command) => !follower.came.has(command));
+    await when(async () => missing().length === 0).catch(() => deq(missing(), []));
     deq(follower.faults, []);
   }
 }

@@ -10,7 +10,7 @@ function storeContract(name: string, open: () => Promise<Bench>): void {
   logContract(name, open);
 }
 
-const SHARED = { sole: false, hasQueue: false };
+const SHARED = { sole: false, hasQueue: false, remote: true };
 
 storeContract(":memory:", () => Bench.memory());
 
