@@ -41,7 +41,7 @@ export class Killer {
         await this.#killStore(n === 1 ? FIRST_MS : RESTART_MS);
       } else {
         await until("an instance lives", RUNNING_MS, () => this.cluster.live.length > 0);
-        const place = this.dice.pick(this.cluster.live);
+        const place = n === 2 ? await this.#placeOfAnAgent() : this.dice.pick(this.cluster.live);
         await this.#killInstance(place, n === 2 || this.dice.chance(CHANCES.agents));
       }
     }
@@ -87,6 +87,17 @@ export class Killer {
         victim.agent = await startAgent({ url, key, folder, name });
       });
     }
+  }
+
+  async #placeOfAnAgent(): Promise<Place> {
+    let found: Place | undefined;
+    await until("an agent is linked", RUNNING_MS, async () => {
+      for (const place of this.cluster.live) {
+        if ((await this.#agentsOf(place.id!)).length > 0) found = place;
+      }
+      return found !== undefined;
+    });
+    return found!;
   }
 
   async #agentsOf(id: string): Promise<Organization[]> {

@@ -18,7 +18,7 @@ const REFUSALS: Readonly<Record<number, string>> = {
   503: "UNAVAILABLE",
 };
 /** Long enough to be under way at a kill. */
-const LONG_SECONDS = 10;
+const LONG_SECONDS = 3;
 
 /** An organization with an agent, and what its callers were told. */
 export interface Organization {

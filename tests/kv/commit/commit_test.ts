@@ -2,7 +2,7 @@ import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
 import { type Change, deleteKey, sumKey } from "../../../kv/store/change.ts";
 import { Committer } from "../../../kv/commit/commit.ts";
 import { StoreUnavailableError } from "../../../kv/engine/errors.ts";
-import { CHECKS_MAX } from "../../../kv/engine/engine_limits.ts";
+import { CHECKS_MAX, MUTATIONS_MAX } from "../../../kv/engine/engine_limits.ts";
 import { makeLine, OUTBOX } from "../../../kv/log/line.ts";
 import { Bench as StoreBench, committing, EagerClock, item, strictKv } from "../../support/kv.ts";
 import { change, check, event, set, TENANT } from "./changes.ts";
@@ -214,7 +214,7 @@ Deno.test("Committer.submit: a change that no commit could hold is refused at on
   await using bench = await Bench.open(10);
   const checks = Array.from({ length: 11 }, (_, at) => check(["c", at], null));
   await rejects(bench.committer.submit(change({ checks, mutations: [set(["a"], 1)] })), RangeError);
-  const mutations = Array.from({ length: 1000 }, (_, at) => set(["m", at], at));
+  const mutations = Array.from({ length: MUTATIONS_MAX }, (_, at) => set(["m", at], at));
   await rejects(bench.committer.submit({ ...event("line"), mutations }), RangeError);
   strictEqual(bench.commits, 0);
   ok(committed((await bench.submit(change({ mutations })))[0]!));
