@@ -37,6 +37,7 @@ import {
   lapseForAgent,
   lapseOutdated,
   lapseOverdue,
+  LiveOutput,
   recoverCommands,
   RunningCommands,
   type Sessions,
@@ -111,6 +112,8 @@ export interface Relay extends Context {
   readonly commands: RunningCommands;
   /** Commands that callers here want and that run over links of other instances. */
   readonly elsewhere: Elsewhere;
+  /** The output of commands while they run. */
+  readonly liveOutput: LiveOutput;
   /** Which instances share the store and live. */
   readonly presence: Presence;
   /** What other instances tell this one. */
@@ -217,7 +220,7 @@ function tellHolder(app: Relay, tenant: Tenant, agentId: string): void {
 
 /** Handles a message of another instance. Handling one twice has no further effect. */
 export async function takeMessage(app: Relay, value: unknown): Promise<void> {
-  const { commands, elsewhere, inquiries, links, signals } = app;
+  const { commands, elsewhere, inquiries, links, liveOutput, signals } = app;
   const message = readMessage(value);
   switch (message?.kind) {
     case "queued":
@@ -245,6 +248,10 @@ export async function takeMessage(app: Relay, value: unknown): Promise<void> {
       return signals.mcpSessionChangedElsewhere.send({ id: message.id });
     case "mcp_cancel":
       return signals.mcpCallCancelledElsewhere.send({ call: message.call });
+    case "follow":
+      return liveOutput.serve(message);
+    case "output":
+      return await liveOutput.arrived(message.id);
     case "agent_deleted":
       return links.of(message.tenant, message.agent_id)?.close("deleted");
     case "policies_changed":

@@ -35,6 +35,7 @@ import { Background, makeSealer, type Ports, type Sealer } from "./ports/ports.t
 import {
   Elsewhere,
   insertShield,
+  LiveOutput,
   MADE_INGEST_TOKENS,
   recoverCommands,
   RunningCommands,
@@ -267,6 +268,7 @@ async function buildParts(store: Store, settings: ServerSettings, ports: Ports):
     inquiries: new Inquiries({ context, instance, links }),
     commands,
     elsewhere: new Elsewhere({ context, background, instance }),
+    liveOutput: new LiveOutput({ context, background, commands, links, instance }),
     presence: new Presence(
       store,
       instance,

@@ -108,7 +108,8 @@ const bindRunCommand: Bind = (exchange: Exchange, declared: Route): Route => {
         begun = record;
         if (abandoned) abandon();
         progress.log({ command_id: record.id, status: record.status });
-        unfollow = relay.commands.follow(record.id, (_, data) => progress.write(data));
+        if (!progress.wantsOutput) return;
+        unfollow = relay.liveOutput.follow(actor.tenant, record, (text) => progress.write(text));
       });
     } finally {
       if (called !== null) server.cancellations.delete(called);

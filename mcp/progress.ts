@@ -10,6 +10,8 @@ const CHARS_MAX = 16 * 1024;
 
 /** Notifies a client while its call runs. */
 export interface Progress {
+  /** False for a client that did not ask for output. */
+  readonly wantsOutput: boolean;
   /** Sends output at once, or together with what follows soon. */
   write(text: string): void;
   /** Sends a log message, if the client's log level asks for it. */
@@ -35,7 +37,7 @@ const INFO = LEVELS.indexOf("info");
 export function reportProgress(exchange: Exchange): Progress {
   const { sink, relay } = exchange;
   const token = metaOf(exchange).progressToken as Id | undefined;
-  const wanted = sink !== null && (typeof token === "string" || typeof token === "number");
+  const wantsOutput = sink !== null && (typeof token === "string" || typeof token === "number");
   let progress = 0;
   let waiting = "";
   let cancel: (() => void) | null = null;
@@ -50,8 +52,8 @@ export function reportProgress(exchange: Exchange): Progress {
     cancel = relay.ports.clock.after(INTERVAL_MS, sendNext);
   };
   return {
+    wantsOutput,
     write(text) {
-      if (!wanted) return;
       waiting += text;
       if (cancel === null) sendNext();
     },

@@ -4,7 +4,7 @@
  * with its event. A command that needs approval waits, bound to its exact text, its agent and the shield's version.
  *
  * Several instances: records and journal are in the store. In memory are the commands that run over this process's
- * links, which only it can settle, and the callers here that wait for commands elsewhere. From the journal, the instance
+ * links, which only it can settle, and the callers here that wait for commands elsewhere or follow their output. From the journal, the instance
  * that takes over learns which commands were lost. Sessions of the shield's behaviour layer are in memory only for a sole process. Remembered
  * examinations depend on a command's text alone.
  */
@@ -19,6 +19,7 @@ export { lapseForAgent, lapseOutdated, lapseOverdue } from "./approvals/lapse.ts
 export { getApproval, listApprovals, statusNow } from "./approvals/show.ts";
 export { abandonCommand, cancelCommand } from "./cancel.ts";
 export { runCanary } from "./guard/canary.ts";
+export { LiveOutput } from "./live_output.ts";
 export { Elsewhere } from "./elsewhere.ts";
 export {
   evaluateCommands,

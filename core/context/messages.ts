@@ -40,6 +40,16 @@ export const Message = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("mcp_session"), id: z.string() }),
   /** A client cancelled a call of its MCP session, which may be under way at the receiver. */
   z.strictObject({ kind: z.literal("mcp_cancel"), call: z.string() }),
+  /** A caller of the instance `to` follows the output of a command that runs at the receiver. */
+  z.strictObject({
+    kind: z.literal("follow"),
+    tenant,
+    command_id: z.string(),
+    id: z.string(),
+    to: z.string(),
+  }),
+  /** Output has come for the receiver's `follow` of this id. */
+  z.strictObject({ kind: z.literal("output"), id: z.string() }),
   /** An agent was deleted. */
   z.strictObject({ kind: z.literal("agent_deleted"), tenant, agent_id: z.string() }),
   /** Other policies are in force for a tenant. */

@@ -1,0 +1,72 @@
+import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
+import { type Json, Reader, requestOf } from "../mcp/client.ts";
+import { rawRows } from "../support/raw_rows.ts";
+import { pair } from "./pair.ts";
+
+/** A command that a client of the second instance runs, over the link of the first. */
+async function running(meta: Json) {
+  const cluster = await pair();
+  const { two, owner, agent } = cluster;
+  agent.script = () => "silent";
+  const params = { name: "run_command", arguments: { agent_id: agent.id, command: "work" } };
+  const options = { as: owner.token, style: "modern", meta } as const;
+  const reader = new Reader(await two.send(requestOf("tools/call", params, options)));
+  const command_id = (await agent.until("run")).commands[0]!.command_id;
+  return {
+    ...cluster,
+    reader,
+    /** Everything that the client gets. */
+    whole: reader.until(Infinity),
+    write: (data: string) => agent.send({ type: "output", command_id, stream: "stdout", data }),
+    finish: () => agent.finish({ command_id }),
+    /** The pieces that are stored. */
+    pieces: () => rawRows<string>(two.kv, { org: "~", space: "out" }),
+  };
+}
+
+/** Lets time pass for both instances until so many notifications have come. */
+async function until({ one, two, reader }: Awaited<ReturnType<typeof running>>, count: number) {
+  while (reader.messages.length < count) {
+    one.clock.advance(100);
+    for (const world of [one, two]) await world.settle();
+  }
+  return reader.messages.map(({ params }) => params.message);
+}
+
+Deno.test("instances: output comes to a follower at another instance while the command runs", async () => {
+  await using cluster = await running({ progressToken: "p" });
+  cluster.write("one\n");
+  deq(await until(cluster, 1), ["one\n"]);
+  cluster.write("two\n");
+  deq(await until(cluster, 2), ["one\n", "two\n"]);
+  cluster.finish();
+  const all = await cluster.whole;
+  eq(all.at(-1).result.structuredContent.stdout, "one\ntwo\n");
+});
+
+Deno.test("instances: followed output is sent in pieces of 16 Ki characters, one each 100 ms", async () => {
+  await using cluster = await running({ progressToken: "p" });
+  cluster.write("first");
+  await until(cluster, 1);
+  for (let n = 0; n < 4; n++) cluster.write("é".repeat(10 * 1024));
+  await cluster.one.settle();
+  eq((await cluster.pieces()).length <= 2, true);
+  const told = await until(cluster, 4);
+  eq(told.join(""), `first${"é".repeat(40 * 1024)}`);
+  eq(Math.max(...(await cluster.pieces()).map(({ value }) => value.length)), 16 * 1024);
+  cluster.finish();
+  await cluster.whole;
+});
+
+Deno.test("instances: output that nobody follows is not written while the command runs", async () => {
+  await using cluster = await running({});
+  const { one, two } = cluster;
+  cluster.write("one\n");
+  for (let n = 0; n < 5; n++) {
+    one.clock.advance(100);
+    for (const world of [one, two]) await world.settle();
+  }
+  deq(await cluster.pieces(), []);
+  cluster.finish();
+  await cluster.whole;
+});
