@@ -46,6 +46,7 @@ export class LiveOutput {
     if (store.sole || commands.running(tenant, record.id) !== null) {
       return commands.follow(record.id, (_, text) => listener(text));
     }
+    if (record.status !== "queued" && record.status !== "running") return () => {};
     const id = ports.entropy.id("flw");
     this.#followers.set(id, { listener, next: 0, reading: Promise.resolve() });
     background.run("following a command", () => this.#askHolder(tenant, record, id));
