@@ -67,8 +67,9 @@ export class Cluster {
     return Object.assign(instance as Instance, { world });
   }
 
+  /** The instances that have started and neither sleep nor are dead. */
   get awake(): Instance[] {
-    return this.instances.filter(({ state }) => state === "awake");
+    return this.instances.filter(({ state, world }) => state === "awake" && world !== undefined);
   }
 
   /** Moves all clocks on; those of frozen processes stand still. */
