@@ -255,6 +255,22 @@ Deno.test("commands.cancel: asks the agent, answers with the end, and ends the w
   eq(events[0]!.details.cancelled_by, here.owner.userId);
 });
 
+Deno.test("commands.cancel: the event of a command that ends by itself names who had asked to cancel it", async () => {
+  await using world = await World.open();
+  const here = await linkAgent(world);
+  here.agent.script = () => "silent";
+  const asked = exec(world, here, "sleep 99");
+  await world.settle();
+  const { command_id } = runsOf(here.agent)[0]!;
+  const cancelling = cancel(world, here, command_id);
+  await world.settle();
+  finish(here.agent, command_id, { exit_code: 0 });
+  deq([(await asked).body.status, (await cancelling).body.status], ["succeeded", "succeeded"]);
+  const events = await eventsOf(world, here.owner, command_id);
+  deq(events.map(({ event_type }) => event_type), ["command_executed"]);
+  eq(events[0]!.details.cancelled_by, here.owner.userId);
+});
+
 Deno.test("commands.cancel: waits 5 s for a slow agent, then answers that the command still runs", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);

@@ -1,6 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import type { Wire } from "../../core/agents/sender.ts";
 import { newIdentity, ScriptedAgent } from "../support/agent.ts";
+import type { Random } from "../support/random.ts";
 import type { World } from "../support/world.ts";
 import type { Cluster, Instance } from "./cluster.ts";
 
@@ -19,8 +20,7 @@ export class RovingAgent {
     private readonly cluster: Cluster,
     readonly name: string,
     private readonly credential: string,
-    /** Whether the agent answers a command at once. */
-    private readonly prompt: () => boolean,
+    private readonly dice: Random,
   ) {}
 
   get isLinked(): boolean {
@@ -51,9 +51,14 @@ export class RovingAgent {
   work(all = false): void {
     const { link } = this;
     if (link === null || !this.isLinked) return;
-    const ended = this.#open.filter(() => all || this.prompt());
+    const ended = this.#open.filter(() => all || this.dice.chance(0.6));
     this.#open = this.#open.filter((id) => !ended.includes(id));
     for (const command_id of ended) link.finish({ command_id, stdout: "done\n" });
+  }
+
+  /** Shows that it lives. */
+  beat(): void {
+    if (this.isLinked && this.id !== "") this.link?.send({ type: "heartbeat", status: "ok" });
   }
 
   /** Breaks the link. The agent is gone with its machine. */

@@ -21,6 +21,8 @@ interface Step {
   readonly run: () => void;
 }
 
+/** How many turns the product's own waits take at most. */
+const TURNS = 5;
 /** One turn of the event loop: every microtask has run. */
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
@@ -45,8 +47,8 @@ export class Calls {
   constructor(private readonly dice: Random) {}
 
   /** Makes a call of a process; its effect and its answer come later, and may fail. */
-  make<R>(of: Caller, effect: () => R | Promise<R>, writes: boolean): Promise<R> {
-    const fault = this.#faultOf(of, writes);
+  make<R>(of: Caller, effect: () => R, faults: readonly Fault[]): Promise<R> {
+    const fault = this.#faultOf(of, faults);
     return new Promise((resolve, reject) => {
       const answer = (run: () => void) =>
         this.#steps.push({ of, sent: false, dueMs: this.nowMs, run });
@@ -54,16 +56,16 @@ export class Calls {
         return answer(() => reject(new Error("connection reset before the request was sent")));
       }
       const waitMs = fault === "late" ? 1_000 + this.dice.below(LATE_MS_MAX) : 0;
-      const run = async () => {
+      const run = () => {
         try {
-          const result = await effect();
+          const result = effect();
           if (fault !== "reply lost") return answer(() => resolve(result));
           answer(() => reject(new Error("connection reset before the reply came")));
         } catch (error) {
           answer(() => reject(error));
         }
       };
-      this.#steps.push({ of, sent: true, dueMs: this.nowMs + waitMs, run: () => void run() });
+      this.#steps.push({ of, sent: true, dueMs: this.nowMs + waitMs, run });
     });
   }
 
@@ -90,7 +92,8 @@ export class Calls {
   /** Runs what can run at this instant, one step after the other, at most `max` of them. */
   async settle(max = Infinity): Promise<void> {
     for (let n = 0; n < max; n++) {
-      do await turn(); while (ciphering > 0);
+      // A commit waits up to four turns for company.
+      for (let turns = 0; turns < TURNS || ciphering > 0; turns++) await turn();
       const ready = this.#steps.filter(({ of, sent, dueMs }) =>
         dueMs <= this.nowMs && (sent || of.state === "awake")
       );
@@ -101,14 +104,9 @@ export class Calls {
     }
   }
 
-  #faultOf({ faults }: Caller, writes: boolean): Fault | null {
-    if (faults === 0 || !this.dice.chance(faults)) return null;
-    const fault = this.dice.pick<Fault>(
-      writes ? ["refused", "reply lost", "late"] : [
-        "refused",
-        "late",
-      ],
-    );
+  #faultOf({ faults }: Caller, possible: readonly Fault[]): Fault | null {
+    if (faults === 0 || possible.length === 0 || !this.dice.chance(faults)) return null;
+    const fault = this.dice.pick(possible);
     this.faults[fault]++;
     return fault;
   }

@@ -1,11 +1,13 @@
 import { ManualClock } from "../support/clock.ts";
 import type { Random } from "../support/random.ts";
 import { World } from "../support/world.ts";
-import { type Caller, Calls } from "./calls.ts";
+import { type Caller, Calls, type Fault } from "./calls.ts";
 import { kvOver, MemoryKv } from "./memory_kv.ts";
 
 /** The largest difference between two clocks. */
 const SKEW_MS = 5 * 60_000;
+const READ_FAULTS: readonly Fault[] = ["refused", "late"];
+const WRITE_FAULTS: readonly Fault[] = ["refused", "reply lost", "late"];
 /** How far all clocks move at once. */
 const STRIDE_MS = 500;
 
@@ -16,6 +18,10 @@ export interface Instance extends Caller {
   readonly clock: ManualClock;
   /** How far its clock has fallen behind while it was frozen. */
   behindMs: number;
+  /** When a frozen process goes on. */
+  wakesAtMs: number;
+  /** When it last began or ceased to have faults, froze, woke up or died. */
+  disturbedAtMs: number;
 }
 
 /** Instances over one store in memory, whose calls fail and whose processes freeze and die. */
@@ -35,12 +41,19 @@ export class Cluster {
     const n = ++this.#opened;
     const skewMs = this.dice.below(SKEW_MS) - SKEW_MS / 2;
     const clock = new ManualClock(this.#startMs + this.calls.nowMs + skewMs);
-    const caller = { name: `i${n}`, clock, state: "awake", faults: 0, behindMs: 0 } as const;
-    const instance: Omit<Instance, "world"> = { ...caller };
+    const instance: Omit<Instance, "world"> = {
+      name: `i${n}`,
+      clock,
+      state: "awake",
+      faults: 0,
+      behindMs: 0,
+      wakesAtMs: 0,
+      disturbedAtMs: -Infinity,
+    };
     this.instances.push(instance as Instance);
     const kv = kvOver(
       this.engine,
-      (effect, writes) => this.calls.make(instance, effect, writes),
+      (effect, writes) => this.calls.make(instance, effect, writes ? WRITE_FAULTS : READ_FAULTS),
       (deliver) => this.calls.hint(instance, deliver),
     );
     const world = await this.drive(World.open({
@@ -54,8 +67,9 @@ export class Cluster {
     return Object.assign(instance as Instance, { world });
   }
 
+  /** The instances that have started and neither sleep nor are dead. */
   get awake(): Instance[] {
-    return this.instances.filter(({ state }) => state === "awake");
+    return this.instances.filter(({ state, world }) => state === "awake" && world !== undefined);
   }
 
   /** Moves all clocks on; those of frozen processes stand still. */
@@ -65,7 +79,7 @@ export class Cluster {
       this.calls.nowMs += byMs;
       for (const instance of this.instances) {
         if (instance.state === "awake") instance.clock.advance(byMs);
-        else if (instance.state === "frozen") instance.behindMs += byMs;
+        else if (instance.state === "frozen") this.#sleep(instance, byMs);
       }
       await this.calls.settle();
     }
@@ -86,11 +100,28 @@ export class Cluster {
 
   kill(instance: Instance): void {
     this.calls.forget(instance);
+    instance.disturbedAtMs = this.calls.nowMs;
   }
 
-  /** Wakes a frozen process: all of its timers that fell due fire now. */
-  wake(instance: Instance): void {
+  /** Makes this share of an instance's calls fail. */
+  disturb(instance: Instance, faults: number): void {
+    if (instance.faults > 0 || faults > 0) instance.disturbedAtMs = this.calls.nowMs;
+    instance.faults = faults;
+  }
+
+  /** Stops a process for some time. */
+  freeze(instance: Instance, ms: number): void {
+    instance.state = "frozen";
+    instance.wakesAtMs = this.calls.nowMs + ms;
+    instance.disturbedAtMs = this.calls.nowMs;
+  }
+
+  /** Wakes a frozen process when it is time: all of its timers that fell due fire then. */
+  #sleep(instance: Instance, byMs: number): void {
+    instance.behindMs += byMs;
+    if (instance.wakesAtMs > this.calls.nowMs) return;
     instance.state = "awake";
+    instance.disturbedAtMs = this.calls.nowMs;
     instance.clock.nowMs += instance.behindMs;
     instance.behindMs = 0;
     instance.clock.advance(0);

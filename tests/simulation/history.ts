@@ -1,49 +1,58 @@
 import { type Random, random } from "../support/random.ts";
-import type { Account, Answer } from "../support/world.ts";
+import { makeHook } from "../support/linked_agent.ts";
+import { NO_LIMITS } from "../support/no_limits.ts";
 import { RovingAgent } from "./agents.ts";
-import { Cluster, type Instance } from "./cluster.ts";
+import { Callers, type Credentials } from "./callers.ts";
+import { Cluster } from "./cluster.ts";
 import { assertTrue } from "./invariants.ts";
+import { Receiver } from "./receiver.ts";
 
 const INSTANCES = 4;
 const AGENTS = 2;
-const STEPS = 30;
+const STEPS = 40;
+/** Longer than a lease. */
+const FROZEN_MS = 60_000;
 /** After this time deaths are noticed and taken over, and every caller has its answer. */
-const REST_MS = 120_000;
+const REST_MS = 180_000;
+/** What a key may ask in a minute. */
+export const PER_MINUTE = 60;
+export const ATTEMPTS_MAX = 3;
 const RIGHTS = ["agents:admin", "agents:read", "agents:write", "audit:read"];
-
-/** A command whose acceptance was answered. */
-export interface Acknowledged {
-  readonly id: string;
-  readonly agentId: string;
-}
+const HEARD = ["command_executed", "approval_resolved", "agent_disconnected"];
+const CONFIG = {
+  ...NO_LIMITS,
+  limits: {
+    ...NO_LIMITS.limits,
+    live: { ...NO_LIMITS.limits.live, requests_per_minute: PER_MINUTE },
+  },
+};
 
 /** One seeded history of a cluster, and what its callers were told. */
 export class History {
   readonly steps: string[] = [];
-  readonly acknowledged: Acknowledged[] = [];
   readonly agents: RovingAgent[] = [];
-  /** What calls threw. */
-  readonly #failures: unknown[] = [];
+  readonly callers: Callers;
 
   private constructor(
     readonly dice: Random,
     readonly cluster: Cluster,
-    readonly owner: Account,
-    readonly key: string,
-  ) {}
+    readonly credentials: Credentials,
+    readonly receiver: Receiver,
+  ) {
+    this.callers = new Callers(dice, cluster, credentials, (text) => this.#note(text));
+  }
 
   /** Plays the history of a seed and checks the invariants at its end. */
   static async play(seed: number): Promise<History> {
-    const dice = random(seed), cluster = new Cluster(dice);
-    for (let n = 0; n < INSTANCES; n++) await cluster.open();
-    const { world } = cluster.instances[0]!;
-    const owner = await cluster.drive(world.signUp());
-    const { value } = await cluster.drive(world.key(owner, RIGHTS));
-    const history = new History(dice, cluster, owner, value);
+    const dice = random(seed), cluster = new Cluster(dice, CONFIG);
+    const receiver = new Receiver(cluster, dice);
+    for (let n = 0; n < INSTANCES; n++) receiver.listenTo(await cluster.open());
+    const credentials = await cluster.drive(prepare(cluster));
+    const history = new History(dice, cluster, credentials, receiver);
     try {
       await history.#play();
     } catch (cause) {
-      const why = cause instanceof Error ? cause.message : String(cause);
+      const why = cause instanceof Error ? cause.stack : String(cause);
       throw new Error(`${why}\n${history.steps.join("\n")}`, { cause });
     }
     return history;
@@ -52,24 +61,39 @@ export class History {
   async #play(): Promise<void> {
     const { cluster, dice } = this;
     for (let n = 0; n < AGENTS; n++) {
-      const agent = new RovingAgent(cluster, `web-${n}`, this.key, () => dice.chance(0.6));
+      const agent = new RovingAgent(cluster, `web-${n}`, this.credentials.key, dice);
       this.agents.push(agent);
-      await this.#link(agent);
+      await cluster.drive(agent.connect(dice.pick(cluster.awake)));
+      await cluster.calls.settle();
     }
-    for (let n = 0; n < STEPS; n++) await this.#step();
+    for (let n = 0; n < STEPS; n++) {
+      await this.#step();
+      await cluster.calls.settle(dice.below(60));
+    }
     await this.#rest();
     await assertTrue(this);
   }
 
   async #step(): Promise<void> {
-    const { cluster, dice } = this;
-    const roll = dice.unit();
-    if (roll < 0.45) this.#exec();
-    else if (roll < 0.65) await this.#pass(dice.pick([500, 2_000, 6_000]));
-    else if (roll < 0.75) await this.#link(dice.pick(this.agents));
-    else if (roll < 0.80) await this.#kill();
-    else for (const agent of this.agents) agent.work();
-    await cluster.calls.settle(dice.below(60));
+    const { callers, dice } = this;
+    const agent = dice.pick(this.agents);
+    const acts: readonly (readonly [number, () => unknown])[] = [
+      [10, () => callers.exec(agent)],
+      [4, () => callers.approve()],
+      [2, () => callers.cancel(agent)],
+      [1, () => callers.revoke()],
+      [2, () => callers.use()],
+      [2, () => callers.hurry()],
+      [2, () => callers.chain(agent)],
+      [8, () => this.#pass(dice.pick([500, 2_000, 6_000]))],
+      [3, () => this.#link(agent)],
+      [6, () => this.agents.forEach((each) => each.work())],
+      [2, () => this.#kill()],
+      [1, () => this.#freeze()],
+      [3, () => this.#disturb()],
+    ];
+    let roll = dice.below(acts.reduce((sum, [weight]) => sum + weight, 0));
+    for (const [weight, act] of acts) if ((roll -= weight) < 0) return void await act();
   }
 
   #note(text: string): void {
@@ -79,39 +103,13 @@ export class History {
   async #pass(ms: number): Promise<void> {
     this.#note(`${ms} ms pass`);
     await this.cluster.advance(ms);
+    for (const agent of this.agents) agent.beat();
   }
 
-  /** A caller asks for a command at some instance, and may wait for its end. */
-  #exec(): void {
-    const { dice, cluster } = this;
-    const at = dice.pick(cluster.awake), agent = dice.pick(this.agents);
-    const wait = dice.chance(0.5);
-    this.#note(`${at.name}: exec at ${agent.name}${wait ? ", waiting" : ""}`);
-    const body = { command: "uptime", ...(wait && { wait: 10 }) };
-    this.call(at, "POST", `/api/v1/agents/${agent.id}/commands`, body, (answer) => {
-      const id = answer.body?.command_id ?? answer.body?.error?.details.command_id;
-      this.#note(`${at.name}: answered ${answer.status} for ${id}`);
-      if (answer.status < 300) this.acknowledged.push({ id, agentId: agent.id });
-    });
-  }
-
-  /** Makes a call as the key; `done` hears the answer, if the instance lives to give it. */
-  call(
-    at: Instance,
-    method: string,
-    path: string,
-    body: unknown,
-    done: (answer: Answer) => void,
-  ): void {
-    at.world.call(method, path, { as: this.key, body }).then(done)
-      .catch((error) => this.#failures.push(error));
-  }
-
-  async #link(agent: RovingAgent): Promise<void> {
+  #link(agent: RovingAgent): void {
     const at = this.dice.pick(this.cluster.awake);
     this.#note(`${agent.name} links at ${at.name}`);
-    await this.cluster.drive(agent.connect(at));
-    await this.cluster.calls.settle();
+    agent.connect(at).catch((error) => this.#note(`${agent.name} has no link: ${error.message}`));
   }
 
   /** An instance dies, sometimes with the agents that it holds, and another one starts. */
@@ -122,18 +120,63 @@ export class History {
     cluster.kill(at);
     const held = this.agents.filter((agent) => agent.at === at);
     const next = await cluster.open();
+    this.receiver.listenTo(next);
     this.#note(`${next.name} starts`);
-    for (const agent of held) withAgents ? agent.drop() : await this.#link(agent);
+    for (const agent of held) withAgents ? agent.drop() : this.#link(agent);
   }
 
-  /** Waits until all has come to rest. */
+  /** A process stops for longer than a lease, then goes on where it was. */
+  #freeze(): void {
+    const { cluster, dice } = this;
+    if (cluster.awake.length < 2) return;
+    const at = dice.pick(cluster.awake);
+    this.#note(`${at.name} freezes`);
+    cluster.freeze(at, FROZEN_MS);
+  }
+
+  /** The calls of an instance begin to fail, or stop failing. */
+  #disturb(): void {
+    const at = this.dice.pick(this.cluster.awake);
+    const faults = at.faults > 0 ? 0 : this.dice.pick([0.02, 0.1, 0.3]);
+    this.#note(`${at.name} has faults in ${faults} of its calls`);
+    this.cluster.disturb(at, faults);
+  }
+
+  /** Ends all faults and waits until all has come to rest. */
   async #rest(): Promise<void> {
     this.#note("rest");
     const { cluster } = this;
+    for (const instance of cluster.instances) cluster.disturb(instance, 0);
     for (let restMs = 0; restMs < REST_MS; restMs += 5_000) {
-      for (const agent of this.agents) agent.work(true);
+      if (restMs === FROZEN_MS) this.agents.forEach((agent) => agent.isLinked || this.#link(agent));
+      for (const agent of this.agents) {
+        agent.work(true);
+        agent.beat();
+      }
       await cluster.advance(5_000);
     }
-    if (this.#failures.length > 0) throw this.#failures[0];
   }
+}
+
+/** Makes the organization of a history, with its people, keys and a webhook. */
+async function prepare({ instances }: Cluster): Promise<Credentials> {
+  const { world } = instances[0]!;
+  const owner = await world.signUp();
+  const second = await world.join(owner, ["admin"]);
+  const { value: key } = await world.key(owner, RIGHTS);
+  const { value: eager } = await world.key(owner, ["agents:read"]);
+  const spare = [];
+  for (let n = 0; n < 2; n++) {
+    spare.push({ ...await world.key(owner, ["agents:read"]), revokedMs: null });
+  }
+  await makeHook(world, owner, HEARD, {
+    retry_policy: {
+      max_retries: ATTEMPTS_MAX,
+      initial_delay_seconds: 2,
+      backoff_multiplier: 2,
+      max_delay_seconds: 8,
+      auto_disable: false,
+    },
+  });
+  return { owner, second, key, eager, spare };
 }

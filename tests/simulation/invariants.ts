@@ -1,30 +1,75 @@
 import { ok, strictEqual as eq } from "node:assert/strict";
 import { agents } from "../../kv/records/agent.ts";
+import { approvals } from "../../kv/records/approval.ts";
 import { commands } from "../../kv/records/command.ts";
+import type { Tenant } from "../../kv/store/collection.ts";
 import { assertLedger, assertLogs } from "../support/guarantees.ts";
-import type { History } from "./history.ts";
+import { readLedger } from "../../core/delivery/webhooks/ledger.ts";
+import { ATTEMPTS_MAX, type History, PER_MINUTE } from "./history.ts";
+
+/** An attempt under way at a fault may take this long. */
+const ATTEMPT_MS = 20_000;
 
 /** Fails unless a history at rest has kept every promise. */
 export async function assertTrue(history: History): Promise<void> {
-  const { cluster, owner } = history;
+  const { callers, cluster } = history;
+  if (callers.failures.length > 0) throw callers.failures[0];
+  const tenant = { org: history.credentials.owner.org, space: "live" } as const;
+  assertLimits(history);
+  assertAttempts(history);
+  await cluster.drive(Promise.all([assertRecords(history, tenant), assertAgents(history, tenant)]));
   const { app } = cluster.awake[0]!.world;
-  const tenant = { org: owner.org, space: "live" } as const;
-  const check = async () => {
-    await assertLogs(app);
-    await assertLedger(app);
-    for (const { id } of history.acknowledged) {
-      const record = await app.store.get(commands, tenant, id);
-      ok(record !== null, `the acknowledged command ${id} is missing`);
-    }
-    const listed = await app.store.list(commands, tenant, { limit: 1_000 });
-    for (const { id, status } of listed.items) {
-      ok(status !== "queued" && status !== "running", `the command ${id} is ${status}`);
-    }
-    for (const agent of history.agents) {
-      for (const [id, times] of agent.reached) eq(times, 1, `${id} reached ${agent.name} twice`);
-      const record = await app.store.get(agents, tenant, agent.id);
-      eq(record!.status === "online", agent.isLinked, `${agent.name} is ${record!.status}`);
-    }
-  };
-  await cluster.drive(check());
+  await cluster.drive(assertLogs(app));
+  await cluster.drive(assertLedger(app));
+}
+
+async function assertRecords({ callers, cluster }: History, tenant: Tenant): Promise<void> {
+  const { log, store } = cluster.awake[0]!.world.app;
+  const rows = (await log.read(tenant, 0, 1_000_000)).map(({ json }) => JSON.parse(json));
+  const told = new Set(
+    rows.flatMap(({ resource_id, details }) => [resource_id, details?.command_id]),
+  );
+  for (const id of callers.accepted) {
+    ok(await store.get(commands, tenant, id) !== null, `the accepted command ${id} is missing`);
+    ok(told.has(id), `no event tells of the accepted command ${id}`);
+  }
+  for (const id of callers.approved) {
+    const approval = await store.get(approvals, tenant, id);
+    eq(approval?.status, "approved", `the approval ${id}`);
+    ok(told.has(id), `no event tells of the approval ${id}`);
+  }
+  for (const { id, status } of (await store.list(commands, tenant, { limit: 1_000 })).items) {
+    ok(status !== "queued" && status !== "running", `the command ${id} is ${status}`);
+  }
+  const { pending, held } = await readLedger(store);
+  eq(pending + held, 0, `${pending} deliveries are pending`);
+}
+
+async function assertAgents(history: History, tenant: Tenant): Promise<void> {
+  const { store } = history.cluster.awake[0]!.world.app;
+  for (const agent of history.agents) {
+    for (const [id, times] of agent.reached) eq(times, 1, `${id} reached ${agent.name} twice`);
+    const record = await store.get(agents, tenant, agent.id);
+    eq(record!.status === "online", agent.isLinked, `${agent.name} is ${record!.status}`);
+  }
+}
+
+function assertLimits({ callers }: History): void {
+  for (const [window, count] of callers.let) {
+    ok(count <= PER_MINUTE, `${count} calls passed in the window that ends at ${window}`);
+  }
+}
+
+/** After an attempt was taken, another one follows only if its instance was disturbed meanwhile. */
+function assertAttempts({ receiver }: History): void {
+  for (const [id, attempts] of receiver.attempts) {
+    const disturbed = attempts.filter(({ by, atMs }) =>
+      by.disturbedAtMs >= atMs - ATTEMPT_MS
+    ).length;
+    ok(attempts.length <= ATTEMPTS_MAX + disturbed, `${id} had ${attempts.length} attempts`);
+    const taken = attempts.findIndex(({ isTaken }) => isTaken);
+    if (taken < 0 || taken === attempts.length - 1) continue;
+    const { by, atMs } = attempts[taken]!;
+    ok(by.disturbedAtMs >= atMs - ATTEMPT_MS, `${id} was delivered twice by ${by.name}`);
+  }
 }

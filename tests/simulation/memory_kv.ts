@@ -16,15 +16,22 @@ const ORDER = { object: "1", string: "2", number: "3", bigint: "4", boolean: "5"
 const END = "\x00", AFTER_ALL = "\uffff";
 const VERSIONSTAMP = Symbol("the versionstamp of the commit");
 
+const numbers = new DataView(new ArrayBuffer(8));
+
 /** A key as a text that sorts as keys do. */
 const textOf = (key: Deno.KvKey): string =>
   key.map((part) => `${ORDER[typeof part as keyof typeof ORDER]}${partText(part)}${END}`).join("");
 
 function partText(part: Deno.KvKeyPart): string {
   if (part instanceof Uint8Array) return String.fromCharCode(...part.map((byte) => byte + 1));
-  if (typeof part !== "number" && typeof part !== "bigint") return String(part);
-  // Sorts as it counts: none of the keys is negative or a fraction.
-  return String(part).padStart(24, "0");
+  if (typeof part === "bigint") return String(part).padStart(24, "0");
+  // A string that begins with another one and then has a zero sorts after all keys that begin with the other one.
+  if (typeof part !== "number") return String(part).replaceAll("\0", `\0${AFTER_ALL}`);
+  // The bits of a number sort as it does, once those of negative ones are inverted.
+  numbers.setFloat64(0, part);
+  const bits = numbers.getBigUint64(0);
+  const sorted = bits >> 63n ? BigInt.asUintN(64, ~bits) : bits | 1n << 63n;
+  return sorted.toString(16).padStart(16, "0");
 }
 
 const copyOf = (value: unknown) => value instanceof Deno.KvU64 ? value : structuredClone(value);

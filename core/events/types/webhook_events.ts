@@ -112,6 +112,9 @@ const exampleApproval = {
   requested_by: "usr_0m3x1",
 };
 
+/** A command may end by itself although somebody asked to cancel it. */
+const cancelAsked = z.string().optional().describe("Who had asked to cancel it.");
+
 /** Checks an example against the schema of its payload. */
 function webhookEvent<Payload extends z.ZodObject>(
   row: WebhookEvent<Payload>,
@@ -127,6 +130,7 @@ export const WEBHOOK_EVENTS = {
     result: ({ status }) => status === "failed" ? "failure" : "success",
     payload: z.strictObject({
       ...ranCommand,
+      cancelled_by: cancelAsked,
       receipt,
       status: z.enum(["succeeded", "failed"]).describe("By the exit code."),
     }),
@@ -170,6 +174,7 @@ export const WEBHOOK_EVENTS = {
     result: "failure",
     payload: z.strictObject({
       ...ranCommand,
+      cancelled_by: cancelAsked,
       receipt: receipt.optional(),
       status: z.literal("timed_out"),
       reason: z.string().optional().describe("Why the relay ended it instead of the agent."),
