@@ -6,7 +6,7 @@
  * - Nobody hands out more than they have, and another organization's things look like missing ones.
  * - Every secret is stored as a hash or sealed; only the answer that creates it shows it.
  *
- * Parts with state in memory are right with several instances: the `Authenticator`, `Tokens` and `SigningKeys` remember
+ * Parts with state in memory work correctly with several instances: the `Authenticator`, `Tokens` and `SigningKeys` remember
  * only what they compare with the store or what a signature proves; the `Limiter` spends leases of shared counters;
  * `Usage` and `McpSessions` hold counts that each instance writes by itself; the `FailureThrottle` counts in memory only
  * for a sole process.

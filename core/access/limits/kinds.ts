@@ -86,8 +86,8 @@ export const OTHER_LIMITS = {
 } as const satisfies Readonly<Record<string, LimitKind>>;
 
 /**
- * The limits of each kind of call. MCP calls and deliveries do not count as REST requests. Open connections
- * limit REST and MCP calls without a window.
+ * The limits of each kind of call. MCP calls and deliveries do not count as REST requests. The limit
+ * on open connections, which has no window, applies to REST and MCP calls as well.
  */
 export const CALLS = {
   rest: { key: ["requests_per_minute", "burst_per_10_seconds"], plan: true },
@@ -122,8 +122,8 @@ export function keyLimit(
 }
 
 /**
- * An organization's requests per minute: the host's override, else the configuration of its plan, else `ofPlan`,
- * which the plan's record says; `undefined` means that there is no such plan.
+ * An organization's requests per minute: the host's override, else the configuration of its plan, else `ofPlan`
+ * from the plan's record; `undefined` means that there is no such plan.
  */
 export function planLimit(
   config: Config,
