@@ -6,7 +6,7 @@
  *
  * Several instances: an agent has one link, and the instance that holds it keeps it in memory. The record names that
  * instance. An instance that gets an agent's newer link tells the earlier one to close its own, and the one that finds
- * another instance dead disconnects its agents. Limits per minute count for each instance alone.
+ * another instance dead disconnects its agents. Each instance counts its own limits per minute.
  */
 
 export type { Connection } from "./connection.ts";

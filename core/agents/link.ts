@@ -74,7 +74,7 @@ export interface AgentPolicies {
   readonly documents: PolicyFrame["policies"];
 }
 
-/** Commands that run over links, told what the links carry. */
+/** Receives what links carry for the commands that run over them. */
 export interface CommandListener {
   /** Whether a command runs over this link. */
   isOn(link: Link, commandId: string): boolean;

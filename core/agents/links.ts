@@ -13,13 +13,13 @@ import type { Wire } from "./sender.ts";
 
 /** The right that a key needs to open a link, and to keep it. */
 export const AGENT_RIGHT: Scope = "agents:admin";
-/** Each link writes events and no request limit applies to it. An agent that cannot stay dials about 30 times. */
+/** Each link writes events and no request limit applies to it. An agent whose links keep closing dials about 30 times. */
 const LINKS_PER_MINUTE = 60;
 /** Links of an ended credential must close within a second; a sweep finds it in half of that. */
 const SWEEP_MS = 500;
 /**
- * How often each credential is checked where several instances share the store: they tell each other of changes, and
- * a credential's own end is known from its last check.
+ * How often each credential is checked where several instances share the store. Rarely is enough: instances tell each
+ * other of changes, and the last check has read when the credential expires.
  */
 const CHECK_SHARED_MS = 30_000;
 
@@ -134,7 +134,7 @@ export class Links {
     return await this.#holderOf(link) !== null;
   }
 
-  /** Rights may have changed, so every credential is checked. */
+  /** Checks every credential now, because rights may have changed. */
   recheck(): void {
     this.#nextChecks = new WeakMap();
     this.#checkInBackground();

@@ -225,7 +225,7 @@ export interface AgentSweep extends Recording {
   readonly presence: { isLive(instance: string): boolean };
 }
 
-/** Disconnects agents that are recorded as linked and are not: their process died, or could not record the end. */
+/** Disconnects agents that are recorded as linked but are not: their process died, or could not record the end. */
 export async function sweepStaleAgents(by: AgentSweep): Promise<void> {
   const all = everyQueued(by.store, agents, "linked", { limit: SWEEP_LIMIT });
   for await (const { tenant, record } of all) {

@@ -76,7 +76,7 @@ export function handoversFrom(
 export const pinsThatFollow = ({ public_key, handovers }: VerdictKeyRecord): ReadonlySet<string> =>
   new Set([...handovers.slice(1 - MAX_HANDOVERS).map(({ from }) => from), public_key]);
 
-/** What a look for links with former keys needs. */
+/** What {@link closeFormerKeyLinks} uses. */
 interface LinksInUse {
   readonly store: Pick<Reader, "get">;
   readonly links: { serving(tenant: Tenant | null): Link[] };
