@@ -66,7 +66,7 @@ export interface Unsettled {
   readonly record: CommandRecord | null;
   /** True when it has no row yet, so that none is read. */
   readonly fresh: boolean;
-  /** The states in which it may be settled; without them a recorded end stays, but for a lost command's. */
+  /** The states in which it may be settled; by default `running`, and `lost` when a result arrives. */
   readonly from?: readonly CommandRecord["status"][];
   /** Who cancelled it. */
   readonly cancelledBy?: string | null;
@@ -211,7 +211,7 @@ function eventOf(
     type,
     resource: { type: "command", id: record.id },
     agentId: record.agent_id,
-    // In the order of canonical JSON, which then needs no sorting and omits undefined members.
+    // Already in the order of canonical JSON, which saves sorting them; undefined members are omitted.
     details: {
       cancelled_by: cancelledBy ?? undefined,
       command,

@@ -10,7 +10,7 @@ import type { Report } from "./report.ts";
 const RESOLVED_KEPT_MS = 30 * DAY_MS;
 /** How long an active alert is kept after its last report. */
 const SILENT_KEPT_MS = 90 * DAY_MS;
-/** The same delivery within this time is a retry; later it reports that the alert goes on. */
+/** The same delivery within this time is a retry; later it reports that the alert is still active. */
 const RETRY_MS = 10 * 60 * 1000;
 
 /** The origin of a report. */

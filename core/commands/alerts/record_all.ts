@@ -24,7 +24,7 @@ interface Taking extends Pick<Context, "store" | "ports" | "signals"> {
   readonly request: Pick<RequestInfo, "id">;
 }
 
-/** Further details of the event, and what joins its commit. */
+/** Further details of the event, and further writes in its commit. */
 interface Closing {
   readonly details: Readonly<Record<string, unknown>>;
   /** True when the event is written even if nothing has changed. */

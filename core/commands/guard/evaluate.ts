@@ -206,7 +206,7 @@ class Slice {
     return result;
   }
 
-  /** A command was judged. */
+  /** Yields if the slice is used up; called after each command. */
   async ended(): Promise<void> {
     if (this.#left > 0) return;
     await nextTurn();

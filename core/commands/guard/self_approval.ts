@@ -20,7 +20,7 @@ import { iso } from "../../codec/codec.ts";
 /** A space has at most one pending change. */
 const RECORD_ID = "self_approval";
 const WAITS_MS = 24 * 60 * 60 * 1000;
-/** The right to change the settings, and to confirm the change of somebody else. */
+/** The right to change the settings, and to confirm somebody else's change. */
 const RIGHT = "system:write";
 /** Exceeds the people of an organization. */
 const PEOPLE_READ_MAX = 1000;
