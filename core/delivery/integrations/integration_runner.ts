@@ -11,8 +11,8 @@ import { type JobContext, performJob } from "./perform_job.ts";
 import { isTopicEvent } from "./topics.ts";
 
 /**
- * Concurrent jobs and refreshes, and the share of one organization, so that its unreachable integrations cannot
- * occupy all. Each integration has one job at a time, so its messages stay in order.
+ * Concurrent jobs and refreshes. One organization gets a share, so that its unreachable integrations cannot occupy
+ * all places. Each integration has one job at a time, so its messages stay in order.
  */
 const PLACES = { all: 32, ofOne: 8 };
 /** Integrations read per page. */
@@ -58,7 +58,7 @@ export class IntegrationRunner {
     this.sweep();
   }
 
-  /** Skips the events that a tenant's log has now. */
+  /** Skips the events that a tenant's log holds now. */
   async skip(tx: Tx, tenant: Tenant): Promise<void> {
     await this.#follower?.skip(tx, tenant);
   }

@@ -9,7 +9,7 @@ import { actsFor, personRights } from "../../access/access.ts";
 import { checkCustomHeaders, type CustomHeaders } from "./custom_headers.ts";
 import { WEBHOOK_EVENTS, type WebhookEventType } from "../../events/events.ts";
 
-/** Webhooks of one organization and space at most, so that fan-out can read all of them at once. */
+/** Maximum number of webhooks in one organization and space, so that fan-out can read all of them at once. */
 export const WEBHOOKS_MAX = 1000;
 
 /** The caller's webhook. @throws {Fault} NOT_FOUND */

@@ -17,7 +17,7 @@ import type { Receiver } from "./scheduler/receiver.ts";
 
 /**
  * Claims up to `slots` due deliveries of a receiver: the lease and the counted attempt are durable before
- * anything is sent. Also answers when its next delivery is due.
+ * anything is sent. Also returns when its next delivery is due.
  */
 export async function claimDue(
   parts: KeyRateParts & Pick<Context, "ports">,
@@ -58,7 +58,7 @@ export async function claimDue(
   return { claims, nextMs };
 }
 
-/** Counts the next attempt; the outcome of the one before moves to a row of its own. */
+/** Counts the next attempt, and moves the outcome of the previous one to a row of its own. */
 function claim(tx: Tx, tenant: Tenant, before: DeliveryRecord, now: number): DeliveryRecord {
   const { id, attempt } = before;
   const last = attemptOf(before);

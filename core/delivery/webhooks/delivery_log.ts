@@ -76,7 +76,7 @@ interface Place {
   readonly held: boolean;
 }
 
-/** The index entries of a webhook's deliveries, newest first; at least those that the filter may want. */
+/** The index entries of a webhook's deliveries, newest first; may include some that do not match the filter. */
 async function* placesOf(
   store: Store,
   tenant: Tenant,

@@ -29,9 +29,9 @@ export interface NewWebhook {
 
 /** Learns of tenants that have webhooks. */
 interface Subscriptions {
-  /** Has fan-out read the tenant's log from now on. */
+  /** Makes fan-out read the tenant's log from now on. */
   subscribe(tenant: Tenant): void;
-  /** Has fan-out skip what the tenant's log holds now. */
+  /** Makes fan-out skip the events that the tenant's log holds now. */
   skip(tx: Tx, tenant: Tenant): Promise<void>;
 }
 
@@ -58,7 +58,7 @@ export async function createWebhook(
   const secret = input.secret ?? newSecret(ports.entropy);
   // Before the commit, because its outcome may stay unknown, and fan-out must not miss a webhook that exists.
   deliveries.subscribe(actor.tenant);
-  // Events before the first webhook are for nobody, so fan-out need not read them.
+  // No webhook receives the events before the first webhook, so fan-out need not read them.
   if (existing === 0) await deliveries.skip(tx, actor.tenant);
   const webhook = tx.insert(webhooks, actor.tenant, {
     id,

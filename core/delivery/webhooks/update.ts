@@ -27,10 +27,10 @@ export interface WebhookChange {
   readonly retry_policy?: RetryPolicyChange | undefined;
 }
 
-/** Figures that deliveries change, so that they need not match. */
+/** Fields that deliveries change; values sent back need not match the current ones. */
 const CHANGING = ["delivery_count", "last_delivery_at"];
 
-/** How long the previous secret signs beside the new one. */
+/** How long requests are also signed with the previous secret. */
 const SECRET_GRACE_MS = 24 * 60 * 60 * 1000;
 
 /**
@@ -78,7 +78,7 @@ export async function updateWebhook(
 }
 
 /**
- * Checks that the caller may read all events: who sets their target or their secret could read them.
+ * Checks that the caller may read all events: a caller who sets their target or their secret could read them.
  * @throws {Fault} INSUFFICIENT_SCOPES
  */
 async function mustBeAllowed(
