@@ -24,7 +24,7 @@ import {
 
 /** Longer than a fetch and an apply take: no other instance starts the same sync, and a crash only delays it. */
 const LEASE_MS = 60_000;
-/** Syncs at once, over all organizations and of one: a host may be slow. */
+/** Concurrent syncs, over all organizations and of one: a host may be slow. */
 const PLACES = { all: 4, ofOne: 2 };
 /** Due repositories read at once. */
 const PAGE = 16;
@@ -44,7 +44,7 @@ export const syncRunner = (parts: SyncParts): JobRunner =>
     search: (runner) => startDue(parts, runner),
   });
 
-/** Starts the syncs that are due, as many as may run at once; each one that ends starts the next. */
+/** Starts due syncs, as many as may run at once; each sync that ends starts the next. */
 async function startDue(parts: SyncParts, runner: JobRunner): Promise<number> {
   const { store, ports } = parts;
   const now = ports.clock.now(), before = [now + 1];
