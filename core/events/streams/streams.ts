@@ -16,8 +16,8 @@ const HEARTBEAT_SECONDS = 15;
 /** How often credentials are checked: a lost right is gone from open streams within a second. */
 const SWEEP_MS = 500;
 /**
- * How often each credential is checked where several instances share the store: they tell each other of changes, and
- * a credential's own end is known from its last check.
+ * How often each credential is checked where several instances share the store. Rarely is enough: instances tell each
+ * other of changes, and the last check has read when the credential expires.
  */
 const CHECK_SHARED_MS = 30_000;
 /** How long a stream continues while its credential cannot be checked. */
@@ -126,7 +126,7 @@ export class Streams {
     if (streams.size === 0) this.#byTenant.delete(key);
   }
 
-  /** Rights may have changed, so every credential is checked. */
+  /** Checks every credential now, because rights may have changed. */
   recheck(): void {
     this.#rechecks++;
     const nowMs = this.relay.ports.clock.now();

@@ -184,7 +184,7 @@ async function indexesIn(
   );
 }
 
-/** The same for a sorted group; null for a group that is not sorted. */
+/** The leaf indexes of such ids in a sorted group; null for a group that is not sorted. */
 async function sortedIndexes(
   store: Context["store"],
   tenant: Tenant,
