@@ -29,7 +29,7 @@ Options:
 
 Exit codes:
   0  all keys were replaced
-  1  not all keys were replaced, for the printed reason; running it again replaces all of them
+  1  not all keys were replaced; the reason is printed, and running it again replaces all of them
   2  wrong arguments
 `;
 
