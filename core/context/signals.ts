@@ -71,7 +71,7 @@ export class Signals {
       readonly tenant: Tenant;
       /** How long people took to decide, in ms; null when the request lapsed. */
       readonly waitedMs: number | null;
-      /** How its command ended with it; null when it goes on. */
+      /** How its command ended with it; null when the command continues. */
       readonly commandEnded: "rejected" | "expired" | "cancelled" | null;
     }
   >();
