@@ -24,7 +24,7 @@ export function checkIdempotencyKey(key: string, path = "headers.idempotency-key
   );
 }
 
-/** The digest that tells a repetition from another call. Digests are stored, so their form is fixed. */
+/** The digest that distinguishes a repetition from another call. Digests are stored, so their form is fixed. */
 export const digestOfCall = (...parts: readonly (string | number | boolean)[]): string =>
   sha256Hex(parts.join("\n"));
 

@@ -10,7 +10,7 @@ export const DEPTH_MAX = 500;
 const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** Well-formed JSON beyond the limits above. */
+/** Raised for well-formed JSON beyond the limits above. */
 export class TooManyParts extends Error {
   override readonly name = "TooManyParts";
 }

@@ -18,7 +18,7 @@ const KEPT_LOOKUPS = 32;
 /** Names remembered as resolving. */
 const MAX_RESOLVED = 10_000;
 
-/** Addresses passed to the dialler at most. */
+/** Maximum number of addresses passed to the dialler. */
 const MAX_ADDRESSES = 8;
 
 /** The system's resolver, including its hosts file. */
