@@ -25,7 +25,7 @@ import {
 /** Longer than a fetch and an apply take: no other instance starts the same sync, and a crash only delays it. */
 const LEASE_MS = 60_000;
 /** Concurrent syncs, over all organizations and of one: a host may be slow. */
-const PLACES = { all: 4, ofOne: 2 };
+const SLOTS = { all: 4, ofOne: 2 };
 /** Due repositories read at once. */
 const PAGE = 16;
 
@@ -40,7 +40,7 @@ export const syncRunner = (parts: SyncParts): JobRunner =>
   new JobRunner({
     ports: parts.ports,
     failure: "a sync failed",
-    places: PLACES,
+    slots: SLOTS,
     search: (runner) => startDue(parts, runner),
   });
 

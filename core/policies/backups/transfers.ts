@@ -12,10 +12,10 @@ import { mayRequesterStill } from "./requester.ts";
 import { dropJobs, failJob, type JobKind, pruneJobs } from "./job_records.ts";
 
 /** Concurrent jobs, in total and of one organization: each holds an archive in memory. */
-const PLACES = { all: 8, ofOne: 4 };
+const SLOTS = { all: 8, ofOne: 4 };
 /** How long an agent may take for one reply, packing and restoring included. */
 const REPLY_MS = 60_000;
-/** How long one run of a job may take: there are few places, and other jobs wait for them. */
+/** How long one run of a job may take: there are few slots, and other jobs wait for them. */
 const JOB_RUN_MS_MAX = 10 * 60_000;
 /** A job whose agent did not come back in this time has failed. */
 const JOB_MS_MAX = 15 * 60_000;
@@ -47,7 +47,7 @@ export interface TransferParts extends ExecutionParts {
 /** Runs the backups and restores of agents that are linked to this process. */
 export class Transfers {
   readonly #jobs: JobRunner;
-  /** Agents that wait for a place or for the end of their running job, by organization. */
+  /** Agents that wait for a slot or for the end of their running job, by organization. */
   readonly #later = new Map<string, Map<string, Tenant>>();
   readonly #waiting = new Map<string, Waiting>();
   /** When the job of a link must have ended. */
@@ -57,7 +57,7 @@ export class Transfers {
     this.#jobs = new JobRunner({
       ports: parts.ports,
       failure: "a backup or restore could not be run",
-      places: PLACES,
+      slots: SLOTS,
       search: () => this.#startLater(),
     });
   }
@@ -73,7 +73,7 @@ export class Transfers {
   /** Starts waiting jobs, one of each organization in turn, without scanning all waiting jobs. */
   #startLater(): Promise<number> {
     for (const [org, line] of this.#later) {
-      if (!this.#jobs.hasPlace(org)) continue;
+      if (!this.#jobs.hasSlot(org)) continue;
       const next = line.entries().find(([agentId]) => !this.#jobs.isRunning(agentId));
       if (next === undefined) continue;
       const [agentId, tenant] = next;
