@@ -45,7 +45,7 @@ export interface Outbox {
   /** Keeps frames from now on, because the link is lost. */
   detach(): void;
   /** True while the relay reads more slowly than the commands write. */
-  pressed(): boolean;
+  isCongested(): boolean;
   /** Commands whose results wait for the next link. */
   unsettled(): string[];
 }
@@ -125,7 +125,7 @@ export function openOutbox(clock: Clock, sign: (text: string) => string): Outbox
       socket = undefined;
       epoch++;
     },
-    pressed: () => socket !== undefined && socket.bufferedAmount > HIGH_WATER_BYTES,
+    isCongested: () => socket !== undefined && socket.bufferedAmount > HIGH_WATER_BYTES,
     unsettled() {
       const results = waiting.filter((frame) => frame.type === "result");
       return [...sent.flatMap(({ ids }) => ids), ...results.map((frame) => frame.command_id)];
