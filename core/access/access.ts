@@ -2,7 +2,7 @@
  * Who may do what: people and how they sign in, sessions, tokens of Relay and of other issuers, roles, invitations,
  * API keys with their usage, and rate limits. It promises:
  *
- * - An actor always has the rights of now: credentials, roles and people are compared with the store on each request.
+ * - An actor always has current rights: credentials, roles and people are compared with the store on each request.
  * - Nobody hands out more than they have, and another organization's things look like missing ones.
  * - Every secret is stored as a hash or sealed; only the answer that creates it shows it.
  *

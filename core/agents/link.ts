@@ -48,7 +48,7 @@ export interface Link {
   sendPolicies(policies: AgentPolicies): void;
   /** Notes that the agent holds this version, whatever was sent. */
   holdsPolicies(version: string): void;
-  /** Orders a backup, a restore or its rehearsal; false when the link is closed. */
+  /** Orders a backup, a restore or a dry run of one; false when the link is closed. */
   transfer(
     jobId: string,
     kind: TransferKind,

@@ -29,7 +29,7 @@ interface KeyHolders {
   keyHolder(tenant: Tenant, keyId: string, valueHash: string): Promise<Actor | null>;
 }
 
-/** What the links of a process use. */
+/** The parts that the links of a process use. */
 export interface LinkParts {
   readonly context: Context;
   /** The id of this process. */

@@ -218,7 +218,7 @@ export async function disconnectAgentsOf(by: Recording & Pick<Context, "store">,
 const STALE_MS = 60_000;
 const SWEEP_LIMIT = 200;
 
-/** What the sweep of stale agents uses. */
+/** The parts that the sweep of stale agents uses. */
 export interface AgentSweep extends Recording {
   readonly instance: string;
   readonly links: { of(tenant: Tenant, agentId: string): unknown };

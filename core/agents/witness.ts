@@ -67,7 +67,7 @@ export async function checkpointFrame(
   const path = grown ? await consistencyPath(nodesOf(store, tenant), witnessed, size) : [];
   const proof = path.map((hash) => Buffer.from(hash).toString("base64"));
   const key = signerOf(await auditKeyOf(context, tenant), note);
-  // The agent already follows the hand-overs from before the checkpoint that it holds.
+  // The agent already follows the handovers from before the checkpoint that it holds.
   const handovers = key.handovers.filter((handover) => readHandover(handover)!.rows >= witnessed);
   return {
     frame: {

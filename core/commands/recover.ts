@@ -5,7 +5,7 @@ import { readJournalLine } from "./journal_line.ts";
 import { JOURNAL } from "./running_commands.ts";
 import { settleCommand, type SettlementContext } from "./settle.ts";
 
-/** What the recovery uses. */
+/** The parts that the recovery uses. */
 interface Recovery extends SettlementContext {
   /** The id of this process. */
   readonly instance: string;

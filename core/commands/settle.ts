@@ -12,7 +12,7 @@ import { findCommand, pack, packedText } from "./finished.ts";
 import { inlineOutput, outputOf, storeOutput } from "./output.ts";
 import { textForEvent } from "./text.ts";
 
-/** What the settlement of commands uses. */
+/** The parts that settling commands uses. */
 export type SettlementContext = Pick<Context, "store" | "ports" | "signals" | "config">;
 
 /** How a command ended. */

@@ -59,7 +59,7 @@ export class Signals {
     { readonly home: Tenant; readonly userIds: readonly string[] }
   >();
 
-  /** An agent was deregistered. */
+  /** An agent was deleted. */
   readonly agentDeleted = this.#signal<{ readonly tenant: Tenant; readonly agentId: string }>();
 
   /** An approved command waits to be sent to its agent. */

@@ -40,7 +40,7 @@ export class KeyHolders {
 
   constructor(private readonly parts: Pick<Context, "store" | "ports">) {}
 
-  /** The holder of a key's value, with the rights of now. @throws {Fault} INVALID_API_KEY */
+  /** The holder of a key's value, with current rights. @throws {Fault} INVALID_API_KEY */
   async authenticate(value: string): Promise<Actor> {
     const fresh = this.#fresh(value);
     if (fresh !== null) return fresh.actor;

@@ -112,7 +112,7 @@ export class Stream {
     this.sink.end(name);
   }
 
-  /** The client has disconnected. */
+  /** Ends the stream without a message, because the client has disconnected. */
   left(): void {
     this.#ended = true;
   }

@@ -30,7 +30,7 @@ const ORGANIZATION_SHARE = 0.5;
 /** Streams of one person. Keys are limited by their open connections instead. */
 const PER_PERSON_MAX = 50;
 
-/** What streams use of the relay. */
+/** The parts of the relay that streams use. */
 export interface StreamNeeds {
   readonly store: Pick<Context["store"], "sole">;
   readonly log: EventLog;

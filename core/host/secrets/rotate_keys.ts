@@ -34,7 +34,7 @@ export interface Rotation {
 }
 
 const PAGE = 100;
-/** Agents named in the error at most. */
+/** Maximum number of agents that the error names. */
 const NAMED_MAX = 10;
 
 /**
@@ -63,7 +63,7 @@ export async function rotateKeys(
 }
 
 /**
- * @throws {Error} when agents would refuse a new verdict key: they cannot follow hand-overs, or missed so many that
+ * @throws {Error} when agents would refuse a new verdict key: they cannot follow handovers, or missed so many that
  * one of these would be dropped
  */
 async function mustNotLoseAgents(store: Store, organization: string | null): Promise<void> {
