@@ -56,7 +56,7 @@ export { listNotifications, readNotification } from "./people/notifications.ts";
 export {
   notifyAdministrators,
   notifyHolders,
-  notifySettingsKeepers,
+  notifySettingsEditors,
   trimNotifications,
 } from "./people/notify.ts";
 export { activatePerson, deactivatePerson, listPeople } from "./people/people.ts";

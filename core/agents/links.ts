@@ -194,7 +194,7 @@ export class Links {
   async #checkCredentials(): Promise<void> {
     const { store, ports: { clock, log } } = this.parts.context;
     const nowMs = clock.now();
-    // What is read here may be older than a change that comes meanwhile, which replaces the map.
+    // These reads may be older than a change that happens during them; such a change replaces the map.
     const nextChecks = this.#nextChecks;
     const due = [...this.#serving.values()].filter((link) =>
       nowMs >= dueAt(nextChecks.get(link) ?? 0, CHECK_SHARED_MS, nowMs)

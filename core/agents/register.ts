@@ -8,14 +8,14 @@ import type { Tx } from "../../kv/store/tx.ts";
 import type { Actor, RequestInfo } from "../identity/identity.ts";
 import { type Context, sendMessage } from "../context/context.ts";
 import { type CloseName, type HelloFrame, NO_POLICY_VERSION } from "../protocol/protocol.ts";
-import { emit, RELAY_ACTOR, useJson } from "../events/events.ts";
+import { emit, keyUseJson, RELAY_ACTOR } from "../events/events.ts";
 import { countAgent } from "./count.ts";
 import { lostAt } from "./lost_agents.ts";
 
 /** Agents of one space; simultaneous first contacts may exceed it by a few. */
 const AGENTS_MAX = 10_000;
 
-/** The agent may not open its link; the message is sent to it. */
+/** Raised when an agent may not open its link; the message is sent to it. */
 export class RefusedAgent extends Error {
   override readonly name = "RefusedAgent";
   constructor(readonly closeName: CloseName, message: string) {
@@ -98,7 +98,7 @@ export async function registerAgent(
     emit(work, tx, tenant, { type: "agent_connected", resource, details });
     if (device !== null) tx.put(devices, tenant, { ...device, agent_id: agent.id });
     if (actor.kind === "api_key") {
-      tx.append(tenant, "api_key_used", useJson(work, tenant, "GET /ws", 101));
+      tx.append(tenant, "api_key_used", keyUseJson(work, tenant, "GET /ws", 101));
     }
     return agent;
   });

@@ -4,7 +4,7 @@ import { type Config, planOf } from "../../context/context.ts";
 import { MINUTE_MS } from "../../../kv/store/durations.ts";
 
 const TEN_SECONDS_MS = 10_000;
-/** Reports about one agent by others, and as many by itself. */
+/** The limit of reports about one agent by others; reports by the agent itself have the same limit. */
 export const AGENT_REPORTS_PER_MINUTE = 60;
 
 /** The names of a key's own limits in its record, in the configuration and in an override. */

@@ -58,7 +58,7 @@ export async function notifyPerson(
 }
 
 /** Notifies each active owner and administrator, and everybody else who may change the settings. */
-export async function notifySettingsKeepers(
+export async function notifySettingsEditors(
   context: Needs,
   tx: Tx,
   tenant: Tenant,

@@ -40,7 +40,7 @@ export async function recordReport(
   const id = alertIdOf(tenant, source, report.fingerprint);
   const known = await tx.get(alerts, tenant, id);
   if (known === null) {
-    tx.put(alerts, tenant, lasting(newAlert(id, origin, report, now), now));
+    tx.put(alerts, tenant, withExpiry(newAlert(id, origin, report, now), now));
     return "created";
   }
   if (delivery !== null && known.delivery === delivery && now < known.last_seen_ms + RETRY_MS) {
@@ -49,13 +49,13 @@ export async function recordReport(
   const next = report.state === "resolved"
     ? ended(known, origin, report, now)
     : seenAgain(known, origin, report, now);
-  tx.put(alerts, tenant, lasting(next, now));
+  tx.put(alerts, tenant, withExpiry(next, now));
   if (next.state === known.state) return "updated";
   return next.state === "resolved" ? "resolved" : "reopened";
 }
 
 /** An alert with its expiry, counted from now. */
-export function lasting(alert: AlertRecord, nowMs: number): AlertRecord {
+export function withExpiry(alert: AlertRecord, nowMs: number): AlertRecord {
   const keptMs = alert.state === "resolved" ? RESOLVED_KEPT_MS : SILENT_KEPT_MS;
   return { ...alert, expires_at_ms: nowMs + keptMs };
 }

@@ -7,7 +7,7 @@ import {
   homeOf,
   isAmong,
   mustActForPerson,
-  notifySettingsKeepers,
+  notifySettingsEditors,
   peopleBehind,
   personRights,
 } from "../../access/access.ts";
@@ -64,7 +64,7 @@ async function hold(work: Writing): Promise<void> {
   const details = { change_id, requested_by, expires_at: iso(expires_at_ms) };
   const happening = { type: "self_approval_requested", resource: SHIELD, details } as const;
   emit(work, tx, actor.tenant, happening);
-  await notifySettingsKeepers(work, tx, actor.tenant, happening);
+  await notifySettingsEditors(work, tx, actor.tenant, happening);
 }
 
 async function allow(work: Writing, requested_by: string, confirmed_by: string | null) {
@@ -72,7 +72,7 @@ async function allow(work: Writing, requested_by: string, confirmed_by: string |
   const details = { requested_by, confirmed_by };
   const happening = { type: "self_approval_allowed", resource: SHIELD, details } as const;
   emit(work, tx, actor.tenant, happening);
-  await notifySettingsKeepers(work, tx, actor.tenant, happening);
+  await notifySettingsEditors(work, tx, actor.tenant, happening);
 }
 
 /**
