@@ -43,8 +43,8 @@ export function nextLookMs(
   return Math.round(nowMs + waitMs * (1 - JITTER + 2 * JITTER * unit));
 }
 
-/** `nextLookMs` for a repository whose organization is off; never null, so that it stays in the queue. */
-export const nextLookWhileOffMs = (
+/** `nextLookMs` for a repository whose organization is inactive; never null, so that it stays in the queue. */
+export const nextLookWhileInactiveMs = (
   repository: RepositoryRecord,
   nowMs: number,
   unit: number,

@@ -19,7 +19,7 @@ import {
   hasImplausible,
   isDue,
   nextLookMs,
-  nextLookWhileOffMs,
+  nextLookWhileInactiveMs,
 } from "./sync_schedule.ts";
 
 /** Longer than a fetch and an apply take: no other instance starts the same sync, and a crash only delays it. */
@@ -72,7 +72,7 @@ async function syncRepository(parts: SyncParts, tenant: Tenant, id: string): Pro
     if (found === null || !isDue(found, now)) return null;
     field = hasCome(found.due_at_ms, now) ? "due_at_ms" : "look_at_ms";
     if (!(await tx.get(organizations, SYSTEM, tenant.org))?.active) {
-      const atMs = nextLookWhileOffMs(found, now, ports.entropy.unit());
+      const atMs = nextLookWhileInactiveMs(found, now, ports.entropy.unit());
       tx.put(repositories, tenant, { ...found, [field]: atMs });
       return null;
     }

@@ -18,7 +18,7 @@ import { type DeliveryQueue, dropDelivery, writeDelivery } from "./ledger.ts";
 import { requestOf, type RequestParts } from "./request.ts";
 import { fitsLease, scheduleRetry } from "../jobs/job.ts";
 import { afterFailure, policyOf, retryAfterMs } from "../jobs/retry_policy.ts";
-import { isOn, mayReceive } from "./checks.ts";
+import { isOrganizationActive, mayReceive } from "./checks.ts";
 
 /** The parts of the relay that an attempt uses. */
 export interface AttemptParts
@@ -114,7 +114,7 @@ async function findObstacle(
   const lost = status === "sending";
   const spent = lost && attempt - attempts_before >= policyOf(webhook).max_retries;
   if (spent) return { status: "failed", ...LOST };
-  if (!await isOn(store, tenant)) return { due_at_ms };
+  if (!await isOrganizationActive(store, tenant)) return { due_at_ms };
   const held = webhook.active ? null : { status: "pending", held: true, ...lost && LOST } as const;
   // A test holds nobody's data, so it needs no right.
   if (test || !isWebhookEvent(event_type)) return held;

@@ -27,8 +27,8 @@ export function mustBeEnabled({ id, active }: WebhookRecord): void {
   throw new Fault("CONFLICT", message, { active });
 }
 
-/** True while the organization is switched on. */
-export async function isOn(store: Store, { org }: Tenant): Promise<boolean> {
+/** True while the organization is active. */
+export async function isOrganizationActive(store: Store, { org }: Tenant): Promise<boolean> {
   return (await store.get(organizations, SYSTEM, org))?.active ?? false;
 }
 
@@ -58,7 +58,7 @@ export function mustRead(
 }
 
 /** @throws {Fault} VALIDATION_FAILED for headers that are malformed, too many or reserved */
-export function mustBeSound(headers: CustomHeaders, field = "headers"): void {
+export function mustHaveValidHeaders(headers: CustomHeaders, field = "headers"): void {
   const faults = checkCustomHeaders(headers);
   if (faults.length === 0) return;
   const issues = faults.map((fault) => {

@@ -37,7 +37,7 @@ export async function readLedger(store: Store): Promise<Record<LedgerState, numb
 
 /** Schedules attempts of deliveries. */
 export interface DeliveryQueue {
-  /** The webhook has a delivery that is due at `dueMs`. Called after the commit that says so. */
+  /** Notes that the webhook has a delivery due at `dueMs`. Called after the commit that writes the delivery. */
   schedule(tenant: Tenant, webhookId: string, dueMs: number): void;
 }
 

@@ -10,7 +10,7 @@ import { unmaskHeaders } from "./custom_headers.ts";
 import { WEBHOOK } from "./standing.ts";
 import type { WebhookEventType } from "../../events/events.ts";
 import type { RetryPolicy } from "../jobs/retry_policy.ts";
-import { mustBeSound, mustRead, ownedWebhook, WEBHOOKS_MAX } from "./checks.ts";
+import { mustHaveValidHeaders, mustRead, ownedWebhook, WEBHOOKS_MAX } from "./checks.ts";
 import { dropAttemptCounts } from "./attempt_counts.ts";
 import { type RecoveryQueue, startRecovery } from "./recovery.ts";
 import { type AttemptCounter, showWebhook } from "./show.ts";
@@ -46,7 +46,7 @@ export async function createWebhook(
 ) {
   const { actor, log, ports, sealer, tx } = work;
   mustBeDialable(work, input.url);
-  mustBeSound(unmaskHeaders(input.headers, {}, "headers"));
+  mustHaveValidHeaders(unmaskHeaders(input.headers, {}, "headers"));
   mustRead(actor.rights, input.events, "You");
   await log.flush();
   const after_seq = await log.head(actor.tenant);

@@ -6,7 +6,7 @@ import { emit, type WebhookEventType } from "../../events/events.ts";
 import { mustBeDialable } from "../../ports/ports.ts";
 import { type CustomHeaders, unmaskHeaders } from "./custom_headers.ts";
 import type { RetryPolicyChange } from "../jobs/retry_policy.ts";
-import { mustBeSound, mustRead, ownedWebhook } from "./checks.ts";
+import { mustHaveValidHeaders, mustRead, ownedWebhook } from "./checks.ts";
 import type { RecoveryQueue } from "./recovery.ts";
 import { type AttemptCounter, showWebhook } from "./show.ts";
 import { withState } from "./activation.ts";
@@ -118,7 +118,7 @@ function changedHeaders(
   const stored: CustomHeaders = JSON.parse(sealer.open(webhook.sealed_headers, webhook.id));
   const headers = unmaskHeaders(given, stored, field);
   if (canonicalJson(stored) === canonicalJson(headers)) return {};
-  mustBeSound(headers, field);
+  mustHaveValidHeaders(headers, field);
   return { sealed_headers: sealer.seal(JSON.stringify(headers), webhook.id) };
 }
 
