@@ -21,7 +21,7 @@ export interface JobRules {
 /**
  * Runs jobs whose rows are in the store. One search at a time finds those that are due: after each wake, at the
  * time that the last search returned, after each job, and one second after an error. A new process needs one wake
- * to take up what an earlier one left. Claims in the store keep two instances from doing the same job.
+ * to find the jobs that an earlier one left. Claims in the store keep two instances from doing the same job.
  */
 export class JobRunner {
   readonly #tasks: Background;

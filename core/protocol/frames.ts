@@ -31,7 +31,7 @@ export const MAX_COMMAND_LENGTH = 32 * 1024;
 export const MAX_CONCURRENT_COMMANDS = 64;
 /** Commands in one `run` frame, or results in one `results` frame. */
 export const MAX_BATCH = 64;
-/** Commands that `hello` may name: running ones, and as many with unsent results. */
+/** Commands that `hello` may name: running ones, and the same number with unsent results. */
 export const MAX_NAMED_COMMANDS = 2 * MAX_CONCURRENT_COMMANDS;
 /**
  * Policies for one agent, and of one organization. One change may replace all of them, and its events must fit into

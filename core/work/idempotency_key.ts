@@ -34,7 +34,7 @@ export interface KeyRecords<T extends Row> {
   /** The unique index by caller and key. */
   readonly index: string;
   readonly idempotencyOf: (record: T) => Idempotency | null;
-  /** What a caller with another call learns of the record. */
+  /** The details of the record that a caller with another call may see. */
   readonly details: (record: T) => { readonly command_id?: string };
 }
 

@@ -2,7 +2,7 @@ import { nextTurn } from "../ports/ports.ts";
 
 /** Characters parsed at once: under a millisecond, even when the engine knows none of the names. */
 const SLICE_CHARS = 16 * 1024;
-/** Members of one object or array. No rule takes as many, and checking each would delay other requests. */
+/** Members of one object or array. No rule takes that many, and checking each would delay other requests. */
 export const MEMBERS_MAX = 20_000;
 /** Brackets open at once. */
 export const DEPTH_MAX = 500;
