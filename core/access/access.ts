@@ -2,11 +2,11 @@
  * Who may do what: people and how they sign in, sessions, tokens of Relay and of other issuers, roles, invitations,
  * API keys with their usage, and rate limits. It promises:
  *
- * - An actor always has the rights of now: credentials, roles and people are compared with the store on each request.
+ * - An actor always has current rights: credentials, roles and people are compared with the store on each request.
  * - Nobody hands out more than they have, and another organization's things look like missing ones.
  * - Every secret is stored as a hash or sealed; only the answer that creates it shows it.
  *
- * Parts with state in memory are right with several instances: the `Authenticator`, `Tokens` and `SigningKeys` remember
+ * Parts with state in memory work correctly with several instances: the `Authenticator`, `Tokens` and `SigningKeys` remember
  * only what they compare with the store or what a signature proves; the `Limiter` spends leases of shared counters;
  * `Usage` and `McpSessions` hold counts that each instance writes by itself; the `FailureThrottle` counts in memory only
  * for a sole process.
@@ -56,7 +56,7 @@ export { listNotifications, readNotification } from "./people/notifications.ts";
 export {
   notifyAdministrators,
   notifyHolders,
-  notifySettingsKeepers,
+  notifySettingsEditors,
   trimNotifications,
 } from "./people/notify.ts";
 export { activatePerson, deactivatePerson, listPeople } from "./people/people.ts";

@@ -43,7 +43,7 @@ const REFUSALS = {
 type Refusal = keyof typeof REFUSALS;
 
 /**
- * Tells who holds a credential, with the rights of now. Keys and tokens that were checked lately are
+ * Finds the holder of a credential, with current rights. Keys and tokens that were checked lately are
  * remembered in memory; whatever may change about them is compared with the store each time.
  */
 export class Authenticator {
@@ -87,7 +87,7 @@ export class Authenticator {
     return this.#keys.current(tenant, id, valueHash);
   }
 
-  /** The same actor with the rights of now; null when its credential is no longer accepted. */
+  /** The same actor with current rights; null when its credential is no longer accepted. */
   async current(actor: Actor): Promise<Actor | null> {
     if (this.parts.ports.clock.now() >= actor.expiresAtMs) return null;
     if (actor.kind === "api_key") {
@@ -143,7 +143,7 @@ export class Authenticator {
     };
   }
 
-  /** A person, with a session or without, and the rights of now. */
+  /** A person, with a session or without, and their current rights. */
   #user(tenant: Tenant, person: Person): Promise<Actor | Refusal> {
     const label = `user ${tenant.org} ${person.userId} ${person.sessionId}`;
     return this.parts.store.ahead.run(label, (db) => readUser(db, tenant, person));
@@ -169,7 +169,7 @@ function mustBeActor(found: Actor | Refusal): Actor {
   throw new Fault("INVALID_TOKEN", message, { reason: found });
 }
 
-/** A person, with a session or without, and the rights of now. */
+/** A person, with a session or without, and their current rights. */
 async function readUser(
   db: Reader,
   { org, space }: Tenant,

@@ -31,7 +31,7 @@ interface Caller {
   readonly info: RequestInfo;
 }
 
-/** What this process knows of a session beside its record. */
+/** What this process knows of a session beyond its record. */
 interface Known {
   /** Calls that are not on record yet. */
   calls: number;

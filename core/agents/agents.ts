@@ -6,7 +6,8 @@
  *
  * Several instances: an agent has one link, and the instance that holds it keeps it in memory. The record names that
  * instance. An instance that gets an agent's newer link tells the earlier one to close its own, and the one that finds
- * another instance dead disconnects its agents. `Inquiries` holds the callers here that wait for an agent's state. Limits per minute count for each instance alone.
+ * another instance dead disconnects its agents. `Inquiries` holds the callers here that wait for an agent's state. Each
+ * instance counts its own limits per minute.
  */
 
 export type { Connection } from "./connection.ts";

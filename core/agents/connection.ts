@@ -252,7 +252,7 @@ export class Connection implements Link {
     this.witness();
   }
 
-  /** Accepts all results of a message or none: the agent signs them together. */
+  /** Accepts all results of a message or rejects all: one signature covers them. */
   #takeResults({ results, signature }: ResultsFrame, agent: AgentRecord): void {
     const { context: { ports }, listeners: { commands } } = this.parts;
     const late = results.filter(({ command_id }) => !commands.isOn(this, command_id)).length;
@@ -263,7 +263,7 @@ export class Connection implements Link {
       ? "the signature is not this agent's"
       : results.every((result, at) => commands.fits(this, result, digests[at]!))
       ? null
-      : "it belongs to another verdict, or its digests do not match the output";
+      : "a result belongs to another verdict, or its digests do not match the output";
     if (wrong !== null) {
       return this.refuseReceipt(results.map(({ command_id }) => command_id), wrong);
     }

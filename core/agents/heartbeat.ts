@@ -37,7 +37,7 @@ export async function reportHeartbeat(
     const agent = await tx.get(agents, found.tenant, agent_id);
     if (agent === null) throw new Fault("AGENT_NOT_FOUND");
     const own = isOwnCredential(actor, found.tenant, agent);
-    // A stranger's claim does not replace what the agent itself reported a moment ago.
+    // A report by others does not replace one that the agent itself made shortly before.
     const isFresh = isWithin(agent.reported_at_ms ?? -Infinity, OWN_REPORT_MS, now);
     if (own || (!isFresh && agent.reported_status !== status)) {
       const reported_at_ms = own ? now : agent.reported_at_ms;

@@ -21,7 +21,7 @@ export class Inspections {
     return { type: "inspect", serial: ++this.#serial };
   }
 
-  /** Asks by `send`, which returns false when the link is closed; null without an answer in time. */
+  /** Sends an `inspect` and waits; null without an answer in time, or when `send` returns false for a closed link. */
   ask(send: (frame: InspectFrame) => boolean): Promise<StateFrame | null> {
     const frame = this.next();
     return new Promise((resolve) => {
@@ -36,12 +36,12 @@ export class Inspections {
     });
   }
 
-  /** An answer has come, and is on record. */
+  /** Passes on an answer that has been recorded. */
   answered(state: StateFrame): void {
     this.#waiting.get(state.serial)?.(state);
   }
 
-  /** The link has closed: no answer will come. */
+  /** Answers every caller with null, because the link has closed. */
   end(): void {
     for (const end of [...this.#waiting.values()]) end(null);
   }

@@ -48,7 +48,7 @@ export interface Link {
   sendPolicies(policies: AgentPolicies): void;
   /** Notes that the agent holds this version, whatever was sent. */
   holdsPolicies(version: string): void;
-  /** Orders a backup, a restore or its rehearsal; false when the link is closed. */
+  /** Orders a backup, a restore or a dry run of one; false when the link is closed. */
   transfer(
     jobId: string,
     kind: TransferKind,
@@ -74,7 +74,7 @@ export interface AgentPolicies {
   readonly documents: PolicyFrame["policies"];
 }
 
-/** Commands that run over links, told what the links carry. */
+/** Receives what links carry for the commands that run over them. */
 export interface CommandListener {
   /** Whether a command runs over this link. */
   isOn(link: Link, commandId: string): boolean;

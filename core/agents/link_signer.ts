@@ -22,7 +22,7 @@ export interface LinkSigner {
   /** The signed fields of `welcome`. */
   welcome(nowMs: number): Pick<WelcomeFrame, "time_ms" | "verdict_key" | "signature">;
   policies(documents: PolicyFrame["policies"]): PolicyFrame;
-  /** An order for a backup, a restore or its rehearsal. */
+  /** An order for a backup, a restore or a dry run of one. */
   transfer(order: Omit<TransferFrame, "type" | "serial" | "signature">): TransferFrame;
   /** The next batch, and the name of its verdict in receipts. */
   run(orders: readonly DigestedOrder[], nowMs: number): { frame: RunFrame; verdict: string };

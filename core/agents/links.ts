@@ -19,7 +19,7 @@ import type { Wire } from "./sender.ts";
 
 /** The right that a key needs to open a link, and to keep it. */
 export const AGENT_RIGHT: Scope = "agents:admin";
-/** Each link writes events and no request limit applies to it. An agent that cannot stay dials about 30 times. */
+/** Each link writes events and no request limit applies to it. An agent whose links keep closing dials about 30 times. */
 const LINKS_PER_MINUTE = 60;
 /** Links of an ended credential must close within a second; a sweep finds it in half of that. */
 const SWEEP_MS = 500;
@@ -30,7 +30,7 @@ interface KeyHolders {
   keyHolder(tenant: Tenant, keyId: string, valueHash: string): Promise<Actor | null>;
 }
 
-/** What the links of a process use. */
+/** The parts that the links of a process use. */
 export interface LinkParts {
   readonly context: Context;
   /** The id of this process. */
@@ -135,7 +135,7 @@ export class Links {
     return await this.#holderOf(link) !== null;
   }
 
-  /** Rights may have changed, so every credential is checked. */
+  /** Checks every credential now, because rights may have changed. */
   recheck(): void {
     this.#nextChecks = new WeakMap();
     this.#checkInBackground();
@@ -195,7 +195,7 @@ export class Links {
   async #checkCredentials(): Promise<void> {
     const { store, ports: { clock, log } } = this.parts.context;
     const nowMs = clock.now();
-    // What is read here may be older than a change that comes meanwhile, which replaces the map.
+    // These reads may be older than a change that happens during them; such a change replaces the map.
     const nextChecks = this.#nextChecks;
     const due = [...this.#serving.values()].filter((link) =>
       nowMs >= dueAt(nextChecks.get(link) ?? 0, CHECK_SHARED_MS, nowMs)

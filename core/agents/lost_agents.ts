@@ -7,7 +7,7 @@ import { notifyHolders } from "../access/access.ts";
 const GRACE_MS = 60_000;
 const BATCH_MAX = 100;
 
-/** Reasons of links that nobody closed on purpose. */
+/** Close reasons of links that nobody closed on purpose. */
 const LOSSES = new Set(["connection_lost", "heartbeat_lost", "relay_lost"]);
 
 /** When an agent is recorded as missing after its link closed for this reason; null for a closing on purpose. */

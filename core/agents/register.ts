@@ -9,14 +9,14 @@ import type { Actor, RequestInfo } from "../identity/identity.ts";
 import type { Context } from "../context/context.ts";
 import { sendMessage } from "../work/work.ts";
 import { type CloseName, type HelloFrame, NO_POLICY_VERSION } from "../protocol/protocol.ts";
-import { emit, RELAY_ACTOR, useJson } from "../events/events.ts";
+import { emit, keyUseJson, RELAY_ACTOR } from "../events/events.ts";
 import { countAgent } from "./count.ts";
 import { lostAt } from "./lost_agents.ts";
 
 /** Agents of one space; simultaneous first contacts may exceed it by a few. */
 const AGENTS_MAX = 10_000;
 
-/** The agent may not open its link; the message is sent to it. */
+/** Raised when an agent may not open its link; the message is sent to it. */
 export class RefusedAgent extends Error {
   override readonly name = "RefusedAgent";
   constructor(readonly closeName: CloseName, message: string) {
@@ -99,7 +99,7 @@ export async function registerAgent(
     emit(work, tx, tenant, { type: "agent_connected", resource, details });
     if (device !== null) tx.put(devices, tenant, { ...device, agent_id: agent.id });
     if (actor.kind === "api_key") {
-      tx.append(tenant, "api_key_used", useJson(work, tenant, "GET /ws", 101));
+      tx.append(tenant, "api_key_used", keyUseJson(work, tenant, "GET /ws", 101));
     }
     return agent;
   });
@@ -219,14 +219,14 @@ export async function disconnectAgentsOf(by: Recording & Pick<Context, "store">,
 const STALE_MS = 60_000;
 const SWEEP_LIMIT = 200;
 
-/** What the sweep of stale agents uses. */
+/** The parts that the sweep of stale agents uses. */
 export interface AgentSweep extends Recording {
   readonly instance: string;
   readonly links: { of(tenant: Tenant, agentId: string): unknown };
   readonly presence: { isLive(instance: string): boolean };
 }
 
-/** Disconnects agents that are recorded as linked and are not: their process died, or could not record the end. */
+/** Disconnects agents that are recorded as linked but are not: their process died, or could not record the end. */
 export async function sweepStaleAgents(by: AgentSweep): Promise<void> {
   const all = everyQueued(by.store, agents, "linked", { limit: SWEEP_LIMIT });
   for await (const { tenant, record } of all) {

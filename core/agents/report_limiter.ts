@@ -2,18 +2,18 @@ import { isWithin } from "../../kv/store/clock.ts";
 import { MINUTE_MS } from "../../kv/store/durations.ts";
 import { type AgentFrame, MAX_CONCURRENT_COMMANDS } from "../protocol/protocol.ts";
 
-/** Frames that write an event; an agent that repeats them without end would fill the log. */
+/** Frames that each write an event; without a limit an agent could fill the log. */
 const WRITE_EVENTS: ReadonlySet<AgentFrame["type"]> = new Set([
   "heartbeat",
   "policy_held",
   "state",
   "checkpoint_refused",
 ]);
-/** Such frames a minute beyond the answers to the relay's own frames. */
+/** Such frames a minute, not counting answers to the relay's own frames. */
 const UNSOLICITED_MAX = 60;
 /**
  * Results a minute that no command waits for; each costs a read. An agent keeps at most the results of its
- * running commands and twice as many to send again.
+ * running commands, and twice that number of unconfirmed results to send again.
  */
 const LATE_MAX = 4 * MAX_CONCURRENT_COMMANDS;
 
@@ -40,7 +40,7 @@ export class AgentReportLimiter {
     return ++this.#unsolicited <= UNSOLICITED_MAX;
   }
 
-  /** False when so many results that no command waits for exceed the limit. */
+  /** Takes this many results that no command waits for; false beyond the limit. */
   takeLate(results: number, nowMs: number): boolean {
     this.#beginMinute(nowMs);
     return (this.#late += results) <= LATE_MAX;

@@ -42,7 +42,7 @@ export async function verdictKeyOf(
 }
 
 /**
- * Replaces a tenant's verdict key. The old key signs a hand-over to the new public key, which is returned.
+ * Replaces a tenant's verdict key. The old key signs a handover to the new public key, which is returned.
  * @throws {Error} without a key, or when it was sealed with another secret
  */
 export async function rotateVerdictKey(by: KeyMaker, tx: Tx, tenant: Tenant): Promise<string> {
@@ -62,7 +62,7 @@ export async function rotateVerdictKey(by: KeyMaker, tx: Tx, tenant: Tenant): Pr
   return made.public_key;
 }
 
-/** The hand-overs from the key that an agent has pinned to the present one; undefined when there are none. */
+/** The handovers from the key that an agent has pinned to the present one; undefined when there are none. */
 export function handoversFrom(
   { handovers }: VerdictKey,
   pinned: string | null | undefined,
@@ -76,7 +76,7 @@ export function handoversFrom(
 export const pinsThatFollow = ({ public_key, handovers }: VerdictKeyRecord): ReadonlySet<string> =>
   new Set([...handovers.slice(1 - MAX_HANDOVERS).map(({ from }) => from), public_key]);
 
-/** What a look for links with former keys needs. */
+/** The parts that {@link closeFormerKeyLinks} uses. */
 interface LinksInUse {
   readonly store: Pick<Reader, "get">;
   readonly links: { serving(tenant: Tenant | null): Link[] };
@@ -85,7 +85,7 @@ interface LinksInUse {
 
 /**
  * Closes idle links on which a former key signs, because another process rotated it: their agents come back and
- * follow the new key. A link whose agent follows no hand-over stays.
+ * follow the new key. A link whose agent follows no handover stays.
  */
 export async function closeFormerKeyLinks({ store, links, commands }: LinksInUse): Promise<void> {
   const following = links.serving(null).filter(({ agent }) => agent!.verdict_key !== null);

@@ -36,7 +36,7 @@ export class Witness {
     return sent;
   }
 
-  /** The agent knows a different log. Recorded once a link: the difference does not go away while it lasts. */
+  /** Records that the agent knows a different log, once for each link: the difference outlasts the link. */
   async refused(
     { id, name }: AgentRecord,
     { reason, witnessed, size }: CheckpointRefusedFrame,
@@ -67,7 +67,7 @@ export async function checkpointFrame(
   const path = grown ? await consistencyPath(nodesOf(store, tenant), witnessed, size) : [];
   const proof = path.map((hash) => Buffer.from(hash).toString("base64"));
   const key = signerOf(await auditKeyOf(context, tenant), note);
-  // The agent has seen a checkpoint by a later key than those that handed over before.
+  // The agent already follows the handovers from before the checkpoint that it holds.
   const handovers = key.handovers.filter((handover) => readHandover(handover)!.rows >= witnessed);
   return {
     frame: {

@@ -26,7 +26,7 @@ export type Options<Text extends string, List extends string, Switch extends str
   & { readonly [name in List]?: readonly string[] }
   & { readonly [name in Switch]?: boolean };
 
-/** The arguments are wrong. The message is a sentence that says how. */
+/** Raised for wrong arguments; the message is a sentence that says what is wrong. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }

@@ -29,7 +29,7 @@ Options:
 
 Exit codes:
   0  the backup is complete
-  1  there is no backup, for the printed reason
+  1  no backup was written; the reason is printed
   2  wrong arguments
 `;
 
@@ -50,7 +50,7 @@ Options:
 
 Exit codes:
   0  the store is complete: start the relay
-  1  there is no store, for the printed reason
+  1  no store was created; the reason is printed
   2  wrong arguments
 `;
 

@@ -31,7 +31,7 @@ export function whyUnreached(error: unknown): string {
     : why;
 }
 
-/** No complete response arrived. */
+/** Raised when no complete response arrived. */
 export class UnreachedError extends Error {}
 
 /** Sends one request with a credential. @throws {UnreachedError} */

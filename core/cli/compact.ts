@@ -20,7 +20,7 @@ Options:
 
 Exit codes:
   0  the file was rewritten
-  1  it was not, for the printed reason
+  1  the file was not rewritten; the reason is printed
   2  wrong arguments
 `;
 

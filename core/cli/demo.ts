@@ -1,5 +1,5 @@
 import { runCommand } from "./command.ts";
-import { type DemoRun, tellStory } from "./demo_story.ts";
+import { type DemoRun, runStory } from "./demo_story.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
 
 const HELP = `relay demo: show a relay, an agent, a command and webhooks on this machine
@@ -38,7 +38,7 @@ async function runDemo({ keep = false }: { readonly keep?: boolean }): Promise<n
   for (const signal of SIGNALS) Deno.addSignalListener(signal, stop);
   const run: DemoRun = { terminal, cleanup: [], signal: interruption.signal, relay: null };
   try {
-    const outcome = await Promise.race([tellStory(run), interrupted]);
+    const outcome = await Promise.race([runStory(run), interrupted]);
     if (outcome === "interrupted") return INTERRUPTED;
     if (!keep) return 0;
     terminal.say(`\n${outcome.howToUse}\n\nCtrl-C ends it.`);

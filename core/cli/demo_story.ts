@@ -37,7 +37,7 @@ const SCOPES = ["agents:read", "agents:write", "audit:read"];
  * Runs the demo and checks each step.
  * @throws {Error} with a sentence about the first failed check
  */
-export async function tellStory(run: DemoRun): Promise<{ howToUse: string }> {
+export async function runStory(run: DemoRun): Promise<{ howToUse: string }> {
   const { terminal } = run;
   const startedMs = performance.now();
   const directory = Deno.makeTempDirSync({ prefix: "relay-demo-" });

@@ -12,14 +12,14 @@ const WAIT_MS = 20_000;
 /** The time that running requests get when the platform stops the process, which it kills after 5 s. */
 const DRAIN_MS = 2_000;
 
-/** Longer than an instance must watch another one that stands still before it takes over from it. */
+/** Exceeds the time for which an instance must watch a stalled one before it takes over. */
 const WATCH_MS = 20_000;
 
 /** A relay on a hosting platform. */
 export interface Hosted {
   /**
-   * Runs the periodic tasks once. While there are other instances it stays for 20 s, because timers may not run
-   * between requests, and only an instance that watches notices that another one is dead.
+   * Runs the periodic tasks once. While there are other instances it waits for 20 s, because timers may not run
+   * between requests, and an instance must keep watching to notice that another one is dead.
    */
   housekeep(): Promise<void>;
   /** Resolves to the exit code when the platform has stopped the relay. */

@@ -14,7 +14,7 @@ Usage:
   verdict   The keys that sign commands for agents. Agents pin them.
   audit     The keys that sign checkpoints and exports of the audit log.
 
-Each organization has one key of each kind for each of its spaces. The old key signs a hand-over to the
+Each organization has one key of each kind for each of its spaces. The old key signs a handover to the
 new one and is deleted. The new keys are printed, so that people can pass them on. Back the store up
 afterwards: an older backup would restore keys that agents and auditors refuse. The command needs the
 RELAY_KV and RELAY_SECRET of the relay. Stop the relay first if RELAY_KV is a path.
@@ -29,7 +29,7 @@ Options:
 
 Exit codes:
   0  all keys were replaced
-  1  not all keys were replaced, for the printed reason; running it again replaces all of them
+  1  not all keys were replaced; the reason is printed, and running it again replaces all of them
   2  wrong arguments
 `;
 

@@ -33,7 +33,7 @@ const FORWARD_MS_MAX = 10_000;
 const ASK_MS_MAX = 30_000;
 /** Statuses that a retry would not change. */
 const REFUSED = [400, 401, 403, 404];
-/** The relay's log does not continue after the last event seen. */
+/** The status when the relay's log does not continue after the last event seen. */
 const GONE = 410;
 
 interface Page {

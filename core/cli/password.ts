@@ -11,7 +11,7 @@ Usage:
   relay password reset <email> [--without-second-factor]
 
 The command needs access to the store, but no account. Stop the relay first if RELAY_KV is a path. The
-new password is printed once and stored only as a hash. Its owner signs in with it and changes it with
+new password is printed once and stored only as a hash. The user signs in with it and changes it with
 POST /api/account/password. All sessions of that person end; their API keys stay valid. Until they change
 the password, their approvals do not count as independent of anyone's request, because the person who
 ran this command knows it.
@@ -22,7 +22,7 @@ Options:
 
 Exit codes:
   0  the password was replaced
-  1  it was not, for the printed reason
+  1  the password was not replaced; the reason is printed
   2  wrong arguments
 `;
 

@@ -4,7 +4,7 @@ import { after, LATE } from "./program.ts";
 
 /** The largest body; event rows are far smaller. */
 const BODY_BYTES_MAX = 256 * 1024;
-/** Deliveries kept for the caller at most. */
+/** Maximum number of deliveries kept for the caller. */
 const KEPT_MAX = 100;
 /** Older requests are refused as replays, in seconds. */
 const AGE_S_MAX = 300;

@@ -36,7 +36,7 @@ Options:
 
 Exit codes:
   0  everything is sealed with the new secret
-  1  something is not, for the printed reason; both secrets are still needed
+  1  something is not; the reason is printed, and both secrets are still needed
   2  wrong arguments
 `;
 

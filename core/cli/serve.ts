@@ -32,7 +32,7 @@ export interface Front {
 /** What `relay serve` serves. */
 export interface Serving {
   readonly front: (running: Running) => Front;
-  /** Answers when a handler throws, or when there is no relay to answer. Logs what is not a fault. */
+  /** Answers when a handler throws, or when there is no relay to answer. Logs errors other than faults. */
   readonly refuse: (ports: Pick<Ports, "clock" | "entropy" | "log">, error: unknown) => Response;
 }
 
@@ -99,7 +99,7 @@ export async function startFrom(env: Environment, hosted: boolean): Promise<Star
   }
 }
 
-/** Stops a server and its relay; false when something could not be recorded. `drainMs` is what running requests get. */
+/** Stops a server and its relay; false when something could not be recorded. Running requests get `drainMs` to end. */
 export async function stopServing(
   server: Deno.HttpServer,
   { closeConnections, stop }: Running,

@@ -13,5 +13,5 @@ const LAST_MASK = 255;
 const lastMs = new Float64Array(LAST_MASK + 1).fill(NaN);
 const lastText: string[] = Array.from(lastMs, () => "");
 
-/** The same, with null for null. */
+/** An instant as `iso` shows it, or null for null. */
 export const isoOrNull = (ms: number | null): string | null => ms === null ? null : iso(ms);

@@ -49,7 +49,7 @@ export function encodeUint32Base62(value: number): string {
   return text;
 }
 
-/** The characters of base62 for any value of so many bytes: 43 for 32. */
+/** The characters of base62 for any value of this many bytes: 43 for 32. */
 export function base62Length(bytes: number): number {
   return Math.ceil((bytes * 8) / Math.log2(62));
 }

@@ -54,7 +54,7 @@ async function cancel(
   if (record.status === "pending_approval" || record.status === "queued") {
     const withdrawn = await withdrawCommand(work, record);
     if (withdrawn !== null) return await showCommand(store, actor.tenant, withdrawn);
-    // It went on since it was read.
+    // It was approved, sent or ended since it was read.
     const now = await ownedCommand(work, running, record.agent_id, id);
     if (now.status !== record.status) return await cancel(work, parts, now);
   }

@@ -7,7 +7,7 @@ import type { Reader } from "../../kv/store/reader.ts";
 import { HARMLESS } from "../shield/shield.ts";
 
 const PACKED = "commands";
-/** A command that ended this soon is stored as a packed record, which its id's time finds. */
+/** A command that ended this soon is stored as a packed record, which is found by the time in its id. */
 const QUICK_MS = 5_000;
 /** An id is made shortly before its record; the clocks of instances may differ. */
 const SLACK_MS = 2_000;
@@ -15,7 +15,7 @@ const RECORD_CHARS_MAX = 8 * 1024;
 /** An id holds its time after the prefix: milliseconds in base 36. */
 const TIME_IN_ID = /^[a-z]+_([0-9a-z]{9})/;
 
-/** The instants in ms between which a command is packed, and looked for. */
+/** The range of instants, in ms, at which a packed command may have ended. */
 function packedTimes(id: string): readonly [number, number] | null {
   const time = TIME_IN_ID.exec(id)?.[1];
   if (time === undefined) return null;
@@ -24,8 +24,8 @@ function packedTimes(id: string): readonly [number, number] | null {
 }
 
 /**
- * The fields of a packed command, in this order; the others are the same for every quick command. Null is
- * the verdict that most commands have.
+ * The fields of a packed command, in this order; the others are the same for every quick command. Null stands for
+ * the verdict `HARMLESS`, which most commands have.
  */
 const FIELDS = [
   "id",
@@ -52,7 +52,7 @@ const FIELDS = [
 /** A command that has ended as a packed record's JSON; null when it needs a row of its own. */
 export function packedText(record: CommandRecord): string | null {
   const times = packedTimes(record.id), endedMs = record.finished_at_ms;
-  // After the clock was set back, the command would not be found.
+  // A command that ended outside the range, because the clock was set back, would not be found.
   const quick = times !== null && endedMs !== null && endedMs >= times[0] && endedMs < times[1];
   if (!quick || record.status === "lost" || record.output !== null) return null;
   const json = JSON.stringify(FIELDS.map((field) => {

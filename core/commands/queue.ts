@@ -9,7 +9,7 @@ import { mayStart } from "./start_window.ts";
 
 const BATCH_MAX = 100;
 
-/** What sends queued commands. */
+/** The parts that send queued commands. */
 export interface QueueParts extends SettlementContext {
   readonly links: Pick<Links, "of">;
   readonly commands: RunningCommands;

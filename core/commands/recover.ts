@@ -5,7 +5,7 @@ import { readJournalLine } from "./journal_line.ts";
 import { JOURNAL } from "./running_commands.ts";
 import { settleCommand, type SettlementContext } from "./settle.ts";
 
-/** What the recovery uses. */
+/** The parts that the recovery uses. */
 interface Recovery extends SettlementContext {
   /** The id of this process. */
   readonly instance: string;
@@ -37,7 +37,7 @@ async function recoverCommand(
 ): Promise<"recovered" | "ended" | "unreadable"> {
   try {
     const { tenant, record } = readJournalLine(text, by);
-    // It may have ended while another that began in the same commit had not.
+    // It may have ended already: the line stays until all commands of its commit have ended.
     const known = await findCommand(by.store, by.store, tenant, record.id);
     if (known !== null && known.status !== "running") return "ended";
     const why = "the relay stopped while the command ran";

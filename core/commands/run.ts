@@ -111,7 +111,7 @@ export async function startCommand(
   });
 }
 
-/** The earlier command of the same key, at whatever instance it runs. @throws {Fault} COMMAND_BLOCKED */
+/** The earlier command of the same key, on any instance. @throws {Fault} COMMAND_BLOCKED */
 async function followCommand(
   { actor, db, store }: Stepping,
   { commands: running, elsewhere }: CommandParts,
@@ -169,7 +169,7 @@ async function startNew(
   return { record: fresh, done };
 }
 
-/** Reads what a command is judged by, and judges it. @throws {Fault} AGENT_NOT_FOUND */
+/** Reads the agent and the settings, and judges the command by them. @throws {Fault} AGENT_NOT_FOUND */
 async function readAndJudge(
   work: Stepping,
   parts: CommandParts,
@@ -182,7 +182,7 @@ async function readAndJudge(
   return { agent, settings, judgement };
 }
 
-/** Tells the session's memory of a command's success. */
+/** Notes a command's success in the session's memory. */
 function rememberSuccess(done: Promise<CommandRecord>, succeeded: (() => void) | null): void {
   if (succeeded === null) return;
   done.then(({ status }) => status === "succeeded" && succeeded(), () => {});

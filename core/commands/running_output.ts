@@ -70,7 +70,7 @@ export class RunningOutput {
 }
 
 function isWhole(came: Hash | undefined, tail = "", says: string | undefined, claimed: string) {
-  // Without `output` frames and a claimed digest, the claim is the digest of the tail itself.
+  // Without `output` frames and without a digest in the result, `claimed` was computed from the tail itself.
   if (came === undefined && says === undefined) return true;
   return (came?.copy() ?? createHash("sha256")).update(tail).digest("hex") === claimed;
 }

@@ -13,7 +13,7 @@ import { findCommand, pack, packedText } from "./finished.ts";
 import { inlineOutput, outputOf, storeOutput } from "./output.ts";
 import { textForEvent } from "./text.ts";
 
-/** What the settlement of commands uses. */
+/** The parts that settling commands uses. */
 export type SettlementContext = Pick<Context, "store" | "ports" | "signals" | "config">;
 
 /** How a command ended. */
@@ -67,7 +67,7 @@ export interface Unsettled {
   readonly record: CommandRecord | null;
   /** True when it has no row yet, so that none is read. */
   readonly fresh: boolean;
-  /** The states in which it may be settled; without them a recorded end stays, but for a lost command's. */
+  /** The states in which it may be settled; by default `running`, and `lost` when a result arrives. */
   readonly from?: readonly CommandRecord["status"][];
   /** Who cancelled it. */
   readonly cancelledBy?: string | null;
@@ -212,7 +212,7 @@ function eventOf(
     type,
     resource: { type: "command", id: record.id },
     agentId: record.agent_id,
-    // In the order of canonical JSON, which then needs no sorting and omits undefined members.
+    // Already in the order of canonical JSON, which saves sorting them; undefined members are omitted.
     details: {
       cancelled_by: cancelledBy ?? undefined,
       command,

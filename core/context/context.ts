@@ -1,5 +1,5 @@
 /**
- * What every rule may use: store, log, ports, configuration, sealer and signals. Beside them stand the settings that
+ * What every rule may use: store, log, ports, configuration, sealer and signals. The area also holds the settings that
  * the process was started with, the signals that areas send after a commit, the tracker of background work, and the
  * runner of jobs whose rows are in the store.
  *
@@ -33,6 +33,6 @@ export interface Context {
   /** The configuration in force; a reload replaces it whole. */
   readonly config: () => Config;
   readonly sealer: Sealer;
-  /** What areas tell each other after a commit. */
+  /** The signals that areas send each other after a commit. */
   readonly signals: Signals;
 }

@@ -7,7 +7,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** Who may create an organization. */
 export type Signup = "open" | "invite" | "closed";
 
-/** What a variable may be read with. */
+/** What reading a variable may depend on. */
 export interface Surroundings {
   /** The variables that are set. */
   readonly env: Environment;

@@ -27,10 +27,10 @@ export const Issuer = z.strictObject({
 });
 export type Issuer = z.infer<typeof Issuer>;
 
-/** The issuers whose tokens are accepted beside Relay's own. */
+/** The issuers whose tokens are accepted besides Relay's own. */
 export const Auth = z.strictObject({
   issuers: z.array(Issuer).max(16).default([]).refine(
     (issuers) => new Set(issuers.map(({ issuer }) => issuer)).size === issuers.length,
     "names an issuer twice",
-  ).describe("servers whose access tokens are accepted beside Relay's own"),
+  ).describe("servers whose access tokens are accepted besides Relay's own"),
 }).prefault({});

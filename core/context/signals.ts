@@ -74,7 +74,7 @@ export class Signals {
   /** A client cancelled a call of its session at another instance. */
   readonly mcpCallCancelledElsewhere = this.#signal<{ readonly call: string }>();
 
-  /** An agent was deregistered. */
+  /** An agent was deleted. */
   readonly agentDeleted = this.#signal<{ readonly tenant: Tenant; readonly agentId: string }>();
 
   /** An approved command waits to be sent to its agent. */
@@ -86,7 +86,7 @@ export class Signals {
       readonly tenant: Tenant;
       /** How long people took to decide, in ms; null when the request lapsed. */
       readonly waitedMs: number | null;
-      /** How its command ended with it; null when it goes on. */
+      /** How its command ended with it; null when the command continues. */
       readonly commandEnded: "rejected" | "expired" | "cancelled" | null;
     }
   >();

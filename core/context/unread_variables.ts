@@ -11,7 +11,7 @@ const IGNORED = [
   /_SERVICE_(HOST|PORT)(_\w+)?$/,
   /_PORT_\d+_(TCP|UDP|SCTP)(_\w+)?$/,
 ];
-/** With more wrong letters, a name resembles nothing in particular. */
+/** The largest distance at which a name still counts as a misspelling. */
 const WRONG_LETTERS_MAX = 2;
 
 /** A sentence for each variable that looks like a setting but is not read. Values may be secret and are left out. */

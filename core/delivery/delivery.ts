@@ -11,8 +11,8 @@
  *
  * State in memory is a hint: `Deliveries` knows which receivers have something due here, their concurrency limits and
  * the counts of the last half second; the integrations' runner knows which tenants have integrations and what runs in
- * this process. What is due and what is leased is in the store, each instance claims work by compare-and-set, and a
- * sweep every 15 s finds what an instance was not told of. The concurrency limits hold for each instance.
+ * this process. Due times and leases are in the store, each instance claims work by compare-and-set, and a sweep
+ * every 15 s finds work of which an instance got no signal. Each instance has its own concurrency limits.
  */
 
 export { disableWebhook, enableWebhook } from "./webhooks/activation.ts";

@@ -106,7 +106,7 @@ export function eventJson(
  * The canonical JSON of `api_key_used`. Every request writes one, so this avoids the general serializer.
  * Ids, methods, route patterns and statuses contain nothing that JSON escapes.
  */
-export function useJson(
+export function keyUseJson(
   { ports, actor, request }: Required<Origin> & { readonly actor: Pick<Actor, "key"> },
   tenant: Tenant,
   endpoint: string,

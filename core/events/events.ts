@@ -14,10 +14,10 @@ export {
   eventJson,
   type EventRow,
   type EventType,
+  keyUseJson,
   type NewEvent,
   OPERATOR_ACTOR,
   RELAY_ACTOR,
-  useJson,
 } from "./emit.ts";
 export type { Reauthorization } from "./reauthorization.ts";
 export { medianWait, ruleOfDenial, statisticsOf, waitStatistic } from "./statistics.ts";

@@ -43,7 +43,7 @@ export class Activity {
     this.#counter = new SeriesCounter(store, instance, onError, KIND, MEMORY);
   }
 
-  /** Counts one of a name such as `commands.succeeded`. */
+  /** Adds one to the count of a name such as `commands.succeeded`. */
   count(tenant: Tenant, name: string): void {
     if (tenant.space === "test") return;
     this.onCount(name);

@@ -7,7 +7,7 @@
  * steps on any instance; each step commits its counts with its position, so a restart loses at most one step and no
  * row is counted twice.
  *
- * State in memory belongs to one instance and says so: its metrics, its configuration as last loaded, and counts
+ * State in memory belongs to one instance: its metrics, its configuration as last loaded, and counts
  * that are in the store within a second.
  */
 

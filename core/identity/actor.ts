@@ -16,7 +16,7 @@ export interface ForeignToken {
   readonly expiresAtMs: number;
 }
 
-/** The caller, with the rights of now. */
+/** The caller, with current rights. */
 export interface Actor {
   readonly kind: "user" | "api_key" | "device" | "anonymous";
   /** The id of the user, key or device; `anonymous` without a credential. */

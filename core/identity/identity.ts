@@ -1,6 +1,6 @@
 /**
- * Who asks: the caller with the rights of now, the scopes and built-in roles that make up rights, and the request
- * without its input. Nothing here reads the store or keeps state; access finds the caller, and every rule is given it.
+ * Who asks: the caller with current rights, the scopes and built-in roles that make up rights, and the request
+ * without its input. Nothing here reads the store or keeps state; `access` finds the caller, and every rule receives it.
  */
 export type { Actor, ForeignToken } from "./actor.ts";
 export { CHECK_SHARED_MS, nextCheckOf } from "./next_check.ts";

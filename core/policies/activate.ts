@@ -26,7 +26,7 @@ export interface Applier extends Pick<Context, "store" | "ports" | "signals"> {
   readonly onBehalfOf?: string;
 }
 
-/** The result of a plan that was carried out. */
+/** The result of carrying a plan out. */
 interface Carried {
   readonly changed: boolean;
   readonly plan: PlanStep[];
@@ -34,7 +34,7 @@ interface Carried {
   readonly version: string;
 }
 
-/** Another commit of the repository was applied while this one was fetched. */
+/** Raised when another commit of the repository was applied while this one was fetched. */
 export class Overtaken extends Fault {
   constructor() {
     const message = "Another commit was applied during the fetch.";
@@ -51,7 +51,7 @@ export class Overtaken extends Fault {
 export async function activate(
   applier: Applier,
   tenant: Tenant,
-  /** As it was before the fetch. */
+  /** The record as it was before the fetch. */
   repository: RepositoryRecord,
   wanted: Wanted,
   alongside: (tx: Tx) => Promise<void> = async () => {},
@@ -88,7 +88,7 @@ export async function activate(
   });
 }
 
-/** The id of a step's policy; a new policy has its id by now. */
+/** The id of a step's policy; a new policy has one once the plan is carried out. */
 const policyIdOf = (
   { policy_id, path }: PlanStep,
   { repositoryId }: Wanted,

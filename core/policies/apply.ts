@@ -33,7 +33,7 @@ export interface ApplyInput {
   readonly branch: string;
   readonly policy_path: string;
   readonly dry_run: boolean;
-  /** How many of the last audited commands to judge by the result. */
+  /** How many of the last audited commands to judge by the resulting policies. */
   readonly replay?: number | undefined;
 }
 

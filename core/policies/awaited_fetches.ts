@@ -1,6 +1,6 @@
 import { Fault } from "../fault/fault.ts";
 
-/** Fetches that callers wait for, over all organizations and of one: each holds a repository in memory. */
+/** Concurrent fetches that callers wait for, over all organizations and of one: each holds a repository in memory. */
 const ALL_MAX = 8;
 const OF_ONE_MAX = 3;
 

@@ -4,7 +4,7 @@ import type { Tx } from "../../kv/store/tx.ts";
 import { inForce, type ShieldInForce } from "../commands/commands.ts";
 import type { Context } from "../context/context.ts";
 
-/** Puts policies in force. Other areas hear of a new version after the commit. */
+/** Puts policies in force, and signals a new version to other areas after the commit. */
 export function enforce(
   { signals }: Pick<Context, "signals">,
   tx: Tx,

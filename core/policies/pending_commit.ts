@@ -10,7 +10,7 @@ import type { FetchParts } from "./source.ts";
 const CHANGES_SHOWN = 20;
 
 /**
- * Records on a repository what its head would change.
+ * Records in a repository's record what applying its head would change.
  * @throws {Fault} VALIDATION_FAILED, UNAVAILABLE
  * @throws {Overtaken} when something was applied meanwhile, which may be newer
  */

@@ -2,15 +2,15 @@
  * Policies as code: which policies are in force comes from files in Git repositories.
  *
  * An apply or a sync fetches a branch, validates its policy files, and puts the whole set in force in one commit,
- * with a version of each changed policy and an event. A plan and the apply of it do the same, a dry run writes
- * nothing, and a failed apply leaves everything as it was. Agents get the policies that concern them, and drift
+ * with a version of each changed policy and an event. An apply carries out exactly the plan that a dry run
+ * shows; a dry run writes nothing, and a failed apply leaves everything as it was. Agents get the policies that concern them, and drift
  * compares what they report with what is applied. Backups and restores carry an agent's configuration over its
  * link.
  *
  * State in memory: `PolicyCache` caches documents of versions, which never change. The runners of syncs and transfers
  * know what runs in this process, and `AwaitedFetches` limits the fetches of each instance. A lease or an attempt
- * number in the store keeps other instances from doing the same work, and a sweep takes up what an ended instance has
- * left.
+ * number in the store keeps other instances from doing the same work, and a sweep takes over the work of an ended
+ * instance.
  */
 
 export { notePolicyHeld, pushPolicies } from "./agents/distribution.ts";

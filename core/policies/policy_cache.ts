@@ -23,7 +23,7 @@ export class PolicyCache {
 
   constructor(private readonly db: Reader) {}
 
-  /** The result of all policies for an agent with these labels, the organization's own policy included. */
+  /** All policies for an agent with these labels, merged with the organization's own policy. */
   mergedFor(
     tenant: Tenant,
     set: PolicySetRecord,

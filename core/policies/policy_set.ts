@@ -4,13 +4,13 @@ import { sha256Hex } from "../codec/codec.ts";
 /** Hexadecimal digits of a set's version. */
 const VERSION_CHARS = 16;
 
-/** Policies as a set, sorted by name, which is the order in which rules are asked. */
+/** The set of these policies, sorted by name: their rules apply in this order. */
 export function setOf(items: readonly PolicyItem[]): PolicySetRecord {
   const sorted = items.toSorted((a, b) => a.name < b.name ? -1 : 1);
   return { id: POLICIES_ID, version: versionOfItems(sorted), items: sorted };
 }
 
-/** Names exactly these policies in this order; empty for none. */
+/** The version that identifies exactly these policies in this order; empty for none. */
 const versionOfItems = (items: readonly PolicyItem[]): string =>
   items.length === 0
     ? ""

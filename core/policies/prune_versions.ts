@@ -5,7 +5,7 @@ import { versionId } from "./policy_set.ts";
 
 /** Versions that a tenant keeps besides those that `protectedIn` names. */
 export const VERSIONS_KEPT = 1_000;
-/** Versions that one call deletes at most. */
+/** The most versions that one call deletes. */
 const BATCH = 50;
 
 /** Deletes the oldest versions of a tenant's policies beyond the limit. */

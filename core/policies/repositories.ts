@@ -15,7 +15,7 @@ import { normalPath } from "./git/fetch.ts";
 import { setOf } from "./policy_set.ts";
 import type { SyncQueue } from "./sync_schedule.ts";
 
-/** Repositories of one organization and space at most. */
+/** Maximum number of repositories in one organization and space. */
 const REPOSITORIES_MAX = 50;
 
 export interface NewRepository {
@@ -83,7 +83,7 @@ export async function createRepository(work: Writing, syncs: SyncQueue, input: N
 }
 
 /**
- * The address of a URL, under which any spelling of it is found.
+ * The normalized address of a URL, by which any spelling of the URL is found.
  * @throws {Fault} VALIDATION_FAILED for a URL that may not be dialled or is not a repository's
  */
 function checkedAddress(work: Writing, url: string): string {

@@ -4,11 +4,11 @@ import type { JobRunner } from "../ports/ports.ts";
 
 /** The longest wait between attempts after failures. */
 const BACKOFF_MS_MAX = 60 * 60 * 1000;
-/** Half of the first wait after a failure when only a push asked for the sync: a push comes once. */
+/** Half of the first wait after a failure when a push alone requested the sync: no later push may come. */
 const PUSHED_SECONDS = 30;
 /** Doublings of the wait after failures. */
 const DOUBLINGS_MAX = 6;
-/** Longer than any repository waits. */
+/** Exceeds the longest wait of any repository. */
 const WAIT_MS_MAX = 27 * 60 * 60 * 1000;
 /** Waits vary by a tenth to either side, so that organizations do not all sync at once. */
 const JITTER = 0.1;
@@ -43,8 +43,8 @@ export function nextLookMs(
   return Math.round(nowMs + waitMs * (1 - JITTER + 2 * JITTER * unit));
 }
 
-/** The same, for a repository whose organization is off: it stays in the queue. */
-export const nextLookWhileOffMs = (
+/** `nextLookMs` for a repository whose organization is inactive; never null, so that it stays in the queue. */
+export const nextLookWhileInactiveMs = (
   repository: RepositoryRecord,
   nowMs: number,
   unit: number,

@@ -19,13 +19,13 @@ import {
   hasImplausible,
   isDue,
   nextLookMs,
-  nextLookWhileOffMs,
+  nextLookWhileInactiveMs,
 } from "./sync_schedule.ts";
 
 /** Longer than a fetch and an apply take: no other instance starts the same sync, and a crash only delays it. */
 const LEASE_MS = 60_000;
-/** Syncs at once, over all organizations and of one: a host may be slow. */
-const PLACES = { all: 4, ofOne: 2 };
+/** Concurrent syncs, over all organizations and of one: a host may be slow. */
+const SLOTS = { all: 4, ofOne: 2 };
 /** Due repositories read at once. */
 const PAGE = 16;
 
@@ -40,11 +40,11 @@ export const syncRunner = (parts: SyncParts): JobRunner =>
   new JobRunner({
     ports: parts.ports,
     failure: "a sync failed",
-    places: PLACES,
+    slots: SLOTS,
     search: (runner) => startDue(parts, runner),
   });
 
-/** Starts the syncs that are due, as many as may run at once; each one that ends starts the next. */
+/** Starts due syncs, as many as may run at once; each sync that ends starts the next. */
 async function startDue(parts: SyncParts, runner: JobRunner): Promise<number> {
   const { store, ports } = parts;
   const now = ports.clock.now(), before = [now + 1];
@@ -72,7 +72,7 @@ async function syncRepository(parts: SyncParts, tenant: Tenant, id: string): Pro
     if (found === null || !isDue(found, now)) return null;
     field = hasCome(found.due_at_ms, now) ? "due_at_ms" : "look_at_ms";
     if (!(await tx.get(organizations, SYSTEM, tenant.org))?.active) {
-      const atMs = nextLookWhileOffMs(found, now, ports.entropy.unit());
+      const atMs = nextLookWhileInactiveMs(found, now, ports.entropy.unit());
       tx.put(repositories, tenant, { ...found, [field]: atMs });
       return null;
     }

@@ -1,4 +1,4 @@
-/** Runs tasks that no caller waits for. The stop waits for all of them. */
+/** Runs tasks that no caller waits for. The process waits for all of them before it stops. */
 export class Background {
   /** The tasks that run, with their names. */
   readonly #running = new Map<Promise<void>, string>();

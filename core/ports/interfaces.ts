@@ -47,7 +47,7 @@ export interface OutboundResponse {
 
 export type OutboundErrorKind = "refused_address" | "dns" | "connect" | "tls" | "timeout" | "http";
 
-/** A request failed before its response head arrived. */
+/** Raised when a request failed before its response head arrived. */
 export class OutboundError extends Error {
   override readonly name = "OutboundError";
   constructor(readonly kind: OutboundErrorKind, message: string, options?: ErrorOptions) {

@@ -10,7 +10,7 @@ export interface JobRules {
   /** Logged with the error of a search or a job. */
   readonly failure: string;
   /** How many jobs run at once, over all organizations and of one. A runner without it starts no jobs. */
-  readonly places?: { readonly all: number; readonly ofOne: number };
+  readonly slots?: { readonly all: number; readonly ofOne: number };
   /**
    * Starts the jobs that are due, or does a step of each. Returns when to search again, in ms: 0 for at once,
    * Infinity for not before a wake.
@@ -21,7 +21,7 @@ export interface JobRules {
 /**
  * Runs jobs whose rows are in the store. One search at a time finds those that are due: after each wake, at the
  * time that the last search returned, after each job, and one second after an error. A new process needs one wake
- * to take up what an earlier one left. Claims in the store keep two instances from doing the same job.
+ * to find the jobs that an earlier one left. Claims in the store keep two instances from doing the same job.
  */
 export class JobRunner {
   readonly #tasks: Background;
@@ -71,18 +71,18 @@ export class JobRunner {
 
   /** True when no organization may start another job. */
   get isFull(): boolean {
-    return this.#stopped || this.#running.size >= (this.rules.places?.all ?? 0);
+    return this.#stopped || this.#running.size >= (this.rules.slots?.all ?? 0);
   }
 
   /** True when this organization may start another job. */
-  hasPlace(org: string): boolean {
+  hasSlot(org: string): boolean {
     const own = [...this.#running.values()].filter((each) => each === org);
-    return !this.isFull && own.length < this.rules.places!.ofOne;
+    return !this.isFull && own.length < this.rules.slots!.ofOne;
   }
 
-  /** Starts a job unless it runs or there is no place; returns whether it did. */
+  /** Starts a job unless it runs or there is no free slot; returns whether it did. */
   start(name: string, { org }: { readonly org: string }, job: () => Promise<unknown>): boolean {
-    if (this.isRunning(name) || !this.hasPlace(org)) return false;
+    if (this.isRunning(name) || !this.hasSlot(org)) return false;
     this.#running.set(name, org);
     this.#tasks.run(name, async () => {
       await job().finally(() => this.#running.delete(name));

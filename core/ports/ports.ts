@@ -1,7 +1,7 @@
 /**
  * Everything outside the process: time, randomness, the network and the log, behind interfaces that tests
  * replace. Code above this area never touches the platform's own. Outbound requests dial only addresses that
- * the configuration allows, and follow no redirect. Beside them stand the small tools for waiting: a gate that
+ * the configuration allows, and follow no redirect. The area also holds the small tools for waiting: a gate that
  * bounds concurrency, deadlines, turns of the event loop, the tracker of background work, and the runner of jobs
  * whose rows are in the store.
  *

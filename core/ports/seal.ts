@@ -26,7 +26,7 @@ export interface Sealer {
 /** Why a sealed text does not open; `altered` means a changed text or another context. */
 export type SealErrorReason = "malformed" | "unknown_key" | "altered";
 
-/** A sealed text that does not open. */
+/** Raised for a sealed text that does not open. */
 export class SealError extends Error {
   override readonly name = "SealError";
   constructor(readonly reason: SealErrorReason, message: string, options?: ErrorOptions) {

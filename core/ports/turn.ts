@@ -14,7 +14,7 @@ export const nextTurn = (): Promise<void> =>
 
 /**
  * Waits for an operation of another thread, during which the runtime polls its sockets. Between immediates it polls
- * only every 61 turns: beside work in pieces of 1 ms, the median request took 225 ms that way and takes 2 ms this
+ * only every 61 turns: during work in pieces of 1 ms, the median request took 225 ms that way and takes 2 ms this
  * way (Deno 2.9).
  */
 const checkSockets = (): void => void crypto.subtle.digest("SHA-256", NOTHING).then(resumeOne);

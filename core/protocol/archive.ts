@@ -10,11 +10,11 @@ import {
 } from "./transfers.ts";
 
 /**
- * An agent's configuration as one text of bytes: a line of JSON that tells what follows, and the files in
- * its order. The same configuration always makes the same bytes, so one digest names all of it.
+ * An agent's configuration as one text of bytes: a line of JSON that describes the files, and the files in
+ * that order. The same configuration always makes the same bytes, so one digest names all of it.
  */
 
-/** The root of what the agent itself keeps: its policy file. */
+/** The root of the entry that the agent itself keeps: its policy file. */
 export const POLICY_ROOT = "policy";
 
 const Entry = z.strictObject({
@@ -81,7 +81,7 @@ export function unpackArchive(bytes: Uint8Array): Archive {
     }
     return content;
   });
-  if (at !== bytes.length) throw new Error("the archive is longer than its head tells");
+  if (at !== bytes.length) throw new Error("the archive is longer than its head says");
   return { head, contents };
 }
 

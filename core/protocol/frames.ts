@@ -31,14 +31,14 @@ export const MAX_COMMAND_LENGTH = 32 * 1024;
 export const MAX_CONCURRENT_COMMANDS = 64;
 /** Commands in one `run` frame, or results in one `results` frame. */
 export const MAX_BATCH = 64;
-/** Commands that `hello` may name: running ones, and as many with unsent results. */
+/** Commands that `hello` may name: running ones, and the same number with unsent results. */
 export const MAX_NAMED_COMMANDS = 2 * MAX_CONCURRENT_COMMANDS;
 /**
  * Policies for one agent, and of one organization. One change may replace all of them, and its events must fit into
  * one value of the log.
  */
 export const MAX_POLICIES = 32;
-/** Hand-overs that a key keeps. An agent that missed more needs a person to trust the new key. */
+/** Handovers that a key keeps. An agent that missed more needs a person to trust the new key. */
 export const MAX_HANDOVERS = 32;
 /** The time that the relay waits for `hello` after its `challenge`. */
 export const HELLO_TIMEOUT_MS = 10_000;
@@ -98,7 +98,7 @@ const helloFrame = z.object({
   policy_version: policyVersion.optional(),
   /** The size of the audit log in its stored checkpoint; absent for none. */
   witnessed: count.optional(),
-  /** Its pinned verdict key; null for none yet, absent when it cannot follow hand-overs. */
+  /** Its pinned verdict key; null for none yet, absent when it cannot follow handovers. */
   verdict_key: rawKey.nullable().optional(),
 });
 
@@ -183,7 +183,7 @@ const welcomeFrame = z.object({
   verdict_key: rawKey,
   /** By the verdict key, over `welcomeText`. */
   signature,
-  /** The hand-overs from the key in `hello` to this one, each signed by the key before it. */
+  /** The handovers from the key in `hello` to this one, each signed by the key before it. */
   handovers: z.array(z.object({ verdict_key: rawKey, signature })).max(MAX_HANDOVERS).optional(),
 });
 
@@ -231,7 +231,7 @@ const checkpointFrame = z.object({
   public_key: z.string().max(512),
   /** Consistency with the agent's stored checkpoint (RFC 6962), hashes in base64. */
   proof: z.array(z.string().regex(/^[A-Za-z0-9+/]{43}=$/)).max(64),
-  /** Hand-over notes that lead to the signing key, oldest first. */
+  /** Handover notes that lead to the signing key, oldest first. */
   handovers: z.array(z.string().max(4096)).max(MAX_HANDOVERS).optional(),
 });
 

@@ -111,7 +111,7 @@ export const restorePlan = z.object({
 });
 export type RestorePlan = z.infer<typeof restorePlan>;
 
-/** A restore is complete, or its rehearsal, which wrote nothing. */
+/** A restore is complete, or a dry run of it, which wrote nothing. */
 export const transferDoneFrame = z.object({
   type: z.literal("transfer_done"),
   job_id: jobId,

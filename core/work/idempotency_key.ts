@@ -24,7 +24,7 @@ export function checkIdempotencyKey(key: string, path = "headers.idempotency-key
   );
 }
 
-/** The digest that tells a repetition from another call. Digests are stored, so their form is fixed. */
+/** The digest that distinguishes a repetition from another call. Digests are stored, so their form is fixed. */
 export const digestOfCall = (...parts: readonly (string | number | boolean)[]): string =>
   sha256Hex(parts.join("\n"));
 
@@ -34,7 +34,7 @@ export interface KeyRecords<T extends Row> {
   /** The unique index by caller and key. */
   readonly index: string;
   readonly idempotencyOf: (record: T) => Idempotency | null;
-  /** What a caller with another call learns of the record. */
+  /** The details of the record that a caller with another call may see. */
   readonly details: (record: T) => { readonly command_id?: string };
 }
 

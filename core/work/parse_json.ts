@@ -2,7 +2,7 @@ import { nextTurn } from "../ports/ports.ts";
 
 /** Characters parsed at once: under a millisecond, even when the engine knows none of the names. */
 const SLICE_CHARS = 16 * 1024;
-/** Members of one object or array. No rule takes as many, and checking each would delay other requests. */
+/** Members of one object or array. No rule takes that many, and checking each would delay other requests. */
 export const MEMBERS_MAX = 20_000;
 /** Brackets open at once. */
 export const DEPTH_MAX = 500;
@@ -10,7 +10,7 @@ export const DEPTH_MAX = 500;
 const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** Well-formed JSON beyond the limits above. */
+/** Raised for well-formed JSON beyond the limits above. */
 export class TooManyParts extends Error {
   override readonly name = "TooManyParts";
 }

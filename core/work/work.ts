@@ -1,6 +1,6 @@
 /**
  * One call of a rule: its context by what it may do (read, write in one transaction, or take several commits), and
- * what calls share: the 202 answer, a cookie in the answer, idempotency keys, read-only fields and JSON with a bound
+ * what calls share: the 202 answer, a cookie in the answer, idempotency keys, read-only fields and JSON with a limit
  * on its parts. Changes may also send messages to other instances. Nothing here keeps state.
  */
 export { Accepted } from "./accepted.ts";

@@ -1,4 +1,4 @@
-import { emit, useJson } from "../../core/events/events.ts";
+import { emit, keyUseJson } from "../../core/events/events.ts";
 import type { Actor, RequestInfo } from "../../core/identity/identity.ts";
 import type { Context } from "../../core/context/context.ts";
 import type { Appending } from "../../kv/log/appends.ts";
@@ -25,7 +25,7 @@ export function recordUse(
   status: number,
 ): Promise<void> {
   if (actor.kind !== "api_key") return NO_USE;
-  const row = useJson({ ports, actor, request }, actor.tenant, nameOf(endpoint), status);
+  const row = keyUseJson({ ports, actor, request }, actor.tenant, nameOf(endpoint), status);
   return store.append(actor.tenant, "api_key_used", row);
 }
 
@@ -39,7 +39,7 @@ export function appendUse(
   status: number,
 ): void {
   if (actor.kind !== "api_key") return;
-  const row = useJson({ ports, actor, request }, actor.tenant, nameOf(endpoint), status);
+  const row = keyUseJson({ ports, actor, request }, actor.tenant, nameOf(endpoint), status);
   to.append(actor.tenant, "api_key_used", row);
 }
 

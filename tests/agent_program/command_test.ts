@@ -54,7 +54,7 @@ function openTray(clock: AgentHost["clock"]): Outbox & { frames: CommandFrame[] 
     attach: outbox.attach,
     heard: outbox.heard,
     detach: outbox.detach,
-    pressed: outbox.pressed,
+    isCongested: outbox.isCongested,
     unsettled: outbox.unsettled,
   };
 }

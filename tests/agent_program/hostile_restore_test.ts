@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, strictEqual as eq, throws } from "node:assert/strict";
-import { ASIDE, type Configuration } from "../../core/cli/agent/backup/configuration.ts";
+import { type Configuration, TEMPORARY_SUFFIX } from "../../core/cli/agent/backup/configuration.ts";
 import { recoverRestore, restoreArchive } from "../../core/cli/agent/backup/restore.ts";
 import { systemTree } from "../../core/cli/agent/tree.ts";
 import { type ArchiveEntry, packArchive } from "../../core/protocol/archive.ts";
@@ -45,7 +45,7 @@ function archiveOf(root: string, files: Readonly<Record<string, string | { link:
 
 Deno.test("restore: a link at the path of a temporary file is not followed", () =>
   withMachine(({ configuration, listed, outside }) => {
-    Deno.symlinkSync(outside, `${listed}/a.conf${ASIDE}`);
+    Deno.symlinkSync(outside, `${listed}/a.conf${TEMPORARY_SUFFIX}`);
     restoreArchive(configuration, archiveOf(listed, { "a.conf": "restored" }));
     eq(Deno.readTextFileSync(outside), "not listed");
     eq(Deno.readTextFileSync(`${listed}/a.conf`), "restored");

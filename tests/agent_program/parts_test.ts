@@ -255,14 +255,14 @@ Deno.test("openOutbox: output beyond 16 MiB does not wait for a link, results do
 Deno.test("openOutbox: reports pressure above 4 MiB of unsent bytes", () => {
   const outbox = openOutbox(openHandClock(), sign);
   const { socket } = openTape();
-  assert.equal(outbox.pressed(), false);
+  assert.equal(outbox.isCongested(), false);
   outbox.attach(socket, "agt_1");
   socket.bufferedAmount = 4 * 1024 * 1024;
-  assert.equal(outbox.pressed(), false);
+  assert.equal(outbox.isCongested(), false);
   socket.bufferedAmount++;
-  assert.equal(outbox.pressed(), true);
+  assert.equal(outbox.isCongested(), true);
   outbox.detach();
-  assert.equal(outbox.pressed(), false);
+  assert.equal(outbox.isCongested(), false);
 });
 
 Deno.test("parseAgentArguments: accepts both forms and explains errors", async () => {

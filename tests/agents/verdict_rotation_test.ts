@@ -186,8 +186,8 @@ Deno.test("keys.rotate verdict: refused while agents could not follow, unless th
   await here.agent.link();
   await rejects(rotate(world), {
     message: `1 agents would refuse a new verdict key for good: web-1 (${old.agent.id} of ` +
-      `${old.owner.org}/live). Update them and let each connect once, or delete those that are gone; ` +
-      "or leave them to people with --leave-behind",
+      `${old.owner.org}/live). Update them and let each connect once, delete those that are gone, ` +
+      "or pass --leave-behind and write the new key into their state directories by hand",
   });
   eq(await publicKeyIn(world, tenant), before);
   eq((await rotate(world, here.owner.org)).size, 2);

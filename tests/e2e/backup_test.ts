@@ -173,7 +173,7 @@ Deno.test("relay restore: a truncated backup is refused with one sentence, and t
     const again = await startRelayProcess(there);
     try {
       const twice = await run(["restore", `${folder}/good`], there);
-      assert.match(twice.text, /^relay: .*relay\.kv is there: give the path of a new store/);
+      assert.match(twice.text, /^relay: .*relay\.kv exists: give the path of a new store/);
       assert.equal(twice.code, 1);
       const busy = await run(["compact"], there);
       assert.match(busy.text, /^relay: another Relay has the store .*: stop it, /);

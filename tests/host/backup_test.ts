@@ -140,15 +140,23 @@ Deno.test("restoreBackup: refuses incomplete or altered backups, and those of an
         () => Deno.writeFileSync(store, new Uint8Array([...bytes, 0])),
         /has the wrong size: /,
       ],
-      ["no store", () => Deno.removeSync(store), /is no whole backup: it has no file relay\.kv/],
+      [
+        "no store",
+        () => Deno.removeSync(store),
+        /is not a complete backup: it has no file relay\.kv/,
+      ],
       ["first byte", () => Deno.writeFileSync(store, altered(0)), /was altered: relay\.kv/],
       ["last byte", () => Deno.writeFileSync(store, altered(bytes.length - 1)), /was altered: /],
       [
         "no manifest",
         () => Deno.removeSync(about),
-        /is no whole backup: it has no file manifest\.json/,
+        /is not a complete backup: it has no file manifest\.json/,
       ],
-      ["a folder", () => replaceByFolder(store), /is no whole backup: it has no file relay\.kv/],
+      [
+        "a folder",
+        () => replaceByFolder(store),
+        /is not a complete backup: it has no file relay\.kv/,
+      ],
       ["a folder as manifest", () => replaceByFolder(about), /it has no file manifest\.json/],
       ["cut manifest", () => Deno.writeTextFileSync(about, text.slice(0, -9)), /is damaged/],
       ["huge manifest", () => Deno.writeTextFileSync(about, " ".repeat(99_999)), /too large/],
@@ -210,7 +218,7 @@ Deno.test("restoreBackup: refuses a truncated backup or an unfinished file befor
       const made = await new Deno.Command("mkfifo", { args: [`${folder}/backup/${name}`] })
         .output();
       assert.ok(made.success);
-      await assert.rejects(restore(folder), /is no whole backup: it has no file/);
+      await assert.rejects(restore(folder), /is not a complete backup: it has no file/);
       assert.deepEqual(namesIn(folder), ["backup", "relay.kv", "relay.kv.lock"]);
     }
   });
@@ -222,13 +230,13 @@ Deno.test("restoreBackup: leaves an existing store as it is, also when only its 
     Deno.mkdirSync(`${folder}/new`);
     for (const name of ["relay.kv", "relay.kv-wal", "relay.kv-shm"]) {
       Deno.writeTextFileSync(`${folder}/new/${name}`, "somebody's");
-      await assert.rejects(restore(folder), /is there: give the path of a new store/);
+      await assert.rejects(restore(folder), /exists: give the path of a new store/);
       assert.deepEqual(namesIn(`${folder}/new`).filter((each) => each !== "relay.kv.lock"), [name]);
       assert.equal(Deno.readTextFileSync(`${folder}/new/${name}`), "somebody's");
       Deno.removeSync(`${folder}/new/${name}`);
     }
     await restore(folder);
-    await assert.rejects(restore(folder), /is there: give the path of a new store/);
+    await assert.rejects(restore(folder), /exists: give the path of a new store/);
   });
 });
 
@@ -255,12 +263,12 @@ Deno.test("writeBackup: refused without a store's secret, for a taken folder and
   await withFolder(async (folder) => {
     await furnish(folder);
     const before = Deno.readFileSync(`${folder}/backup/relay.kv`);
-    assert.throws(() => backup(folder, SECRET), /backup is there already: name a new folder/);
+    assert.throws(() => backup(folder, SECRET), /backup exists already: name a new folder/);
     assert.deepEqual(Deno.readFileSync(`${folder}/backup/relay.kv`), before);
     Deno.removeSync(`${folder}/backup`, { recursive: true });
     assert.throws(() => backup(folder, OTHER), /was sealed with another secret/);
     Deno.mkdirSync(`${folder}/backup.part`);
-    assert.throws(() => backup(folder, SECRET), /backup\.part is there: another backup is being/);
+    assert.throws(() => backup(folder, SECRET), /backup\.part exists: another backup is being/);
     Deno.removeSync(`${folder}/backup.part`);
     assert.deepEqual(namesIn(folder), ["relay.kv", "relay.kv.lock"]);
     (await Deno.openKv(`${folder}/empty.kv`)).close();

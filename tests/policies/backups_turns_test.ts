@@ -29,7 +29,7 @@ function refuse(agent: ScriptedAgent): void {
   agent.send({ type: "transfer_failed", job_id: order.job_id, message: "no" });
 }
 
-Deno.test("backup: one organization's silent agents take half of the places at most", async () => {
+Deno.test("backup: one organization's silent agents take at most half of the slots", async () => {
   await using world = await World.open();
   const [here, there] = [await world.signUp(), await world.signUp()];
   const many = await silent(world, here, 9);
@@ -43,7 +43,7 @@ Deno.test("backup: one organization's silent agents take half of the places at m
   }
 });
 
-Deno.test("backup: jobs that wait for their organization's places cost other agents' links nothing", async () => {
+Deno.test("backup: jobs that wait for their organization's slots cost other agents' links nothing", async () => {
   await using world = await World.open();
   const [here, there] = [await world.signUp(), await world.signUp()];
   const many = await silent(world, here, 4);

@@ -3,7 +3,7 @@ import { type JobRules, JobRunner, stepEach } from "../../core/ports/job_runner.
 import { ManualClock } from "../support/clock.ts";
 
 /** A runner with its clock and its errors. */
-function runnerOf(search: JobRules["search"], places?: JobRules["places"]) {
+function runnerOf(search: JobRules["search"], slots?: JobRules["slots"]) {
   const clock = new ManualClock();
   const errors: string[] = [];
   const log = {
@@ -12,10 +12,10 @@ function runnerOf(search: JobRules["search"], places?: JobRules["places"]) {
     error: (message: string) => void errors.push(message),
   };
   const rules = { ports: { clock, log }, failure: "a job failed", search };
-  return { clock, errors, runner: new JobRunner({ ...rules, ...places && { places } }) };
+  return { clock, errors, runner: new JobRunner({ ...rules, ...slots && { slots } }) };
 }
 
-Deno.test("JobRunner.start: keeps to the places of all and of one organization, and runs no job twice", async () => {
+Deno.test("JobRunner.start: keeps to the slots of all and of one organization, and runs no job twice", async () => {
   const end = Promise.withResolvers<void>();
   const due = ["a1", "a1", "a2", "a3", "b1", "b2"];
   const started: string[] = [];
@@ -32,7 +32,7 @@ Deno.test("JobRunner.start: keeps to the places of all and of one organization, 
   deq([started, runner.isFull], [["a1", "a2", "b1"], true]);
   end.resolve();
   await runner.idle();
-  // A job that ends starts those that wait for its place.
+  // A job that ends starts those that wait for its slot.
   deq(started, ["a1", "a2", "b1", "a3", "b2"]);
 });
 

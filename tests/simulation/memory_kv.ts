@@ -185,17 +185,20 @@ export function kvOver(engine: MemoryKv, call: Call, hint: (deliver: () => void)
     atomic,
     commitVersionstamp: () => engine.versionstampPart,
     watch(keys: Deno.KvKey[]) {
-      let end = () => {};
+      let end = () => {}, ended = false;
       return new ReadableStream({
         start(controller) {
           const tell = () => {
             const entries = keys.map((key) => engine.get(key));
-            hint(() => controller.enqueue(entries));
+            hint(() => ended || controller.enqueue(entries));
           };
           end = engine.onChange(keys, tell);
           tell();
         },
-        cancel: () => end(),
+        cancel() {
+          ended = true;
+          end();
+        },
       });
     },
     close() {},

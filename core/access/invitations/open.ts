@@ -4,7 +4,7 @@ import { reserveQuota } from "../../../kv/store/quota.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import { Fault } from "../../fault/fault.ts";
 
-/** The maximum of open invitations in one organization. */
+/** Maximum number of open invitations in one organization. */
 export const INVITATIONS_MAX = 200;
 
 /** Counts one more open invitation, if the maximum allows it. @throws {Fault} CONFLICT */

@@ -71,7 +71,7 @@ export async function updateApiKey(
 const grows = ({ scopes }: ApiKeyRecord, next: readonly string[]): boolean =>
   next.some((scope) => !scopes.includes(scope));
 
-/** The key, with those who add a scope counted among the people behind its values. */
+/** The key; a caller who adds a scope is recorded among the people behind its values. */
 async function withWidener(
   { tx, actor }: Writing,
   key: ApiKeyRecord,

@@ -14,7 +14,7 @@ import { homeOf } from "../roles/grant.ts";
 import { combine, customOf } from "../roles/rights.ts";
 import { statusOf } from "./show.ts";
 
-/** A key value's actor and the records that it was made of. */
+/** A key value's actor and the records from which it was computed. */
 interface Known {
   /** The records' slots in the store's cache. */
   readonly slots: Readonly<Record<"key" | "user" | "organization" | "plan", string>>;
@@ -32,15 +32,15 @@ interface Known {
 const KNOWN_MAX = 20_000;
 
 /**
- * The holders of API keys. Actors of key values that were used lately are remembered. One is valid while the
- * records that it was made of are still the ones in the store's cache: any change replaces them there.
+ * The holders of API keys. Actors of key values that were used lately are remembered. An actor is valid while
+ * its records are still the ones in the store's cache: any change replaces them there.
  */
 export class KeyHolders {
   readonly #known = new RecentMap<Known>(KNOWN_MAX);
 
   constructor(private readonly parts: Pick<Context, "store" | "ports">) {}
 
-  /** The holder of a key's value, with the rights of now. @throws {Fault} INVALID_API_KEY */
+  /** The holder of a key's value, with current rights. @throws {Fault} INVALID_API_KEY */
   async authenticate(value: string): Promise<Actor> {
     const fresh = this.#fresh(value);
     if (fresh !== null) return fresh.actor;
@@ -67,7 +67,7 @@ export class KeyHolders {
     }
   }
 
-  /** What is known of a value, unless something of it has changed. */
+  /** The remembered entry of a value; null when one of its records has changed or the value has expired. */
   #fresh(value: string): Known | null {
     const known = this.#known.get(value);
     if (known === undefined) return null;
@@ -82,7 +82,7 @@ export class KeyHolders {
     return good ? known : null;
   }
 
-  /** Checks in the order of the interface: format, status, expiry. The route checks the scopes. */
+  /** Checks in the documented order: format, status, expiry. The route checks the scopes. */
   async #lookUp(value: string): Promise<Known> {
     if (parseKeyValue(value) === null) throw keyFault("malformed", "It is mistyped or incomplete.");
     const hash = hashKeyValue(value);

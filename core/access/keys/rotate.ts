@@ -76,7 +76,7 @@ function mustBeRotatable(key: ApiKeyRecord, asked: string, nowMs: number): void 
   }
 }
 
-/** The record with a new value, and that value. `given` are the people beside the creator who get both values. */
+/** The record with a new value, and that value. `given` are the people besides the creator who get both values. */
 function withNewValue(
   { ports, sealer }: Stepping,
   key: ApiKeyRecord,

@@ -47,7 +47,7 @@ export function isChecked(text: string): boolean {
   return checksum(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH);
 }
 
-/** A prefix and so many random bytes in base62, such as a code to type. */
+/** A prefix and this many random bytes in base62, such as a code to type. */
 export function makeSecretText(
   prefix: string,
   bytes: number,

@@ -4,7 +4,7 @@ import { type Config, planOf } from "../../context/context.ts";
 import { MINUTE_MS } from "../../../kv/store/durations.ts";
 
 const TEN_SECONDS_MS = 10_000;
-/** Reports about one agent by others, and as many by itself. */
+/** The limit of reports about one agent by others; reports by the agent itself have the same limit. */
 export const AGENT_REPORTS_PER_MINUTE = 60;
 
 /** The names of a key's own limits in its record, in the configuration and in an override. */
@@ -86,8 +86,8 @@ export const OTHER_LIMITS = {
 } as const satisfies Readonly<Record<string, LimitKind>>;
 
 /**
- * The limits of each kind of call. MCP calls and deliveries do not count as REST requests. Open connections
- * limit REST and MCP calls without a window.
+ * The limits of each kind of call. MCP calls and deliveries do not count as REST requests. The limit
+ * on open connections, which has no window, applies to REST and MCP calls as well.
  */
 export const CALLS = {
   rest: { key: ["requests_per_minute", "burst_per_10_seconds"], plan: true },
@@ -122,8 +122,8 @@ export function keyLimit(
 }
 
 /**
- * An organization's requests per minute: the host's override, else the configuration of its plan, else `ofPlan`,
- * which the plan's record says; `undefined` means that there is no such plan.
+ * An organization's requests per minute: the host's override, else the configuration of its plan, else `ofPlan`
+ * from the plan's record; `undefined` means that there is no such plan.
  */
 export function planLimit(
   config: Config,

@@ -51,7 +51,7 @@ export function unlimitedAt(nowMs: number): LimitState {
 }
 
 type Key = Pick<ApiKeyRecord, "id" | "type" | "limits">;
-/** With the requests per minute of its plan. */
+/** An organization's limits; `ofPlan` is the requests per minute of its plan's record. */
 type Organization = Pick<OrganizationRecord, "id" | "plan" | "limits"> & {
   readonly ofPlan: number | null | undefined;
 };

@@ -22,7 +22,7 @@ const UNDER_WAY_RETRY_MS = 1_000;
 const KEYS_MAX = 50_000;
 
 /**
- * Limits failed attempts to give a secret; unfinished attempts count too. A sole process counts in memory, several
+ * Limits failed attempts to enter a secret; unfinished attempts count too. A sole process counts in memory, several
  * instances in the store. There, an attempt whose process died counts as unfinished until nobody has tried for a window.
  */
 export class FailureThrottle {

@@ -13,7 +13,7 @@ import { rightsOf } from "../roles/rights.ts";
 type Needs = Pick<Context, "store" | "ports" | "signals">;
 
 const KEPT_MS = 90 * 24 * 60 * 60 * 1000;
-/** The maximum of one person; the oldest are removed. */
+/** Maximum number of notifications of one person; the oldest are removed. */
 export const NOTIFICATIONS_MAX = 100;
 /** People who are considered, oldest first, so that the founder of an organization is among them. */
 const USERS_READ_MAX = 500;
@@ -58,7 +58,7 @@ export async function notifyPerson(
 }
 
 /** Notifies each active owner and administrator, and everybody else who may change the settings. */
-export async function notifySettingsKeepers(
+export async function notifySettingsEditors(
   context: Needs,
   tx: Tx,
   tenant: Tenant,
@@ -168,7 +168,7 @@ function send(
   tx.afterCommit(() => signals.peopleNotified.send({ home, userIds }));
 }
 
-/** Removes the oldest notifications beyond the maximum of each person; after a crash the next one does it. */
+/** Removes each person's oldest notifications beyond the maximum; after a crash the next notification does it. */
 export async function trimNotifications(
   { store }: Pick<Context, "store">,
   { home, userIds }: { readonly home: Tenant; readonly userIds: readonly string[] },

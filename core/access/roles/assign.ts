@@ -11,7 +11,7 @@ import { giverOf, homeOf, mustBeAbleToGive, mustKeepAnOwner, OWNER } from "./gra
 import { rightsOf } from "./rights.ts";
 import { roleNamed } from "./show.ts";
 
-/** The maximum of roles of one person. */
+/** Maximum number of roles that one person may have. */
 export const ROLES_EACH_MAX = 16;
 
 /**

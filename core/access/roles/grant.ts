@@ -14,7 +14,7 @@ import { isBuiltIn, rightsOf } from "./rights.ts";
 
 /** The role of the owners of an organization. Only an owner may give or revoke it. */
 export const OWNER = "owner";
-/** Owners that are read to find one that stays. */
+/** How many owners are read to find one who remains. */
 const OWNERS_READ_MAX = 200;
 
 /** The tenant of an organization's people and roles, in whichever space the caller works. */

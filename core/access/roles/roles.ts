@@ -13,9 +13,9 @@ import { giverOf, homeOf } from "./grant.ts";
 import { ALL, expand, isBuiltIn, OWNERS_ON_HOST } from "./rights.ts";
 import { roleNamed, showBuiltIn, showRole } from "./show.ts";
 
-/** The maximum of custom roles of one organization. */
+/** Maximum number of custom roles in one organization. */
 const ROLES_MAX = 100;
-/** The maximum of people of one organization. */
+/** Maximum number of people in one organization. */
 export const PEOPLE_MAX = 500;
 /** Above the maximum, because concurrent joins may exceed it. */
 const PEOPLE_READ_MAX = 2 * PEOPLE_MAX;

@@ -96,7 +96,7 @@ async function enter(
   }
 }
 
-/** In the background: an unknown user has nothing to record, and a later answer would tell them apart. */
+/** Runs in the background: only known users have a failure to record, and a slower answer would reveal them. */
 function recordFailure(
   work: Stepping,
   { background }: Pick<Parts, "background">,

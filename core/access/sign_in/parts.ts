@@ -13,7 +13,7 @@ export type Founder = (
   organization: Pick<OrganizationRecord, "id" | "plan">,
 ) => unknown;
 
-/** The parts that signing up and signing in use beside a rule's context. */
+/** The parts that signing up and signing in use besides a rule's context. */
 export interface SignIn {
   readonly tokens: Pick<Tokens, "sign">;
   /** Limits wrong passwords and wrong codes. */

@@ -9,7 +9,7 @@ import { iso, isoOrNull } from "../../codec/codec.ts";
 import { homeOf } from "../roles/grant.ts";
 import { mustBeSignedIn } from "../people/person.ts";
 
-/** The maximum of one person; the session that would end first is ended. */
+/** Maximum number of sessions of one person; beyond it, the session with the earliest expiry ends. */
 export const SESSIONS_MAX = 50;
 /** Above the maximum, because concurrent sign-ins may exceed it. */
 const READ_MAX = 2 * SESSIONS_MAX;

@@ -60,10 +60,7 @@ export async function reviewStanding(
   });
 }
 
-/**
- * Records, once for each change, that something is suspended, and notifies the administrators; or that it works
- * again.
- */
+/** Records each suspension and each return to work once; a suspension also notifies the administrators. */
 export async function noteStanding<T extends StandingRecord>(
   context: Needs,
   tenant: Tenant,
@@ -76,7 +73,7 @@ export async function noteStanding<T extends StandingRecord>(
   await context.store.transact(async (tx) => {
     const organization = await tx.get(organizations, SYSTEM, tenant.org);
     const found = await tx.get(kind.of, tenant, record.id);
-    // In an inactive organization nothing acts at all, which is not a suspension.
+    // An inactive organization stops everything anyway; that does not count as a suspension.
     if (found === null || !organization?.active) return;
     const suspension = await suspensionOf(tx, tenant, kind, found);
     if (isRecorded(found, suspension)) return;

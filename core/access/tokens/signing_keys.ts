@@ -9,7 +9,7 @@ import { generateSigningKey, type SigningKey, type VerificationKey } from "./jwt
 const SIGNS_FOR_MS = 30 * DAY_MS;
 /** Longer than any token lives, so that a retired key still verifies the tokens that it signed. */
 const VERIFIES_AFTER_MS = DAY_MS;
-/** How long an instance may not know another's new key, unless a token names it. */
+/** How often an instance rereads the keys; a token that names an unknown key makes it reread earlier. */
 const REFRESH_MS = 60_000;
 /** Tokens that name unknown keys cause at most one read of the store in this time. */
 const RELOAD_MS = 1_000;

@@ -18,8 +18,8 @@ export interface Steps {
 }
 
 /**
- * The whole hours, or beyond two days the UTC days, that a period touches, up to the current one. A period up to
- * now has as many steps as it names, the last of which is the current one.
+ * The whole hours, or beyond two days the UTC days, that a period touches, up to the current one. A period that
+ * ends now covers exactly its length in steps, and the current step is the last.
  * @throws {Fault} VALIDATION_FAILED
  */
 export function stepsOf(asked: string, nowMs: number): Steps {

@@ -17,7 +17,7 @@ export function makePairingCode(entropy: Pick<Entropy, "bytes">): string {
   return text.match(new RegExp(`.{${GROUP}}`, "g"))!.join("-");
 }
 
-/** What a code is found by, however its letters, dashes and spaces were typed. */
+/** The hash by which a code is found, however its letters, dashes and spaces were typed. */
 export function hashPairingCode(text: string): string {
   const typed = text.toUpperCase().replaceAll(/[\s-]/g, "");
   return sha256Hex(typed.replaceAll("O", "0").replaceAll(/[IL]/g, "1"));

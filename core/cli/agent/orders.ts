@@ -16,7 +16,7 @@ import type { Outbox } from "./outbox.ts";
 import type { HeldPolicies } from "./policies.ts";
 import type { AgentFiles, AgentSocket } from "./interfaces.ts";
 import type { Refusals } from "./commands/refusals.ts";
-import type { StateTeller, VerdictCounts } from "./state.ts";
+import type { StateReporter, VerdictCounts } from "./state.ts";
 import type { AgentTransfers } from "./backup/transfers.ts";
 import type { Verdicts } from "./link/verdicts.ts";
 import { keepCheckpoint, witnessedSize } from "./witness.ts";
@@ -37,7 +37,7 @@ export interface OrderParts {
   readonly outbox: Outbox;
   readonly policies: HeldPolicies;
   readonly refusals: Refusals;
-  readonly state: StateTeller;
+  readonly state: StateReporter;
   readonly transfers: AgentTransfers;
   /** The files of checkpoints. */
   readonly witnessFiles: Pick<AgentFiles, "read" | "write">;

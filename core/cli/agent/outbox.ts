@@ -15,9 +15,9 @@ import type { AgentSocket } from "./interfaces.ts";
 const HIGH_WATER_BYTES = 4 * 1024 * 1024;
 /** Output kept for a new link, in UTF-16 units over all commands; the rest is dropped. */
 const MAX_WAITING_LENGTH = 16 * 1024 * 1024;
-/** A result that was sent this long before a heartbeat's answer is recorded by the relay. */
+/** The relay has recorded every result that was sent this long before its answer to a heartbeat. */
 const RECORDED_MS = 60_000;
-/** Results that a new link repeats at least. */
+/** The least number of results that a new link repeats. */
 const RESENT_MIN = MAX_CONCURRENT_COMMANDS;
 /** The size of a result in its frame, without its output. */
 const RESULT_BYTES = 512;
@@ -38,14 +38,14 @@ export interface Outbox {
   post(frame: CommandFrame): boolean;
   /** Sends the results of this turn at once. */
   flush(): void;
-  /** A link was accepted: repeats the last results, then sends what waits. */
+  /** Repeats the last results over an accepted link, then sends the frames that wait. */
   attach(socket: AgentSocket, agentId: string): void;
-  /** The relay answered a heartbeat. */
+  /** Drops the kept results that the relay's answer to a heartbeat proves to be recorded. */
   heard(): void;
-  /** The link is lost. */
+  /** Keeps frames from now on, because the link is lost. */
   detach(): void;
   /** True while the relay reads more slowly than the commands write. */
-  pressed(): boolean;
+  isCongested(): boolean;
   /** Commands whose results wait for the next link. */
   unsettled(): string[];
 }
@@ -125,7 +125,7 @@ export function openOutbox(clock: Clock, sign: (text: string) => string): Outbox
       socket = undefined;
       epoch++;
     },
-    pressed: () => socket !== undefined && socket.bufferedAmount > HIGH_WATER_BYTES,
+    isCongested: () => socket !== undefined && socket.bufferedAmount > HIGH_WATER_BYTES,
     unsettled() {
       const results = waiting.filter((frame) => frame.type === "result");
       return [...sent.flatMap(({ ids }) => ids), ...results.map((frame) => frame.command_id)];

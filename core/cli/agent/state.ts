@@ -22,10 +22,10 @@ export interface VerdictCounts {
 }
 
 /** Reports this agent's state to the relay. */
-export interface StateTeller {
+export interface StateReporter {
   /** Answers `inspect`, and from then on reports each change of the policy file. */
   answer(serial: number, send: (frame: StateFrame) => void): void;
-  /** The link is lost. */
+  /** Stops reporting, because the link is lost. */
   detach(): void;
 }
 
@@ -35,7 +35,7 @@ export function openState(
   files: Pick<AgentFiles, "read">,
   clock: Clock,
   counts: () => VerdictCounts,
-): StateTeller {
+): StateReporter {
   const path = `${configuration.stateDir}/${POLICY_FILE}`;
   let reported: string | null = null;
   let cancel: Cancel | null = null;

@@ -17,7 +17,7 @@ export const systemTree: AgentTree = {
   realPath: (path) => orNull(() => Deno.realPathSync(path)),
   write(path, bytes, mode) {
     Deno.mkdirSync(dirname(path), { recursive: true });
-    // Only a newly created file: an existing one may be a link to anywhere.
+    // Write only to a newly created file, because an existing one may be a link to anywhere.
     const file = Deno.openSync(path, { write: true, createNew: true, mode: 0o600 });
     try {
       writeAll(file, bytes);

@@ -11,7 +11,7 @@ import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { listPage, type Paging } from "../../../kv/store/paging.ts";
 import { iso, isoOrNull } from "../../codec/codec.ts";
-import { lasting } from "./record.ts";
+import { withExpiry } from "./record.ts";
 
 /** The alerts that a list shows. */
 export type AlertFilter =
@@ -58,7 +58,7 @@ export async function resolveAlert(
     resolved_by: actor.id,
     reason,
   };
-  return showAlert(tx.put(alerts, actor.tenant, lasting(resolved, now)));
+  return showAlert(tx.put(alerts, actor.tenant, withExpiry(resolved, now)));
 }
 
 /** An alert as answers show it. */

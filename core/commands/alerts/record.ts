@@ -10,7 +10,7 @@ import type { Report } from "./report.ts";
 const RESOLVED_KEPT_MS = 30 * DAY_MS;
 /** How long an active alert is kept after its last report. */
 const SILENT_KEPT_MS = 90 * DAY_MS;
-/** The same delivery within this time is a retry; later it reports that the alert goes on. */
+/** The same delivery within this time is a retry; later it reports that the alert is still active. */
 const RETRY_MS = 10 * 60 * 1000;
 
 /** The origin of a report. */
@@ -40,7 +40,7 @@ export async function recordReport(
   const id = alertIdOf(tenant, source, report.fingerprint);
   const known = await tx.get(alerts, tenant, id);
   if (known === null) {
-    tx.put(alerts, tenant, lasting(newAlert(id, origin, report, now), now));
+    tx.put(alerts, tenant, withExpiry(newAlert(id, origin, report, now), now));
     return "created";
   }
   if (delivery !== null && known.delivery === delivery && now < known.last_seen_ms + RETRY_MS) {
@@ -49,13 +49,13 @@ export async function recordReport(
   const next = report.state === "resolved"
     ? ended(known, origin, report, now)
     : seenAgain(known, origin, report, now);
-  tx.put(alerts, tenant, lasting(next, now));
+  tx.put(alerts, tenant, withExpiry(next, now));
   if (next.state === known.state) return "updated";
   return next.state === "resolved" ? "resolved" : "reopened";
 }
 
 /** An alert with its expiry, counted from now. */
-export function lasting(alert: AlertRecord, nowMs: number): AlertRecord {
+export function withExpiry(alert: AlertRecord, nowMs: number): AlertRecord {
   const keptMs = alert.state === "resolved" ? RESOLVED_KEPT_MS : SILENT_KEPT_MS;
   return { ...alert, expires_at_ms: nowMs + keptMs };
 }

@@ -10,7 +10,7 @@ import type { Report } from "./report.ts";
 /** Each report costs one check and up to 10 keys of 130 bytes; a shared store takes 10 checks a commit. */
 const BATCH_SOLE = 48;
 const BATCH_SHARED = 8;
-/** A character takes up to two bytes, and a commit 800 KiB. */
+/** A character takes up to two bytes, and a commit holds 800 KiB. */
 const BATCH_CHARS_MAX = 200_000;
 /** Batches that are processed at the same time. */
 const CONCURRENCY = 3;
@@ -24,7 +24,7 @@ interface Taking extends Pick<Context, "store" | "ports" | "signals"> {
   readonly request: Pick<RequestInfo, "id">;
 }
 
-/** Further details of the event, and what joins its commit. */
+/** Further details of the event, and further writes in its commit. */
 interface Closing {
   readonly details: Readonly<Record<string, unknown>>;
   /** True when the event is written even if nothing has changed. */
@@ -97,7 +97,7 @@ export async function recordReports(
   return { ...changed, repeated };
 }
 
-/** The most opened alerts, and the most ended alerts, that the event names. */
+/** Maximum number of opened alerts, and of ended alerts, that the event names. */
 const NAMED_MAX = 20;
 const NAME_CHARS_SHOWN = 100; // an event has room for 60 KiB
 

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { isObject, sha256Hex } from "../../codec/codec.ts";
 import { severityOf, stateOf } from "./scales.ts";
 
-/** A field of an alert: the names that senders use, its own first, and how a value is read. */
+/** A field of an alert: the names that senders use for it, Relay's own first, and how a value is read. */
 interface Field {
   readonly names: readonly string[];
   /** The label that replaces a missing field. */

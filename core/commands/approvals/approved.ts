@@ -8,8 +8,8 @@ import { type PoliciesInForce, shieldInForce } from "../guard/in_force.ts";
 import { changeSince, validApprovals } from "./changed.ts";
 
 /**
- * The digest that people approved for a command and its agent. "", which is no digest, without an approval that
- * still holds: the settings changed, the shield demands more now, or the asker or an approver lost the right.
+ * The digest that people approved for a command and its agent. It is empty when no approval holds any more, for
+ * example because the settings changed, the shield demands more, or the requester or an approver lost the right.
  */
 export async function approvedDigest(
   context: Pick<Context, "store" | "ports">,

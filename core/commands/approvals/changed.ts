@@ -22,8 +22,8 @@ import { countedOf } from "./votes.ts";
 const RIGHT = "approvals:write";
 
 /**
- * Why a request for approval no longer holds; null when it does. Since it was made, its asker may have lost the
- * right or changed roles, the agent may have other labels, and the hour is another.
+ * Why a request for approval no longer holds; null when it does. Since it was made, its requester's rights and roles,
+ * the agent's labels and the time of day may have changed.
  */
 export async function changeSince(
   tx: Tx,
@@ -42,8 +42,8 @@ export async function changeSince(
   if (!rights.has("agents:write")) return "its requester may no longer run it";
   const merged = await policiesFor(policies, tenant, shield, labels);
   if (modeFor(shield, merged, id) !== "enforce") return null;
-  const asker = await tx.get(users, homeOf(tenant.org), requested_user);
-  const who = { userId: requested_user, actorId: requested_by, roles: asker?.roles ?? [] };
+  const requester = await tx.get(users, homeOf(tenant.org), requested_user);
+  const who = { userId: requested_user, actorId: requested_by, roles: requester?.roles ?? [] };
   const { result, approvals } = decide(examineCommand(command), merged.policy, {
     labels,
     who,

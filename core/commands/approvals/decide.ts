@@ -11,7 +11,7 @@ import { type PoliciesInForce, shieldInForce } from "../guard/in_force.ts";
 import { ownedApproval, showApproval, statusNow } from "./show.ts";
 import { changeSince, validApprovals } from "./changed.ts";
 import { resolveApproval } from "./resolve.ts";
-import { addsNothing, askersOf } from "./votes.ts";
+import { addsNothing, requestersOf } from "./votes.ts";
 
 /** A person's decision on a blocked process. */
 export interface DecisionInput {
@@ -21,7 +21,7 @@ export interface DecisionInput {
 
 /**
  * Records a person's decision. One rejection ends the request; the required number of approvals sends the command.
- * @throws {Fault} NOT_FOUND, CONFLICT when it is decided, lapsed or outdated, FORBIDDEN for who may not decide it
+ * @throws {Fault} NOT_FOUND, CONFLICT when it is decided, lapsed or outdated, FORBIDDEN when the caller may not decide it
  */
 export async function decideApproval(
   work: Writing,
@@ -92,11 +92,11 @@ function mustBeOpen(approval: ApprovalRecord, nowMs: number): void {
   throw new Fault("CONFLICT", `This request is already ${status}.`, { status });
 }
 
-/** The asker may not approve, by any credential that they may hold. */
+/** The requester may not approve, by any credential that they may hold. */
 function mustBeOfOthers({ actor }: Writing, approval: ApprovalRecord, people: People): void {
-  const askers = askersOf(approval);
-  if (approval.self_approval || !haveInCommon(askers, people)) return;
-  throw new Fault("FORBIDDEN", refusalOf(actor, approval, haveInCommon(askers, [])));
+  const requesters = requestersOf(approval);
+  if (approval.self_approval || !haveInCommon(requesters, people)) return;
+  throw new Fault("FORBIDDEN", refusalOf(actor, approval, haveInCommon(requesters, [])));
 }
 
 function refusalOf({ userId }: Actor, approval: ApprovalRecord, byAnybody: boolean): string {
@@ -134,7 +134,7 @@ async function mustBeFirst(
   );
 }
 
-/** An approval holds for these bytes, this agent and these settings. */
+/** Refuses an approval after the agent or the settings have changed: it applies to exactly those of the request. */
 async function mustStillHold(
   { actor, ports, tx }: Writing,
   policies: PoliciesInForce,

@@ -10,7 +10,7 @@ const BATCH_MAX = 100;
 
 type Recording = Pick<Context, "store" | "ports" | "signals">;
 
-/** What ends many requests in the background. */
+/** The parts that end many requests in the background. */
 interface Lapsing extends Recording {
   readonly background: Background;
 }

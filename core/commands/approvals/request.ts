@@ -5,7 +5,7 @@ import type { Tx } from "../../../kv/store/tx.ts";
 import { haveInCommon, notifyHolders, peopleBehind, without } from "../../access/access.ts";
 import type { Stepping } from "../../work/work.ts";
 import { countWaiting } from "./count.ts";
-import { askersOf } from "./votes.ts";
+import { requestersOf } from "./votes.ts";
 import { textForEvent } from "../text.ts";
 import { emit } from "../../events/events.ts";
 import { iso, sha256Hex } from "../../codec/codec.ts";
@@ -40,7 +40,7 @@ export async function requestApproval(
   const { required, roles } = requiredApprovals(shield, ofPolicy);
   const now = fresh.created_at_ms;
   const lapsesAtMs = now + expires_seconds * 1000;
-  // Retention begins at the end of the wait.
+  // Retention is counted from the end of the wait.
   const keptUntilMs = lapsesAtMs + fresh.expires_at_ms - now;
   const id = ports.entropy.id("prc");
   return await store.transact(async (tx) => {
@@ -132,7 +132,7 @@ async function notifyDeciders(
     notice,
     "approvals:write",
     (user) =>
-      (self_approval || !haveInCommon(askersOf(approval), [user.id])) &&
+      (self_approval || !haveInCommon(requestersOf(approval), [user.id])) &&
       (roles.length === 0 || roles.some((role) => user.roles.includes(role))),
   );
 }

@@ -42,7 +42,7 @@ export interface CanaryLayer {
   readonly passed: boolean;
   readonly checks: number;
   readonly failures: CanaryFailure[];
-  /** Commands that pass because the patterns that would stop them are switched off. */
+  /** Commands that are not stopped, because the patterns that would stop them are switched off. */
   readonly switched_off: string[];
 }
 
@@ -76,7 +76,7 @@ export function checkLayers(
   });
 }
 
-/** The verdict must come from the checked layer, or another layer could hide its failure. */
+/** True when the checked layer gave the verdict; otherwise another layer could hide its failure. */
 function isAsExpected(
   { layer, expect }: Pick<CanaryCheck, "layer" | "expect">,
   found: Pick<ShieldResult, "verdict" | "layer">,
@@ -88,7 +88,7 @@ function isAsExpected(
   return right && (layer === found.layer || byPolicy);
 }
 
-/** The layers of the rule packs; chains are judged without an organization's switches. */
+/** True for the layers of the rule packs, which an organization can switch off; chains ignore its switches. */
 const isOfPatterns = (layer: ShieldLayer) => layer === "patterns" || layer === "structure";
 
 /** The same policy with nothing switched off. */

@@ -92,7 +92,7 @@ interface Past {
 
 /**
  * Judges the last commands of the log by a candidate policy, and returns those whose verdict would change. Labels
- * and roles are those of now; the time is that of the command.
+ * and roles are the current ones; the time is that of the command.
  */
 export async function replayCommands(
   work: ReplayWork,
@@ -206,7 +206,7 @@ class Slice {
     return result;
   }
 
-  /** A command was judged. */
+  /** Yields if the slice is used up; called after each command. */
   async ended(): Promise<void> {
     if (this.#left > 0) return;
     await nextTurn();

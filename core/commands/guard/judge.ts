@@ -19,11 +19,11 @@ import { modeFor, policiesFor, type ShieldInForce } from "./in_force.ts";
 /** The binding verdict on a command. */
 export interface Judgement {
   readonly result: ShieldResult;
-  /** Who must approve, where a policy's rule says so. */
+  /** The approvals that a policy's rule requires; null when none does. */
   readonly approvals: PolicyApprovals | null;
   /** What decided, as GET /api/v1/gitops/policies or GET /api/v1/patterns names it. */
   readonly decidedBy: string;
-  /** How long the command and its output may be kept, where a policy says so. */
+  /** Days that a policy allows the command and its output to be kept; null without such a policy. */
   readonly retentionDays: number | null;
   /**
    * Remembers the command for the chains of its session: await it before the command is sent. Call the returned
@@ -83,7 +83,7 @@ function deciderOf({ rule, result }: Decision, { items }: ShieldInForce["policie
 const OWN_POLICY = "shield";
 const PACK_OF: ReadonlyMap<string, Pack> = new Map(RULES.map(({ id, pack }) => [id, pack]));
 
-/** The asker; roles are read only for a policy that names roles. */
+/** The requester; roles are read only for a policy that names roles. */
 function whoIs({ db, actor }: Work, policy: Policy | null): Who | Promise<Who> {
   const who = { userId: actor.userId, actorId: actor.id, roles: [] };
   return asksForRoles(policy) ? withRoles(who, db, actor) : who;

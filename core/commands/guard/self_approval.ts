@@ -7,7 +7,7 @@ import {
   homeOf,
   isAmong,
   mustActForPerson,
-  notifySettingsKeepers,
+  notifySettingsEditors,
   peopleBehind,
   personRights,
 } from "../../access/access.ts";
@@ -20,7 +20,7 @@ import { iso } from "../../codec/codec.ts";
 /** A space has at most one pending change. */
 const RECORD_ID = "self_approval";
 const WAITS_MS = 24 * 60 * 60 * 1000;
-/** The right to change the settings, and to confirm the change of somebody else. */
+/** The right to change the settings, and to confirm somebody else's change. */
 const RIGHT = "system:write";
 /** Exceeds the people of an organization. */
 const PEOPLE_READ_MAX = 1000;
@@ -64,7 +64,7 @@ async function hold(work: Writing): Promise<void> {
   const details = { change_id, requested_by, expires_at: iso(expires_at_ms) };
   const happening = { type: "self_approval_requested", resource: SHIELD, details } as const;
   emit(work, tx, actor.tenant, happening);
-  await notifySettingsKeepers(work, tx, actor.tenant, happening);
+  await notifySettingsEditors(work, tx, actor.tenant, happening);
 }
 
 async function allow(work: Writing, requested_by: string, confirmed_by: string | null) {
@@ -72,7 +72,7 @@ async function allow(work: Writing, requested_by: string, confirmed_by: string |
   const details = { requested_by, confirmed_by };
   const happening = { type: "self_approval_allowed", resource: SHIELD, details } as const;
   emit(work, tx, actor.tenant, happening);
-  await notifySettingsKeepers(work, tx, actor.tenant, happening);
+  await notifySettingsEditors(work, tx, actor.tenant, happening);
 }
 
 /**

@@ -26,14 +26,14 @@ interface Content {
 /** A file as an earlier command left it. */
 interface WrittenFile extends Content {
   readonly atMs: number;
-  /** The content if the last command that wrote it succeeds. Until then the earlier content counts too. */
+  /** The content once the last command that wrote it succeeds. Until then both contents count. */
   readonly onSuccess?: { readonly step: string; readonly content: Content };
 }
 
-/** What the commands of one session wrote to files, and whether they took a protection down. */
+/** What the commands of one session wrote to files, and whether they disabled a protection. */
 export class SessionMemory {
   readonly #files: Map<string, WrittenFile>;
-  /** The last command that took a protection down. */
+  /** The last command that disabled a protection. */
   #defensesDown: { readonly step: string; readonly atMs: number } | null;
 
   constructor(record: ShieldSessionRecord | null = null) {

@@ -22,7 +22,7 @@ import {
   selfApprovalAfter,
 } from "./self_approval.ts";
 
-/** Built-in rules that do not count. */
+/** The built-in packs and rules that are switched off. */
 type Patterns = Choices["patterns"];
 
 /** Fields to change; `agent_modes` replaces the whole map. */

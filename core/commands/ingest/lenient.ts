@@ -41,7 +41,7 @@ export function readLenient(sent: unknown, { fixed = {}, defaults = {} }: Option
   };
 }
 
-/** Lenient reading leaves nothing else in labels and annotations. */
+/** Labels or annotations: lenient reading drops every value that is not text. */
 type Texts = Readonly<Record<string, string>>;
 
 const wellFormedOf = (labels: Texts) =>

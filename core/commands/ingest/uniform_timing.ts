@@ -4,12 +4,12 @@ import type { Context } from "../../context/context.ts";
 /** Recent durations of requests from known senders, in ms, by store; the newest replaces the oldest. */
 const durations = new WeakMap<Store, { readonly tookMs: number[]; next: number }>();
 const REMEMBERED_MAX = 64;
-/** Longer than any notification takes that is not made to be large. */
+/** Exceeds the time that any request of ordinary size takes. */
 const WAIT_MS_MAX = 250;
 
 /**
  * Runs `work`. When it returns null, because the sender is unknown, waits as long as a recent request of a known
- * sender took, so that the time of the answer does not tell who is known.
+ * sender took, so that the response time does not reveal which senders are known.
  */
 export async function withUniformTiming<T>(
   { store, ports: { clock, entropy } }: Pick<Context, "store" | "ports">,

@@ -11,10 +11,10 @@ import { type JobContext, performJob } from "./perform_job.ts";
 import { isTopicEvent } from "./topics.ts";
 
 /**
- * Concurrent jobs and refreshes, and the share of one organization, so that its unreachable integrations cannot
- * occupy all. Each integration has one job at a time, so its messages stay in order.
+ * Concurrent jobs and refreshes. One organization gets a share, so that its unreachable integrations cannot occupy
+ * all slots. Each integration has one job at a time, so its messages stay in order.
  */
-const PLACES = { all: 32, ofOne: 8 };
+const SLOTS = { all: 32, ofOne: 8 };
 /** Integrations read per page. */
 const PAGE = 500;
 
@@ -35,7 +35,7 @@ export class IntegrationRunner {
     this.#jobs = new JobRunner({
       ports: context.ports,
       failure: "work of an integration failed",
-      places: PLACES,
+      slots: SLOTS,
       search: async () => Math.min(await this.#startRefreshes(), await this.#startJobs()),
     });
   }
@@ -58,7 +58,7 @@ export class IntegrationRunner {
     this.sweep();
   }
 
-  /** Skips the events that a tenant's log has now. */
+  /** Skips the events that a tenant's log holds now. */
   async skip(tx: Tx, tenant: Tenant): Promise<void> {
     await this.#follower?.skip(tx, tenant);
   }
@@ -94,7 +94,7 @@ export class IntegrationRunner {
   /** Starts due refreshes; returns when the next one is due, in ms. */
   async #startRefreshes(): Promise<number> {
     const { store, ports: { clock } } = this.context;
-    const all = everyQueued(store, integrations, "refresh", { limit: PLACES.all });
+    const all = everyQueued(store, integrations, "refresh", { limit: SLOTS.all });
     for await (const { tenant, record: { id, refresh_at_ms } } of all) {
       if (refresh_at_ms! > clock.now()) return refresh_at_ms!;
       if (this.#jobs.isFull) break;
@@ -118,7 +118,7 @@ export class IntegrationRunner {
     const lastTurn = (id: string) => this.#turns.get(id) ?? 0;
     due.sort((a, b) => lastTurn(a.id) - lastTurn(b.id));
     for (const { tenant, id, jobId } of due) {
-      if (this.#jobs.isRunning(id) || !this.#jobs.hasPlace(tenant.org)) continue;
+      if (this.#jobs.isRunning(id) || !this.#jobs.hasSlot(tenant.org)) continue;
       const leasedMs = (await store.get(integrationJobs, tenant, jobId))?.leased_until_ms ?? 0;
       if (!isDue(leasedMs, clock.now())) {
         nextMs = Math.min(nextMs, leasedMs);

@@ -24,7 +24,7 @@ import { rightsFor } from "./topics.ts";
 interface EventFollower {
   /** Notes that the tenant has an integration. A hint for this process; repeating it does no harm. */
   subscribe(tenant: Tenant): void;
-  /** Skips the events that the tenant's log has now. */
+  /** Skips the events that the tenant's log holds now. */
   skip(tx: Tx, tenant: Tenant): Promise<void>;
 }
 

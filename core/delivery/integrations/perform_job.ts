@@ -40,7 +40,7 @@ const JOB: JobCollection<IntegrationJobRecord> = {
   }),
 };
 
-/** What a job uses of the relay. */
+/** The parts of the relay that a job uses. */
 export interface JobContext extends Context {
   /** The origin of links to the documentation. */
   readonly origin: string;
@@ -171,7 +171,7 @@ async function withoutChanged(
   };
 }
 
-/** A request sent after its decision would follow the message about that decision and never be resolved. */
+/** False once decided: a request sent then would follow the message about its decision and never be resolved. */
 async function isPending(context: Context, tenant: Tenant, pid: string): Promise<boolean> {
   const approval = await context.store.get(approvals, tenant, pid);
   return approval !== null && statusNow(approval, context.ports.clock.now()) === "pending";

@@ -2,7 +2,7 @@ import type { Tenant } from "../../../kv/store/collection.ts";
 import { type IntegrationRecord, integrations } from "../../../kv/records/integration.ts";
 import type { Context } from "../../context/context.ts";
 import { actsFor, personRights } from "../../access/access.ts";
-import { LENDS } from "./standing.ts";
+import { LENDING_RIGHT } from "./standing.ts";
 import { serviceOf } from "./catalog.ts";
 import { refreshTokens } from "./oauth/refresh.ts";
 import { accessTokenOf } from "./oauth/tokens.ts";
@@ -36,7 +36,9 @@ export async function repositoryCredentialOf(
   for (const record of items) {
     const access = serviceOf(record).repository?.(configOf(context, record)) ?? null;
     if (access === null || access.host !== host.toLowerCase()) continue;
-    if (!(await personRights(context.store, tenant.org, actsFor(record))).has(LENDS)) continue;
+    if (!(await personRights(context.store, tenant.org, actsFor(record))).has(LENDING_RIGHT)) {
+      continue;
+    }
     const password = access.password ?? await freshToken(context, tenant, record);
     if (password === null) continue;
     if (!quiet) await recordUse(context, tenant, record.id);

@@ -3,8 +3,8 @@ import type { StandingKind } from "../../access/access.ts";
 import { serviceOf } from "./catalog.ts";
 import { rightsFor } from "./topics.ts";
 
-/** Lending credentials to repositories takes the right to install integrations. */
-export const LENDS = "system:write";
+/** The right to lend credentials to repositories, which is also the right to install integrations. */
+export const LENDING_RIGHT = "system:write";
 
 /** An integration acts with the rights to read its topics, and to lend its credentials to repositories. */
 export const INTEGRATION: StandingKind<IntegrationRecord> = {
@@ -12,6 +12,6 @@ export const INTEGRATION: StandingKind<IntegrationRecord> = {
   resource: "integration",
   needs: (record) => [
     ...rightsFor((record.config.topics ?? []) as readonly string[]),
-    ...serviceOf(record).repository === undefined ? [] : [LENDS] as const,
+    ...serviceOf(record).repository === undefined ? [] : [LENDING_RIGHT] as const,
   ],
 };

@@ -13,7 +13,7 @@ const ATTEMPT_MS = 15_000;
 export interface Job {
   /** Attempts begun; counted at the claim, so that a crash cannot exceed the policy. */
   readonly attempt: number;
-  /** When it is due or its lease ends; null when nothing is to be done. */
+  /** When it is due or its lease ends; null when there is nothing to do. */
   readonly due_at_ms: number | null;
 }
 
@@ -35,7 +35,7 @@ export const withAttempt = ({ attempt }: Job, nowMs: number) => ({
 });
 
 /**
- * False when an attempt may outlast its lease, because this process stood still since the claim: another process may
+ * False when an attempt may outlast its lease, because this process has been stalled since the claim: another process may
  * take over, so nothing is sent.
  */
 export const fitsLease = ({ due_at_ms }: Job, nowMs: number): boolean =>

@@ -29,7 +29,7 @@ export async function disableWebhook(work: Writing, deliveries: AttemptCounter, 
   return await showWebhook(work, deliveries, disabled);
 }
 
-/** The webhook, enabled or disabled; enabling it sends its held deliveries. */
+/** Enables or disables the webhook and returns it; enabling it sends its held deliveries. */
 export async function withState(
   work: Writing,
   queue: RecoveryQueue,

@@ -18,7 +18,7 @@ import { type DeliveryQueue, dropDelivery, writeDelivery } from "./ledger.ts";
 import { requestOf, type RequestParts } from "./request.ts";
 import { fitsLease, scheduleRetry } from "../jobs/job.ts";
 import { afterFailure, policyOf, retryAfterMs } from "../jobs/retry_policy.ts";
-import { isOn, mayReceive } from "./checks.ts";
+import { isOrganizationActive, mayReceive } from "./checks.ts";
 
 /** The parts of the relay that an attempt uses. */
 export interface AttemptParts
@@ -44,7 +44,7 @@ interface Attempt {
 /** Errors of attempts that got no answer from the receiver. */
 const UNANSWERED: readonly (string | null)[] = ["timeout", "connect", "dns", "tls"];
 /**
- * Sends a claimed delivery and records the outcome. Answers true when the receiver answered, false when it did
+ * Sends a claimed delivery and records the outcome. Returns true when the receiver answered, false when it did
  * not, and null when no attempt was made.
  */
 export async function attemptDelivery(parts: AttemptParts, claim: Claim): Promise<boolean | null> {
@@ -68,7 +68,7 @@ async function admit(parts: AttemptParts, claim: Claim): Promise<WebhookRecord |
   return await change(parts, claim, (tx) => turnAway(parts, tx, claim));
 }
 
-/** Decides the same in a transaction, which records why no attempt is made. */
+/** Repeats the decision of `admit` in a transaction, and records why no attempt is made. */
 async function turnAway(
   parts: AttemptParts,
   tx: Tx,
@@ -114,11 +114,11 @@ async function findObstacle(
   const lost = status === "sending";
   const spent = lost && attempt - attempts_before >= policyOf(webhook).max_retries;
   if (spent) return { status: "failed", ...LOST };
-  if (!await isOn(store, tenant)) return { due_at_ms };
+  if (!await isOrganizationActive(store, tenant)) return { due_at_ms };
   const held = webhook.active ? null : { status: "pending", held: true, ...lost && LOST } as const;
   // A test holds nobody's data, so it needs no right.
   if (test || !isWebhookEvent(event_type)) return held;
-  // Who changes the events of a webhook may read the new ones, but perhaps not those of an older delivery.
+  // A user who changed the events of a webhook could read the new types, but perhaps not those of older deliveries.
   const wanted = webhook.events.includes(event_type);
   if (!wanted || !await mayReceive(store, tenant, webhook, event_type)) {
     return { status: "failed", error: NOT_ALLOWED };

@@ -7,9 +7,9 @@ import type { Cancel } from "../../ports/ports.ts";
 
 const COUNT = "deliveries";
 const LATEST = "deliveries_latest";
-/** A crash loses the counts of less than a second, the time of the commit included. */
+/** A crash loses the counts of less than a second, including the time that the commit takes. */
 const FLUSH_MS = 500;
-/** Webhooks whose counts one commit writes: each is a check. */
+/** Webhooks whose counts one commit writes; each needs one check. */
 const AT_ONCE = 64;
 const AT_ONCE_SHARED = 8; // a self-hosted denokv takes 10 checks
 
@@ -23,7 +23,7 @@ interface Count {
 
 /**
  * Counts the ended attempts of each webhook in memory and writes the counts within a second. Counts that cannot be
- * written stay for the next time, so a commit with an unknown outcome may count twice.
+ * written are kept for the next commit, so a commit with an unknown outcome may count twice.
  */
 export class AttemptCounts {
   readonly #counts = new Map<string, Count>();

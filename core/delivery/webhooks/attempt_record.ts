@@ -7,9 +7,9 @@ import {
 
 /** The error of a delivery that its webhook may not receive any more. */
 export const NOT_ALLOWED = "not_allowed";
-/** Errors that end a delivery between attempts, and say nothing of the attempt before. */
+/** Errors that end a delivery between attempts; they are not the outcome of its latest attempt. */
 const BETWEEN: readonly (string | null)[] = [NOT_ALLOWED, DISCARDED];
-/** The outcome of an attempt whose process died: whether it arrived is unknown. */
+/** The outcome of an attempt whose process died: the receiver may or may not have got it. */
 export const LOST = {
   http_status: null,
   response_time_ms: null,
@@ -18,7 +18,7 @@ export const LOST = {
   error: "lost",
 } as const;
 
-/** The latest attempt of a delivery as a row of its own; null when it had none, or that has its row already. */
+/** The latest attempt of a delivery as a row of its own; null when it had none, or when the row exists. */
 export function attemptOf(delivery: DeliveryRecord): AttemptRecord | null {
   const { id, attempt, error, expires_at_ms } = delivery;
   if (attempt === 0 || BETWEEN.includes(error)) return null;

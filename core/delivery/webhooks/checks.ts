@@ -9,7 +9,7 @@ import { actsFor, personRights } from "../../access/access.ts";
 import { checkCustomHeaders, type CustomHeaders } from "./custom_headers.ts";
 import { WEBHOOK_EVENTS, type WebhookEventType } from "../../events/events.ts";
 
-/** Webhooks of one organization and space at most, so that fan-out can read all of them at once. */
+/** Maximum number of webhooks in one organization and space, so that fan-out can read all of them at once. */
 export const WEBHOOKS_MAX = 1000;
 
 /** The caller's webhook. @throws {Fault} NOT_FOUND */
@@ -27,8 +27,8 @@ export function mustBeEnabled({ id, active }: WebhookRecord): void {
   throw new Fault("CONFLICT", message, { active });
 }
 
-/** True while the organization is switched on. */
-export async function isOn(store: Store, { org }: Tenant): Promise<boolean> {
+/** True while the organization is active. */
+export async function isOrganizationActive(store: Store, { org }: Tenant): Promise<boolean> {
   return (await store.get(organizations, SYSTEM, org))?.active ?? false;
 }
 
@@ -58,7 +58,7 @@ export function mustRead(
 }
 
 /** @throws {Fault} VALIDATION_FAILED for headers that are malformed, too many or reserved */
-export function mustBeSound(headers: CustomHeaders, field = "headers"): void {
+export function mustHaveValidHeaders(headers: CustomHeaders, field = "headers"): void {
   const faults = checkCustomHeaders(headers);
   if (faults.length === 0) return;
   const issues = faults.map((fault) => {

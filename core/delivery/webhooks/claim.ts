@@ -8,7 +8,7 @@ import {
 import type { Tx } from "../../../kv/store/tx.ts";
 import type { Context } from "../../context/context.ts";
 import { attemptOf } from "./attempt_record.ts";
-import { isOn } from "./checks.ts";
+import { isOrganizationActive } from "./checks.ts";
 import { admitByKeyRate, type KeyRateParts } from "./key_rate.ts";
 import { type Claim, grantLease, withAttemptStarted } from "./leases.ts";
 import { ATTEMPTS_KEPT } from "./ledger.ts";
@@ -17,7 +17,7 @@ import type { Receiver } from "./scheduler/receiver.ts";
 
 /**
  * Claims up to `slots` due deliveries of a receiver: the lease and the counted attempt are durable before
- * anything is sent. Also answers when its next delivery is due.
+ * anything is sent. Also returns when its next delivery is due.
  */
 export async function claimDue(
   parts: KeyRateParts & Pick<Context, "ports">,
@@ -32,8 +32,10 @@ export async function claimDue(
     limit: slots + 1,
   });
   const due = items.slice(0, slots).filter(({ record }) => isDue(record.due_at_ms!, now));
-  // The deliveries of an organization that is off stay due; a sweep finds them when it is on again.
-  if (due.length > 0 && !await isOn(store, tenant)) return { claims: [], nextMs: Infinity };
+  // The deliveries of an inactive organization stay due; a sweep finds them when it is active again.
+  if (due.length > 0 && !await isOrganizationActive(store, tenant)) {
+    return { claims: [], nextMs: Infinity };
+  }
   const admitted = due.length === 0 ? 0 : await admitByKeyRate(parts, receiver, due.length);
   const some = due.slice(0, admitted);
   const next = items.find((each) => !some.includes(each));
@@ -58,7 +60,7 @@ export async function claimDue(
   return { claims, nextMs };
 }
 
-/** Counts the next attempt; the outcome of the one before moves to a row of its own. */
+/** Counts the next attempt, and moves the outcome of the previous one to a row of its own. */
 function claim(tx: Tx, tenant: Tenant, before: DeliveryRecord, now: number): DeliveryRecord {
   const { id, attempt } = before;
   const last = attemptOf(before);

@@ -8,7 +8,7 @@ export type CustomHeaders = Readonly<Record<string, string>>;
 const MAX_HEADERS = 20;
 const MAX_NAME_CHARS = 128;
 
-/** Names and values together: with Relay's own headers they stay under the 8 KiB that most servers accept. */
+/** Of all names and values: with Relay's own headers they stay under the 8 KiB that most servers accept. */
 const MAX_TOTAL_CHARS = 4096;
 
 /** RFC 9110, section 5.6.2. */

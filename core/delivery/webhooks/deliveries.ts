@@ -27,13 +27,13 @@ import { Backpressure } from "./scheduler/backpressure.ts";
 import type { Receiver } from "./scheduler/receiver.ts";
 import { DeliveryScheduler } from "./scheduler/scheduler.ts";
 
-/** Finds deliveries that this process was not told of: the time until the next sweep. */
+/** The time between sweeps, which find deliveries of which this process got no signal. */
 const SWEEP_MS = 15_000;
-/** New events that fan-out finds in memory, so that it need not read them. */
+/** New events kept in memory, so that fan-out need not read them from the store. */
 const BUFFERED_EVENTS = 256;
 /** Webhooks read at once. */
 const PAGE = 500;
-/** The wait after deliveries could not be claimed. */
+/** How long to wait after a claim has failed. */
 const RETRY_MS = 1_000;
 
 /** The parts of the relay that deliver webhooks. */
@@ -57,7 +57,7 @@ export class Deliveries implements DeliveryQueue {
   readonly #subscribed = new Set<string>();
   /** Attempts reserved by fan-out for a commit whose outcome is not known yet. */
   #reserved: Started[] = [];
-  /** Finds work that this process was not told of, such as what an ended instance has left. */
+  /** Finds work of which this process got no signal, such as deliveries that an ended instance has left. */
   readonly #sweeps: JobRunner;
   /** Claims and attempts that have not ended. */
   readonly #tasks: Background;
@@ -88,17 +88,17 @@ export class Deliveries implements DeliveryQueue {
     this.#parts = { ...parts, queue: this, attempts: this.attempts };
   }
 
-  /** Has fan-out skip what a tenant's log holds now. */
+  /** Makes fan-out skip the events that a tenant's log holds now. */
   async skip(tx: Tx, tenant: Tenant): Promise<void> {
     await this.#follower?.skip(tx, tenant);
   }
 
-  /** The tenant has a webhook, or will have one, so fan-out reads its log. Only a hint. */
+  /** Makes fan-out read the tenant's log, because the tenant has a webhook or may soon. Only a hint. */
   subscribe(tenant: Tenant): void {
     this.#subscribed.add(tenantKey(tenant));
   }
 
-  /** Takes up what earlier processes left, and follows the log from now on. */
+  /** Takes over the work that earlier processes left, and follows the log from now on. */
   async start(): Promise<void> {
     const { store, log, ports } = this.#parts;
     const all = everyQueued(store, webhooks, "all", { limit: PAGE });
@@ -129,7 +129,7 @@ export class Deliveries implements DeliveryQueue {
     this.wake();
   }
 
-  /** Starts whatever is due, as far as there are free slots. */
+  /** Starts due attempts within the free slots. */
   wake(): void {
     if (this.#stopped) return;
     const { store, ports: { clock } } = this.#parts;
@@ -150,7 +150,7 @@ export class Deliveries implements DeliveryQueue {
     });
   }
 
-  /** Finds work that this process was not told of. */
+  /** Finds work of which this process got no signal. */
   sweep(): void {
     this.#sweeps.wake();
   }
@@ -172,7 +172,7 @@ export class Deliveries implements DeliveryQueue {
     } while (this.#tasks.size > 0);
   }
 
-  /** Starts nothing more and waits for what is under way. */
+  /** Starts no more attempts and waits for those under way. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timer?.();
@@ -203,7 +203,7 @@ export class Deliveries implements DeliveryQueue {
     return Math.min(leaseMs, clock.now() + SWEEP_MS);
   }
 
-  /** Creates the deliveries of some events, and starts those that get a slot at once. */
+  /** Creates the deliveries of some events, and starts at once those that get a slot. */
   async #fanOut(
     tx: Tx,
     tenant: Tenant,
@@ -216,7 +216,7 @@ export class Deliveries implements DeliveryQueue {
     const started: Started[] = this.#reserved = [];
     const reserve = (webhookId: string) =>
       this.#stopped ? null : this.#scheduler.reserve(tenant, webhookId, clock.now());
-    // When slots are free at the beginning, the step ends once they are used up, and the next step goes on.
+    // If slots are free at the beginning, the step ends when they are used up, and the next step continues.
     const isPaced = this.#scheduler.slotsFor(tenant.org) > 0;
     const areFree = () => !isPaced || this.#scheduler.slotsFor(tenant.org) > 0;
     const step = await fanOut(this.#parts, tx, tenant, events, part, { reserve, areFree, started });

@@ -53,9 +53,9 @@ export async function listDeliveries(
   const ids: string[] = [];
   let total = 0, seen = 0;
   if (start[0]! < end[0]!) {
-    for await (const place of placesOf(store, tenant, id, filter, range)) {
-      if (matches(place, filter)) {
-        if (total >= offset && ids.length < limit) ids.push(place.id);
+    for await (const entry of entriesOf(store, tenant, id, filter, range)) {
+      if (matches(entry, filter)) {
+        if (total >= offset && ids.length < limit) ids.push(entry.id);
         total++;
       }
       if (total === TOTAL_MAX || ++seen === KEYS_MAX) break;
@@ -68,26 +68,26 @@ export async function listDeliveries(
   };
 }
 
-/** The fields of a delivery that filters use. */
-interface Place {
+/** An index entry of a delivery: the fields that filters use. */
+interface Entry {
   readonly id: string;
   readonly type: string;
   readonly status: DeliveryRecord["status"];
   readonly held: boolean;
 }
 
-/** The index entries of a webhook's deliveries, newest first; at least those that the filter may want. */
-async function* placesOf(
+/** The index entries of a webhook's deliveries, newest first; may include some that do not match the filter. */
+async function* entriesOf(
   store: Store,
   tenant: Tenant,
   webhookId: string,
   filter: LogFilter,
   range: Range,
-): AsyncGenerator<Place> {
+): AsyncGenerator<Entry> {
   const undelivered = indexKeys(store, deliveries, tenant, "undelivered", range);
   const ended = filter.status === "failed" || filter.status === "timed_out";
   if (ended || filter.held === true) {
-    for await (const key of undelivered) yield placeOf(key as unknown as UndeliveredKey);
+    for await (const key of undelivered) yield entryOf(key as unknown as UndeliveredKey);
     return;
   }
   const plain = filter.status === undefined && filter.held === undefined;
@@ -99,21 +99,21 @@ async function* placesOf(
     while (next !== undefined && isBefore([createdMs, seq, id], next)) {
       next = (await undelivered.next()).value as UndeliveredKey | undefined;
     }
-    if (next?.[2] === id) yield placeOf(next);
+    if (next?.[2] === id) yield entryOf(next);
     else yield { id, type, status: underWay.has(id) ? "sending" : "succeeded", held: false };
   }
 }
 
 type LogKey = readonly [createdMs: number, seq: number, id: string, type: string];
 
-const placeOf = ([, , id, status, state, type]: UndeliveredKey): Place => ({
+const entryOf = ([, , id, status, state, type]: UndeliveredKey): Entry => ({
   id,
   type,
   status,
   held: state === "held",
 });
 
-/** True when the first place is older than the second. */
+/** True when the first entry is older than the second. */
 function isBefore(
   [createdMs, seq, id]: readonly [number, number, string],
   [otherMs, otherSeq, otherId]: UndeliveredKey,
@@ -122,7 +122,7 @@ function isBefore(
   return seq !== otherSeq ? seq < otherSeq : id < otherId;
 }
 
-function matches({ status, type, held }: Place, filter: LogFilter): boolean {
+function matches({ status, type, held }: Entry, filter: LogFilter): boolean {
   return (filter.status === undefined || filter.status === status) &&
     (filter.event_type === undefined || filter.event_type === type) &&
     (filter.held === undefined || filter.held === held);

@@ -14,8 +14,8 @@ import { mayReceive, WEBHOOKS_MAX } from "./checks.ts";
 /** Concurrent requests may create webhooks beyond the limit, because the count is not checked at the commit. */
 export const WEBHOOKS_READ_MAX = 2 * WEBHOOKS_MAX;
 /**
- * Deliveries that one commit of fan-out creates, each with 720 bytes of the 80 KiB of keys that an atomic takes,
- * and their total size. The list of webhooks is read once for all of them.
+ * The most deliveries that one commit of fan-out creates, and their maximum total size. Each has 720 bytes of keys,
+ * of which an atomic takes 80 KiB. The list of webhooks is read once for all of them.
  */
 export const CREATED_MAX = 80;
 const CREATED_BYTES_MAX = 500_000;
@@ -69,10 +69,10 @@ export const createDelivery = (
     newDelivery(parts, webhookId, event, envelopeOf(tenant, event), false),
   );
 
-/** The body of an event's deliveries, before and after the delivery's id. */
+/** The body of an event's deliveries: the parts before and after the delivery's id. */
 type Envelope = readonly [string, string];
 
-/** All deliveries of an event share its envelope, because it is long. */
+/** The envelope of an event, which all of its deliveries share because it is long. */
 function envelopeOf({ org }: Tenant, event: Sendable): Envelope {
   const before = JSON.stringify({
     event_id: event.id,
@@ -162,7 +162,7 @@ export async function fanOut(
         const held = await isHolding(tx, tenant, webhook);
         if (held === null) continue;
         const before = newDelivery(parts, webhook.id, event, envelope, held);
-        // The rate limit of an API key applies when a delivery is claimed, so these wait for their turn.
+        // A key's rate limit applies when a delivery is claimed, so deliveries of its webhooks wait for their turn.
         const receiver = held || webhook.created_by_key !== null ? null : reserve(webhook.id);
         const delivery = receiver === null ? before : withAttemptStarted(before, ports.clock.now());
         writeDelivery(queue, tx, tenant, null, delivery);

@@ -29,11 +29,11 @@ export interface Lease {
 /** A delivery that this process has claimed for an attempt. */
 export interface Claim {
   readonly tenant: Tenant;
-  /** The record before, for an attempt that is not made after all. */
+  /** The record before the claim, which applies again when the attempt is not made after all. */
   readonly before: DeliveryRecord;
-  /** The record now: leased, with the attempt counted. */
+  /** The claimed record: leased, with the attempt counted. */
   readonly delivery: DeliveryRecord;
-  /** The versionstamp of the record now, so that it need not be read again. */
+  /** The versionstamp of the claimed record, so that it need not be read again. */
   readonly versionstamp: string;
   readonly lease: Lease;
 }
@@ -89,7 +89,7 @@ interface ReclaimParts extends Pick<Context, "store" | "ports"> {
   readonly queue: DeliveryQueue;
 }
 
-/** Makes the deliveries of expired leases due again. Answers when the next lease ends, or Infinity. */
+/** Makes the deliveries of expired leases due again. Returns when the next lease ends, or Infinity. */
 export async function reclaimExpired(parts: ReclaimParts): Promise<number> {
   const { store, ports: { clock } } = parts;
   for (;;) {
@@ -103,8 +103,8 @@ export async function reclaimExpired(parts: ReclaimParts): Promise<number> {
 }
 
 /**
- * Does the same at the start for leases that end implausibly late, because the clock has jumped back since: no
- * process works on their deliveries any more.
+ * Reclaims, at the start, leases that end implausibly late because the clock has jumped back since: no process works
+ * on their deliveries any more.
  */
 export async function reclaimImplausible(parts: ReclaimParts): Promise<void> {
   const { store, ports: { clock } } = parts;
@@ -119,7 +119,7 @@ export async function reclaimImplausible(parts: ReclaimParts): Promise<void> {
   }
 }
 
-/** One commit; false when nothing of the lease is left. */
+/** Reclaims some deliveries in one commit; false when the lease has none left. */
 async function reclaimSome(
   { store, ports, queue }: ReclaimParts,
   tenant: Tenant,

@@ -37,7 +37,7 @@ export async function readLedger(store: Store): Promise<Record<LedgerState, numb
 
 /** Schedules attempts of deliveries. */
 export interface DeliveryQueue {
-  /** The webhook has a delivery that is due at `dueMs`. Called after the commit that says so. */
+  /** Notes that the webhook has a delivery due at `dueMs`. Called after the commit that writes the delivery. */
   schedule(tenant: Tenant, webhookId: string, dueMs: number): void;
 }
 
@@ -77,13 +77,13 @@ export function dropDelivery(
   tx.delete(deliveries, tenant, record.id);
 }
 
-/** The numbers of the attempts that are kept, oldest first. */
+/** The numbers of a delivery's attempts that are kept, oldest first. */
 export function keptAttempts(attempts: number): number[] {
   const first = Math.max(1, attempts - ATTEMPTS_KEPT + 1);
   return Array.from({ length: attempts - first + 1 }, (_, at) => first + at);
 }
 
-/** The delivery, due at `dueMs`, with all attempts of its policy ahead. */
+/** The delivery, due at `dueMs`, with all attempts of its policy again. */
 export const requeued = (delivery: DeliveryRecord, dueMs: number): DeliveryRecord => ({
   ...delivery,
   status: "pending",

@@ -10,7 +10,7 @@ import { unmaskHeaders } from "./custom_headers.ts";
 import { WEBHOOK } from "./standing.ts";
 import type { WebhookEventType } from "../../events/events.ts";
 import type { RetryPolicy } from "../jobs/retry_policy.ts";
-import { mustBeSound, mustRead, ownedWebhook, WEBHOOKS_MAX } from "./checks.ts";
+import { mustHaveValidHeaders, mustRead, ownedWebhook, WEBHOOKS_MAX } from "./checks.ts";
 import { dropAttemptCounts } from "./attempt_counts.ts";
 import { type RecoveryQueue, startRecovery } from "./recovery.ts";
 import { type AttemptCounter, showWebhook } from "./show.ts";
@@ -29,9 +29,9 @@ export interface NewWebhook {
 
 /** Learns of tenants that have webhooks. */
 interface Subscriptions {
-  /** Has fan-out read the tenant's log from now on. */
+  /** Makes fan-out read the tenant's log from now on. */
   subscribe(tenant: Tenant): void;
-  /** Has fan-out skip what the tenant's log holds now. */
+  /** Makes fan-out skip the events that the tenant's log holds now. */
   skip(tx: Tx, tenant: Tenant): Promise<void>;
 }
 
@@ -46,7 +46,7 @@ export async function createWebhook(
 ) {
   const { actor, log, ports, sealer, tx } = work;
   mustBeDialable(work, input.url);
-  mustBeSound(unmaskHeaders(input.headers, {}, "headers"));
+  mustHaveValidHeaders(unmaskHeaders(input.headers, {}, "headers"));
   mustRead(actor.rights, input.events, "You");
   await log.flush();
   const after_seq = await log.head(actor.tenant);
@@ -58,7 +58,7 @@ export async function createWebhook(
   const secret = input.secret ?? newSecret(ports.entropy);
   // Before the commit, because its outcome may stay unknown, and fan-out must not miss a webhook that exists.
   deliveries.subscribe(actor.tenant);
-  // Events before the first webhook are for nobody, so fan-out need not read them.
+  // No webhook receives the events before the first webhook, so fan-out need not read them.
   if (existing === 0) await deliveries.skip(tx, actor.tenant);
   const webhook = tx.insert(webhooks, actor.tenant, {
     id,

@@ -1,7 +1,7 @@
 import type { Reading } from "../../work/work.ts";
 import { EVENT_TYPES, mustResumeFrom, prepare, WEBHOOK_EVENTS } from "../../events/events.ts";
 
-/** Rows of the log that one answer reads; the next one goes on from there. */
+/** Rows of the log that one request reads; the next request continues from there. */
 const SCAN_MAX = 5_000;
 const PAGE = 500;
 
@@ -20,8 +20,8 @@ export interface PulledEvent {
 export const READABLE_BY = [...new Set(EVENT_TYPES.map((type) => WEBHOOK_EVENTS[type].scope))];
 
 /**
- * The events of the log after a number that the caller may read, oldest first. `next` is where to go on, even
- * when no event in between was for the caller, so that no event is skipped or repeated.
+ * The events of the log after a number that the caller may read, oldest first. `next` is the number to
+ * continue after; it also passes events that the caller may not read, so that none is skipped or repeated.
  * @throws {Fault} GONE for a number that the log does not hold (any more)
  */
 export async function pullEvents(

@@ -32,7 +32,7 @@ export interface RecoveryRange {
   readonly status: readonly Recoverable[];
 }
 
-/** A dry run counts up to here. */
+/** The most deliveries that a dry run counts. */
 const COUNT_MAX = 10_000;
 /** Keys that a dry run reads. */
 const KEYS_MAX = 100_000;
@@ -71,7 +71,7 @@ export function startRecovery(
   });
 }
 
-/** Sends the deliveries of a time range again, each with all attempts of the policy ahead. */
+/** Sends the deliveries of a time range again, each with all attempts of the policy. */
 export async function recoverDeliveries(
   work: Writing,
   queue: RecoveryQueue,

@@ -28,7 +28,7 @@ const KEYS_PER_STEP = 2_000;
 const PAGE = 64;
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 
-/** The deliveries of one step, and where the next step goes on; null when there are no more. */
+/** The deliveries of one step, and where the next step continues; null when there are no more. */
 interface Piece {
   readonly ids: readonly string[];
   readonly cursor: KeyParts | null;
@@ -51,7 +51,7 @@ interface RecoveryParts extends Pick<Context, "store" | "ports"> {
 
 /**
  * Runs the recoveries, each a long change to many deliveries. The changes and the progress of a step commit
- * together: after a crash a recovery goes on where it was, and no two processes do the same step.
+ * together: after a crash a recovery continues where it was, and no two processes do the same step.
  */
 export const recoveryRunner = (parts: RecoveryParts): JobRunner =>
   new JobRunner({
@@ -106,7 +106,7 @@ const RULES: Readonly<Record<RecoveryRecord["kind"], Rule>> = {
       const held = await tx.get(deliveries, tenant, id);
       if (!held?.held) return;
       const keeps = Date.parse(held.event_at) >= job.since_ms;
-      // Due at their own creation time, they stay in order and before newer deliveries.
+      // A held delivery becomes due at its creation time, so it keeps its order and precedes newer deliveries.
       if (keeps) send(queue, tx, tenant, held, job, released(held));
       else discard(queue, tx, tenant, held, job);
     },
@@ -165,7 +165,7 @@ async function pick(
   return { ids, cursor: null };
 }
 
-/** The held delivery, which goes on with the attempts that it has left. */
+/** The held delivery, due again with the attempts that it has left. */
 const released = (held: DeliveryRecord): DeliveryRecord => ({
   ...held,
   held: false,

@@ -6,17 +6,17 @@ import type { Store } from "../../../kv/store/store.ts";
 import type { Context } from "../../context/context.ts";
 import { batchOf, dropDelivery } from "./ledger.ts";
 
-/** Webhooks that one round checks: with 10,000 of them each has its turn within ten minutes. */
+/** Webhooks that one round checks: with 10,000 webhooks each is checked within ten minutes. */
 const WEBHOOKS_PER_ROUND = 500;
 /** Deliveries that one round removes, so that it ends soon. */
 const DROPPED_PER_ROUND = 2_000;
 
-/** Where the next round goes on in each store. Losing it only starts the rounds again. */
+/** Where the next round continues, for each store. Losing it only restarts from the first webhook. */
 const cursors = new WeakMap<Store, string>();
 
 /**
- * Removes expired deliveries with their index entries and attempts, and answers how many. It checks the oldest
- * deliveries of each webhook, and goes on as long as some of them have expired.
+ * Removes expired deliveries with their index entries and attempts, and returns how many. It checks the oldest
+ * deliveries of each webhook, and continues as long as some of them have expired.
  */
 export async function dropExpired(parts: Pick<Context, "store" | "ports">): Promise<number> {
   const { store } = parts;
@@ -32,7 +32,7 @@ export async function dropExpired(parts: Pick<Context, "store" | "ports">): Prom
       more = some > 0;
     }
   }
-  // The next round goes on with the webhooks of this one.
+  // At the limit, the next round continues with the webhooks of this one.
   if (dropped >= DROPPED_PER_ROUND) return dropped;
   if (page.cursor === null) cursors.delete(store);
   else cursors.set(store, page.cursor);

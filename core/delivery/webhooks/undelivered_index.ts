@@ -1,7 +1,7 @@
 import type { KeyParts } from "../../../kv/store/collection.ts";
 import { type DeliveryRecord, type DeliveryState, stateOf } from "../../../kv/records/webhook.ts";
 
-/** True for a key of the `undelivered` index that is no test and in one of the states; a pending one must have failed. */
+/** True for a delivery in one of the states, by its index key; tests never, pending ones only after a failed attempt. */
 export function isRecoverable(key: KeyParts, states: readonly string[]): boolean {
   const [, seq, , status, state] = key as UndeliveredKey;
   if (seq === 0 || !states.includes(state)) return false;

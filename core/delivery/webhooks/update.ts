@@ -6,7 +6,7 @@ import { emit, type WebhookEventType } from "../../events/events.ts";
 import { mustBeDialable } from "../../ports/ports.ts";
 import { type CustomHeaders, unmaskHeaders } from "./custom_headers.ts";
 import type { RetryPolicyChange } from "../jobs/retry_policy.ts";
-import { mustBeSound, mustRead, ownedWebhook } from "./checks.ts";
+import { mustHaveValidHeaders, mustRead, ownedWebhook } from "./checks.ts";
 import type { RecoveryQueue } from "./recovery.ts";
 import { type AttemptCounter, showWebhook } from "./show.ts";
 import { withState } from "./activation.ts";
@@ -27,10 +27,10 @@ export interface WebhookChange {
   readonly retry_policy?: RetryPolicyChange | undefined;
 }
 
-/** Figures that deliveries change, so that they need not match. */
+/** Fields that deliveries change; values sent back need not match the current ones. */
 const CHANGING = ["delivery_count", "last_delivery_at"];
 
-/** How long the previous secret signs beside the new one. */
+/** How long requests are also signed with the previous secret. */
 const SECRET_GRACE_MS = 24 * 60 * 60 * 1000;
 
 /**
@@ -78,7 +78,7 @@ export async function updateWebhook(
 }
 
 /**
- * Checks that the caller may read all events: who sets their target or their secret could read them.
+ * Checks that the caller may read all events: a caller who sets their target or their secret could read them.
  * @throws {Fault} INSUFFICIENT_SCOPES
  */
 async function mustBeAllowed(
@@ -118,7 +118,7 @@ function changedHeaders(
   const stored: CustomHeaders = JSON.parse(sealer.open(webhook.sealed_headers, webhook.id));
   const headers = unmaskHeaders(given, stored, field);
   if (canonicalJson(stored) === canonicalJson(headers)) return {};
-  mustBeSound(headers, field);
+  mustHaveValidHeaders(headers, field);
   return { sealed_headers: sealer.seal(JSON.stringify(headers), webhook.id) };
 }
 

@@ -39,7 +39,7 @@ export class Stream {
   #position: number;
   #catchingUp = false;
   #ended = false;
-  /** Catching up waits for the client; and whether it already did at the last heartbeat. */
+  /** True while catching up waits for the client to read; `#waitedBefore` is its value at the last heartbeat. */
   #waiting = false;
   #waitedBefore = false;
   /** An event arrived that does not follow the position, so the log must be read again. */
@@ -112,7 +112,7 @@ export class Stream {
     this.sink.end(name);
   }
 
-  /** The client has disconnected. */
+  /** Ends the stream without a message, because the client has disconnected. */
   left(): void {
     this.#ended = true;
   }

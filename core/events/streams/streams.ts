@@ -25,7 +25,7 @@ const ORGANIZATION_SHARE = 0.5;
 /** Streams of one person. Keys are limited by their open connections instead. */
 const PER_PERSON_MAX = 50;
 
-/** What streams use of the relay. */
+/** The parts of the relay that streams use. */
 export interface StreamNeeds {
   readonly store: Pick<Context["store"], "sole">;
   readonly log: EventLog;
@@ -121,7 +121,7 @@ export class Streams {
     if (streams.size === 0) this.#byTenant.delete(key);
   }
 
-  /** Rights may have changed, so every credential is checked. */
+  /** Checks every credential now, because rights may have changed. */
   recheck(): void {
     this.#rechecks++;
     const nowMs = this.relay.ports.clock.now();

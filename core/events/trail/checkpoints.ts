@@ -21,7 +21,7 @@ export interface AuditTree {
   reach(tenant: Tenant): Promise<AuditTreeRecord>;
 }
 
-/** What signing a checkpoint uses of the relay. */
+/** The parts of the relay that signing a checkpoint uses. */
 type Signing = Pick<Context, "store" | "sealer"> & {
   readonly ports: Pick<Context["ports"], "clock">;
 };

@@ -26,7 +26,7 @@ const PARTS = 256;
 /** An entry of a part: the id bytes after the first, which names the part, and the index within the group. */
 const ENTRY_BYTES = ID_BYTES - 1 + 2;
 
-/** What the index uses of the relay. */
+/** The parts of the relay that the index uses. */
 type Needs = Pick<Context, "store">;
 
 const partId = (group: number, part: number) => `${placeId(group)}.${part}`;
@@ -184,7 +184,7 @@ async function indexesIn(
   );
 }
 
-/** The same for a sorted group; null for a group that is not sorted. */
+/** The leaf indexes of such ids in a sorted group; null for a group that is not sorted. */
 async function sortedIndexes(
   store: Context["store"],
   tenant: Tenant,

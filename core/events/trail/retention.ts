@@ -15,7 +15,7 @@ const CHECKPOINTS_PER_ROUND = 64;
 /** Where the next round continues, by store. Each instance visits all logs, so this need not be shared. */
 const cursors = new WeakMap<Store, string>();
 
-/** What retention uses of the relay. */
+/** The parts of the relay that retention uses. */
 type Needs = Pick<Context, "store" | "log" | "config"> & {
   readonly ports: Pick<Context["ports"], "clock">;
 };

@@ -6,7 +6,7 @@ import { privateKeyOf, rawPublicKey } from "../../protocol/protocol.ts";
 
 const KEY_BYTES = 32;
 
-/** What making a key uses. */
+/** The parts that making a key uses. */
 export interface KeyMaker {
   readonly sealer: Sealer;
   readonly ports: Pick<Ports, "clock" | "entropy">;

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { checkExport, type Verdict, type VerifyOptions } from "./verify.ts";
 
-/** Above the longest row: 15 KiB, preceded by the hashes of omitted rows. */
+/** Exceeds the longest row: 15 KiB, preceded by the hashes of omitted rows. */
 const LINE_BYTES_MAX = 64 * 1024;
 const LINE_FEED = 10;
 

@@ -128,13 +128,13 @@ function makePart(part: string): void {
   } catch (error) {
     if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
     throw new Error(
-      `${part} is there: another backup is being written, or one was cut off and it can be removed`,
+      `${part} exists: another backup is being written, or an interrupted one left it and it can be removed`,
     );
   }
 }
 
 function mustBeFree(folder: string): void {
-  if (isThere(folder)) throw new Error(`${folder} is there already: name a new folder`);
+  if (isThere(folder)) throw new Error(`${folder} exists already: name a new folder`);
 }
 
 function writeText(path: string, text: string): void {

@@ -98,7 +98,7 @@ export function judgeClock(nowMs: number, newestMs: number): Finding {
 }
 
 /**
- * Judges the free disk space. A backup needs as much as the store has in use; `relay compact` needs that beside
+ * Judges the free disk space. A backup needs as much as the store has in use; `relay compact` needs that next to
  * the store and again for temporary files, which may be on the same disk.
  */
 export function judgeDisk(freeBytes: number, store: FileSize): Finding {

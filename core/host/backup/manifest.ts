@@ -63,7 +63,7 @@ export function sizeInBackup(folder: string, name: string): number {
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
   }
-  throw new Error(`${folder} is no whole backup: it has no file ${name}`);
+  throw new Error(`${folder} is not a complete backup: it has no file ${name}`);
 }
 
 /** The text of a manifest, signed with the secret so that only its owner can change the backup. */
@@ -92,7 +92,7 @@ function readText(folder: string): string {
   if (sizeInBackup(folder, MANIFEST_FILE) <= MANIFEST_BYTES_MAX) {
     return Deno.readTextFileSync(`${folder}/${MANIFEST_FILE}`);
   }
-  throw new Error(`${folder} is no backup: its ${MANIFEST_FILE} is too large`);
+  throw new Error(`${folder} is not a backup: its ${MANIFEST_FILE} is too large`);
 }
 
 function parse(folder: string, text: string): z.infer<typeof Signed> {

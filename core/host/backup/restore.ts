@@ -50,8 +50,8 @@ function mustNotExist(kv: string): void {
   const found = COMPANIONS.map((end) => kv + end).find(isThere);
   if (found === undefined) return;
   throw new Error(
-    `${found} is there: give the path of a new store in RELAY_KV, or move the old one away, with ` +
-      "everything that has its name but the secret",
+    `${found} exists: give the path of a new store in RELAY_KV, or move the old one away, with every ` +
+      "file that begins with its name except the secret",
   );
 }
 

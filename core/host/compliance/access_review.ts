@@ -153,7 +153,7 @@ function reviewUser(
     ...(active && did.rows_in_period === 0 ? [UNUSED] : []),
     ...roles.filter((role) => role === "owner" || role === "admin").map((role) => `is ${role}`),
     ...(active && changesSystem ? [CHANGES_SYSTEM] : []),
-    ...(active ? [] : ["is switched off"]),
+    ...(active ? [] : ["is deactivated"]),
   ];
   const created_at = iso(created_at_ms);
   return { id, email, roles, active, telegram_links, created_at, ...did, remarks };
@@ -171,7 +171,7 @@ function reviewKey(
     ? [
       ...(did.rows_in_period === 0 ? [UNUSED] : []),
       ...(days > ROTATE_DAYS ? [`its value is older than ${ROTATE_DAYS} days`] : []),
-      ...(orphan ? ["its creator is gone or switched off"] : []),
+      ...(orphan ? ["its creator is gone or deactivated"] : []),
       ...(scopes.includes("system:write") ? [CHANGES_SYSTEM] : []),
     ]
     : [`is ${status}`];

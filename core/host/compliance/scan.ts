@@ -22,7 +22,7 @@ const PAGE = 500;
 export const ROWS_PER_STEP = 20_000;
 
 type Scan = NonNullable<ReportRecord["scan"]>;
-/** What making reports uses of the relay. */
+/** The parts of the relay that making reports uses. */
 export interface ReportNeeds extends Omit<Context, "config"> {
   readonly audit: AuditTree;
 }

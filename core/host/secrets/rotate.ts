@@ -25,7 +25,7 @@ const PASSES_MAX = 3;
 
 /**
  * Reseals everything in the store with the sealer's newest secret and retires the older ones. It may be interrupted
- * at any point and run again, beside running relays that have all the secrets.
+ * at any point and run again, also while relays run that have all the secrets.
  * @throws {Error} when a text does not open, or a relay still seals with an older secret
  */
 export async function rotateSecret(

@@ -29,12 +29,12 @@ export interface Rotation {
   readonly kind: KeyKind;
   /** One organization, or null for all of them. */
   readonly organization: string | null;
-  /** True to go on although some agents cannot follow to a new verdict key. */
+  /** True to continue although some agents cannot follow to a new verdict key. */
   readonly leaveBehind: boolean;
 }
 
 const PAGE = 100;
-/** Agents named in the error at most. */
+/** Maximum number of agents that the error names. */
 const NAMED_MAX = 10;
 
 /**
@@ -49,7 +49,9 @@ export async function rotateKeys(
   report: (tenant: string, key: string) => void,
 ): Promise<void> {
   const installation = await store.get(installations, SYSTEM, "installation");
-  if (installation === null) throw new Error("nothing was ever signed here: there is no key");
+  if (installation === null) {
+    throw new Error("the store has no signing keys: no relay has used it yet");
+  }
   await store.transact((tx) => admitSecrets(tx, by.sealer, installation));
   if (organization !== null && await store.get(organizations, SYSTEM, organization) === null) {
     throw new Error(`there is no organization ${JSON.stringify(organization)}`);
@@ -61,7 +63,7 @@ export async function rotateKeys(
 }
 
 /**
- * @throws {Error} when agents would refuse a new verdict key: they cannot follow hand-overs, or missed so many that
+ * @throws {Error} when agents would refuse a new verdict key: they cannot follow handovers, or missed so many that
  * one of these would be dropped
  */
 async function mustNotLoseAgents(store: Store, organization: string | null): Promise<void> {
@@ -84,6 +86,7 @@ async function mustNotLoseAgents(store: Store, organization: string | null): Pro
     `${behind} agents would refuse a new verdict key for good: ${
       named.join(", ")
     }${more}. Update them and ` +
-      "let each connect once, or delete those that are gone; or leave them to people with --leave-behind",
+      "let each connect once, delete those that are gone, or pass --leave-behind and write the new key into " +
+      "their state directories by hand",
   );
 }

@@ -21,7 +21,7 @@ import { reportOf, type ReportParts } from "./report.ts";
 
 const FILES = "files";
 
-/** One policy, or all files: what is applied to an agent beside what it reports. */
+/** A comparison of one policy, or of all files: what is applied to an agent, and what the agent reports. */
 interface Compared {
   readonly item: string;
   readonly kind: "policy" | "files";
@@ -161,7 +161,7 @@ function isSame(before: AgentStateRecord, record: AgentStateRecord): boolean {
 }
 
 /**
- * What is applied to an agent beside what it reports; a linked agent is asked now.
+ * Compares what is applied to an agent with what it reports; a linked agent is asked now.
  * @throws {Fault} AGENT_NOT_FOUND
  */
 export async function getDrift(

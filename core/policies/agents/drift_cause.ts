@@ -10,7 +10,7 @@ const POLICY_FILE = "policies.json";
 
 /**
  * The last audited action that may have caused drift: a command on this agent that names the policy file or a
- * listed path, or a restore. Changes made without Relay have none.
+ * listed path, or a restore. Changes made without Relay have no such action.
  */
 export async function findDriftCause(
   { log }: Pick<Context, "log">,

@@ -51,7 +51,7 @@ export async function fetchArchive(
     const data = piece.type === "transfer_data" && piece.offset === offset
       ? Buffer.from(piece.data, "base64")
       : null;
-    // Pieces must be whole: an agent that sends tiny ones would occupy its place for ever.
+    // Pieces must be whole: an agent that sends tiny ones would occupy its slot for ever.
     if (data?.length !== Math.min(PIECE_BYTES, stored.length - offset)) {
       throw new JobFailed("a piece of the archive has the wrong offset or length");
     }

@@ -51,7 +51,7 @@ export async function startBackup(work: Writing, parts: JobParts, agentId: strin
 }
 
 /**
- * Starts the restore of a backup through the agent's link, or a rehearsal of it.
+ * Starts the restore of a backup through the agent's link, or a dry run of it.
  * @throws {Fault} AGENT_NOT_FOUND, NOT_FOUND, AGENT_OFFLINE, CONFLICT
  */
 export async function startRestore(

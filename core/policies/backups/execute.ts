@@ -45,7 +45,7 @@ export async function executeBackup(
   });
 }
 
-/** Backs up the agent's present configuration, then has it restore the backup; a rehearsal changes nothing. */
+/** Backs up the agent's present configuration, then has it restore the backup; a dry run changes nothing. */
 export async function executeRestore(
   parts: ExecutionParts,
   ask: Ask,

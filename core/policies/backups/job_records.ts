@@ -43,7 +43,7 @@ export async function failJob<T extends JobRecord>(
 /** Drops the oldest backups and restores of a job's agent beyond the limits. */
 export async function pruneJobs(store: Store, tenant: Tenant, job: JobRecord): Promise<void> {
   await prune(store, tenant, restores, job.agent_id, RESTORES_KEPT);
-  // A rehearsal adds no backup.
+  // A dry run adds no backup.
   if (job.dry_run) return;
   await prune(store, tenant, backups, job.agent_id, BACKUPS_KEPT);
 }

@@ -10,11 +10,11 @@ import { executeBackup, executeRestore, type ExecutionParts } from "./execute.ts
 import { mayRequesterStill } from "./requester.ts";
 import { dropJobs, failJob, type JobKind, pruneJobs } from "./job_records.ts";
 
-/** Jobs at once, in all and of one organization: each holds an archive in memory. */
-const PLACES = { all: 8, ofOne: 4 };
+/** Concurrent jobs, in total and of one organization: each holds an archive in memory. */
+const SLOTS = { all: 8, ofOne: 4 };
 /** How long an agent may take for one reply, packing and restoring included. */
 const REPLY_MS = 60_000;
-/** How long one run of a job may take: there are few places, and other jobs wait for them. */
+/** How long one run of a job may take: there are few slots, and other jobs wait for them. */
 const JOB_RUN_MS_MAX = 10 * 60_000;
 /** A job whose agent did not come back in this time has failed. */
 const JOB_MS_MAX = 15 * 60_000;
@@ -23,7 +23,7 @@ const ATTEMPTS_MAX = 5;
 /** Jobs read at once. */
 const PAGE = 100;
 
-/** Raised when the link is lost under way: the job goes on with the agent's next link. */
+/** Raised when the link is lost during a job, which continues with the agent's next link. */
 class LinkLost extends Error {
   override readonly name = "LinkLost";
 }
@@ -46,7 +46,7 @@ export interface TransferParts extends ExecutionParts {
 /** Runs the backups and restores of agents that are linked to this process. */
 export class Transfers {
   readonly #jobs: JobRunner;
-  /** Agents that wait for a place or for the end of their running job, by organization. */
+  /** Agents that wait for a slot or for the end of their running job, by organization. */
   readonly #later = new Map<string, Map<string, Tenant>>();
   readonly #waiting = new Map<string, Waiting>();
   /** When the job of a link must have ended. */
@@ -56,7 +56,7 @@ export class Transfers {
     this.#jobs = new JobRunner({
       ports: parts.ports,
       failure: "a backup or restore could not be run",
-      places: PLACES,
+      slots: SLOTS,
       search: () => this.#startLater(),
     });
   }
@@ -69,10 +69,10 @@ export class Transfers {
     this.#jobs.wake();
   }
 
-  /** Starts waiting jobs, one of each organization in turn, without a scan of all that wait. */
+  /** Starts waiting jobs, one of each organization in turn, without scanning all waiting jobs. */
   #startLater(): Promise<number> {
     for (const [org, line] of this.#later) {
-      if (!this.#jobs.hasPlace(org)) continue;
+      if (!this.#jobs.hasSlot(org)) continue;
       const next = line.entries().find(([agentId]) => !this.#jobs.isRunning(agentId));
       if (next === undefined) continue;
       const [agentId, tenant] = next;
@@ -87,13 +87,13 @@ export class Transfers {
     return Promise.resolve(Infinity);
   }
 
-  /** Takes the reply of an agent. */
+  /** Passes an agent's reply to the job that waits for it. */
   take(link: Link, reply: TransferReply): void {
     const waiting = this.#waiting.get(reply.job_id);
     if (waiting?.link === link) waiting.take(reply);
   }
 
-  /** A link has ended. */
+  /** Interrupts the jobs that wait for a reply over this link. */
   linkLost(link: Link): void {
     for (const waiting of [...this.#waiting.values()]) if (waiting.link === link) waiting.lose();
   }
@@ -197,7 +197,7 @@ export class Transfers {
     background.run("dropping backups of a deleted agent", () => dropJobs(store, tenant, agentId));
   }
 
-  /** Starts nothing more; interrupted jobs go on after the next start. */
+  /** Starts no more jobs; interrupted ones continue after the next start. */
   async stop(): Promise<void> {
     const stopped = this.#jobs.stop();
     for (const waiting of [...this.#waiting.values()]) waiting.lose();

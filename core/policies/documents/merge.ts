@@ -3,7 +3,7 @@ import type { MergedPolicy } from "../../commands/commands.ts";
 import { APPROVE_SCORE, DENY_SCORE, type Policy, type PolicyRule } from "../../shield/shield.ts";
 import type { NamedDocument } from "./document.ts";
 
-/** From the least strict. */
+/** Modes, from the least to the most strict. */
 const STRICTNESS: readonly ShieldMode[] = ["off", "observe", "enforce"];
 
 /** True when a policy applies to an agent with these labels. */

@@ -1,6 +1,6 @@
-/** The bit of an instruction that copies from the base. */
+/** The bit that marks an instruction to copy from the base. */
 const COPIES = 128;
-/** The length of a copy that gives none. */
+/** The length of a copy instruction that states none. */
 const COPY_BYTES = 0x10000;
 /** Up to this length a loop is faster than making a view. */
 const LOOP_BYTES_MAX = 32;

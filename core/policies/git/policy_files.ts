@@ -5,14 +5,14 @@ import { GitFailure, RepositoryTooLarge } from "./git_failure.ts";
 
 /** The deepest nesting of folders below the folder of policies. */
 const NESTING_MAX = 8;
-/** Folders and entries that are read: a few objects can stand for any number of folders. */
+/** Folders and entries that are read: a few objects can describe any number of folders. */
 const FOLDERS_MAX = 2_000;
 const ENTRIES_MAX = 50_000;
 /** The longest path; the record of a version holds it. */
 const PATH_CHARS_MAX = 1_024;
 /** Folders that are read before other work gets its turn. */
 const FOLDERS_A_TURN = 100;
-/** The largest policy file; a malicious one takes longer to read than its length suggests. */
+/** The largest policy file; a malicious file takes much longer to read than its size suggests. */
 const POLICY_FILE_BYTES_MAX = 32 * 1024;
 
 const POLICY_FILE = /\.(ya?ml|json)$/i;
@@ -95,7 +95,7 @@ async function readFolder(
   walk.entries += tree.length;
   if (walk.folders > FOLDERS_MAX || walk.entries > ENTRIES_MAX) {
     throw new RepositoryTooLarge(
-      `more than ${FOLDERS_MAX} folders or ${ENTRIES_MAX} files are beside the policies`,
+      `the path of the policies holds more than ${FOLDERS_MAX} folders or ${ENTRIES_MAX} files`,
     );
   }
   if (walk.folders % FOLDERS_A_TURN === 0) await nextTurn();

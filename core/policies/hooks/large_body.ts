@@ -24,8 +24,8 @@ export const claimsProof = (headers: GitHookHeaders): boolean =>
 
 /**
  * True for a body that is signed with the secret of a repository that it names. The names are found by a
- * regular expression: an unproved sender does not get the body parsed. The time does not tell whether a
- * repository is registered: an unknown one costs a signature too.
+ * regular expression, because parsing the body of an unproved sender would cost too much. The response time does
+ * not reveal whether a repository is registered: an unknown one costs a signature too.
  */
 export async function isProvedPush(
   parts: Pick<Context, "store" | "sealer" | "ports">,
@@ -52,7 +52,7 @@ const pattern = (fields: readonly string[]) =>
   );
 /** The fields in which hosts name the repository, and the short form of Relay's own interface. */
 const NAMES = pattern([...CLONE_FIELDS, "repository"]);
-/** Fields that other objects of a push have too: they are read where the others name nothing. */
+/** Fields that other objects of a push have too, so they are read only when `NAMES` finds nothing. */
 const OTHER_NAMES = pattern(PAGE_FIELDS);
 
 function namedIn(bytes: Uint8Array): NamedRepository[] {

@@ -18,11 +18,11 @@ import {
 
 /** Registrations without a secret that one push may wake: anybody can register an address that is not theirs. */
 const UNSIGNED_MAX = 50;
-/** Longer than any host retries the delivery of a push. */
+/** Longer than any host keeps retrying the delivery of a push. */
 const DELIVERY_KEPT_MS = 3 * 24 * 60 * 60 * 1000;
 /** Unsigned pushes cause at most one request to the host in this time. */
 const UNSIGNED_EVERY_MS = 10_000;
-/** Pushes that are processed after their answer; senders of further ones wait until theirs is processed. */
+/** Pushes that are processed after their answer; the answer to any further push waits until it is processed. */
 const IN_BACKGROUND_MAX = 100;
 /** The name of the background task that processes a push. */
 const TASK = "the processing of a push";
@@ -113,7 +113,7 @@ function namesOf(named: unknown): string[] {
   ): name is string => typeof name === "string" && name.length <= KEY_CHARS_MAX);
 }
 
-/** What a push with this proof may ask for, and the marks by which a repetition of it is recognized. */
+/** The sync that a push with this proof may request, and the marks that identify a repetition of the push. */
 function requestFor(
   proof: Proof,
   push: Push,
@@ -123,8 +123,8 @@ function requestFor(
   // Anybody can make an unsigned push, so syncs are spaced out and no mark is stored.
   if (proof === "none") return { marks: [], eager: false, signed: false };
   if (proof === "dated") return { marks: [`id ${webhookId}`], eager: true, signed: true };
-  // The sender holds the secret itself, so its delivery id is as good as a signature. The body is no mark
-  // here: a branch that moves forth, back and forth again sends the same body twice.
+  // The sender holds the secret itself, so its delivery id is as good as a signature. The body does not
+  // serve as a mark: a branch that moves forward, back and forward again sends the same body twice.
   if (proof === "token" && delivery !== null) {
     return { marks: [`delivery ${delivery}`], eager: true, signed: true };
   }
@@ -136,7 +136,7 @@ function requestFor(
   return { marks, eager: marks.length > 0, signed: true };
 }
 
-/** A sync that a push asks for. */
+/** A sync that a push requests. */
 interface SyncRequest {
   readonly marks: readonly string[];
   /** True when the sync starts at once. */

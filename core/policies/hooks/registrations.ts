@@ -8,10 +8,10 @@ export const CLONE_FIELDS = ["clone_url", "git_http_url", "ssh_url", "git_ssh_ur
 /** Fields of the same object that hold its other addresses. */
 export const PAGE_FIELDS = ["html_url", "web_url", "http_url", "url"];
 
-/** Registrations over all organizations that one push is checked against: each costs a signature. */
+/** The most registrations, over all organizations, that one push is checked against: each costs a signature. */
 const MATCHES_MAX = 1_000;
 const PAGE = 50;
-/** Addresses of one push that are looked up at most. */
+/** The most addresses of one push that are looked up. */
 export const NAMES_MAX = 8;
 /** Registered addresses and paths are shorter than this. */
 export const KEY_CHARS_MAX = 512;

@@ -19,10 +19,10 @@ const IDLE_SOCKET_MS = 4_000;
 export interface Holder {
   /** The socket, from the dial on; null while it waits. */
   connection: Connection | null;
-  /** The socket is open and belongs to the holder until it returns or breaks it. */
+  /** Called when the socket is open; it belongs to the holder until it returns or closes the socket. */
   opened(): void;
   received(bytes: Buffer): void;
-  /** The connection has ended or never opened. */
+  /** Called when the connection has ended or could not be opened. */
   ended(error: Error | null): void;
 }
 

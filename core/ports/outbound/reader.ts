@@ -164,7 +164,7 @@ export class ResponseReader {
     const options = connection?.toLowerCase().split(",").map((option) => option.trim()) ?? [];
     const knowsChunks = this.#persistent;
     this.#persistent = knowsChunks ? !options.includes("close") : options.includes("keep-alive");
-    if (length !== undefined && !LENGTH.test(length)) throw new Error("its length is no number");
+    if (length !== undefined && !LENGTH.test(length)) throw new Error("its length is not a number");
     if (this.method === "HEAD" || status === 204 || status === 304) {
       this.#part = "whole";
     } else if (coding !== undefined) {

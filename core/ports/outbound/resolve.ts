@@ -12,13 +12,13 @@ export type Resolve = (hostname: string) => Promise<readonly string[]>;
 /** A lookup of a dead name occupies a runtime thread until the system's resolver gives up. */
 const MAX_LOOKUPS = 64; // of the 512 threads that the runtime shares with file reads
 
-/** Places reserved for names that resolved before, so that dead names cannot take all. */
+/** Slots reserved for names that resolved before, so that dead names cannot take all. */
 const KEPT_LOOKUPS = 32;
 
 /** Names remembered as resolving. */
 const MAX_RESOLVED = 10_000;
 
-/** Addresses passed to the dialler at most. */
+/** Maximum number of addresses passed to the dialler. */
 const MAX_ADDRESSES = 8;
 
 /** The system's resolver, including its hosts file. */
@@ -36,7 +36,7 @@ export type Lookup = (
 
 /**
  * Bounds concurrent lookups; callers with the same name share one. Others wait until they leave, so the queue is
- * bounded by the number of requests. No organization gets more than half of the places, so its slow names do not
+ * bounded by the number of requests. No organization gets more than half of the slots, so its slow names do not
  * block the others.
  */
 export function shareLookups(resolve: Resolve): Lookup {
@@ -61,9 +61,9 @@ export function shareLookups(resolve: Resolve): Lookup {
     return fresh;
   };
   const lookUp = (hostname: string, organization: string | null) => {
-    const places = resolved.get(hostname) ? MAX_LOOKUPS : MAX_LOOKUPS - KEPT_LOOKUPS;
-    const hasPlace = underWay.size < places && (begun.get(organization) ?? 0) < places / 2;
-    return underWay.get(hostname) ?? (hasPlace ? begin(hostname, organization) : null);
+    const slots = resolved.get(hostname) ? MAX_LOOKUPS : MAX_LOOKUPS - KEPT_LOOKUPS;
+    const hasSlot = underWay.size < slots && (begun.get(organization) ?? 0) < slots / 2;
+    return underWay.get(hostname) ?? (hasSlot ? begin(hostname, organization) : null);
   };
   return (hostname, organization, left) =>
     lookUp(hostname, organization) ?? new Promise((answer) => {

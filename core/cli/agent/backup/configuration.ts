@@ -12,7 +12,7 @@ import { POLICY_FILE } from "../policies.ts";
 import type { AgentTree } from "../interfaces.ts";
 
 /** The suffix of temporary files, which are never backed up. */
-export const ASIDE = ".relay-new";
+export const TEMPORARY_SUFFIX = ".relay-new";
 /** The largest depth of folders. */
 const DEPTH_MAX = 32;
 const FOLDERS_MAX = 2_000;
@@ -117,7 +117,7 @@ export function walk(configuration: Configuration, asides: "skip" | "only" = "sk
       }
       return;
     }
-    if (place.endsWith(ASIDE) !== (asides === "only")) return;
+    if (place.endsWith(TEMPORARY_SUFFIX) !== (asides === "only")) return;
     if (path.length > MAX_PATH_LENGTH || !path.isWellFormed()) {
       throw new Error(`${place} has a name that cannot be backed up`);
     }

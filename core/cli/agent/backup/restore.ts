@@ -6,7 +6,7 @@ import {
   unpackArchive,
 } from "../../../protocol/protocol.ts";
 import { sha256Hex } from "../../../codec/codec.ts";
-import { ASIDE, type Configuration, mustStay, placeOf, walk } from "./configuration.ts";
+import { type Configuration, mustStay, placeOf, TEMPORARY_SUFFIX, walk } from "./configuration.ts";
 import { POLICY_FILE } from "../policies.ts";
 
 /** The archive of a running restore: while it exists, a restart completes the restore. */
@@ -80,7 +80,7 @@ function mustBeListed(configuration: Configuration, { head }: Archive, entry: Ar
   const odd = words.some((word) =>
     word === "" || word === "." || word === ".." || /[\0\\]/.test(word)
   );
-  if (!head.roots.includes(root) || odd || place.endsWith(ASIDE)) {
+  if (!head.roots.includes(root) || odd || place.endsWith(TEMPORARY_SUFFIX)) {
     throw new Error(`the archive's ${root}/${path} leaves the listed paths`);
   }
   for (let n = 1; n < words.length; n++) {
@@ -123,9 +123,9 @@ export function restoreArchive(configuration: Configuration, bytes: Uint8Array):
   try {
     for (const step of steps) writeAside(configuration, step);
     const kept = `${stateDir}/${COMMITTED}`;
-    clear(configuration, `${kept}${ASIDE}`);
-    tree.write(`${kept}${ASIDE}`, bytes, 0o600);
-    tree.rename(`${kept}${ASIDE}`, kept);
+    clear(configuration, `${kept}${TEMPORARY_SUFFIX}`);
+    tree.write(`${kept}${TEMPORARY_SUFFIX}`, bytes, 0o600);
+    tree.rename(`${kept}${TEMPORARY_SUFFIX}`, kept);
   } catch (error) {
     for (const step of steps) dropAside(configuration, step);
     throw error;
@@ -140,8 +140,10 @@ export function recoverRestore(configuration: Configuration): "completed" | "not
   const kept = `${stateDir}/${COMMITTED}`;
   if (tree.look(kept) === null) {
     const left = leftAside(configuration);
-    const ofRoots = configuration.roots.map((root) => `${root}${ASIDE}`);
-    for (const place of new Set([...left, ...ofRoots, `${stateDir}/${POLICY_FILE}${ASIDE}`])) {
+    const ofRoots = configuration.roots.map((root) => `${root}${TEMPORARY_SUFFIX}`);
+    for (
+      const place of new Set([...left, ...ofRoots, `${stateDir}/${POLICY_FILE}${TEMPORARY_SUFFIX}`])
+    ) {
       if (tree.look(place) !== null) tree.remove(place);
     }
     return "nothing";
@@ -165,13 +167,13 @@ function writeAside(configuration: Configuration, { place, entry, content }: Ste
   if (entry === null) return;
   const { tree } = configuration;
   // The existing entry may be a link that another user made: remove it, and never write through it.
-  clear(configuration, `${place}${ASIDE}`);
-  if (entry.link === null) tree.write(`${place}${ASIDE}`, content, entry.mode);
-  else tree.link(`${place}${ASIDE}`, entry.link);
+  clear(configuration, `${place}${TEMPORARY_SUFFIX}`);
+  if (entry.link === null) tree.write(`${place}${TEMPORARY_SUFFIX}`, content, entry.mode);
+  else tree.link(`${place}${TEMPORARY_SUFFIX}`, entry.link);
 }
 
 function dropAside(configuration: Configuration, { place, entry }: Step): void {
-  if (entry !== null) clear(configuration, `${place}${ASIDE}`);
+  if (entry !== null) clear(configuration, `${place}${TEMPORARY_SUFFIX}`);
 }
 
 function clear({ tree }: Configuration, place: string): void {
@@ -181,7 +183,7 @@ function clear({ tree }: Configuration, place: string): void {
 function finish({ tree, stateDir }: Configuration, steps: readonly Step[]): void {
   for (const { action, place } of steps) {
     if (action === "remove") tree.remove(place);
-    else tree.rename(`${place}${ASIDE}`, place);
+    else tree.rename(`${place}${TEMPORARY_SUFFIX}`, place);
   }
   tree.remove(`${stateDir}/${COMMITTED}`);
 }

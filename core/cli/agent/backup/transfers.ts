@@ -30,7 +30,7 @@ export interface TransferLink {
 export interface AgentTransfers {
   /** Carries out an order. Returns why the link must end, or null. */
   take(order: TransferOrder, link: TransferLink): string | null;
-  /** The link is lost, and with it incomplete transfers. */
+  /** Drops incomplete transfers, because the link is lost. */
   detach(): void;
 }
 

@@ -91,7 +91,7 @@ export function startCommand(
     const drained = Promise.all(pipes.map((pipe) => pipe.done));
     let graceMs = DRAIN_MS;
     while (await within(clock, POLL_MS, drained) === null) {
-      if (!outbox.pressed()) graceMs -= POLL_MS;
+      if (!outbox.isCongested()) graceMs -= POLL_MS;
       if (graceMs <= 0) { for (const pipe of pipes) pipe.stop(); }
     }
     ended = true;
@@ -159,7 +159,7 @@ function openPump(
 
   async function pump() {
     while (!stopped) {
-      if (outbox.pressed()) {
+      if (outbox.isCongested()) {
         await clock.sleep(POLL_MS);
         continue;
       }

@@ -2,13 +2,13 @@ import type { AgentFiles, Appender } from "../interfaces.ts";
 
 /** Command ids that are remembered, as a second safeguard: the relay never repeats one. */
 const REMEMBERED_IDS = 10_000;
-/** Lines of the file at most; then it is rewritten with the remembered ids. */
+/** Maximum number of lines; beyond it the file is rewritten with the remembered ids. */
 const MAX_LINES = 2 * REMEMBERED_IDS;
 
 /** The ids of the commands that this agent started, across restarts. */
 export interface Journal {
   has(commandId: string): boolean;
-  /** Records an id before its command starts. Throws when the disk refuses. */
+  /** Records an id before its command starts. Throws when it cannot be written. */
   add(commandId: string): void;
   close(): void;
 }

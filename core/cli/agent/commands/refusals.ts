@@ -3,7 +3,7 @@ import type { CommandOrder } from "../../../protocol/protocol.ts";
 import { sha256Hex } from "../../../codec/codec.ts";
 import type { AgentFiles } from "../interfaces.ts";
 
-/** Lines of the file at most; then the older half is dropped. */
+/** Maximum number of lines; beyond it the older half is dropped. */
 const MAX_LINES = 2_000;
 
 /** A record of commands that came without a valid verdict, for an investigation. */

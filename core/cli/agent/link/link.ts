@@ -18,7 +18,7 @@ const SILENCE_MARGIN_MS = 5_000;
 /** The time that a close waits for the relay's answer. */
 const CLOSE_TIMEOUT_MS = 1_000;
 
-/** Why a link ended: `lost` is dialled again, `refused` is final. */
+/** How a link ended: after `lost` the agent dials again, `refused` is final. */
 export type LinkEnd =
   | { readonly kind: "lost"; readonly why: string; readonly upMs: number }
   | { readonly kind: "refused"; readonly why: string };
@@ -39,9 +39,9 @@ export interface LinkEvents {
   /** The text of `hello` in answer to the relay's challenge. */
   hello(challenge: string): string;
   welcomed(frame: WelcomeFrame, socket: AgentSocket): Welcomed;
-  /** Why the link must end, or null. */
+  /** Carries out an order. Returns why the link must end, or null. */
   ordered(order: Order): CloseName | null;
-  /** A heartbeat was answered. */
+  /** Called for each answer to a heartbeat. */
   heard(): void;
   health(): "ok" | "degraded" | "error";
 }

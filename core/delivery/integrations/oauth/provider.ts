@@ -7,7 +7,7 @@ import { sha256Hex } from "../../../codec/codec.ts";
 import type { OauthClient } from "../service.ts";
 
 const DEADLINE_MS = 10_000;
-/** Above the size of any metadata or token response. */
+/** Exceeds the size of any metadata or token response. */
 const ANSWER_BYTES_MAX = 128 * 1024;
 /** Longer headers are dropped: the library parses challenges in quadratic time. */
 const HEADER_CHARS_MAX = 1024;
@@ -30,7 +30,7 @@ const ALGORITHM_CHARS_MAX = 16;
 const ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "Ed25519", "EdDSA"];
 const ALGORITHMS_MAX = 32;
 
-/** What the exchange with a provider uses of the relay. */
+/** The parts of the relay that the exchange with a provider uses. */
 type ProviderContext = Pick<Context, "config"> & {
   readonly ports: Pick<Context["ports"], "outbound">;
 };

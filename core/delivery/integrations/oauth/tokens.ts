@@ -4,7 +4,7 @@ import type { IntegrationRecord } from "../../../../kv/records/integration.ts";
 import type { Context } from "../../../context/context.ts";
 import { accountOf } from "./provider.ts";
 
-/** How long before their end tokens are refreshed; after three quarters of a shorter life. */
+/** How long before they expire tokens are refreshed; shorter-lived ones after three quarters of their life. */
 const EARLY_MS = 5 * 60 * 1000;
 /** The shortest interval between refreshes, whatever life the provider states. */
 const REFRESH_MS_MIN = 10_000;

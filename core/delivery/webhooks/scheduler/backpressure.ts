@@ -1,8 +1,8 @@
 import type { Cancel, Clock } from "../../../ports/ports.ts";
 
 /**
- * How long fan-out waits for free slots of an organization, and how often in a row while attempts end. After
- * that it creates the deliveries without slots, which costs three times the writes.
+ * How long fan-out waits for free slots of an organization, and how many such waits in a row it makes while attempts
+ * end. After that it creates the deliveries without slots, which costs three times the writes.
  */
 const WAIT_MS = 50;
 const WAITS_MAX = 5;
@@ -18,7 +18,7 @@ export class Backpressure {
   constructor(
     private readonly clock: Clock,
     private readonly hasSlots: (org: string) => boolean,
-    /** Has fan-out ask again. */
+    /** Makes fan-out ask again. */
     private readonly wake: () => void,
   ) {}
 
@@ -41,7 +41,7 @@ export class Backpressure {
     return false;
   }
 
-  /** An attempt has ended: fan-out goes on if an organization that waits has free slots now. */
+  /** Resumes fan-out if the end of an attempt gave a waiting organization enough free slots. */
   attemptEnded(): void {
     this.#hasEnded = true;
     for (const org of this.#waiting.keys()) if (this.hasSlots(org)) return this.wake();

@@ -14,11 +14,11 @@ export const CONCURRENCY = 336;
 export const ORGANIZATION_MAX = 256;
 /** The highest limit of one webhook. */
 const LIMIT_MAX = 16;
-/** What one that answers may have under way while half of all slots are free. */
+/** The limit of a webhook whose receiver answers, while half of all slots are free. */
 export const LIMIT_IDLE_MAX = 64;
-/** The limit at first: it doubles with each answer and halves with each attempt that got none. */
+/** The first limit of a webhook: it doubles with each answer and halves with each attempt that got none. */
 const LIMIT_FIRST = 4;
-/** Suspects share this many slots, so that they cannot take all of them. */
+/** Receivers whose last attempt got no answer share this many slots, so that they cannot take all. */
 const SUSPECTS_MAX = CONCURRENCY / 2;
 /** Longer than a rate limit's window. */
 const WAIT_MS_MAX = 2 * 60 * 1000;
@@ -27,7 +27,7 @@ const LIMITS_KEPT = 10_000;
 
 /**
  * Decides whose deliveries are attempted next. Organizations take turns, and so do the receivers of each, so
- * nothing has to scan the backlog of a slow receiver on the way to the others. A receiver at its limit, or
+ * the backlog of a slow receiver is never scanned to find the others. A receiver at its limit, or
  * waiting for its rate limit, costs nothing until that changes.
  */
 export class DeliveryScheduler {
@@ -57,7 +57,7 @@ export class DeliveryScheduler {
     return Math.min(CONCURRENCY - this.#running, ORGANIZATION_MAX - this.runningOf(org));
   }
 
-  /** The webhook has a delivery that is due at `dueMs`. */
+  /** Notes that the webhook has a delivery that is due at `dueMs`. */
   schedule(tenant: Tenant, webhookId: string, dueMs: number, nowMs: number): void {
     const receiver = this.#receiverOf(tenant, webhookId);
     if (dueMs > receiver.dueMs) return;
@@ -106,7 +106,7 @@ export class DeliveryScheduler {
     return null;
   }
 
-  /** Of the reserved attempts `taken` have started; `nextMs` is when the receiver has another delivery due. */
+  /** Notes that `taken` of the reserved attempts have started; `nextMs` is when the next delivery is due. */
   claimed(
     receiver: Receiver,
     reserved: number,
@@ -120,7 +120,7 @@ export class DeliveryScheduler {
     this.#place(receiver, nowMs);
   }
 
-  /** An attempt has ended; `answered` is null when it was not made after all. */
+  /** Notes that an attempt has ended; `answered` is null when it was not made after all. */
   ended(receiver: Receiver, answered: boolean | null, nowMs: number): void {
     this.#reserve(receiver, -1);
     if (answered !== null) {
