@@ -6,6 +6,7 @@ import type { Tx } from "../../kv/store/tx.ts";
 import { StoreUnavailableError } from "../../kv/engine/errors.ts";
 import type { Link } from "../agents/agents.ts";
 import type { Background } from "../ports/ports.ts";
+import { findCommand } from "./finished.ts";
 import { approvedDigest } from "./approvals/approved.ts";
 import { type PoliciesInForce, shieldInForce } from "./guard/in_force.ts";
 import { writeJournalLine } from "./journal_line.ts";
@@ -73,7 +74,7 @@ export class Beginnings {
       return { place: await this.journal.begin(writeJournalLine(tenant, record)), stored: false };
     }
     let place = "";
-    const begun = await this.#write(tenant, record, async (tx) => {
+    const begun = await this.#write(tenant, record.id, async (tx) => {
       // The row is checked to be absent, so that this commit cannot succeed after the command was given up.
       const [newest, row] = await Promise.all([
         isNewest(tx, tenant, link),
@@ -84,7 +85,7 @@ export class Beginnings {
       const text = writeJournalLine(tenant, { ...record, command: "" });
       this.journal.beginIn(tx, text, (at) => place = at);
       return record;
-    });
+    }, () => this.#endUnsent(tenant, record.id, record.agent_id, record));
     return begun && { place, stored: true };
   }
 
@@ -99,7 +100,8 @@ export class Beginnings {
   ): Promise<Taken | null> {
     let place = "", approved = "";
     const { ports } = this.parts.context;
-    const record = await this.#write(tenant, { id, agent_id: link.agent?.id ?? "" }, async (tx) => {
+    const claim = ports.entropy.id("clm");
+    const record = await this.#write(tenant, id, async (tx) => {
       const [queued, newest, shield] = await Promise.all([
         tx.get(commands, tenant, id),
         isNewest(tx, tenant, link),
@@ -122,6 +124,7 @@ export class Beginnings {
       const taken = {
         ...queued,
         status: "running",
+        claim,
         start_before_ms: null,
         started_at_ms: now,
       } as const;
@@ -131,7 +134,7 @@ export class Beginnings {
         (at) => place = at,
       );
       return tx.put(commands, tenant, taken);
-    });
+    }, () => this.#release(tenant, id, claim));
     return record && { record, begun: { place, stored: true, approvedSha256: approved } };
   }
 
@@ -155,52 +158,64 @@ export class Beginnings {
     return beginning?.cancelledBy ?? null;
   }
 
-  /**
-   * Writes that a command runs. When the store's answer is lost, the command is not sent and ends as failed, whether or
-   * not the row was written.
-   */
+  /** Writes that a command runs. When the store's answer is lost, the command is not sent, and `giveUp` ends it. */
   async #write(
     tenant: Tenant,
-    command: Pick<CommandRecord, "id" | "agent_id"> | CommandRecord,
+    id: string,
     write: (tx: Tx) => Promise<CommandRecord | null>,
+    giveUp: () => Promise<unknown>,
   ): Promise<CommandRecord | null> {
-    const { id } = command, end = Promise.withResolvers<CommandRecord>();
+    if (this.#all.has(id)) return null; // an earlier claim of this process is under way
+    const { store } = this.parts.context;
+    const end = Promise.withResolvers<CommandRecord>();
     end.promise.catch(() => {});
     this.#all.set(id, { end, cancelledBy: null });
     try {
-      const written = await this.parts.context.store.transact(write);
-      if (written === null) this.#all.delete(id);
+      const written = await store.transact(write);
+      if (written === null) {
+        this.#all.delete(id);
+        end.resolve(findCommand(store, store, tenant, id).then(mustBeThere));
+      }
       return written;
     } catch (error) {
       this.#all.delete(id);
       end.reject(error);
-      if (error instanceof StoreUnavailableError && !this.parts.context.store.sole) {
-        this.#giveUp(tenant, command, 1);
-      }
+      if (error instanceof StoreUnavailableError && !store.sole) this.#tryGivingUp(giveUp, 1);
       throw error;
     }
   }
 
-  /** Ends a command that was not sent and whose row may have been written. */
-  #giveUp(
-    tenant: Tenant,
-    command: Pick<CommandRecord, "id" | "agent_id"> | CommandRecord,
-    attempt: number,
-  ): void {
-    const { background, context } = this.parts;
-    const { id, agent_id: agentId } = command;
-    const why = "the store did not answer in time, so it was not sent; it is safe to ask again";
-    const record = "status" in command ? command : null;
-    const open = { id, agentId, record, fresh: false, from: ["queued", "running"] } as const;
-    background.run(
-      "ending a command that was not sent",
-      () =>
-        settleCommand(context, tenant, open, { status: "failed", why }).then(() => {}, (error) => {
-          if (
-            !(error instanceof StoreUnavailableError) || attempt >= ATTEMPTS_MAX
-          ) throw error;
-          context.ports.clock.after(RETRY_MS, () => this.#giveUp(tenant, command, attempt + 1));
-        }),
-    );
+  #tryGivingUp(giveUp: () => Promise<unknown>, attempt: number): void {
+    const { background, context: { ports } } = this.parts;
+    background.run("ending a command that was not sent", () =>
+      giveUp().then(() => {}, (error) => {
+        if (!(error instanceof StoreUnavailableError) || attempt >= ATTEMPTS_MAX) throw error;
+        ports.clock.after(RETRY_MS, () => this.#tryGivingUp(giveUp, attempt + 1));
+      }));
   }
+
+  /** Ends a command that was begun here and not sent, whether or not its row was written. */
+  #endUnsent(tenant: Tenant, id: string, agentId: string, record: CommandRecord | null) {
+    const why = "the store did not answer in time, so it was not sent; it is safe to ask again";
+    const open = { id, agentId, record, fresh: false, from: ["running"] } as const;
+    return settleCommand(this.parts.context, tenant, open, { status: "failed", why });
+  }
+
+  /** Ends a command if this claim of it was written. If it was not, it never will be, and the command stays queued. */
+  async #release(tenant: Tenant, id: string, claim: string): Promise<void> {
+    const row = await this.parts.context.store.transact(async (tx) => {
+      const row = await tx.get(commands, tenant, id);
+      // A claim that is still on its way fails its check of the row.
+      if (row?.status === "queued") tx.put(commands, tenant, row);
+      return row;
+    });
+    if (row?.status !== "running" || row.claim !== claim) return;
+    await this.#endUnsent(tenant, id, row.agent_id, null);
+  }
+}
+
+/** @throws {Error} for a command that was deleted meanwhile */
+function mustBeThere(record: CommandRecord | null): CommandRecord {
+  if (record === null) throw new Error("a command that was being claimed has no record");
+  return record;
 }

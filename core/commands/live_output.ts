@@ -10,6 +10,8 @@ import type { RunningCommands } from "./running_commands.ts";
 
 /** The least time between two pieces of one command's output to one follower. */
 const INTERVAL_MS = 100;
+/** How often a command that does not run here is looked for: as long as it may wait for its claim. */
+const LOOKS_MAX = 50;
 
 type Listener = (text: string) => void;
 
@@ -54,10 +56,15 @@ export class LiveOutput {
   }
 
   /** Sends another instance the output of a command until it ends. */
-  serve({ tenant, command_id, id, to }: Extract<Message, { kind: "follow" }>): void {
+  serve(message: Extract<Message, { kind: "follow" }>, looks = LOOKS_MAX): void {
+    const { tenant, command_id, id, to } = message;
     const { background, commands, context: { ports, store } } = this.parts;
     const end = commands.waitFor(command_id);
-    if (end === undefined) return;
+    if (end === undefined) {
+      // Messages may overtake each other: the one that hands the command over may come after this one.
+      if (looks > 0) ports.clock.after(INTERVAL_MS, () => this.serve(message, looks - 1));
+      return;
+    }
     let waiting = "", sent = 0;
     let cancel: Cancel | null = null, unfollow = () => {};
     const send = () => {

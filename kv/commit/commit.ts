@@ -62,6 +62,8 @@ export class Committer {
     private readonly options: {
       readonly clock: Clock;
       readonly checksMax: number;
+      /** The most checks of changes that are merged into one atomic, if fewer. */
+      readonly mergedChecksMax?: number;
       /** Called after an atomic; the versionstamp is null when it failed or its outcome is unknown. */
       readonly after: (mutations: readonly Mutation[], versionstamp: string | null) => void;
       readonly log: () => Sequencer;
@@ -157,7 +159,7 @@ export class Committer {
    */
   #take(inFlight: CommitKeys | null): Pending[] {
     const batch: Pending[] = [], later: Pending[] = [];
-    const load = new Load(this.options.checksMax);
+    const load = new Load(this.#mergedChecksMax());
     this.#isBlocked = false;
     let at = 0;
     for (; at < this.#queue.length && batch.length < CALLERS_MAX; at++) {
@@ -240,8 +242,12 @@ export class Committer {
     } else if (lines.length > 0) log.waiting(lines, versionstamp);
   }
 
+  #mergedChecksMax(): number {
+    return this.options.mergedChecksMax ?? this.options.checksMax;
+  }
+
   #capacityLeft(batch: readonly Pending[]): Capacity {
-    let checks = this.options.checksMax, writes = MUTATIONS_MAX, keyBytes = KEY_BYTES_MAX;
+    let checks = this.#mergedChecksMax(), writes = MUTATIONS_MAX, keyBytes = KEY_BYTES_MAX;
     let bytes = ATOMIC_BYTES_MAX * 0.9;
     for (const pending of batch) {
       checks -= pending.change.checks.length;

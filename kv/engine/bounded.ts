@@ -12,6 +12,8 @@ const PROBE_MS = 500;
  * repetitions of one call.
  */
 const RECENT_MS = CALL_MS / 2;
+/** The most probes under way. */
+const PROBES_MAX = 8;
 /** A key that is never set. */
 const PROBE: Deno.KvKey = ["~", "probe"];
 
@@ -23,6 +25,8 @@ const PROBE: Deno.KvKey = ["~", "probe"];
 export class BoundedKv {
   #away = false;
   #cancelProbe: Cancel = () => {};
+  #probes = 0;
+  #closed = false;
   /** When the server last answered. */
   #answeredAtMs = -Infinity;
   readonly #commits: SingleCommits;
@@ -79,6 +83,7 @@ export class BoundedKv {
   }
 
   close() {
+    this.#closed = true;
     this.#cancelProbe();
     this.kv.close();
   }
@@ -106,7 +111,9 @@ export class BoundedKv {
   #late(): StoreUnavailableError {
     const why = `the database server did not answer within ${CALL_MS / 1000} s`;
     const error = new StoreUnavailableError(why);
-    if (!this.#away && Math.abs(this.clock.now() - this.#answeredAtMs) >= RECENT_MS) {
+    if (
+      !this.#away && !this.#closed && Math.abs(this.clock.now() - this.#answeredAtMs) >= RECENT_MS
+    ) {
       this.#away = true;
       this.#probeLater();
       this.health.reach(error);
@@ -116,9 +123,15 @@ export class BoundedKv {
 
   #probeLater(): void {
     this.#cancelProbe = this.clock.after(PROBE_MS, () => {
-      this.kv.get(PROBE).then(() => this.#answered(), () => {});
+      this.#probe();
       this.#probeLater();
     });
+  }
+
+  #probe(): void {
+    if (this.#probes >= PROBES_MAX) return; // the client repeats those that are under way
+    this.#probes++;
+    this.kv.get(PROBE).then(() => this.#answered(), () => {}).finally(() => this.#probes--);
   }
 
   #answered(): void {

@@ -1,3 +1,4 @@
+import { CALL_MS } from "../engine/bounded.ts";
 import { type Cancel } from "../store/clock.ts";
 import type { Store } from "../store/store.ts";
 import { APART_MS_MAX, type ClockReading, EXPLAINED_MS } from "./shared_clock.ts";
@@ -9,10 +10,10 @@ const DEAD_MS = 15_000;
 /** An instance that could not renew its row for this long must release what others take over from a dead instance. */
 const ISOLATED_MS = 10_000;
 
-/** Clocks are assumed to differ by less, so a row whose time is further from this machine's is a dead instance's. */
-const MAY_LIVE_MS = 60 * 60 * 1000;
 /** How often a starting instance checks whether the shared time advances. */
 const LOOK_MS = 500;
+/** How long it looks: longer than between two renewals of an instance whose store is slow. */
+const WATCH_MS = RENEW_MS + CALL_MS + LOOK_MS;
 
 /** The shared time at the last renewal of any instance. */
 const TIME: Deno.KvKey = ["~", "time"];
@@ -179,11 +180,9 @@ export class Presence {
     const { kv, sharedClock: clock } = this.store;
     const first = await kv.get(TIME);
     const { machine_ms: nowMs } = clock.reading();
-    const mayLive = ({ reading }: PresenceRow) =>
-      Math.abs(nowMs - reading.machine_ms) <= MAY_LIVE_MS;
     const isNear = first.value !== null && Math.abs(nowMs - Time(first.value).ms) <= EXPLAINED_MS;
-    if (isNear || !(await this.#readOthers()).some(mayLive)) return;
-    for (let waitedMs = 0; waitedMs <= RENEW_MS; waitedMs += LOOK_MS) {
+    if (isNear || (await this.#readOthers()).length === 0) return;
+    for (let waitedMs = 0; waitedMs < WATCH_MS; waitedMs += LOOK_MS) {
       await clock.sleep(LOOK_MS);
       const { value, versionstamp } = await kv.get(TIME);
       if (versionstamp === first.versionstamp) continue;
@@ -233,9 +232,7 @@ export class Presence {
     if (own!.versionstamp === null && known !== null) this.listener.isolated();
     this.#declaredDead = death!.versionstamp !== null;
     if (this.#declaredDead) return;
-    if (newer!.value !== null && Time(newer!.value).ms > sharedClock.now()) {
-      sharedClock.follow(Time(newer!.value).ms);
-    }
+    if (newer!.value !== null) sharedClock.followForward(Time(newer!.value).ms);
     await this.#renew(newer!);
   }
 

@@ -53,9 +53,15 @@ export class SharedClock implements Clock {
     this.#offsetMs = sharedMs - this.machine.now();
   }
 
-  /** Follows this machine: no other instance lives. */
+  /** The same for a time that is ahead, but no further than a starting instance may differ: else that one is wrong. */
+  followForward(sharedMs: number): void {
+    const byMs = sharedMs - this.now();
+    if (byMs > 0 && byMs <= APART_MS_MAX) this.follow(sharedMs);
+  }
+
+  /** Moves towards this machine's time: no other instance lives. */
   lead(): void {
-    this.#offsetMs = 0;
+    this.#slew(-this.#offsetMs);
   }
 
   /**
@@ -63,9 +69,13 @@ export class SharedClock implements Clock {
    * time is wrong or has been set forward. It follows the store's time if that is known to be `fresh`.
    */
   agree(sharedMs: number, fresh: boolean, others: readonly ClockReading[]): void {
-    const aheadMs = this.now() - sharedMs;
-    if (aheadMs < 0 || fresh && aheadMs > EXPLAINED_MS) this.follow(sharedMs);
+    this.followForward(sharedMs);
+    if (fresh && this.now() - sharedMs > EXPLAINED_MS) this.follow(sharedMs);
     const byMs = medianOf([...others, this.reading()].map(lagOf));
+    this.#slew(byMs);
+  }
+
+  #slew(byMs: number): void {
     this.#offsetMs += Math.max(-SLEW_MS, Math.min(SLEW_MS, byMs));
   }
 }

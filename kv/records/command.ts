@@ -35,6 +35,8 @@ export const CommandRecord = z.strictObject({
   shield_result: z.unknown(),
   /** Its request for approval, if any. */
   approval_id: z.string().nullable(),
+  /** Names the claim of the process that took it from the queue. */
+  claim: z.string().optional(),
   /** When it expires in the queue. */
   start_before_ms: z.number().nullable(),
   /** The instances whose callers wait for its end. */

@@ -75,9 +75,12 @@ export class Store implements Reader, RowSource {
     this.hasQueue = options.hasQueue;
     this.#cache = options.sole ? new ReadCache() : null;
     this.#gets = options.sole ? null : new BatchedGets(this.kv);
+    const checksMax = options.sole ? CHECKS_MAX : CHECKS_MAX_SHARED;
     this.#committer = new Committer(this.kv, {
       clock: this.clock,
-      checksMax: options.sole ? CHECKS_MAX : CHECKS_MAX_SHARED,
+      checksMax,
+      // One check is left for the mark that makes a commit to a server take effect once.
+      mergedChecksMax: options.remote ? checksMax - 1 : checksMax,
       after: (mutations, versionstamp) => this.#changed(mutations, versionstamp),
       log: () => this.#log,
       denied: (checks) => checks.forEach(({ keyText }) => this.#cache?.drop(keyText)),

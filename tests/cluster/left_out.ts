@@ -40,7 +40,9 @@ export const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
   ],
   "the test looks into the first instance or holds up one of its parts": [
     "approvals: a request is kept while it may wait, however short the retention of commands",
-    "backup: one organization's silent agents take half of the places at most",
+    "backup: one organization's silent agents take at most half of the slots",
+    "backup: jobs that wait for their organization's slots cost other agents' links nothing",
+    "backup: organizations take turns, however many agents of one are waiting",
     "backup: many jobs of absent agents do not delay those of present ones",
     "reports: an interrupted job continues after its last commit and counts nothing twice",
     "syncs: do not loop while the store cannot be written",

@@ -14,7 +14,7 @@ async function silent(world: World, owner: Account, count: number): Promise<Scri
     eq((await world.call("POST", path, { as: owner.token })).status, 202);
     agents.push(agent);
   }
-  await world.settle();
+  await world.quiet();
   return agents;
 }
 

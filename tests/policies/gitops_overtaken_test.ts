@@ -171,7 +171,7 @@ Deno.test("syncs: do not loop while the store cannot be written", async () => {
   refused = 100;
   world.app.syncs.wake();
   await world.app.syncs.idle();
-  eq(world.logged.filter(({ message }) => message === "a sync failed").length, 1);
+  eq(100 - refused, 1);
   refused = 0;
   world.app.syncs.wake();
   await world.settle();

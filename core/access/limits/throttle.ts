@@ -1,5 +1,5 @@
 import { secretAttempts } from "../../../kv/records/secret_attempts.ts";
-import { StoreUnavailableError } from "../../../kv/engine/errors.ts";
+import { ContentionError, StoreUnavailableError } from "../../../kv/engine/errors.ts";
 import { isImplausible } from "../../../kv/store/clock.ts";
 import { SYSTEM } from "../../../kv/store/collection.ts";
 import type { Store } from "../../../kv/store/store.ts";
@@ -48,7 +48,7 @@ export class FailureThrottle {
     const [outcome] = await Promise.allSettled([check()]);
     await this.#change(key, (attempts) => this.#end(attempts, outcome)).catch((error) => {
       // An end that is not recorded leaves the attempt unfinished, which counts as well.
-      if (!(error instanceof StoreUnavailableError)) throw error;
+      if (!isUnchecked(error)) throw error;
     });
     if (outcome.status === "fulfilled") return outcome.value;
     throw outcome.reason;
@@ -97,7 +97,7 @@ export class FailureThrottle {
       if (this.options.forgiving) attempts.failed = 0;
       return;
     }
-    if (outcome.reason instanceof Fault && outcome.reason.code === "UNAVAILABLE") return;
+    if (isUnchecked(outcome.reason)) return;
     attempts.failed = this.#failed(attempts) + 1;
     if (attempts.failed === 1) attempts.until_ms = this.store.clock.now() + WINDOW_MS;
   }
@@ -123,6 +123,11 @@ export class FailureThrottle {
     );
   }
 }
+
+/** True for an error that tells nothing of the secret. */
+const isUnchecked = (error: unknown): boolean =>
+  error instanceof StoreUnavailableError || error instanceof ContentionError ||
+  error instanceof Fault && error.code === "UNAVAILABLE";
 
 const none = (): Attempts => ({ failed: 0, until_ms: 0, under_way: 0 });
 
