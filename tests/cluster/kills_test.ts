@@ -11,7 +11,8 @@ import { furnish, Load, type Organization } from "./organization.ts";
 import { findDenokv } from "./parts.ts";
 import { until } from "./wait.ts";
 
-const KILLS = Number(Deno.env.get("RELAY_CLUSTER_KILLS") ?? 2);
+/** Its times are asserted, so it is a task of its own. */
+const KILLS = Number(Deno.env.get("RELAY_CLUSTER_KILLS") ?? 0);
 const SEED = Number(
   Deno.env.get("RELAY_CLUSTER_SEED") ?? crypto.getRandomValues(new Uint16Array(1))[0],
 );
@@ -23,12 +24,12 @@ const ORGANIZATIONS = KILLS < LONG_FORM ? 1 : 3;
 const RECOVERY_MS = 60_000;
 
 const denokv = await findDenokv();
-if (denokv === null) console.log("denokv is not on the path: the cluster kills test is skipped");
+if (KILLS > 0 && denokv === null) console.log("denokv is not on the path: nothing is tested");
 
 Deno.test({
   name:
     `cluster: ${KILLS} times kill -9 under load lose nothing acknowledged and repeat no command`,
-  ignore: denokv === null,
+  ignore: KILLS === 0 || denokv === null,
   fn: () => withFolder(run),
 });
 
