@@ -118,14 +118,18 @@ async function serveCommand(args: string[], startup: Startup): Promise<number> {
     name: "serve",
     help: await help(),
     texts: ["instances"],
-    switches: ["share-port"],
-    async run({ instances, "share-port": sharePort = false }) {
+    switches: ["share-port", "stop-with-stdin"],
+    async run({
+      instances,
+      "share-port": sharePort = false,
+      "stop-with-stdin": stopWithStdin = false,
+    }) {
       if (instances !== undefined) {
         const { instanceCount, serveInstances } = await import("./instances.ts");
         return await serveInstances(instanceCount(instances));
       }
       const { serve } = await import("./serve.ts");
-      return await serve(await startup.serving(), sharePort);
+      return await serve(await startup.serving(), { sharePort, stopWithStdin });
     },
   }, args);
 }
@@ -133,6 +137,7 @@ async function serveCommand(args: string[], startup: Startup): Promise<number> {
 const SERVE_OPTIONS = [
   ["--instances <number>", "run 2 to 16 processes on one port; needs Linux and a KV Connect URL"],
   ["--share-port", "listen on the port beside other processes of the same user (Linux)"],
+  ["--stop-with-stdin", "stop when standard input ends"],
 ] as const;
 
 async function help(): Promise<string> {

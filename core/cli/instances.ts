@@ -128,9 +128,12 @@ export const restartDelayMs = (failures: number): number =>
 
 function launch(first: boolean, stop: AbortSignal): InstanceProcess {
   const child = new Deno.Command(Deno.execPath(), {
-    args: programArguments(["serve", "--share-port"], { permissions: ["-A", V8_FLAGS] }),
+    args: programArguments(["serve", "--share-port", "--stop-with-stdin"], {
+      permissions: ["-A", V8_FLAGS],
+    }),
     signal: stop,
-    stdin: "null",
+    // The pipe ends with this process, however it dies, and the instance with it.
+    stdin: "piped",
     stdout: "piped",
     stderr: "inherit",
   }).spawn();

@@ -36,11 +36,19 @@ export interface Serving {
   readonly refuse: (ports: Pick<Ports, "clock" | "entropy" | "log">, error: unknown) => Response;
 }
 
-/**
- * Runs `relay serve` until it is stopped; resolves to the exit code. With `sharePort` other processes of the same user
- * may listen on its port too.
- */
-export async function serve({ front, refuse }: Serving, sharePort: boolean): Promise<number> {
+/** The switches of `relay serve`. */
+export interface ServeSwitches {
+  /** Other processes of the same user may listen on its port too. */
+  readonly sharePort: boolean;
+  /** It stops when standard input ends, as it does when the process at the other end dies. */
+  readonly stopWithStdin: boolean;
+}
+
+/** Runs `relay serve` until it is stopped; resolves to the exit code. */
+export async function serve(
+  { front, refuse }: Serving,
+  { sharePort, stopWithStdin }: ServeSwitches,
+): Promise<number> {
   const env = Deno.env.toObject();
   for (const unread of unreadVariables(env)) systemLog.warn(unread);
   let started: Started;
@@ -71,6 +79,7 @@ export async function serve({ front, refuse }: Serving, sharePort: boolean): Pro
     return 1;
   }
   onStopSignal(end);
+  if (stopWithStdin) Deno.stdin.readable.pipeTo(new WritableStream()).finally(end);
   await ended;
   return await stopServing(server, running, close, DRAIN_MS) ? 0 : 1;
 }

@@ -1,3 +1,7 @@
+import type { KeyObject } from "node:crypto";
+import { dial } from "../../core/cli/agent/link/dial.ts";
+import { challengeText, rawPublicKey, signText } from "../../core/protocol/statements.ts";
+import { newIdentity } from "../support/agent.ts";
 import { type Client, clientOf } from "../../core/cli/client.ts";
 import { type FakeHost, openFakeHost } from "../policies/fake_host.ts";
 import { forbidding } from "../policies/git_fixtures.ts";
@@ -99,6 +103,10 @@ async function measure(denokv: string): Promise<void> {
   }
   show("event at another instance's stream, after the answer", lags);
 
+  const relinked: number[] = [];
+  for (let n = 0; n < ROUNDS / 5; n++) relinked.push(await relink(instances, key));
+  show("relinked elsewhere, welcome to the old link closed", relinked);
+
   const keys = await owner<{ api_keys: { id: string }[] }>("GET", "/api/v1/api-keys");
   const closed = agent.program.ended;
   const ended = await timed(async () => {
@@ -108,6 +116,44 @@ async function measure(denokv: string): Promise<void> {
   console.log(
     `a key that is revoked elsewhere: its link and stream are closed after ${ended.toFixed(0)} ms`,
   );
+}
+
+/** Links one agent at one instance and then at another; how long the first link outlives the second one's welcome. */
+async function relink([first, second]: readonly Instance[], key: string): Promise<number> {
+  const identity = newIdentity();
+  const old = await link(first!, key, identity);
+  const newer = await link(second!, key, identity);
+  const outlivedMs = await timed(() => old.ended);
+  newer.close();
+  await newer.ended;
+  return outlivedMs;
+}
+
+/** A link of an agent that runs nothing, once it is welcome. */
+async function link({ url }: Instance, key: string, identity: KeyObject) {
+  const welcome = Promise.withResolvers<void>(), end = Promise.withResolvers<void>();
+  const machine = { version: "1", platform: "linux-x86_64", hostname: "roving", labels: {} };
+  const socket = dial(url, key, {
+    closed({ reason }) {
+      welcome.reject(new Error(reason));
+      end.resolve();
+    },
+    message(text) {
+      const { type, nonce } = JSON.parse(text!);
+      if (type === "welcome") welcome.resolve();
+      if (type !== "challenge") return;
+      socket.send(JSON.stringify({
+        type: "hello",
+        agent: { name: "roving", ...machine },
+        public_key: rawPublicKey(identity),
+        signature: signText(identity, challengeText(nonce)),
+        running: [],
+        nonce: crypto.randomUUID(),
+      }));
+    },
+  });
+  await welcome.promise;
+  return { ended: end.promise, close: () => socket.close(1000, "") };
 }
 
 interface AgentView {

@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
+import { after, LATE, type Program } from "../../core/cli/program.ts";
 import { clientOf } from "../../core/cli/client.ts";
-import { findDenokv, freePort, SECRET, startAgent, startDenokv, TOKEN } from "../cluster/parts.ts";
+import {
+  type Denokv,
+  findDenokv,
+  freePort,
+  SECRET,
+  startAgent,
+  startDenokv,
+  TOKEN,
+} from "../cluster/parts.ts";
 import { makeKey, signUpOwner, START_MS, startMain, withFolder } from "../support/processes.ts";
 
 const COUNT = 3;
@@ -28,18 +37,13 @@ Deno.test({
   fn: () =>
     withFolder(async (folder) => {
       const store = await startDenokv(denokv!, `${folder}/store.sqlite`);
-      const relay = startMain(["serve", "--instances", `${COUNT}`], {
-        RELAY_KV: store.url,
-        DENO_KV_ACCESS_TOKEN: TOKEN,
-        RELAY_SECRET: SECRET,
-        RELAY_PORT: `${freePort()}`,
-      });
+      const relay = startInstances(COUNT, store);
       // Each request opens a connection of its own, which any instance may get.
       const http = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
       try {
         const [, url] = await relay.line(/ is ready at (\S+)$/, START_MS);
         const pids: number[] = [];
-        for (let n = 0; n < COUNT; n++) pids.push(await nextServing());
+        for (let n = 0; n < COUNT; n++) pids.push(await nextServing(relay));
         const client = (credential?: string) =>
           clientOf(url!, credential, (to, init) => fetch(to, { ...init, client: http }));
         const owner = client(await signUpOwner(client()));
@@ -54,7 +58,7 @@ Deno.test({
         Deno.kill(pids[0]!, "SIGKILL");
         await relay.line(/an instance ended and will be replaced/, START_MS);
         assert.equal((await client()("GET", "/healthz")).status, 200);
-        pids[0] = await nextServing();
+        pids[0] = await nextServing(relay);
 
         Deno.kill(relay.pid, "SIGTERM");
         assert.equal((await relay.ended).code, 0, relay.lines.join("\n"));
@@ -66,10 +70,38 @@ Deno.test({
         await relay.stop();
         await store.kill();
       }
+    }),
+});
 
-      async function nextServing(): Promise<number> {
-        const [line] = await relay.line(/^\{.*"an instance serves".*\}$/, START_MS);
-        return JSON.parse(line).pid;
+Deno.test({
+  name: "relay serve --instances: its processes stop when it is killed",
+  ignore: denokv === null,
+  fn: () =>
+    withFolder(async (folder) => {
+      const store = await startDenokv(denokv!, `${folder}/store.sqlite`);
+      const relay = startInstances(2, store);
+      try {
+        for (let n = 0; n < 2; n++) await nextServing(relay);
+        const deadline = after(START_MS);
+        // It shares its standard error with its processes: its output ends with the last of them.
+        assert.notEqual(await Promise.race([relay.kill(), deadline.late]), LATE);
+        deadline.cancel();
+      } finally {
+        await store.kill();
       }
     }),
 });
+
+function startInstances(count: number, store: Denokv): Program {
+  return startMain(["serve", "--instances", `${count}`], {
+    RELAY_KV: store.url,
+    DENO_KV_ACCESS_TOKEN: TOKEN,
+    RELAY_SECRET: SECRET,
+    RELAY_PORT: `${freePort()}`,
+  });
+}
+
+async function nextServing(relay: Program): Promise<number> {
+  const [line] = await relay.line(/^\{.*"an instance serves".*\}$/, START_MS);
+  return JSON.parse(line).pid;
+}
