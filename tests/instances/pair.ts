@@ -4,10 +4,10 @@ import { World } from "../support/world.ts";
 
 const RIGHTS = ["agents:admin", "agents:read", "agents:write", "audit:read"];
 
-/** Two instances on one store, and an agent that is linked to the first. */
-export async function pair() {
+/** Two instances on one store, and an agent that is linked to the first. `see` changes how that one sees the store. */
+export async function pair(see: (kv: Deno.Kv) => Deno.Kv = (kv) => kv) {
   const kv = await Deno.openKv(":memory:");
-  const one = await World.open({ kv: shared(kv), sole: false });
+  const one = await World.open({ kv: see(shared(kv)), sole: false });
   const two = await World.open({ kv: shared(kv), sole: false, clock: one.clock, seed: 2 });
   const owner = await one.signUp();
   const { value, id: keyId } = await one.key(owner, RIGHTS);
