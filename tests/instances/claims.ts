@@ -1,5 +1,6 @@
 import { type CommandRecord, commands } from "../../kv/records/command.ts";
 import { StoreUnavailableError } from "../../kv/engine/errors.ts";
+import type { ManualClock } from "../support/clock.ts";
 import { overKv } from "../support/kv.ts";
 import type { World } from "../support/world.ts";
 import { pair } from "./pair.ts";
@@ -13,27 +14,29 @@ const isClaim = (key: Deno.KvKey, value: unknown) =>
   key[2] === commands.name && (value as CommandRecord).status === "running";
 
 /** Two instances. The test decides what the commits do with which the agent's instance claims commands. */
-export async function claimingPair() {
+export async function claimingPair(clock?: ManualClock) {
   let next: AtClaim | null = null;
-  const cluster = await pair((kv) =>
-    overKv(kv, {
-      atomic: () => {
-        const op = kv.atomic();
-        const set = op.set.bind(op), commit = op.commit.bind(op);
-        let claims = false;
-        op.set = (key, value, options) => {
-          claims ||= isClaim(key, value);
-          return set(key, value, options);
-        };
-        op.commit = () => {
-          const then = claims ? next : null;
-          if (then !== null) next = null;
-          return then === null ? commit() : then(commit);
-        };
-        return op;
-      },
-    })
-  );
+  const cluster = await pair({
+    ...(clock && { clock }),
+    see: (kv) =>
+      overKv(kv, {
+        atomic: () => {
+          const op = kv.atomic();
+          const set = op.set.bind(op), commit = op.commit.bind(op);
+          let claims = false;
+          op.set = (key, value, options) => {
+            claims ||= isClaim(key, value);
+            return set(key, value, options);
+          };
+          op.commit = () => {
+            const then = claims ? next : null;
+            if (then !== null) next = null;
+            return then === null ? commit() : then(commit);
+          };
+          return op;
+        },
+      }),
+  });
   const { one, two, owner, agent } = cluster;
   const live = { org: owner.org, space: "live" } as const;
   return {
