@@ -6,7 +6,7 @@ import type { Tx } from "../../../kv/store/tx.ts";
 import { JobRunner } from "../../ports/ports.ts";
 import { isDue } from "../jobs/retry_policy.ts";
 import { fanOut } from "./fan_out.ts";
-import { refreshTokens } from "./oauth/refresh.ts";
+import { reclaimRefresh, refreshTokens } from "./oauth/refresh.ts";
 import { type JobContext, performJob } from "./perform_job.ts";
 import { isTopicEvent } from "./topics.ts";
 
@@ -44,7 +44,10 @@ export class IntegrationRunner {
   async start(): Promise<void> {
     const { store, log, ports } = this.context;
     const all = everyQueued(store, integrations, "all", { limit: PAGE });
-    for await (const { tenant } of all) this.subscribe(tenant);
+    for await (const { tenant, record: { id, refresh_attempt } } of all) {
+      this.subscribe(tenant);
+      if (refresh_attempt > 0) await reclaimRefresh(this.context, tenant, id);
+    }
     this.#follower = new LogFollower(store, log, {
       name: "integrations",
       wants: (type, tenant) =>
