@@ -89,10 +89,16 @@ export async function startInstance(kv: Denokv, port = "0"): Promise<Instance> {
   return { relay, url };
 }
 
-/** Opens the store of a denokv server in this process. */
+/** Opens the store of a denokv server in this process. Other tests of the process do not see its token. */
 export async function openClusterStore({ url }: Denokv): Promise<OpenStore> {
+  const before = Deno.env.get("DENO_KV_ACCESS_TOKEN");
   Deno.env.set("DENO_KV_ACCESS_TOKEN", TOKEN);
-  return await openStore(url, systemClock);
+  try {
+    return await openStore(url, systemClock);
+  } finally {
+    if (before === undefined) Deno.env.delete("DENO_KV_ACCESS_TOKEN");
+    else Deno.env.set("DENO_KV_ACCESS_TOKEN", before);
+  }
 }
 
 /** Passes each TCP connection to the next target that accepts it. The targets may change. */

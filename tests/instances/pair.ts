@@ -1,14 +1,22 @@
 import { shared } from "../support/kv.ts";
 import { newIdentity, ScriptedAgent } from "../support/agent.ts";
+import type { ManualClock } from "../support/clock.ts";
 import { World } from "../support/world.ts";
 
 const RIGHTS = ["agents:admin", "agents:read", "agents:write", "audit:read"];
 
+interface Options {
+  /** Changes how the first instance sees the store. */
+  readonly see?: (kv: Deno.Kv) => Deno.Kv;
+  /** The second one's clock, if it is not the first one's. */
+  readonly clock?: ManualClock;
+}
+
 /** Two instances on one store, and an agent that is linked to the first. */
-export async function pair() {
+export async function pair({ see = (kv) => kv, clock }: Options = {}) {
   const kv = await Deno.openKv(":memory:");
-  const one = await World.open({ kv: shared(kv), sole: false });
-  const two = await World.open({ kv: shared(kv), sole: false, clock: one.clock, seed: 2 });
+  const one = await World.open({ kv: see(shared(kv)), sole: false });
+  const two = await World.open({ kv: shared(kv), sole: false, clock: clock ?? one.clock, seed: 2 });
   const owner = await one.signUp();
   const { value, id: keyId } = await one.key(owner, RIGHTS);
   const identity = newIdentity();

@@ -116,14 +116,14 @@ export class Cluster {
     instance.disturbedAtMs = this.calls.nowMs;
   }
 
-  /** Wakes a frozen process when it is time: all of its timers that fell due fire then. */
+  /** Wakes a frozen process when it is time: its timers that fell due fire before or after it gets its answers. */
   #sleep(instance: Instance, byMs: number): void {
     instance.behindMs += byMs;
     if (instance.wakesAtMs > this.calls.nowMs) return;
     instance.state = "awake";
     instance.disturbedAtMs = this.calls.nowMs;
-    instance.clock.nowMs += instance.behindMs;
+    instance.clock.freeze(instance.behindMs);
     instance.behindMs = 0;
-    instance.clock.advance(0);
+    if (this.dice.chance(0.5)) instance.clock.advance(0);
   }
 }
