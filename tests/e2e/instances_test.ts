@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { clientOf } from "../../core/cli/client.ts";
-import { findDenokv, freePort, SECRET, startAgent, startDenokv, TOKEN } from "../cluster/parts.ts";
+import { findDenokv, freePort, SECRET, startDenokv, TOKEN } from "../cluster/denokv.ts";
+import { startAgent } from "../cluster/parts.ts";
 import { makeKey, signUpOwner, START_MS, startMain, withFolder } from "../support/processes.ts";
 
 const COUNT = 3;
