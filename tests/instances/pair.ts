@@ -1,4 +1,4 @@
-import { shared } from "../support/kv.ts";
+import { openMemoryStore } from "../cluster/shared_store.ts";
 import { newIdentity, ScriptedAgent } from "../support/agent.ts";
 import { World } from "../support/world.ts";
 
@@ -6,9 +6,9 @@ const RIGHTS = ["agents:admin", "agents:read", "agents:write", "audit:read"];
 
 /** Two instances on one store, and an agent that is linked to the first. */
 export async function pair() {
-  const kv = await Deno.openKv(":memory:");
-  const one = await World.open({ kv: shared(kv), sole: false });
-  const two = await World.open({ kv: shared(kv), sole: false, clock: one.clock, seed: 2 });
+  const { opened: kv } = openMemoryStore();
+  const one = await World.open({ kv, sole: false });
+  const two = await World.open({ kv, sole: false, clock: one.clock, seed: 2 });
   const owner = await one.signUp();
   const { value, id: keyId } = await one.key(owner, RIGHTS);
   const identity = newIdentity();
@@ -25,7 +25,6 @@ export async function pair() {
     async [Symbol.asyncDispose]() {
       await two[Symbol.asyncDispose]();
       await one[Symbol.asyncDispose]();
-      kv.close();
     },
   };
 }
