@@ -90,6 +90,7 @@ export class Connection implements Link {
       wire,
       clock,
       parts.listeners.commands,
+      () => parts.links.mayHold,
       () => this.close("too_slow"),
     );
     this.#cancelHello = clock.after(HELLO_TIMEOUT_MS, () => this.close("hello_timeout"));

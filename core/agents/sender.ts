@@ -39,6 +39,8 @@ export class Sender {
     private readonly wire: Wire,
     private readonly clock: Clock,
     private readonly commands: Pick<CommandListener, "sent" | "unsent">,
+    /** False while commands may be recorded as lost elsewhere, because this process was frozen or cannot reach its store. */
+    private readonly mayRun: () => boolean,
     /** Called when the agent reads too slowly. */
     private readonly tooSlow: () => void,
   ) {}
@@ -82,9 +84,10 @@ export class Sender {
   }
 
   #sendOrders(orders: readonly DigestedOrder[]): void {
-    if (!this.#keepsUp()) {
+    const keepsUp = this.#keepsUp();
+    if (!keepsUp || !this.mayRun()) {
       for (const { order } of orders) this.commands.unsent(order.command_id);
-      return this.tooSlow();
+      return keepsUp ? undefined : this.tooSlow();
     }
     const { frame, verdict } = this.#signer!.run(orders, this.clock.now());
     for (const { order } of orders) this.commands.sent(order.command_id, verdict);

@@ -61,6 +61,8 @@ export class Presence {
   readonly #reaping = new Map<string, Promise<void>>();
   #versionstamp: string | null = null;
   #sinceRenewalMs = 0;
+  /** The machine's time when the last successful renewal began. */
+  #renewedAtMs = -Infinity;
   /** True when the last turn succeeded in time, so a row that has changed since then changed seconds ago. */
   #steady = false;
   /** True from this instance's declared death until everything that it held has been taken over. */
@@ -82,6 +84,7 @@ export class Presence {
    */
   async start({ rightTime }: { readonly rightTime: boolean }): Promise<void> {
     if (!rightTime) await this.#joinTime();
+    this.#renewedAtMs = this.store.sharedClock.reading().machine_ms;
     this.#later();
     await this.#turn();
   }
@@ -105,9 +108,13 @@ export class Presence {
       .set(deathKey(this.id), { by: this.id }).commit();
   }
 
-  /** False while others take over, or may soon take over, what this instance holds: it must take nothing new. */
+  /**
+   * False while others take over, or may soon take over, what this instance holds: it must take and send nothing new.
+   * The clock shows that this process was frozen before its timers do; the timers count if the clock was set back.
+   */
   get mayHold(): boolean {
-    return !this.#declaredDead && this.#sinceRenewalMs < ISOLATED_MS;
+    const sinceMs = this.store.sharedClock.reading().machine_ms - this.#renewedAtMs;
+    return !this.#declaredDead && Math.max(sinceMs, this.#sinceRenewalMs) < ISOLATED_MS;
   }
 
   /** True for an instance that this process considers alive. */
@@ -223,6 +230,7 @@ export class Presence {
       this.#versionstamp = result.versionstamp;
       // The renewal counts from its start: others may have seen the row then.
       this.#sinceRenewalMs -= beganMs;
+      this.#renewedAtMs = reading.machine_ms;
       return;
     }
     // Another instance renewed at the same time, or the reply of an earlier renewal was lost. A missing row means
