@@ -87,10 +87,21 @@ export class Calls {
     this.#steps.push({ of: to, sent: false, dueMs: this.nowMs + waitMs, run: deliver });
   }
 
+  /** Waits for some time, outside of all processes. */
+  pause(ms: number): Promise<void> {
+    const of: Caller = { state: "awake", faults: 0 };
+    return new Promise((run) => this.#steps.push({ of, sent: false, dueMs: this.nowMs + ms, run }));
+  }
+
   /** Runs something in a process as soon as it is awake. */
   whenAwake(of: Caller, run: () => void): void {
     if (of.state === "awake") run();
-    else if (of.state === "frozen") this.#steps.push({ of, sent: false, dueMs: 0, run });
+    else if (of.state === "frozen") this.whenReady(of, run);
+  }
+
+  /** Runs something in a process, once it is awake, in any order with the answers to its calls. */
+  whenReady(of: Caller, run: () => void): void {
+    this.#steps.push({ of, sent: false, dueMs: 0, run });
   }
 
   /** Forgets the calls of a process that died: none of them takes effect from now on. */

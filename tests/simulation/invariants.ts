@@ -12,10 +12,11 @@ const ATTEMPT_MS = 20_000;
 
 /** Fails unless a history at rest has kept every promise. */
 export async function assertTrue(history: History): Promise<void> {
-  const { callers, cluster } = history;
-  if (callers.failures.length > 0) throw callers.failures[0];
+  const { asker, cluster, rules, witness } = history;
+  if (asker.failures.length > 0) throw asker.failures[0];
+  eq(witness.broken.join("; "), "");
   const tenant = { org: history.credentials.owner.org, space: "live" } as const;
-  assertLimits(history);
+  rules.assertLimit(PER_MINUTE);
   assertAttempts(history);
   await cluster.drive(Promise.all([assertRecords(history, tenant), assertAgents(history, tenant)]));
   const { app } = cluster.awake[0]!.world;
@@ -51,12 +52,6 @@ async function assertAgents(history: History, tenant: Tenant): Promise<void> {
     for (const [id, times] of agent.reached) eq(times, 1, `${id} reached ${agent.name} twice`);
     const record = await store.get(agents, tenant, agent.id);
     eq(record!.status === "online", agent.isLinked, `${agent.name} is ${record!.status}`);
-  }
-}
-
-function assertLimits({ callers }: History): void {
-  for (const [window, count] of callers.let) {
-    ok(count <= PER_MINUTE, `${count} calls passed in the window that ends at ${window}`);
   }
 }
 

@@ -10,6 +10,13 @@ interface Atomic {
   readonly writes: ((versionstamp: string) => void)[];
 }
 
+/** A row before and after a commit. */
+export interface Change {
+  readonly key: Deno.KvKey;
+  readonly before: unknown;
+  readonly after: unknown;
+}
+
 type Selector = { prefix?: Deno.KvKey; start?: Deno.KvKey; end?: Deno.KvKey };
 
 const ORDER = { object: "1", string: "2", number: "3", bigint: "4", boolean: "5" } as const;
@@ -46,6 +53,9 @@ export class MemoryKv {
   readonly #order: string[] = [];
   readonly #listeners = new Set<(texts: ReadonlySet<string>) => void>();
   #changed = new Set<string>();
+  #changes: Change[] = [];
+  /** Sees what each commit of a process set, at once. */
+  onCommit: (by: string, changes: readonly Change[]) => void = () => {};
   #commits = 0;
 
   readonly versionstampPart = VERSIONSTAMP;
@@ -73,7 +83,7 @@ export class MemoryKv {
     });
   }
 
-  commit({ checks, writes }: Atomic): Deno.KvCommitResult | Deno.KvCommitError {
+  commit({ checks, writes }: Atomic, by: string): Deno.KvCommitResult | Deno.KvCommitError {
     for (const { key, versionstamp } of checks) {
       if ((this.#rows.get(textOf(key))?.versionstamp ?? null) !== versionstamp) {
         return { ok: false };
@@ -83,6 +93,9 @@ export class MemoryKv {
     for (const write of writes) write(versionstamp);
     const changed = this.#changed;
     this.#changed = new Set();
+    const changes = this.#changes;
+    this.#changes = [];
+    this.onCommit(by, changes);
     for (const listener of this.#listeners) listener(changed);
     return { ok: true, versionstamp };
   }
@@ -91,6 +104,7 @@ export class MemoryKv {
     const whole = key.map((part) => part as unknown === VERSIONSTAMP ? versionstamp : part);
     const text = textOf(whole);
     if (!this.#rows.has(text)) this.#order.splice(this.#place(text), 0, text);
+    this.#changes.push({ key: whole, before: this.#rows.get(text)?.value, after: value });
     this.#rows.set(text, { key: whole, value, versionstamp });
     this.#changed.add(text);
   }
@@ -126,8 +140,13 @@ export class MemoryKv {
 
 type Call = <R>(effect: () => R, writes: boolean) => Promise<R>;
 
-/** The Deno KV of one process over an engine: `call` decides when each call takes effect and what it answers. */
-export function kvOver(engine: MemoryKv, call: Call, hint: (deliver: () => void) => void): Deno.Kv {
+/** The Deno KV of the process `by` over an engine: `call` decides when each call takes effect and what it answers. */
+export function kvOver(
+  engine: MemoryKv,
+  by: string,
+  call: Call,
+  hint: (deliver: () => void) => void,
+): Deno.Kv {
   const atomic = () => {
     const op: Atomic = { checks: [], writes: [] };
     const counted = (key: Deno.KvKey, next: (old: bigint) => bigint) => {
@@ -147,7 +166,7 @@ export function kvOver(engine: MemoryKv, call: Call, hint: (deliver: () => void)
       delete: (key: Deno.KvKey) => (op.writes.push(() => engine.delete(key)), self),
       sum: (key: Deno.KvKey, n: bigint) => counted(key, (old) => old + n),
       max: (key: Deno.KvKey, n: bigint) => counted(key, (old) => old > n ? old : n),
-      commit: () => call(() => engine.commit(op), true),
+      commit: () => call(() => engine.commit(op, by), true),
     };
     return self;
   };
