@@ -58,6 +58,7 @@ export class History {
     this.rules = new Rules(dice, this.asker);
     this.witness = new Witness(cluster, {
       begun: (by, { agent_id }) => this.#strike(by, agent_id),
+      queued: ({ agent_id }) => this.#relink(agent_id),
       relinked: (former, agentId) => this.#ask(former, agentId),
     });
   }
@@ -165,6 +166,12 @@ export class History {
     if (this.#isAtRest || by.state !== "awake" || !dice.chance(STRIKES)) return;
     const agent = this.agents.find(({ id }) => id === agentId)!;
     dice.pick([() => this.#freeze(by), () => this.#kill(by), () => this.#link(agent)])();
+  }
+
+  /** The agent of a command that was just queued sometimes links anew, so that two instances want to send it. */
+  #relink(agentId: string): void {
+    if (this.#isAtRest || !this.dice.chance(STRIKES)) return;
+    this.#link(this.agents.find(({ id }) => id === agentId)!);
   }
 
   /** Asks for commands where an agent was linked until this instant. */

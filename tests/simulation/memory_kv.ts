@@ -41,7 +41,15 @@ function partText(part: Deno.KvKeyPart): string {
   return sorted.toString(16).padStart(16, "0");
 }
 
-const copyOf = (value: unknown) => value instanceof Deno.KvU64 ? value : structuredClone(value);
+/** A deep copy. The structured clone is slow, and only uncommon values need it. */
+function copyOf(value: unknown): unknown {
+  if (typeof value !== "object" || value === null || value instanceof Deno.KvU64) return value;
+  if (Array.isArray(value)) return value.map(copyOf);
+  if (Object.getPrototypeOf(value) !== Object.prototype) return structuredClone(value);
+  const copy: Record<string, unknown> = {};
+  for (const [name, each] of Object.entries(value)) copy[name] = copyOf(each);
+  return copy;
+}
 
 /**
  * An engine in memory that acts at once and in one thread, so that the order of all calls is the caller's. It holds to

@@ -17,6 +17,8 @@ const NEXT: Partial<Record<Status, readonly Status[]>> = {
 export interface Witnessed {
   /** An instance has recorded a command as running and is about to send it. */
   begun(by: Instance, record: CommandRecord): void;
+  /** A command waits for the instance that holds its agent's link. */
+  queued(record: CommandRecord): void;
   /** An agent has a newer link than the one at `former`. */
   relinked(former: Instance, agentId: string): void;
 }
@@ -61,6 +63,7 @@ export class Witness {
     if (before !== null && !NEXT[before.status]?.includes(status)) {
       this.broken.push(`${by.name} changed ${id} from ${before.status} to ${status}`);
     }
+    if (status === "queued") this.on.queued(record);
     if (status !== "running") return;
     const agent = this.cluster.engine.get([org!, space!, agents.name, agent_id])
       .value as AgentRecord;
