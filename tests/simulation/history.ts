@@ -25,7 +25,8 @@ const REST_MS = 180_000;
 export const PER_MINUTE = 10;
 export const ATTEMPTS_MAX = 3;
 const RIGHTS = ["agents:admin", "agents:read", "agents:write", "audit:read"];
-const HEARD = ["command_executed", "approval_resolved", "agent_disconnected"];
+/** The events that the webhook wants. */
+export const HEARD = ["command_executed", "approval_resolved", "agent_disconnected"];
 const CONFIG = {
   ...NO_LIMITS,
   limits: {

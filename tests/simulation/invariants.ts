@@ -1,11 +1,12 @@
-import { ok, strictEqual as eq } from "node:assert/strict";
+import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { agents } from "../../kv/records/agent.ts";
 import { approvals } from "../../kv/records/approval.ts";
 import { commands } from "../../kv/records/command.ts";
+import { deliveries } from "../../kv/records/webhook.ts";
 import type { Tenant } from "../../kv/store/collection.ts";
 import { assertLedger, assertLogs } from "../support/guarantees.ts";
 import { readLedger } from "../../core/delivery/webhooks/ledger.ts";
-import { ATTEMPTS_MAX, type History, PER_MINUTE } from "./history.ts";
+import { ATTEMPTS_MAX, HEARD, type History, PER_MINUTE } from "./history.ts";
 
 /** An attempt under way at a fault may take this long. */
 const ATTEMPT_MS = 20_000;
@@ -42,6 +43,13 @@ async function assertRecords({ callers, cluster }: History, tenant: Tenant): Pro
   for (const { id, status } of (await store.list(commands, tenant, { limit: 1_000 })).items) {
     ok(status !== "queued" && status !== "running", `the command ${id} is ${status}`);
   }
+  const { items } = await store.list(deliveries, tenant, { limit: 1_000 });
+  const heard = rows.filter(({ event_type }) => HEARD.includes(event_type));
+  deq(
+    items.map(({ event_id }) => event_id).sort(),
+    heard.map(({ event_id }) => event_id).sort(),
+    "each event that the webhook wants has one delivery",
+  );
   const { pending, held } = await readLedger(store);
   eq(pending + held, 0, `${pending} deliveries are pending`);
 }

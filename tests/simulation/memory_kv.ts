@@ -1,3 +1,5 @@
+import { deepFreeze } from "../../kv/store/collection.ts";
+
 /** A stored value and the commit that wrote it. */
 interface Stored {
   readonly key: Deno.KvKey;
@@ -41,15 +43,9 @@ function partText(part: Deno.KvKeyPart): string {
   return sorted.toString(16).padStart(16, "0");
 }
 
-/** A deep copy. The structured clone is slow, and only uncommon values need it. */
-function copyOf(value: unknown): unknown {
-  if (typeof value !== "object" || value === null || value instanceof Deno.KvU64) return value;
-  if (Array.isArray(value)) return value.map(copyOf);
-  if (Object.getPrototypeOf(value) !== Object.prototype) return structuredClone(value);
-  const copy: Record<string, unknown> = {};
-  for (const [name, each] of Object.entries(value)) copy[name] = copyOf(each);
-  return copy;
-}
+/** A deep copy that nobody can change, so that all readers share it. */
+const copyOf = (value: unknown) =>
+  value instanceof Deno.KvU64 ? value : deepFreeze(structuredClone(value));
 
 /**
  * An engine in memory that acts at once and in one thread, so that the order of all calls is the caller's. It holds to
@@ -71,7 +67,7 @@ export class MemoryKv {
   get(key: Deno.KvKey): Deno.KvEntryMaybe<unknown> {
     const found = this.#rows.get(textOf(key));
     if (found === undefined) return { key, value: null, versionstamp: null };
-    return { ...found, value: copyOf(found.value) };
+    return found;
   }
 
   /** The entries of a range after a cursor, at most `limit`. */
@@ -85,10 +81,7 @@ export class MemoryKv {
     const texts = reverse
       ? this.#order.slice(Math.max(first, end - limit), Math.max(first, end)).reverse()
       : this.#order.slice(first, Math.min(end, first + limit));
-    return texts.map((text) => {
-      const stored = this.#rows.get(text)!;
-      return { text, entry: { ...stored, value: copyOf(stored.value) } };
-    });
+    return texts.map((text) => ({ text, entry: this.#rows.get(text)! }));
   }
 
   commit({ checks, writes }: Atomic, by: string): Deno.KvCommitResult | Deno.KvCommitError {
