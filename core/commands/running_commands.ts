@@ -157,7 +157,7 @@ export class RunningCommands implements CommandListener {
 
   unsent(id: string): void {
     const running = this.#all.get(id);
-    const why = "the link closed before it was sent";
+    const why = "its link was not usable, so it was not sent";
     if (running !== undefined) this.#settle(running, { status: "failed", why });
   }
 

@@ -14,7 +14,7 @@ export interface SharedStore {
 
 /** Opens one in memory. */
 export function openMemoryStore(): SharedStore {
-  const kv = kvOver(new MemoryKv(), nextTurn, (deliver) => deliver());
+  const kv = kvOver(new MemoryKv(), "shared", nextTurn, (deliver) => deliver());
   return { kv, opened: watchedKv(strictKv(kv)), close: async () => {} };
 }
 
