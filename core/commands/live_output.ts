@@ -57,7 +57,7 @@ export class LiveOutput {
 
   /** Sends another instance the output of a command until it ends. */
   serve(message: Extract<Message, { kind: "follow" }>, looks = LOOKS_MAX): void {
-    const { tenant, command_id, id, to } = message;
+    const { command_id, id, to } = message;
     const { background, commands, context: { ports, store } } = this.parts;
     const end = commands.waitFor(command_id);
     if (end === undefined) {
@@ -80,23 +80,16 @@ export class LiveOutput {
           sendMessage(ports, tx, to, { kind: "output", id });
         }));
     };
-    const attach = () => {
-      cancel = null;
-      // A command that is being recorded has no output yet.
-      if (commands.running(tenant, command_id) === null) {
-        cancel = ports.clock.after(INTERVAL_MS, attach);
-        return;
-      }
-      unfollow = commands.follow(command_id, (_, text) => {
-        waiting += text;
-        if (cancel === null) send();
-      });
-    };
     const stop = () => {
       cancel?.();
       unfollow();
     };
-    attach();
+    commands.whenStarted(command_id).then(() => {
+      unfollow = commands.follow(command_id, (_, text) => {
+        waiting += text;
+        if (cancel === null) send();
+      });
+    });
     end.then(stop, stop);
   }
 

@@ -173,6 +173,11 @@ export class RunningCommands implements CommandListener {
     return this.#all.get(id)?.done ?? this.#beginnings.waitFor(id);
   }
 
+  /** Resolves when a command that `waitFor` knows runs; never when it does not start. */
+  async whenStarted(id: string): Promise<void> {
+    await this.#beginnings.whenStarted(id);
+  }
+
   /** Calls `listener` with the past and future output of a command that runs here; returns how to stop. */
   follow(id: string, listener: OutputListener): () => void {
     return this.#all.get(id)?.output.follow(listener) ?? (() => {});
