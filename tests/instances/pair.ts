@@ -1,4 +1,4 @@
-import { shared } from "../support/kv.ts";
+import { openMemoryStore } from "../cluster/shared_store.ts";
 import { newIdentity, ScriptedAgent } from "../support/agent.ts";
 import type { ManualClock } from "../support/clock.ts";
 import { World } from "../support/world.ts";
@@ -14,9 +14,9 @@ interface Options {
 
 /** Two instances on one store, and an agent that is linked to the first. */
 export async function pair({ see = (kv) => kv, clock }: Options = {}) {
-  const kv = await Deno.openKv(":memory:");
-  const one = await World.open({ kv: see(shared(kv)), sole: false });
-  const two = await World.open({ kv: shared(kv), sole: false, clock: clock ?? one.clock, seed: 2 });
+  const { opened: kv } = openMemoryStore();
+  const one = await World.open({ kv: see(kv), sole: false });
+  const two = await World.open({ kv, sole: false, clock: clock ?? one.clock, seed: 2 });
   const owner = await one.signUp();
   const { value, id: keyId } = await one.key(owner, RIGHTS);
   const identity = newIdentity();
@@ -33,7 +33,6 @@ export async function pair({ see = (kv) => kv, clock }: Options = {}) {
     async [Symbol.asyncDispose]() {
       await two[Symbol.asyncDispose]();
       await one[Symbol.asyncDispose]();
-      kv.close();
     },
   };
 }
