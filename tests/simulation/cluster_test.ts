@@ -12,7 +12,7 @@ const EXERCISED = {
   approvals: 0.5,
   cancellations: 0.1,
   "forbidden commands": 0.3,
-  "limited calls": 0.5,
+  "limited calls": 0.25,
   "refused keys": 0.5,
   "stopped chains": 0.4,
 };
