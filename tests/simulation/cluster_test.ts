@@ -9,12 +9,12 @@ const [part, parts] = (Deno.env.get("RELAY_SIMULATION_PART") ?? "1/1").split("/"
 const TELL_EVERY = 250;
 /** What a history exercises, and in which share of the histories it must happen; fewer histories prove nothing. */
 const EXERCISED = {
-  approvals: 0.3,
+  approvals: 0.5,
   cancellations: 0.1,
-  "forbidden commands": 0.2,
-  "limited calls": 0.2,
-  "refused keys": 0.3,
-  "stopped chains": 0.2,
+  "forbidden commands": 0.3,
+  "limited calls": 0.25,
+  "refused keys": 0.5,
+  "stopped chains": 0.4,
 };
 const PROVING = 20;
 
