@@ -61,6 +61,7 @@ export {
 } from "./people/notify.ts";
 export { activatePerson, deactivatePerson, listPeople } from "./people/people.ts";
 export { mustActForPerson } from "./people/person.ts";
+export { hasSoleMember } from "./people/sole_member.ts";
 export { assignRole, revokeRole, rolesOfUser } from "./roles/assign.ts";
 export {
   giverOf,

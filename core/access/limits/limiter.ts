@@ -152,9 +152,10 @@ export class Limiter {
 
   /** A report about one agent. Reports by others and by the agent itself are counted apart. */
   takeForAgent(id: string, by: "itself" | "anybody"): LimitState | Promise<LimitState> {
-    const counted = by === "itself" ? `${id}:own` : id;
-    const claim = claimOf(OTHER_LIMITS.agent, counted, AGENT_REPORTS_PER_MINUTE);
-    return this.parts.counters.takeAll([claim]);
+    const claim = claimOf(OTHER_LIMITS.agent, id, AGENT_REPORTS_PER_MINUTE);
+    return this.parts.counters.takeAll([
+      by === "itself" ? { ...claim, key: `${claim.key}:own` } : claim,
+    ]);
   }
 
   /** The state that an endpoint without limits shows. */
