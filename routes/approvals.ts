@@ -108,7 +108,7 @@ const ApprovalBody = DecisionBody.extend({
   confirm_self_approval: z.boolean().optional().meta({
     description:
       "Confirms your own request, as the only member that the organization ever had. It takes a " +
-      "sign-in that is newer than the request.",
+      "sign-in of the last 15 minutes that is newer than the request.",
   }),
 }).meta({ id: "ApprovalConfirmation" });
 

@@ -1,10 +1,14 @@
 import type { ApprovalRecord } from "../../../kv/records/approval.ts";
 import { sessions } from "../../../kv/records/user.ts";
+import { isWithin } from "../../../kv/store/clock.ts";
+import { MINUTE_MS } from "../../../kv/store/durations.ts";
 import { hasSoleMember, haveInCommon, homeOf, isAmong, type People } from "../../access/access.ts";
 import type { Writing } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
 import { requestersOf } from "./votes.ts";
 
+/** The age of a sign-in that confirms. */
+const FRESH_MS = 15 * MINUTE_MS;
 /** Approves a request in person, as the JSON of its body. */
 const CONFIRMATION = '{"confirm_self_approval": true}';
 
@@ -44,11 +48,12 @@ export async function isSelfApproval(
 }
 
 /**
- * What is missing for a confirmation in person; null for nothing. The sign-in must be newer than the request: whoever
- * made the request, with a key or with a session that was given to a program, cannot approve it without the password.
+ * What is missing for a confirmation in person; null for nothing. The sign-in must be recent and newer than the
+ * request: whoever made the request, with a key or a session that a program was given, cannot approve it without
+ * the password.
  */
 async function nextStep(
-  { actor: { tenant, userId, sessionId }, store }: Writing,
+  { actor: { tenant, userId, sessionId }, ports, store }: Writing,
   approval: ApprovalRecord,
   people: People,
   confirmed: boolean,
@@ -57,7 +62,10 @@ async function nextStep(
   if (!isAmong(people, [userId])) return "change_password";
   // Read outside the transaction, because a shared store limits its checks. The start of a session never changes.
   const session = await store.get(sessions, homeOf(tenant.org), sessionId);
-  if (session === null || session.created_at_ms <= approval.created_at_ms) return "sign_in";
+  const startedAtMs = session?.created_at_ms ?? 0;
+  const isFresh = startedAtMs > approval.created_at_ms &&
+    isWithin(startedAtMs, FRESH_MS, ports.clock.now());
+  if (!isFresh) return "sign_in";
   return confirmed ? null : "confirm";
 }
 

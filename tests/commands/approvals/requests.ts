@@ -14,6 +14,8 @@ import {
 import type { Organization } from "./organization.ts";
 
 const RISKY = "systemctl stop nginx";
+/** The age of a sign-in that confirms. */
+const CONFIRMS_MS = 15 * 60_000;
 /** Requests that people consider; older ones have mostly ended. */
 const LOOKED_AT = 3;
 /** The start of the refusal to an asker. */
@@ -82,7 +84,9 @@ export async function approve(own: Organization, someone: Person): Promise<void>
   const own_ = credential.account.id === person ? "" : " of another";
   const counts = countsAs(credential);
   const alone = own.alone && confirmed && credential.kind === "session" &&
-    credential.sinceMs > request.atMs && counts !== "everybody" && !request.selfAllowed &&
+    credential.sinceMs > request.atMs &&
+    own.world.clock.nowMs - credential.sinceMs < CONFIRMS_MS && counts !== "everybody" &&
+    !request.selfAllowed &&
     shareSomebody(counts, request.counts);
   hold(own, request, { by: person, counts, alone }, answer, credential.kind + own_);
 }

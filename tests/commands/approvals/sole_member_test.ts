@@ -2,12 +2,14 @@ import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/stric
 import { resetPassword } from "../../../core/access/sign_in/reset.ts";
 import { enrol, logIn } from "../../access/account_fixtures.ts";
 import { tool, toolError } from "../../mcp/client.ts";
+import { ScriptedAgent } from "../../support/agent.ts";
 import { exec, linkAgent, type Linked, runsOf } from "../../support/linked_agent.ts";
 import { type Account, World } from "../../support/world.ts";
 import { makeIngestToken } from "../ingest_fixtures.ts";
 import { approve, link, says } from "./approval_fixtures.ts";
 
 const RISKY = "systemctl stop nginx";
+const FRESH_MS = 15 * 60_000;
 const CONFIRMED = { confirm_self_approval: true };
 
 /** An organization with one member, which is not the host. */
@@ -127,6 +129,34 @@ Deno.test("sole member: a refresh does not make a sign-in newer, and MCP takes a
   const as = await signIn(world, here.owner);
   const reply = await tool(world, "approve", { pid, ...CONFIRMED }, { as });
   eq(reply.body.result.structuredContent.status, "approved");
+});
+
+Deno.test("sole member: a sign-in confirms for 15 minutes, also after the clock was set back", async () => {
+  await using world = await World.open();
+  const here = await alone(world);
+  const pid = await ask(world, here);
+  const as = await signIn(world, here.owner);
+  world.clock.nowMs += FRESH_MS;
+  await refused(world, here, pid, as, "sign_in");
+  const ahead = await signIn(world, here.owner);
+  world.clock.nowMs -= FRESH_MS;
+  await refused(world, here, pid, ahead, "sign_in");
+  world.clock.nowMs += 1;
+  eq((await confirm(world, pid, ahead)).body.status, "approved");
+});
+
+Deno.test("sole member: a self-approved command that was not sent is not run after somebody joined", async () => {
+  await using world = await World.open();
+  const here = await alone(world);
+  const pid = await ask(world, here);
+  const { identity } = here.agent;
+  here.agent.drop();
+  const { body } = await confirm(world, pid, await signIn(world, here.owner));
+  deq([body.status, body.command_status], ["approved", "queued"]);
+  await world.join(here.owner, ["viewer"]);
+  const again = await ScriptedAgent.connect(world, here.key.value, { identity });
+  await world.settle();
+  deq(runsOf(again), []);
 });
 
 Deno.test("sole member: with a second factor the new sign-in takes its code", async () => {
