@@ -31,7 +31,7 @@ export class Witness {
   constructor(private readonly cluster: Cluster, private readonly on: Witnessed) {
     cluster.engine.onCommit = (by, changes) => {
       for (const change of changes) {
-        this.#see(cluster.instances.find((i) => i.name === by)!, change);
+        this.#see(cluster.instances.find((i) => i.name === by)!, change, changes);
       }
     };
   }
@@ -42,9 +42,14 @@ export class Witness {
     if (status !== "running") this.broken.push(`${at.name} sent ${id}, which is ${status}`);
   }
 
-  #see(by: Instance, { key, before, after }: Change): void {
+  #see(by: Instance, { key, before, after }: Change, commit: readonly Change[]): void {
     if (key[2] === commands.name) {
-      this.#command(by, key, (before ?? null) as CommandRecord | null, after as CommandRecord);
+      const record = after as CommandRecord;
+      const agentKey = [key[0]!, key[1]!, agents.name, record.agent_id];
+      // The same commit may record that the link is closed: it was the newest one when the command began.
+      const changed = commit.find(({ key }) => key.join() === agentKey.join());
+      const agent = changed?.before ?? this.cluster.engine.get(agentKey).value;
+      this.#command(by, agent as AgentRecord, (before ?? null) as CommandRecord | null, record);
     }
     if (key[2] === agents.name) {
       this.#agent((before ?? null) as AgentRecord | null, after as AgentRecord);
@@ -53,11 +58,11 @@ export class Witness {
 
   #command(
     by: Instance,
-    [org, space]: Deno.KvKey,
+    agent: AgentRecord,
     before: CommandRecord | null,
     record: CommandRecord,
   ): void {
-    const { id, status, agent_id } = record;
+    const { id, status } = record;
     this.#commands.set(id, record);
     if (before?.status === status) return;
     if (before !== null && !NEXT[before.status]?.includes(status)) {
@@ -65,8 +70,6 @@ export class Witness {
     }
     if (status === "queued") this.on.queued(record);
     if (status !== "running") return;
-    const agent = this.cluster.engine.get([org!, space!, agents.name, agent_id])
-      .value as AgentRecord;
     if (agent.instance !== by.world.app.instance) {
       this.broken.push(`${by.name} began ${id}, although the agent's newest link is elsewhere`);
     }
