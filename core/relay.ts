@@ -148,7 +148,7 @@ const STANDING_KINDS = [
 
 /** Connects what areas send after a commit with the areas that react to it. */
 export function wireSignals(app: Relay): void {
-  const { activity, background, links, signals } = app;
+  const { activity, background, links, liveOutput, signals, streams } = app;
   signals.eventWritten.on(({ tenant, ...event }) => {
     for (const name of statisticsOf(event)) activity.count(tenant, name);
   });
@@ -159,6 +159,10 @@ export function wireSignals(app: Relay): void {
   signals.commandApproved.on(({ tenant, agentId }) => {
     startQueued(app, tenant, agentId);
     tellHolder(app, tenant, agentId);
+  });
+  signals.commandStarted.on(({ tenant, command }) => {
+    liveOutput.started(command.id);
+    streams.commandStarted(tenant, command);
   });
   signals.shieldChanged.on(({ tenant, version }) => lapseOutdated(app, tenant, version));
   signals.policiesChanged.on(({ tenant }) => {
@@ -244,7 +248,7 @@ export async function takeMessage(app: Relay, value: unknown): Promise<void> {
     case "mcp_cancel":
       return signals.mcpCallCancelledElsewhere.send({ call: message.call });
     case "follow":
-      return liveOutput.serve(message);
+      return liveOutput.remoteReaders.serve(message);
     case "output":
       return await liveOutput.arrived(message.id);
     case "agent_deleted":

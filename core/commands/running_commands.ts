@@ -13,7 +13,7 @@ import type {
 } from "../protocol/protocol.ts";
 import { Beginnings, type Begun, type Taken } from "./beginnings.ts";
 import type { PoliciesInForce } from "./guard/in_force.ts";
-import { OUTPUT_BYTES_MAX, type OutputListener, RunningOutput } from "./running_output.ts";
+import { OUTPUT_BYTES_MAX, RunningOutput } from "./running_output.ts";
 import { commandSha256 } from "./text.ts";
 import {
   type Ending,
@@ -152,7 +152,10 @@ export class RunningCommands implements CommandListener {
 
   sent(id: string, verdict: string): void {
     const running = this.#all.get(id);
-    if (running !== undefined) running.verdict = verdict;
+    if (running === undefined) return;
+    running.verdict = verdict;
+    const { tenant, record: command } = running;
+    this.parts.context.signals.commandStarted.send({ tenant, command });
   }
 
   unsent(id: string): void {
@@ -173,9 +176,9 @@ export class RunningCommands implements CommandListener {
     return this.#all.get(id)?.done ?? this.#beginnings.waitFor(id);
   }
 
-  /** Calls `listener` with the past and future output of a command that runs here; returns how to stop. */
-  follow(id: string, listener: OutputListener): () => void {
-    return this.#all.get(id)?.output.follow(listener) ?? (() => {});
+  /** The output so far of a command that runs here; null for any other. */
+  outputOf(tenant: Tenant, id: string): RunningOutput | null {
+    return this.running(tenant, id) === null ? null : this.#all.get(id)!.output;
   }
 
   /** Asks the agent to end a command, once it was sent; false when it does not run here. */
@@ -255,8 +258,10 @@ export class RunningCommands implements CommandListener {
     if (running.settling) return;
     running.settling = true;
     running.done.catch(() => {});
-    const { output: { stdout, stderr, truncated }, verdict } = running;
-    this.#record(running, { ...outcome, verdict, stdout, stderr, truncated }, 1);
+    const { output: { log, truncated }, verdict } = running;
+    const [stdout, stderr] = [log.text("stdout"), log.text("stderr")];
+    const turns = log.turns();
+    this.#record(running, { ...outcome, verdict, stdout, stderr, turns, truncated }, 1);
   }
 
   /** Records an end. While the store is unavailable it tries again, and the caller no longer waits. */
