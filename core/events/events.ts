@@ -27,6 +27,7 @@ export { NOTIFICATION } from "./streams/notification.ts";
 export { SEVERITIES } from "./streams/severity.ts";
 export { EVENT_RIGHTS, mayRead } from "./streams/rights.ts";
 export type { OpenStream, Sink, Stream, StreamFilter } from "./streams/stream.ts";
+export { StartNews } from "./streams/start_news.ts";
 export { Streams } from "./streams/streams.ts";
 export {
   auditKeyOf,

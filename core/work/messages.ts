@@ -55,6 +55,21 @@ export const Message = z.discriminatedUnion("kind", [
   }),
   /** Output has come for the receiver's `follow` of this id. */
   z.strictObject({ kind: z.literal("output"), id: z.string() }),
+  /** The instance `at` has open streams, so it wants to hear of started commands for a while. */
+  z.strictObject({ kind: z.literal("streams_open"), at: z.string() }),
+  /** Commands were sent to their agents. */
+  z.strictObject({
+    kind: z.literal("commands_started"),
+    starts: z.array(z.strictObject({
+      tenant,
+      command: z.strictObject({
+        id: z.string(),
+        agent_id: z.string(),
+        actor: z.string(),
+        started_at_ms: z.number().nullable(),
+      }),
+    })),
+  }),
   /** An agent was deleted. */
   z.strictObject({ kind: z.literal("agent_deleted"), tenant, agent_id: z.string() }),
   /** Other policies are in force for a tenant. */

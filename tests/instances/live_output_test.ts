@@ -172,3 +172,40 @@ Deno.test("instances: a reader learns that a command was lost with its agent's l
     ["result", "lost", 4],
   ]);
 });
+
+Deno.test("instances: a started command is announced to the streams of every instance that has some", async () => {
+  await using cluster = await pair();
+  const { one, two, owner: { token }, agent } = cluster;
+  const other = await one.signUp();
+  const clients = [
+    await StreamClient.open(one, token, { query: "?types=command_started" }),
+    await StreamClient.open(two, token, { query: "?types=command_started" }),
+    await StreamClient.open(two, token, { query: "?types=command_executed" }),
+    await StreamClient.open(two, other.token),
+  ];
+  for (const client of clients) await client.next();
+  one.clock.advance(5_000);
+  for (const world of [two, one]) await world.settle();
+  const command = await play(one, token, agent);
+  one.clock.advance(25);
+  for (const world of [one, two]) await world.settle();
+  const { body } = await one.call("GET", command.path, { as: token });
+  for (const client of clients.slice(0, 2)) {
+    const { event, id, data } = (await client.next())!;
+    deq([event, id, data], ["command_started", null, {
+      command_id: command.id,
+      agent_id: agent.id,
+      user: cluster.owner.userId,
+      started_at: body.started_at,
+    }]);
+  }
+  command.finish();
+  for (const world of [one, two]) await world.settle();
+  one.app.streams.stop();
+  two.app.streams.stop();
+  const typesOf = async (client: StreamClient) =>
+    (await readAll(client)).map(({ event, data }) => data.event_type ?? event)
+      .filter((type) => type !== "heartbeat");
+  deq(await typesOf(clients[2]!), ["command_executed", "end"]);
+  deq(await typesOf(clients[3]!), ["end"]);
+});

@@ -101,7 +101,7 @@ Deno.test("openapi: has every success with its schema or its media types", () =>
     const types = "content" in route.success
       ? route.success.content
       : "body" in route.success
-      ? ["application/json"]
+      ? ["application/json", ...route.success.orStream ? [route.success.orStream] : []]
       : [];
     deq(Object.keys(response.content ?? {}), types, route.id);
     ok(response.headers?.["X-Request-Id"], route.id);
