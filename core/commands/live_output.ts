@@ -86,7 +86,7 @@ export class LiveOutput {
     const { commands, context: { store } } = this.parts;
     const running = commands.outputOf(tenant, record.id);
     if (running !== null) return running;
-    return store.sole || !isSent(record)
+    return store.sole || record.status !== "running"
       ? { log: new OutputLog(), truncated: false }
       : await this.#mirrors.once(tenant, record);
   }

@@ -78,7 +78,7 @@ class PieceSender {
     const { tenant, command_id } = this.follow;
     const running = commands.outputOf(tenant, command_id);
     if (running === null) {
-      if (looks === LOOKS_MAX) this.#endIfRecorded();
+      if (looks === LOOKS_MAX) this.#lookForRecord();
       if (looks === 0) return this.stop();
       this.#cancel = ports.clock.after(LOOK_MS, () => this.start(looks - 1));
       return;
@@ -102,16 +102,17 @@ class PieceSender {
     this.onStop();
   }
 
-  /** A command may have ended before its follower asked. */
-  #endIfRecorded(): void {
+  /** A command may have ended before its follower asked. One that has not begun has no output so far. */
+  #lookForRecord(): void {
     const { background, context: { store } } = this.parts;
     const { tenant, command_id } = this.follow;
     background.run("looking for a followed command", async () => {
       const record = await findCommand(store, store, tenant, command_id);
-      if (this.#log !== null || this.#stopped || record === null || isOpen(record)) return;
+      const ended = record !== null && !isOpen(record);
+      if (this.#log !== null || this.#stopped || !ended && !this.follow.once) return;
       this.#cancel();
       this.#log = new OutputLog();
-      this.#ended = true;
+      this.#ended = ended;
       this.#send();
     });
   }

@@ -213,7 +213,7 @@ export class RunningCommands implements CommandListener {
     if (running?.link === link) {
       running.output.keep("stdout", result.stdout ?? "");
       running.output.keep("stderr", result.stderr ?? "");
-      running.output.truncated ||= result.truncated;
+      if (!running.output.sealed) running.output.truncated ||= result.truncated;
       this.#settle(running, { ...outcomeOf(result), receipt });
       return;
     }
@@ -258,6 +258,7 @@ export class RunningCommands implements CommandListener {
     if (running.settling) return;
     running.settling = true;
     running.done.catch(() => {});
+    running.output.sealed = true;
     const { output: { log, truncated }, verdict } = running;
     const [stdout, stderr] = [log.text("stdout"), log.text("stderr")];
     const turns = log.turns();

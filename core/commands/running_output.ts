@@ -15,6 +15,8 @@ const CHUNK_BYTES = 64;
 export class RunningOutput {
   readonly log = new OutputLog();
   truncated = false;
+  /** The end is being recorded with what was kept until now, so readers must see no more. */
+  sealed = false;
   #heldBytes = 0;
   /** Digests of everything in `output` frames, including what was not kept. */
   #came: { stdout?: Hash; stderr?: Hash } | null = null;
@@ -31,7 +33,7 @@ export class RunningOutput {
 
   /** Keeps output, within the limits. */
   keep(stream: StreamName, data: string): void {
-    if (data === "") return;
+    if (data === "" || this.sealed) return;
     // A frame may hold half a surrogate pair, which has no bytes of its own.
     const text = data.toWellFormed();
     const bytes = Buffer.byteLength(text);

@@ -11,25 +11,30 @@ export interface Played {
   finish(end?: Partial<CommandResult>): void;
 }
 
-/** Starts a command of which the test plays the agent. */
-export async function play(world: World, as: string, agent: ScriptedAgent): Promise<Played> {
-  agent.script = () => "silent";
-  const { status, body, text } = await world.call("POST", `/api/v1/agents/${agent.id}/commands`, {
-    as,
-    body: { command: "make" },
-  });
-  if (status !== 202) throw new Error(text);
-  await world.settle();
-  return playOf(agent, body.command_id);
-}
-
 /** The part of the agent in a command. */
-export const playOf = (agent: ScriptedAgent, id: string): Played => ({
+const playOf = (agent: ScriptedAgent, id: string): Played => ({
   id,
   path: `/api/v1/agents/${agent.id}/commands/${id}`,
   write: (stream, data) => agent.send({ type: "output", command_id: id, stream, data }),
   finish: (end = {}) => agent.finish({ command_id: id, ...end }),
 });
+
+/** Starts a command of which the test plays the agent. */
+export async function play(
+  world: World,
+  as: string,
+  agent: ScriptedAgent,
+  timeout = 60,
+): Promise<Played> {
+  agent.script = () => "silent";
+  const { status, body, text } = await world.call("POST", `/api/v1/agents/${agent.id}/commands`, {
+    as,
+    body: { command: "make", timeout },
+  });
+  if (status !== 202) throw new Error(text);
+  await world.settle();
+  return playOf(agent, body.command_id);
+}
 
 /** Follows a command's output, from an offset on or after an event id. */
 export const follow = (

@@ -169,6 +169,23 @@ Deno.test("commands.output: a lost command ends its readers, and a late result c
   eq(transcript(whole), "<stderr>before\n<stdout>after\n");
 });
 
+Deno.test("commands.output: output that comes while the end is being recorded reaches no reader", async () => {
+  await using world = await World.open();
+  const { owner: { token }, agent } = await linkAgent(world);
+  const command = await play(world, token, agent, 10);
+  const client = await follow(world, token, command);
+  command.write("stdout", "in time\n");
+  await readBytes(client, 8);
+  // The relay ends the command, and the commit of that is under way.
+  world.clock.advance(16_000);
+  command.write("stdout", "late\n");
+  command.finish({ stdout: "later\n" });
+  const rest = await readAll(client);
+  deq([transcript(rest), rest.at(-1)!.data.status], ["", "timed_out"]);
+  const recorded = await readAll(await follow(world, token, command));
+  eq(transcript(recorded), "<stdout>in time\n");
+});
+
 Deno.test("commands.output: another organization's command is not found, and nothing is opened", async () => {
   await using world = await World.open();
   const { owner, agent } = await linkAgent(world);
