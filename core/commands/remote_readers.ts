@@ -141,10 +141,12 @@ class PieceSender {
       this.#position = next;
       if (ended || !more && this.follow.once) return this.stop();
       if (more) return this.#send();
-      this.#cancel = this.parts.context.ports.clock.after(INTERVAL_MS, () => {
+      const rest = () => {
         this.#busy = false;
         if (this.#dirty) this.#wake();
-      });
+      };
+      if (chunks.length === 0) return rest();
+      this.#cancel = this.parts.context.ports.clock.after(INTERVAL_MS, rest);
     });
   }
 

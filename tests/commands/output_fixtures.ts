@@ -62,21 +62,36 @@ export function transcript(messages: readonly (Received | null)[]): string {
   return text;
 }
 
+/** Waits while time passes, because another instance sends output in pieces that are some time apart. */
+async function soon<T>(world: World, done: Promise<T>): Promise<T> {
+  const pending = Symbol();
+  for (;;) {
+    const first = await Promise.race([done, Promise.resolve(pending)]);
+    if (first !== pending) return first as T;
+    await world.advance(25);
+  }
+}
+
 /** Every message up to the stream's end. */
-export async function readAll(client: StreamClient): Promise<Received[]> {
+export async function readAll(world: World, client: StreamClient): Promise<Received[]> {
   const all: Received[] = [];
-  for (let message = await client.next(); message !== null; message = await client.next()) {
+  for (;;) {
+    const message = await soon(world, client.next());
+    if (message === null) return all;
     all.push(message);
   }
-  return all;
 }
 
 /** The next messages that are output, until they hold so many bytes. */
-export async function readBytes(client: StreamClient, bytes: number): Promise<Received[]> {
+export async function readBytes(
+  world: World,
+  client: StreamClient,
+  bytes: number,
+): Promise<Received[]> {
   const found: Received[] = [];
   let read = 0;
   while (read < bytes) {
-    const message = await client.next();
+    const message = await soon(world, client.next());
     if (message === null) throw new Error("the stream has ended");
     if (message.event !== "output") continue;
     found.push(message);

@@ -21,19 +21,23 @@ Deno.test("commands.output: two readers and a late one see the same bytes, and s
   }]);
   command.write("stdout", "one\n");
   command.write("stderr", "careful\n");
-  const [one, careful] = await readBytes(early[0]!, 12);
+  const [one, careful] = await readBytes(world, early[0]!, 12);
   deq([one!.id, one!.data], ["4", { stream: "stdout", offset: 0, data: "one\n" }]);
   deq([careful!.id, careful!.data], ["12", { stream: "stderr", offset: 4, data: "careful\n" }]);
   command.write("stdout", "two\n");
   const late = await follow(world, token, command);
-  await readBytes(late, 16);
+  await readBytes(world, late, 16);
   command.finish({ stdout: "three\n", exit_code: 7 });
   const whole = "<stdout>one\n<stderr>careful\n<stdout>two\nthree\n";
-  const rest = [await readAll(early[0]!), await readAll(early[1]!), await readAll(late)];
+  const rest = [
+    await readAll(world, early[0]!),
+    await readAll(world, early[1]!),
+    await readAll(world, late),
+  ];
   eq(transcript(rest[0]!), "<stdout>two\nthree\n");
   eq(transcript(rest[1]!), whole);
   eq(transcript(rest[2]!), "<stdout>three\n");
-  const after = await readAll(await follow(world, token, command));
+  const after = await readAll(world, await follow(world, token, command));
   eq(transcript(after), whole);
   const { body: { finished_at } } = await world.call("GET", command.path, { as: token });
   for (const messages of [...rest, after]) {
@@ -78,7 +82,7 @@ Deno.test("commands.output: a reader cut at random loses and repeats nothing, be
       write(dice.pick(["stdout", "stderr"]), "aé€😀\n".repeat(dice.below(40)));
     }
     const wanted = dice.below(bytes - position + 1);
-    for (const { id, data } of await readBytes(client, wanted)) {
+    for (const { id, data } of await readBytes(world, client, wanted)) {
       eq(data.offset, position);
       if (data.stream !== seenLast) seen += `<${seenLast = data.stream}>`;
       seen += data.data;
@@ -102,7 +106,9 @@ Deno.test("commands.output: a reader cut at random loses and repeats nothing, be
     }
     eq(body.next_offset, position);
   }
-  const rest = transcript(await readAll(await follow(world, token, command, { from: position })));
+  const rest = transcript(
+    await readAll(world, await follow(world, token, command, { from: position })),
+  );
   const tail = rest.startsWith(`<${seenLast}>`) ? rest.slice(seenLast.length + 2) : rest;
   eq(seen + tail, written);
 });
@@ -155,17 +161,17 @@ Deno.test("commands.output: a lost command ends its readers, and a late result c
   const command = await play(world, token, agent);
   const client = await follow(world, token, command);
   command.write("stderr", "before\n");
-  await readBytes(client, 7);
+  await readBytes(world, client, 7);
   agent.drop();
-  const last = (await readAll(client)).at(-1)!;
+  const last = (await readAll(world, client)).at(-1)!;
   deq([last.event, last.id, last.data.status], ["result", "7", "lost"]);
   const again = await ScriptedAgent.connect(world, key.value, { identity: agent.identity });
   again.finish({ command_id: command.id, stdout: "after\n", truncated: true });
   await world.settle();
-  const rest = await readAll(await follow(world, token, command, { from: 7 }));
+  const rest = await readAll(world, await follow(world, token, command, { from: 7 }));
   eq(transcript(rest), "<stdout>after\n");
   deq([rest.at(-1)!.data.status, rest.at(-1)!.data.truncated], ["succeeded", true]);
-  const whole = await readAll(await follow(world, token, command));
+  const whole = await readAll(world, await follow(world, token, command));
   eq(transcript(whole), "<stderr>before\n<stdout>after\n");
 });
 
@@ -175,14 +181,15 @@ Deno.test("commands.output: output that comes while the end is being recorded re
   const command = await play(world, token, agent, 10);
   const client = await follow(world, token, command);
   command.write("stdout", "in time\n");
-  await readBytes(client, 8);
+  await readBytes(world, client, 8);
+  await world.advance(14_000);
   // The relay ends the command, and the commit of that is under way.
-  world.clock.advance(16_000);
+  world.clock.advance(2_000);
   command.write("stdout", "late\n");
   command.finish({ stdout: "later\n" });
-  const rest = await readAll(client);
+  const rest = await readAll(world, client);
   deq([transcript(rest), rest.at(-1)!.data.status], ["", "timed_out"]);
-  const recorded = await readAll(await follow(world, token, command));
+  const recorded = await readAll(world, await follow(world, token, command));
   eq(transcript(recorded), "<stdout>in time\n");
 });
 
@@ -224,7 +231,7 @@ Deno.test("commands.output: a reader whose rights end is cut within a second", a
   await world.call("POST", `/api/v1/api-keys/${revoked.id}/revoke`, { as });
   await world.advance(1_000);
   command.write("stdout", "secret\n");
-  const ends = await Promise.all(clients.map(readAll));
+  const ends = await Promise.all(clients.map((client) => readAll(world, client)));
   deq(ends.map((all) => all.map(({ data }) => data.name)), [["rights_lost"], [
     "credential_ended",
   ]]);
@@ -239,9 +246,9 @@ Deno.test("commands.output: a slow reader is cut with 4408, holds little memory,
   const quick = await follow(world, token, command);
   const text = "0123456789abcdef".repeat(1024);
   for (let n = 0; n < 48; n++) command.write(n % 3 === 0 ? "stderr" : "stdout", text);
-  await readBytes(quick, 48 * text.length);
+  await readBytes(world, quick, 48 * text.length);
   await world.advance(45_000);
-  const got = await readAll(slow);
+  const got = await readAll(world, slow);
   const end = got.at(-1)!;
   deq([end.event, end.data.code, end.data.name, end.data.then], [
     "end",
@@ -252,7 +259,7 @@ Deno.test("commands.output: a slow reader is cut with 4408, holds little memory,
   ok(got.length < 48, "what waited was given up");
   const after = got.findLast(({ id }) => id !== null)?.id ?? "0";
   command.finish();
-  const rest = await readAll(await follow(world, token, command, { after }));
+  const rest = await readAll(world, await follow(world, token, command, { after }));
   const read = [...got, ...rest].filter(({ event }) => event === "output");
   eq(read.reduce((sum, { data }) => sum + data.data.length, 0), 48 * text.length);
   await quick.cut();
@@ -266,7 +273,7 @@ Deno.test("commands.output: at most 1 MiB is kept, live and recorded alike", asy
   const text = "x".repeat(16 * 1024 - 1);
   for (let n = 0; n < 70; n++) command.write(n % 2 === 0 ? "stdout" : "stderr", text);
   const kept = Math.floor(MIB / text.length) * text.length;
-  const live = await readBytes(client, kept);
+  const live = await readBytes(world, client, kept);
   const { body } = await world.call("GET", command.path, { as: token });
   deq([body.status, body.truncated, body.stdout.length + body.stderr.length], [
     "running",
@@ -274,9 +281,9 @@ Deno.test("commands.output: at most 1 MiB is kept, live and recorded alike", asy
     kept,
   ]);
   command.finish();
-  const last = (await readAll(client)).at(-1)!;
+  const last = (await readAll(world, client)).at(-1)!;
   deq([last.data.truncated, last.data.next_offset], [true, kept]);
-  const recorded = await readAll(await follow(world, token, command));
+  const recorded = await readAll(world, await follow(world, token, command));
   eq(transcript(recorded), transcript(live));
 });
 
@@ -318,9 +325,9 @@ Deno.test("commands.output: a command that waits for approval is followed into i
   eq(approved.status, 200);
   await agent.until("run");
   agent.send({ type: "output", command_id, stream: "stdout", data: "stopped\n" });
-  await readBytes(client, 8);
+  await readBytes(world, client, 8);
   agent.finish({ command_id });
-  eq((await readAll(client)).at(-1)!.data.status, "succeeded");
+  eq((await readAll(world, client)).at(-1)!.data.status, "succeeded");
 });
 
 Deno.test("commands.output: a malformed position is refused with what is right", async () => {

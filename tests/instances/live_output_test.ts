@@ -87,7 +87,7 @@ Deno.test("instances: a reader cut at random, at either instance, loses and repe
   for (const world of [one, two]) await world.settle();
   for (const world of [one, two]) {
     const late = await StreamClient.open(world, token, { path: `${command.path}/output` });
-    eq(transcript(await readAll(late)), written);
+    eq(transcript(await readAll(world, late)), written);
   }
   deq([seen.text, other.text], [written, written]);
 });
@@ -101,7 +101,7 @@ Deno.test("instances: a reader at another instance gets the end with what came b
     await StreamClient.open(two, token, { path }),
     await StreamClient.open(two, token, { path, query: "?from=4" }),
   ];
-  const all = Promise.all(clients.map(readAll));
+  const all = Promise.all(clients.map((client) => readAll(two, client)));
   command.write("stderr", "two\n");
   command.finish({ stdout: "three\n", exit_code: 3 });
   const [whole, rest] = await until(all);
@@ -167,7 +167,7 @@ Deno.test("instances: a reader learns that a command was lost with its agent's l
   const client = await StreamClient.open(two, token, { path: `${command.path}/output` });
   await until(client.next().then(() => client.next()));
   agent.drop();
-  const rest = await until(readAll(client));
+  const rest = await until(readAll(two, client));
   deq(rest.map(({ event, data }) => [event, data.status, data.next_offset]), [
     ["result", "lost", 4],
   ]);
@@ -204,7 +204,7 @@ Deno.test("instances: a started command is announced to the streams of every ins
   one.app.streams.stop();
   two.app.streams.stop();
   const typesOf = async (client: StreamClient) =>
-    (await readAll(client)).map(({ event, data }) => data.event_type ?? event)
+    (await readAll(two, client)).map(({ event, data }) => data.event_type ?? event)
       .filter((type) => type !== "heartbeat");
   deq(await typesOf(clients[2]!), ["command_executed", "end"]);
   deq(await typesOf(clients[3]!), ["end"]);
