@@ -234,6 +234,8 @@ function rangeOf(
   bytesMax: number,
 ): OutputRange {
   const chunks = log.read(from, bytesMax);
-  const next = offsetAfter(from, chunks);
-  return { chunks, next, record, truncated, complete: !isOpen(record) && next >= log.bytes };
+  const after = offsetAfter(from, chunks);
+  const complete = !isOpen(record) && after >= log.bytes;
+  // A crash of the relay may have lost output that a reader has seen.
+  return { chunks, next: complete ? log.bytes : after, record, truncated, complete };
 }

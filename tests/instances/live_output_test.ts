@@ -7,8 +7,8 @@ import type { World } from "../support/world.ts";
 import { pair } from "./pair.ts";
 
 /** A command that runs at the first instance. */
-async function playing() {
-  const cluster = await pair();
+async function playing(options: { ownClocks?: boolean } = {}) {
+  const cluster = await pair(options);
   const { one, two, owner: { token }, agent } = cluster;
   const command = await play(one, token, agent);
   return {
@@ -170,6 +170,23 @@ Deno.test("instances: a reader learns that a command was lost with its agent's l
   const rest = await until(readAll(two, client));
   deq(rest.map(({ event, data }) => [event, data.status, data.next_offset]), [
     ["result", "lost", 4],
+  ]);
+});
+
+Deno.test("instances: a reader learns that a command was lost with the instance that ran it", async () => {
+  await using cluster = await playing({ ownClocks: true });
+  const { one, two, command, token } = cluster;
+  const client = await StreamClient.open(two, token, { path: `${command.path}/output` });
+  await client.next();
+  for (const world of [two, one, two]) await world.settle();
+  command.write("stdout", "one\n");
+  for (const world of [one, two]) await world.settle();
+  eq((await client.next())!.data.data, "one\n");
+  // The first instance's clock stands still.
+  for (let n = 0; n < 4; n++) await two.advance(5_000);
+  const rest = (await readAll(two, client)).filter(({ event }) => event !== "heartbeat");
+  deq(rest.map(({ event, data }) => [event, data.status, data.next_offset]), [
+    ["result", "lost", 0],
   ]);
 });
 

@@ -4,11 +4,19 @@ import { World } from "../support/world.ts";
 
 const RIGHTS = ["agents:admin", "agents:read", "agents:write", "audit:read"];
 
-/** Two instances on one store, and an agent that is linked to the first. */
-export async function pair() {
+/**
+ * Two instances on one store, and an agent that is linked to the first. With a clock of its own, an instance whose clock
+ * stands still is frozen.
+ */
+export async function pair({ ownClocks = false } = {}) {
   const kv = await Deno.openKv(":memory:");
   const one = await World.open({ kv: shared(kv), sole: false });
-  const two = await World.open({ kv: shared(kv), sole: false, clock: one.clock, seed: 2 });
+  const two = await World.open({
+    kv: shared(kv),
+    sole: false,
+    ...(!ownClocks && { clock: one.clock }),
+    seed: 2,
+  });
   const owner = await one.signUp();
   const { value, id: keyId } = await one.key(owner, RIGHTS);
   const identity = newIdentity();
