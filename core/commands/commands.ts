@@ -5,8 +5,9 @@
  *
  * Several instances: records and journal are in the store. In memory are the commands that run over this process's
  * links, which only it can settle, and the callers here that wait for commands elsewhere or read their output, of
- * which a copy comes through the store. From the journal, the instance that takes over learns which commands were lost. Sessions of the shield's behaviour layer are in memory only for a sole process. Remembered
- * examinations depend on a command's text alone.
+ * which a copy comes through the store. From the journal, the instance that takes over learns which commands were
+ * lost. Sessions of the shield's behaviour layer are in memory only for a sole process. Remembered examinations depend
+ * on a command's text alone.
  */
 
 export { denialAlertId } from "./alerts/denied.ts";

@@ -5,7 +5,8 @@
  *
  * Several instances: the store has the log, the trees and the checkpoints, and any instance may append to a tree,
  * because each step commits with its position. In memory are only the open streams of this process, which read
- * from the log whatever another instance wrote (the others tell it of started commands), and caches that the store can rebuild.
+ * from the log whatever another instance wrote, and caches that the store can rebuild. Started commands, which are not
+ * in the log, are told by the instance that started them.
  */
 
 export {
