@@ -1,4 +1,4 @@
-import { Fault } from "../core/fault/fault.ts";
+import { Fault, type LimitHolder, limitReached } from "../core/fault/fault.ts";
 import type { Actor } from "../core/identity/identity.ts";
 import type { Context } from "../core/context/context.ts";
 import type { Sequenced } from "../kv/log/log.ts";
@@ -88,17 +88,20 @@ export class Listeners {
   }
 
   /** @throws {Fault} RATE_LIMIT_EXCEEDED */
-  #mustBeWithinLimits({ id, tenant: { org } }: Actor): void {
-    const refuse = (limit: number, whose: string) => {
-      const message = `At most ${limit} streams ${whose} may be open at once. Close one first.`;
-      throw new Fault("RATE_LIMIT_EXCEEDED", message, { limit, scope: "streams" });
-    };
+  #mustBeWithinLimits({ id, kind, tenant: { org } }: Actor): void {
     const count = (is: (actor: Actor) => boolean) =>
       [...this.#all.keys()].filter(({ actor }) => is(actor)).length;
     const share = this.most * ORGANIZATION_SHARE;
-    if (this.#all.size >= this.most) refuse(this.most, "of all callers");
-    if (count(({ tenant }) => tenant.org === org) >= share) refuse(share, "of one organization");
-    if (count((actor) => actor.id === id) >= PER_ACTOR_MAX) refuse(PER_ACTOR_MAX, "of one caller");
+    if (this.#all.size >= this.most) {
+      throw tooMany(this.most, "of all callers", { type: "instance", id: null });
+    }
+    if (count(({ tenant }) => tenant.org === org) >= share) {
+      throw tooMany(share, "of one organization", { type: "organization", id: org });
+    }
+    if (count((actor) => actor.id === id) >= PER_ACTOR_MAX) {
+      const type = kind === "api_key" ? "api_key" : "user";
+      throw tooMany(PER_ACTOR_MAX, "of one caller", { type, id });
+    }
   }
 
   /** Notifies everybody that a list has changed. */
@@ -232,3 +235,12 @@ const receiversOf = (listeners: Iterable<Listener>): Listener[] => [
 
 const sameRights = (a: Actor, b: Actor) =>
   a.rights.size === b.rights.size && [...a.rights].every((right) => b.rights.has(right));
+
+const tooMany = (limit: number, whose: string, of: LimitHolder): Fault =>
+  limitReached(`At most ${limit} streams ${whose} may be open at once. Close one first.`, {
+    limit,
+    scope: "streams",
+    of,
+    raise: null,
+    retry_after: 1,
+  });

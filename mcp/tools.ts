@@ -99,10 +99,14 @@ function toolOf(route: Route, binds: Readonly<Record<string, Bind>>): Tool {
     }
   }
   const bind = binds[route.id];
+  let json: string | null = null;
   return {
     name,
     route: { ...route, method: "POST", path: `/mcp#${name}` },
-    json: JSON.stringify(describe(name, route)),
+    /** Made at the first list, because the schemas of all tools take 20 ms. */
+    get json() {
+      return json ??= JSON.stringify(describe(name, route));
+    },
     places,
     ...(bind && { bind }),
   };

@@ -48,6 +48,9 @@ const Approval = z.object({
         "means anyone.",
     }),
     decision: z.enum(["approved", "rejected"]),
+    self_approved: z.boolean().meta({
+      description: "True when the approval may be by somebody who made the request.",
+    }),
     reason: z.string().nullable(),
     at: Timestamp,
   })),
@@ -101,11 +104,22 @@ const ProcessParams = z.strictObject({ pid: Id });
 const DecisionBody = z.strictObject({ reason: Reason.optional() })
   .meta({ id: "ApprovalDecision" });
 
+const ApprovalBody = DecisionBody.extend({
+  confirm_self_approval: z.boolean().optional().meta({
+    description:
+      "Confirms your own request, as the only member that the organization ever had. It takes a " +
+      "sign-in of the last 15 minutes that is newer than the request.",
+  }),
+}).meta({ id: "ApprovalConfirmation" });
+
 const decide = {
   method: "POST",
   access: { scope: "approvals:write" },
   effect: "write",
-  audit: { byRule: "approval_resolved, or approval_given while more approvals are needed" },
+  audit: {
+    byRule: "approval_resolved, or approval_given while more approvals are needed, and " +
+      "self_approval_given for one's own request",
+  },
   params: ProcessParams,
   body: DecisionBody,
   success: { status: 200, body: Approval },
@@ -130,8 +144,13 @@ export const approvalRoutes = [
     path: "/api/shield/approve/{pid}",
     summary: "Approve a blocked process",
     description: "The command is sent to the agent once enough people have approved it.",
+    body: ApprovalBody,
     handle: (work, { params, body }, { policyCache }) =>
-      decideApproval(work, policyCache, params.pid, { approve: true, reason: body.reason ?? null }),
+      decideApproval(work, policyCache, params.pid, {
+        approve: true,
+        reason: body.reason ?? null,
+        confirmSelfApproval: body.confirm_self_approval ?? false,
+      }),
   }),
   route({
     ...decide,

@@ -49,7 +49,7 @@ export {
 export { networkOf } from "./limits/network.ts";
 export { changeLimits, showLimits } from "./limits/overrides.ts";
 export { notifyOfPlanLimits } from "./limits/plan_notice.ts";
-export { FailureThrottle } from "./limits/throttle.ts";
+export { type Attempted, FailureThrottle } from "./limits/throttle.ts";
 export { McpSessions } from "./mcp_sessions.ts";
 export { readAccountSettings, updateAccountSettings } from "./people/account_settings.ts";
 export { listNotifications, readNotification } from "./people/notifications.ts";
@@ -61,6 +61,7 @@ export {
 } from "./people/notify.ts";
 export { activatePerson, deactivatePerson, listPeople } from "./people/people.ts";
 export { mustActForPerson } from "./people/person.ts";
+export { hasSoleMember } from "./people/sole_member.ts";
 export { assignRole, revokeRole, rolesOfUser } from "./roles/assign.ts";
 export {
   giverOf,

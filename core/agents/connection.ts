@@ -90,7 +90,8 @@ export class Connection implements Link {
       wire,
       clock,
       parts.listeners.commands,
-      () => this.close("too_slow"),
+      () => parts.links.mayHold,
+      (why) => this.close(why),
     );
     this.#cancelHello = clock.after(HELLO_TIMEOUT_MS, () => this.close("hello_timeout"));
     parts.links.join(this);

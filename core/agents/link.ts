@@ -42,7 +42,7 @@ export interface Link {
    * closed. `commands.sent` or `commands.unsent` reports the outcome.
    */
   run(digested: DigestedOrder): boolean;
-  /** Sends a frame after the queued commands; false when the link is closed or the agent reads too slowly. */
+  /** Sends a frame after the queued commands; false when nothing may be sent, which closes the link. */
   send(frame: Exclude<RelayFrame, RunFrame>): boolean;
   /** Sends the agent its policies, unless it has this version. */
   sendPolicies(policies: AgentPolicies): void;

@@ -1,5 +1,6 @@
 import {
   type Batch,
+  type CloseName,
   jsonBytesMax,
   MAX_RELAY_FRAME_BYTES,
   NO_POLICY_VERSION,
@@ -39,8 +40,10 @@ export class Sender {
     private readonly wire: Wire,
     private readonly clock: Clock,
     private readonly commands: Pick<CommandListener, "sent" | "unsent">,
-    /** Called when the agent reads too slowly. */
-    private readonly tooSlow: () => void,
+    /** False while other instances may take over what this one holds. */
+    private readonly mayHold: () => boolean,
+    /** Called when nothing may be sent any more. */
+    private readonly stop: (why: CloseName) => void,
   ) {}
 
   /** Signs with this key from now on. */
@@ -53,11 +56,12 @@ export class Sender {
     this.#orders.add(digested, jsonBytesMax(digested.order.command) + ORDER_BYTES);
   }
 
-  /** Sends a frame after the queued commands; false when the agent reads too slowly. */
+  /** Sends a frame after the queued commands; false when nothing may be sent. */
   send(frame: Exclude<RelayFrame, RunFrame>): boolean {
     this.#orders.flush();
-    if (!this.#keepsUp()) {
-      this.tooSlow();
+    const obstacle = this.#obstacle();
+    if (obstacle !== null) {
+      this.stop(obstacle);
       return false;
     }
     this.wire.send(JSON.stringify(frame));
@@ -82,16 +86,19 @@ export class Sender {
   }
 
   #sendOrders(orders: readonly DigestedOrder[]): void {
-    if (!this.#keepsUp()) {
+    const obstacle = this.#obstacle();
+    if (obstacle !== null) {
       for (const { order } of orders) this.commands.unsent(order.command_id);
-      return this.tooSlow();
+      return this.stop(obstacle);
     }
     const { frame, verdict } = this.#signer!.run(orders, this.clock.now());
     for (const { order } of orders) this.commands.sent(order.command_id, verdict);
     this.wire.send(JSON.stringify(frame));
   }
 
-  #keepsUp(): boolean {
-    return this.wire.bufferedBytes <= BUFFERED_BYTES_MAX;
+  /** Why nothing may be sent, seen at the moment of sending: a process may have been frozen before it. */
+  #obstacle(): CloseName | null {
+    if (this.#signer !== null && !this.mayHold()) return "going_away";
+    return this.wire.bufferedBytes <= BUFFERED_BYTES_MAX ? null : "too_slow";
   }
 }

@@ -37,6 +37,7 @@ export interface Taken {
 /** A command whose row is being written, for requests that find the row before its writer returns. */
 interface Beginning {
   readonly end: PromiseWithResolvers<CommandRecord>;
+  readonly started: PromiseWithResolvers<void>;
   cancelledBy: string | null;
 }
 
@@ -143,6 +144,11 @@ export class Beginnings {
     return this.#all.get(id)?.end.promise;
   }
 
+  /** Resolves when a command that is being recorded starts; never when it does not start. */
+  whenStarted(id: string): Promise<void> | undefined {
+    return this.#all.get(id)?.started.promise;
+  }
+
   /** Remembers who cancels a command that is being recorded; false for any other. */
   cancel(id: string, by: string): boolean {
     const beginning = this.#all.get(id);
@@ -155,6 +161,7 @@ export class Beginnings {
     const beginning = this.#all.get(id);
     this.#all.delete(id);
     beginning?.end.resolve(end);
+    beginning?.started.resolve();
     return beginning?.cancelledBy ?? null;
   }
 
@@ -169,7 +176,7 @@ export class Beginnings {
     const { store } = this.parts.context;
     const end = Promise.withResolvers<CommandRecord>();
     end.promise.catch(() => {});
-    this.#all.set(id, { end, cancelledBy: null });
+    this.#all.set(id, { end, started: Promise.withResolvers(), cancelledBy: null });
     try {
       const written = await store.transact(write);
       if (written === null) {

@@ -61,6 +61,8 @@ class PieceSender {
   /** Something has happened since the last piece was made. */
   #dirty = false;
   #ended = false;
+  /** The command is being recorded, and its start is awaited. */
+  #awaitsStart = false;
   #stopped = false;
 
   constructor(
@@ -80,7 +82,16 @@ class PieceSender {
     if (running === null) {
       if (looks === LOOKS_MAX) this.#lookForRecord();
       if (looks === 0) return this.stop();
-      this.#cancel = ports.clock.after(LOOK_MS, () => this.start(looks - 1));
+      const again = () => {
+        if (this.#log !== null) return;
+        this.#cancel();
+        this.start(looks - 1);
+      };
+      this.#cancel = ports.clock.after(LOOK_MS, again);
+      if (!this.#awaitsStart && commands.waitFor(command_id) !== undefined) {
+        this.#awaitsStart = true;
+        commands.whenStarted(command_id).then(again);
+      }
       return;
     }
     this.#truncated = () => running.truncated;

@@ -160,7 +160,7 @@ export class RunningCommands implements CommandListener {
 
   unsent(id: string): void {
     const running = this.#all.get(id);
-    const why = "the link closed before it was sent";
+    const why = "its link was not usable, so it was not sent";
     if (running !== undefined) this.#settle(running, { status: "failed", why });
   }
 
@@ -179,6 +179,11 @@ export class RunningCommands implements CommandListener {
   /** The output so far of a command that runs here; null for any other. */
   outputOf(tenant: Tenant, id: string): RunningOutput | null {
     return this.running(tenant, id) === null ? null : this.#all.get(id)!.output;
+  }
+
+  /** Resolves when a command that `waitFor` knows runs; never when it does not start. */
+  async whenStarted(id: string): Promise<void> {
+    await this.#beginnings.whenStarted(id);
   }
 
   /** Asks the agent to end a command, once it was sent; false when it does not run here. */

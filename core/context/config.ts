@@ -50,7 +50,9 @@ const Origin = z.url({ protocol: /^https?$/ }).transform((text) => new URL(text)
 export const Config = z.strictObject({
   plans: z.record(z.string().min(1).max(64), Plan).default({})
     .describe("plans that add to the built-in ones or replace them"),
-  default_plan: z.string().default("starter").describe("the plan of a new organization"),
+  default_plan: z.string().default("starter").describe(
+    "the plan of a new organization, except the host",
+  ),
   limits: z.strictObject({
     live: KeyLimits({ requests: 100, mcp: 60, concurrent: 10, burst: 120, deliveries: 50 }),
     test: KeyLimits({ requests: 30, mcp: 20, concurrent: 3, burst: 40, deliveries: 10 }),

@@ -57,3 +57,41 @@ export class Fault extends Error {
     return FAULTS[this.code].status;
   }
 }
+
+/** Whose limit it is; `id` is null for an instance of Relay. */
+export interface LimitHolder {
+  readonly type: "address" | "agent" | "api_key" | "instance" | "organization" | "user";
+  readonly id: string | null;
+}
+
+/** Who may raise a limit, and with what. */
+export interface LimitRaise {
+  readonly who: "host_owner" | "operator";
+  readonly how: string;
+}
+
+/** A limit that a caller has reached. */
+export interface ReachedLimit {
+  /** The name of the limit. */
+  readonly scope: string;
+  readonly limit: number;
+  readonly of: LimitHolder;
+  /** Null for a fixed limit. */
+  readonly raise: LimitRaise | null;
+  /** The end of its window in Unix seconds, if it has one. */
+  readonly reset?: number;
+  /** Seconds until the caller may try again. */
+  readonly retry_after: number;
+}
+
+const WHO = {
+  host_owner: "An owner of the host organization",
+  operator: "The operator of the server",
+} as const;
+
+/** The refusal of a request over a limit. `what` says which limit was reached and what to do. */
+export const limitReached = (what: string, reached: ReachedLimit): Fault =>
+  new Fault("RATE_LIMIT_EXCEEDED", `${what} ${raising(reached.raise)}`, { ...reached });
+
+const raising = (raise: LimitRaise | null): string =>
+  raise === null ? "This limit is fixed." : `${WHO[raise.who]} can raise it with ${raise.how}.`;

@@ -13,6 +13,7 @@ const HELD_MS_MAX = 5_000;
 /** The real clock. Its timers do not keep the process alive. */
 export const systemClock: Clock = {
   now: steadyNow(() => Date.now()),
+  monotonic: () => performance.now(),
   after(ms, task) {
     const timer = setTimeout(task, Math.min(ms, TIMER_MS_MAX));
     Deno.unrefTimer(timer);

@@ -60,7 +60,8 @@ export class Presence {
   readonly #others = new Map<string, Other>();
   readonly #reaping = new Map<string, Promise<void>>();
   #versionstamp: string | null = null;
-  #sinceRenewalMs = 0;
+  /** When the last successful renewal began, on the clock that is never set. */
+  #renewedAtMs = -Infinity;
   /** True when the last turn succeeded in time, so a row that has changed since then changed seconds ago. */
   #steady = false;
   /** True from this instance's declared death until everything that it held has been taken over. */
@@ -105,9 +106,16 @@ export class Presence {
       .set(deathKey(this.id), { by: this.id }).commit();
   }
 
-  /** False while others take over, or may soon take over, what this instance holds: it must take nothing new. */
+  /**
+   * False while others take over, or may soon take over, what this instance holds: it must take and send nothing. This
+   * is also so in the first turn of a process that was frozen, before any timer fires.
+   */
   get mayHold(): boolean {
     return !this.#declaredDead && this.#sinceRenewalMs < ISOLATED_MS;
+  }
+
+  get #sinceRenewalMs(): number {
+    return this.store.clock.monotonic() - this.#renewedAtMs;
   }
 
   /** True for an instance that this process considers alive. */
@@ -122,8 +130,8 @@ export class Presence {
 
   #later(): void {
     this.#timer = this.store.clock.after(RENEW_MS, () => {
-      this.#sinceRenewalMs += RENEW_MS;
-      if (this.#sinceRenewalMs >= ISOLATED_MS) this.listener.isolated();
+      // Two renewals failed. A timer may fire a little early.
+      if (this.#sinceRenewalMs > ISOLATED_MS - RENEW_MS / 2) this.listener.isolated();
       // With a store this slow, a row that stands still proves nothing about its instance.
       if (this.#running !== null) this.#countAnew();
       this.#later();
@@ -145,7 +153,8 @@ export class Presence {
   }
 
   async #renewAndLook(): Promise<void> {
-    const { kv } = this.store;
+    const { clock, kv } = this.store;
+    const beganMs = clock.monotonic();
     const [time, others, death] = await Promise.all([
       kv.get(TIME),
       this.#readOthers(),
@@ -154,7 +163,7 @@ export class Presence {
     this.#agree(time, others);
     if (!death?.versionstamp) {
       this.#declaredDead = false;
-      await this.#renew(time);
+      await this.#renew(time, beganMs);
     }
     await this.#look(others);
     for await (
@@ -207,11 +216,10 @@ export class Presence {
     }
   }
 
-  async #renew(time: Deno.KvEntryMaybe<unknown>): Promise<void> {
+  async #renew(time: Deno.KvEntryMaybe<unknown>, beganMs: number): Promise<void> {
     const key = presenceKey(this.id), { kv, sharedClock } = this.store;
     const reading = sharedClock.reading();
     const known = this.#versionstamp;
-    const beganMs = this.#sinceRenewalMs;
     const result = await kv.atomic()
       .check({ key: TIME, versionstamp: time.versionstamp })
       .check({ key, versionstamp: known })
@@ -221,8 +229,8 @@ export class Presence {
       .commit();
     if (result.ok) {
       this.#versionstamp = result.versionstamp;
-      // The renewal counts from its start: others may have seen the row then.
-      this.#sinceRenewalMs -= beganMs;
+      // The renewal counts from the start of its turn: others may have seen the row since then.
+      this.#renewedAtMs = beganMs;
       return;
     }
     // Another instance renewed at the same time, or the reply of an earlier renewal was lost. A missing row means
@@ -233,7 +241,7 @@ export class Presence {
     this.#declaredDead = death!.versionstamp !== null;
     if (this.#declaredDead) return;
     if (newer!.value !== null) sharedClock.followForward(Time(newer!.value).ms);
-    await this.#renew(newer!);
+    await this.#renew(newer!, beganMs);
   }
 
   async #look(others: readonly PresenceRow[]): Promise<void> {

@@ -34,6 +34,10 @@ export class SharedClock implements Clock {
     return this.#shownMs;
   }
 
+  monotonic(): number {
+    return this.machine.monotonic();
+  }
+
   after(ms: number, task: () => void): Cancel {
     return this.machine.after(ms, task);
   }

@@ -1,5 +1,7 @@
 import { z } from "zod";
+import { APART_MS_MAX } from "../instances/shared_clock.ts";
 import { deleteKey } from "../store/change.ts";
+import { dueAt } from "../store/clock.ts";
 import { collection, type Tenant, tenantKey } from "../store/collection.ts";
 import type { EventLog, Follower, Sequenced } from "./log.ts";
 import { EventBuffer } from "./event_buffer.ts";
@@ -16,7 +18,13 @@ import type { Store } from "../store/store.ts";
 import type { Reader } from "../store/reader.ts";
 import type { Tx } from "../store/tx.ts";
 
-const Cursor = z.strictObject({ id: z.string(), seq: z.int().min(0), part: z.string() });
+const Cursor = z.strictObject({
+  id: z.string(),
+  seq: z.int().min(0),
+  part: z.string(),
+  /** The time of the step that came here. */
+  at_ms: z.number().default(0), // absent in cursors of earlier versions
+});
 
 /** Each follower's position in a tenant's log. */
 const cursors = collection({ name: "log_cursors", schema: Cursor, cached: 10_000 });
@@ -51,6 +59,8 @@ export interface FollowerRules extends Follower {
     tenant: Tenant,
     events: readonly Sequenced[],
     part: string,
+    /** The time of the step: not before that of the step before it, although another instance may have done that. */
+    atMs: number,
   ) => Promise<Step>;
 }
 
@@ -77,8 +87,8 @@ async function placeOf(
   { name: id, place }: Follower,
   tenant: Tenant,
 ): Promise<z.infer<typeof Cursor>> {
-  if (place !== undefined) return { id, seq: await place(db, tenant), part: "" };
-  return await db.get(cursors, tenant, id) ?? { id, seq: 0, part: "" };
+  if (place !== undefined) return { id, seq: await place(db, tenant), part: "", at_ms: 0 };
+  return await db.get(cursors, tenant, id) ?? { id, seq: 0, part: "", at_ms: 0 };
 }
 
 /** Where a tenant's turn ends: at the end of its log, when its pending key goes, or at an event's number. */
@@ -143,7 +153,8 @@ export class LogFollower {
     const id = this.rules.name;
     const head = await this.log.head(tenant);
     const at = await tx.get(cursors, tenant, id);
-    if ((at?.seq ?? 0) < head) tx.put(cursors, tenant, { id, seq: head, part: "" });
+    const at_ms = at?.at_ms ?? 0;
+    if ((at?.seq ?? 0) < head) tx.put(cursors, tenant, { id, seq: head, part: "", at_ms });
   }
 
   /** Resolves when no pass runs. A lazy follower may leave tenants pending until it is woken. */
@@ -243,18 +254,20 @@ export class LogFollower {
       const buffered = this.#buffer.after(tenant, at.seq, limit);
       const events = cares ? buffered ?? await this.log.read(tenant, at.seq, limit) : [];
       if (events.length === 0) {
-        if (at.seq < head) this.#moveTo(tx, tenant, head);
+        if (at.seq < head) this.#moveTo(tx, tenant, { ...at, seq: head, part: "" });
         await this.#clearPending(tx, goal);
         return false;
       }
       if (at.seq >= last && typeof goal !== "number") return false;
-      const { done, part } = await this.rules.step(tx, tenant, events, at.part);
+      const nowMs = this.store.clock.now();
+      const at_ms = Math.max(nowMs, dueAt(at.at_ms, APART_MS_MAX, nowMs));
+      const { done, part } = await this.rules.step(tx, tenant, events, at.part, at_ms);
       if (done === 0 && part <= at.part) {
         throw new Error(`${this.rules.name} makes no progress at event ${at.seq}`);
       }
       // Retention may have left a gap after the old position, so the event's own number counts.
       const seq = done === 0 ? at.seq : events[done - 1]!.seq;
-      this.#moveTo(tx, tenant, seq, part);
+      this.#moveTo(tx, tenant, { ...at, seq, part, at_ms });
       tx.afterCommit(() => this.#buffer.drop(tenant, seq));
       if (typeof goal === "number") return seq < goal;
       // Buffered events are most likely the last ones, so the pending key goes in the same commit. A log that
@@ -268,9 +281,8 @@ export class LogFollower {
     });
   }
 
-  #moveTo(tx: Tx, tenant: Tenant, seq: number, part = ""): void {
-    const { name: id, place } = this.rules;
-    if (place === undefined) tx.put(cursors, tenant, { id, seq, part });
+  #moveTo(tx: Tx, tenant: Tenant, to: z.infer<typeof Cursor>): void {
+    if (this.rules.place === undefined) tx.put(cursors, tenant, to);
   }
 
   /** Deletes the pending key, unless it was set again for events that this pass did not see. */

@@ -13,6 +13,8 @@ export const Decision = z.strictObject({
   /** Who else may have held the credential. */
   also_of: AlsoOf,
   approve: z.boolean(),
+  /** True for an approval by somebody who may have made the request. */
+  self_approved: z.boolean().default(false),
   reason: z.string().nullable(),
   at_ms: z.number(),
 });

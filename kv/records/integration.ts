@@ -72,6 +72,8 @@ export const IntegrationJobRecord = z.strictObject({
   type: z.string().exactOptional(), // absent in jobs of earlier versions
   /** The event to report; null for a revocation. */
   event: z.string().nullable(),
+  /** The event's number in the log, until an attempt fails: a job with one is due at once. */
+  seq: z.int().exactOptional(), // absent in revocations and in jobs of earlier versions
   /** The revocation request, as JSON; null for a message, which each attempt composes. */
   sealed_request: Sealed.nullable(),
   /** Attempts begun; counted when the job is claimed. */
@@ -79,7 +81,7 @@ export const IntegrationJobRecord = z.strictObject({
   status: z.enum(["waiting", "sending", "done", "failed"]),
   error: z.string().nullable(),
   created_at_ms: z.number(),
-  /** When it is due; null when it has ended. An attempt keeps its place in the queue. */
+  /** Its place in the queue, and when a job without `seq` is due; null when it has ended. */
   due_at_ms: z.number().nullable(),
   /** When the lease of the attempt under way ends. */
   leased_until_ms: z.number().exactOptional(),
@@ -90,7 +92,10 @@ export type IntegrationJobRecord = z.infer<typeof IntegrationJobRecord>;
 export const integrationJobs = collection({
   name: "integration_jobs",
   schema: IntegrationJobRecord,
-  queue: { due: (job) => job.due_at_ms === null ? null : [job.integration_id, job.due_at_ms] },
+  queue: {
+    due: ({ integration_id, due_at_ms, seq }) =>
+      due_at_ms === null ? null : [integration_id, due_at_ms, ...(seq === undefined ? [] : [seq])],
+  },
   expiresAt: (job) => job.expires_at_ms,
 });
 

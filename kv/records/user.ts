@@ -2,7 +2,10 @@ import { z } from "zod";
 import { collection } from "../store/collection.ts";
 import { AlsoOf, madeWith, Sealed, StoredCreatedWith } from "./fields.ts";
 
-/** A person, in the organization's live space. The email finds them store-wide. */
+/**
+ * A person, in the organization's live space. The email finds them store-wide. A person is deactivated and never
+ * deleted: the count of an organization's people shows whether anybody ever joined its founder.
+ */
 export const UserRecord = z.strictObject({
   id: z.string(),
   email: z.string(),

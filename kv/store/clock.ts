@@ -5,6 +5,8 @@ export type Cancel = () => void;
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   now(): number;
+  /** Milliseconds since some instant, on a clock that is never set. */
+  monotonic(): number;
   /** Runs `task` once, `ms` from now, unless cancelled. */
   after(ms: number, task: () => void): Cancel;
   /** Resolves `ms` from now. */

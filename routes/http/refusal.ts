@@ -51,8 +51,8 @@ export function failedBare(
 }
 
 /**
- * The response of `failure` to a request over its limit, made without throwing and without serializing, so
- * that a flood of such requests costs little. None of its texts needs escaping.
+ * The response of `failure` to a request over its limit, made without throwing, and serialized once a second, so
+ * that a flood of such requests costs little.
  */
 export function overLimit(envelope: Envelope, nowMs: number): Response {
   const { claim, resetMs } = envelope.limit;
@@ -74,7 +74,7 @@ let last: {
 } = { claim: null, resetMs: 0, retryAfter: 0, text: "" };
 
 function beginningOf(state: LimitState, nowMs: number): string {
-  const { code, message, details: { limit, scope, reset, retry_after } } = tooMany(state, nowMs);
-  return `{"error":{"code":"${code}","message":"${message}","details":{"limit":${limit},` +
-    `"scope":"${scope}","reset":${reset},"retry_after":${retry_after},"request_id":`;
+  const { code, message, details } = tooMany(state, nowMs);
+  const whole = JSON.stringify({ error: { code, message, details } });
+  return `${whole.slice(0, -"}}}".length)},"request_id":`;
 }

@@ -9,6 +9,11 @@ import { shared } from "../support/kv.ts";
 import { World } from "../support/world.ts";
 import { rawRows } from "../support/raw_rows.ts";
 
+const SOMEBODY = {
+  key: "somebody",
+  of: { type: "user", id: "usr_1" },
+  whose: "at the password of this user",
+} as const;
 const PUBLIC = { local: false, signup: "open" } as const;
 
 const person = (n: number, more: Record<string, unknown> = {}) => ({
@@ -238,15 +243,16 @@ Deno.test("login: a hash of another cost is replaced once, and the password stay
 Deno.test("login: unfinished attempts are not failures, but count towards the maximum", async () => {
   await using world = await World.open();
   const { logins } = world.app.signIn;
-  const wrong = () => logins.attempt("somebody", () => Promise.reject(new Fault("INVALID_LOGIN")));
+  const wrong = () => logins.attempt(SOMEBODY, () => Promise.reject(new Fault("INVALID_LOGIN")));
   const refusal = (retry_after: number) => (error: unknown) => {
     const { code, details } = error as Fault;
     deq([code, details.scope, details.retry_after], ["RATE_LIMIT_EXCEEDED", "login", retry_after]);
+    deq([details.of, details.raise], [SOMEBODY.of, null]);
     return true;
   };
   for (let n = 0; n < 4; n++) await rejects(wrong, { code: "INVALID_LOGIN" });
   const held = Promise.withResolvers<void>();
-  const six = Array.from({ length: 6 }, () => logins.attempt("somebody", () => held.promise));
+  const six = Array.from({ length: 6 }, () => logins.attempt(SOMEBODY, () => held.promise));
   await rejects(wrong, refusal(1));
   held.resolve();
   await Promise.all(six);
@@ -266,12 +272,12 @@ Deno.test("login: an attempt that was refused because too many wait is not a fai
   await using world = await World.open();
   const trying = (code: FaultCode) =>
     rejects(
-      world.app.signIn.logins.attempt("somebody", () => Promise.reject(new Fault(code))),
+      world.app.signIn.logins.attempt(SOMEBODY, () => Promise.reject(new Fault(code))),
       { code },
     );
   for (let n = 0; n < 20; n++) await trying("UNAVAILABLE");
   for (let n = 0; n < 10; n++) await trying("INVALID_LOGIN");
-  const late = world.app.signIn.logins.attempt("somebody", () => Promise.resolve());
+  const late = world.app.signIn.logins.attempt(SOMEBODY, () => Promise.resolve());
   await rejects(late, { code: "RATE_LIMIT_EXCEEDED" });
   // A crowd at the gate: whoever waits or is sent away comes in when it has gone, however often.
   const { email } = await world.signUp();

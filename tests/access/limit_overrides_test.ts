@@ -27,7 +27,7 @@ async function admitted(world: World, as: string, most: number): Promise<number>
 }
 
 Deno.test("limits: the host's override of a key applies to the next request when raised, lowered or removed", async () => {
-  const { world, host, key } = await hosted({ plans: { starter: { requests_per_minute: null } } });
+  const { world, host, key } = await hosted();
   await using _ = world;
   eq(await admitted(world, key.value, 120), 100);
   eq((await put(world, host, key.id, { requests_per_minute: 103 })).status, 200);
@@ -77,7 +77,7 @@ Deno.test("limits.get: shows the limits in force, their sources, and what is lef
     id: key.id,
     type: "api_key",
     organization_id: host.org,
-    plan: "starter",
+    plan: "enterprise",
     overrides: { mcp_calls_per_minute: 7, max_concurrent: null },
     limits: [
       row("burst_per_10_seconds", "burst", 120, own, [10, 117, burst]),
@@ -85,14 +85,18 @@ Deno.test("limits.get: shows the limits in force, their sources, and what is lef
       row("mcp_calls_per_minute", "mcp", 7, "override", [60, 7, minute]),
       row("max_concurrent", "connections", 2147483647, "override", [null, 2147483647, null]),
       row("webhook_deliveries_per_minute", "deliveries", 50, own, [60, 50, minute]),
-      // Three requests of the key, and two of the user for its limits.
-      row("requests_per_minute", "organization", 100, "plan", [60, 95, minute]),
+      row("requests_per_minute", "organization", 2147483647, "plan", [60, 2147483647, null]),
     ],
   });
   const plan = await get(world, host, host.org);
   deq([plan.body.type, plan.body.overrides], ["organization", {}]);
   deq(plan.body.limits, [
-    row("requests_per_minute", "organization", 100, "plan", [60, 94, minute]),
+    row("requests_per_minute", "organization", 2147483647, "plan", [60, 2147483647, null]),
+  ]);
+  const guest = await world.signUp();
+  await get(world, guest, guest.org);
+  deq((await get(world, guest, guest.org)).body.limits, [
+    row("requests_per_minute", "organization", 100, "plan", [60, 98, minute]),
   ]);
 });
 

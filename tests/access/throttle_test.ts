@@ -5,6 +5,11 @@ import { Store } from "../../kv/store/store.ts";
 import { ManualClock } from "../support/clock.ts";
 
 const WINDOW_MS = 15 * 60 * 1000;
+const WHO = {
+  key: "who",
+  of: { type: "user", id: "usr_1" },
+  whose: "at the password of this user",
+} as const;
 
 for (const sole of [true, false]) {
   Deno.test(`FailureThrottle: after too many failures a key waits for one window, ${sole ? "also when the clock is set back, in memory" : "in a shared store"}`, async () => {
@@ -12,7 +17,7 @@ for (const sole of [true, false]) {
     using kv = await Deno.openKv(":memory:");
     const store = new Store(kv, { clock, sole, hasQueue: false });
     const throttle = new FailureThrottle(store, { scope: "login", forgiving: true });
-    const fail = () => throttle.attempt("who", () => Promise.reject(new Error("wrong")));
+    const fail = () => throttle.attempt(WHO, () => Promise.reject(new Error("wrong")));
     for (let tries = 0; tries < 10; tries++) await rejects(fail(), /wrong/);
     await rejects(fail(), Fault);
     if (sole) clock.nowMs -= 24 * 60 * 60 * 1000;
@@ -29,7 +34,7 @@ Deno.test("FailureThrottle: in a shared store nobody waits for a time before the
   using kv = await Deno.openKv(":memory:");
   const store = new Store(kv, { clock, sole: false, hasQueue: false });
   const throttle = new FailureThrottle(store, { scope: "login", forgiving: true });
-  const fail = () => throttle.attempt("who", () => Promise.reject(new Error("wrong")));
+  const fail = () => throttle.attempt(WHO, () => Promise.reject(new Error("wrong")));
   for (let tries = 0; tries < 10; tries++) await rejects(fail(), /wrong/);
   clock.nowMs -= 24 * 60 * 60 * 1000;
   await rejects(fail(), /wrong/);
@@ -43,7 +48,7 @@ Deno.test("FailureThrottle: the failures at two instances of a shared store coun
     return new FailureThrottle(store, { scope: "login", forgiving: true });
   });
   const fail = (throttle: FailureThrottle) =>
-    throttle.attempt("who", () => Promise.reject(new Error("wrong")));
+    throttle.attempt(WHO, () => Promise.reject(new Error("wrong")));
   for (let tries = 0; tries < 5; tries++) {
     await rejects(fail(one!), /wrong/);
     await rejects(fail(two!), /wrong/);

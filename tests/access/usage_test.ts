@@ -116,7 +116,7 @@ async function actorOf(world: World, value: string) {
 
 Deno.test("usage: a refusal by a limit counts only as that, and a 401 counts for nobody", async () => {
   await using world = await World.open({
-    config: { plans: { starter: { requests_per_minute: 6 } } },
+    config: { plans: { enterprise: { requests_per_minute: 6 } } },
   });
   const owner = await world.signUp();
   const key = await world.key(owner, ["agents:read"]);

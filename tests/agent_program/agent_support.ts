@@ -102,6 +102,7 @@ export function openHandClock(): HandClock {
   }
   return {
     now: () => now,
+    monotonic: () => now,
     after,
     sleep: (ms) => new Promise((resolve) => after(ms, resolve)),
     move(ms) {

@@ -98,7 +98,7 @@ Deno.test("pinVerdictKey: the first key is pinned, another one refused", () => {
   assert.equal(texts.get("s/verdict-key"), `${rawPublicKey(K0)}\n`);
 });
 
-Deno.test("pinVerdictKey: a key is followed over any number of hand-overs, and never back", () => {
+Deno.test("pinVerdictKey: a key is followed over any number of handovers, and never back", () => {
   const { files, texts } = openMemoryFiles();
   pinVerdictKey("s", shownBy(K0), files);
   assert.equal(pinVerdictKey("s", shownBy(K0, K1, K2), files), "followed");
@@ -109,7 +109,7 @@ Deno.test("pinVerdictKey: a key is followed over any number of hand-overs, and n
   assert.equal(pinVerdictKey("s", shownBy(K2, K3), files), "followed");
 });
 
-Deno.test("pinVerdictKey: refuses a hand-over that the pinned key did not sign or that leads elsewhere", () => {
+Deno.test("pinVerdictKey: refuses a handover that the pinned key did not sign or that leads elsewhere", () => {
   const { files, texts } = openMemoryFiles();
   pinVerdictKey("s", shownBy(K0), files);
   const { verdict_key, handovers: [first, second] } = shownBy(K0, K1, K2);
@@ -132,7 +132,7 @@ Deno.test("pinVerdictKey: refuses a hand-over that the pinned key did not sign o
   assert.equal(pinVerdictKey("s", shownBy(K0, K1, K2), files), "followed");
 });
 
-Deno.test("pinVerdictKey: on a full disk follows and reports a hand-over, but makes no first contact", () => {
+Deno.test("pinVerdictKey: on a full disk follows and reports a handover, but makes no first contact", () => {
   const { files, texts } = openMemoryFiles();
   const full = {
     ...files,

@@ -91,7 +91,7 @@ Deno.test("keys.rotate verdict: an agent follows, even over missed rotations, an
   eq((await exec(world, { ...here, agent: last }, "uptime")).status, 200);
   eq(last.refusals.length, 0);
   eq(last.id, first.id);
-  // An agent that has followed gets no hand-overs.
+  // An agent that has followed gets no handovers.
   await here.agent.link();
   deq([here.agent.pins.at(-1), here.agent.welcomes.at(-1)!.handovers], ["same", undefined]);
 });
@@ -205,7 +205,7 @@ Deno.test("keys.rotate verdict: refused while agents could not follow, unless th
   await rotate(world);
 });
 
-Deno.test("keys.rotate: keys and agents stored before hand-overs existed still work", async () => {
+Deno.test("keys.rotate: keys and agents stored before handovers existed still work", async () => {
   const kv = await Deno.openKv(":memory:");
   const old = await World.open({ kv: shared(kv) });
   const { owner, agent } = await begin(old);
@@ -298,7 +298,7 @@ Deno.test("keys.rotate: of simultaneous rotations each hands over to the next, b
   eq(here.agent.welcomes.at(-1)!.handovers?.length, 4);
 });
 
-Deno.test("keys.rotate verdict: a key keeps a limited number of hand-overs, and an agent that missed more refuses the key", async () => {
+Deno.test("keys.rotate verdict: a key keeps a limited number of handovers, and an agent that missed more refuses the key", async () => {
   await using world = await World.open();
   const { owner } = await begin(world);
   const tenant: Tenant = { org: owner.org, space: "live" };

@@ -321,7 +321,7 @@ Deno.test("run: commands still queued when the link closes are recorded as unsen
   deq([status, runsOf(here.agent)], [503, []]);
   const { command_id } = body.error.details;
   const { status: ended, reason } = await command(world, here, command_id);
-  deq([ended, reason], ["failed", "the link closed before it was sent"]);
+  deq([ended, reason], ["failed", "its link was not usable, so it was not sent"]);
 });
 
 Deno.test("approved command: it is not sent if a byte, its agent or its policy changed before", async () => {

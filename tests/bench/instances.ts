@@ -1,4 +1,4 @@
-import { findDenokv, SECRET, startDenokv, TOKEN } from "../cluster/parts.ts";
+import { findDenokv, SECRET, startDenokv, TOKEN } from "../cluster/denokv.ts";
 import { openCosts } from "../instances/cost.ts";
 import { signUp, type Tenant } from "./client.ts";
 import { endToo, get, measure, type Measured, median, mustAll, start } from "./parts.ts";

@@ -25,7 +25,7 @@ const env = {
   RELAY_KV: Deno.env.get("RELAY_KV") ?? `${folder}/relay.kv`,
   RELAY_SECRET: Deno.env.get("RELAY_SECRET"),
   RELAY_CONFIG: JSON.stringify({
-    plans: { starter: { requests_per_minute: HIGH } },
+    plans: { starter: { requests_per_minute: HIGH }, enterprise: { requests_per_minute: HIGH } },
     limits: {
       live: {
         requests_per_minute: keyRequests,

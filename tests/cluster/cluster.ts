@@ -5,7 +5,9 @@ import { StoreUnavailableError } from "../../kv/engine/errors.ts";
 import type { OpenStore } from "../../kv/maintenance/open.ts";
 import type { Store } from "../../kv/store/store.ts";
 import type { Random } from "../support/random.ts";
-import { type Denokv, openClusterStore, roundRobin, startDenokv, startInstance } from "./parts.ts";
+import { type Denokv, startDenokv } from "./denokv.ts";
+import { openClusterStore, startInstance } from "./parts.ts";
+import { roundRobin } from "./round_robin.ts";
 
 const INSTANCES = 3;
 const START_MS = 60_000;

@@ -1,5 +1,5 @@
 import { strictEqual as eq } from "node:assert/strict";
-import { findDenokv } from "./parts.ts";
+import { findDenokv } from "./denokv.ts";
 
 const denokv = await findDenokv();
 if (denokv === null) console.log("denokv is not on the path: the cluster test is skipped");

@@ -8,7 +8,7 @@ import { Cluster } from "./cluster.ts";
 import { Deaths } from "./deaths.ts";
 import { Killer } from "./killer.ts";
 import { furnish, Load, type Organization } from "./organization.ts";
-import { findDenokv } from "./parts.ts";
+import { findDenokv } from "./denokv.ts";
 import { until } from "./wait.ts";
 
 /** Its times are asserted, so it is a task of its own. */

@@ -5,14 +5,8 @@ import { newIdentity } from "../support/agent.ts";
 import { type Client, clientOf } from "../../core/cli/client.ts";
 import { type FakeHost, openFakeHost } from "../policies/fake_host.ts";
 import { forbidding } from "../policies/git_fixtures.ts";
-import {
-  findDenokv,
-  type Instance,
-  openCluster,
-  startAgent,
-  startDenokv,
-  startInstance,
-} from "./parts.ts";
+import { findDenokv, startDenokv } from "./denokv.ts";
+import { type Instance, openCluster, startAgent, startInstance } from "./parts.ts";
 
 /**
  * Measures requests at an instance that does not hold the agent's link: three relays over one denokv server and a real

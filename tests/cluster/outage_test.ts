@@ -6,7 +6,7 @@ import { random } from "../support/random.ts";
 import { Cluster, type Place } from "./cluster.ts";
 import { furnish, Load, type Organization } from "./organization.ts";
 import { collectLog, Follower, type Outage, Responses } from "./outage.ts";
-import { findDenokv } from "./parts.ts";
+import { findDenokv } from "./denokv.ts";
 import { delay, until } from "./wait.ts";
 
 /** Its times are asserted, so it is a task of its own. */

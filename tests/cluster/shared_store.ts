@@ -1,5 +1,7 @@
+import { setImmediate } from "node:timers";
+import { kvOver, MemoryKv } from "../simulation/memory_kv.ts";
 import { strictKv } from "../support/kv.ts";
-import { findDenokv, startDenokv } from "./parts.ts";
+import { findDenokv, startDenokv } from "./denokv.ts";
 import { watchedKv } from "./watched_kv.ts";
 
 /** A store for several instances of a test. */
@@ -10,12 +12,14 @@ export interface SharedStore {
   close(): Promise<void>;
 }
 
-/** Opens one in memory, or over a denokv server of its own when RELAY_TEST_DENOKV is set. */
-export async function openSharedStore(): Promise<SharedStore> {
-  if (Deno.env.get("RELAY_TEST_DENOKV") === undefined) {
-    const kv = await Deno.openKv(":memory:");
-    return { kv, opened: watchedKv(strictKv(kv)), close: async () => kv.close() };
-  }
+/** Opens one in memory. */
+export function openMemoryStore(): SharedStore {
+  const kv = kvOver(new MemoryKv(), "shared", nextTurn, (deliver) => deliver());
+  return { kv, opened: watchedKv(strictKv(kv)), close: async () => {} };
+}
+
+/** Opens one over a denokv server of its own. */
+export async function openDenokvStore(): Promise<SharedStore> {
   const folder = await Deno.makeTempDir({ prefix: "relay-test-" });
   const server = await startDenokv((await findDenokv())!, `${folder}/kv.sqlite`);
   const kv = await Deno.openKv(server.url);
@@ -29,3 +33,14 @@ export async function openSharedStore(): Promise<SharedStore> {
     },
   };
 }
+
+/** Makes a call at once and answers it in the next turn of the event loop. */
+const nextTurn = <R>(effect: () => R): Promise<R> =>
+  new Promise((resolve, reject) => {
+    try {
+      const result = effect();
+      setImmediate(() => resolve(result));
+    } catch (error) {
+      reject(error);
+    }
+  });

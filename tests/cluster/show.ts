@@ -1,13 +1,7 @@
 import type { Client } from "../../core/cli/client.ts";
-import {
-  findDenokv,
-  type Instance,
-  openCluster,
-  roundRobin,
-  startAgent,
-  startDenokv,
-  startInstance,
-} from "./parts.ts";
+import { findDenokv, startDenokv } from "./denokv.ts";
+import { type Instance, openCluster, startAgent, startInstance } from "./parts.ts";
+import { roundRobin } from "./round_robin.ts";
 
 /**
  * Shows several instances at work: three relays over one denokv server and a proxy that spreads connections over

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type Client, clientOf, expectStatus } from "../../core/cli/client.ts";
 import { startReceiver } from "../../core/cli/receiver.ts";
 import { after, LATE } from "../../core/cli/program.ts";
-import { roundRobin } from "../cluster/parts.ts";
+import { roundRobin } from "../cluster/round_robin.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";
 import { START_MS, startMain, withFolder } from "../support/processes.ts";
 import { type Isolates, type SharedStore, startIsolates } from "./parts.ts";

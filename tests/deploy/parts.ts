@@ -1,5 +1,5 @@
 import { type Program, startProgram } from "../../core/cli/program.ts";
-import { TOKEN } from "../cluster/parts.ts";
+import { TOKEN } from "../cluster/denokv.ts";
 import { START_MS } from "../support/processes.ts";
 
 /** The least that main.ts needs where it is hosted; docs/deploy.md names them. */

@@ -1,4 +1,4 @@
-import { findDenokv, startDenokv } from "../cluster/parts.ts";
+import { findDenokv, startDenokv } from "../cluster/denokv.ts";
 import { withFolder } from "../support/processes.ts";
 import { liveFirstDay } from "./first_day.ts";
 

@@ -6,10 +6,10 @@ import {
   findDenokv,
   freePort,
   SECRET,
-  startAgent,
   startDenokv,
   TOKEN,
-} from "../cluster/parts.ts";
+} from "../cluster/denokv.ts";
+import { startAgent } from "../cluster/parts.ts";
 import { makeKey, signUpOwner, START_MS, startMain, withFolder } from "../support/processes.ts";
 
 const COUNT = 3;

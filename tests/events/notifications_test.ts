@@ -174,7 +174,7 @@ Deno.test("notifications: a key that expires soon is reported to its creator and
 });
 
 Deno.test("notifications: a plan that refuses requests is reported to the administrators, once a day", async () => {
-  const config = { plans: { starter: { requests_per_minute: 5 } } };
+  const config = { plans: { enterprise: { requests_per_minute: 5 } } };
   await using world = await World.open({ config });
   const owner = await world.signUp();
   const exhaust = async () => {

@@ -1,4 +1,5 @@
 import { deepStrictEqual as deq, ok, rejects, strictEqual as eq } from "node:assert/strict";
+import type { Fault } from "../../core/fault/fault.ts";
 import type { StreamEnd } from "../../core/events/streams/ends.ts";
 import { BUFFER_BYTES_MAX, type Sink } from "../../core/events/streams/stream.ts";
 import { Streams } from "../../core/events/streams/streams.ts";
@@ -289,7 +290,13 @@ Deno.test("streams: one organization gets at most half of all streams, over both
     );
   const opened = [];
   for (const { value } of keys.slice(0, 4)) opened.push(await open(value));
-  const refused = { code: "RATE_LIMIT_EXCEEDED", message: /4 streams of one organization/ };
+  const refused = (error: unknown) => {
+    const { code, message, details } = error as Fault;
+    eq(code, "RATE_LIMIT_EXCEEDED");
+    ok(/4 streams of one organization/.test(message));
+    deq([details.of, details.raise], [{ type: "organization", id: one.org }, null]);
+    return true;
+  };
   for (const value of [keys[4]!.value, one.token]) await rejects(open(value), refused);
   for (let n = 0; n < 4; n++) await open(other.token);
   await rejects(open(other.token), { code: "UNAVAILABLE" });

@@ -49,6 +49,7 @@ Deno.test("compliance: an approval by the requester is an exception, whoever gav
     ]);
     eq(report.exceptions.listed.filter((each) => each.query === id).length, 1, id);
   }
+  eq(report.queries.find(({ id }) => id === "self_approvals")!.rows, 2);
 });
 
 Deno.test("queriesMatching: absent members are not equal", () => {
@@ -94,7 +95,8 @@ Deno.test("compliance: the access review counts a person's Telegram actions, als
     (await review()).access!.users.listed.find((u) => u.id === id)!;
   for (const [n, { userId }] of chats.entries()) {
     const { rows_in_period, telegram_links, remarks } = await shown(userId);
-    deq([rows_in_period, telegram_links, remarks.includes(UNUSED)], [1, [links[n]], false]);
+    // The vote, and its mark as a self-approval: the owner, who asked, made the bot.
+    deq([rows_in_period, telegram_links, remarks.includes(UNUSED)], [2, [links[n]], false]);
   }
   const { rows_in_period, telegram_links, remarks } = await shown(bystander.userId);
   deq([rows_in_period, telegram_links, remarks.includes(UNUSED)], [0, [], true]);
@@ -103,9 +105,9 @@ Deno.test("compliance: the access review counts a person's Telegram actions, als
   });
   eq((await world.call("DELETE", `${LINKS}/${links[0]}`, { as: again.body.token })).status, 204);
   await world.settle();
-  // The vote, the sign-in and the deletion of the link.
+  // The vote with its mark, the sign-in and the deletion of the link.
   const former = await shown(chats[0]!.userId);
-  deq([former.rows_in_period, former.telegram_links], [3, [links[0]]]);
+  deq([former.rows_in_period, former.telegram_links], [4, [links[0]]]);
 });
 
 Deno.test("accessNow: partial counts of a person are not shown as complete", async () => {

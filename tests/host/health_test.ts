@@ -77,7 +77,7 @@ Deno.test("health: records the use of a key, and counts a failed credential agai
   await using world = await World.open({
     config: {
       limits: { public_per_minute: 3 },
-      plans: { starter: { requests_per_minute: 4 } },
+      plans: { enterprise: { requests_per_minute: 4 } },
     },
   });
   const owner = await world.signUp();

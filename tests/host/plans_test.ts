@@ -89,12 +89,28 @@ Deno.test("plans: the configuration of a plan takes precedence and cannot be cha
   eq(await limitNow(world, guest), 42);
 });
 
+Deno.test("plans: the first organization starts on `enterprise`, which is shown, and later ones on the default plan", async () => {
+  const { world, host, guest } = await two({});
+  await using _ = world;
+  for (const [who, plan] of [[host, "enterprise"], [guest, "starter"]] as const) {
+    const account = await world.call("GET", "/api/account/info", { as: who.token });
+    eq(account.body.organization.plan, plan);
+    const { body: { subscriptions } } = await get(world, who, "subscriptions");
+    const own = subscriptions.filter(({ account_id }: { account_id: string }) =>
+      account_id === who.org
+    );
+    deq(own.map(({ plan_id }: { plan_id: string }) => plan_id), [plan]);
+  }
+  deq([await limitNow(world, host), await limitNow(world, guest)], [2_147_483_647, 100]);
+});
+
 Deno.test("plans: the configuration may name a plan like a property of every object", async () => {
   const plans = Object.fromEntries(
     ["constructor", "toString", "__proto__"].map((name) => [name, { requests_per_minute: 7 }]),
   );
   await using world = await World.open({ config: { plans, default_plan: "constructor" } });
   const host = await world.signUp();
+  await world.signUp();
   const { body } = await world.call("GET", "/api/admin/plans", { as: host.token });
   const found = body.plans.find(({ id }: { id: string }) => id === "constructor");
   deq([found.name, found.requests_per_minute, found.accounts], ["constructor", 7, 1]);

@@ -1,15 +1,23 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import { CLOSE_CODES } from "../../core/protocol/protocol.ts";
+import { commands } from "../../kv/records/command.ts";
 import { newIdentity, ScriptedAgent } from "../support/agent.ts";
-import { shared } from "../support/kv.ts";
+import { committing, shared } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";
 
+const tenantOf = ({ org }: Account) => ({ org, space: "live" } as const);
 const RIGHTS = ["agents:admin", "agents:read", "agents:write"];
 
 /** Two instances on one store, each with a clock of its own: one whose clock stands still is frozen. */
 async function frozen({ aheadMs = 0 } = {}) {
   const kv = await Deno.openKv(":memory:");
-  const one = await World.open({ kv: shared(kv), sole: false });
+  const replies = { until: Promise.resolve() };
+  const waiting = committing(shared(kv), async (commit) => {
+    const result = await commit();
+    await replies.until;
+    return result;
+  });
+  const one = await World.open({ kv: waiting, sole: false });
   const two = await World.open({ kv: shared(kv), sole: false, seed: 2 });
   two.clock.nowMs += aheadMs;
   const owner = await one.signUp();
@@ -23,6 +31,8 @@ async function frozen({ aheadMs = 0 } = {}) {
     agent,
     value,
     identity,
+    /** The replies to the first instance's commits arrive then. */
+    holdReplies: (until: Promise<void>) => replies.until = until,
     async [Symbol.asyncDispose]() {
       await one[Symbol.asyncDispose]();
       await two[Symbol.asyncDispose]();
@@ -75,6 +85,23 @@ Deno.test("presence: an instance that wakes up after its death closes its links 
   await beats(two, 1);
   await beats(one, 1);
   eq(await statusOf(two, owner, again.id), "online");
+});
+
+Deno.test("presence: an instance that wakes up between recording a command and sending it does not send it", async () => {
+  await using cluster = await frozen();
+  const { one, two, owner, agent } = cluster;
+  const awake = Promise.withResolvers<void>();
+  cluster.holdReplies(awake.promise);
+  const answer = one.call("GET", `/api/exec/${agent.id}?command=uptime`, { as: owner.token });
+  while ((await two.app.store.list(commands, tenantOf(owner), { limit: 1 })).items.length === 0);
+  await beats(two, 4);
+  one.clock.freeze(20_000);
+  awake.resolve();
+  const { status, body } = await answer;
+  deq([status, body.error.code], [503, "UNAVAILABLE"]);
+  eq(agent.received.filter(({ type }) => type === "run").length, 0);
+  const path = `/api/v1/agents/${agent.id}/commands/${body.error.details.command_id}`;
+  eq((await two.call("GET", path, { as: owner.token })).body.status, "failed");
 });
 
 Deno.test("presence: an instance whose row moves stays, whatever its clock says", async () => {

@@ -1,5 +1,6 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import { play, type Played, readAll, transcript } from "../commands/output_fixtures.ts";
+import { ManualClock } from "../support/clock.ts";
 import { random } from "../support/random.ts";
 import { rawRows } from "../support/raw_rows.ts";
 import { type Received, StreamClient } from "../support/stream.ts";
@@ -7,7 +8,7 @@ import type { World } from "../support/world.ts";
 import { pair } from "./pair.ts";
 
 /** A command that runs at the first instance. */
-async function playing(options: { ownClocks?: boolean } = {}) {
+async function playing(options: Parameters<typeof pair>[0] = {}) {
   const cluster = await pair(options);
   const { one, two, owner: { token }, agent } = cluster;
   const command = await play(one, token, agent);
@@ -174,7 +175,7 @@ Deno.test("instances: a reader learns that a command was lost with its agent's l
 });
 
 Deno.test("instances: a reader learns that a command was lost with the instance that ran it", async () => {
-  await using cluster = await playing({ ownClocks: true });
+  await using cluster = await playing({ clock: new ManualClock() });
   const { one, two, command, token } = cluster;
   const client = await StreamClient.open(two, token, { path: `${command.path}/output` });
   await client.next();

@@ -1,7 +1,11 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
+import { openMemoryStore } from "../cluster/shared_store.ts";
 import { type Json, Reader, requestOf } from "../mcp/client.ts";
 import type { OutputPiece } from "../../kv/instances/output.ts";
+import { committing } from "../support/kv.ts";
+import { linkAgent, runsOf } from "../support/linked_agent.ts";
 import { rawRows } from "../support/raw_rows.ts";
+import { World } from "../support/world.ts";
 import { pair } from "./pair.ts";
 
 /** A command that a client of the second instance runs, over the link of the first. */
@@ -43,6 +47,31 @@ Deno.test("instances: output comes to a follower at another instance while the c
   cluster.finish();
   const all = await cluster.whole;
   eq(all.at(-1).result.structuredContent.stdout, "one\ntwo\n");
+});
+
+Deno.test("instances: a follower who asks while a command is being claimed gets its output at once", async () => {
+  const { opened: kv } = openMemoryStore();
+  let gate = Promise.resolve();
+  const held = committing(kv, (commit) => gate.then(commit));
+  await using one = await World.open({ kv: held, sole: false });
+  await using two = await World.open({ kv, sole: false, clock: one.clock, seed: 2 });
+  const { agent, key } = await linkAgent(one);
+  agent.script = () => "silent";
+  await one.settle();
+  const claims = Promise.withResolvers<void>();
+  gate = claims.promise;
+  const params = { name: "run_command", arguments: { agent_id: agent.id, command: "work" } };
+  const options = { as: key.value, style: "modern", meta: { progressToken: "p" } } as const;
+  const reader = new Reader(await two.send(requestOf("tools/call", params, options)));
+  await two.settle();
+  claims.resolve();
+  for (const world of [one, two]) await world.settle();
+  const { command_id } = runsOf(agent)[0]!;
+  agent.send({ type: "output", command_id, stream: "stdout", data: "one\n" });
+  const [first] = await reader.until(1);
+  eq(first.params.message, "one\n");
+  agent.finish({ command_id });
+  await reader.until(Infinity);
 });
 
 Deno.test("instances: followed output is sent in pieces of 16 KiB, and small ones at least 25 ms apart", async () => {

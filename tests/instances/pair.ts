@@ -1,22 +1,22 @@
-import { shared } from "../support/kv.ts";
+import { openMemoryStore } from "../cluster/shared_store.ts";
 import { newIdentity, ScriptedAgent } from "../support/agent.ts";
+import type { ManualClock } from "../support/clock.ts";
 import { World } from "../support/world.ts";
 
 const RIGHTS = ["agents:admin", "agents:read", "agents:write", "audit:read"];
 
-/**
- * Two instances on one store, and an agent that is linked to the first. With a clock of its own, an instance whose clock
- * stands still is frozen.
- */
-export async function pair({ ownClocks = false } = {}) {
-  const kv = await Deno.openKv(":memory:");
-  const one = await World.open({ kv: shared(kv), sole: false });
-  const two = await World.open({
-    kv: shared(kv),
-    sole: false,
-    ...(!ownClocks && { clock: one.clock }),
-    seed: 2,
-  });
+interface Options {
+  /** Changes how the first instance sees the store. */
+  readonly see?: (kv: Deno.Kv) => Deno.Kv;
+  /** The second one's clock, if it is not the first one's. */
+  readonly clock?: ManualClock;
+}
+
+/** Two instances on one store, and an agent that is linked to the first. */
+export async function pair({ see = (kv) => kv, clock }: Options = {}) {
+  const { opened: kv } = openMemoryStore();
+  const one = await World.open({ kv: see(kv), sole: false });
+  const two = await World.open({ kv, sole: false, clock: clock ?? one.clock, seed: 2 });
   const owner = await one.signUp();
   const { value, id: keyId } = await one.key(owner, RIGHTS);
   const identity = newIdentity();
@@ -33,7 +33,6 @@ export async function pair({ ownClocks = false } = {}) {
     async [Symbol.asyncDispose]() {
       await two[Symbol.asyncDispose]();
       await one[Symbol.asyncDispose]();
-      kv.close();
     },
   };
 }

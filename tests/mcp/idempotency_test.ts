@@ -83,7 +83,7 @@ Deno.test("mcp once: keys belong to one caller, last a day, and are visible ASCI
   }
   await world.settle();
   eq(restarts(), 2);
-  world.clock.advance(DAY_MS);
+  world.clock.nowMs += DAY_MS;
   const { identity } = agent;
   const back = await ScriptedAgent.connect(world, key.value, { identity });
   await tool(world, "agents_restart", args, { as: key.value, ...keyed("k") });

@@ -257,6 +257,8 @@ Deno.test("listen: a caller may have ten streams, and closing one admits another
   });
   eq(world.clock.pending, timers, "the refused one keeps nothing");
   deq([refused.status, refused.body.error.data.code], [429, "RATE_LIMIT_EXCEEDED"]);
+  const { of, raise } = refused.body.error.data.details;
+  deq([of.type, raise], ["user", null]);
   await readers[0]!.drop();
   readers[0] = await listen(world, token, { toolsListChanged: true });
   eq(readers[0].response.status, 200);

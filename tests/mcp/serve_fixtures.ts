@@ -40,7 +40,7 @@ const code = await serve({
     };
   },
   refuse: failedBare,
-}, false);
+}, { sharePort: false, stopWithStdin: false });
 Deno.exit(code);
 
 /** Signs an owner up and returns an API key. */

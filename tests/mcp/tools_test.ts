@@ -266,7 +266,7 @@ Deno.test("tools: a call with refused arguments is recorded as a use of the key"
 
 Deno.test("tools: the plan's limit binds calls and says when to retry", async () => {
   await using world = await World.open({
-    config: { plans: { starter: { requests_per_minute: 3 } } },
+    config: { plans: { enterprise: { requests_per_minute: 3 } } },
   });
   const owner = await world.signUp();
   const { value: as } = await world.key(owner, ["agents:read"]);

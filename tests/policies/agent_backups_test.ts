@@ -259,6 +259,7 @@ Deno.test("backup: allows one at a time for each agent, and none for one that is
     deq([second.status, second.body.error.code], [409, "CONFLICT"]);
     eq(second.body.error.details.id, first.body.id);
     // The link is lost midway; the job goes on with the next one.
+    await agent.link.until("transfer");
     agent.link.drop();
     await world.settle();
     const offline = await post("backup");

@@ -6,17 +6,17 @@ const WHY = "the requester no longer has the right to it";
 Deno.test("restore: does not continue with the agent's next link when the requester was deactivated or demoted", async () => {
   for (const how of ["deactivate", "demote", "revoke"] as const) {
     await withBackups(async ({ world, owner, agent, etc, post, endOf, backUp }) => {
-      const asker = await world.join(owner, ["admin"]);
+      const requester = await world.join(owner, ["admin"]);
       const key = await world.key(owner, ["policy:read", "policy:write"]);
       const end = {
-        deactivate: [`/api/v1/users/${asker.userId}/deactivate`, {}],
-        demote: ["/api/v1/roles/admin/revoke", { user_id: asker.userId }],
+        deactivate: [`/api/v1/users/${requester.userId}/deactivate`, {}],
+        demote: ["/api/v1/roles/admin/revoke", { user_id: requester.userId }],
         revoke: [`/api/v1/api-keys/${key.id}/revoke`, {}],
       } as const;
       const backup = await backUp();
       Deno.writeTextFileSync(`${etc}/a.conf`, "changed since");
       agent.hold = true;
-      const as = how === "revoke" ? key.value : asker.token;
+      const as = how === "revoke" ? key.value : requester.token;
       const started = await post("restore", { backup_id: backup.id }, as);
       eq(started.status, 202, started.text);
       agent.link.drop();

@@ -18,6 +18,7 @@ export function handClock(): HandClock {
   };
   return {
     now: () => now,
+    monotonic: () => now,
     after,
     sleep: (ms) => new Promise((resolve) => after(ms, resolve)),
     advance(ms) {
@@ -34,6 +35,7 @@ export function handClock(): HandClock {
 /** The system's clock, for the few guarantees that hold only while real time passes. */
 export const realClock: Clock = {
   now: () => Date.now(),
+  monotonic: () => performance.now(),
   after(ms, task) {
     const id = setTimeout(task, ms);
     return () => clearTimeout(id);

@@ -16,6 +16,7 @@ async function rows({ kv }: World): Promise<string[]> {
 
 Deno.test("limits: an organization's plan admits exactly its limit a minute, over all its credentials", async () => {
   await using world = await World.open({ config: {} });
+  await world.signUp(); // the host, whose plan has no limit
   const account = await world.signUp();
   const start = Math.ceil(world.clock.nowMs / MINUTE_MS) * MINUTE_MS;
   await world.advance(start - world.clock.nowMs);
@@ -35,6 +36,11 @@ Deno.test("limits: an organization's plan admits exactly its limit a minute, ove
   deq(left.slice(0, 99), Array.from({ length: 99 }, (_, n) => 98 - n));
   const over = await world.call("GET", "/api/v1/agents", { as: key.value });
   eq(over.body.error.code, "RATE_LIMIT_EXCEEDED");
+  deq(over.body.error.details.of, { type: "organization", id: account.org });
+  deq(over.body.error.details.raise, {
+    who: "host_owner",
+    how: `PUT /api/admin/limits/${account.org}`,
+  });
   eq(over.headers.get("retry-after"), "60");
   await world.advance(MINUTE_MS);
   eq((await world.call("GET", "/api/v1/agents", { as: key.value })).status, 200);
@@ -42,7 +48,7 @@ Deno.test("limits: an organization's plan admits exactly its limit a minute, ove
 
 Deno.test("limits: a refused request writes nothing", async () => {
   await using world = await World.open({
-    config: { plans: { starter: { requests_per_minute: 3 } } },
+    config: { plans: { enterprise: { requests_per_minute: 3 } } },
   });
   const account = await world.signUp();
   for (let n = 0; n < 4; n++) await world.call("GET", "/api/v1/agents", { as: account.token });
@@ -117,17 +123,20 @@ Deno.test("limits: a 429 names the limit, its reset and what to do", async () =>
   const { request_id, ...details } = body.error.details;
   eq(request_id, headers.get("x-request-id"));
   const reset = Math.ceil(world.clock.nowMs / MINUTE_MS) * 60;
-  deq(details, { limit: 1, scope: "key", reset, retry_after: 43 });
+  const how = `PUT /api/admin/limits/${key.id}`;
+  const whose = { of: { type: "api_key", id: key.id }, raise: { who: "host_owner", how } };
+  deq(details, { limit: 1, scope: "key", ...whose, reset, retry_after: 43 });
   eq(
     body.error.message,
-    "Reached the limit of 1 requests per minute for this API key. Try again in 43 s.",
+    "Reached the limit of 1 requests per minute for this API key. Try again in 43 s. An owner of " +
+      `the host organization can raise it with ${how}.`,
   );
   deq([headers.get("retry-after"), headers.get("content-type")], ["43", "application/json"]);
 });
 
 Deno.test("limits: the plan binds all keys and users of one organization together, and nobody else", async () => {
   await using world = await World.open({
-    config: { ...NO_LIMITS, plans: { starter: { requests_per_minute: 10 } } },
+    config: { ...NO_LIMITS, plans: { enterprise: { requests_per_minute: 10 } } },
   });
   const [one, other] = [await world.signUp(), await world.signUp()];
   const keys = [];
@@ -217,7 +226,7 @@ Deno.test("limits: refusals of `/ws` for missing rights are limited, and over th
   const headers = { upgrade: "websocket", connection: "Upgrade" };
   for (const protocol of ["relay.agent.v1", "relay.events.v1"]) {
     await using world = await World.open({
-      config: { plans: { starter: { requests_per_minute: 4 } } },
+      config: { plans: { enterprise: { requests_per_minute: 4 } } },
     });
     const owner = await world.signUp();
     const key = await world.key(owner, ["secrets:read"], { type: "test" });
@@ -245,6 +254,7 @@ Deno.test("limits: every handshake at `/ws` counts as a request, whatever its ou
   await using world = await World.open({
     config: { limits: { live: { requests_per_minute: 5 } } },
   });
+  await world.signUp(); // the host, whose plan has no limit
   const owner = await world.signUp();
   const key = await world.key(owner, ["agents:read"]);
   const agents = await world.key(owner, ["agents:admin"]);

@@ -224,7 +224,7 @@ Deno.test("mount: the refusal of a body with many faults is short", async () => 
 
 Deno.test("mount: over the plan's limit a caller without the right gets 429 too, and nothing is recorded", async () => {
   await using world = await World.open({
-    config: { plans: { starter: { requests_per_minute: 3 } } },
+    config: { plans: { enterprise: { requests_per_minute: 3 } } },
   });
   const owner = await world.signUp();
   const { value: as } = await world.key(owner, ["agents:read"]);

@@ -90,7 +90,10 @@ Deno.test("bodies: the largest body passes in an unused window, however low the 
   await world.advance(60_000);
   const text = JSON.stringify({ ...NOTIFICATION, padding: "x".repeat(500_000) });
   eq((await send(world, AM, text, { "x-ingest-token": token })).status, 202);
-  eq((await send(world, AM, "{}", { "x-ingest-token": token })).status, 429);
+  const refused = await send(world, AM, "{}", { "x-ingest-token": token });
+  eq(refused.status, 429);
+  const { error: { details } } = JSON.parse(await refused.text());
+  deq([details.of.type, details.raise.who], ["address", "operator"]);
 });
 
 Deno.test("bodies: an address pays one request for each 16 KiB, whatever the declared length", async () => {

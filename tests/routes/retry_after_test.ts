@@ -13,7 +13,7 @@ Deno.test("limits: Retry-After is exact to the second for every limit", async ()
       burst_per_10_seconds: 3 + dice.below(5),
       max_concurrent: null,
     };
-    const plans = { starter: { requests_per_minute: 15 + dice.below(10) } };
+    const plans = { enterprise: { requests_per_minute: 15 + dice.below(10) } };
     await using world = await World.open({
       config: { limits: { live, public_per_minute: 4 }, plans },
     });

@@ -1,13 +1,15 @@
 import type { KeyObject } from "node:crypto";
 import type { Wire } from "../../core/agents/sender.ts";
-import { newIdentity, ScriptedAgent } from "../support/agent.ts";
+import { privateKeyOf } from "../../core/protocol/statements.ts";
+import { ScriptedAgent } from "../support/agent.ts";
 import type { Random } from "../support/random.ts";
 import type { World } from "../support/world.ts";
 import type { Cluster, Instance } from "./cluster.ts";
+import type { Witness } from "./witness.ts";
 
 /** An agent that links anew at any instance. It counts the commands that reached it over all of its links. */
 export class RovingAgent {
-  readonly identity: KeyObject = newIdentity();
+  readonly identity: KeyObject;
   /** How often each command reached it. */
   readonly reached = new Map<string, number>();
   at: Instance | null = null;
@@ -21,7 +23,10 @@ export class RovingAgent {
     readonly name: string,
     private readonly credential: string,
     private readonly dice: Random,
-  ) {}
+    private readonly witness: Witness,
+  ) {
+    this.identity = privateKeyOf(Uint8Array.from({ length: 32 }, () => dice.below(256)));
+  }
 
   get isLinked(): boolean {
     return this.link !== null && this.link.closed === null && this.at?.state !== "dead";
@@ -37,6 +42,7 @@ export class RovingAgent {
         if (frame.type === "welcome") this.id = frame.agent_id;
         if (frame.type !== "run") return;
         for (const { command_id } of frame.commands) {
+          this.witness.arrives(command_id, at);
           this.reached.set(command_id, (this.reached.get(command_id) ?? 0) + 1);
           if (own === this.link) this.#open.push(command_id);
         }

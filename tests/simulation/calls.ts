@@ -26,15 +26,23 @@ const TURNS = 5;
 /** One turn of the event loop: every microtask has run. */
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-let ciphering = 0;
+/** The work of other threads in the order of its start. Each ends in telling the process that asked for it. */
+let ciphers: Promise<() => void>[] = [];
 const subtle = crypto.subtle as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>;
-for (const name of ["digest", "sign", "verify", "encrypt", "decrypt", "importKey", "deriveBits"]) {
+for (
+  const name of ["deriveBits", "digest", "exportKey", "generateKey", "importKey", "sign", "verify"]
+) {
   const real = subtle[name]!.bind(subtle);
-  // Work of other threads is waited for, so that it cannot change the order of calls.
-  subtle[name] = (...args) => {
-    ciphering++;
-    return real(...args).finally(() => ciphering--);
-  };
+  // A result is told once everything else has come to rest, so that its speed changes no order.
+  subtle[name] = (...args) =>
+    new Promise((resolve, reject) => {
+      ciphers.push(
+        real(...args).then(
+          (result) => () => resolve(result),
+          (error) => () => reject(error),
+        ),
+      );
+    });
 }
 
 /** All calls under way of all processes. Each takes effect, and each answer arrives, in an order that dice decide. */
@@ -44,7 +52,9 @@ export class Calls {
   /** How many calls failed, by fault. */
   readonly faults: Record<Fault, number> = { refused: 0, "reply lost": 0, late: 0 };
 
-  constructor(private readonly dice: Random) {}
+  constructor(private readonly dice: Random) {
+    ciphers = [];
+  }
 
   /** Makes a call of a process; its effect and its answer come later, and may fail. */
   make<R>(of: Caller, effect: () => R, faults: readonly Fault[]): Promise<R> {
@@ -77,10 +87,21 @@ export class Calls {
     this.#steps.push({ of: to, sent: false, dueMs: this.nowMs + waitMs, run: deliver });
   }
 
+  /** Waits for some time, outside of all processes. */
+  pause(ms: number): Promise<void> {
+    const of: Caller = { state: "awake", faults: 0 };
+    return new Promise((run) => this.#steps.push({ of, sent: false, dueMs: this.nowMs + ms, run }));
+  }
+
   /** Runs something in a process as soon as it is awake. */
   whenAwake(of: Caller, run: () => void): void {
     if (of.state === "awake") run();
-    else if (of.state === "frozen") this.#steps.push({ of, sent: false, dueMs: 0, run });
+    else if (of.state === "frozen") this.whenReady(of, run);
+  }
+
+  /** Runs something in a process, once it is awake, in any order with the answers to its calls. */
+  whenReady(of: Caller, run: () => void): void {
+    this.#steps.push({ of, sent: false, dueMs: 0, run });
   }
 
   /** Forgets the calls of a process that died: none of them takes effect from now on. */
@@ -92,8 +113,7 @@ export class Calls {
   /** Runs what can run at this instant, one step after the other, at most `max` of them. */
   async settle(max = Infinity): Promise<void> {
     for (let n = 0; n < max; n++) {
-      // A commit waits up to four turns for company.
-      for (let turns = 0; turns < TURNS || ciphering > 0; turns++) await turn();
+      await this.#rest();
       const ready = this.#steps.filter(({ of, sent, dueMs }) =>
         dueMs <= this.nowMs && (sent || of.state === "awake")
       );
@@ -101,6 +121,17 @@ export class Calls {
       const step = this.dice.pick(ready);
       this.#steps.splice(this.#steps.indexOf(step), 1);
       step.run();
+    }
+  }
+
+  /** Waits until all processes wait for calls or for time. */
+  async #rest(): Promise<void> {
+    for (;;) {
+      // A commit waits up to four turns for company.
+      for (let turns = 0; turns < TURNS; turns++) await turn();
+      const next = ciphers.shift();
+      if (next === undefined) return;
+      (await next)();
     }
   }
 

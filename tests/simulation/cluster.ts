@@ -53,6 +53,7 @@ export class Cluster {
     this.instances.push(instance as Instance);
     const kv = kvOver(
       this.engine,
+      instance.name,
       (effect, writes) => this.calls.make(instance, effect, writes ? WRITE_FAULTS : READ_FAULTS),
       (deliver) => this.calls.hint(instance, deliver),
     );
@@ -116,14 +117,17 @@ export class Cluster {
     instance.disturbedAtMs = this.calls.nowMs;
   }
 
-  /** Wakes a frozen process when it is time: all of its timers that fell due fire then. */
+  /**
+   * Wakes a frozen process when it is time. The timers that fell due meanwhile fire before or after the process learns
+   * of answers that came meanwhile.
+   */
   #sleep(instance: Instance, byMs: number): void {
     instance.behindMs += byMs;
     if (instance.wakesAtMs > this.calls.nowMs) return;
     instance.state = "awake";
     instance.disturbedAtMs = this.calls.nowMs;
-    instance.clock.nowMs += instance.behindMs;
+    instance.clock.freeze(instance.behindMs);
     instance.behindMs = 0;
-    instance.clock.advance(0);
+    this.calls.whenReady(instance, () => instance.clock.advance(0));
   }
 }

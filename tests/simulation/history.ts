@@ -2,28 +2,36 @@ import { type Random, random } from "../support/random.ts";
 import { makeHook } from "../support/linked_agent.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";
 import { RovingAgent } from "./agents.ts";
-import { Callers, type Credentials } from "./callers.ts";
-import { Cluster } from "./cluster.ts";
+import { Asker, type Credentials } from "./asker.ts";
+import { Callers } from "./callers.ts";
+import { Cluster, type Instance } from "./cluster.ts";
 import { assertTrue } from "./invariants.ts";
 import { Receiver } from "./receiver.ts";
+import { Rules } from "./rules.ts";
+import { Witness } from "./witness.ts";
 
 const INSTANCES = 4;
 const AGENTS = 2;
 const STEPS = 40;
 /** Longer than a lease. */
-const FROZEN_MS = 60_000;
+const FROZEN_MS = [20_000, 30_000, 60_000];
+/** How much of the rest passes before agents without a link dial again. */
+const REDIAL_MS = 60_000;
+/** How often something strikes at the instant of a commit that decides who sends a command. */
+const STRIKES = 0.15;
 /** After this time deaths are noticed and taken over, and every caller has its answer. */
 const REST_MS = 180_000;
 /** What a key may ask in a minute. */
-export const PER_MINUTE = 60;
+export const PER_MINUTE = 10;
 export const ATTEMPTS_MAX = 3;
 const RIGHTS = ["agents:admin", "agents:read", "agents:write", "audit:read"];
-const HEARD = ["command_executed", "approval_resolved", "agent_disconnected"];
+/** The events that the webhook wants. */
+export const HEARD = ["command_executed", "approval_resolved", "agent_disconnected"];
 const CONFIG = {
   ...NO_LIMITS,
   limits: {
     ...NO_LIMITS.limits,
-    live: { ...NO_LIMITS.limits.live, requests_per_minute: PER_MINUTE },
+    test: { ...NO_LIMITS.limits.test, requests_per_minute: PER_MINUTE },
   },
 };
 
@@ -31,7 +39,14 @@ const CONFIG = {
 export class History {
   readonly steps: string[] = [];
   readonly agents: RovingAgent[] = [];
+  readonly asker: Asker;
   readonly callers: Callers;
+  readonly rules: Rules;
+  readonly witness: Witness;
+  /** Set when no more faults happen. */
+  #isAtRest = false;
+  /** Instances to start in place of dead ones, with the agents that then dial again. */
+  readonly #replacements: (() => Promise<void>)[] = [];
 
   private constructor(
     readonly dice: Random,
@@ -39,7 +54,14 @@ export class History {
     readonly credentials: Credentials,
     readonly receiver: Receiver,
   ) {
-    this.callers = new Callers(dice, cluster, credentials, (text) => this.#note(text));
+    this.asker = new Asker(dice, cluster, credentials, (text) => this.#note(text));
+    this.callers = new Callers(dice, this.asker);
+    this.rules = new Rules(dice, this.asker);
+    this.witness = new Witness(cluster, {
+      begun: (by, { agent_id }) => this.#strike(by, agent_id),
+      queued: ({ agent_id }) => this.#relink(agent_id),
+      relinked: (former, agentId) => this.#ask(former, agentId),
+    });
   }
 
   /** Plays the history of a seed and checks the invariants at its end. */
@@ -61,13 +83,14 @@ export class History {
   async #play(): Promise<void> {
     const { cluster, dice } = this;
     for (let n = 0; n < AGENTS; n++) {
-      const agent = new RovingAgent(cluster, `web-${n}`, this.credentials.key, dice);
+      const agent = new RovingAgent(cluster, `web-${n}`, this.credentials.key, dice, this.witness);
       this.agents.push(agent);
       await cluster.drive(agent.connect(dice.pick(cluster.awake)));
       await cluster.calls.settle();
     }
     for (let n = 0; n < STEPS; n++) {
       await this.#step();
+      for (const replace of this.#replacements.splice(0)) await replace();
       await cluster.calls.settle(dice.below(60));
     }
     await this.#rest();
@@ -75,21 +98,22 @@ export class History {
   }
 
   async #step(): Promise<void> {
-    const { callers, dice } = this;
+    const { callers, dice, rules } = this;
     const agent = dice.pick(this.agents);
     const acts: readonly (readonly [number, () => unknown])[] = [
       [10, () => callers.exec(agent)],
       [4, () => callers.approve()],
-      [2, () => callers.cancel(agent)],
-      [1, () => callers.revoke()],
-      [2, () => callers.use()],
-      [2, () => callers.hurry()],
+      [2, () => callers.cancel(this.agents)],
+      [2, () => rules.revoke()],
+      [2, () => rules.use()],
+      [2, () => rules.hurry()],
+      [1, () => rules.forbid(agent)],
       [2, () => callers.chain(agent)],
       [8, () => this.#pass(dice.pick([500, 2_000, 6_000]))],
       [3, () => this.#link(agent)],
       [6, () => this.agents.forEach((each) => each.work())],
-      [2, () => this.#kill()],
-      [1, () => this.#freeze()],
+      [2, () => this.#kill(dice.pick(this.cluster.awake))],
+      [1, () => this.#freeze(dice.pick(this.cluster.awake))],
       [3, () => this.#disturb()],
     ];
     let roll = dice.below(acts.reduce((sum, [weight]) => sum + weight, 0));
@@ -113,25 +137,50 @@ export class History {
   }
 
   /** An instance dies, sometimes with the agents that it holds, and another one starts. */
-  async #kill(): Promise<void> {
+  #kill(at: Instance): void {
     const { cluster, dice } = this;
-    const at = dice.pick(cluster.awake), withAgents = dice.chance(0.3);
+    if (cluster.awake.length < 2) return;
+    const withAgents = dice.chance(0.3);
     this.#note(`${at.name} dies${withAgents ? " with its agents" : ""}`);
     cluster.kill(at);
     const held = this.agents.filter((agent) => agent.at === at);
-    const next = await cluster.open();
-    this.receiver.listenTo(next);
-    this.#note(`${next.name} starts`);
-    for (const agent of held) withAgents ? agent.drop() : this.#link(agent);
+    this.#replacements.push(async () => {
+      const next = await cluster.open();
+      this.receiver.listenTo(next);
+      this.#note(`${next.name} starts`);
+      for (const agent of held) withAgents ? agent.drop() : this.#link(agent);
+    });
   }
 
   /** A process stops for longer than a lease, then goes on where it was. */
-  #freeze(): void {
+  #freeze(at: Instance): void {
     const { cluster, dice } = this;
     if (cluster.awake.length < 2) return;
-    const at = dice.pick(cluster.awake);
-    this.#note(`${at.name} freezes`);
-    cluster.freeze(at, FROZEN_MS);
+    const forMs = dice.pick(FROZEN_MS);
+    this.#note(`${at.name} freezes for ${forMs} ms`);
+    cluster.freeze(at, forMs);
+  }
+
+  /** Something happens just when an instance has recorded a command and is about to send it. */
+  #strike(by: Instance, agentId: string): void {
+    const { dice } = this;
+    if (this.#isAtRest || by.state !== "awake" || !dice.chance(STRIKES)) return;
+    const agent = this.agents.find(({ id }) => id === agentId)!;
+    dice.pick([() => this.#freeze(by), () => this.#kill(by), () => this.#link(agent)])();
+  }
+
+  /** The agent of a command that was just queued sometimes links anew, so that two instances want to send it. */
+  #relink(agentId: string): void {
+    if (this.#isAtRest || !this.dice.chance(STRIKES)) return;
+    this.#link(this.agents.find(({ id }) => id === agentId)!);
+  }
+
+  /** Asks for commands where an agent was linked until this instant. */
+  #ask(former: Instance, agentId: string): void {
+    const { callers, dice } = this;
+    const agent = this.agents.find(({ id }) => id === agentId)!;
+    if (dice.chance(0.5)) callers.exec(agent, former);
+    if (dice.chance(0.5)) callers.approve(former);
   }
 
   /** The calls of an instance begin to fail, or stop failing. */
@@ -145,10 +194,13 @@ export class History {
   /** Ends all faults and waits until all has come to rest. */
   async #rest(): Promise<void> {
     this.#note("rest");
+    this.#isAtRest = true;
     const { cluster } = this;
     for (const instance of cluster.instances) cluster.disturb(instance, 0);
+    this.callers.approveAll();
     for (let restMs = 0; restMs < REST_MS; restMs += 5_000) {
-      if (restMs === FROZEN_MS) this.agents.forEach((agent) => agent.isLinked || this.#link(agent));
+      for (const replace of this.#replacements.splice(0)) await replace();
+      if (restMs >= REDIAL_MS) this.agents.forEach((agent) => agent.isLinked || this.#link(agent));
       for (const agent of this.agents) {
         agent.work(true);
         agent.beat();
@@ -164,7 +216,7 @@ async function prepare({ instances }: Cluster): Promise<Credentials> {
   const owner = await world.signUp();
   const second = await world.join(owner, ["admin"]);
   const { value: key } = await world.key(owner, RIGHTS);
-  const { value: eager } = await world.key(owner, ["agents:read"]);
+  const { value: eager } = await world.key(owner, ["agents:read"], { type: "test" });
   const spare = [];
   for (let n = 0; n < 2; n++) {
     spare.push({ ...await world.key(owner, ["agents:read"]), revokedMs: null });

@@ -1,21 +1,23 @@
-import { ok, strictEqual as eq } from "node:assert/strict";
+import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { agents } from "../../kv/records/agent.ts";
 import { approvals } from "../../kv/records/approval.ts";
 import { commands } from "../../kv/records/command.ts";
+import { deliveries } from "../../kv/records/webhook.ts";
 import type { Tenant } from "../../kv/store/collection.ts";
 import { assertLedger, assertLogs } from "../support/guarantees.ts";
 import { readLedger } from "../../core/delivery/webhooks/ledger.ts";
-import { ATTEMPTS_MAX, type History, PER_MINUTE } from "./history.ts";
+import { ATTEMPTS_MAX, HEARD, type History, PER_MINUTE } from "./history.ts";
 
 /** An attempt under way at a fault may take this long. */
 const ATTEMPT_MS = 20_000;
 
 /** Fails unless a history at rest has kept every promise. */
 export async function assertTrue(history: History): Promise<void> {
-  const { callers, cluster } = history;
-  if (callers.failures.length > 0) throw callers.failures[0];
+  const { asker, cluster, rules, witness } = history;
+  if (asker.failures.length > 0) throw asker.failures[0];
+  eq(witness.broken.join("; "), "");
   const tenant = { org: history.credentials.owner.org, space: "live" } as const;
-  assertLimits(history);
+  rules.assertLimit(PER_MINUTE);
   assertAttempts(history);
   await cluster.drive(Promise.all([assertRecords(history, tenant), assertAgents(history, tenant)]));
   const { app } = cluster.awake[0]!.world;
@@ -41,6 +43,13 @@ async function assertRecords({ callers, cluster }: History, tenant: Tenant): Pro
   for (const { id, status } of (await store.list(commands, tenant, { limit: 1_000 })).items) {
     ok(status !== "queued" && status !== "running", `the command ${id} is ${status}`);
   }
+  const { items } = await store.list(deliveries, tenant, { limit: 1_000 });
+  const heard = rows.filter(({ event_type }) => HEARD.includes(event_type));
+  deq(
+    items.map(({ event_id }) => event_id).sort(),
+    heard.map(({ event_id }) => event_id).sort(),
+    "each event that the webhook wants has one delivery",
+  );
   const { pending, held } = await readLedger(store);
   eq(pending + held, 0, `${pending} deliveries are pending`);
 }
@@ -51,12 +60,6 @@ async function assertAgents(history: History, tenant: Tenant): Promise<void> {
     for (const [id, times] of agent.reached) eq(times, 1, `${id} reached ${agent.name} twice`);
     const record = await store.get(agents, tenant, agent.id);
     eq(record!.status === "online", agent.isLinked, `${agent.name} is ${record!.status}`);
-  }
-}
-
-function assertLimits({ callers }: History): void {
-  for (const [window, count] of callers.let) {
-    ok(count <= PER_MINUTE, `${count} calls passed in the window that ends at ${window}`);
   }
 }
 

@@ -1,3 +1,5 @@
+import { deepFreeze } from "../../kv/store/collection.ts";
+
 /** A stored value and the commit that wrote it. */
 interface Stored {
   readonly key: Deno.KvKey;
@@ -8,6 +10,13 @@ interface Stored {
 interface Atomic {
   readonly checks: { key: Deno.KvKey; versionstamp: string | null }[];
   readonly writes: ((versionstamp: string) => void)[];
+}
+
+/** A row before and after a commit. */
+export interface Change {
+  readonly key: Deno.KvKey;
+  readonly before: unknown;
+  readonly after: unknown;
 }
 
 type Selector = { prefix?: Deno.KvKey; start?: Deno.KvKey; end?: Deno.KvKey };
@@ -34,7 +43,9 @@ function partText(part: Deno.KvKeyPart): string {
   return sorted.toString(16).padStart(16, "0");
 }
 
-const copyOf = (value: unknown) => value instanceof Deno.KvU64 ? value : structuredClone(value);
+/** A deep copy that nobody can change, so that all readers share it. */
+const copyOf = (value: unknown) =>
+  value instanceof Deno.KvU64 ? value : deepFreeze(structuredClone(value));
 
 /**
  * An engine in memory that acts at once and in one thread, so that the order of all calls is the caller's. It holds to
@@ -46,6 +57,9 @@ export class MemoryKv {
   readonly #order: string[] = [];
   readonly #listeners = new Set<(texts: ReadonlySet<string>) => void>();
   #changed = new Set<string>();
+  #changes: Change[] = [];
+  /** Sees what each commit of a process set, at once. */
+  onCommit: (by: string, changes: readonly Change[]) => void = () => {};
   #commits = 0;
 
   readonly versionstampPart = VERSIONSTAMP;
@@ -53,7 +67,7 @@ export class MemoryKv {
   get(key: Deno.KvKey): Deno.KvEntryMaybe<unknown> {
     const found = this.#rows.get(textOf(key));
     if (found === undefined) return { key, value: null, versionstamp: null };
-    return { ...found, value: copyOf(found.value) };
+    return found;
   }
 
   /** The entries of a range after a cursor, at most `limit`. */
@@ -67,13 +81,10 @@ export class MemoryKv {
     const texts = reverse
       ? this.#order.slice(Math.max(first, end - limit), Math.max(first, end)).reverse()
       : this.#order.slice(first, Math.min(end, first + limit));
-    return texts.map((text) => {
-      const stored = this.#rows.get(text)!;
-      return { text, entry: { ...stored, value: copyOf(stored.value) } };
-    });
+    return texts.map((text) => ({ text, entry: this.#rows.get(text)! }));
   }
 
-  commit({ checks, writes }: Atomic): Deno.KvCommitResult | Deno.KvCommitError {
+  commit({ checks, writes }: Atomic, by: string): Deno.KvCommitResult | Deno.KvCommitError {
     for (const { key, versionstamp } of checks) {
       if ((this.#rows.get(textOf(key))?.versionstamp ?? null) !== versionstamp) {
         return { ok: false };
@@ -83,6 +94,9 @@ export class MemoryKv {
     for (const write of writes) write(versionstamp);
     const changed = this.#changed;
     this.#changed = new Set();
+    const changes = this.#changes;
+    this.#changes = [];
+    this.onCommit(by, changes);
     for (const listener of this.#listeners) listener(changed);
     return { ok: true, versionstamp };
   }
@@ -91,6 +105,7 @@ export class MemoryKv {
     const whole = key.map((part) => part as unknown === VERSIONSTAMP ? versionstamp : part);
     const text = textOf(whole);
     if (!this.#rows.has(text)) this.#order.splice(this.#place(text), 0, text);
+    this.#changes.push({ key: whole, before: this.#rows.get(text)?.value, after: value });
     this.#rows.set(text, { key: whole, value, versionstamp });
     this.#changed.add(text);
   }
@@ -126,8 +141,13 @@ export class MemoryKv {
 
 type Call = <R>(effect: () => R, writes: boolean) => Promise<R>;
 
-/** The Deno KV of one process over an engine: `call` decides when each call takes effect and what it answers. */
-export function kvOver(engine: MemoryKv, call: Call, hint: (deliver: () => void) => void): Deno.Kv {
+/** The Deno KV of the process `by` over an engine: `call` decides when each call takes effect and what it answers. */
+export function kvOver(
+  engine: MemoryKv,
+  by: string,
+  call: Call,
+  hint: (deliver: () => void) => void,
+): Deno.Kv {
   const atomic = () => {
     const op: Atomic = { checks: [], writes: [] };
     const counted = (key: Deno.KvKey, next: (old: bigint) => bigint) => {
@@ -147,7 +167,7 @@ export function kvOver(engine: MemoryKv, call: Call, hint: (deliver: () => void)
       delete: (key: Deno.KvKey) => (op.writes.push(() => engine.delete(key)), self),
       sum: (key: Deno.KvKey, n: bigint) => counted(key, (old) => old + n),
       max: (key: Deno.KvKey, n: bigint) => counted(key, (old) => old > n ? old : n),
-      commit: () => call(() => engine.commit(op), true),
+      commit: () => call(() => engine.commit(op, by), true),
     };
     return self;
   };

@@ -13,6 +13,7 @@ const START_MS = Date.UTC(2030, 0, 1);
 export class ManualClock implements Clock {
   /** Setting it makes the clock jump, also backwards, and fires nothing. */
   nowMs: number;
+  #passedMs = 0;
   readonly #timers = new Set<Timer>();
 
   constructor(startMs = START_MS) {
@@ -21,6 +22,10 @@ export class ManualClock implements Clock {
 
   now(): number {
     return this.nowMs;
+  }
+
+  monotonic(): number {
+    return this.#passedMs;
   }
 
   after(ms: number, task: () => void): Cancel {
@@ -38,10 +43,20 @@ export class ManualClock implements Clock {
     const endMs = this.nowMs + ms;
     for (let timer = this.#next(endMs); timer !== null; timer = this.#next(endMs)) {
       this.#timers.delete(timer);
-      this.nowMs = Math.max(this.nowMs, timer.dueMs);
+      this.#passTo(timer.dueMs);
       timer.task();
     }
-    this.nowMs = Math.max(this.nowMs, endMs);
+    this.#passTo(endMs);
+  }
+
+  /** Moves time on and fires nothing, as for a process that is frozen and has just woken up. */
+  freeze(ms: number): void {
+    this.#passTo(this.nowMs + ms);
+  }
+
+  #passTo(ms: number): void {
+    this.#passedMs += Math.max(0, ms - this.nowMs);
+    this.nowMs = Math.max(this.nowMs, ms);
   }
 
   /** How many timers are still to fire. */

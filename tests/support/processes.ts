@@ -1,5 +1,6 @@
 import { type Client, clientOf, expectStatus } from "../../core/cli/client.ts";
 import { type Program, type ProgramOptions, startProgram } from "../../core/cli/program.ts";
+import { startSeveral } from "../cluster/several.ts";
 
 const MAIN = new URL("../../main.ts", import.meta.url).href;
 /** Other tests may keep all cores busy while a process starts. */
@@ -34,11 +35,27 @@ export function trustingClients(url: string) {
   };
 }
 
+/** How many instances stand in for one relay: several share a denokv server. */
+const INSTANCES = Deno.env.get("RELAY_TEST_DENOKV") === undefined
+  ? 1
+  : Number(Deno.env.get("RELAY_TEST_INSTANCES"));
+
 /** A relay that says it is ready, and its address. */
 export async function startRelayProcess(
   env: Readonly<Record<string, string>>,
   args: readonly string[] = ["serve"],
   main = MAIN,
+): Promise<{ relay: Program; url: string; readyMs: number }> {
+  const start = (env: Readonly<Record<string, string>>) => startOne(env, args, main);
+  if (INSTANCES === 1) return await start(env);
+  const several = await startSeveral(INSTANCES, start, env);
+  return { ...several, readyMs: performance.now() };
+}
+
+async function startOne(
+  env: Readonly<Record<string, string>>,
+  args: readonly string[],
+  main: string,
 ): Promise<{ relay: Program; url: string; readyMs: number }> {
   const where = { RELAY_HOST: "127.0.0.1", RELAY_PORT: "0", ...env };
   const relay = startProgram(args, { env: where, main });

@@ -1,10 +1,38 @@
 import { setImmediate } from "node:timers";
 import { overKv } from "./kv.ts";
 
+/** A commit waits up to four turns of the event loop for company. */
+const QUIET_TURNS = 5;
+
+/** The calls of Web Crypto, which other threads do. */
+const ciphers = { begun: 0, underWay: 0 };
+
+const subtle = crypto.subtle as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>;
+for (
+  const name of [
+    "decrypt",
+    "deriveBits",
+    "digest",
+    "encrypt",
+    "exportKey",
+    "generateKey",
+    "importKey",
+    "sign",
+    "verify",
+  ]
+) {
+  const real = subtle[name]!.bind(subtle);
+  subtle[name] = (...args) => {
+    ciphers.begun++;
+    ciphers.underWay++;
+    return real(...args).finally(() => ciphers.underWay--);
+  };
+}
+
 /** An engine that knows whether it is at work. */
 export interface QuietKv {
   readonly kv: Deno.Kv;
-  /** Resolves when no operation is under way and nobody has begun another. */
+  /** Resolves when no operation is under way, of Web Crypto neither, and none begins. */
   quiet(): Promise<void>;
   /** How many commits have begun. */
   readonly commits: number;
@@ -47,9 +75,11 @@ export function quietKv(engine: Deno.Kv): QuietKv {
       return commits;
     },
     async quiet() {
-      // Whoever continues after an operation begins the next one before the loop turns again.
-      for (let seen = -1; seen !== begun || underWay > 0;) {
-        seen = begun;
+      // What continues after an operation begins the next one before the loop turns again.
+      for (let seen = -1, turns = 0; turns < QUIET_TURNS; turns++) {
+        const now = begun + ciphers.begun;
+        if (now !== seen || underWay + ciphers.underWay > 0) turns = 0;
+        seen = now;
         await turn();
       }
     },

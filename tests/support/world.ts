@@ -16,7 +16,7 @@ import { NO_LIMITS } from "./no_limits.ts";
 import { RecordedNetwork } from "./network.ts";
 import { type QuietKv, quietKv } from "./quiet_kv.ts";
 import { mulberry32 } from "./random.ts";
-import { openSharedStore, type SharedStore } from "../cluster/shared_store.ts";
+import { openDenokvStore, openMemoryStore, type SharedStore } from "../cluster/shared_store.ts";
 
 /** An answer, read whole. */
 export interface Answer {
@@ -63,6 +63,10 @@ interface Options {
 
 /** How many instances a world has, unless its test brings a store: they share it, the clock, the dice and the network. */
 const INSTANCES = Number(Deno.env.get("RELAY_TEST_INSTANCES") ?? 1);
+/** They share a store in memory, or a denokv server. */
+const openSharedStore = Deno.env.get("RELAY_TEST_DENOKV") === undefined
+  ? openMemoryStore
+  : openDenokvStore;
 
 interface Instance {
   readonly running: Running;
@@ -153,6 +157,10 @@ export class World implements AsyncDisposable {
 
   /** Sends a request through the whole server; the answer is read by whoever asks. */
   async send(request: Request, from = "192.0.2.1"): Promise<Response> {
+    // A clock that was set forward looks like a freeze until the next renewal, at most 5 s later.
+    if (this.instances.length > 1) {
+      await Promise.all(this.apps.map(({ presence }) => presence.mayHold || presence.wake()));
+    }
     const { serve } = this.instances[this.#requests++ % this.instances.length]!;
     return await serve(request, {
       remoteAddr: { transport: "tcp", hostname: from, port: 1 },
@@ -245,12 +253,8 @@ export class World implements AsyncDisposable {
   async settle(): Promise<void> {
     // A message between instances takes rounds of its own, and each commits something.
     const several = this.instances.length > 1;
-    let before = -1;
-    for (
-      let round = 0;
-      round < 3 || several && round < 20 && before !== this.watched.commits;
-      round++
-    ) {
+    for (let round = 0, before = -1; several ? round < 20 : round < 3; round++) {
+      if (several && before === this.watched.commits) break;
       before = this.watched.commits;
       await this.quiet();
       for (const app of this.apps) await rest(app);

@@ -1,6 +1,7 @@
 import type { ApiKeyRecord } from "../../../kv/records/api_key.ts";
 import type { OrganizationRecord } from "../../../kv/records/organization.ts";
 import { type Config, planOf } from "../../context/context.ts";
+import type { LimitHolder, LimitRaise } from "../../fault/fault.ts";
 import { MINUTE_MS } from "../../../kv/store/durations.ts";
 
 const TEN_SECONDS_MS = 10_000;
@@ -19,15 +20,27 @@ export interface LimitKind {
   /** The counted thing, as text after the number. */
   readonly words: string;
   readonly whose: string;
+  readonly of: LimitHolder["type"];
+  /** Who may raise it for this holder; null for a fixed limit. */
+  readonly raise: (id: string) => LimitRaise | null;
   /** An alternative to waiting, as a sentence. */
   readonly advice?: string;
 }
+
+const raisedByHost = (id: string): LimitRaise => ({
+  who: "host_owner",
+  how: `PUT /api/admin/limits/${id}`,
+});
+
+/** Of every limit of a key. */
+const OF_KEY = { of: "api_key", raise: raisedByHost } as const;
 
 /** The limits of a key, by the names that overrides and configuration use. */
 export const KEY_LIMITS = {
   burst_per_10_seconds: {
     scope: "burst",
     windowMs: TEN_SECONDS_MS,
+    ...OF_KEY,
     whose: "this API key",
     words: "requests per 10 seconds",
     advice: "Spread requests evenly.",
@@ -35,18 +48,21 @@ export const KEY_LIMITS = {
   requests_per_minute: {
     scope: "key",
     windowMs: MINUTE_MS,
+    ...OF_KEY,
     whose: "this API key",
     words: "requests per minute",
   },
   mcp_calls_per_minute: {
     scope: "mcp",
     windowMs: MINUTE_MS,
+    ...OF_KEY,
     whose: "this API key",
     words: "MCP calls per minute",
   },
   max_concurrent: {
     scope: "connections",
     windowMs: null,
+    ...OF_KEY,
     whose: "this API key",
     words: "open connections",
     advice: "Wait for a response or close a stream before the next request.",
@@ -54,6 +70,7 @@ export const KEY_LIMITS = {
   webhook_deliveries_per_minute: {
     scope: "deliveries",
     windowMs: MINUTE_MS,
+    ...OF_KEY,
     whose: "the webhooks of this API key",
     words: "deliveries per minute",
   },
@@ -66,6 +83,8 @@ export const OTHER_LIMITS = {
   organization: {
     scope: "organization",
     windowMs: MINUTE_MS,
+    of: "organization",
+    raise: raisedByHost,
     whose: "the organization, across all its keys and users",
     words: "requests per minute",
     advice: "A larger plan has a higher limit.",
@@ -73,6 +92,8 @@ export const OTHER_LIMITS = {
   address: {
     scope: "address",
     windowMs: MINUTE_MS,
+    of: "address",
+    raise: () => ({ who: "operator", how: "`limits.public_per_minute` of RELAY_CONFIG" }),
     whose: "your network address",
     words: "requests per minute",
     advice: "Requests with a valid credential have their own limits.",
@@ -80,6 +101,8 @@ export const OTHER_LIMITS = {
   agent: {
     scope: "agent",
     windowMs: MINUTE_MS,
+    of: "agent",
+    raise: () => null,
     whose: "this agent",
     words: "reports per minute",
   },

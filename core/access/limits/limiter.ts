@@ -6,7 +6,7 @@ import { RecentMap } from "../../../kv/store/recent.ts";
 import type { LeasedSlots } from "../../../kv/limits/slots.ts";
 import type { Actor } from "../../identity/identity.ts";
 import type { Config } from "../../context/context.ts";
-import { Fault } from "../../fault/fault.ts";
+import { type Fault, limitReached } from "../../fault/fault.ts";
 import {
   AGENT_REPORTS_PER_MINUTE,
   type Call,
@@ -32,6 +32,8 @@ const REFUSED_MAX = 1_000;
 /** One limit that a request must pass. */
 interface LimitClaim extends Claim {
   readonly kind: LimitKind;
+  /** The holder of the limit. */
+  readonly id: string;
 }
 
 /** Whether a request is admitted, and the limit that its response shows. */
@@ -39,6 +41,7 @@ export type LimitState = Grant<LimitClaim>;
 
 const NO_LIMIT: LimitClaim = {
   key: "",
+  id: "",
   limit: UNLIMITED,
   windowMs: MINUTE_MS,
   kind: OTHER_LIMITS.organization,
@@ -149,9 +152,10 @@ export class Limiter {
 
   /** A report about one agent. Reports by others and by the agent itself are counted apart. */
   takeForAgent(id: string, by: "itself" | "anybody"): LimitState | Promise<LimitState> {
-    const counted = by === "itself" ? `${id}:own` : id;
-    const claim = claimOf(OTHER_LIMITS.agent, counted, AGENT_REPORTS_PER_MINUTE);
-    return this.parts.counters.takeAll([claim]);
+    const claim = claimOf(OTHER_LIMITS.agent, id, AGENT_REPORTS_PER_MINUTE);
+    return this.parts.counters.takeAll([
+      by === "itself" ? { ...claim, key: `${claim.key}:own` } : claim,
+    ]);
   }
 
   /** The state that an endpoint without limits shows. */
@@ -269,6 +273,7 @@ export interface Left {
 
 const claimOf = (kind: LimitKind, id: string, limit: number): LimitClaim => ({
   key: `${kind.scope}:${id}`,
+  id,
   limit,
   windowMs: kind.windowMs ?? CONNECTION_RETRY_MS,
   kind,
@@ -278,19 +283,24 @@ const claimOf = (kind: LimitKind, id: string, limit: number): LimitClaim => ({
 export const retryAfterOf = ({ resetMs }: LimitState, nowMs: number): number =>
   Math.max(1, Math.ceil((resetMs - nowMs) / 1000));
 
-/** The refusal: which limit was reached, and when to try again. */
-export function tooMany(state: LimitState, nowMs: number) {
-  const { claim: { kind: { scope, whose, words, advice }, limit }, resetMs } = state;
+/** The refusal: which limit of whom was reached, when to try again, and who may raise it. */
+export function tooMany(state: LimitState, nowMs: number): Fault {
+  const { claim: { kind, id, limit }, resetMs } = state;
+  const { scope, whose, words, advice } = kind;
   const retry_after = retryAfterOf(state, nowMs);
-  const message = `Reached the limit of ${limit} ${words} for ${whose}. ` +
+  const what = `Reached the limit of ${limit} ${words} for ${whose}. ` +
     `Try again in ${retry_after} s.${advice === undefined ? "" : ` ${advice}`}`;
-  const details = { limit, scope, reset: Math.ceil(resetMs / 1000), retry_after };
-  return { code: "RATE_LIMIT_EXCEEDED", message, details } as const;
+  return limitReached(what, {
+    limit,
+    scope,
+    of: { type: kind.of, id },
+    raise: kind.raise(id),
+    reset: Math.ceil(resetMs / 1000),
+    retry_after,
+  });
 }
 
 /** @throws {Fault} RATE_LIMIT_EXCEEDED unless a limit admits the request */
 export function mustPass(state: LimitState, nowMs: number): void {
-  if (state.admitted) return;
-  const { code, message, details } = tooMany(state, nowMs);
-  throw new Fault(code, message, details);
+  if (!state.admitted) throw tooMany(state, nowMs);
 }

@@ -2,9 +2,18 @@ import { secretAttempts } from "../../../kv/records/secret_attempts.ts";
 import { ContentionError, StoreUnavailableError } from "../../../kv/engine/errors.ts";
 import { isImplausible } from "../../../kv/store/clock.ts";
 import { SYSTEM } from "../../../kv/store/collection.ts";
+import { MINUTE_MS } from "../../../kv/store/durations.ts";
 import type { Store } from "../../../kv/store/store.ts";
 import { sha256Hex } from "../../codec/codec.ts";
-import { Fault } from "../../fault/fault.ts";
+import { Fault, type LimitHolder, limitReached } from "../../fault/fault.ts";
+
+/** Whose attempts are counted together. */
+export interface Attempted {
+  readonly key: string;
+  readonly of: LimitHolder;
+  /** The same as text. */
+  readonly whose: string;
+}
 
 interface Attempts {
   failed: number;
@@ -16,7 +25,7 @@ interface Attempts {
 
 /** Failed attempts of one key within one window. */
 const ATTEMPTS_MAX = 10;
-const WINDOW_MS = 15 * 60 * 1000;
+const WINDOW_MS = 15 * MINUTE_MS;
 /** Retry soon: an unfinished attempt may end at any moment. */
 const UNDER_WAY_RETRY_MS = 1_000;
 const KEYS_MAX = 50_000;
@@ -43,8 +52,9 @@ export class FailureThrottle {
    * UNAVAILABLE, after which the secret was not checked.
    * @throws {Fault} RATE_LIMIT_EXCEEDED, and what `check` throws
    */
-  async attempt<R>(key: string, check: () => Promise<R>): Promise<R> {
-    await this.#change(key, (attempts) => this.#admit(attempts));
+  async attempt<R>(who: Attempted, check: () => Promise<R>): Promise<R> {
+    const { key } = who;
+    await this.#change(key, (attempts) => this.#admit(who, attempts));
     const [outcome] = await Promise.allSettled([check()]);
     await this.#change(key, (attempts) => this.#end(attempts, outcome)).catch((error) => {
       // An end that is not recorded leaves the attempt unfinished, which counts as well.
@@ -79,13 +89,13 @@ export class FailureThrottle {
     if (isNone(attempts)) this.#own.delete(key);
   }
 
-  #admit(attempts: Attempts): void {
+  #admit(who: Attempted, attempts: Attempts): void {
     const failed = this.#failed(attempts);
     if (failed >= ATTEMPTS_MAX) {
-      throw this.#refusal("failed", attempts.until_ms - this.store.clock.now());
+      throw this.#refusal(who, "failed", attempts.until_ms - this.store.clock.now());
     }
     if (failed + attempts.under_way >= ATTEMPTS_MAX) {
-      throw this.#refusal("are in progress", UNDER_WAY_RETRY_MS);
+      throw this.#refusal(who, "are in progress", UNDER_WAY_RETRY_MS);
     }
     attempts.under_way++;
   }
@@ -109,14 +119,16 @@ export class FailureThrottle {
     return now < attempts.until_ms ? attempts.failed : 0;
   }
 
-  #refusal(what: string, waitMs: number): Fault {
+  #refusal({ of, whose }: Attempted, what: string, waitMs: number): Fault {
     const retry_after = Math.ceil(waitMs / 1000);
-    return new Fault(
-      "RATE_LIMIT_EXCEEDED",
-      `Too many attempts ${what}. Try again in ${retry_after} s.`,
+    return limitReached(
+      `Too many attempts ${whose} ${what}: at most ${ATTEMPTS_MAX} may fail in ` +
+        `${WINDOW_MS / MINUTE_MS} minutes. Try again in ${retry_after} s.`,
       {
         limit: ATTEMPTS_MAX,
         scope: this.options.scope,
+        of,
+        raise: null,
         reset: Math.ceil((this.store.clock.now() + waitMs) / 1000),
         retry_after,
       },

@@ -2,12 +2,17 @@ import { type SecondFactorRecord, secondFactors } from "../../../kv/records/seco
 import type { Tx } from "../../../kv/store/tx.ts";
 import type { Context } from "../../context/context.ts";
 import { Fault } from "../../fault/fault.ts";
+import type { Attempted } from "../limits/throttle.ts";
 import { homeOf } from "../roles/grant.ts";
 import { sha256Hex } from "../../codec/codec.ts";
 import { stepOf } from "./totp.ts";
 
-/** The key that counts attempts at a person's codes, from any address. */
-export const factorAttempts = (userId: string): string => `second factor ${userId}`;
+/** Attempts at a person's codes, from any address. */
+export const factorAttempts = (userId: string): Attempted => ({
+  key: `second factor ${userId}`,
+  of: { type: "user", id: userId },
+  whose: "at the codes of this user",
+});
 
 /** The second factor that a sign-in used. */
 export type FactorShown = "none" | "totp" | "recovery_code";

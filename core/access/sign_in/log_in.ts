@@ -8,6 +8,7 @@ import type { Background } from "../../ports/ports.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { networkOf } from "../limits/network.ts";
+import type { Attempted } from "../limits/throttle.ts";
 import type { SignIn } from "./parts.ts";
 import { hashPassword, needsRehash, verifyPassword } from "./passwords.ts";
 import type { Found } from "../../../kv/store/reader.ts";
@@ -31,8 +32,8 @@ interface Parts extends Pick<SignIn, "tokens" | "logins"> {
  */
 export async function logIn(work: Stepping, parts: Parts, input: Login) {
   const { store, ports } = work;
-  const key = `${networkOf(work.request.address)} ${input.email}`;
-  const found = await parts.logins.attempt(key, () => byPassword(work, parts, input));
+  const who = passwordAttempts(networkOf(work.request.address), input.email);
+  const found = await parts.logins.attempt(who, () => byPassword(work, parts, input));
   const organization = await store.get(organizations, SYSTEM, found.tenant.org);
   if (!found.record.active || !organization?.active) {
     throw new Fault("INVALID_LOGIN", "The user or the organization is not active.");
@@ -43,6 +44,13 @@ export async function logIn(work: Stepping, parts: Parts, input: Login) {
   const { user, session } = await enter(work, parts, found, password, input.code);
   return await issueTokens(work, parts.tokens, organization, user, session);
 }
+
+/** Attempts at the password of an email, from one network. */
+const passwordAttempts = (network: string, email: string): Attempted => ({
+  key: `${network} ${email}`,
+  of: { type: "address", id: network },
+  whose: "at this email from your network address",
+});
 
 /** The user with this email and password. @throws {Fault} INVALID_LOGIN */
 async function byPassword(

@@ -13,7 +13,10 @@ import { endSurplus } from "./sessions.ts";
 /** How long a JWT is valid. */
 const TOKEN_TTL_MS = 60 * 60 * 1000;
 
-/** Opens a session, in the transaction of the sign-in. */
+/**
+ * Opens a session, in the transaction of the sign-in. Callers have just checked the password: a self-approval relies
+ * on it.
+ */
 export async function openSession(
   { ports, sealer, request }: Pick<Stepping, "ports" | "sealer" | "request">,
   tx: Tx,

@@ -50,7 +50,12 @@ export async function mustKnowPassword(
   logins: SignIn["logins"],
   password: string,
 ): Promise<UserRecord> {
-  return await logins.attempt(`password ${actor.userId}`, async () => {
+  const who = {
+    key: `password ${actor.userId}`,
+    of: { type: "user", id: actor.userId },
+    whose: "at the password of this user",
+  } as const;
+  return await logins.attempt(who, async () => {
     const user = await db.get(users, homeOf(actor.tenant.org), actor.userId);
     const good = await verifyPassword(password, user?.password ?? null, ports);
     if (good && user !== null) return user;

@@ -14,6 +14,8 @@ import { homeOf } from "../roles/grant.ts";
 import { constantTimeEqual, encodeBase62 } from "../../codec/codec.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
 
+/** The plan of a new host. No plan limits whoever runs the server. */
+const HOST_PLAN = "enterprise";
 /** 120 bits cannot be guessed. */
 const CLAIM_CODE_BYTES = 15;
 
@@ -59,7 +61,7 @@ async function foundOrganization(
     const organization = tx.insert(organizations, SYSTEM, {
       id: ports.entropy.id("org"),
       name: input.organization,
-      plan: config().default_plan,
+      plan: host ? HOST_PLAN : config().default_plan,
       active: true,
       host,
       created_at_ms: ports.clock.now(),

@@ -6,6 +6,7 @@ import type { Reader } from "../../../kv/store/reader.ts";
 import type { Stepping, Writing } from "../../work/work.ts";
 import { AGENT_RIGHT } from "../links.ts";
 import {
+  type Attempted,
   credentialInHand,
   DEVICE_PREFIX,
   endingWith,
@@ -65,7 +66,12 @@ async function deletePairingCode({ actor, tx }: Writing, id: string) {
 /** Counts failed attempts by address. */
 interface Throttle {
   /** @throws {Fault} RATE_LIMIT_EXCEEDED after too many failures */
-  attempt<R>(name: string, attempt: () => Promise<R>): Promise<R>;
+  attempt<R>(who: Attempted, attempt: () => Promise<R>): Promise<R>;
+}
+
+function attemptsFrom(address: string): Attempted {
+  const key = networkOf(address);
+  return { key, of: { type: "address", id: key }, whose: "from your network address" };
 }
 
 /**
@@ -79,7 +85,7 @@ export async function pairDevice(
   { device_name, pairing_code }: { device_name: string; pairing_code: string },
 ) {
   const { ports, request, store } = work;
-  return await throttle.attempt(networkOf(request.address), () =>
+  return await throttle.attempt(attemptsFrom(request.address), () =>
     store.transact(async (tx) => {
       const found = await tx.lookup(pairingCodes, "hash", [hashPairingCode(pairing_code)]);
       if (found === null || !await isActive(tx, found.tenant)) throw unknown("pairing_code");
@@ -137,7 +143,7 @@ export async function confirmDevice(
   { device_id, token }: { device_id: string; token: string },
 ) {
   const { ports, request, store } = work;
-  return await throttle.attempt(networkOf(request.address), () =>
+  return await throttle.attempt(attemptsFrom(request.address), () =>
     store.transact(async (tx) => {
       const found = await tx.lookup(devices, "id", [device_id]);
       const right = constantTimeEqual(found?.record.token_hash ?? "", sha256Hex(token));

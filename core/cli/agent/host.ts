@@ -89,6 +89,7 @@ export function onStopSignal(stop: () => void): () => void {
 function systemClock(): Clock {
   return {
     now: () => Date.now(),
+    monotonic: () => performance.now(),
     after(ms, task) {
       const timer = setTimeout(task, ms);
       return () => clearTimeout(timer);

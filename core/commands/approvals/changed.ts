@@ -5,7 +5,13 @@ import type { ApprovalRecord, Decision } from "../../../kv/records/approval.ts";
 import { telegramLinks } from "../../../kv/records/telegram.ts";
 import { users } from "../../../kv/records/user.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import { homeOf, isUsable, personRights, rightsToGive } from "../../access/access.ts";
+import {
+  hasSoleMember,
+  homeOf,
+  isUsable,
+  personRights,
+  rightsToGive,
+} from "../../access/access.ts";
 import type { Context } from "../../context/context.ts";
 import { decide, examineCommand } from "../../shield/shield.ts";
 import { type RequiredApprovals, requiredApprovals } from "./request.ts";
@@ -69,9 +75,14 @@ export async function validApprovals(
   tenant: Tenant,
   approval: ApprovalRecord,
 ): Promise<readonly Decision[]> {
-  const { decisions, roles } = approval;
+  const { roles } = approval;
+  const given = approval.decisions.filter(({ approve }) => approve);
+  // Whoever confirmed their own request as the only member is no longer the only one after somebody joined.
+  const confirmed = !approval.self_approval && given.some(({ self_approved }) => self_approved);
+  const mayBeOwn = approval.self_approval || confirmed && await hasSoleMember(tx, tenant.org);
   const valid: Decision[] = [];
-  for (const decision of decisions.filter(({ approve }) => approve)) {
+  for (const decision of given) {
+    if (decision.self_approved && !mayBeOwn) continue;
     const user = await tx.get(users, homeOf(tenant.org), decision.user_id);
     const has = (await personRights(tx, tenant.org, decision.user_id)).has(RIGHT);
     const fits = roles.length === 0 || roles.some((role) => user?.roles.includes(role));

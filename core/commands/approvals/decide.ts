@@ -1,9 +1,8 @@
 import { agents } from "../../../kv/records/agent.ts";
 import { type ApprovalRecord, approvals, type Decision } from "../../../kv/records/approval.ts";
 import { type UserRecord, users } from "../../../kv/records/user.ts";
-import { haveInCommon, homeOf, type People, peopleBehind, without } from "../../access/access.ts";
+import { homeOf, type People, peopleBehind, without } from "../../access/access.ts";
 import type { Writing } from "../../work/work.ts";
-import type { Actor } from "../../identity/identity.ts";
 import { withCommandId } from "../command_fault.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
@@ -11,12 +10,15 @@ import { type PoliciesInForce, shieldInForce } from "../guard/in_force.ts";
 import { ownedApproval, showApproval, statusNow } from "./show.ts";
 import { changeSince, validApprovals } from "./changed.ts";
 import { resolveApproval } from "./resolve.ts";
-import { addsNothing, requestersOf } from "./votes.ts";
+import { isSelfApproval } from "./own_request.ts";
+import { addsNothing } from "./votes.ts";
 
 /** A person's decision on a blocked process. */
 export interface DecisionInput {
   readonly approve: boolean;
   readonly reason: string | null;
+  /** Whether the only member of an organization confirms that they approve their own request. */
+  readonly confirmSelfApproval?: boolean;
 }
 
 /**
@@ -37,14 +39,15 @@ async function decide(
   work: Writing,
   policies: PoliciesInForce,
   approval: ApprovalRecord,
-  { approve, reason }: DecisionInput,
+  { approve, reason, confirmSelfApproval = false }: DecisionInput,
 ) {
   const { actor, ports, tx } = work;
   const { tenant } = actor;
   mustBeOpen(approval, ports.clock.now());
   const decider = await tx.get(users, homeOf(tenant.org), actor.userId);
   const people = await peopleBehind(tx, actor);
-  if (approve) mustBeOfOthers(work, approval, people);
+  const self_approved = approve &&
+    await isSelfApproval(work, approval, people, confirmSelfApproval);
   mustHaveRole(approval, decider);
   if (approve) {
     await mustBeFirst(work, approval, people);
@@ -55,6 +58,7 @@ async function decide(
     actor: actor.id,
     also_of: without(people, actor.userId),
     approve,
+    self_approved,
     reason,
     at_ms: ports.clock.now(),
   };
@@ -66,6 +70,7 @@ async function decide(
     const how = { status: "rejected", reason, by: actor } as const;
     return await showApproval(work, await resolveApproval(work, tx, tenant, decided, how));
   }
+  if (self_approved) emitSelfApproval(work, approval, reason);
   if ((await validApprovals(work, tx, tenant, decided)).length >= approval.required) {
     const how = { status: "approved", reason, by: actor } as const;
     return await showApproval(work, await resolveApproval(work, tx, tenant, decided, how));
@@ -86,30 +91,31 @@ async function decide(
   return await showApproval(work, tx.put(approvals, tenant, decided));
 }
 
+function emitSelfApproval(
+  work: Writing,
+  { id, agent_id, command_id, requested_by, self_approval }: ApprovalRecord,
+  reason: string | null,
+): void {
+  const { actor, tx } = work;
+  emit(work, tx, actor.tenant, {
+    type: "self_approval_given",
+    resource: { type: "approval", id },
+    agentId: agent_id,
+    details: {
+      pid: id,
+      command_id,
+      decided_by: actor.id,
+      requested_by,
+      reason,
+      allowed_by: self_approval ? "settings" : "sole_member",
+    },
+  });
+}
+
 function mustBeOpen(approval: ApprovalRecord, nowMs: number): void {
   const status = statusNow(approval, nowMs);
   if (status === "pending") return;
   throw new Fault("CONFLICT", `This request is already ${status}.`, { status });
-}
-
-/** The requester may not approve, by any credential that they may hold. */
-function mustBeOfOthers({ actor }: Writing, approval: ApprovalRecord, people: People): void {
-  const requesters = requestersOf(approval);
-  if (approval.self_approval || !haveInCommon(requesters, people)) return;
-  throw new Fault("FORBIDDEN", refusalOf(actor, approval, haveInCommon(requesters, [])));
-}
-
-function refusalOf({ userId }: Actor, approval: ApprovalRecord, byAnybody: boolean): string {
-  if (approval.requested_user === userId) {
-    return "You cannot approve your own request. Ask another approver, or allow it with " +
-      "approvals.self_approval of PATCH /api/shield/settings.";
-  }
-  return byAnybody
-    ? "Anyone may have made this request: it used a password that was reset, or a credential " +
-      "made with it. Change the password or rotate the key, then request approval again."
-    : "The requester may hold the same credential as you: an API key that another user made, " +
-      "rotated or widened, a bot's secret, or a password that was reset. Use a credential that " +
-      "only you hold: rotate the key, or change the password.";
 }
 
 function mustHaveRole({ roles }: ApprovalRecord, decider: UserRecord | null): void {

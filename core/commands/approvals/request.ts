@@ -2,7 +2,13 @@ import type { Tenant } from "../../../kv/store/collection.ts";
 import { type ApprovalRecord, approvals } from "../../../kv/records/approval.ts";
 import { type CommandRecord, commands } from "../../../kv/records/command.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import { haveInCommon, notifyHolders, peopleBehind, without } from "../../access/access.ts";
+import {
+  hasSoleMember,
+  haveInCommon,
+  notifyHolders,
+  peopleBehind,
+  without,
+} from "../../access/access.ts";
 import type { Stepping } from "../../work/work.ts";
 import { countWaiting } from "./count.ts";
 import { requestersOf } from "./votes.ts";
@@ -110,7 +116,8 @@ async function notifyDeciders(
   tenant: Tenant,
   { id, command, command_id, agent_id, expires_at_ms, ...approval }: ApprovalRecord,
 ): Promise<void> {
-  const { roles, self_approval } = approval;
+  const { roles } = approval;
+  const mayBeOwn = approval.self_approval || await hasSoleMember(tx, tenant.org);
   const details = {
     pid: id,
     command_id,
@@ -132,7 +139,7 @@ async function notifyDeciders(
     notice,
     "approvals:write",
     (user) =>
-      (self_approval || !haveInCommon(requestersOf(approval), [user.id])) &&
+      (mayBeOwn || !haveInCommon(requestersOf(approval), [user.id])) &&
       (roles.length === 0 || roles.some((role) => user.roles.includes(role))),
   );
 }

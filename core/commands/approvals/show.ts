@@ -31,11 +31,14 @@ export async function showApproval({ actor, db, ports }: Work, approval: Approva
     requested_also: approval.requested_also,
     required: approval.required,
     roles: approval.roles,
-    decisions: approval.decisions.map(({ user_id, actor, also_of, approve, reason, at_ms }) => ({
+    decisions: approval.decisions.map((
+      { user_id, actor, also_of, approve, self_approved, reason, at_ms },
+    ) => ({
       user_id,
       actor,
       also_of,
       decision: approve ? "approved" as const : "rejected" as const,
+      self_approved,
       reason,
       at: iso(at_ms),
     })),

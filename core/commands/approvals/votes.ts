@@ -13,20 +13,22 @@ const decidersOf = ({ user_id, also_of }: Pick<Decision, "user_id" | "also_of">)
 ];
 
 /**
- * The approvals that count: at most one of each person, and none of a possible requester unless self-approval is
- * allowed. Approvals that the fewest people may have given count first, since they exclude the fewest others.
+ * The approvals that count: at most one of each person, and of a possible requester only a self-approval. Approvals that the fewest people may have given count first, since they exclude the fewest others.
  */
 export function countedOf(
   approval: Pick<ApprovalRecord, "requested_user" | "requested_also" | "self_approval">,
   approvals: readonly Decision[],
 ): Decision[] {
   const counted: Decision[] = [];
-  const taken: string[] = approval.self_approval ? [] : [...requestersOf(approval)];
+  const requesters = approval.self_approval ? [] : requestersOf(approval);
+  const taken: string[] = [];
   const ordered = approvals.toSorted((a, b) => a.also_of.length - b.also_of.length);
   for (const decision of ordered) {
-    if (haveInCommon(decidersOf(decision), taken)) continue;
+    const deciders = decidersOf(decision);
+    if (haveInCommon(deciders, taken)) continue;
+    if (!decision.self_approved && haveInCommon(deciders, requesters)) continue;
     counted.push(decision);
-    taken.push(...decidersOf(decision));
+    taken.push(...deciders);
   }
   return counted;
 }

@@ -22,6 +22,7 @@ export async function fanOut(
   tenant: Tenant,
   events: readonly Sequenced[],
   part: string,
+  placeMs: number,
 ): Promise<Step> {
   const { items } = await tx.list(integrations, tenant, { limit: 2 * INTEGRATIONS_MAX });
   let jobs = 0, bytes = 0, done = 0, lastId = part;
@@ -34,7 +35,7 @@ export async function fanOut(
         if (jobs === JOBS_MAX || jobs > 0 && bytes + weight > JOB_BYTES_MAX) {
           return { done, part: lastId };
         }
-        stageJob(context, tx, tenant, record, json);
+        stageJob(context, tx, tenant, record, { seq, json, placeMs });
         jobs++;
         bytes += weight;
         lastId = record.id;

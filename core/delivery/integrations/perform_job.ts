@@ -30,7 +30,10 @@ const POLICY = RetryPolicy.parse({ respect_retry_after: true, auto_disable: fals
 const JOB: JobCollection<IntegrationJobRecord> = {
   of: integrationJobs,
   isDue,
-  jobOf: (row) => ({ attempt: row.attempt, due_at_ms: row.leased_until_ms ?? row.due_at_ms }),
+  jobOf: ({ attempt, due_at_ms, leased_until_ms, seq }) => ({
+    attempt,
+    due_at_ms: leased_until_ms ?? (seq === undefined ? due_at_ms : 0),
+  }),
   // A leased job stays at the head of its integration's queue, so that no instance starts the next one.
   during: (row, { attempt, due_at_ms }) => ({
     ...row,
@@ -197,7 +200,7 @@ async function settle(
     ).delayMs;
     const error = outcome.done ? null : outcome.error;
     const over = delayMs === null;
-    const { leased_until_ms: _over, ...ended } = job;
+    const { leased_until_ms: _over, seq: _first, ...ended } = job;
     tx.put(integrationJobs, tenant, {
       ...ended,
       status: outcome.done ? "done" : over ? "failed" : "waiting",

@@ -46,10 +46,14 @@ const UNANSWERED: readonly (string | null)[] = ["timeout", "connect", "dns", "tl
 /**
  * Sends a claimed delivery and records the outcome. Returns true when the receiver answered, false when it did
  * not, and null when no attempt was made.
+ * @throws {Error} when the delivery is left to the attempt that follows the end of its lease
  */
 export async function attemptDelivery(parts: AttemptParts, claim: Claim): Promise<boolean | null> {
   const webhook = await admit(parts, claim);
-  if (webhook === null || !fitsLease(claim.delivery, parts.ports.clock.now())) return null;
+  if (webhook === null) return null;
+  if (!fitsLease(claim.delivery, parts.ports.clock.now())) {
+    throw new Error("This process stood still until its lease was nearly over.");
+  }
   const attempt = await send(parts, claim.tenant, webhook, claim.delivery);
   parts.metrics.delivery(attempt.status);
   parts.activity.count(claim.tenant, `deliveries.${attempt.status}`);

@@ -4,7 +4,7 @@ import type { EventLog, Sequenced } from "../../../kv/log/log.ts";
 import { type Actor, CHECK_SHARED_MS, nextCheckOf } from "../../identity/identity.ts";
 import type { Context } from "../../context/context.ts";
 import type { Background, Cancel } from "../../ports/ports.ts";
-import { Fault } from "../../fault/fault.ts";
+import { Fault, type LimitHolder, limitReached } from "../../fault/fault.ts";
 import type { Reauthorization } from "../reauthorization.ts";
 import type { StreamEnd } from "./ends.ts";
 import {
@@ -132,11 +132,13 @@ export class Streams {
       throw new Fault("UNAVAILABLE", "Too many streams are open here. Try again later.");
     }
     const share = this.most * ORGANIZATION_SHARE;
-    if (this.#openOf(tenant.org) >= share) throw tooMany(share, "organization");
+    if (this.#openOf(tenant.org) >= share) {
+      throw tooMany(share, { type: "organization", id: tenant.org });
+    }
     if (key !== null) return;
     const streams = this.#byTenant.get(tenantKey(tenant)) ?? [];
     const own = [...streams].filter(({ actor }) => actor.id === id).length;
-    if (own >= PER_PERSON_MAX) throw tooMany(PER_PERSON_MAX, "person");
+    if (own >= PER_PERSON_MAX) throw tooMany(PER_PERSON_MAX, { type: "user", id });
   }
 
   #openOf(org: string): number {
@@ -354,9 +356,8 @@ export class Streams {
 
 const everyTenant = () => true;
 
-const tooMany = (limit: number, whose: string) =>
-  new Fault(
-    "RATE_LIMIT_EXCEEDED",
-    `At most ${limit} streams of one ${whose} may be open at once. Close one first.`,
-    { limit, scope: "streams", retry_after: 1 },
+const tooMany = (limit: number, of: LimitHolder) =>
+  limitReached(
+    `At most ${limit} streams of one ${of.type} may be open at once. Close one first.`,
+    { limit, scope: "streams", of, raise: null, retry_after: 1 },
   );

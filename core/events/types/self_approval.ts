@@ -29,6 +29,28 @@ export const selfApprovalEvents = {
     }),
     example: { requested_by: "usr_0m3x1", confirmed_by: "usr_0m3x8" },
   }),
+  self_approval_given: event({
+    meaning: "somebody who may have made a request approved it",
+    details: z.strictObject({
+      pid: id("blocked process"),
+      command_id: id("command"),
+      decided_by: z.string().describe("Who approved: a user, an API key or a Telegram link."),
+      requested_by: z.string().describe("Who asked for the command: a user or an API key."),
+      reason: z.string().nullable().describe("The reason they gave."),
+      allowed_by: z.enum(["settings", "sole_member"]).describe(
+        "What allowed it: `approvals.self_approval` of the settings, or a confirmation in person " +
+          "by the only member that the organization ever had.",
+      ),
+    }),
+    example: {
+      pid: "prc_0m3x4",
+      command_id: "cmd_0m3x9",
+      decided_by: "usr_0m3x1",
+      requested_by: "key_0m3x7",
+      reason: "planned maintenance",
+      allowed_by: "sole_member",
+    },
+  }),
   self_approval_refused: event({
     meaning: "a request to allow self-approval was refused or withdrawn",
     result: "denied",

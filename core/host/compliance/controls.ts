@@ -125,6 +125,7 @@ export const CONTROLS: readonly Control[] = [
       "approvals_lapsed",
       "approvals_by_requester",
       "approvals_given_by_requester",
+      "self_approvals",
     ],
     shows: "Each approval request and its outcome, with requester and decider.",
     does_not_show:

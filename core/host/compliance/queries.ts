@@ -141,6 +141,11 @@ export const QUERIES = {
     same: ["decided_by", "requested_by"],
     exception: true,
   },
+  self_approvals: {
+    title: "Approvals by somebody who may have made the request",
+    event_types: ["self_approval_given"],
+    exception: true,
+  },
   policy_changes: {
     title: "Policies made, changed or deleted",
     event_types: [

@@ -21,6 +21,7 @@ const MINUTE_END = "2030-01-01T00:01:00.000Z";
 
 Deno.test("api_keys.explain: shows the key, its creator, its organization and the limits in force", async () => {
   await using world = await World.open({ config: {} });
+  await world.signUp(); // the host, whose plan has no limit
   const owner = await world.signUp();
   const key = await world.key(owner, ["agents:read", "agents:write"]);
   const { status, body } = await explain(world, key.id, owner.token, "agents:write");

@@ -26,6 +26,7 @@ const SEEN: readonly (readonly [number, readonly string[]])[] = [
     "second factor set up",
     "person: deactivate",
     "self-approval: asked for",
+    "taken from the only member",
   ]],
   [5_000, [
     "taken by key of another",

@@ -86,16 +86,26 @@ export interface Link {
   readonly counts: Group;
 }
 
+/** An approval, and the people as whom it counts. */
+export interface Vote {
+  readonly by: Person;
+  readonly counts: Group;
+  /** Set for the confirmed approval of an own request by the only member. */
+  readonly alone: boolean;
+}
+
 /** A command that waits, or waited. */
 export interface Request {
   readonly pid: string;
   readonly commandId: string;
+  /** When it was made. */
+  readonly atMs: number;
   /** The person who really asked. */
   readonly asker: Person;
   readonly counts: Group;
   readonly selfAllowed: boolean;
   readonly required: number;
-  readonly votes: { readonly by: Person; readonly counts: Group }[];
+  votes: Vote[];
   approved: boolean;
 }
 

@@ -2,6 +2,8 @@ import { FIRST_RETRY_MS } from "../../support/ladder.ts";
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { integrationJobs } from "../../../kv/records/integration.ts";
 import { eventsOf } from "../../support/linked_agent.ts";
+import { shared } from "../../support/kv.ts";
+import { responding } from "../webhooks/hook_fixtures.ts";
 import { World } from "../../support/world.ts";
 import { json } from "./fake_provider.ts";
 import { installed, INTEGRATIONS } from "./fixtures.ts";
@@ -198,4 +200,41 @@ Deno.test("oauth: hanging refreshes do not delay other organizations", async () 
   hung.resolve();
   await world.settle();
   eq(asked.length, 41);
+});
+
+Deno.test("oauth: a refresh whose lease was taken by a clock far ahead is made at the next start", async () => {
+  const kv = await Deno.openKv(":memory:");
+  const dead = await World.open({ kv: shared(kv) });
+  const rightMs = dead.clock.nowMs;
+  dead.clock.nowMs += 60 * MINUTE_MS;
+  await connected(dead, await dead.signUp(), "https://login.example.com");
+  const asked = Promise.withResolvers<void>();
+  dead.network.request = () => {
+    asked.resolve();
+    return new Promise(() => {});
+  };
+  dead.app.integrations.sweep();
+  await asked.promise;
+  await using world = await World.open({ kv, seed: 2 });
+  eq(world.clock.nowMs, rightMs);
+  await world.settle();
+  deq(world.network.sent.map(({ url }) => url), ["https://login.example.com/token"]);
+});
+
+Deno.test("oauth: a start leaves a refresh alone that another instance is making", async () => {
+  using kv = await Deno.openKv(":memory:");
+  await using one = await World.open({ kv: shared(kv), sole: false });
+  const asked = Promise.withResolvers<void>(), answered = Promise.withResolvers<void>();
+  one.network.request = async () => {
+    asked.resolve();
+    await answered.promise;
+    return responding(503);
+  };
+  await connected(one, await one.signUp(), "https://login.example.com");
+  one.app.integrations.sweep();
+  await asked.promise;
+  await using two = await World.open({ kv: shared(kv), sole: false, seed: 2 });
+  await two.settle();
+  deq(two.network.sent, []);
+  answered.resolve();
 });

@@ -115,7 +115,8 @@ Deno.test("leases: when a lease expires, only its unfinished deliveries are due 
   eq((await rowsOf(world)).filter((name) => name.startsWith("delivery_leases")).length, 0);
 });
 
-Deno.test("leases: a process that stood still since its claim sends nothing, because another may have taken over", async () => {
+/** A process that stands still between its claim of a delivery and the reply of the store, until `wake`. */
+async function standingStill() {
   const engine = await Deno.openKv(":memory:");
   const frozen = Promise.withResolvers<void>(), claimed = Promise.withResolvers<void>();
   const kv = overKv(engine, {
@@ -145,17 +146,41 @@ Deno.test("leases: a process that stood still since its claim sends nothing, bec
   await happen(one, owner);
   const settling = one.settle();
   await claimed.promise;
+  return {
+    one,
+    owner,
+    hook,
+    engine,
+    async wake(nowMs: number) {
+      one.clock.nowMs = nowMs;
+      frozen.resolve();
+      await settling;
+      await one.settle();
+    },
+  };
+}
+
+Deno.test("leases: a process that stood still since its claim sends nothing, because another may have taken over", async () => {
+  const { one, owner, hook, engine, wake } = await standingStill();
   const two = await World.open({ kv: shared(engine), sole: false, seed: 2 });
   answering(two, 204);
   await two.advance(30_000);
   eq(two.network.sent.length, 1);
-  one.clock.nowMs = two.clock.nowMs;
-  frozen.resolve();
-  await settling;
-  await one.settle();
+  await wake(two.clock.nowMs);
   eq(one.network.sent.length, 0);
   eq((await newest(two, owner, hook.id)).status, "succeeded");
   await two[Symbol.asyncDispose]();
+  await one[Symbol.asyncDispose]();
+  engine.close();
+});
+
+Deno.test("leases: a delivery that its process was too slow to send is sent when the lease has ended", async () => {
+  const { one, owner, hook, engine, wake } = await standingStill();
+  await wake(one.clock.nowMs + 20_000);
+  eq(one.network.sent.length, 0);
+  await one.advance(10_000);
+  eq(one.network.sent.length, 1);
+  eq((await newest(one, owner, hook.id)).status, "succeeded");
   await one[Symbol.asyncDispose]();
   engine.close();
 });

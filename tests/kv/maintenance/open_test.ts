@@ -13,6 +13,7 @@ import { Bench, ITEM, item, overKv } from "../../support/kv.ts";
 const clock = new ManualClock();
 const sleeping = (sleep: () => Promise<void>): Clock => ({
   now: () => 0,
+  monotonic: () => 0,
   after: () => () => {},
   sleep,
 });
@@ -31,7 +32,7 @@ async function openElsewhere(path: string, work = ""): Promise<string> {
     import { openStore } from ${
     JSON.stringify(import.meta.resolve("../../../kv/maintenance/open.ts"))
   };
-    const clock = { now: () => 0, after: () => () => {}, sleep: () => Promise.resolve() };
+    const clock = { now: () => 0, monotonic: () => 0, after: () => () => {}, sleep: () => Promise.resolve() };
     try {
       const opened = await openStore(${JSON.stringify(path)}, clock);
       ${work}

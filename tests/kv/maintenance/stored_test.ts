@@ -48,6 +48,11 @@ for (const name of namesOf(STORES)) {
     eq((await world.call("POST", "/api/v1/login", { body: wrong })).status, 401);
   });
 
+  guarantee("the host keeps the plan that it was created with", async (world, as) => {
+    const { body } = await world.call("GET", "/api/account/info", { as: as.owner });
+    deq([body.organization.host, body.organization.plan], [true, "starter"]);
+  });
+
   guarantee(
     "stored keys still authenticate, and both values of a rotating key do",
     async (world) => {

@@ -142,7 +142,7 @@ Deno.test("docsRoutes: contents are made once and describe each other", async ()
 Deno.test("content: adds its headers to those of every response, which override them", () => {
   const limit = {
     admitted: true,
-    claim: { key: "a", limit: 60, windowMs: 60_000, kind: OTHER_LIMITS.address },
+    claim: { key: "a", id: "192.0.2.1", limit: 60, windowMs: 60_000, kind: OTHER_LIMITS.address },
     remaining: 59,
     resetMs: 1000,
   };

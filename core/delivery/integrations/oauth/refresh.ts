@@ -1,10 +1,17 @@
 import type { TokenEndpointResponse } from "oauth4webapi";
+import { isImplausible } from "../../../../kv/store/clock.ts";
 import type { Tenant } from "../../../../kv/store/collection.ts";
 import { type IntegrationRecord, integrations } from "../../../../kv/records/integration.ts";
 import { notifyAdministrators } from "../../../access/access.ts";
 import { emit, RELAY_ACTOR } from "../../../events/events.ts";
 import type { Context } from "../../../context/context.ts";
-import { claimJob, getClaimed, type JobCollection, scheduleRetry } from "../../jobs/job.ts";
+import {
+  claimJob,
+  getClaimed,
+  type JobCollection,
+  LEASE_MS,
+  scheduleRetry,
+} from "../../jobs/job.ts";
 import { nextDelayMs, RetryPolicy } from "../../jobs/retry_policy.ts";
 import { oauthClientOf } from "../record.ts";
 import { stageRevocations } from "../revoke.ts";
@@ -15,7 +22,7 @@ import { tokensOf, withTokens } from "./tokens.ts";
 const POLICY = { ...RetryPolicy.parse({}), max_retries: Infinity };
 const REFRESH: JobCollection<IntegrationRecord> = {
   of: integrations,
-  // Tokens may live for years, so no due time is implausibly late.
+  // Tokens may live for years, so no due time is implausibly late. `reclaimRefresh` judges leases.
   isDue: (dueMs, nowMs) => dueMs <= nowMs,
   jobOf: (record) => ({ attempt: record.refresh_attempt, due_at_ms: record.refresh_at_ms }),
   during: (record, job) => ({
@@ -64,6 +71,26 @@ export async function refreshTokens(
       ? await expire(context, tenant, claimed, trouble)
       : await postpone(context, tenant, claimed, trouble);
   }
+}
+
+/**
+ * Makes a refresh due whose lease or delay ends implausibly late, because the clock was set back since. Only at the
+ * start: the index of due times ends with tokens that live for years.
+ */
+export async function reclaimRefresh(
+  { config, ports: { clock }, store }: Pick<Context, "config" | "ports" | "store">,
+  tenant: Tenant,
+  id: string,
+): Promise<void> {
+  const ladder = config().webhooks.retry_delays_seconds;
+  await store.transact(async (tx) => {
+    const record = await tx.get(integrations, tenant, id);
+    if (record === null || record.refresh_at_ms === null || record.refresh_attempt === 0) return;
+    const delayMs = nextDelayMs(POLICY, record.refresh_attempt, ladder) ?? 0;
+    const longestMs = Math.max(2 * LEASE_MS, delayMs);
+    if (!isImplausible(record.refresh_at_ms, longestMs, clock.now())) return;
+    tx.put(integrations, tenant, { ...record, refresh_at_ms: clock.now() });
+  });
 }
 
 /** Schedules another try, unless another instance has started one. */
