@@ -49,6 +49,7 @@ import {
 import {
   dropExpiredRows,
   Sequencer,
+  StartNews,
   statisticsOf,
   Streams,
   waitStatistic,
@@ -131,6 +132,8 @@ export interface Relay extends Context {
   readonly transfers: Transfers;
   readonly metrics: Metrics;
   readonly streams: Streams;
+  /** Announces started commands to the streams of all instances. */
+  readonly startNews: StartNews;
   /** Names this history of the logs, in the ids of streamed events. */
   readonly epoch: string;
   /** This process, among all that share the store. */
@@ -148,7 +151,7 @@ const STANDING_KINDS = [
 
 /** Connects what areas send after a commit with the areas that react to it. */
 export function wireSignals(app: Relay): void {
-  const { activity, background, links, signals } = app;
+  const { activity, background, links, liveOutput, signals, startNews } = app;
   signals.eventWritten.on(({ tenant, ...event }) => {
     for (const name of statisticsOf(event)) activity.count(tenant, name);
   });
@@ -159,6 +162,10 @@ export function wireSignals(app: Relay): void {
   signals.commandApproved.on(({ tenant, agentId }) => {
     startQueued(app, tenant, agentId);
     tellHolder(app, tenant, agentId);
+  });
+  signals.commandStarted.on(({ tenant, command }) => {
+    liveOutput.started(command.id);
+    startNews.started(tenant, command);
   });
   signals.shieldChanged.on(({ tenant, version }) => lapseOutdated(app, tenant, version));
   signals.policiesChanged.on(({ tenant }) => {
@@ -244,9 +251,13 @@ export async function takeMessage(app: Relay, value: unknown): Promise<void> {
     case "mcp_cancel":
       return signals.mcpCallCancelledElsewhere.send({ call: message.call });
     case "follow":
-      return liveOutput.serve(message);
+      return liveOutput.remoteReaders.serve(message);
     case "output":
       return await liveOutput.arrived(message.id);
+    case "streams_open":
+      return app.startNews.opened(message.at);
+    case "commands_started":
+      return app.startNews.startedElsewhere(message.starts);
     case "agent_deleted":
       return links.of(message.tenant, message.agent_id)?.close("deleted");
     case "policies_changed":
@@ -313,6 +324,7 @@ const BACKGROUND_MS = 2_000;
 export const stopTasks = (app: Relay): Tasks => ({
   watch: () => app.watch.stop(),
   inbox: () => app.inbox.stop(),
+  "news of starts": () => app.startNews.stop(),
   links: () => app.links.idle(),
   "ends of links": () => within(app.ports.clock, BACKGROUND_MS, app.background.idle()),
   commands: () => app.commands.stop(),

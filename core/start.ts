@@ -54,7 +54,7 @@ import {
   seedPlans,
   subscribe,
 } from "./host/host.ts";
-import { insertAuditKeys, Sequencer, Streams } from "./events/events.ts";
+import { insertAuditKeys, Sequencer, StartNews, Streams } from "./events/events.ts";
 import {
   Deliveries,
   IntegrationRunner,
@@ -147,6 +147,7 @@ export async function startRelay(
   if (store.sole) await recoverCommands(app);
   else {
     app.inbox.start();
+    app.startNews.start();
     app.watch.start();
     store.health.onReturn(() => storeReturned(app));
   }
@@ -243,6 +244,8 @@ async function buildParts(store: Store, settings: ServerSettings, ports: Ports):
     activity,
     notifyAdministrators: (tx, tenant, notice) => notifyAdministrators(context, tx, tenant, notice),
   });
+  const streams = new Streams({ ...context, background, epoch, authenticator });
+  const others = () => app.presence.others();
   const app: Relay = {
     ...context,
     background,
@@ -305,7 +308,8 @@ async function buildParts(store: Store, settings: ServerSettings, ports: Ports):
     integrations: new IntegrationRunner({ ...context, origin: publicOrigin(settings) }),
     transfers: new Transfers({ ...context, background, instance, links, policyCache }),
     metrics,
-    streams: new Streams({ ...context, background, epoch, authenticator }),
+    streams,
+    startNews: new StartNews({ ...context, background, streams, instance }, others),
     epoch,
     instance,
     startedAtMs: clock.now(),

@@ -64,7 +64,8 @@ export const Command = z.object({
   finished_at: Timestamp.nullable(),
 }).meta({ id: "Command" });
 
-const CommandParams = z.strictObject({
+/** The path of one command. */
+export const CommandParams = z.strictObject({
   id: Id.meta({ description: "The agent's id." }),
   command_id: Id.meta({ description: "The command's id." }),
 });
@@ -156,6 +157,8 @@ export const commandRoutes = [
     method: "GET",
     path: "/api/v1/agents/{id}/commands/{command_id}",
     summary: "Get a command's state and output",
+    description:
+      "While the command runs, `stdout`, `stderr` and `truncated` hold its output so far.",
     access: { scope: "agents:read" },
     effect: "read",
     params: CommandParams,
@@ -163,8 +166,7 @@ export const commandRoutes = [
     success: { status: 200, body: Command },
     faults: ["AGENT_NOT_FOUND", "NOT_FOUND"],
     tool: { destructive: false },
-    handle: (work, { params }, { commands }) =>
-      getCommand(work, commands, params.id, params.command_id),
+    handle: (work, { params }, relay) => getCommand(work, relay, params.id, params.command_id),
   }),
   route({
     id: "commands.cancel",

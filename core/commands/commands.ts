@@ -4,9 +4,10 @@
  * with its event. A command that needs approval waits, bound to its exact text, its agent and the shield's version.
  *
  * Several instances: records and journal are in the store. In memory are the commands that run over this process's
- * links, which only it can settle, and the callers here that wait for commands elsewhere or follow their output. From the journal, the instance
- * that takes over learns which commands were lost. Sessions of the shield's behaviour layer are in memory only for a sole process. Remembered
- * examinations depend on a command's text alone.
+ * links, which only it can settle, and the callers here that wait for commands elsewhere or read their output, of
+ * which a copy comes through the store. From the journal, the instance that takes over learns which commands were
+ * lost. Sessions of the shield's behaviour layer are in memory only for a sole process. Remembered examinations depend
+ * on a command's text alone.
  */
 
 export { denialAlertId } from "./alerts/denied.ts";
@@ -61,7 +62,9 @@ export {
   MADE_INGEST_TOKENS,
 } from "./ingest/tokens.ts";
 export { startHandedOver, startQueued, sweepQueued } from "./queue.ts";
+export type { OutputSink } from "./output_stream.ts";
+export { openOutput, readOutput } from "./read_output.ts";
 export { recoverCommands } from "./recover.ts";
 export { COMMAND_KEYS, runCommand, startCommand } from "./run.ts";
 export { RunningCommands } from "./running_commands.ts";
-export { getCommand, getOwnCommand, showCommand } from "./show.ts";
+export { getCommand, getOwnCommand, ownedCommand, showCommand } from "./show.ts";

@@ -55,6 +55,7 @@ export function packedText(record: CommandRecord): string | null {
   // A command that ended outside the range, because the clock was set back, would not be found.
   const quick = times !== null && endedMs !== null && endedMs >= times[0] && endedMs < times[1];
   if (!quick || record.status === "lost" || record.output !== null) return null;
+  if (record.turns !== undefined) return null;
   const json = JSON.stringify(FIELDS.map((field) => {
     const value = record[field];
     return value === HARMLESS ? null : value;

@@ -1,5 +1,5 @@
 import type { AgentRecord } from "../../kv/records/agent.ts";
-import { type CommandRecord, commands } from "../../kv/records/command.ts";
+import { type CommandRecord, commands, isOpen } from "../../kv/records/command.ts";
 import {
   Accepted,
   checkIdempotencyKey,
@@ -56,6 +56,7 @@ export async function runCommand(
   begun(record);
   const ended = done === null ? record : await done;
   const show = () => showCommand(work.store, work.actor.tenant, ended);
+  // It waits for approval, or its end is not known here: the caller asks again later.
   if (isOpen(ended)) return new Accepted(await show());
   const fault = faultOfEnd(ended);
   const view = ended.output === null ? viewOf(ended, ended) : await show();
@@ -63,10 +64,6 @@ export async function runCommand(
   const { stdout, stderr, truncated } = view;
   throw new Fault(fault.code, fault.message, { ...fault.details, stdout, stderr, truncated });
 }
-
-/** True for a command that may still run: its caller gets 202 and asks again later. */
-const isOpen = ({ status }: CommandRecord) =>
-  status === "pending_approval" || status === "queued" || status === "running";
 
 /** Why a command ended without a result; null when it has one, whatever its exit code. */
 function faultOfEnd({ id, status, exit_code, signal, reason, timeout_ms }: CommandRecord) {

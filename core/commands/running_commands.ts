@@ -13,7 +13,7 @@ import type {
 } from "../protocol/protocol.ts";
 import { Beginnings, type Begun, type Taken } from "./beginnings.ts";
 import type { PoliciesInForce } from "./guard/in_force.ts";
-import { OUTPUT_BYTES_MAX, type OutputListener, RunningOutput } from "./running_output.ts";
+import { OUTPUT_BYTES_MAX, RunningOutput } from "./running_output.ts";
 import { commandSha256 } from "./text.ts";
 import {
   type Ending,
@@ -152,7 +152,10 @@ export class RunningCommands implements CommandListener {
 
   sent(id: string, verdict: string): void {
     const running = this.#all.get(id);
-    if (running !== undefined) running.verdict = verdict;
+    if (running === undefined) return;
+    running.verdict = verdict;
+    const { tenant, record: command } = running;
+    this.parts.context.signals.commandStarted.send({ tenant, command });
   }
 
   unsent(id: string): void {
@@ -173,14 +176,14 @@ export class RunningCommands implements CommandListener {
     return this.#all.get(id)?.done ?? this.#beginnings.waitFor(id);
   }
 
+  /** The output so far of a command that runs here; null for any other. */
+  outputOf(tenant: Tenant, id: string): RunningOutput | null {
+    return this.running(tenant, id) === null ? null : this.#all.get(id)!.output;
+  }
+
   /** Resolves when a command that `waitFor` knows runs; never when it does not start. */
   async whenStarted(id: string): Promise<void> {
     await this.#beginnings.whenStarted(id);
-  }
-
-  /** Calls `listener` with the past and future output of a command that runs here; returns how to stop. */
-  follow(id: string, listener: OutputListener): () => void {
-    return this.#all.get(id)?.output.follow(listener) ?? (() => {});
   }
 
   /** Asks the agent to end a command, once it was sent; false when it does not run here. */
@@ -215,7 +218,7 @@ export class RunningCommands implements CommandListener {
     if (running?.link === link) {
       running.output.keep("stdout", result.stdout ?? "");
       running.output.keep("stderr", result.stderr ?? "");
-      running.output.truncated ||= result.truncated;
+      if (!running.output.sealed) running.output.truncated ||= result.truncated;
       this.#settle(running, { ...outcomeOf(result), receipt });
       return;
     }
@@ -260,8 +263,11 @@ export class RunningCommands implements CommandListener {
     if (running.settling) return;
     running.settling = true;
     running.done.catch(() => {});
-    const { output: { stdout, stderr, truncated }, verdict } = running;
-    this.#record(running, { ...outcome, verdict, stdout, stderr, truncated }, 1);
+    running.output.sealed = true;
+    const { output: { log, truncated }, verdict } = running;
+    const [stdout, stderr] = [log.text("stdout"), log.text("stderr")];
+    const turns = log.turns();
+    this.#record(running, { ...outcome, verdict, stdout, stderr, turns, truncated }, 1);
   }
 
   /** Records an end. While the store is unavailable it tries again, and the caller no longer waits. */

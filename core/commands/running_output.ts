@@ -1,50 +1,54 @@
 import { Buffer } from "node:buffer";
 import { createHash, type Hash } from "node:crypto";
 import type { CommandResult, OutputDigests } from "../protocol/protocol.ts";
+import { OutputLog, type StreamName } from "./output_log.ts";
 
 /** Bytes of output kept of one command, and of all running commands together. */
 export const OUTPUT_BYTES_MAX = 1024 * 1024;
 const OUTPUT_BYTES_MAX_IN_ALL = 256 * 1024 * 1024;
-
-type Stream = "stdout" | "stderr";
-
-/** Receives the output of a command as it comes. */
-export type OutputListener = (stream: Stream, data: string) => void;
+/** More than an agent sends in the longest run: 50 of each stream a second, for 600 s. */
+const CHUNKS_MAX = 64 * 1024;
+/** The memory of a chunk beside its data, which counts towards the maximum of all commands. */
+const CHUNK_BYTES = 64;
 
 /** The output of a running command so far, up to the limits. */
 export class RunningOutput {
-  stdout = "";
-  stderr = "";
+  readonly log = new OutputLog();
   truncated = false;
-  #bytes = 0;
+  /** The end is being recorded with what was kept until now, so readers must see no more. */
+  sealed = false;
+  #heldBytes = 0;
   /** Digests of everything in `output` frames, including what was not kept. */
   #came: { stdout?: Hash; stderr?: Hash } | null = null;
-  #listeners: Set<OutputListener> | null = null;
 
   /** `all` counts the bytes of every running command. */
   constructor(private readonly all: { bytes: number }) {}
 
   /** Takes the data of an `output` frame. */
-  take(stream: Stream, data: string): void {
+  take(stream: StreamName, data: string): void {
     const came = this.#came ??= {};
     (came[stream] ??= createHash("sha256")).update(data);
     this.keep(stream, data);
   }
 
   /** Keeps output, within the limits. */
-  keep(stream: Stream, data: string): void {
-    if (data === "") return;
-    const bytes = Buffer.byteLength(data);
-    const fits = this.#bytes + bytes <= OUTPUT_BYTES_MAX &&
-      this.all.bytes + bytes <= OUTPUT_BYTES_MAX_IN_ALL;
+  keep(stream: StreamName, data: string): void {
+    if (data === "" || this.sealed) return;
+    // A frame may hold half a surrogate pair, which has no bytes of its own.
+    const text = data.toWellFormed();
+    const bytes = Buffer.byteLength(text);
+    const { all, log } = this;
+    const fits = log.bytes + bytes <= OUTPUT_BYTES_MAX && log.size < CHUNKS_MAX &&
+      all.bytes + bytes <= OUTPUT_BYTES_MAX_IN_ALL;
     if (!fits) {
       this.truncated = true;
       return;
     }
-    this.#bytes += bytes;
-    this.all.bytes += bytes;
-    this[stream] += data;
-    this.#listeners?.forEach((listener) => listener(stream, data));
+    const before = log.size;
+    log.append(stream, text, bytes);
+    const heldBytes = bytes + (log.size - before) * CHUNK_BYTES;
+    this.#heldBytes += heldBytes;
+    all.bytes += heldBytes;
   }
 
   /** Whether the output, with the tails in a result, has the digests that the result claims. */
@@ -53,19 +57,10 @@ export class RunningOutput {
       isWhole(this.#came?.stderr, result.stderr, result.stderr_sha256, claimed.stderr);
   }
 
-  /** Calls `listener` with the kept and the future output; returns how to stop. */
-  follow(listener: OutputListener): () => void {
-    for (const stream of ["stdout", "stderr"] as const) {
-      if (this[stream] !== "") listener(stream, this[stream]);
-    }
-    const listeners = this.#listeners ??= new Set();
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  }
-
   /** Releases the bytes of this command. */
   drop(): void {
-    this.all.bytes -= this.#bytes;
+    this.all.bytes -= this.#heldBytes;
+    this.#heldBytes = 0;
   }
 }
 

@@ -11,6 +11,7 @@ import { type CommandResult, EMPTY_SHA256 } from "../protocol/protocol.ts";
 import { sha256Hex } from "../codec/codec.ts";
 import { findCommand, pack, packedText } from "./finished.ts";
 import { inlineOutput, outputOf, storeOutput } from "./output.ts";
+import { OutputLog } from "./output_log.ts";
 import { textForEvent } from "./text.ts";
 
 /** The parts that settling commands uses. */
@@ -38,6 +39,8 @@ export interface Ending extends Outcome {
   };
   readonly stdout?: string;
   readonly stderr?: string;
+  /** Bytes of stdout and stderr by turns, unless all of stdout came first. */
+  readonly turns?: readonly number[] | undefined;
   readonly truncated?: boolean;
 }
 
@@ -93,6 +96,7 @@ export async function settleCommand(
     stdout: output.stdout,
     stderr: output.stderr,
     output: output.output,
+    ...((output.turns ?? record.turns) !== undefined && { turns: output.turns ?? [] }),
     status: ending.status,
     exit_code: ending.exitCode ?? null,
     signal: ending.signal ?? null,
@@ -175,8 +179,12 @@ export async function settleLate(
   if (record === null || record.agent_id !== agentId || !open) return true;
   if (record.verdict !== undefined && record.verdict !== receipt.verdict) return false;
   const before = await outputOf(context.store, tenant, record);
-  const stdout = before.stdout + (frame.stdout ?? "");
-  const stderr = before.stderr + (frame.stderr ?? "");
+  const log = OutputLog.of(before);
+  for (const stream of ["stdout", "stderr"] as const) {
+    const tail = (frame[stream] ?? "").toWellFormed();
+    if (tail !== "") log.append(stream, tail, Buffer.byteLength(tail));
+  }
+  const [stdout, stderr] = [log.text("stdout"), log.text("stderr")];
   // Output that came while no command waited for it was not kept.
   const whole = sha256Hex(stdout) === receipt.stdout && sha256Hex(stderr) === receipt.stderr;
   await settleCommand(context, tenant, { id, agentId, record, fresh: false }, {
@@ -184,6 +192,7 @@ export async function settleLate(
     receipt,
     stdout,
     stderr,
+    turns: log.turns(),
     truncated: record.truncated || frame.truncated || !whole,
   });
   return true;

@@ -1,5 +1,5 @@
 import type { Tenant } from "../../kv/store/collection.ts";
-import type { CommandRecord } from "../../kv/records/command.ts";
+import { type CommandRecord, isOpen } from "../../kv/records/command.ts";
 import type { Store } from "../../kv/store/store.ts";
 import { ownedAgent } from "../agents/agents.ts";
 import { iso, isoOrNull } from "../codec/codec.ts";
@@ -7,6 +7,7 @@ import { Fault } from "../fault/fault.ts";
 import type { ShieldResult } from "../shield/shield.ts";
 import type { Work } from "../work/work.ts";
 import { findCommand } from "./finished.ts";
+import type { LiveOutput } from "./live_output.ts";
 import { type Output, outputOf } from "./output.ts";
 
 /** The commands that run here. */
@@ -14,10 +15,24 @@ interface RunningHere {
   running(tenant: Tenant, id: string): CommandRecord | null;
 }
 
-/** One command of the caller's agent, with its output. @throws {Fault} AGENT_NOT_FOUND, NOT_FOUND */
-export async function getCommand(work: Work, running: RunningHere, agentId: string, id: string) {
-  const record = await ownedCommand(work, running, agentId, id);
-  return await showCommand(work.store, work.actor.tenant, record);
+/** The parts that know the commands which have not ended. */
+interface CommandsNow {
+  readonly commands: RunningHere;
+  readonly liveOutput: Pick<LiveOutput, "soFar">;
+}
+
+/** One command of the caller's agent, with its output so far. @throws {Fault} AGENT_NOT_FOUND, NOT_FOUND */
+export async function getCommand(work: Work, now: CommandsNow, agentId: string, id: string) {
+  const { actor: { tenant }, db, store } = work;
+  const record = await ownedCommand(work, now.commands, agentId, id);
+  if (!isOpen(record)) return await showCommand(store, tenant, record);
+  const live = await now.liveOutput.soFar(tenant, record);
+  // A command of another instance may have ended meanwhile.
+  const known = store.sole ? record : await findCommand(db, store, tenant, id) ?? record;
+  if (live === null || !isOpen(known)) return await showCommand(store, tenant, known);
+  const { log, truncated } = live;
+  const output = { stdout: log.text("stdout"), stderr: log.text("stderr") };
+  return viewOf({ ...known, truncated }, output);
 }
 
 /** A command that the caller asked for, by its id alone. @throws {Fault} NOT_FOUND */

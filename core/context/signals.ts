@@ -80,6 +80,19 @@ export class Signals {
   /** An approved command waits to be sent to its agent. */
   readonly commandApproved = this.#signal<{ readonly tenant: Tenant; readonly agentId: string }>();
 
+  /** A command was sent to its agent. */
+  readonly commandStarted = this.#signal<
+    {
+      readonly tenant: Tenant;
+      readonly command: {
+        readonly id: string;
+        readonly agent_id: string;
+        readonly actor: string;
+        readonly started_at_ms: number | null;
+      };
+    }
+  >();
+
   /** A request for approval ended. */
   readonly approvalResolved = this.#signal<
     {

@@ -5,7 +5,8 @@
  *
  * Several instances: the store has the log, the trees and the checkpoints, and any instance may append to a tree,
  * because each step commits with its position. In memory are only the open streams of this process, which read
- * from the log whatever another instance wrote, and caches that the store can rebuild.
+ * from the log whatever another instance wrote, and caches that the store can rebuild. Started commands, which are not
+ * in the log, are told by the instance that started them.
  */
 
 export {
@@ -22,11 +23,13 @@ export {
 export type { Reauthorization } from "./reauthorization.ts";
 export { medianWait, ruleOfDenial, statisticsOf, waitStatistic } from "./statistics.ts";
 export { reconnectDelayMs, STREAM_ENDS, type StreamEnd } from "./streams/ends.ts";
-export { type Message, MESSAGE_ID, prepare } from "./streams/message.ts";
+export { COMMAND_STARTED, type Message, MESSAGE_ID, prepare } from "./streams/message.ts";
 export { NOTIFICATION } from "./streams/notification.ts";
 export { SEVERITIES } from "./streams/severity.ts";
-export type { Sink, Stream, StreamFilter } from "./streams/stream.ts";
-export { EVENT_RIGHTS, mayRead, Streams } from "./streams/streams.ts";
+export { EVENT_RIGHTS, mayRead } from "./streams/rights.ts";
+export type { OpenStream, Sink, Stream, StreamFilter } from "./streams/stream.ts";
+export { StartNews } from "./streams/start_news.ts";
+export { Streams } from "./streams/streams.ts";
 export {
   auditKeyOf,
   insertAuditKeys,

@@ -40,16 +40,36 @@ export const Message = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("mcp_session"), id: z.string() }),
   /** A client cancelled a call of its MCP session, which may be under way at the receiver. */
   z.strictObject({ kind: z.literal("mcp_cancel"), call: z.string() }),
-  /** A caller of the instance `to` follows the output of a command that runs at the receiver. */
+  /**
+   * The instance `to` wants the output of a command that runs at the receiver, from an offset on: what there is, and
+   * unless `once`, also what follows. It repeats this while it reads.
+   */
   z.strictObject({
     kind: z.literal("follow"),
     tenant,
     command_id: z.string(),
     id: z.string(),
     to: z.string(),
+    from: z.int(),
+    once: z.boolean(),
   }),
   /** Output has come for the receiver's `follow` of this id. */
   z.strictObject({ kind: z.literal("output"), id: z.string() }),
+  /** The instance `at` has open streams, so it wants to hear of started commands for a while. */
+  z.strictObject({ kind: z.literal("streams_open"), at: z.string() }),
+  /** Commands were sent to their agents. */
+  z.strictObject({
+    kind: z.literal("commands_started"),
+    starts: z.array(z.strictObject({
+      tenant,
+      command: z.strictObject({
+        id: z.string(),
+        agent_id: z.string(),
+        actor: z.string(),
+        started_at_ms: z.number().nullable(),
+      }),
+    })),
+  }),
   /** An agent was deleted. */
   z.strictObject({ kind: z.literal("agent_deleted"), tenant, agent_id: z.string() }),
   /** Other policies are in force for a tenant. */

@@ -45,8 +45,14 @@ export const CommandRecord = z.strictObject({
   signal: z.string().nullable(),
   stdout: z.string(),
   stderr: z.string(),
-  /** Output that is too large for the record: stdout, then stderr. */
-  output: z.strictObject({ ...BlobRef.shape, stdout_bytes: z.int() }).nullable(),
+  /** Bytes of stdout and stderr by turns, stdout first; absent or empty when all of stdout came first. */
+  turns: z.array(z.int()).optional(),
+  /** Output that is too large for the record: stdout, then stderr, then the turns as JSON, if there are any. */
+  output: z.strictObject({
+    ...BlobRef.shape,
+    stdout_bytes: z.int(),
+    turns_bytes: z.int().optional(),
+  }).nullable(),
   truncated: z.boolean(),
   /** The verdict that a lost command was sent under; a late result must name it. */
   verdict: z.string().optional(),
@@ -59,6 +65,10 @@ export const CommandRecord = z.strictObject({
   expires_at_ms: z.number(),
 });
 export type CommandRecord = z.infer<typeof CommandRecord>;
+
+/** True for a command that has not ended. */
+export const isOpen = ({ status }: Pick<CommandRecord, "status">): boolean =>
+  status === "pending_approval" || status === "queued" || status === "running";
 
 export const commands = collection({
   name: "commands",

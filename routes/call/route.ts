@@ -63,9 +63,19 @@ export interface Content {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** Server-sent events, from a route that answers JSON to clients that do not accept them. */
+export class EventStream {
+  constructor(readonly body: AsyncIterable<Uint8Array<ArrayBuffer>>) {}
+}
+
 /** The response of a success: a JSON body, no body, or content of these media types. */
 export type Success<R extends z.ZodType> =
-  | { readonly status: 200 | 201 | 202; readonly body: R }
+  | {
+    readonly status: 200 | 201 | 202;
+    readonly body: R;
+    /** The media type of the `EventStream` that the rule may return instead. */
+    readonly orStream?: "text/event-stream";
+  }
   /** `about` is the schema of the rule's result, which only the audit trail sees. */
   | { readonly status: 204; readonly about: R }
   | {
@@ -157,7 +167,8 @@ type Answer<R extends z.ZodType> =
   | z.input<R>
   | Accepted<z.input<R>>
   | WithCookie<z.input<R>>
-  | Content;
+  | Content
+  | EventStream;
 
 type AuditOf<E extends Effect, P, Q, B, R> = E extends "read" ? { readonly audit?: never }
   : { readonly audit: Audit<z.input<R>, Input<P, Q, B>> };

@@ -5,7 +5,7 @@ import { Accepted, WithCookie } from "../../core/work/work.ts";
 import { call } from "../call/call.ts";
 import { queryFor } from "../call/input.ts";
 import { deny, denyTestSpace, isClosedTo, missingRights } from "../call/rights.ts";
-import type { Content, Route } from "../call/route.ts";
+import { type Content, EventStream, type Route } from "../call/route.ts";
 import { content, type Envelope, fixedContent, headersOf, json, setCookie } from "./answer.ts";
 import { BODY_BYTES_MAX, readJson } from "./body.ts";
 import {
@@ -98,14 +98,34 @@ async function dispatch(
     response.headers.append("set-cookie", setCookie(result.cookie));
     return response;
   }
-  if ("body" in success) return json(envelope, success.status, result);
+  if ("body" in success) {
+    if (!(result instanceof EventStream)) return json(envelope, success.status, result);
+    const headers = { "x-accel-buffering": "no" };
+    return await stream(
+      { type: success.orStream!, body: result.body, headers },
+      c,
+      state,
+      envelope,
+    );
+  }
   if (!("content" in success)) {
     return new Response(null, { status: success.status, headers: headersOf(envelope) });
   }
   const answer = result as Content;
   if (success.fixed) return fixedContent(envelope, answer, headers);
+  return typeof answer.body === "string"
+    ? content(envelope, answer)
+    : await stream(answer, c, state, envelope);
+}
+
+/** A response that keeps the connection until its body ends or the client has gone. */
+async function stream(
+  answer: Content,
+  c: Context<Env>,
+  state: RequestState,
+  envelope: Envelope,
+): Promise<Response> {
   const response = content(envelope, answer, state.leave);
-  if (typeof answer.body === "string") return response;
   state.keepForStream();
   return c.env.head ? await headOf(response) : response;
 }

@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
-import { type Message, type Sink, STREAM_ENDS, type StreamEnd } from "../../core/events/events.ts";
+import type { OutputSink } from "../../core/commands/commands.ts";
+import { type Message, STREAM_ENDS, type StreamEnd } from "../../core/events/events.ts";
 import type { Clock } from "../../kv/store/clock.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -16,7 +17,7 @@ function sseText({ kind, id, json }: Message): string {
  * Messages on their way to a client that reads server-sent events. They wait here until the client reads
  * them. `retryMs` is the time after which a client should reconnect.
  */
-export class SseSink implements Sink, AsyncIterableIterator<Bytes> {
+export class SseSink implements OutputSink, AsyncIterableIterator<Bytes> {
   #waiting: Bytes[] = [];
   #bytes = 0;
   #ended = false;
@@ -59,6 +60,10 @@ export class SseSink implements Sink, AsyncIterableIterator<Bytes> {
     const json = JSON.stringify({ code, name, then, message: meaning });
     const text = `retry: ${this.retryMs()}\n${sseText({ kind: "end", id: null, json })}`;
     this.#waiting.push(encoder.encode(text));
+    this.#close();
+  }
+
+  finish(): void {
     this.#close();
   }
 

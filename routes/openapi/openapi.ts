@@ -215,7 +215,9 @@ function success(route: Route, schemas: Schemas): ApiResponse {
   }
   if (!("body" in success)) return answer;
   const schema = schemas.render(success.body, "output");
-  return { ...answer, content: { "application/json": { schema } } };
+  const stream = success.orStream &&
+    { [success.orStream]: { schema: textSchema(success.orStream) } };
+  return { ...answer, content: { "application/json": { schema }, ...stream } };
 }
 
 function linked(route: Route, routes: readonly Route[]): Pick<ApiResponse, "links"> {

@@ -1,4 +1,5 @@
 import {
+  COMMAND_STARTED,
   EVENT_TYPES,
   MESSAGE_ID,
   NOTIFICATION,
@@ -7,8 +8,8 @@ import {
 import { z } from "zod";
 import { commaList, Id, Severity } from "./schemas.ts";
 
-const Types = commaList([...EVENT_TYPES, NOTIFICATION], 2000).meta({
-  description: "Event types, or `notification`, separated by commas.",
+const Types = commaList([...EVENT_TYPES, NOTIFICATION, COMMAND_STARTED], 2000).meta({
+  description: "Event types, `notification` or `command_started`, separated by commas.",
   examples: ["command_executed"],
 });
 

@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { BUILT_IN_ROLES, type Scope, SCOPE_LIST } from "../../core/identity/scopes.ts";
-import { EVENT_RIGHTS } from "../../core/events/streams/streams.ts";
+import { EVENT_RIGHTS } from "../../core/events/streams/rights.ts";
 import { routes } from "../../routes/index.ts";
 import { requestOf, rpc, tool } from "../mcp/client.ts";
 import { ScriptedAgent } from "../support/agent.ts";

@@ -116,6 +116,36 @@ Deno.test("startCommand: a result whose output spans two links is marked truncat
   assert.equal(tray.frames[2]?.type === "result" && tray.frames[2].truncated, true);
 });
 
+Deno.test("startCommand: output leaves 25 ms after the first, at once after a pause, and else every 20 ms", async () => {
+  const { clock, host, stdout, stderr, ended } = openPuppet();
+  const tray = openTray(clock);
+  const { done } = startCommand(runOf("c", "x"), VERDICT, host, tray);
+  const sent = () => tray.frames.flatMap((frame) => frame.type === "output" ? [frame.data] : []);
+  const print = async (text: string) => {
+    stdout.controller().enqueue(new TextEncoder().encode(text));
+    await settle();
+  };
+  await print("one ");
+  clock.move(24);
+  assert.deepEqual(tray.frames, []);
+  clock.move(1);
+  assert.deepEqual(sent(), ["one "]);
+  await print("two ");
+  await print("three ");
+  clock.move(19);
+  assert.deepEqual(sent(), ["one "]);
+  clock.move(1);
+  assert.deepEqual(sent(), ["one ", "two three "]);
+  clock.move(30);
+  await print("four");
+  clock.move(0);
+  assert.deepEqual(sent(), ["one ", "two three ", "four"]);
+  stdout.controller().close();
+  stderr.controller().close();
+  ended.resolve({ code: 0, signal: null });
+  await done;
+});
+
 Deno.test("openCommands: no command starts when the journal cannot be written", () => {
   const { clock, host } = openPuppet();
   const { files, disk } = openMemoryFiles();

@@ -2,7 +2,7 @@ import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/stric
 import { clientOf } from "../../core/cli/client.ts";
 import { eventJson } from "../../core/events/events.ts";
 import { historyOf, idOf } from "../../core/events/streams/message.ts";
-import { EVENT_RIGHTS } from "../../core/events/streams/streams.ts";
+import { EVENT_RIGHTS } from "../../core/events/streams/rights.ts";
 import { isWebhookEvent, WEBHOOK_EVENTS } from "../../core/events/types/webhook_events.ts";
 import type { Tenant } from "../../kv/store/collection.ts";
 import { makeKey, signUpOwner } from "../support/processes.ts";

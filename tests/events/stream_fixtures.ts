@@ -1,6 +1,6 @@
 import { eventJson, OWN_EVENTS } from "../../core/events/emit.ts";
 import { historyOf, idOf } from "../../core/events/streams/message.ts";
-import { EVENT_RIGHTS } from "../../core/events/streams/streams.ts";
+import { EVENT_RIGHTS } from "../../core/events/streams/rights.ts";
 import type { WebhookEventType } from "../../core/events/types/webhook_events.ts";
 import type { Received, StreamClient } from "../support/stream.ts";
 import type { Account, World } from "../support/world.ts";

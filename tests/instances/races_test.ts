@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import { CLOSE_CODES } from "../../core/protocol/protocol.ts";
-import { EVENT_RIGHTS } from "../../core/events/streams/streams.ts";
+import { EVENT_RIGHTS } from "../../core/events/streams/rights.ts";
 import { apiKeys } from "../../kv/records/api_key.ts";
 import { commands } from "../../kv/records/command.ts";
 import { StoreUnavailableError } from "../../kv/engine/errors.ts";

@@ -8,7 +8,13 @@ export interface Received {
   readonly data: any;
 }
 
-/** A client of `/api/events` that reads as it is told to. */
+interface Asked {
+  readonly path?: string;
+  readonly query?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A client of a stream, of `/api/events` unless said, that reads as it is told to. */
 export class StreamClient {
   #rest = "";
   readonly #reader: ReadableStreamDefaultReader<string>;
@@ -22,9 +28,12 @@ export class StreamClient {
   static async open(
     world: World,
     as: string,
-    { query = "", headers = {} }: { query?: string; headers?: Record<string, string> } = {},
+    { path = "/api/events", query = "", headers = {} }: Asked = {},
   ): Promise<StreamClient> {
-    const response = await world.raw("GET", `/api/events${query}`, { as, headers });
+    const response = await world.raw("GET", `${path}${query}`, {
+      as,
+      headers: { accept: "text/event-stream", ...headers },
+    });
     if (response.status !== 200) throw new Error(`the stream answered ${await response.text()}`);
     return new StreamClient(response.body!);
   }

@@ -26,9 +26,10 @@ export class WireReader {
     carrier: Carrier,
     key: string,
     lastEventId: string | null,
+    path = "/api/events",
   ): Promise<WireReader> {
     const socket = await Deno.connect({ hostname: "127.0.0.1", port });
-    const own = carrier === "sse" ? ["GET /api/events HTTP/1.0"] : [
+    const own = carrier === "sse" ? [`GET ${path} HTTP/1.0`, "Accept: text/event-stream"] : [
       "GET /ws HTTP/1.1",
       "Connection: Upgrade",
       "Upgrade: websocket",

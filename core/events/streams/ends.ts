@@ -18,7 +18,7 @@ export const STREAM_ENDS = {
   interrupted: {
     code: 4409,
     then: "resume",
-    meaning: "The log or the credential could not be read for the moment.",
+    meaning: "The stream's content or the credential could not be read for the moment.",
   },
   // The client reconnects with another credential, or after it was granted rights.
   credential_ended: {
@@ -29,7 +29,7 @@ export const STREAM_ENDS = {
   rights_lost: {
     code: 4403,
     then: "ask for rights",
-    meaning: "The credential may no longer read any event.",
+    meaning: "The credential may no longer read this stream.",
   },
   // The client has a bug.
   malformed_frame: {

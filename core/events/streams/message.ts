@@ -2,22 +2,33 @@ import { type Tenant, tenantKey } from "../../../kv/store/collection.ts";
 import type { Sequenced } from "../../../kv/log/log.ts";
 import type { EventRow } from "../emit.ts";
 import type { Scope } from "../../identity/identity.ts";
-import { sha256Hex } from "../../codec/codec.ts";
+import { isoOrNull, sha256Hex } from "../../codec/codec.ts";
 import { isWebhookEvent, WEBHOOK_EVENTS, type WebhookEventType } from "../types/webhook_events.ts";
 import { NOTIFICATION, NOTIFICATION_EVENT, notificationsIn } from "./notification.ts";
 import { type Severity, severityOf } from "./severity.ts";
 
 /** A message to a client, independent of the transport. */
 export interface Message {
-  readonly kind: "hello" | "event" | "notification" | "heartbeat" | "end";
-  /** `<history>:<seq>`, where a client resumes; null for messages that do not move the position. */
+  readonly kind:
+    | "hello"
+    | "event"
+    | "notification"
+    | "command_started"
+    | "status"
+    | "output"
+    | "result"
+    | "heartbeat"
+    | "end";
+  /**
+   * Where a client resumes: `<history>:<seq>` of an event, or an offset of a command's output; null for messages that
+   * do not move the position.
+   */
   readonly id: string | null;
   readonly json: string;
 }
 
-/** One event of the log, serialized once for all its readers. */
-export interface Prepared extends Message {
-  readonly seq: number;
+/** A message with what decides who gets it. */
+export interface Announcement extends Message {
   readonly type: string;
   readonly agentId: string | undefined;
   readonly severity: Severity;
@@ -25,6 +36,11 @@ export interface Prepared extends Message {
   readonly personal?: ReadonlyMap<string, string>;
   /** The right needed to read it; null for none. */
   readonly scope: Scope | null;
+}
+
+/** One event of the log, serialized once for all its readers. */
+export interface Prepared extends Announcement {
+  readonly seq: number;
 }
 
 /**
@@ -51,6 +67,35 @@ export const isStreamed = (
   type: string,
 ): type is WebhookEventType | typeof NOTIFICATION_EVENT =>
   type === NOTIFICATION_EVENT || isWebhookEvent(type);
+
+/** The name of `command_started` in a stream's type filter. */
+export const COMMAND_STARTED = "command_started";
+
+/** A command that was sent to its agent. */
+export interface StartedCommand {
+  readonly id: string;
+  readonly agent_id: string;
+  readonly actor: string;
+  readonly started_at_ms: number | null;
+}
+
+/** The message that a command was sent. It is not in the log, so it moves no position and is not repeated. */
+export const announceStart = (
+  { id, agent_id, actor, started_at_ms }: StartedCommand,
+): Announcement => ({
+  kind: COMMAND_STARTED,
+  id: null,
+  json: JSON.stringify({
+    command_id: id,
+    agent_id,
+    user: actor,
+    started_at: isoOrNull(started_at_ms),
+  }),
+  type: COMMAND_STARTED,
+  agentId: agent_id,
+  severity: "info",
+  scope: "agents:read",
+});
 
 /** An event in the webhook envelope, without delivery fields; null for types that only the audit log has. */
 export function prepare(

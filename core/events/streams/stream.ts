@@ -1,7 +1,8 @@
 import type { EventLog } from "../../../kv/log/log.ts";
 import type { Actor } from "../../identity/identity.ts";
 import type { StreamEnd } from "./ends.ts";
-import type { Message, Prepared } from "./message.ts";
+import { type Announcement, idOf, type Message, type Prepared } from "./message.ts";
+import { mayRead } from "./rights.ts";
 import { isAtLeast, type Severity } from "./severity.ts";
 
 /** Which events a subscriber wants; an absent field does not restrict. */
@@ -23,6 +24,23 @@ export interface Sink {
   end(name: StreamEnd): void;
 }
 
+/** An open stream of any kind, as `Streams` keeps it. */
+export interface OpenStream {
+  actor: Actor;
+  /** When the actor's credential was last checked. */
+  checkedAtMs: number;
+  /** When the actor's credential is checked next, in ms. */
+  nextCheckMs: number;
+  readonly ended: boolean;
+  /** Whether an actor may go on reading. */
+  mayRead(actor: Actor): boolean;
+  /** Sends a heartbeat, named after the tenant's log. Ends the stream when the client has read nothing since the last one. */
+  beat(history: string): void;
+  end(name: StreamEnd): void;
+  /** Ends the stream without a message, because the client has disconnected. */
+  left(): void;
+}
+
 /** A client with more unread bytes is disconnected. */
 export const BUFFER_BYTES_MAX = 1024 * 1024;
 /** Catching up pauses while this many bytes are unread. */
@@ -33,8 +51,7 @@ const PAGE = 200;
  * One subscriber of a tenant's log. It advances event by event: by live events while they follow its position
  * without a gap, otherwise by reading the log. So no event is missed and none is sent twice.
  */
-export class Stream {
-  /** When the actor's credential is checked next, in ms. */
+export class Stream implements OpenStream {
   nextCheckMs = 0;
   #position: number;
   #catchingUp = false;
@@ -47,7 +64,6 @@ export class Stream {
 
   constructor(
     public actor: Actor,
-    /** When the actor's credential was last checked. */
     public checkedAtMs: number,
     private readonly filter: StreamFilter,
     readonly sink: Sink,
@@ -93,11 +109,17 @@ export class Stream {
     });
   }
 
-  /** Sends a heartbeat. Ends the stream when the client has read nothing since the last one. */
-  beat(heartbeat: Message): void {
+  beat(history: string): void {
     if (this.#waitedBefore) return this.end("too_slow");
     this.#waitedBefore = this.#waiting;
-    this.say(heartbeat);
+    this.say({ kind: "heartbeat", id: idOf(history, this.#position), json: "{}" });
+  }
+
+  readonly mayRead = mayRead;
+
+  /** Sends a message that is not in the log, if the subscriber wants and may read it. */
+  announce(news: Announcement): void {
+    if (!this.#ended && this.#wants(news)) this.say(news);
   }
 
   /** Sends a message. Ends the stream when too much is unread. */
@@ -112,7 +134,6 @@ export class Stream {
     this.sink.end(name);
   }
 
-  /** Ends the stream without a message, because the client has disconnected. */
   left(): void {
     this.#ended = true;
   }
@@ -156,7 +177,7 @@ export class Stream {
     return json === undefined ? event : { kind: event.kind, id: event.id, json };
   }
 
-  #wants({ type, agentId, severity, scope, personal }: Prepared): boolean {
+  #wants({ type, agentId, severity, scope, personal }: Announcement): boolean {
     const { filter, actor } = this;
     if (personal !== undefined && (actor.kind !== "user" || !personal.has(actor.userId))) {
       return false;

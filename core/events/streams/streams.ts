@@ -1,15 +1,23 @@
 import { dueAt } from "../../../kv/store/clock.ts";
 import { type Tenant, tenantKey, tenantOf } from "../../../kv/store/collection.ts";
 import type { EventLog, Sequenced } from "../../../kv/log/log.ts";
-import { type Actor, CHECK_SHARED_MS, nextCheckOf, type Scope } from "../../identity/identity.ts";
+import { type Actor, CHECK_SHARED_MS, nextCheckOf } from "../../identity/identity.ts";
 import type { Context } from "../../context/context.ts";
 import type { Background, Cancel } from "../../ports/ports.ts";
 import { Fault, type LimitHolder, limitReached } from "../../fault/fault.ts";
 import type { Reauthorization } from "../reauthorization.ts";
-import { WEBHOOK_EVENTS } from "../types/webhook_events.ts";
 import type { StreamEnd } from "./ends.ts";
-import { historyOf, idOf, isStreamed, type Message, positionOf, prepare } from "./message.ts";
-import { type Sink, Stream, type StreamFilter } from "./stream.ts";
+import {
+  announceStart,
+  historyOf,
+  idOf,
+  isStreamed,
+  type Message,
+  positionOf,
+  prepare,
+  type StartedCommand,
+} from "./message.ts";
+import { type OpenStream, type Sink, Stream, type StreamFilter } from "./stream.ts";
 
 /** How often a client gets a heartbeat with its position. */
 const HEARTBEAT_SECONDS = 15;
@@ -36,9 +44,9 @@ export interface StreamNeeds {
   readonly authenticator: Pick<Reauthorization, "current">;
 }
 
-/** The open event streams of this process. */
+/** The open streams of this process: of events, and what `join` adds. */
 export class Streams {
-  readonly #byTenant = new Map<string, Set<Stream>>();
+  readonly #byTenant = new Map<string, Set<OpenStream>>();
   #open = 0;
   #timer: Cancel | null = null;
   #pollTimer: Cancel | null = null;
@@ -80,17 +88,42 @@ export class Streams {
     const { log, ports } = this.relay;
     const { tenant } = actor;
     const { from, recovered } = await this.#startOf(tenant, lastEventId);
-    this.mustHaveCapacity(actor);
     const stream: Stream = new Stream(actor, ports.clock.now(), filter, sink, from, {
       log,
       prepare: (events) => this.#prepare(tenant, events),
       failed: (error) =>
         ports.log.error("a stream could not read the log", { error: String(error) }),
     });
-    this.#add(stream);
+    this.join(stream);
     stream.say(this.#hello(tenant, from, recovered));
     stream.catchUp();
     return stream;
+  }
+
+  /**
+   * Adds a stream, which from now on gets heartbeats, has its credential checked, and ends when the relay stops.
+   * @throws {Fault} UNAVAILABLE, RATE_LIMIT_EXCEEDED when too many are open
+   */
+  join(stream: OpenStream): void {
+    this.mustHaveCapacity(stream.actor);
+    const key = tenantKey(stream.actor.tenant);
+    const streams = this.#byTenant.get(key) ?? new Set();
+    this.#byTenant.set(key, streams.add(stream));
+    this.#open++;
+    this.#timer ??= this.#sweepLater();
+    if (!this.relay.store.sole) this.#pollTimer ??= this.#pollLater();
+  }
+
+  /** Tells the readers of events that a command was sent to its agent. */
+  commandStarted(tenant: Tenant, command: StartedCommand): void {
+    if (this.#open === 0) return;
+    const streams = this.#eventStreams(tenantKey(tenant));
+    if (streams.length === 0) return;
+    const news = announceStart(command);
+    for (const stream of streams) {
+      stream.announce(news);
+      if (stream.ended) this.leave(stream);
+    }
   }
 
   /** @throws {Fault} UNAVAILABLE, RATE_LIMIT_EXCEEDED when too many are open */
@@ -114,7 +147,7 @@ export class Streams {
   }
 
   /** Removes a stream whose client has disconnected or that has ended. */
-  leave(stream: Stream): void {
+  leave(stream: OpenStream): void {
     stream.left();
     const key = tenantKey(stream.actor.tenant);
     const streams = this.#byTenant.get(key);
@@ -170,21 +203,17 @@ export class Streams {
     return { kind: "hello", id, json };
   }
 
-  #add(stream: Stream): void {
-    const key = tenantKey(stream.actor.tenant);
-    const streams = this.#byTenant.get(key) ?? new Set();
-    this.#byTenant.set(key, streams.add(stream));
-    this.#open++;
-    this.#timer ??= this.#sweepLater();
-    if (!this.relay.store.sole) this.#pollTimer ??= this.#pollLater();
+  #eventStreams(key: string): Stream[] {
+    const streams = this.#byTenant.get(key) ?? [];
+    return [...streams].filter((stream) => stream instanceof Stream);
   }
 
-  #end(stream: Stream, name: StreamEnd): void {
+  #end(stream: OpenStream, name: StreamEnd): void {
     stream.end(name);
     this.leave(stream);
   }
 
-  *#all(): Generator<Stream> {
+  *#all(): Generator<OpenStream> {
     for (const streams of [...this.#byTenant.values()]) yield* [...streams];
   }
 
@@ -198,6 +227,7 @@ export class Streams {
     if (streams === undefined || events.length === 0) return;
     const prepared = this.#prepare(tenant, events);
     for (const stream of streams) {
+      if (!(stream instanceof Stream)) continue;
       stream.take(events[0]!.seq, prepared);
       if (stream.ended) this.leave(stream);
     }
@@ -228,7 +258,7 @@ export class Streams {
       const history = this.#historyOf(tenantOf(key));
       for (const stream of [...streams]) {
         if (stream.ended) this.leave(stream);
-        else stream.beat({ kind: "heartbeat", id: idOf(history, stream.position), json: "{}" });
+        else stream.beat(history);
       }
     }
   }
@@ -236,7 +266,7 @@ export class Streams {
   /** Checks all credentials concurrently, so that a slow or failing one delays no other. */
   async #checkCredentials(): Promise<void> {
     const nowMs = this.relay.ports.clock.now();
-    const byActor = Map.groupBy<unknown, Stream>(
+    const byActor = Map.groupBy<unknown, OpenStream>(
       [...this.#all()].filter(({ nextCheckMs }) =>
         nowMs >= dueAt(nextCheckMs, CHECK_SHARED_MS, nowMs)
       ),
@@ -257,12 +287,12 @@ export class Streams {
   }
 
   /** Updates the rights of a holder's streams, and ends them when the credential has ended. */
-  async #checkCredential(streams: readonly Stream[]): Promise<void> {
+  async #checkCredential(streams: readonly OpenStream[]): Promise<void> {
     const rechecks = this.#rechecks;
     const now = await this.relay.authenticator.current(streams[0]!.actor);
     for (const stream of streams) {
       if (now === null) this.#end(stream, "credential_ended");
-      else if (!mayRead(now)) this.#end(stream, "rights_lost");
+      else if (!stream.mayRead(now)) this.#end(stream, "rights_lost");
       else stream.actor = { ...now, tenant: stream.actor.tenant };
       stream.checkedAtMs = this.relay.ports.clock.now();
       if (now !== null && !this.relay.store.sole && rechecks === this.#rechecks) {
@@ -271,7 +301,7 @@ export class Streams {
     }
   }
 
-  #endUnchecked(streams: readonly Stream[]): void {
+  #endUnchecked(streams: readonly OpenStream[]): void {
     const leastMs = this.relay.ports.clock.now() - UNCHECKED_MS;
     for (const stream of streams) {
       const dueMs = Math.max(stream.checkedAtMs, stream.nextCheckMs);
@@ -311,8 +341,9 @@ export class Streams {
       while (this.#dueLogs.size > 0) {
         const due = [...this.#dueLogs];
         this.#dueLogs.clear();
-        for (const [key, streams] of [...this.#byTenant]) {
-          if (!due.some((of) => of(tenantOf(key)))) continue;
+        for (const key of [...this.#byTenant.keys()]) {
+          const streams = this.#eventStreams(key);
+          if (streams.length === 0 || !due.some((of) => of(tenantOf(key)))) continue;
           const head = await log.head(tenantOf(key));
           for (const stream of streams) if (stream.position < head) stream.catchUp();
         }
@@ -330,12 +361,3 @@ const tooMany = (limit: number, of: LimitHolder) =>
     `At most ${limit} streams of one ${of.type} may be open at once. Close one first.`,
     { limit, scope: "streams", of, raise: null, retry_after: 1 },
   );
-
-/** The rights that each give access to some events. */
-export const EVENT_RIGHTS: readonly Scope[] = [
-  ...new Set(Object.values(WEBHOOK_EVENTS).map(({ scope }) => scope)),
-];
-
-/** True for actors who may read some events. */
-export const mayRead = ({ rights }: Actor): boolean =>
-  EVENT_RIGHTS.some((scope) => rights.has(scope));

@@ -2,7 +2,7 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { deepStrictEqual as deq, ok, strictEqual as eq, throws } from "node:assert/strict";
 import { z } from "zod";
 import { FAULTS } from "../../../core/fault/fault.ts";
-import { EVENT_RIGHTS } from "../../../core/events/streams/streams.ts";
+import { EVENT_RIGHTS } from "../../../core/events/streams/rights.ts";
 import { MCP_PATHS } from "../../../mcp/endpoint.ts";
 import { openapi } from "../../../routes/openapi/openapi.ts";
 import { faultsOf } from "../../../routes/openapi/faults.ts";
@@ -101,7 +101,7 @@ Deno.test("openapi: has every success with its schema or its media types", () =>
     const types = "content" in route.success
       ? route.success.content
       : "body" in route.success
-      ? ["application/json"]
+      ? ["application/json", ...route.success.orStream ? [route.success.orStream] : []]
       : [];
     deq(Object.keys(response.content ?? {}), types, route.id);
     ok(response.headers?.["X-Request-Id"], route.id);

@@ -5,8 +5,12 @@ import type { AgentHost, ChildProcess, ProcessEnd } from "../interfaces.ts";
 import { cutOutput, type Stream } from "./output.ts";
 import type { Ended, Outbox } from "../outbox.ts";
 
-/** Output is delayed this long: a command that ends sooner sends only its result frame. */
-const FLUSH_MS = 100;
+/** A command that runs this long is announced. */
+const ANNOUNCE_MS = 100;
+/** A command's first output is delayed this long: one that ends sooner sends only its result frame. */
+const FIRST_FLUSH_MS = 25;
+/** The least time between two flushes of later output. */
+const FLUSH_MS = 20;
 /** The time from SIGTERM to SIGKILL. */
 const KILL_AFTER_MS = 2_000;
 /** The time that a pipe is read after the command has ended, while a grandchild keeps it open. */
@@ -50,7 +54,10 @@ export function startCommand(
   let lostOutput = false;
   let outputEpoch: number | undefined;
   let ended = false;
-  let cancelFlush: Cancel | undefined = clock.after(FLUSH_MS, flush);
+  const cancelAnnouncement = clock.after(ANNOUNCE_MS, announce);
+  /** Set while output waits for its flush. */
+  let cancelFlush: Cancel | undefined;
+  let flushedAt: number | undefined;
   const cancelTimeout = clock.after(order.timeout_ms, () => kill("timed_out"));
   const output = cutOutput(order.max_output_bytes, (stream, data) => {
     announce();
@@ -67,13 +74,20 @@ export function startCommand(
 
   function flush() {
     cancelFlush = undefined;
-    announce();
+    flushedAt = clock.now();
     output.flush();
   }
 
   function feed(stream: Stream, bytes: Uint8Array) {
     output.feed(stream, bytes);
-    cancelFlush ??= clock.after(FLUSH_MS, flush);
+    cancelFlush ??= clock.after(flushDelayMs(), flush);
+  }
+
+  /** Output after a pause leaves at once, together with what is read in the same turn of the event loop. */
+  function flushDelayMs() {
+    if (flushedAt === undefined) return FIRST_FLUSH_MS;
+    const sinceMs = clock.now() - flushedAt;
+    return sinceMs >= 0 && sinceMs < FLUSH_MS ? FLUSH_MS - sinceMs : 0;
   }
 
   function kill(why: "timed_out" | "cancelled") {
@@ -96,6 +110,7 @@ export function startCommand(
     }
     ended = true;
     cancelFlush?.();
+    cancelAnnouncement();
     cancelTimeout();
     outbox.post(result(end, output.finish()));
   }

@@ -1,0 +1,96 @@
+import type { Store } from "../../../kv/store/store.ts";
+import type { Tenant } from "../../../kv/store/collection.ts";
+import type { Background, Cancel, Ports } from "../../ports/ports.ts";
+import { type Message as News, sendMessage } from "../../work/work.ts";
+import type { StartedCommand } from "./message.ts";
+import type { Streams } from "./streams.ts";
+
+/** How often an instance with open streams says so, and how long the others believe it. */
+const [RENEW_MS, OPEN_MS] = [5_000, 15_000];
+/** Started commands are sent together, this long after the first one. */
+const GATHER_MS = 25;
+/** Started commands in one message. A message is a value of the store, so its size is bounded. */
+const STARTS_MAX = 50;
+
+interface StartNewsParts {
+  readonly store: Store;
+  readonly ports: Ports;
+  readonly background: Background;
+  readonly streams: Pick<Streams, "commandStarted" | "size">;
+  /** The id of this process. */
+  readonly instance: string;
+}
+
+type Starts = Extract<News, { kind: "commands_started" }>["starts"];
+
+/**
+ * Announces started commands to the streams of all instances. An instance with open streams tells the others every 5 s;
+ * only then do they send it the commands that start there.
+ */
+export class StartNews {
+  readonly #interested = new Map<string, Cancel>();
+  #starts: Starts = [];
+  #timer: Cancel | null = null;
+
+  constructor(
+    private readonly parts: StartNewsParts,
+    /** The other instances that are alive. */
+    private readonly others: () => string[],
+  ) {}
+
+  /** Begins to tell other instances of open streams. */
+  start(): void {
+    const { background, instance, ports, store, streams } = this.parts;
+    this.#timer = ports.clock.after(RENEW_MS, () => {
+      this.start();
+      const receivers = streams.size === 0 ? [] : this.others();
+      if (receivers.length === 0) return;
+      background.run("telling other instances of open streams", () =>
+        store.transact((tx) => {
+          for (const to of receivers) {
+            sendMessage(ports, tx, to, { kind: "streams_open", at: instance });
+          }
+        }));
+    });
+  }
+
+  stop(): void {
+    this.#timer?.();
+  }
+
+  /** Another instance has open streams. */
+  opened(at: string): void {
+    this.#interested.get(at)?.();
+    const forget = () => this.#interested.delete(at);
+    this.#interested.set(at, this.parts.ports.clock.after(OPEN_MS, forget));
+  }
+
+  /** A command was sent to its agent here. */
+  started(tenant: Tenant, command: StartedCommand): void {
+    const { ports, streams } = this.parts;
+    streams.commandStarted(tenant, command);
+    if (this.#interested.size === 0) return;
+    const { actor, agent_id, id, started_at_ms } = command;
+    const gathered = this.#starts.push({ tenant, command: { actor, agent_id, id, started_at_ms } });
+    if (gathered === 1) ports.clock.after(GATHER_MS, () => this.#send());
+    if (gathered === STARTS_MAX) this.#send();
+  }
+
+  /** Commands were sent to their agents elsewhere. */
+  startedElsewhere(starts: Starts): void {
+    for (const { tenant, command } of starts) this.parts.streams.commandStarted(tenant, command);
+  }
+
+  #send(): void {
+    const { background, ports, store } = this.parts;
+    const starts = this.#starts, receivers = [...this.#interested.keys()];
+    this.#starts = [];
+    if (starts.length === 0) return;
+    background.run("telling other instances of started commands", () =>
+      store.transact((tx) => {
+        for (const to of receivers) {
+          sendMessage(ports, tx, to, { kind: "commands_started", starts });
+        }
+      }));
+  }
+}
