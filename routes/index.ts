@@ -9,6 +9,7 @@ import { alertRoutes } from "./alerts.ts";
 import { apiKeyRoutes } from "./api_keys.ts";
 import { approvalRoutes } from "./approvals.ts";
 import { auditRoutes } from "./audit.ts";
+import { commandListRoutes } from "./command_lists.ts";
 import { commandRoutes } from "./commands.ts";
 import { complianceRoutes } from "./compliance.ts";
 import type { Route } from "./call/route.ts";
@@ -43,6 +44,7 @@ export const routes: readonly Route[] = [
   ...agentRoutes,
   ...deviceRoutes,
   ...commandRoutes,
+  ...commandListRoutes,
   ...approvalRoutes,
   ...alertRoutes,
   ...ingestTokenRoutes,

@@ -60,6 +60,7 @@ export {
   listIngestTokens,
   MADE_INGEST_TOKENS,
 } from "./ingest/tokens.ts";
+export { type CommandFilter, listAgentCommands, listCommands } from "./list.ts";
 export { startHandedOver, startQueued, sweepQueued } from "./queue.ts";
 export { recoverCommands } from "./recover.ts";
 export { COMMAND_KEYS, runCommand, startCommand } from "./run.ts";

@@ -8,6 +8,7 @@ import type { ShieldResult } from "../shield/shield.ts";
 import type { Work } from "../work/work.ts";
 import { findCommand } from "./finished.ts";
 import { type Output, outputOf } from "./output.ts";
+import { threadOf } from "./thread.ts";
 
 /** The commands that run here. */
 interface RunningHere {
@@ -45,6 +46,7 @@ export function viewOf(record: CommandRecord, { stdout, stderr }: Output) {
     command: record.command,
     status: record.status,
     approval_id: record.approval_id,
+    ...threadOf(record),
     exit_code: record.exit_code,
     signal: record.signal,
     stdout,

@@ -20,6 +20,7 @@ export interface Prepared extends Message {
   readonly seq: number;
   readonly type: string;
   readonly agentId: string | undefined;
+  readonly thread: string | undefined;
   readonly severity: Severity;
   /** For notifications: the JSON for each recipient, by user id. Nobody else receives it. */
   readonly personal?: ReadonlyMap<string, string>;
@@ -52,7 +53,7 @@ export const isStreamed = (
 ): type is WebhookEventType | typeof NOTIFICATION_EVENT =>
   type === NOTIFICATION_EVENT || isWebhookEvent(type);
 
-/** An event in the webhook envelope, without delivery fields; null for types that only the audit log has. */
+/** An event in the webhook envelope, with its thread and without delivery fields; null for types that only the audit log has. */
 export function prepare(
   tenant: Tenant,
   history: string,
@@ -69,6 +70,7 @@ export function prepare(
       seq,
       type: NOTIFICATION,
       agentId: undefined,
+      thread: undefined,
       severity: "warning",
       personal: texts,
       scope,
@@ -80,6 +82,7 @@ export function prepare(
     timestamp: row.timestamp,
     organization_id: tenant.org,
     ...(row.agent_id !== undefined && { agent_id: row.agent_id }),
+    ...(row.thread !== undefined && { thread: row.thread }),
     payload: row.details,
   };
   return {
@@ -89,6 +92,7 @@ export function prepare(
     seq,
     type,
     agentId: row.agent_id,
+    thread: row.thread,
     severity: severityOf(type),
     scope: WEBHOOK_EVENTS[type].scope,
   };
