@@ -81,6 +81,9 @@ export async function migrate(
   }
 }
 
+/** Entries that one commit writes: their keys must not exceed the engine's limit together. */
+const ENTRIES_MAX = 300;
+
 /** Writes an index's entries for records that were stored before the index was declared. */
 async function fillIndex<T extends Row>(
   store: Store,
@@ -88,6 +91,7 @@ async function fillIndex<T extends Row>(
   index: string,
 ): Promise<void> {
   const { kv, clock } = store;
+  let op = kv.atomic(), entries = 0;
   for await (const tenant of everyTenant(kv)) {
     for await (
       const { value: stored } of kv.list({ prefix: [tenant.org, tenant.space, of.name] })
@@ -97,7 +101,11 @@ async function fillIndex<T extends Row>(
       if (key === null || !store.isLive(of, value)) continue;
       const expiresAt = of.expiresAt(value);
       const ttl = expiresAt !== null && { expireIn: expiresAt - clock.now() + EXPIRY_SLACK_MS };
-      await kv.set(indexKey(of, tenant, index, [...key, value.id]), new Uint8Array(0), { ...ttl });
+      op.set(indexKey(of, tenant, index, [...key, value.id]), new Uint8Array(0), { ...ttl });
+      if (++entries % ENTRIES_MAX > 0) continue;
+      await op.commit();
+      op = kv.atomic();
     }
   }
+  await op.commit();
 }

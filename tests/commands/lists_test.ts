@@ -2,6 +2,7 @@ import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/stric
 import { ScriptedAgent } from "../support/agent.ts";
 import {
   AGENT_RIGHTS,
+  comeBack,
   exec,
   finish,
   linkAgent,
@@ -220,6 +221,22 @@ Deno.test("commands.list: a deleted agent's commands are listed by its id and in
     deq(texts(await shown(world, here.owner, query)), ["uptime"]);
   }
   eq((await world.call("GET", `${path}/commands`, { as: here.owner.token })).status, 404);
+});
+
+Deno.test("commands.list: a lost command is listed once, in its place", async () => {
+  await using world = await World.open();
+  const here = await linkAgent(world);
+  here.agent.script = () => "silent";
+  const { again } = await comeBack(world, here);
+  await world.advance(1_000);
+  await exec(world, { owner: here.owner, agent: again }, "uptime");
+  for (const query of ["", `?agent_id=${again.id}`, "?status=lost,succeeded"]) {
+    const all = await shown(world, here.owner, query);
+    deq(all.map(({ command, status }) => [command, status]), [
+      ["uptime", "succeeded"],
+      ["make", "lost"],
+    ]);
+  }
 });
 
 Deno.test("commands.list: long text is cut and has its digest", async () => {
