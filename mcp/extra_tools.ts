@@ -6,7 +6,7 @@ import { abandonCommand, runCommand } from "../core/commands/commands.ts";
 import { AuditEvent, AuditTypes } from "../routes/audit.ts";
 import { Command, CommandText, Timeout } from "../routes/commands.ts";
 import { type Route, route } from "../routes/call/route.ts";
-import { Id, PageLimit, wholeNumber } from "../routes/schemas/schemas.ts";
+import { AlertId, Id, PageLimit, Thread, wholeNumber } from "../routes/schemas/schemas.ts";
 import { META_IDEMPOTENCY } from "./call_tool.ts";
 import type { Bind, Exchange } from "./exchange.ts";
 import { inSession } from "./json_rpc.ts";
@@ -31,15 +31,17 @@ export const extraTools: readonly Route[] = [
       agent_id: Id,
       command: CommandText,
       timeout: Timeout,
+      alert_id: AlertId.optional(),
     }),
     success: { status: 202, body: Command },
-    faults: ["AGENT_NOT_FOUND", "COMMAND_BLOCKED", "CONFLICT"],
+    faults: ["AGENT_NOT_FOUND", "NOT_FOUND", "COMMAND_BLOCKED", "CONFLICT"],
     tool: { destructive: true },
     handle: (work, { body }, relay) =>
       runCommand(work, relay, {
         agentId: body.agent_id,
         command: body.command,
         timeoutMs: body.timeout * 1000,
+        alertId: body.alert_id,
         hold: true,
       }),
   }),
@@ -62,6 +64,7 @@ export const extraTools: readonly Route[] = [
       limit: PageLimit,
       event_type: AuditTypes.optional(),
       agent_id: Id.optional(),
+      thread: Thread.optional(),
     }),
     success: {
       status: 200,
@@ -76,7 +79,11 @@ export const extraTools: readonly Route[] = [
 
 interface ExecInput {
   readonly params: { readonly agent_id: string };
-  readonly query: { readonly command: string; readonly timeout: number };
+  readonly query: {
+    readonly command: string;
+    readonly timeout: number;
+    readonly alert_id?: string;
+  };
 }
 
 /** Lets `run_command` send its output while it runs, and cancels the command when the client gives up. */
@@ -104,6 +111,7 @@ const bindRunCommand: Bind = (exchange: Exchange, declared: Route): Route => {
         agentId: params.agent_id,
         command: query.command,
         timeoutMs: query.timeout * 1000,
+        alertId: query.alert_id,
       }, (record) => {
         begun = record;
         if (abandoned) abandon();

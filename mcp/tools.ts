@@ -14,6 +14,7 @@ const NAMES: Readonly<Record<string, string>> = {
   "agents.list": "list_agents",
   "commands.exec": "run_command",
   "commands.get": "get_command",
+  "commands.list": "list_commands",
   "commands.cancel": "cancel_command",
   "approvals.approve": "approve",
   "approvals.reject": "reject",

@@ -32,6 +32,13 @@ const Agent = z.object({
   created_at: Timestamp,
 }).meta({ id: "Agent" });
 
+/** A label in a query, as `key=value`. */
+export const Label = z.string().max(192).regex(/^[^=]+=/, "must be key=value")
+  .transform((text) => {
+    const cut = text.indexOf("=");
+    return { key: text.slice(0, cut), value: text.slice(cut + 1) };
+  });
+
 const AgentList = listOf("agents", Agent)
   .meta({ id: "AgentList" });
 const ListQuery = PageQuery.extend({
@@ -39,11 +46,7 @@ const ListQuery = PageQuery.extend({
   name: z.string().min(1).max(128).optional().meta({
     description: "Agents with exactly this name.",
   }),
-  label: z.string().max(192).regex(/^[^=]+=/, "must be key=value")
-    .transform((text) => {
-      const cut = text.indexOf("=");
-      return { key: text.slice(0, cut), value: text.slice(cut + 1) };
-    }).optional().meta({ description: "Agents with this label, as `key=value`." }),
+  label: Label.optional().meta({ description: "Agents with this label, as `key=value`." }),
 });
 
 const list = {

@@ -16,6 +16,9 @@ const Alert = z.object({
   state: AlertState,
   fingerprint: z.string().meta({ description: "Identifies the alert within its source." }),
   agent_id: z.string().nullable(),
+  thread: z.string().meta({
+    description: "The alert's id, by which the audit log and streams filter its story.",
+  }),
   labels: Texts,
   annotations: Texts,
   starts_at: Timestamp,

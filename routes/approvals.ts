@@ -31,6 +31,8 @@ const Approval = z.object({
   agent_id: z.string(),
   command: z.string(),
   command_sha256: z.string(),
+  alert_id: z.string().optional().meta({ description: "The alert that the command answers." }),
+  thread: z.string().optional().meta({ description: "The alert whose story it belongs to." }),
   policy_version: z.string(),
   shield_result: ShieldResult,
   requested_by: z.string(),

@@ -23,6 +23,7 @@ import {
   LastInstant,
   PageQuery,
   Pagination,
+  Thread,
   Timestamp,
   wholeNumber,
 } from "./schemas/schemas.ts";
@@ -41,6 +42,7 @@ export const AuditEvent = z.object({
   resource_type: z.string(),
   resource_id: z.string(),
   request_id: z.string().optional(),
+  thread: z.string().optional().meta({ description: "The alert whose story it belongs to." }),
   details: JsonObject,
 }).meta({ id: "AuditEvent" });
 
@@ -92,6 +94,7 @@ const Filter = z.strictObject({
   result: z.enum(RESULTS).meta({ id: "AuditResult" }).optional().meta({
     description: "The result of the recorded action.",
   }),
+  thread: Thread.optional(),
   text: RowText.max(200).optional().meta({
     description: "A text that occurs in `details`, ignoring case.",
   }),

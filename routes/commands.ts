@@ -12,7 +12,7 @@ import { ShieldResult } from "../core/shield/shield.ts";
 import { within } from "../core/ports/ports.ts";
 import { COMMAND_STATUSES } from "../kv/records/command.ts";
 import { route } from "./call/route.ts";
-import { Id, IdParams, Timestamp, wholeNumber } from "./schemas/schemas.ts";
+import { AlertId, Id, IdParams, Timestamp, wholeNumber } from "./schemas/schemas.ts";
 
 /** The longest timeout of a command. */
 const TIMEOUT_SECONDS_MAX = 600;
@@ -51,6 +51,8 @@ export const Command = z.object({
   approval_id: z.string().nullable().meta({
     description: "The id of the blocked process that awaits a decision.",
   }),
+  alert_id: z.string().optional().meta({ description: "The alert that it answers." }),
+  thread: z.string().optional().meta({ description: "The alert whose story it belongs to." }),
   exit_code: z.int().nullable(),
   signal: z.string().nullable(),
   stdout: z.string(),
@@ -91,11 +93,13 @@ export const commandRoutes = [
     query: z.strictObject({
       command: CommandText,
       timeout: wholeNumber(1, TIMEOUT_SECONDS_MAX).prefault(60).meta(TIMEOUT),
+      alert_id: AlertId.optional(),
     }),
     success: { status: 200, body: Command },
     accepted: "The command awaits approval. Read it again later, or wait for `approval_resolved`.",
     faults: [
       "AGENT_NOT_FOUND",
+      "NOT_FOUND",
       "COMMAND_BLOCKED",
       "AGENT_OFFLINE",
       "FORBIDDEN",
@@ -107,11 +111,12 @@ export const commandRoutes = [
     tool: { destructive: true },
     handle: (work, { params, query }, relay) => {
       refusePrefetch(work);
-      const { command, timeout } = query;
+      const { command, timeout, alert_id } = query;
       return runCommand(work, relay, {
         agentId: params.agent_id,
         command,
         timeoutMs: timeout * 1000,
+        alertId: alert_id,
       });
     },
   }),
@@ -133,16 +138,18 @@ export const commandRoutes = [
     body: z.strictObject({
       command: CommandText,
       timeout: Timeout,
+      alert_id: AlertId.optional(),
       wait: z.int().min(0).max(60).default(0)
         .meta({ description: "Seconds to wait for the command's end; 0 responds at once." }),
     }),
     success: { status: 202, body: Command },
-    faults: ["AGENT_NOT_FOUND", "COMMAND_BLOCKED", "AGENT_OFFLINE", "CONFLICT"],
+    faults: ["AGENT_NOT_FOUND", "NOT_FOUND", "COMMAND_BLOCKED", "AGENT_OFFLINE", "CONFLICT"],
     handle: async (work, { params, body }, relay) => {
       const request = {
         agentId: params.id,
         command: body.command,
         timeoutMs: body.timeout * 1000,
+        alertId: body.alert_id,
       };
       const { record, done } = await startCommand(work, relay, request);
       done?.catch(() => {});

@@ -10,6 +10,7 @@ import { apiKeyRoutes } from "./api_keys.ts";
 import { approvalRoutes } from "./approvals.ts";
 import { auditRoutes } from "./audit.ts";
 import { commandOutputRoutes } from "./command_output.ts";
+import { commandListRoutes } from "./command_lists.ts";
 import { commandRoutes } from "./commands.ts";
 import { complianceRoutes } from "./compliance.ts";
 import type { Route } from "./call/route.ts";
@@ -45,6 +46,7 @@ export const routes: readonly Route[] = [
   ...deviceRoutes,
   ...commandRoutes,
   ...commandOutputRoutes,
+  ...commandListRoutes,
   ...approvalRoutes,
   ...alertRoutes,
   ...ingestTokenRoutes,

@@ -1,6 +1,7 @@
 import type { CommandRecord } from "../../kv/records/command.ts";
 import type { Context } from "../context/context.ts";
 import type { ShieldResult } from "../shield/shield.ts";
+import { answering } from "./thread.ts";
 import { DAY_MS } from "../../kv/store/durations.ts";
 
 /** The fields of a command at its beginning. */
@@ -9,6 +10,8 @@ export interface Beginning {
   readonly agentId: string;
   readonly command: string;
   readonly timeoutMs: number;
+  /** The alert that it answers. */
+  readonly alertId: string | undefined;
   readonly actor: string;
   readonly requestId: string;
   readonly policyVersion: string;
@@ -38,6 +41,7 @@ export function beginRecord(
     idempotency: beginning.idempotency,
     shield_result: beginning.shield,
     approval_id: null,
+    ...answering(beginning.alertId),
     start_before_ms: null,
     exit_code: null,
     signal: null,

@@ -61,6 +61,7 @@ export {
   listIngestTokens,
   MADE_INGEST_TOKENS,
 } from "./ingest/tokens.ts";
+export { type CommandFilter, listAgentCommands, listCommands } from "./list.ts";
 export { startHandedOver, startQueued, sweepQueued } from "./queue.ts";
 export type { OutputSink } from "./output_stream.ts";
 export { openOutput, readOutput } from "./read_output.ts";

@@ -1,31 +1,23 @@
 import type { Appending } from "../../kv/log/appends.ts";
 import type { Tenant } from "../../kv/store/collection.ts";
-import { CommandRecord, commands } from "../../kv/records/command.ts";
-import { findPacked, putPacked } from "../../kv/store/packed.ts";
+import { commandMadeMs, CommandRecord, commands } from "../../kv/records/command.ts";
+import {
+  findPacked,
+  packedNewestFirst,
+  type PackedRange,
+  putPacked,
+} from "../../kv/store/packed.ts";
 import type { Store } from "../../kv/store/store.ts";
 import type { Reader } from "../../kv/store/reader.ts";
 import { HARMLESS } from "../shield/shield.ts";
 
-const PACKED = "commands";
-/** A command that ended this soon is stored as a packed record, which is found by the time in its id. */
-const QUICK_MS = 5_000;
-/** An id is made shortly before its record; the clocks of instances may differ. */
-const SLACK_MS = 2_000;
+/** The packed records of commands that have ended. */
+const PACKED = "ended_commands";
 const RECORD_CHARS_MAX = 8 * 1024;
-/** An id holds its time after the prefix: milliseconds in base 36. */
-const TIME_IN_ID = /^[a-z]+_([0-9a-z]{9})/;
-
-/** The range of instants, in ms, at which a packed command may have ended. */
-function packedTimes(id: string): readonly [number, number] | null {
-  const time = TIME_IN_ID.exec(id)?.[1];
-  if (time === undefined) return null;
-  const madeMs = parseInt(time, 36);
-  return [madeMs - SLACK_MS, madeMs + QUICK_MS + SLACK_MS];
-}
 
 /**
- * The fields of a packed command, in this order; the others are the same for every quick command. Null stands for
- * the verdict `HARMLESS`, which most commands have.
+ * The fields of a packed command, in this order; the others are the same for every command that is packed. Null
+ * stands for the verdict `HARMLESS`, which most commands have. The last fields are left out together.
  */
 const FIELDS = [
   "id",
@@ -47,16 +39,22 @@ const FIELDS = [
   "created_at_ms",
   "finished_at_ms",
   "expires_at_ms",
+  "alert_id",
+  "thread",
 ] as const satisfies readonly (keyof CommandRecord)[];
+
+/** The fields of a command that answers no alert. */
+const FIELDS_WITHOUT_ALERT = FIELDS.slice(0, FIELDS.indexOf("alert_id"));
 
 /** A command that has ended as a packed record's JSON; null when it needs a row of its own. */
 export function packedText(record: CommandRecord): string | null {
-  const times = packedTimes(record.id), endedMs = record.finished_at_ms;
-  // A command that ended outside the range, because the clock was set back, would not be found.
-  const quick = times !== null && endedMs !== null && endedMs >= times[0] && endedMs < times[1];
-  if (!quick || record.status === "lost" || record.output !== null) return null;
+  const { status, output, finished_at_ms: endedMs, expires_at_ms: expiresMs } = record;
+  if (status === "lost" || output !== null || commandMadeMs(record.id) === null) return null;
   if (record.turns !== undefined) return null;
-  const json = JSON.stringify(FIELDS.map((field) => {
+  // The clock may have jumped beyond the expiry.
+  if (endedMs === null || endedMs >= expiresMs) return null;
+  const fields = record.alert_id === undefined ? FIELDS_WITHOUT_ALERT : FIELDS;
+  const json = JSON.stringify(fields.map((field) => {
     const value = record[field];
     return value === HARMLESS ? null : value;
   }));
@@ -65,8 +63,13 @@ export function packedText(record: CommandRecord): string | null {
 
 /** Stores the packed record that `packedText` made. */
 export function pack(to: Appending, tenant: Tenant, record: CommandRecord, json: string): void {
-  const nowMs = record.finished_at_ms!;
-  putPacked(to, tenant, PACKED, { json, nowMs, expireIn: record.expires_at_ms - nowMs });
+  putPacked(to, tenant, PACKED, {
+    id: record.id,
+    json,
+    madeMs: commandMadeMs(record.id)!,
+    expireIn: record.expires_at_ms - record.finished_at_ms!,
+    owner: record.agent_id,
+  });
 }
 
 /** A stored command, from its row or a packed record. */
@@ -77,13 +80,19 @@ export async function findCommand(
   id: string,
 ): Promise<CommandRecord | null> {
   const row = await db.get(commands, tenant, id);
-  const times = packedTimes(id);
-  if (row !== null || times === null) return row;
-  const json = await findPacked(store, tenant, PACKED, `[${JSON.stringify(id)},`, times);
-  if (json === null) return null;
+  const madeMs = commandMadeMs(id);
+  if (row !== null || madeMs === null) return row;
+  const json = await findPacked(store, tenant, PACKED, { id, madeMs });
+  const record = json === null ? null : unpack(json);
+  return record !== null && store.isLive(commands, record) ? record : null;
+}
+
+/** The record that `packedText` made. */
+function unpack(json: string): CommandRecord {
   const values: unknown[] = JSON.parse(json);
-  const record = CommandRecord.parse({
-    ...Object.fromEntries(FIELDS.map((field, at) => [field, values[at]])),
+  const fields = FIELDS.slice(0, values.length);
+  return CommandRecord.parse({
+    ...Object.fromEntries(fields.map((field, at) => [field, values[at]])),
     idempotency: null,
     approval_id: null,
     start_before_ms: null,
@@ -91,5 +100,16 @@ export async function findCommand(
     started_at_ms: values[FIELDS.indexOf("created_at_ms")],
     shield_result: values[FIELDS.indexOf("shield_result")] ?? HARMLESS,
   });
-  return store.clock.now() < record.expires_at_ms ? record : null;
+}
+
+/** Packed commands, newest first. */
+export async function* packedCommands(
+  store: Store,
+  tenant: Tenant,
+  range: PackedRange,
+): AsyncGenerator<CommandRecord> {
+  for await (const json of packedNewestFirst(store, tenant, PACKED, range)) {
+    const record = unpack(json);
+    if (store.isLive(commands, record)) yield record;
+  }
 }

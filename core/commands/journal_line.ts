@@ -15,6 +15,7 @@ type Fields = [
   requestId: string,
   createdAtMs: number,
   policyVersion: string,
+  alertId?: string,
 ];
 
 /**
@@ -23,8 +24,9 @@ type Fields = [
  */
 export function writeJournalLine({ org, space }: Tenant, record: CommandRecord): string {
   const { id, agent_id, command, timeout_ms, actor, request_id, created_at_ms } = record;
+  const answered = record.alert_id === undefined ? "" : `,"${record.alert_id}"`;
   return `["${org}","${space}","${id}","${agent_id}",${JSON.stringify(command)},${timeout_ms},` +
-    `"${actor}","${request_id}",${created_at_ms},"${record.policy_version}"]`;
+    `"${actor}","${request_id}",${created_at_ms},"${record.policy_version}"${answered}]`;
 }
 
 /** The command of a line as it was begun; if it has a row, only the row holds its text. */
@@ -44,12 +46,14 @@ export function readJournalLine(
     requestId,
     createdAtMs,
     policyVersion,
+    alertId,
   ] = fields;
   const record = beginRecord(context, {
     id,
     agentId,
     command,
     timeoutMs,
+    alertId,
     actor,
     requestId,
     createdAtMs,

@@ -12,7 +12,7 @@ import {
 import { offline, ownedAgent } from "../agents/agents.ts";
 import { emit } from "../events/events.ts";
 import { Fault } from "../fault/fault.ts";
-import { alertOfDenial, denyingRule } from "./alerts/denied.ts";
+import { alertOfDenial, denialAlertId, denyingRule } from "./alerts/denied.ts";
 import { requestApproval } from "./approvals/request.ts";
 import { judgeForAgent, type Judgement } from "./guard/judge.ts";
 import { knownShield, shieldInForce } from "./guard/in_force.ts";
@@ -22,6 +22,7 @@ import type { CommandParts } from "./parts.ts";
 import type { InSettlement } from "./settle.ts";
 import { showCommand, viewOf } from "./show.ts";
 import { textForEvent } from "./text.ts";
+import { mustHaveAlert } from "./thread.ts";
 
 /** Commands hold the keys of the calls that started them, from the commit of the row to the end of its retention. */
 export const COMMAND_KEYS: KeyRecords<CommandRecord> = {
@@ -36,6 +37,8 @@ export interface CommandRequest {
   readonly agentId: string;
   readonly command: string;
   readonly timeoutMs: number;
+  /** The alert that it answers. */
+  readonly alertId?: string | undefined;
   /** Set when people must approve it, whatever the shield decides. */
   readonly hold?: true;
 }
@@ -166,13 +169,17 @@ async function startNew(
   return { record: fresh, done };
 }
 
-/** Reads the agent and the settings, and judges the command by them. @throws {Fault} AGENT_NOT_FOUND */
+/**
+ * Reads the agent and the settings, and judges the command by them.
+ * @throws {Fault} AGENT_NOT_FOUND, NOT_FOUND for the alert
+ */
 async function readAndJudge(
   work: Stepping,
   parts: CommandParts,
-  { agentId, command }: CommandRequest,
+  { agentId, command, alertId }: CommandRequest,
 ) {
   const agent = await ownedAgent(work, agentId);
+  if (alertId !== undefined) await mustHaveAlert(work, alertId);
   const settings = knownShield(work.store, work.actor.tenant) ??
     await shieldInForce(work.db, work.actor.tenant);
   const judgement = await judgeForAgent(work, parts, command, agent, settings);
@@ -187,7 +194,7 @@ function rememberSuccess(done: Promise<CommandRecord>, succeeded: (() => void) |
 
 function newCommand(
   { actor, config, ports, request }: Stepping,
-  { agentId, command, timeoutMs }: CommandRequest,
+  { agentId, command, timeoutMs, alertId }: CommandRequest,
   judged: Pick<Beginning, "shield" | "policyVersion" | "retentionDays">,
   idempotency: CommandRecord["idempotency"],
 ): CommandRecord {
@@ -197,6 +204,7 @@ function newCommand(
     agentId,
     command,
     timeoutMs,
+    alertId,
     actor: actor.id,
     requestId: request.id,
     createdAtMs: ports.clock.now(),
@@ -212,10 +220,13 @@ async function block(
   { result: shield, decidedBy }: Judgement,
 ): Promise<never> {
   const { actor, ports, store } = work;
+  const rule = denyingRule(shield);
+  const { thread = denialAlertId(actor.tenant, agent.id, rule) } = fresh;
   await store.transact(async (tx) => {
     await alertOfDenial(ports, tx, actor.tenant, fresh, shield);
     tx.insert(commands, actor.tenant, {
       ...fresh,
+      thread,
       status: "denied",
       started_at_ms: null,
       finished_at_ms: fresh.created_at_ms,
@@ -225,12 +236,13 @@ async function block(
       type: "command_denied",
       resource: { type: "command", id: fresh.id },
       agentId: agent.id,
+      thread,
       details: {
         command_id: fresh.id,
         ...textForEvent(fresh.command),
         shield_result: { risk_score, threats, layer },
         policy_id: decidedBy,
-        rule_id: denyingRule(shield),
+        rule_id: rule,
         session_id: actor.sessionId ?? actor.id,
         correlation_id: work.request.id,
         user: actor.userId,
@@ -250,10 +262,11 @@ function blocked({ id, shield_result }: CommandRecord): Fault {
 
 function idempotencyOf(
   { request }: Stepping,
-  { agentId, command, timeoutMs, hold }: CommandRequest,
+  { agentId, command, timeoutMs, hold, alertId }: CommandRequest,
 ): CommandRecord["idempotency"] {
   const key = request.idempotencyKey;
   if (key === null) return null;
   checkIdempotencyKey(key);
-  return { key, digest: digestOfCall(agentId, timeoutMs, hold ?? false, command) };
+  const answered = alertId === undefined ? [] : [alertId];
+  return { key, digest: digestOfCall(agentId, timeoutMs, hold ?? false, ...answered, command) };
 }

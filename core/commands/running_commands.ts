@@ -97,6 +97,15 @@ export class RunningCommands implements CommandListener {
       : null;
   }
 
+  /** The commands that run here and have no row, newest first. */
+  withoutRow(tenant: Tenant): CommandRecord[] {
+    const owner = tenantKey(tenant);
+    return [...this.#all.values()]
+      .filter(({ begun, tenant: of }) => !begun.stored && tenantKey(of) === owner)
+      .map(({ record }) => record)
+      .sort((a, b) => a.id < b.id ? 1 : -1);
+  }
+
   get size(): number {
     return this.#all.size;
   }

@@ -149,13 +149,14 @@ function emitAlarm(
   { ports, signals }: SettlementContext,
   to: Appending,
   tenant: Tenant,
-  { id, agent_id: agentId }: CommandRecord,
+  { id, agent_id: agentId, thread }: CommandRecord,
   { type, reason }: NonNullable<Ending["alarm"]>,
 ): void {
   emit({ ports, signals, actor: RELAY_ACTOR }, to, tenant, {
     type,
     resource: { type: "command", id },
     agentId,
+    thread,
     details: { command_id: id, reason },
   });
 }
@@ -221,6 +222,7 @@ function eventOf(
     type,
     resource: { type: "command", id: record.id },
     agentId: record.agent_id,
+    thread: record.thread,
     // Already in the order of canonical JSON, which saves sorting them; undefined members are omitted.
     details: {
       cancelled_by: cancelledBy ?? undefined,

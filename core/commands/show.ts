@@ -9,6 +9,7 @@ import type { Work } from "../work/work.ts";
 import { findCommand } from "./finished.ts";
 import type { LiveOutput } from "./live_output.ts";
 import { type Output, outputOf } from "./output.ts";
+import { threadOf } from "./thread.ts";
 
 /** The commands that run here. */
 interface RunningHere {
@@ -60,6 +61,7 @@ export function viewOf(record: CommandRecord, { stdout, stderr }: Output) {
     command: record.command,
     status: record.status,
     approval_id: record.approval_id,
+    ...threadOf(record),
     exit_code: record.exit_code,
     signal: record.signal,
     stdout,

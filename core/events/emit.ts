@@ -36,6 +36,8 @@ export interface NewEvent<T extends EventType = EventType> {
   readonly resource: { readonly type: ResourceType; readonly id: string };
   /** The agent concerned, when the resource is not that agent. */
   readonly agentId?: string | undefined;
+  /** The alert whose story it belongs to. */
+  readonly thread?: string | undefined;
   /** The audit row's `details` and the webhook's `payload`. */
   readonly details: DetailsOf<T>;
 }
@@ -61,6 +63,7 @@ export interface EventRow {
   readonly request_id?: string;
   readonly resource_id: string;
   readonly resource_type: string;
+  readonly thread?: string;
   /** ISO 8601, UTC, milliseconds. */
   readonly timestamp: string;
 }
@@ -87,19 +90,22 @@ export function emit<T extends EventType>(
 export function eventJson(
   { ports, actor, request }: Origin,
   tenant: Tenant,
-  { type, resource, agentId, details }: Pick<NewEvent, "resource" | "agentId"> & {
-    readonly type: string;
-    readonly details: Readonly<Record<string, unknown>>;
-  },
+  { type, resource, agentId, thread, details }:
+    & Pick<NewEvent, "resource" | "agentId" | "thread">
+    & {
+      readonly type: string;
+      readonly details: Readonly<Record<string, unknown>>;
+    },
 ): string {
   const concerned = resource.type === "agent" ? resource.id : agentId;
   const agent = concerned === undefined ? "" : `"agent_id":${canonicalJson(concerned)},`;
   const asked = request === undefined ? "" : `"request_id":${canonicalJson(request.id)},`;
+  const joined = thread === undefined ? "" : `"thread":${canonicalJson(thread)},`;
   const at = iso(ports.clock.now());
   return `{"actor":${canonicalJson(actor.id)},${agent}"details":${canonicalJson(details)},` +
     `"event_id":"${ports.entropy.uuid()}","event_type":${canonicalJson(type)},` +
     `"organization_id":"${tenant.org}",${asked}"resource_id":${canonicalJson(resource.id)},` +
-    `"resource_type":"${resource.type}","timestamp":"${at}"}`;
+    `"resource_type":"${resource.type}",${joined}"timestamp":"${at}"}`;
 }
 
 /**

@@ -1,10 +1,13 @@
-import { type Collection, indexKey, type Row, SYSTEM } from "../store/collection.ts";
+import { type Collection, indexKey, type Row } from "../store/collection.ts";
+import { EXPIRY_SLACK_MS } from "../store/tx.ts";
+import { commands } from "../records/command.ts";
 import { devices, pairingCodes } from "../records/device.ts";
 import { policyVersions } from "../records/gitops.ts";
 import { invitations } from "../records/invitation.ts";
-import { organizations } from "../records/organization.ts";
 import { webhooks } from "../records/webhook.ts";
 import type { Store } from "../store/store.ts";
+import { everyTenant } from "./every_tenant.ts";
+import { repackCommands } from "./repack_commands.ts";
 
 /** One change of the stored schema. Numbers count up from 1 and are never reused. */
 export interface Migration {
@@ -29,6 +32,15 @@ const MIGRATIONS: readonly Migration[] = [
       await fillIndex(store, devices, "made_with");
       await fillIndex(store, pairingCodes, "made_with");
       await fillIndex(store, invitations, "made_with");
+    },
+  },
+  {
+    number: 3,
+    name: "list commands by agent and by time",
+    run: async (store) => {
+      await fillIndex(store, commands, "agent");
+      await fillIndex(store, commands, "open");
+      await repackCommands(store);
     },
   },
 ];
@@ -69,23 +81,31 @@ export async function migrate(
   }
 }
 
+/** Entries that one commit writes: their keys must not exceed the engine's limit together. */
+const ENTRIES_MAX = 300;
+
 /** Writes an index's entries for records that were stored before the index was declared. */
 async function fillIndex<T extends Row>(
-  { kv }: Store,
+  store: Store,
   of: Collection<T>,
   index: string,
 ): Promise<void> {
-  const accounts = kv.list<Row>({
-    prefix: [SYSTEM.org, SYSTEM.space, organizations.name],
-  });
-  for await (const { value: { id: org } } of accounts) {
-    for (const space of ["live", "test"] as const) {
-      for await (const { value: stored } of kv.list({ prefix: [org, space, of.name] })) {
-        const value = of.schema.parse(stored);
-        const key = of.index[index]!(value);
-        if (key === null) continue;
-        await kv.set(indexKey(of, { org, space }, index, [...key, value.id]), new Uint8Array(0));
-      }
+  const { kv, clock } = store;
+  let op = kv.atomic(), entries = 0;
+  for await (const tenant of everyTenant(kv)) {
+    for await (
+      const { value: stored } of kv.list({ prefix: [tenant.org, tenant.space, of.name] })
+    ) {
+      const value = of.schema.parse(stored);
+      const key = of.index[index]!(value);
+      if (key === null || !store.isLive(of, value)) continue;
+      const expiresAt = of.expiresAt(value);
+      const ttl = expiresAt !== null && { expireIn: expiresAt - clock.now() + EXPIRY_SLACK_MS };
+      op.set(indexKey(of, tenant, index, [...key, value.id]), new Uint8Array(0), { ...ttl });
+      if (++entries % ENTRIES_MAX > 0) continue;
+      await op.commit();
+      op = kv.atomic();
     }
   }
+  await op.commit();
 }

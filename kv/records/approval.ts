@@ -28,6 +28,9 @@ export const ApprovalRecord = z.strictObject({
   command: z.string(),
   /** SHA-256 of the command's UTF-8 bytes, hex. */
   command_sha256: z.string(),
+  /** The alert that the command answers, and the thread of both. */
+  alert_id: z.string().optional(),
+  thread: z.string().optional(),
   policy_version: z.string(),
   shield_result: z.unknown(),
   /** The user or key that asked, and its person. */

@@ -16,6 +16,10 @@ export const COMMAND_STATUSES = [
   "timed_out",
   "lost",
 ] as const;
+export type CommandStatus = (typeof COMMAND_STATUSES)[number];
+
+/** Those of commands that have not ended. */
+export const OPEN_STATUSES: readonly CommandStatus[] = ["pending_approval", "queued", "running"];
 
 /**
  * One command for one agent. While it runs, it is in the journal of open commands and in the memory of its
@@ -35,6 +39,10 @@ export const CommandRecord = z.strictObject({
   shield_result: z.unknown(),
   /** Its request for approval, if any. */
   approval_id: z.string().nullable(),
+  /** The alert that it answers. */
+  alert_id: z.string().optional(),
+  /** The alert whose story it belongs to: the one that it answers, or the one that its denial raised. */
+  thread: z.string().optional(),
   /** Names the claim of the process that took it from the queue. */
   claim: z.string().optional(),
   /** When it expires in the queue. */
@@ -74,6 +82,24 @@ export const commands = collection({
   name: "commands",
   schema: CommandRecord,
   expiresAt: (c) => c.expires_at_ms,
+  index: {
+    agent: (c) => [c.agent_id],
+    open: (c) => OPEN_STATUSES.includes(c.status) ? [] : null,
+  },
   queue: { queued: (c) => c.status === "queued" ? [c.agent_id] : null },
   unique: { idempotency: (c) => c.idempotency && keyOfCaller(c.actor, c.idempotency.key) },
 });
+
+/** Every id of a command begins with this; then follows its time, in ms in base 36. */
+const [PREFIX, TIME_CHARS] = ["cmd_", 9];
+const TIME_IN_ID = new RegExp(`^${PREFIX}([0-9a-z]{${TIME_CHARS}})`);
+
+/** When an id was made, in ms; null for an id of another form. */
+export function commandMadeMs(id: string): number | null {
+  const time = TIME_IN_ID.exec(id)?.[1];
+  return time === undefined ? null : parseInt(time, 36);
+}
+
+/** The least id of a command that was made at an instant in ms or later. */
+export const leastCommandId = (ms: number): string =>
+  PREFIX + Math.max(0, ms).toString(36).padStart(TIME_CHARS, "0");

@@ -51,7 +51,7 @@ interface Step {
 
 const ONE_LESS = 0xffff_ffff_ffff_ffffn; // the engine's sums wrap at 2^64
 /** The engine drops a record this long after its expiry, at the earliest. */
-const EXPIRY_SLACK_MS = 60 * 60 * 1000;
+export const EXPIRY_SLACK_MS = 60 * 60 * 1000;
 
 /** A transaction: each point read becomes a check; writes, events and alarms wait for the commit. */
 export class Tx implements Reader, Appending {

@@ -6,7 +6,7 @@ import {
   type StreamFilter,
 } from "../../core/events/events.ts";
 import { z } from "zod";
-import { commaList, Id, Severity } from "./schemas.ts";
+import { commaList, Id, Severity, Thread } from "./schemas.ts";
 
 const Types = commaList([...EVENT_TYPES, NOTIFICATION, COMMAND_STARTED], 2000).meta({
   description: "Event types, `notification` or `command_started`, separated by commas.",
@@ -17,6 +17,7 @@ const Types = commaList([...EVENT_TYPES, NOTIFICATION, COMMAND_STARTED], 2000).m
 export const StreamQuery = z.strictObject({
   types: Types.optional(),
   agent_id: Id.optional(),
+  thread: Thread.optional(),
   severity: Severity.optional().meta({ description: "The minimum severity." }),
   last_event_id: z.string().regex(MESSAGE_ID, "must be <name>:<number>").optional().meta({
     description: "The id to resume after; the header `Last-Event-ID` takes precedence.",
@@ -28,5 +29,5 @@ export type StreamChoice = z.output<typeof StreamQuery>;
 
 /** The filter of a stream with this query. */
 export const filterOf = (
-  { types, agent_id, severity }: Omit<StreamChoice, "last_event_id">,
-): StreamFilter => ({ types: types && new Set(types), agentId: agent_id, severity });
+  { types, agent_id, thread, severity }: Omit<StreamChoice, "last_event_id">,
+): StreamFilter => ({ types: types && new Set(types), agentId: agent_id, thread, severity });

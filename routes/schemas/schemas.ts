@@ -29,6 +29,16 @@ export const Id = z.string().regex(
 /** The parameters of a path that names one resource. */
 export const IdParams = z.strictObject({ id: Id });
 
+/** The alert that a command answers. */
+export const AlertId = Id.meta({
+  description: "The alert that the command answers. Their events then have the same `thread`.",
+});
+
+/** The thread that joins an alert with the commands that answer it. */
+export const Thread = Id.meta({
+  description: "The id of an alert: the story of that alert and of the commands that answer it.",
+});
+
 /** The two spaces of an organization: real data, and data for tests. */
 export const Space = z.enum(["live", "test"]).meta({ id: "Space" });
 

@@ -46,7 +46,7 @@ Deno.test("alertmanager: a notification becomes alerts, and its retries change n
   eq((await notify(world, token.token, NOTIFICATION)).text, '{"accepted":true}');
   const [down, ...more] = await alertsOf(world, owner);
   deq(more, []);
-  const { alert_id: _, ...shown } = down;
+  const { alert_id, ...shown } = down;
   deq(shown, {
     source: "alertmanager",
     name: "InstanceDown",
@@ -54,6 +54,7 @@ Deno.test("alertmanager: a notification becomes alerts, and its retries change n
     state: "active",
     fingerprint: "b1c2d3e4f5a60718",
     agent_id: null,
+    thread: alert_id,
     labels: NOTIFICATION.alerts[0]!.labels,
     annotations: {
       ...NOTIFICATION.alerts[0]!.annotations,

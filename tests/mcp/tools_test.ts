@@ -224,7 +224,7 @@ Deno.test("tools: an unknown argument lists the valid ones, before other checks"
   const reply = await tool(world, "run_command", { agent: "web-1", command: "ls" }, { as });
   const { code, message } = toolError(reply);
   eq(code, "VALIDATION_FAILED");
-  eq(message, 'arguments: there is no "agent"; known here: agent_id, command, timeout');
+  eq(message, 'arguments: there is no "agent"; known here: agent_id, command, timeout, alert_id');
 });
 
 Deno.test("tools: another organization's id gets byte for byte the answer of a missing one", async () => {

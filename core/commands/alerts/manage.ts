@@ -48,6 +48,7 @@ export async function resolveAlert(
     type: "alert_resolved",
     resource: { type: "alert", id },
     ...(agent_id !== null && { agentId: agent_id }),
+    thread: id,
     details: { source, name, severity, reason },
   });
   const resolved = {
@@ -71,6 +72,7 @@ function showAlert(alert: AlertRecord) {
     state: alert.state,
     fingerprint: alert.fingerprint,
     agent_id: alert.agent_id,
+    thread: alert.id,
     labels: alert.labels,
     annotations: alert.annotations,
     starts_at: iso(alert.starts_at_ms),

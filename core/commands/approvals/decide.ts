@@ -79,6 +79,7 @@ async function decide(
     type: "approval_given",
     resource: { type: "approval", id: approval.id },
     agentId: approval.agent_id,
+    thread: approval.thread,
     details: {
       pid: approval.id,
       command_id: approval.command_id,

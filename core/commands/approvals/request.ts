@@ -13,6 +13,7 @@ import type { Stepping } from "../../work/work.ts";
 import { countWaiting } from "./count.ts";
 import { requestersOf } from "./votes.ts";
 import { textForEvent } from "../text.ts";
+import { threadOf } from "../thread.ts";
 import { emit } from "../../events/events.ts";
 import { iso, sha256Hex } from "../../codec/codec.ts";
 import type { PolicyApprovals, ShieldResult } from "../../shield/shield.ts";
@@ -63,6 +64,7 @@ export async function requestApproval(
       agent_id: fresh.agent_id,
       command: fresh.command,
       command_sha256: sha256Hex(fresh.command),
+      ...threadOf(fresh),
       policy_version: shield.version,
       shield_result: fresh.shield_result,
       requested_by: actor.id,
@@ -98,6 +100,7 @@ function emitRequested(
     type: "approval_requested",
     resource: { type: "approval", id: approval.id },
     agentId: approval.agent_id,
+    thread: approval.thread,
     details: {
       ...textForEvent(approval.command),
       command_id: approval.command_id,

@@ -60,6 +60,7 @@ export async function resolveApproval(
     type: "approval_resolved",
     resource: { type: "approval", id: approval.id },
     agentId: approval.agent_id,
+    thread: approval.thread,
     details: {
       ...textForEvent(approval.command),
       command_id: approval.command_id,

@@ -5,6 +5,7 @@ import { Fault } from "../../fault/fault.ts";
 import { type Paging, showPage } from "../../../kv/store/paging.ts";
 import { iso, isoOrNull } from "../../codec/codec.ts";
 import type { ShieldResult } from "../../shield/shield.ts";
+import { threadOf } from "../thread.ts";
 
 /** The status at an instant: a request past its time counts as expired, even before that is recorded. */
 export function statusNow(
@@ -25,6 +26,7 @@ export async function showApproval({ actor, db, ports }: Work, approval: Approva
     agent_id: approval.agent_id,
     command: approval.command,
     command_sha256: approval.command_sha256,
+    ...threadOf(approval),
     policy_version: approval.policy_version,
     shield_result: approval.shield_result as ShieldResult,
     requested_by: approval.requested_by,

@@ -31,6 +31,7 @@ export interface Message {
 export interface Announcement extends Message {
   readonly type: string;
   readonly agentId: string | undefined;
+  readonly thread: string | undefined;
   readonly severity: Severity;
   /** For notifications: the JSON for each recipient, by user id. Nobody else receives it. */
   readonly personal?: ReadonlyMap<string, string>;
@@ -76,12 +77,13 @@ export interface StartedCommand {
   readonly id: string;
   readonly agent_id: string;
   readonly actor: string;
+  readonly thread?: string | undefined;
   readonly started_at_ms: number | null;
 }
 
 /** The message that a command was sent. It is not in the log, so it moves no position and is not repeated. */
 export const announceStart = (
-  { id, agent_id, actor, started_at_ms }: StartedCommand,
+  { id, agent_id, actor, thread, started_at_ms }: StartedCommand,
 ): Announcement => ({
   kind: COMMAND_STARTED,
   id: null,
@@ -89,15 +91,17 @@ export const announceStart = (
     command_id: id,
     agent_id,
     user: actor,
+    ...(thread !== undefined && { thread }),
     started_at: isoOrNull(started_at_ms),
   }),
   type: COMMAND_STARTED,
   agentId: agent_id,
+  thread,
   severity: "info",
   scope: "agents:read",
 });
 
-/** An event in the webhook envelope, without delivery fields; null for types that only the audit log has. */
+/** An event in the webhook envelope, with its thread and without delivery fields; null for types that only the audit log has. */
 export function prepare(
   tenant: Tenant,
   history: string,
@@ -114,6 +118,7 @@ export function prepare(
       seq,
       type: NOTIFICATION,
       agentId: undefined,
+      thread: undefined,
       severity: "warning",
       personal: texts,
       scope,
@@ -125,6 +130,7 @@ export function prepare(
     timestamp: row.timestamp,
     organization_id: tenant.org,
     ...(row.agent_id !== undefined && { agent_id: row.agent_id }),
+    ...(row.thread !== undefined && { thread: row.thread }),
     payload: row.details,
   };
   return {
@@ -134,6 +140,7 @@ export function prepare(
     seq,
     type,
     agentId: row.agent_id,
+    thread: row.thread,
     severity: severityOf(type),
     scope: WEBHOOK_EVENTS[type].scope,
   };

@@ -9,6 +9,7 @@ import { isAtLeast, type Severity } from "./severity.ts";
 export interface StreamFilter {
   readonly types?: ReadonlySet<string> | undefined;
   readonly agentId?: string | undefined;
+  readonly thread?: string | undefined;
   /** The lowest severity wanted. */
   readonly severity?: Severity | undefined;
 }
@@ -177,7 +178,7 @@ export class Stream implements OpenStream {
     return json === undefined ? event : { kind: event.kind, id: event.id, json };
   }
 
-  #wants({ type, agentId, severity, scope, personal }: Announcement): boolean {
+  #wants({ type, agentId, thread, severity, scope, personal }: Announcement): boolean {
     const { filter, actor } = this;
     if (personal !== undefined && (actor.kind !== "user" || !personal.has(actor.userId))) {
       return false;
@@ -185,6 +186,7 @@ export class Stream implements OpenStream {
     return (scope === null || actor.rights.has(scope)) &&
       (filter.types === undefined || filter.types.has(type)) &&
       (filter.agentId === undefined || filter.agentId === agentId) &&
+      (filter.thread === undefined || filter.thread === thread) &&
       (filter.severity === undefined || isAtLeast(severity, filter.severity));
   }
 }

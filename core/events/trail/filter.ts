@@ -1,6 +1,6 @@
 import type { Sequenced } from "../../../kv/log/log.ts";
 import { iso } from "../../codec/codec.ts";
-import type { EventRow } from "../emit.ts";
+import type { DetailsOf, EventRow } from "../emit.ts";
 import type { ResourceType } from "../types/resources.ts";
 import type { Result } from "../types/event.ts";
 import { resultOf } from "./result.ts";
@@ -15,6 +15,8 @@ export interface AuditFilter {
   readonly resource_type?: ResourceType | undefined;
   readonly resource_id?: string | undefined;
   readonly result?: Result | undefined;
+  /** The alert whose story is wanted. */
+  readonly thread?: string | undefined;
   /** A substring of the details' JSON, ignoring case. */
   readonly text?: string | undefined;
 }
@@ -50,7 +52,18 @@ export function matches(event: AuditEvent, filter: AuditFilter): boolean {
     (["actor", "resource_type", "resource_id"] as const)
       .every((name) => filter[name] === undefined || filter[name] === event[name]) &&
     (filter.result === undefined || filter.result === resultOf(event)) &&
+    (filter.thread === undefined || isInThread(event, filter.thread)) &&
     (filter.text === undefined || containsText(event, filter.text));
+}
+
+/** True when an event carries the thread, concerns its alert, or reports that it was raised or ended. */
+function isInThread({ details, ...row }: EventRow, thread: string): boolean {
+  if (row.thread === thread || row.resource_type === "alert" && row.resource_id === thread) {
+    return true;
+  }
+  if (row.event_type !== "alerts_ingested") return false;
+  const { raised = [], ended = [] } = details as DetailsOf<"alerts_ingested">;
+  return [...raised, ...ended].some(({ alert_id }) => alert_id === thread);
 }
 
 /** True when a name or value in the details contains the text, ignoring case. */

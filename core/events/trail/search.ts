@@ -155,7 +155,8 @@ async function* candidates(
 
 /** False for rows that cannot match. It avoids parsing JSON, which dominates a query's time. */
 function cheapTest(filter: AuditFilter): (row: Sequenced) => boolean {
-  const { event_type: types, result, text } = filter;
+  const { event_type: types, result, text, thread } = filter;
+  const named = JSON.stringify(thread ?? "");
   const members = (["actor", "resource_type", "resource_id"] as const)
     .filter((name) => filter[name] !== undefined)
     .map((name) => `"${name}":${JSON.stringify(filter[name])}`);
@@ -163,6 +164,7 @@ function cheapTest(filter: AuditFilter): (row: Sequenced) => boolean {
   return (row) =>
     (types === undefined || types.includes(row.type)) &&
     (result === undefined || mayHaveResult(row, result)) &&
+    (thread === undefined || row.json.includes(named)) &&
     members.every((member) => row.json.includes(member)) &&
     (wanted === "" || row.json.toLowerCase().includes(wanted));
 }

@@ -10,6 +10,7 @@ const filter = z.strictObject({
   agent_id: z.string().optional(),
   resource_type: z.string().optional(),
   resource_id: z.string().optional(),
+  thread: z.string().optional(),
   result: z.string().optional(),
   text: z.string().optional(),
 }).describe("The conditions of the query; empty for all events.");

@@ -76,6 +76,15 @@ for (const name of namesOf(STORES)) {
     }
   });
 
+  guarantee("commands of before are listed, also of their agent", async (world, { owner }) => {
+    for (const path of ["/api/v1/commands", `/api/v1/agents/${day.agent_id}/commands`]) {
+      const { body } = await world.call("GET", `${path}?limit=200`, { as: owner });
+      const shown = body.commands.map((command: { command_id: string }) => command.command_id);
+      for (const id of [day.commands.succeeded, day.commands.denied]) ok(shown.includes(id), id);
+      deq(shown, [...new Set<string>(shown)].sort().reverse());
+    }
+  });
+
   guarantee("single records are still readable", async (world, { owner }) => {
     const paths = [
       `/api/v1/agents/${day.agent_id}`,

@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import { Journal, readJournals } from "../../../kv/store/journal.ts";
 import { RecentMap } from "../../../kv/store/recent.ts";
-import { findPacked, putPacked } from "../../../kv/store/packed.ts";
+import { findPacked, packedNewestFirst, putPacked } from "../../../kv/store/packed.ts";
 import { addToTally, dropTally, readTally } from "../../../kv/store/tally.ts";
 import { Store } from "../../../kv/store/store.ts";
 import { ManualClock } from "../../support/clock.ts";
@@ -77,43 +77,76 @@ Deno.test("Journal: an entry whose deletion failed is deleted later", async () =
   await store.close();
 });
 
-Deno.test("packed: a record is found only by its tenant and within its time", async () => {
+const packedOf = (id: string, madeMs: number, owner = "a1", expireIn = 60_000) => ({
+  id,
+  json: JSON.stringify([id, madeMs]),
+  madeMs,
+  expireIn,
+  owner,
+});
+
+Deno.test("packed: a record is found only by its tenant and its time", async () => {
   const { clock, store } = await openStore();
-  const put = (text: string, tenant: typeof HERE | typeof THERE) =>
-    store.add((to) => {
-      const { nowMs } = clock;
-      putPacked(to, tenant, "things", { json: text, nowMs, expireIn: 60_000 });
-    });
-  await Promise.all([put('["a",1]', HERE), put('["b",2]', HERE), put('["a",3]', THERE)]);
-  clock.nowMs += 1_000;
-  await put('["c",4]', HERE);
-  const find = (start: string, tenant: typeof HERE | typeof THERE, from: number, to: number) =>
-    findPacked(store, tenant, "things", start, [clock.nowMs + from, clock.nowMs + to]);
-  eq(await find('["a",', HERE, -1_000, 0), '["a",1]');
-  eq(await find('["b",', HERE, -1_000, 0), '["b",2]');
-  eq(await find('["a",', THERE, -5_000, 5_000), '["a",3]');
-  eq(await find('["c",', HERE, 0, 1), '["c",4]');
-  eq(await find('["c",', HERE, -1_000, -64), null);
-  eq(await find('["c",', HERE, 64, 1_000), null);
-  eq(await find('["b",', THERE, -5_000, 5_000), null);
+  const { nowMs } = clock;
+  const put = (id: string, tenant: typeof HERE | typeof THERE, madeMs = nowMs) =>
+    store.add((to) => putPacked(to, tenant, "things", packedOf(id, madeMs)));
+  await Promise.all([put("a", HERE), put("b", HERE), put("a", THERE, nowMs + 1_000)]);
+  clock.nowMs += 600_000;
+  await put("c", HERE, nowMs + 1_000);
+  const find = (id: string, tenant: typeof HERE | typeof THERE, madeMs: number) =>
+    findPacked(store, tenant, "things", { id, madeMs });
+  eq(await find("a", HERE, nowMs), `["a",${nowMs}]`);
+  eq(await find("b", HERE, nowMs), `["b",${nowMs}]`);
+  eq(await find("a", THERE, nowMs + 1_000), `["a",${nowMs + 1_000}]`);
+  eq(await find("c", HERE, nowMs + 1_000), `["c",${nowMs + 1_000}]`);
+  eq(await find("a", HERE, nowMs + 1_000), null);
+  eq(await find("c", HERE, nowMs), null);
+  eq(await find("b", THERE, nowMs), null);
   await store.close();
 });
 
-Deno.test("packed: records of one commit within 64 ms make one value, and each is found", async () => {
-  const { engine, clock, store } = await openStore();
-  clock.nowMs = 64 * 1_000_000;
-  const times = [0, 1, 63];
-  await Promise.all(times.map((ms) => {
-    clock.nowMs = 64 * 1_000_000 + ms;
-    const put = { json: `["${ms}",1]`, nowMs: clock.nowMs, expireIn: 60_000 };
-    return store.add((to) => putPacked(to, HERE, "things", put));
-  }));
-  const values = engine.list({ prefix: [HERE.org, HERE.space, "things="] });
-  eq((await Array.fromAsync(values)).length, 1);
-  for (const ms of times) {
-    const at = 64 * 1_000_000 + ms;
-    eq(await findPacked(store, HERE, "things", `["${ms}",`, [at, at + 1]), `["${ms}",1]`);
+Deno.test("packed: records of one commit within 256 ms make one value, and one entry of each owner", async () => {
+  const { engine, store } = await openStore();
+  const at = 256 * 1_000_000;
+  const all = [["a", 0, "a1"], ["b", 1, "a2"], ["c", 255, "a1"]] as const;
+  await Promise.all(
+    all.map(([id, ms, owner]) =>
+      store.add((to) => putPacked(to, HERE, "things", packedOf(id, at + ms, owner)))
+    ),
+  );
+  const under = async (name: string) =>
+    (await Array.fromAsync(engine.list({ prefix: [HERE.org, HERE.space, name] }))).length;
+  deq([await under("things="), await under("things=by")], [1, 2]);
+  for (const [id, ms] of all) {
+    const found = await findPacked(store, HERE, "things", { id, madeMs: at + ms });
+    eq(found, `["${id}",${at + ms}]`);
   }
+  await store.close();
+});
+
+Deno.test("packed: a list has the records of its range and its owner once, newest ids first", async () => {
+  const { store } = await openStore();
+  const at = 256 * 1_000_000;
+  const idOf = (n: number) => `r${String(n).padStart(3, "0")}`;
+  // Commits come in another order than ids, and an instant has several commits.
+  for (const n of Array.from({ length: 60 }, (_, n) => n * 23 % 60)) {
+    const packed = packedOf(idOf(n), at + n * 40, `a${n % 3}`);
+    await store.add((to) => putPacked(to, HERE, "things", packed));
+  }
+  const list = (from: number, before: number, owner?: string) => {
+    const place = (n: number) => ({ id: idOf(n), ms: at + n * 40 });
+    const range = { from: place(from), before: place(before), owner };
+    return Array.fromAsync(
+      packedNewestFirst(store, HERE, "things", range),
+      (json) => Number(JSON.parse(json)[0].slice(1)),
+    );
+  };
+  const down = (from: number, before: number) =>
+    Array.from({ length: before - from }, (_, n) => before - 1 - n);
+  deq(await list(0, 60), down(0, 60));
+  deq(await list(7, 53), down(7, 53));
+  deq(await list(7, 53, "a1"), down(7, 53).filter((n) => n % 3 === 1));
+  deq(await list(0, 60, "a9"), []);
   await store.close();
 });
 
@@ -130,16 +163,16 @@ Deno.test("packed: no record expires early because of another in its value", asy
   const { clock, store } = await openStore(kv);
   const { nowMs } = clock;
   const put = (id: string, expireIn: number) =>
-    store.add((to) => putPacked(to, HERE, "things", { json: `["${id}",1]`, nowMs, expireIn }));
+    store.add((to) => putPacked(to, HERE, "things", packedOf(id, nowMs, "a1", expireIn)));
   await Promise.all([
     put("a", 24 * HOUR_MS - 5),
     put("b", 90 * 24 * HOUR_MS - 4),
     put("c", 24 * HOUR_MS - 3),
   ]);
-  deq(kept, [24 * HOUR_MS, 90 * 24 * HOUR_MS]);
+  const [day, days] = [24 * HOUR_MS, 90 * 24 * HOUR_MS];
+  deq(kept, [day, day, days, days]);
   for (const id of ["a", "b", "c"]) {
-    const found = await findPacked(store, HERE, "things", `["${id}",`, [nowMs, nowMs + 1]);
-    eq(found, `["${id}",1]`);
+    eq(await findPacked(store, HERE, "things", { id, madeMs: nowMs }), `["${id}",${nowMs}]`);
   }
   await store.close();
 });

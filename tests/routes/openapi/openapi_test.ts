@@ -81,7 +81,14 @@ Deno.test("openapi: has every path with an upgrade", () => {
 Deno.test("openapi: describes the socket as an agent's link or an event stream with parameters", () => {
   const { parameters, security } = document.paths["/ws"]!.get!;
   const named = parameters.map((parameter) => "name" in parameter ? parameter.name : "");
-  deq(named, ["types", "agent_id", "severity", "last_event_id", "Sec-WebSocket-Protocol"]);
+  deq(named, [
+    "types",
+    "agent_id",
+    "thread",
+    "severity",
+    "last_event_id",
+    "Sec-WebSocket-Protocol",
+  ]);
   const rights = new Set(security.flatMap((one) => Object.values(one).flat()));
   deq([...rights], ["agents:admin", ...EVENT_RIGHTS]);
 });
