@@ -23,6 +23,7 @@ const AREAS = [
   "host",
   "relay.ts",
   "start.ts",
+  "client",
   "cli",
 ];
 const COMPOSITION = ["core/relay.ts", "core/start.ts"];
