@@ -661,6 +661,55 @@ export interface Operations {
   };
   /** Get dashboard figures */
   "dashboard.stats": { answer: DashboardStats };
+  /** Approve or deny the sign-in of a terminal */
+  "device_logins.decide": {
+    body: {
+      readonly approve: boolean;
+      /** The code that the terminal shows. */
+      readonly user_code: string;
+    };
+    answer: DeviceLogin;
+  };
+  /** Get the page that approves the sign-in of a terminal */
+  "device_logins.page": { answer: string };
+  /** Poll for the session of a terminal */
+  "device_logins.poll": {
+    body: {
+      readonly device_code: string;
+    };
+    answer: {
+      /** Seconds to wait before the next poll. */
+      readonly interval: number;
+      readonly session: SignedIn | null;
+      readonly status: "authorization_pending" | "slow_down" | "complete";
+    };
+  };
+  /** Show which terminal asks to be signed in */
+  "device_logins.read": {
+    body: {
+      /** The code that the terminal shows. */
+      readonly user_code: string;
+    };
+    answer: DeviceLogin;
+  };
+  /** Start the sign-in of a terminal */
+  "device_logins.start": {
+    body: {
+      /** Shown to the person who approves. */
+      readonly device_name: string;
+    };
+    answer: {
+      readonly device_code: string;
+      readonly expires_at: string;
+      /** The lifetime of the codes in seconds. */
+      readonly expires_in: number;
+      /** Seconds to wait between two polls. */
+      readonly interval: number;
+      readonly user_code: string;
+      /** The page to approve at. Without RELAY_PUBLIC_URL it is relative. */
+      readonly verification_uri: string;
+    };
+  };
   /** Confirm a pairing and get the device's credential */
   "devices.confirm": {
     body: {
@@ -2508,6 +2557,16 @@ export interface Device {
   readonly last_seen_at: string | null;
   readonly name: string;
   readonly trust_status: TrustStatus;
+}
+
+export interface DeviceLogin {
+  /** The network address that the request came from. */
+  readonly address: string;
+  readonly created_at: string;
+  /** The name that the terminal gave itself. */
+  readonly device_name: string;
+  readonly expires_at: string;
+  readonly status: "pending" | "approved" | "denied";
 }
 
 export interface Drift {
