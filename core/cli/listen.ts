@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { UsageError } from "./arguments.ts";
 import { runCommand } from "./command.ts";
-import { onStopSignal } from "./agent/host.ts";
+import { onStopSignal } from "./process.ts";
 import { systemEntropy } from "../ports/ports.ts";
 import { type ListenHost, listenLoop, type ListenOptions } from "./listen_loop.ts";
 

@@ -17,6 +17,7 @@ export {
   constantTimeEqual,
   encodeBase62,
   encodeUint32Base62,
+  nearestOf,
   printableLine,
   sha256Hex,
 } from "./text.ts";

@@ -1,4 +1,5 @@
 import { clientOperations, clientTypes } from "../client/client_source.ts";
+import { withCommands } from "../cli/remote/page.ts";
 import { contractText } from "./contract.ts";
 import { eventsPage } from "./events_page.ts";
 import { withSettingsTables } from "./settings_table.ts";
@@ -13,3 +14,5 @@ await write("../core/client/types.ts", await clientTypes(contract));
 await write("../core/client/operations.ts", await clientOperations(contract));
 const configuration = await Deno.readTextFile(new URL("configuration.md", docs));
 await write("configuration.md", withSettingsTables(configuration));
+const commands = await Deno.readTextFile(new URL("cli.md", docs));
+await write("cli.md", withCommands(commands));

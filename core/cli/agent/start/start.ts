@@ -1,3 +1,4 @@
+import { readInputLine } from "../../process.ts";
 import { UsageError } from "../../arguments.ts";
 import { findAccount } from "./account.ts";
 import type { AgentArguments } from "./arguments.ts";
@@ -8,7 +9,6 @@ import {
   hostRunningAs,
   machineHost,
   ownUser,
-  readInputLine,
   takeEnvironment,
 } from "../host.ts";
 import { type Pairing, readPairing } from "./pair.ts";
