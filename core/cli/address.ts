@@ -4,8 +4,8 @@ import { UsageError } from "./arguments.ts";
 const LOCAL = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?(\/|$)/i;
 
 /**
- * The address of a relay as people write it, as `http(s)://host[:port]`: with http, https, ws, wss or no scheme, and
- * with or without `/ws`.
+ * The address of a relay as people write it, as `http(s)://host[:port][/path]`: with http, https, ws, wss or no scheme,
+ * and with or without `/ws`.
  * @throws {UsageError}
  */
 export function relayAddress(text: string): string {
@@ -14,10 +14,9 @@ export function relayAddress(text: string): string {
     ? written
     : `${LOCAL.test(written) ? "http" : "https"}://${written}`;
   const url = URL.parse(full.replace(/^ws(s?):/i, "http$1:"));
-  const path = url?.pathname.replace(/\/+$/, "") ?? "";
-  const plain = url !== null && /^https?:$/.test(url.protocol) && url.username === "" &&
-    url.password === "" && url.search === "" && url.hash === "" && (path === "" || path === "/ws");
-  if (plain) return url.origin;
+  const plain = url !== null && /^https?:$/.test(url.protocol) &&
+    [url.username, url.password, url.search, url.hash].every((part) => part === "");
+  if (plain) return url.origin + url.pathname.replace(/\/+$/, "").replace(/\/ws$/, "");
   throw new UsageError(
     `The address ${
       JSON.stringify(text)

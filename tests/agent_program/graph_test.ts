@@ -37,6 +37,7 @@ const AGENT = [
   "main.ts",
   "deno.json",
   "core/cli/agent/",
+  "core/cli/address.ts",
   "core/cli/arguments.ts",
   "core/cli/cli.ts",
   "core/cli/client.ts",
@@ -69,4 +70,20 @@ Deno.test("relay help: loads the table of commands only", async () => {
     "deno.json",
     "main.ts",
   ]);
+});
+
+Deno.test("relay agents: commands for people load the client and the parser of arguments only", async () => {
+  const loaded = [
+    ...await loadedBy("core/cli/remote/remote.ts"),
+    ...await loadedBy("core/cli/remote/agents.ts"),
+  ];
+  const own = [
+    "core/cli/",
+    "core/client/",
+    "core/codec/",
+    "core/fault/",
+    "kv/store/durations.ts",
+    "npm:@stricli/core@",
+  ];
+  deq(loaded.filter((name) => !own.some((part) => name.startsWith(part))), []);
 });

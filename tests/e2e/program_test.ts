@@ -32,9 +32,12 @@ Deno.test("relay help: names every command and fits a screen; relay serve --help
 });
 
 Deno.test("relay: a misspelt command gets a suggestion", async () => {
-  const { code, text } = await run(["agenst"]);
+  const { code, text } = await run(["approvls"]);
   assert.equal(code, 2);
-  assert.ok(text.startsWith('There is no command "agenst". Did you mean relay agents?\n'), text);
+  assert.ok(
+    text.startsWith('There is no command "approvls". Did you mean relay approvals?\n'),
+    text,
+  );
 });
 
 Deno.test("relay help: with a command's name prints that command's help, also after npm's --", async () => {

@@ -20,11 +20,11 @@ Deno.test("relayAddress: every common form names one relay, other addresses are 
   deq(new Set(local.map(relayAddress)), new Set(["http://localhost:9081"]));
   eq(relayAddress("127.0.0.1:9081"), "http://127.0.0.1:9081");
   eq(relayAddress("[::1]:9081/ws"), "http://[::1]:9081");
+  eq(relayAddress("wss://r.example/relay/ws/"), "https://r.example/relay");
   for (
     const wrong of [
       "",
       "ftp://r.example",
-      "https://r.example/relay",
       "https://a:b@r.example",
       "https://r.example?x",
     ]
