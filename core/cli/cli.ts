@@ -67,6 +67,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     about: "diagnose this installation",
     run: async (args) => (await import("./doctor.ts")).doctorCommand(args),
   },
+  completion: {
+    about: "print a script that completes commands: bash, zsh, fish",
+    run: async (args) => (await import("./completion.ts")).completionCommand(args, firstWords()),
+  },
   version: { about: "print the version", run: () => print(`relay ${manifest.version}`) },
   help: { about: "print this text", run: () => print(help()) },
 };
@@ -90,10 +94,12 @@ export async function runProgram(given: readonly string[], startup: Startup): Pr
   return await command.run(args, startup);
 }
 
+const firstWords = () => [...Object.keys(GROUPS), ...Object.keys(COMMANDS)];
+
 /** The command that a misspelt name probably means, as the end of a sentence. */
 async function suggestion(name: string): Promise<string> {
   const { nearestOf } = await import("../codec/codec.ts");
-  const near = nearestOf(name, [...Object.keys(GROUPS), ...Object.keys(COMMANDS)]);
+  const near = nearestOf(name, firstWords());
   return near === undefined ? "" : ` Did you mean relay ${near}?`;
 }
 

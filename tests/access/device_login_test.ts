@@ -1,4 +1,5 @@
 import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:assert/strict";
+import { sessions } from "../../kv/records/user.ts";
 import { rawRows } from "../support/raw_rows.ts";
 import { type Account, type Answer, World } from "../support/world.ts";
 import { pair } from "../instances/pair.ts";
@@ -216,4 +217,32 @@ Deno.test("GET /device: cannot be framed, loads nothing, sets no cookie and does
   eq(headers.get("set-cookie"), null);
   ok(!/(src|href)=|https?:/.test(text));
   eq((await world.call("GET", "/device?user_code=7K3M-QX1D")).status, 400);
+});
+
+Deno.test("device login: the session counts as one with a second factor only if the approving session had one", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const tenant = { org: owner.org, space: "live" } as const;
+  const { body: { sessions: [own] } } = await world.call("GET", "/api/account/sessions", {
+    as: owner.token,
+  });
+  const factorOf = async () => {
+    const { device_code, user_code } = await start(world);
+    await decide(world, owner, user_code);
+    const { body: { session } } = await poll(world, device_code);
+    const listed = await world.call("GET", "/api/account/sessions", { as: session.token });
+    return listed.body.sessions.find(({ current }: { current: boolean }) => current).second_factor;
+  };
+  eq(await factorOf(), false);
+  await world.app.store.transact(async (tx) => {
+    const session = await tx.get(sessions, tenant, own.id);
+    tx.put(sessions, tenant, { ...session!, second_factor: true });
+  });
+  eq(await factorOf(), true);
+  const path = "/api/audit?event_type=user_login";
+  const { body: { events } } = await world.call("GET", path, { as: owner.token });
+  deq(
+    events.map(({ details }: { details: { second_factor: string } }) => details.second_factor),
+    ["approving_session", "none"],
+  );
 });
