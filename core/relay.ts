@@ -99,6 +99,8 @@ export interface Relay extends Context {
   readonly madeKinds: readonly NamedKind[];
   /** Tries to pair a device. */
   readonly pairings: FailureThrottle;
+  /** Tries to approve the sign-in of a terminal. */
+  readonly deviceLogins: FailureThrottle;
   readonly usage: Usage;
   /** What happens in each organization, for statistics. */
   readonly activity: Activity;

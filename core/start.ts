@@ -265,6 +265,7 @@ async function buildParts(store: Store, settings: ServerSettings, ports: Ports):
     limiter,
     // A success does not reset the count: the holder of one code must not guess others.
     pairings: new FailureThrottle(store, { scope: "pairing", forgiving: false }),
+    deviceLogins: new FailureThrottle(store, { scope: "device_login", forgiving: false }),
     usage: new Usage(store, instance, complain("the use of keys could not be recorded")),
     activity,
     links,

@@ -11,7 +11,8 @@ import {
   Timestamp,
 } from "./schemas/schemas.ts";
 
-const SignedIn = z.object({
+/** A session with its tokens. */
+export const SignedIn = z.object({
   token: z.string(),
   token_type: z.literal("Bearer"),
   expires_at: Timestamp.meta({ description: "When the token expires." }),

@@ -14,6 +14,7 @@ import { commandListRoutes } from "./command_lists.ts";
 import { commandRoutes } from "./commands.ts";
 import { complianceRoutes } from "./compliance.ts";
 import type { Route } from "./call/route.ts";
+import { deviceLoginRoutes } from "./device_logins.ts";
 import { deviceRoutes } from "./devices.ts";
 import { docsRoutes } from "./docs.ts";
 import { eventRoutes } from "./events.ts";
@@ -41,6 +42,7 @@ import { socket } from "./ws.ts";
 export const routes: readonly Route[] = [
   ...healthRoutes,
   ...accountRoutes,
+  ...deviceLoginRoutes,
   ...accountCareRoutes,
   ...agentRoutes,
   ...deviceRoutes,

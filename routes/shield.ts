@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { atMost } from "../core/codec/codec.ts";
+import { atMost } from "../core/protocol/protocol.ts";
 import { evaluateCommands, replayPolicy, runCanary } from "../core/commands/commands.ts";
 import { Policy, ShieldLayer, ShieldResult, Verdict } from "../core/shield/shield.ts";
 import { CanaryStatus } from "./gitops_agents.ts";

@@ -13,6 +13,7 @@ const AMBIENT =
   /\b(Date\.now|new Date\(\)|Math\.random|crypto\.randomUUID|getRandomValues|setTimeout|setInterval|Deno\.env|new WebSocket)\b|(?<![.\w])fetch\(/;
 const AMBIENT_HOMES = [
   "core/ports/system.ts",
+  "core/client/platform.ts",
   "core/cli/agent/host.ts",
   "core/cli/agent/link/dial.ts",
   "core/cli/",
@@ -20,6 +21,8 @@ const AMBIENT_HOMES = [
 /** The engine is touched in kv/ only; hosted schedules are registered in main.ts. */
 const ENGINE = /\bDeno\.(openKv|Kv\b|KvU64|AtomicOperation)/;
 const LINES_MAX = 400;
+/** Written from docs/openapi.json, and read by the compiler only. */
+const WRITTEN = "core/client/types.ts";
 
 interface Source {
   readonly path: string;
@@ -82,7 +85,7 @@ Deno.test("tidy: a file can be read in one sitting", async () => {
   const tests = await sources("tests");
   const long = [...product, ...tests]
     .map(({ path, text }) => [path, text.split("\n").length - 1] as const)
-    .filter(([, lines]) => lines > LINES_MAX);
+    .filter(([path, lines]) => lines > LINES_MAX && path !== WRITTEN);
   deq(long, []);
 });
 

@@ -74,6 +74,12 @@ export {
 export { rightsOf } from "./roles/rights.ts";
 export { createRole, deleteRole, listRoles, readRole, updateRole } from "./roles/roles.ts";
 export { accountInfo } from "./sign_in/account.ts";
+export {
+  decideDeviceLogin,
+  pollDeviceLogin,
+  readDeviceLogin,
+  startDeviceLogin,
+} from "./sign_in/device_login.ts";
 export { logIn } from "./sign_in/log_in.ts";
 export type { Founder, SignIn } from "./sign_in/parts.ts";
 export { changePassword } from "./sign_in/password.ts";

@@ -16,6 +16,8 @@ export interface Parameters<Text extends string, List extends string, Switch ext
   readonly lists?: readonly List[];
   /** Options without a value. */
   readonly switches?: readonly Switch[];
+  /** Letters that stand for options: `-o` for `--output`. */
+  readonly aliases?: Readonly<Record<string, string>>;
   /** The largest number of positional arguments. */
   readonly positional?: number;
 }
@@ -49,6 +51,7 @@ export async function parseArguments<
   const command = buildCommand<Flags, string[]>({
     parameters: {
       flags: flagsOf(parameters),
+      aliases: parameters.aliases ?? {},
       positional: {
         kind: "array",
         parameter: { brief: "", parse: String },

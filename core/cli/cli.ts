@@ -5,6 +5,7 @@
 
 import manifest from "../../deno.json" with { type: "json" };
 import type { Environment } from "../context/context.ts";
+import { GROUPS } from "./remote/table.ts";
 import type { Hosted } from "./hosted.ts";
 import type { Serving } from "./serve.ts";
 
@@ -42,9 +43,9 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     about: "seal everything with a new secret: rotate",
     run: async (args) => (await import("./secret.ts")).secretCommand(args),
   },
-  keys: {
+  "signing-keys": {
     about: "replace signing keys: rotate verdict, rotate audit",
-    run: async (args) => (await import("./keys.ts")).keysCommand(args),
+    run: async (args) => (await import("./signing_keys.ts")).signingKeysCommand(args),
   },
   password: {
     about: "replace a forgotten password: reset <email>",
@@ -66,21 +67,40 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     about: "diagnose this installation",
     run: async (args) => (await import("./doctor.ts")).doctorCommand(args),
   },
+  completion: {
+    about: "print a script that completes commands: bash, zsh, fish",
+    run: async (args) => (await import("./completion.ts")).completionCommand(args, firstWords()),
+  },
   version: { about: "print the version", run: () => print(`relay ${manifest.version}`) },
-  help: { about: "print this text", run: async () => print(await help()) },
+  help: { about: "print this text", run: () => print(help()) },
 };
 
 /** Runs the command that the arguments name; resolves to the exit code. */
 export async function runProgram(given: readonly string[], startup: Startup): Promise<number> {
   const { name, args } = commandOf(given);
+  if (Object.hasOwn(GROUPS, name)) {
+    const { machine, runRemote } = await import("./remote/remote.ts");
+    return await runRemote(name, args, machine);
+  }
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (command === undefined) {
-    console.error(`There is no command ${JSON.stringify(name)}.\n\n${await help()}`);
+    console.error(
+      `There is no command ${JSON.stringify(name)}.${await suggestion(name)}\n\n${help()}`,
+    );
     return 2;
   }
   // A relay logs these warnings itself.
   if (name !== "serve") await warnOfUnread(startup.env);
   return await command.run(args, startup);
+}
+
+const firstWords = () => [...Object.keys(GROUPS), ...Object.keys(COMMANDS)];
+
+/** The command that a misspelt name probably means, as the end of a sentence. */
+async function suggestion(name: string): Promise<string> {
+  const { nearestOf } = await import("../codec/codec.ts");
+  const near = nearestOf(name, firstWords());
+  return near === undefined ? "" : ` Did you mean relay ${near}?`;
 }
 
 /** Loads the table of the variables only when one is set, so that a command starts at once. */
@@ -116,7 +136,7 @@ async function serveCommand(args: string[], startup: Startup): Promise<number> {
   const { runCommand } = await import("./command.ts");
   return await runCommand({
     name: "serve",
-    help: await help(),
+    help: await serveHelp(),
     texts: ["instances"],
     switches: ["share-port", "stop-with-stdin"],
     async run({
@@ -140,28 +160,38 @@ const SERVE_OPTIONS = [
   ["--stop-with-stdin", "stop when standard input ends"],
 ] as const;
 
-async function help(): Promise<string> {
-  const commands = Object.entries(COMMANDS).map(([name, { about }]) => [name, about] as const);
-  return `Relay ${manifest.version}: run commands on remote machines, inspected, audited and streamed.
+const help = () =>
+  `Relay ${manifest.version}: run commands on remote machines, inspected, audited and streamed.
 
 Usage: relay [command] [options]
 
-${columns(commands)}
+Work with a relay:
+${columns(Object.entries(GROUPS))}
 
-\`relay <command> --help\` describes one command.
+Run a relay and its agents:
+${columns(Object.entries(COMMANDS).map(([name, { about }]) => [name, about]))}
 
-Options of \`relay serve\`:
-${columns(SERVE_OPTIONS)}
+Examples:
+  relay login --url relay.example.com
+  relay exec web-1 -- uptime
 
-${await settingsHelp()}`;
-}
+\`relay <command> --help\` describes one command.`;
 
-async function settingsHelp(): Promise<string> {
+async function serveHelp(): Promise<string> {
   const { ENVIRONMENT } = await import("../context/context.ts");
   const settings = Object.entries(ENVIRONMENT).map(([name, { meaning, default: value }]) =>
     [name, value === undefined ? meaning : `${meaning} (${value})`] as const
   );
-  return `Settings of \`relay serve\`, from the environment:\n${columns(settings)}`;
+  return `relay serve: start the relay
+
+Usage:
+  relay serve [options]
+
+Options:
+${columns(SERVE_OPTIONS)}
+
+Settings, from the environment:
+${columns(settings)}`;
 }
 
 /** Columns of a terminal that the help fills. */

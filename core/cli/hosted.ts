@@ -1,4 +1,4 @@
-import { onStopSignal } from "./agent/host.ts";
+import { onStopSignal } from "./process.ts";
 import { unreadVariables } from "../context/context.ts";
 import { Fault } from "../fault/fault.ts";
 import { VERSION } from "../protocol/protocol.ts";

@@ -2,7 +2,7 @@ import { isRemote } from "../../kv/maintenance/location.ts";
 import { writeAll } from "../../kv/maintenance/disk.ts";
 import { readSettings, type Settings } from "../context/context.ts";
 import { type Clock, type Log, systemClock, systemLog } from "../ports/ports.ts";
-import { onStopSignal } from "./agent/host.ts";
+import { onStopSignal } from "./process.ts";
 import { UsageError } from "./arguments.ts";
 import { programArguments } from "./program.ts";
 

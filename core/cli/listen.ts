@@ -1,7 +1,8 @@
 import { Buffer } from "node:buffer";
+import { relayAddress } from "./address.ts";
 import { UsageError } from "./arguments.ts";
 import { runCommand } from "./command.ts";
-import { onStopSignal } from "./agent/host.ts";
+import { onStopSignal } from "./process.ts";
 import { systemEntropy } from "../ports/ports.ts";
 import { type ListenHost, listenLoop, type ListenOptions } from "./listen_loop.ts";
 
@@ -84,8 +85,7 @@ export function listenOptions(
   if (!isHttp(forward)) {
     throw new UsageError(`The address "${forward}" is not an http or https address.`);
   }
-  const url = options.url ?? (env["RELAY_URL"] || "http://127.0.0.1:9081");
-  if (!isHttp(url)) throw new UsageError(`The URL "${url}" is not an http or https address.`);
+  const url = relayAddress(options.url ?? (env["RELAY_URL"] || "http://127.0.0.1:9081"));
   const file = options["token-file"];
   const token = (file === undefined ? options.token ?? env["RELAY_TOKEN"] : readKey(file, readText))
     ?.trim();

@@ -1,5 +1,5 @@
 import { openStore } from "../../kv/maintenance/open.ts";
-import { onStopSignal } from "./agent/host.ts";
+import { onStopSignal } from "./process.ts";
 import { VERSION } from "../protocol/protocol.ts";
 import {
   type Environment,

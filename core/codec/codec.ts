@@ -3,7 +3,6 @@
  * depends on its arguments alone; nothing here reads a clock, randomness or the store.
  */
 
-export { atMost } from "./at_most.ts";
 export { isObject } from "./is_object.ts";
 export { basicAuth } from "./basic_auth.ts";
 export { canonicalJson } from "./canonical.ts";
@@ -17,6 +16,7 @@ export {
   constantTimeEqual,
   encodeBase62,
   encodeUint32Base62,
+  nearestOf,
   printableLine,
   sha256Hex,
 } from "./text.ts";

@@ -57,3 +57,27 @@ export function base62Length(bytes: number): number {
 function sha256(text: string): Uint8Array {
   return createHash("sha256").update(text).digest();
 }
+
+/** The largest distance at which a word still counts as a misspelling. */
+const WRONG_LETTERS_MAX = 2;
+
+/** The known word that a misspelt one probably means. */
+export function nearestOf(written: string, known: readonly string[]): string | undefined {
+  const ranked = known.map((word) => ({ word, wrong: lettersBetween(written, word) }))
+    .sort((a, b) => a.wrong - b.wrong);
+  return ranked.find(({ wrong }) => wrong <= WRONG_LETTERS_MAX)?.word;
+}
+
+/** The Levenshtein distance between two texts. */
+function lettersBetween(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, at) => at);
+  for (const [i, letter] of [...one].entries()) {
+    const next = [i + 1];
+    for (const [j, wanted] of [...other].entries()) {
+      const changed = row[j]! + (letter === wanted ? 0 : 1);
+      next.push(Math.min(changed, row[j + 1]! + 1, next[j]! + 1));
+    }
+    row = next;
+  }
+  return row.at(-1)!;
+}

@@ -1,3 +1,4 @@
+import { nearestOf } from "../codec/codec.ts";
 import { ENVIRONMENT, type Environment, isService, isServicePort } from "./environment.ts";
 
 /** Variables that only other commands read, and RELAY_KEY of the documentation's examples. */
@@ -11,9 +12,6 @@ const IGNORED = [
   /_SERVICE_(HOST|PORT)(_\w+)?$/,
   /_PORT_\d+_(TCP|UDP|SCTP)(_\w+)?$/,
 ];
-/** The largest distance at which a name still counts as a misspelling. */
-const WRONG_LETTERS_MAX = 2;
-
 /** A sentence for each variable that looks like a setting but is not read. Values may be secret and are left out. */
 export function unreadVariables(env: Environment): string[] {
   return Object.entries(env).flatMap(([name, text = ""]) => {
@@ -22,7 +20,7 @@ export function unreadVariables(env: Environment): string[] {
     if (name.endsWith("_PORT") && isService(text)) return [];
     if (NAMES.includes(name) || IGNORED.some((pattern) => pattern.test(name))) return [];
     const near = nearestTo(name);
-    const what = near === undefined ? "`relay help` lists them" : `did you mean ${near}?`;
+    const what = near === undefined ? "`relay serve --help` lists them" : `did you mean ${near}?`;
     return [`${JSON.stringify(name)} is not a variable that Relay reads: ${what}`];
   });
 }
@@ -33,23 +31,5 @@ const SERVICE_PORT = "RELAY_PORT is ignored: Kubernetes set it to the address of
 /** The setting that a misspelt or extended name probably means. */
 function nearestTo(name: string): string | undefined {
   const written = name.toUpperCase();
-  const ranked = NAMES.map((known) => ({ known, wrong: lettersBetween(written, known) }))
-    .sort((a, b) => a.wrong - b.wrong);
-  return ranked.find(({ known, wrong }) =>
-    wrong <= WRONG_LETTERS_MAX || written.startsWith(`${known}_`)
-  )?.known;
-}
-
-/** The Levenshtein distance between two names. */
-function lettersBetween(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, at) => at);
-  for (const [i, letter] of [...one].entries()) {
-    const next = [i + 1];
-    for (const [j, wanted] of [...other].entries()) {
-      const changed = row[j]! + (letter === wanted ? 0 : 1);
-      next.push(Math.min(changed, row[j + 1]! + 1, next[j]! + 1));
-    }
-    row = next;
-  }
-  return row.at(-1)!;
+  return nearestOf(written, NAMES) ?? NAMES.find((known) => written.startsWith(`${known}_`));
 }

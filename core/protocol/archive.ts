@@ -1,7 +1,8 @@
 import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import { z } from "zod";
-import { atMost, sha256Hex } from "../codec/codec.ts";
+import { sha256Hex } from "../codec/codec.ts";
+import { atMost } from "./at_most.ts";
 import {
   MAX_ARCHIVE_BYTES,
   MAX_BACKUP_ROOTS,

@@ -14,6 +14,7 @@ export {
   POLICY_ROOT,
   unpackArchive,
 } from "./archive.ts";
+export { atMost } from "./at_most.ts";
 export { type Batch, jsonBytesMax, openBatch } from "./batch.ts";
 export { type Handover, readChain, readHandover, signHandover } from "./checkpoints/handover.ts";
 export {

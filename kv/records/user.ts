@@ -51,6 +51,8 @@ export const SessionRecord = z.strictObject({
   address: z.string(),
   /** True when a second factor was used at its start or later. */
   second_factor: z.boolean(),
+  /** True when an approved code began it, and no password. */
+  by_code: z.literal(true).optional(),
   created_at_ms: z.number(),
   /** Each refresh extends it. */
   expires_at_ms: z.number(),
@@ -70,4 +72,42 @@ export const sessions = collection({
   index: { user: (session) => [session.user_id] },
   expiresAt: (session) => session.expires_at_ms,
   cached: 20_000,
+});
+
+/** Ended requests are kept this long, so that errors can say why they fail. */
+const DEVICE_LOGINS_KEPT_MS = 10 * 60 * 1000;
+
+/** A terminal's request to be signed in by a person who is signed in elsewhere. It belongs to no organization yet. */
+const DeviceLoginRecord = z.strictObject({
+  id: z.string(),
+  /** SHA-256 of the device code, hex. */
+  device_hash: z.string(),
+  /** A MAC of the user code, hex: its 40 bits could be guessed from a hash. */
+  code_mac: z.string(),
+  device_name: z.string(),
+  /** Where the request came from, and the network that it counts for. */
+  address: z.string(),
+  network: z.string(),
+  created_at_ms: z.number(),
+  expires_at_ms: z.number(),
+  /** The least time between two polls. It grows when the terminal polls too often. */
+  interval_seconds: z.int(),
+  polled_at_ms: z.number().nullable(),
+  state: z.enum(["pending", "approved", "denied", "used"]),
+  /** Who approved it, and the epoch and second factor of the session that they used. */
+  approved_by: z.strictObject({
+    org: z.string(),
+    user_id: z.string(),
+    epoch: z.number(),
+    second_factor: z.boolean(),
+  }).nullable(),
+});
+export type DeviceLoginRecord = z.infer<typeof DeviceLoginRecord>;
+
+export const deviceLogins = collection({
+  name: "device_logins",
+  schema: DeviceLoginRecord,
+  lookup: { device: (login) => [login.device_hash], code: (login) => [login.code_mac] },
+  index: { network: (login) => login.state === "pending" ? [login.network] : null },
+  expiresAt: (login) => login.expires_at_ms + DEVICE_LOGINS_KEPT_MS,
 });

@@ -58,7 +58,7 @@ Deno.test("relay agent: a command with an altered byte does not run, and is repo
 
 Deno.test("relay agent: wrong arguments give code 2, a sentence and the way to the help", async () => {
   const cases = [
-    [["--url", "ftp://relay"], /The URL "ftp:\/\/relay" is not /],
+    [["--url", "ftp://relay"], /The address "ftp:\/\/relay" is not /],
     [["--url", "http://relay"], /The credential is missing/],
     [["--url", "http://relay", "--token-file", "/no/such"], /There is no token file "\/no\/such"/],
     [["--url", "http://relay", "--token", "a b"], /The credential contains invalid characters/],

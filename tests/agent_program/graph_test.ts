@@ -37,10 +37,13 @@ const AGENT = [
   "main.ts",
   "deno.json",
   "core/cli/agent/",
+  "core/cli/address.ts",
   "core/cli/arguments.ts",
   "core/cli/cli.ts",
   "core/cli/client.ts",
   "core/cli/help.ts",
+  "core/cli/process.ts",
+  "core/cli/remote/table.ts",
   "core/protocol/",
   "core/ports/",
   "core/codec/",
@@ -63,7 +66,24 @@ Deno.test("relay agent: loads no code of a relay", async () => {
 Deno.test("relay help: loads the table of commands only", async () => {
   deq((await loadedBy("main.ts")).sort(), [
     "core/cli/cli.ts",
+    "core/cli/remote/table.ts",
     "deno.json",
     "main.ts",
   ]);
+});
+
+Deno.test("relay agents: commands for people load the client and the parser of arguments only", async () => {
+  const loaded = [
+    ...await loadedBy("core/cli/remote/remote.ts"),
+    ...await loadedBy("core/cli/remote/agents.ts"),
+  ];
+  const own = [
+    "core/cli/",
+    "core/client/",
+    "core/codec/",
+    "core/fault/",
+    "kv/store/durations.ts",
+    "npm:@stricli/core@",
+  ];
+  deq(loaded.filter((name) => !own.some((part) => name.startsWith(part))), []);
 });

@@ -19,7 +19,7 @@ Deno.test("unreadVariables: a misspelt name gets a suggestion, and its value is 
     ["RELAY_PORT", "RELAY_KV", "RELAY_HOST", "RELAY_TLS_CERT", "RELAY_SECRET_OLD"],
   );
   deq(unreadVariables({ RELAY_TRUSTED_PROXIES: "hidden" }), [
-    '"RELAY_TRUSTED_PROXIES" is not a variable that Relay reads: `relay help` lists them',
+    '"RELAY_TRUSTED_PROXIES" is not a variable that Relay reads: `relay serve --help` lists them',
   ]);
 });
 

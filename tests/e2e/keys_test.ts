@@ -17,7 +17,7 @@ async function run(args: readonly string[], env: Env = {}) {
   return { code, text: program.lines.join("\n") };
 }
 
-Deno.test("relay keys rotate: is refused beside a relay; interrupted or complete, agents follow and exports verify", async () => {
+Deno.test("relay signing-keys rotate: is refused beside a relay; interrupted or complete, agents follow and exports verify", async () => {
   await withFolder(async (folder) => {
     const env = { RELAY_KV: `${folder}/relay.kv` };
     const state = `${folder}/agent`;
@@ -27,7 +27,7 @@ Deno.test("relay keys rotate: is refused beside a relay; interrupted or complete
     const agent = startMain(["agent", "--url", url, "--state", state], { RELAY_TOKEN });
     try {
       const [, id] = await agent.line(/^connected to .* \((\w+)\)$/, START_MS);
-      const busy = await run(["keys", "rotate", "verdict"], env);
+      const busy = await run(["signing-keys", "rotate", "verdict"], env);
       eq(busy.code, 1);
       match(busy.text, /^relay: another Relay has the store .* open: stop it/);
       const before = await clientOf(url, token)<{ public_key: string }>(
@@ -37,15 +37,15 @@ Deno.test("relay keys rotate: is refused beside a relay; interrupted or complete
       const { public_key } = expectStatus(before, 200, "a checkpoint");
       await relay.stop();
 
-      const cut = startMain(["keys", "rotate", "verdict"], env);
+      const cut = startMain(["signing-keys", "rotate", "verdict"], env);
       const [, first] = await cut.line(/^org_\w+\/live: (\S+)$/, START_MS);
       await cut.kill();
-      const whole = await run(["keys", "rotate", "verdict"], env);
+      const whole = await run(["signing-keys", "rotate", "verdict"], env);
       eq(whole.code, 0, whole.text);
       const [, last] = /^org_\w+\/live: (\S+)$/m.exec(whole.text)!;
       match(whole.text, /^Done: 2 verdict keys were replaced\. Back the store up now\.$/m);
       ok(first !== last);
-      const audit = await run(["keys", "rotate", "audit"], env);
+      const audit = await run(["signing-keys", "rotate", "audit"], env);
       eq(audit.code, 0, audit.text);
       const [, now] = /^org_\w+\/live: (\S+)$/m.exec(audit.text)!;
 
@@ -78,12 +78,15 @@ Deno.test("relay keys rotate: is refused beside a relay; interrupted or complete
   });
 });
 
-Deno.test("relay keys: wrong arguments exit with 2, a missing store with 1", async () => {
+Deno.test("relay signing-keys: wrong arguments exit with 2, a missing store with 1", async () => {
   const cases: [string[], RegExp][] = [
     [[], /^Say what to do/],
-    [["rotate"], /^Say which keys: relay keys rotate /],
+    [["rotate"], /^Say which keys: relay signing-keys rotate /],
     [["rotate", "jwt"], /^Say which keys/],
-    [["rotate", "verdict", "--force"], /^There is no option "--force"\. See: relay keys --help$/],
+    [
+      ["rotate", "verdict", "--force"],
+      /^There is no option "--force"\. See: relay signing-keys --help$/,
+    ],
     [["rotate", "verdict", "--organization"], /^The option --organization needs a value/],
     [
       ["rotate", "audit", "--organization", "a", "--organization", "b"],
@@ -91,13 +94,13 @@ Deno.test("relay keys: wrong arguments exit with 2, a missing store with 1", asy
     ],
   ];
   for (const [args, told] of cases) {
-    const { code, text } = await run(["keys", ...args]);
+    const { code, text } = await run(["signing-keys", ...args]);
     eq(code, 2, text);
     match(text, told);
   }
   await withFolder(async (folder) => {
     const env = { RELAY_KV: `${folder}/relay.kv` };
-    const { code, text } = await run(["keys", "rotate", "verdict"], env);
+    const { code, text } = await run(["signing-keys", "rotate", "verdict"], env);
     eq(code, 1);
     match(text, /^relay: there is no store at /);
     eq([...Deno.readDirSync(folder)].length, 0);

@@ -18,12 +18,26 @@ async function run(args: readonly string[], env: Readonly<Record<string, string>
   return { code, text: program.lines.join("\n") };
 }
 
-Deno.test("relay help: names every command and setting", async () => {
+Deno.test("relay help: names every command and fits a screen; relay serve --help names the settings", async () => {
   const { code, text } = await run(["help"]);
   assert.equal(code, 0, text);
-  for (const name of ["serve", "agent", "demo", "version", "RELAY_PORT", "RELAY_CONFIG"]) {
+  for (const name of ["serve", "agent", "demo", "version", "login", "exec"]) {
     assert.match(text, new RegExp(`^  ${name} `, "m"));
   }
+  assert.ok(text.split("\n").length <= 40, text);
+  const { text: settings } = await run(["serve", "--help"]);
+  for (const name of ["RELAY_PORT", "RELAY_CONFIG"]) {
+    assert.match(settings, new RegExp(`^  ${name} `, "m"));
+  }
+});
+
+Deno.test("relay: a misspelt command gets a suggestion", async () => {
+  const { code, text } = await run(["approvls"]);
+  assert.equal(code, 2);
+  assert.ok(
+    text.startsWith('There is no command "approvls". Did you mean relay approvals?\n'),
+    text,
+  );
 });
 
 Deno.test("relay help: with a command's name prints that command's help, also after npm's --", async () => {

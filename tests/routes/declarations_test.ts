@@ -8,6 +8,7 @@ const WITHOUT_A_RIGHT = {
   public: {
     account: "jwks login refresh signup",
     agents: "heartbeat",
+    device_logins: "page poll start",
     devices: "confirm pair",
     docs: "home openapi page policy_schema",
     health: "detail live",
@@ -17,6 +18,7 @@ const WITHOUT_A_RIGHT = {
     account:
       "change_password end_session info notifications read_notification sessions settings update_settings",
     api_keys: "delete explain get list revoke usage",
+    device_logins: "decide read",
     integrations: "oauth_callback",
     second_factor: "confirm disable enrol read recovery_codes",
     telegram_links: "delete list",
@@ -31,7 +33,7 @@ const OWN_FOLDERS = /^\/api\/(account(?!\/notifications)|shield\/telegram-links)
 
 /** Fields of an answer that let whoever reads it in. */
 const SECRETS =
-  /^(code|token|secret|credential|old_key|new_key|invite_code|pairing_code|refresh_token|recovery_codes|authorize_url)$/;
+  /^(code|token|secret|credential|old_key|new_key|invite_code|pairing_code|device_code|refresh_token|recovery_codes|authorize_url)$/;
 
 const changes = ({ effect }: Route): boolean => effect !== "read";
 const idsOf = (some: readonly Route[]): string[] => some.map(({ id }) => id).sort();
@@ -77,7 +79,7 @@ Deno.test("declarations: responses with a secret forbid caching", () => {
     );
     return named || id === "api_keys.create";
   });
-  deq(secret.length, 17);
+  deq(secret.length, 18);
   deq(idsOf(secret.filter(({ noStore }) => !noStore)), []);
 });
 

@@ -1,3 +1,5 @@
+import { clientOperations, clientTypes } from "../client/client_source.ts";
+import { withCommands } from "../cli/remote/page.ts";
 import { contractText } from "./contract.ts";
 import { eventsPage } from "./events_page.ts";
 import { withSettingsTables } from "./settings_table.ts";
@@ -6,6 +8,11 @@ const docs = new URL("../../docs/", import.meta.url);
 const write = (name: string, text: string) => Deno.writeTextFile(new URL(name, docs), text);
 
 await write("audit-events.md", eventsPage());
-await write("openapi.json", contractText());
+const contract = contractText();
+await write("openapi.json", contract);
+await write("../core/client/types.ts", await clientTypes(contract));
+await write("../core/client/operations.ts", await clientOperations(contract));
 const configuration = await Deno.readTextFile(new URL("configuration.md", docs));
 await write("configuration.md", withSettingsTables(configuration));
+const commands = await Deno.readTextFile(new URL("cli.md", docs));
+await write("cli.md", withCommands(commands));

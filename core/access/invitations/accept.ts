@@ -71,7 +71,11 @@ export async function joinByInvitation(
         invited_by: invitation.invited_by,
       },
     });
-    return { organization, user, session: await openSession(work, tx, tenant, user, false) };
+    return {
+      organization,
+      user,
+      session: await openSession(work, tx, tenant, user, { second_factor: false }),
+    };
   });
   return await issueTokens(work, tokens, organization, user, session);
 }

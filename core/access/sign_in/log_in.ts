@@ -91,7 +91,10 @@ async function enter(
         resource,
         details: { email: user.email, address: work.request.address, second_factor: shown },
       });
-      return { user, session: await openSession(work, tx, tenant, user, shown !== "none") };
+      return {
+        user,
+        session: await openSession(work, tx, tenant, user, { second_factor: shown !== "none" }),
+      };
     });
   try {
     if (code === undefined) return await entering();

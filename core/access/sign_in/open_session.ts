@@ -13,16 +13,20 @@ import { endSurplus } from "./sessions.ts";
 /** How long a JWT is valid. */
 const TOKEN_TTL_MS = 60 * 60 * 1000;
 
-/**
- * Opens a session, in the transaction of the sign-in. Callers have just checked the password: a self-approval relies
- * on it.
- */
+/** What somebody showed to begin a session. */
+export interface Shown {
+  readonly second_factor: boolean;
+  /** True for an approved code in place of the password. */
+  readonly by_code?: true;
+}
+
+/** Opens a session, in the transaction of the sign-in. A self-approval relies on what was shown. */
 export async function openSession(
   { ports, sealer, request }: Pick<Stepping, "ports" | "sealer" | "request">,
   tx: Tx,
   tenant: Tenant,
   user: UserRecord,
-  second_factor: boolean,
+  shown: Shown,
 ): Promise<SessionRecord> {
   await endSurplus(tx, tenant, user.id);
   const now = ports.clock.now();
@@ -32,7 +36,7 @@ export async function openSession(
     user_id: user.id,
     epoch: user.session_epoch,
     address: request.address,
-    second_factor,
+    ...shown,
     created_at_ms: now,
     expires_at_ms: sessionEndsAtMs(now, now),
     sealed_refresh_secret: makeRefreshSecret({ ports, sealer }, id),

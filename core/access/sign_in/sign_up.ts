@@ -83,7 +83,11 @@ async function foundOrganization(
       resource: { type: "user", id: user.id },
       details: { email: user.email, roles: user.roles },
     });
-    return { organization, user, session: await openSession(work, tx, tenant, user, false) };
+    return {
+      organization,
+      user,
+      session: await openSession(work, tx, tenant, user, { second_factor: false }),
+    };
   });
   return await issueTokens(work, tokens, made.organization, made.user, made.session);
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { ALERT_SEVERITIES, ALERT_STATES, type AlertSeverity } from "../../../kv/records/alert.ts";
-import { atMost, canonicalJson, sha256Hex } from "../../codec/codec.ts";
+import { canonicalJson, sha256Hex } from "../../codec/codec.ts";
+import { atMost } from "../../protocol/protocol.ts";
 import { nextTurn } from "../../ports/ports.ts";
 import { charsOf, ENTRIES_MAX, NAME_CHARS_MAX, readSent, TEXT_CHARS_MAX } from "./sender_fields.ts";
 

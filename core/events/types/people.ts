@@ -16,6 +16,8 @@ const changedRoles = z.strictObject({
   roles_before: roles("before"),
   roles_after: roles("since"),
 });
+const deviceName = z.string().describe("The name that the terminal gave itself.");
+const deviceAddress = z.string().describe("The network address of the terminal.");
 const emailExample = "ada@example.com";
 
 /** Users, roles and sign-in. */
@@ -105,9 +107,23 @@ export const peopleEvents = {
     details: z.strictObject({
       email,
       address,
-      second_factor: z.enum(["none", "totp", "recovery_code"]).describe("The second factor used."),
+      second_factor: z.enum(["none", "totp", "recovery_code", "approving_session"]).describe(
+        "The second factor used; `approving_session` for a terminal that a session with one approved.",
+      ),
+      device_name: z.string().optional().describe("The terminal that another session approved."),
     }),
     example: { email: emailExample, address: "192.0.2.17", second_factor: "totp" },
+  }),
+  device_login_approved: event({
+    meaning: "a user approved the sign-in of a terminal",
+    details: z.strictObject({ email, device_name: deviceName, address: deviceAddress }),
+    example: { email: emailExample, device_name: "ana@laptop", address: "198.51.100.7" },
+  }),
+  device_login_denied: event({
+    meaning: "a user denied the sign-in of a terminal",
+    result: "denied",
+    details: z.strictObject({ email, device_name: deviceName, address: deviceAddress }),
+    example: { email: emailExample, device_name: "ana@laptop", address: "198.51.100.7" },
   }),
   user_login_failed: event({
     meaning: "a sign-in failed",

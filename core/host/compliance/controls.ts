@@ -48,7 +48,7 @@ export const CONTROLS: readonly Control[] = [
       pci: ["8.3", "10.2.1.4"],
       "access-review": ["Authentication"],
     },
-    queries: ["sign_ins", "failed_sign_ins", "recovery_sign_ins"],
+    queries: ["sign_ins", "terminal_sign_ins", "failed_sign_ins", "recovery_sign_ins"],
     shows: "Who signed in to Relay, and which attempts for a known user failed.",
     does_not_show: "Attempts for unknown users, and sign-ins to other systems.",
   },

@@ -18,6 +18,10 @@ export interface Query {
 /** Every query that reports make. */
 export const QUERIES = {
   sign_ins: { title: "Sign-ins", event_types: ["user_login"] },
+  terminal_sign_ins: {
+    title: "Sign-ins of terminals approved or denied",
+    event_types: ["device_login_approved", "device_login_denied"],
+  },
   failed_sign_ins: {
     title: "Failed sign-ins",
     event_types: ["user_login_failed"],

@@ -117,6 +117,18 @@ Deno.test("sole member: no key, chat or earlier sign-in approves, by HTTP or MCP
   await refused(world, here, pid, late.value, "sign_in");
 });
 
+Deno.test("sole member: a terminal that an older session signed in approves nothing", async () => {
+  await using world = await World.open();
+  const here = await alone(world);
+  const pid = await ask(world, here);
+  const started = await world.call("POST", "/api/v1/login/device", { body: { device_name: "x" } });
+  const { device_code, user_code } = started.body;
+  const decide = { as: here.owner.token, body: { user_code, approve: true } };
+  eq((await world.call("POST", "/api/account/device-login/decide", decide)).status, 200);
+  const polled = await world.call("POST", "/api/v1/login/device/token", { body: { device_code } });
+  await refused(world, here, pid, polled.body.session.token, "sign_in");
+});
+
 Deno.test("sole member: a refresh does not make a sign-in newer, and MCP takes a new one", async () => {
   await using world = await World.open();
   const here = await alone(world);

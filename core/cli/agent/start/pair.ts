@@ -1,3 +1,4 @@
+import { relayAddress } from "../../address.ts";
 import { clientOf, expectStatus } from "../../client.ts";
 import type { AgentFiles } from "../interfaces.ts";
 
@@ -21,7 +22,7 @@ export async function pairMachine(
 ): Promise<Pairing> {
   // Check the directory before the code is spent: a credential that cannot be stored would be lost.
   files.makeDir(stateDir);
-  const relay = clientOf(url.replace(/^ws/, "http").replace(/\/+$/, ""), undefined, send);
+  const relay = clientOf(relayAddress(url), undefined, send);
   const asked = { device_name: name, pairing_code: code };
   const answer = await relay<{ device_id: string; token: string }>(
     "POST",

@@ -1,3 +1,5 @@
+import { readInputLine } from "../../process.ts";
+import { relayAddress } from "../../address.ts";
 import { UsageError } from "../../arguments.ts";
 import { findAccount } from "./account.ts";
 import type { AgentArguments } from "./arguments.ts";
@@ -8,7 +10,6 @@ import {
   hostRunningAs,
   machineHost,
   ownUser,
-  readInputLine,
   takeEnvironment,
 } from "../host.ts";
 import { type Pairing, readPairing } from "./pair.ts";
@@ -41,13 +42,11 @@ function startOf(given: AgentArguments): Start {
   const { files, tree } = machineHost;
   const found = findToken(given, { files, tree, environment, stdin: readInputLine });
   const paired: Pairing | null = found.token === null ? readPairing(stateDir, files) : null;
-  const url = given.url ?? environment["RELAY_URL"] ?? paired?.url;
-  if (paired !== null && url !== paired.url) {
+  const address = given.url ?? environment["RELAY_URL"] ?? paired?.url;
+  if (!address) throw new Error("The relay is missing: give --url or RELAY_URL.");
+  const url = relayAddress(address);
+  if (paired !== null && url !== relayAddress(paired.url)) {
     throw new Error(`This machine is paired with ${paired.url}, not with ${url}.`);
-  }
-  if (!url) throw new Error("The relay is missing: give --url or RELAY_URL.");
-  if (!/^(https?|wss?):\/\//.test(url) || !URL.canParse(url)) {
-    throw new Error(`The URL "${url}" is not a http, https, ws or wss address.`);
   }
   const token = (found.token ?? paired?.credential)?.trim();
   if (!token) {

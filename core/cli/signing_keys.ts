@@ -5,11 +5,11 @@ import { UsageError } from "./arguments.ts";
 import { runCommand } from "./command.ts";
 import { storeLocation, withStore } from "./store.ts";
 
-const HELP = `relay keys rotate: replace signing keys
+const HELP = `relay signing-keys rotate: replace signing keys
 
 Usage:
-  relay keys rotate verdict [--organization <id>] [--leave-behind]
-  relay keys rotate audit [--organization <id>]
+  relay signing-keys rotate verdict [--organization <id>] [--leave-behind]
+  relay signing-keys rotate audit [--organization <id>]
 
   verdict   The keys that sign commands for agents. Agents pin them.
   audit     The keys that sign checkpoints and exports of the audit log.
@@ -38,10 +38,10 @@ interface Options {
   readonly "leave-behind"?: boolean;
 }
 
-/** Runs `relay keys`; resolves to the exit code. */
-export function keysCommand(args: string[]): Promise<number> {
+/** Runs `relay signing-keys`; resolves to the exit code. */
+export function signingKeysCommand(args: string[]): Promise<number> {
   return runCommand({
-    name: "keys",
+    name: "signing-keys",
     help: HELP,
     texts: ["organization"],
     switches: ["leave-behind"],
@@ -52,7 +52,7 @@ export function keysCommand(args: string[]): Promise<number> {
 
 /** @throws {UsageError} */
 function rotationOf(options: Options, action?: string, kind?: string): Rotation {
-  const usage = `relay keys rotate ${KEY_KINDS.join("|")}`;
+  const usage = `relay signing-keys rotate ${KEY_KINDS.join("|")}`;
   if (action !== "rotate") throw new UsageError(`Say what to do: ${usage}.`);
   if (!KEY_KINDS.includes(kind as KeyKind)) throw new UsageError(`Say which keys: ${usage}.`);
   return {

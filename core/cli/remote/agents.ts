@@ -1,0 +1,68 @@
+import type { Agent } from "../../client/client.ts";
+import { confirmed } from "./ask.ts";
+import type { Call, Run } from "./command.ts";
+
+/** `relay agents ls` */
+export const listAgents: Run = async ({ relay, text, number, out }) => {
+  const answer = await relay().call("agents.list", {
+    query: {
+      status: text("status") as Agent["status"] | undefined,
+      name: text("name"),
+      label: text("label"),
+      limit: number("limit"),
+      offset: number("offset"),
+    },
+  });
+  const { agents, pagination } = answer;
+  const heading = ["ID", "NAME", "STATUS", "PLATFORM", "VERSION", "LABELS"];
+  await out.list(
+    answer,
+    heading,
+    agents.map((agent) =>
+      [agent.id, agent.name, agent.status, agent.platform, agent.version, labelsOf(agent)] as const
+    ),
+  );
+  if (pagination.has_more) await out.note(`${agents.length} of ${pagination.total}: use --offset.`);
+};
+
+/** `relay agents show` */
+export const showAgent: Run = async (call) => {
+  const [id = ""] = call.args;
+  await print(call, await call.relay().call("agents.get", { params: { id } }));
+};
+
+/** `relay agents rm` */
+export const removeAgent: Run = async (call) => {
+  const { relay, out, args: [id = ""] } = call;
+  const client = relay();
+  const agent = await client.call("agents.get", { params: { id } });
+  const name = `${agent.name} (${agent.id}, ${agent.status})`;
+  if (!confirmed(call, `Remove the agent ${name}?`)) return 1;
+  await client.call("agents.delete", { params: { id } });
+  await out.item(agent, agent.id, [["removed", `${agent.name} (${agent.id})`]]);
+};
+
+/** `relay agents restart` */
+export const restartAgent: Run = async (call) => {
+  const [id = ""] = call.args;
+  const agent = await call.relay().call("agents.restart", { params: { id }, body: {} });
+  await call.out.item(agent, agent.id, [["restarts", `${agent.name} (${agent.id})`]]);
+};
+
+const print = ({ out }: Call, agent: Agent) =>
+  out.item(agent, agent.id, [
+    ["id", agent.id],
+    ["name", agent.name],
+    ["status", agent.status],
+    ["hostname", agent.hostname],
+    ["platform", agent.platform],
+    ["version", agent.version],
+    ["labels", labelsOf(agent)],
+    ["policy", agent.policy_version],
+    ["last seen", agent.last_seen_at],
+    ["connected", agent.connected_at],
+    ["created", agent.created_at],
+  ]);
+
+const labelsOf = ({ labels }: Agent): string =>
+  Object.entries(labels).map(([key, value]) => `${key}=${value}`).join(",");

@@ -1,0 +1,76 @@
+import type { Approval } from "../../client/client.ts";
+import type { Call, Run } from "./command.ts";
+
+/** `relay approvals ls` */
+export const listApprovals: Run = async ({ relay, text, number, out }) => {
+  const status = text("status") ?? "pending";
+  const answer = await relay().call("approvals.list", {
+    query: {
+      status: status === "all" ? undefined : status as Approval["status"],
+      limit: number("limit"),
+      offset: number("offset"),
+    },
+  });
+  const { approvals, pagination } = answer;
+  await out.list(
+    answer,
+    ["ID", "STATUS", "RISK", "AGENT", "REQUESTED BY", "EXPIRES", "COMMAND"],
+    approvals.map((approval) =>
+      [
+        approval.pid,
+        approval.status,
+        approval.shield_result.risk_score,
+        approval.agent_id,
+        approval.requested_by,
+        approval.expires_at,
+        approval.command,
+      ] as const
+    ),
+  );
+  if (pagination.has_more) {
+    await out.note(`${approvals.length} of ${pagination.total}: use --offset.`);
+  }
+};
+
+/** `relay approvals show` */
+export const showApproval: Run = async (call) => {
+  const [pid = ""] = call.args;
+  await print(call, await call.relay().call("approvals.get", { params: { pid } }));
+};
+
+/** `relay approvals approve` */
+export const approve: Run = (call) => decide(call, "approvals.approve");
+
+/** `relay approvals reject` */
+export const reject: Run = (call) => decide(call, "approvals.reject");
+
+async function decide(call: Call, operation: "approvals.approve" | "approvals.reject") {
+  const { relay, text, args: [pid = ""] } = call;
+  const body = { reason: text("reason") };
+  await print(call, await relay().call(operation, { params: { pid }, body }));
+}
+
+const print = ({ out }: Call, approval: Approval) => {
+  const { shield_result: shield, decisions } = approval;
+  return out.item(approval, approval.pid, [
+    ["id", approval.pid],
+    ["status", approval.status],
+    ["command", approval.command],
+    ["agent", approval.agent_id],
+    ["risk", shield.risk_score],
+    ["threats", shield.threats.join(", ")],
+    ["requested by", approval.requested_by],
+    ["may decide", deciders(approval)],
+    ["decisions", decisions.map(({ user_id, decision }) => `${user_id} ${decision}`).join(", ")],
+    ["reason", approval.reason],
+    ["expires", approval.expires_at],
+    ["command id", approval.command_id],
+    ["command status", approval.command_status],
+  ]);
+};
+
+/** Who may decide a request, in words. */
+export const deciders = ({ required, roles }: Pick<Approval, "required" | "roles">): string => {
+  const who = roles.length === 0 ? "with approvals:write" : `with the role ${roles.join(" or ")}`;
+  return required === 1 ? `a person ${who}` : `${required} people ${who}`;
+};

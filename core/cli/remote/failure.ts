@@ -1,0 +1,38 @@
+import { RelayError } from "../../client/client.ts";
+import { printableLine } from "../../codec/codec.ts";
+import { UsageError } from "../arguments.ts";
+import { NotSignedInError } from "./target.ts";
+
+/** A failure as a person sees it: what is wrong, what to do next, and the exit code. */
+interface Failure {
+  readonly text: string;
+  readonly exit: number;
+}
+
+/** What to do about the failure of a command. */
+export function failureOf(error: unknown, command: string): Failure {
+  const message = printableLine(error instanceof Error ? error.message : String(error));
+  if (error instanceof UsageError) {
+    return { text: `${message} See: relay ${command} --help`, exit: 2 };
+  }
+  if (error instanceof NotSignedInError) return { text: `relay: ${message}`, exit: 3 };
+  if (!(error instanceof RelayError)) return { text: `relay: ${message}`, exit: 1 };
+  const next = nextOf(error);
+  const id = error.requestId === null || error.status < 500 ? "" : ` (request ${error.requestId})`;
+  const text = `relay: ${message}${id}${next === "" ? "" : `\n${next}`}`;
+  return { text, exit: error.status === 401 ? 3 : error.status === 0 ? 4 : 1 };
+}
+
+function nextOf({ code, status, details }: RelayError): string {
+  if (code === "UNREACHED") {
+    return "Check the address and whether the relay runs: relay whoami shows the profile.";
+  }
+  if (status === 401) return "Sign in again: relay login";
+  if (code === "INSUFFICIENT_SCOPES") {
+    const required = [details.required].flat().map((scope) => printableLine(`${scope}`));
+    return `Ask an administrator for ${required.join(" or ")}. Your rights: relay whoami`;
+  }
+  if (code === "AGENT_NOT_FOUND") return "List the agents: relay agents ls";
+  if (code === "AGENT_OFFLINE") return "Start the agent on its machine: relay agent";
+  return "";
+}

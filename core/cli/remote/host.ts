@@ -1,0 +1,51 @@
+import { onStopSignal, readInputLine } from "../process.ts";
+
+/** The terminal, network and time that the commands use. */
+export interface Host {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly fetch: typeof fetch;
+  /** Writes a text to the standard output as it is. */
+  write(text: string): Promise<void>;
+  /** Writes a text to the standard error as it is. */
+  writeError(text: string): Promise<void>;
+  /** True when a person reads the output and may be asked. */
+  readonly interactive: boolean;
+  /** Asks a question; null without an answer. */
+  ask(question: string): string | null;
+  /** The first line of the standard input. */
+  readLine(): string;
+  now(): number;
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Calls back on Ctrl-C instead of ending the program; returns how to stop that. */
+  onInterrupt(interrupted: () => void): () => void;
+  /** What this terminal calls itself at a sign-in. */
+  deviceName(): string;
+}
+
+/** This machine. */
+export const machine: Host = {
+  env: Deno.env.toObject(),
+  fetch,
+  write: (text) => writeAll(Deno.stdout, text),
+  writeError: (text) => writeAll(Deno.stderr, text),
+  interactive: Deno.stdin.isTerminal() && Deno.stdout.isTerminal(),
+  ask: (question) => prompt(question),
+  readLine: readInputLine,
+  now: () => Date.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      signal?.addEventListener("abort", () => {
+        clearTimeout(timer);
+        resolve();
+      });
+    }),
+  onInterrupt: onStopSignal,
+  deviceName: () =>
+    `${Deno.env.get("USER") ?? Deno.env.get("USERNAME") ?? "user"}@${Deno.hostname()}`,
+};
+
+async function writeAll(to: typeof Deno.stdout | typeof Deno.stderr, text: string): Promise<void> {
+  const bytes = new TextEncoder().encode(text);
+  for (let at = 0; at < bytes.length;) at += await to.write(bytes.subarray(at));
+}

@@ -1,0 +1,105 @@
+import { RelayError } from "./error.ts";
+import type { Platform } from "./platform.ts";
+import { backoffMs } from "./retry.ts";
+import { EventParser, type StreamEvent } from "./sse.ts";
+
+/** A stream without a heartbeat for this long counts as lost. */
+const SILENCE_MS = 60_000;
+/** Failures in a row, without an event between them, after which the reader gives up. */
+const FAILURES_MAX = 10;
+
+/** How a stream is opened and read. */
+export interface StreamOptions {
+  /** Opens the stream after an event; null for the beginning. @throws {RelayError} */
+  readonly open: (lastEventId: string | null, signal: AbortSignal) => Promise<Response>;
+  readonly lastEventId: string | null;
+  /** Method and path, for errors. */
+  readonly path: string;
+  readonly signal: AbortSignal;
+  readonly platform: Platform;
+}
+
+/**
+ * The events of a stream, one after the other. A lost connection is opened again after the last event. Nothing is read
+ * ahead of the caller beyond one chunk. It ends when the signal is aborted or the caller leaves the loop.
+ * @throws {RelayError} when the relay refuses, ends the stream for good, or stays away
+ */
+export async function* followStream(options: StreamOptions): AsyncGenerator<StreamEvent, void> {
+  const { platform, signal } = options;
+  let lastEventId = options.lastEventId, failures = 0;
+  while (!signal.aborted) {
+    const connection = new AbortController();
+    let waitMs: number | null;
+    try {
+      const both = AbortSignal.any([signal, connection.signal]);
+      const response = await options.open(lastEventId, both);
+      const parser = new EventParser(lastEventId, options.path);
+      for await (const text of chunks(response, platform, both)) {
+        for (const event of parser.read(text)) {
+          lastEventId = event.id;
+          failures = 0;
+          mustGoOn(event, options.path);
+          yield event;
+          if (signal.aborted) return;
+        }
+      }
+      throw new RelayError("The stream was interrupted.", {
+        status: 0,
+        code: "UNREACHED",
+        path: options.path,
+        retryAfterMs: parser.retryMs,
+      });
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!isPassing(error) || ++failures >= FAILURES_MAX) throw error;
+      waitMs = error.retryAfterMs;
+    } finally {
+      connection.abort();
+    }
+    await platform.sleep(waitMs ?? backoffMs(failures, platform.random()), signal);
+  }
+}
+
+/** The text of a body as it arrives; ends when it ends, is lost, or stays silent. */
+async function* chunks(
+  { body }: Response,
+  platform: Platform,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  if (body === null) return;
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  try {
+    while (true) {
+      const quiet = new AbortController();
+      const silent = platform.sleep(SILENCE_MS, AbortSignal.any([signal, quiet.signal]));
+      const read = await Promise.race([
+        reader.read().catch(() => null),
+        silent.then(() => null),
+      ]);
+      quiet.abort();
+      if (read === null || read.done) return;
+      yield decoder.decode(read.value, { stream: true });
+    }
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
+}
+
+/** Refuses to resume after an end that says not to. */
+function mustGoOn({ event, data }: StreamEvent, path: string): void {
+  if (event !== "end") return;
+  const { then, message } = data as { readonly then?: unknown; readonly message?: unknown };
+  if (then === undefined || then === "resume") return;
+  const details = data as Readonly<Record<string, unknown>>;
+  throw new RelayError(`${message} To go on: ${then}.`, {
+    status: 0,
+    code: "STREAM_ENDED",
+    path,
+    details,
+  });
+}
+
+const isPassing = (error: unknown): error is RelayError =>
+  error instanceof RelayError &&
+  (error.code === "UNREACHED" || error.status === 429 || error.status >= 500);

@@ -1,0 +1,81 @@
+import type { Host } from "../../../core/cli/remote/host.ts";
+import { runRemote } from "../../../core/cli/remote/remote.ts";
+import type { World } from "../../support/world.ts";
+
+/** What a command printed, and its exit code. */
+export interface Printed {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+interface Options {
+  readonly env?: Readonly<Record<string, string>>;
+  /** What is typed on the standard input. */
+  readonly input?: string;
+  /** The answers of a person; without them nobody is there. */
+  readonly answers?: readonly string[];
+  /** Receives what is written to the standard error, as it is written. */
+  readonly saw?: (text: string) => void;
+  /** Called instead of waiting. */
+  readonly sleep?: (ms: number) => Promise<void>;
+  /** Receives what ends the waiting, as Ctrl-C does. */
+  readonly onInterrupt?: (interrupt: () => void) => void;
+}
+
+/** A terminal in front of a world: its home is a folder, its relay any address. */
+export function terminal(world: World, home: string) {
+  const urls: string[] = [];
+  const run = async (line: readonly string[], options: Options = {}): Promise<Printed> => {
+    let [out, err] = ["", ""];
+    const answers = [...options.answers ?? []];
+    const host: Host = {
+      env: { HOME: home, ...options.env },
+      fetch: async (url, init) => {
+        const { origin, pathname, search } = new URL(url as string);
+        urls.push(origin);
+        return await world.send(new Request(`http://localhost${pathname}${search}`, init));
+      },
+      write: (text) => Promise.resolve(void (out += text)),
+      writeError(text) {
+        err += text;
+        options.saw?.(text);
+        return Promise.resolve();
+      },
+      interactive: options.answers !== undefined,
+      ask(question) {
+        err += `${question} `;
+        return answers.shift() ?? null;
+      },
+      readLine: () => options.input ?? "",
+      now: () => world.clock.nowMs,
+      sleep: options.sleep ?? ((ms) => world.advance(ms)),
+      onInterrupt(interrupt) {
+        options.onInterrupt?.(interrupt);
+        return () => {};
+      },
+      deviceName: () => "ana@laptop",
+    };
+    const [group = "", ...args] = line;
+    const code = await runRemote(group, args, host);
+    return { code, out, err };
+  };
+  return { run, urls, profiles: `${home}/.config/relay/profiles.json` };
+}
+
+/** A world with a signed-in terminal in a folder of its own. */
+export async function withTerminal(
+  world: World,
+  use: (at: ReturnType<typeof terminal>) => Promise<void>,
+): Promise<void> {
+  const home = await Deno.makeTempDir({ prefix: "relay-test-" });
+  try {
+    await use(terminal(world, home));
+  } finally {
+    await Deno.remove(home, { recursive: true });
+  }
+}
+
+/** Signs the terminal in as a person that `World.signUp` made. */
+export const LOGIN = ["login", "--email", "person1@example.com", "--password-stdin"];
+export const PASSWORD = { input: "password 1" };
