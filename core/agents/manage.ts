@@ -13,6 +13,7 @@ export function showAgent(agent: AgentRecord) {
   return {
     id: agent.id,
     name: agent.name,
+    display_name: agent.display_name,
     status: agent.status,
     reported_status: agent.reported_status,
     last_seen_at: isoOrNull(lastSeenMs(agent)),
@@ -21,6 +22,8 @@ export function showAgent(agent: AgentRecord) {
     platform: agent.platform,
     hostname: agent.hostname,
     labels: agent.labels,
+    reported_labels: agent.reported_labels,
+    relay_labels: agent.relay_labels,
     policy_version: agent.policy_version,
     created_at: iso(agent.created_at_ms),
   };
@@ -33,7 +36,7 @@ export interface AgentFilter {
   readonly label?: { readonly key: string; readonly value: string } | undefined;
 }
 
-/** Agents that a search by name or label reads: as many as a list can page through. */
+/** Agents that a search by label reads: as many as a list can page through. */
 const SEARCHED_MAX = 10_000;
 
 /** The caller's agents, in the order of their registration. */
@@ -46,10 +49,12 @@ export async function listAgents(
     const { items, pagination } = await listPage(db, agents, tenant, { ...paging, ...by });
     return { agents: items.map(showAgent), pagination };
   }
-  const all = await db.list(agents, tenant, { limit: SEARCHED_MAX, ...by });
+  const all = name === undefined
+    ? (await db.list(agents, tenant, { limit: SEARCHED_MAX, ...by })).items
+    : [await db.find(agents, tenant, "name", [name])].filter((agent) => agent !== null);
   const { items, pagination } = pageOf(
-    all.items.filter((agent) =>
-      (name === undefined || agent.name === name) &&
+    all.filter((agent) =>
+      (status === undefined || agent.status === status) &&
       (label === undefined || agent.labels[label.key] === label.value)
     ),
     paging,

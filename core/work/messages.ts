@@ -50,6 +50,8 @@ export const Message = z.discriminatedUnion("kind", [
   }),
   /** Output has come for the receiver's `follow` of this id. */
   z.strictObject({ kind: z.literal("output"), id: z.string() }),
+  /** The labels of an agent that is linked at the receiver have changed. */
+  z.strictObject({ kind: z.literal("relabelled"), tenant, agent_id: z.string() }),
   /** An agent was deleted. */
   z.strictObject({ kind: z.literal("agent_deleted"), tenant, agent_id: z.string() }),
   /** Other policies are in force for a tenant. */

@@ -1,10 +1,11 @@
-import { type Collection, indexKey, type Row, SYSTEM } from "../store/collection.ts";
+import { type Collection, indexKey, type Row } from "../store/collection.ts";
 import { devices, pairingCodes } from "../records/device.ts";
 import { policyVersions } from "../records/gitops.ts";
 import { invitations } from "../records/invitation.ts";
-import { organizations } from "../records/organization.ts";
 import { webhooks } from "../records/webhook.ts";
 import type { Store } from "../store/store.ts";
+import { nameAgents } from "./name_agents.ts";
+import { everyTenant } from "./tenants.ts";
 
 /** One change of the stored schema. Numbers count up from 1 and are never reused. */
 export interface Migration {
@@ -31,6 +32,7 @@ const MIGRATIONS: readonly Migration[] = [
       await fillIndex(store, invitations, "made_with");
     },
   },
+  { number: 3, name: "give each agent a name that is unique in its space", run: nameAgents },
 ];
 
 /** The key of a store's schema number. */
@@ -75,17 +77,14 @@ async function fillIndex<T extends Row>(
   of: Collection<T>,
   index: string,
 ): Promise<void> {
-  const accounts = kv.list<Row>({
-    prefix: [SYSTEM.org, SYSTEM.space, organizations.name],
-  });
-  for await (const { value: { id: org } } of accounts) {
-    for (const space of ["live", "test"] as const) {
-      for await (const { value: stored } of kv.list({ prefix: [org, space, of.name] })) {
-        const value = of.schema.parse(stored);
-        const key = of.index[index]!(value);
-        if (key === null) continue;
-        await kv.set(indexKey(of, { org, space }, index, [...key, value.id]), new Uint8Array(0));
-      }
+  for await (const tenant of everyTenant(kv)) {
+    for await (
+      const { value: stored } of kv.list({ prefix: [tenant.org, tenant.space, of.name] })
+    ) {
+      const value = of.schema.parse(stored);
+      const key = of.index[index]!(value);
+      if (key === null) continue;
+      await kv.set(indexKey(of, tenant, index, [...key, value.id]), new Uint8Array(0));
     }
   }
 }

@@ -29,6 +29,9 @@ export const Id = z.string().regex(
 /** The parameters of a path that names one resource. */
 export const IdParams = z.strictObject({ id: Id });
 
+/** An agent in a path or a body, by its id or its name. The call resolves it for routes that declare `agent`. */
+export const AgentRef = Id.meta({ description: "The agent's id or its name." });
+
 /** The two spaces of an organization: real data, and data for tests. */
 export const Space = z.enum(["live", "test"]).meta({ id: "Space" });
 

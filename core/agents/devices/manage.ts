@@ -32,6 +32,7 @@ export async function deleteDevice({ actor, ports, signals, tx }: Writing, id: s
   tx.put(devices, actor.tenant, {
     ...device,
     trust: "revoked",
+    agent_name: null,
     credential_hash: null,
     revoked_at_ms: ports.clock.now(),
     revoked_by: actor.id,
@@ -102,6 +103,7 @@ export async function showDevice(db: Reader, tenant: Tenant, device: DeviceRecor
   return {
     id: device.id,
     name: device.name,
+    agent_name: agent?.name ?? device.agent_name,
     labels: device.labels,
     trust_status: device.trust,
     agent_id: agent?.id ?? null,

@@ -21,6 +21,7 @@ import {
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { constantTimeEqual, iso, sha256Hex } from "../../codec/codec.ts";
+import { skips, takeName } from "../names.ts";
 import { showDevice } from "./manage.ts";
 import { hashPairingCode, makePairingCode } from "./pairing_code.ts";
 
@@ -79,6 +80,7 @@ export async function pairDevice(
   { device_name, pairing_code }: { device_name: string; pairing_code: string },
 ) {
   const { ports, request, store } = work;
+  const skip = skips(ports.entropy);
   return await throttle.attempt(networkOf(request.address), () =>
     store.transact(async (tx) => {
       const found = await tx.lookup(pairingCodes, "hash", [hashPairingCode(pairing_code)]);
@@ -94,9 +96,12 @@ export async function pairDevice(
       ) throw full();
       tx.put(pairingCodes, tenant, { ...code, used_at_ms: now });
       const token = makeCheckedText(TOKEN_PREFIX, ports.entropy);
+      const names = { store, tx, tenant, nowMs: now, skipped: skip() };
+      const { name: agent_name } = await takeName(names, device_name, null);
       const device = tx.insert(devices, tenant, {
         id: ports.entropy.id("dev"),
         name: device_name,
+        agent_name,
         labels: code.labels,
         trust: "pending",
         token_hash: sha256Hex(token),
@@ -113,12 +118,18 @@ export async function pairDevice(
       const happening = {
         type: "device_paired",
         resource: { type: "device", id: device.id },
-        details: { name: device.name, code_by: code.created_by, address: request.address },
+        details: {
+          name: device.name,
+          agent_name,
+          code_by: code.created_by,
+          address: request.address,
+        },
       } as const;
       emit({ ...work, actor: { id: device.id } }, tx, tenant, happening);
       await notifyAdministrators(work, tx, tenant, happening);
       return {
         device_id: device.id,
+        agent_name,
         token,
         token_expires_at: iso(device.token_expires_at_ms),
         trust_status: device.trust,
