@@ -2,7 +2,7 @@ import type { AgentRecord } from "../../kv/records/agent.ts";
 import type { DeviceRecord } from "../../kv/records/device.ts";
 import type { HelloFrame } from "../protocol/protocol.ts";
 import { labelsBy, withCodeLabels } from "./labels.ts";
-import { type NameSpace, type Naming, namingOf, takeName } from "./names.ts";
+import { type NameSpace, type Naming, namingOf, reservedName, takeName } from "./names.ts";
 
 /**
  * The name of an agent that links. A known agent keeps its name, unless it was paired again under another one. A new
@@ -14,7 +14,8 @@ export async function namingFor(
   device: DeviceRecord | null,
   { agent }: HelloFrame,
 ): Promise<Naming> {
-  const reserved = device?.agent_name ?? null;
+  const { tx, tenant } = names;
+  const reserved = device === null ? null : await reservedName(tx, tenant, device);
   if (known !== null && (reserved === null || isCalled(known, device!.name))) {
     return { name: known.name, display_name: known.display_name };
   }

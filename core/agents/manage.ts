@@ -4,9 +4,12 @@ import { deletedAgents } from "../../kv/records/backup.ts";
 import { sendMessage, type Work, type Writing } from "../work/work.ts";
 import { countAgent } from "./count.ts";
 import { Fault } from "../fault/fault.ts";
+import type { Tenant } from "../../kv/store/collection.ts";
+import type { Reader } from "../../kv/store/reader.ts";
 import { listPage, pageOf, type Paging } from "../../kv/store/paging.ts";
 import { iso, isoOrNull } from "../codec/codec.ts";
 import type { Links } from "./links.ts";
+import { agentIdOf, freeName } from "./names.ts";
 
 /** An agent as answers show it. */
 export function showAgent(agent: AgentRecord) {
@@ -51,7 +54,7 @@ export async function listAgents(
   }
   const all = name === undefined
     ? (await db.list(agents, tenant, { limit: SEARCHED_MAX, ...by })).items
-    : [await db.find(agents, tenant, "name", [name])].filter((agent) => agent !== null);
+    : await agentsNamed(db, tenant, name);
   const { items, pagination } = pageOf(
     all.filter((agent) =>
       (status === undefined || agent.status === status) &&
@@ -60,6 +63,12 @@ export async function listAgents(
     paging,
   );
   return { agents: items.map(showAgent), pagination };
+}
+
+/** The agent with this name, if there is one. */
+async function agentsNamed(db: Reader, tenant: Tenant, name: string): Promise<AgentRecord[]> {
+  const agent = await db.get(agents, tenant, await agentIdOf(db, tenant, name));
+  return agent?.name === name ? [agent] : [];
 }
 
 /** The caller's agent. @throws {Fault} AGENT_NOT_FOUND */
@@ -78,6 +87,7 @@ export async function deleteAgent(
   const { actor: { tenant }, ports, signals, tx } = work;
   const agent = await ownedAgent(work, id);
   tx.delete(agents, tenant, id);
+  freeName(tx, tenant, agent.name);
   countAgent(tx, tenant, agent.status, null);
   tx.delete(agentStates, tenant, id);
   tx.delete(canaryRuns, tenant, id);

@@ -1,11 +1,11 @@
 import {
   agentName,
-  agents,
+  agentNames,
   freeNumber,
   isAgentName,
   numberedName,
 } from "../../kv/records/agent.ts";
-import { type DeviceRecord, devices } from "../../kv/records/device.ts";
+import type { DeviceRecord } from "../../kv/records/device.ts";
 import type { Tenant } from "../../kv/store/collection.ts";
 import type { Reader } from "../../kv/store/reader.ts";
 import type { Tx } from "../../kv/store/tx.ts";
@@ -32,7 +32,6 @@ export interface NameSpace {
   readonly store: Reader;
   readonly tx: Tx;
   readonly tenant: Tenant;
-  readonly nowMs: number;
   /** Numbers to skip. A change that is retried skips some, so that simultaneous ones do not meet again. */
   readonly skipped: number;
 }
@@ -48,35 +47,78 @@ export function skips({ unit }: Pick<Entropy, "unit">): () => number {
 }
 
 /**
- * Finds the name for an agent that is to be called `asked`, with a number when another agent has it. The caller
- * writes it to the agent or to the device with the same transaction, so that no two get it. `agentId` is the agent
- * to be renamed, which may keep its own name.
+ * Finds the name for an agent that is to be called `asked`, with a number when another agent has it. The caller gives
+ * it with the same transaction, by `giveName` or `reserveName`, so that no two agents get it. `agentId` is the agent
+ * to be renamed, which may keep its own name; null for a new one.
  */
 export async function takeName(
-  { store, tx, tenant, nowMs, skipped }: NameSpace,
+  { store, tx, tenant, skipped }: NameSpace,
   asked: string,
   agentId: string | null,
 ): Promise<Naming> {
   const isTaken = async (db: Reader, name: string): Promise<boolean> => {
-    const agent = await db.find(agents, tenant, "name", [name]);
-    if (agent !== null) return agent.id !== agentId;
-    const device = await db.find(devices, tenant, "agent_name", [name]);
-    return device !== null && !isAbandoned(device, nowMs);
+    const taken = await db.get(agentNames, tenant, name);
+    return taken !== null && (agentId === null || taken.agent_id !== agentId);
   };
   const wanted = agentName(asked);
-  const free = await freeNumber(wanted, (name) => isTaken(store, name));
-  for (let number = free + skipped;; number++) {
-    const name = numberedName(wanted, number);
-    if (await isTaken(tx, name)) continue;
-    const abandoned = await tx.find(devices, tenant, "agent_name", [name]);
-    if (abandoned !== null) tx.put(devices, tenant, { ...abandoned, agent_name: null });
-    return namingOf(name, asked);
-  }
+  let number = skipped + await freeNumber(wanted, (name) => isTaken(store, name));
+  while (skipped > 0 && await isTaken(store, numberedName(wanted, number))) number++;
+  const name = numberedName(wanted, number);
+  // Another change took it after the search. A search in the transaction would add too many checks.
+  if (await isTaken(tx, name)) tx.retry();
+  return namingOf(name, asked);
 }
 
-/** True for a device that can no longer be confirmed. */
-const isAbandoned = ({ trust, token_expires_at_ms }: DeviceRecord, nowMs: number): boolean =>
-  trust === "pending" && nowMs >= token_expires_at_ms;
+/** Gives an agent its name, in place of the one before. */
+export function giveName(
+  tx: Tx,
+  tenant: Tenant,
+  agent_id: string,
+  name: string,
+  before: string | undefined,
+): void {
+  if (name === before) return;
+  if (before !== undefined) freeName(tx, tenant, before);
+  tx.put(agentNames, tenant, { id: name, agent_id, device_id: null, expires_at_ms: null });
+}
+
+/** Frees the name of an agent that this transaction has read. */
+export const freeName = (tx: Tx, tenant: Tenant, name: string): void =>
+  tx.drop(agentNames, tenant, name);
+
+type Reservation = Pick<DeviceRecord, "id" | "agent_name">;
+
+/** Reserves a name for a device's agent: until `expires_at_ms`, or with null for as long as the device is there. */
+export function reserveName(
+  tx: Tx,
+  tenant: Tenant,
+  { id, agent_name }: Reservation,
+  expires_at_ms: number | null,
+): void {
+  if (agent_name === null) return;
+  tx.put(agentNames, tenant, { id: agent_name, agent_id: null, device_id: id, expires_at_ms });
+}
+
+/** The name that is still reserved for a device's agent, or null. */
+export async function reservedName(
+  db: Reader,
+  tenant: Tenant,
+  { id, agent_name }: Reservation,
+): Promise<string | null> {
+  const reserved = agent_name === null ? null : await db.get(agentNames, tenant, agent_name);
+  return reserved?.device_id === id ? agent_name : null;
+}
+
+/** Frees the name that is reserved for a device, unless its agent gets it. */
+export async function releaseName(
+  tx: Tx,
+  tenant: Tenant,
+  device: Reservation,
+  given: string | null,
+): Promise<void> {
+  const reserved = await reservedName(tx, tenant, device);
+  if (reserved !== null && reserved !== given) freeName(tx, tenant, reserved);
+}
 
 /**
  * The id of the agent that a caller names by its id or its name. A text that names none stays as it is: the rules
@@ -84,5 +126,5 @@ const isAbandoned = ({ trust, token_expires_at_ms }: DeviceRecord, nowMs: number
  */
 export async function agentIdOf(db: Reader, tenant: Tenant, text: string): Promise<string> {
   if (!isAgentName(text)) return text;
-  return (await db.find(agents, tenant, "name", [text]))?.id ?? text;
+  return (await db.get(agentNames, tenant, text))?.agent_id ?? text;
 }

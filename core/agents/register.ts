@@ -13,7 +13,7 @@ import { emit, keyUseJson, RELAY_ACTOR } from "../events/events.ts";
 import { countAgent } from "./count.ts";
 import { lostAt } from "./lost_agents.ts";
 import { labelsFor, namingFor } from "./introduction.ts";
-import { skips } from "./names.ts";
+import { giveName, releaseName, skips } from "./names.ts";
 import { emitUpdated } from "./emit_updated.ts";
 
 /** Agents of one space; simultaneous first contacts may exceed it by a few. */
@@ -74,7 +74,7 @@ export async function registerAgent(
         sendMessage(ports, tx, known.instance, { kind: "relinked", tenant, agent_id, link });
       }
     }
-    const names = { store, tx, tenant, nowMs: now, skipped: skip() };
+    const names = { store, tx, tenant, skipped: skip() };
     const agent = tx.put(agents, tenant, {
       ...(known ?? newAgent(ports.entropy.id("agt"), now)),
       ...await namingFor(names, known, device, hello),
@@ -93,6 +93,8 @@ export async function registerAgent(
       last_seen_ms: now,
       lost_at_ms: null,
     });
+    if (device !== null) await releaseName(tx, tenant, device, agent.name);
+    giveName(tx, tenant, agent.id, agent.name, known?.name);
     countAgent(tx, tenant, known?.status ?? null, "online");
     const resource = { type: "agent", id: agent.id } as const;
     const { name, version, platform, hostname, labels } = agent;

@@ -4,7 +4,7 @@ import { changedLabels, labelsBy, sameLabels } from "./labels.ts";
 import { emitUpdated } from "./emit_updated.ts";
 import type { Links } from "./links.ts";
 import { ownedAgent, showAgent } from "./manage.ts";
-import { takeName } from "./names.ts";
+import { giveName, takeName } from "./names.ts";
 
 /** The fields of an agent that people may change; undefined ones stay. */
 export interface AgentChange {
@@ -26,7 +26,7 @@ export async function updateAgent(
 ) {
   const { actor: { tenant }, ports, signals, store, tx } = work;
   const agent = await ownedAgent(work, id);
-  const names = { store, tx, tenant, nowMs: ports.clock.now(), skipped: 0 };
+  const names = { store, tx, tenant, skipped: 0 };
   const isRenamed = name !== undefined && name !== agent.name;
   const owned = changedLabels(agent.relay_labels, labels);
   const next = {
@@ -36,6 +36,7 @@ export async function updateAgent(
   };
   if (!emitUpdated(work, tx, tenant, agent, next)) return showAgent(agent);
   tx.put(agents, tenant, next);
+  giveName(tx, tenant, id, next.name, agent.name);
   if (sameLabels(agent.labels, next.labels)) return showAgent(next);
   const holder = links.holder(agent);
   if (holder !== null) sendMessage(ports, tx, holder, { kind: "relabelled", tenant, agent_id: id });

@@ -1,5 +1,6 @@
 import {
   agentName,
+  agentNames,
   type AgentRecord,
   agents,
   freeNumber,
@@ -7,7 +8,7 @@ import {
   numberedName,
 } from "../records/agent.ts";
 import { devices } from "../records/device.ts";
-import { indexKey, rowKey, type Tenant } from "../store/collection.ts";
+import { rowKey, type Tenant } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";
 import { everyTenant } from "./tenants.ts";
 
@@ -43,7 +44,15 @@ async function namesOf(found: readonly AgentRecord[]): Promise<Map<string, strin
   return names;
 }
 
-/** Stores the record and its name's entry in one commit; a record that changed meanwhile is read again. */
+/** The record of a name that an agent has. */
+const nameOf = (id: string, agent_id: string) => ({
+  id,
+  agent_id,
+  device_id: null,
+  expires_at_ms: null,
+});
+
+/** Stores the record and that of its name in one commit; a record that changed meanwhile is read again. */
 async function store(kv: Deno.Kv, tenant: Tenant, id: string, name: string): Promise<void> {
   const key = rowKey(agents, tenant, id);
   for (;;) {
@@ -53,7 +62,7 @@ async function store(kv: Deno.Kv, tenant: Tenant, id: string, name: string): Pro
     const display_name = agent.name === name ? agent.display_name : agent.name;
     const change = kv.atomic().check(row)
       .set(key, { ...agent, name, display_name })
-      .set(indexKey(agents, tenant, "name", [name]), id);
+      .set(rowKey(agentNames, tenant, name), nameOf(name, id));
     if ((await change.commit()).ok) return;
   }
 }

@@ -18,7 +18,7 @@ const Labels = z.record(z.string(), z.string());
 /** A program on a remote machine that runs commands. */
 export const AgentRecord = z.strictObject({
   id: z.string(),
-  /** Unique in its space. */
+  /** Unique in its space: `agentNames` has a record of it. */
   name: z.string(),
   /** The name that it was to have, where that does not fit or belonged to another agent; else null. */
   display_name: z.string().nullable().default(null),
@@ -66,7 +66,7 @@ export function lastSeenMs({ last_seen_ms, reported_at_ms }: AgentRecord): numbe
 export const agents = collection({
   name: "agents",
   schema: AgentRecord,
-  unique: { public_key: (agent) => [agent.public_key], name: (agent) => [agent.name] },
+  unique: { public_key: (agent) => [agent.public_key] },
   lookup: { id: (agent) => [agent.id] },
   index: { status: (agent) => [agent.status] },
   queue: {
@@ -74,6 +74,25 @@ export const agents = collection({
     lost: (agent) => agent.lost_at_ms === null ? null : [agent.lost_at_ms],
   },
   counted: true,
+  cached: 20_000,
+});
+
+/** A name of a space, taken by an agent, or reserved for the agent of a paired device. */
+const AgentNameRecord = z.strictObject({
+  /** The name. */
+  id: z.string(),
+  /** The agent that has it; null while it is reserved. */
+  agent_id: z.string().nullable(),
+  /** The device that it is reserved for; null once an agent has it. */
+  device_id: z.string().nullable(),
+  /** The end of a reservation whose device is not confirmed; null for none. */
+  expires_at_ms: z.number().nullable(),
+});
+
+export const agentNames = collection({
+  name: "agent_names",
+  schema: AgentNameRecord,
+  expiresAt: ({ expires_at_ms }) => expires_at_ms,
   cached: 20_000,
 });
 

@@ -11,7 +11,7 @@ const CODES_KEPT_MS = 24 * 60 * 60 * 1000;
 export const DeviceRecord = z.strictObject({
   id: z.string(),
   name: z.string(),
-  /** The name that is reserved for its agent until the agent registers; null where nothing is. */
+  /** The name that was reserved for its agent; null once the agent has registered, and where none was. */
   agent_name: z.string().nullable().default(null),
   /** Labels of its agent, which override those that it reports. */
   labels: z.record(z.string(), z.string()),
@@ -38,7 +38,6 @@ export const devices = collection({
   name: "devices",
   schema: DeviceRecord,
   announced: "changes",
-  unique: { agent_name: (device) => device.agent_name === null ? null : [device.agent_name] },
   lookup: {
     id: (device) => [device.id],
     credential: (device) => device.credential_hash === null ? null : [device.credential_hash],

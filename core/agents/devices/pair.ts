@@ -21,7 +21,7 @@ import {
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { constantTimeEqual, iso, sha256Hex } from "../../codec/codec.ts";
-import { skips, takeName } from "../names.ts";
+import { reservedName, reserveName, skips, takeName } from "../names.ts";
 import { showDevice } from "./manage.ts";
 import { hashPairingCode, makePairingCode } from "./pairing_code.ts";
 
@@ -96,7 +96,7 @@ export async function pairDevice(
       ) throw full();
       tx.put(pairingCodes, tenant, { ...code, used_at_ms: now });
       const token = makeCheckedText(TOKEN_PREFIX, ports.entropy);
-      const names = { store, tx, tenant, nowMs: now, skipped: skip() };
+      const names = { store, tx, tenant, skipped: skip() };
       const { name: agent_name } = await takeName(names, device_name, null);
       const device = tx.insert(devices, tenant, {
         id: ports.entropy.id("dev"),
@@ -115,6 +115,7 @@ export async function pairDevice(
         revoked_at_ms: null,
         revoked_by: null,
       });
+      reserveName(tx, tenant, device, device.token_expires_at_ms);
       const happening = {
         type: "device_paired",
         resource: { type: "device", id: device.id },
@@ -163,12 +164,15 @@ export async function confirmDevice(
       const source = sourceBy(record.created_by, record.created_with);
       await mustStillPair(tx, tenant, source, now);
       const credential = makeCheckedText(DEVICE_PREFIX, ports.entropy);
+      const agent_name = await reservedName(tx, tenant, record);
       const device = tx.put(devices, tenant, {
         ...record,
+        agent_name,
         trust: "trusted",
         credential_hash: sha256Hex(credential),
         confirmed_at_ms: now,
       });
+      reserveName(tx, tenant, device, null);
       emit({ ...work, actor: { id: device.id } }, tx, tenant, {
         type: "device_confirmed",
         resource: { type: "device", id: device.id },
