@@ -36,12 +36,12 @@ export interface NameSpace {
   readonly skipped: number;
 }
 
-/** How many numbers each attempt of a change skips: none at first, then a random part of twice as many each time. */
+/** How many numbers each attempt of a change skips: none at first, then a random part of four times as many each time. */
 export function skips({ unit }: Pick<Entropy, "unit">): () => number {
-  let below = 0;
+  let below = 1;
   return () => {
-    const skipped = below === 0 ? 0 : Math.floor(unit() * below);
-    below = Math.min(Math.max(2, below * 2), SKIPPED_MAX);
+    const skipped = below === 1 ? 0 : Math.floor(unit() * below);
+    below = Math.min(below * 4, SKIPPED_MAX);
     return skipped;
   };
 }
