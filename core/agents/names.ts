@@ -27,23 +27,23 @@ export const namingOf = (name: string, asked: string): Naming => ({
   display_name: name === asked ? null : asked,
 });
 
+/** The attempts of one change to take a name. */
+export interface Attempts {
+  /** The name that the attempt before wanted to take. */
+  tried: string | null;
+  /** How many numbers the next attempt skips at most, so that simultaneous changes do not meet again. */
+  skippedMax: number;
+}
+
+export const firstAttempt = (): Attempts => ({ tried: null, skippedMax: 1 });
+
 /** Where a name is taken. The search reads `store`; the transaction checks only the name that was found. */
 export interface NameSpace {
   readonly store: Reader;
   readonly tx: Tx;
   readonly tenant: Tenant;
-  /** Numbers to skip. A change that is retried skips some, so that simultaneous ones do not meet again. */
-  readonly skipped: number;
-}
-
-/** How many numbers each attempt of a change skips: none at first, then a random part of four times as many each time. */
-export function skips({ unit }: Pick<Entropy, "unit">): () => number {
-  let below = 1;
-  return () => {
-    const skipped = below === 1 ? 0 : Math.floor(unit() * below);
-    below = Math.min(below * 4, SKIPPED_MAX);
-    return skipped;
-  };
+  readonly entropy: Pick<Entropy, "unit">;
+  readonly attempts: Attempts;
 }
 
 /**
@@ -52,7 +52,7 @@ export function skips({ unit }: Pick<Entropy, "unit">): () => number {
  * to be renamed, which may keep its own name; null for a new one.
  */
 export async function takeName(
-  { store, tx, tenant, skipped }: NameSpace,
+  { store, tx, tenant, entropy, attempts }: NameSpace,
   asked: string,
   agentId: string | null,
 ): Promise<Naming> {
@@ -61,9 +61,13 @@ export async function takeName(
     return taken !== null && (agentId === null || taken.agent_id !== agentId);
   };
   const wanted = agentName(asked);
-  let number = skipped + await freeNumber(wanted, (name) => isTaken(store, name));
-  while (skipped > 0 && await isTaken(store, numberedName(wanted, number))) number++;
-  const name = numberedName(wanted, number);
+  let number = await freeNumber(wanted, (name) => isTaken(store, name));
+  if (attempts.tried !== null && await isTaken(store, attempts.tried)) {
+    attempts.skippedMax = Math.min(attempts.skippedMax * 4, SKIPPED_MAX);
+    number += Math.floor(entropy.unit() * attempts.skippedMax);
+    while (await isTaken(store, numberedName(wanted, number))) number++;
+  }
+  const name = attempts.tried = numberedName(wanted, number);
   // Another change took it after the search. A search in the transaction would add too many checks.
   if (await isTaken(tx, name)) tx.retry();
   return namingOf(name, asked);

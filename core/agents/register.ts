@@ -13,7 +13,7 @@ import { emit, keyUseJson, RELAY_ACTOR } from "../events/events.ts";
 import { countAgent } from "./count.ts";
 import { lostAt } from "./lost_agents.ts";
 import { labelsFor, namingFor } from "./introduction.ts";
-import { giveName, releaseName, skips } from "./names.ts";
+import { firstAttempt, giveName, releaseName } from "./names.ts";
 import { emitUpdated } from "./emit_updated.ts";
 
 /** Agents of one space; simultaneous first contacts may exceed it by a few. */
@@ -50,7 +50,7 @@ export async function registerAgent(
 ): Promise<AgentRecord> {
   const { tenant } = actor;
   const work = { ports, signals, actor, request };
-  const skip = skips(ports.entropy);
+  const attempts = firstAttempt();
   const registered = await store.transact(async (tx) => {
     const known = await tx.find(agents, tenant, "public_key", [hello.public_key]);
     const device = actor.kind === "device" ? await tx.get(devices, tenant, actor.id) : null;
@@ -74,7 +74,7 @@ export async function registerAgent(
         sendMessage(ports, tx, known.instance, { kind: "relinked", tenant, agent_id, link });
       }
     }
-    const names = { store, tx, tenant, skipped: skip() };
+    const names = { store, tx, tenant, entropy: ports.entropy, attempts };
     const agent = tx.put(agents, tenant, {
       ...(known ?? newAgent(ports.entropy.id("agt"), now)),
       ...await namingFor(names, known, device, hello),

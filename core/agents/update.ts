@@ -4,7 +4,7 @@ import { changedLabels, labelsBy, sameLabels } from "./labels.ts";
 import { emitUpdated } from "./emit_updated.ts";
 import type { Links } from "./links.ts";
 import { ownedAgent, showAgent } from "./manage.ts";
-import { giveName, takeName } from "./names.ts";
+import { firstAttempt, giveName, takeName } from "./names.ts";
 
 /** The fields of an agent that people may change; undefined ones stay. */
 export interface AgentChange {
@@ -26,7 +26,7 @@ export async function updateAgent(
 ) {
   const { actor: { tenant }, ports, signals, store, tx } = work;
   const agent = await ownedAgent(work, id);
-  const names = { store, tx, tenant, skipped: 0 };
+  const names = { store, tx, tenant, entropy: ports.entropy, attempts: firstAttempt() };
   const isRenamed = name !== undefined && name !== agent.name;
   const owned = changedLabels(agent.relay_labels, labels);
   const next = {

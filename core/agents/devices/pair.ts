@@ -21,7 +21,7 @@ import {
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { constantTimeEqual, iso, sha256Hex } from "../../codec/codec.ts";
-import { reservedName, reserveName, skips, takeName } from "../names.ts";
+import { firstAttempt, reservedName, reserveName, takeName } from "../names.ts";
 import { showDevice } from "./manage.ts";
 import { hashPairingCode, makePairingCode } from "./pairing_code.ts";
 
@@ -80,7 +80,7 @@ export async function pairDevice(
   { device_name, pairing_code }: { device_name: string; pairing_code: string },
 ) {
   const { ports, request, store } = work;
-  const skip = skips(ports.entropy);
+  const attempts = firstAttempt();
   return await throttle.attempt(networkOf(request.address), () =>
     store.transact(async (tx) => {
       const found = await tx.lookup(pairingCodes, "hash", [hashPairingCode(pairing_code)]);
@@ -96,7 +96,7 @@ export async function pairDevice(
       ) throw full();
       tx.put(pairingCodes, tenant, { ...code, used_at_ms: now });
       const token = makeCheckedText(TOKEN_PREFIX, ports.entropy);
-      const names = { store, tx, tenant, skipped: skip() };
+      const names = { store, tx, tenant, entropy: ports.entropy, attempts };
       const { name: agent_name } = await takeName(names, device_name, null);
       const device = tx.insert(devices, tenant, {
         id: ports.entropy.id("dev"),
