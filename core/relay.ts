@@ -175,6 +175,7 @@ export function wireSignals(app: Relay): void {
     pushPolicies(app, links.serving(tenant));
     background.run("deleting old policy versions", () => pruneVersions(app.store, tenant));
   });
+  signals.agentRelabelled.on(({ tenant, agentId }) => pushToAgent(app, tenant, agentId));
   signals.agentDeleted.on(({ tenant, agentId }) => {
     tellOthers(app, { kind: "agent_deleted", tenant, agent_id: agentId });
     lapseForAgent(app, tenant, agentId);
@@ -207,6 +208,12 @@ function tellOthers({ background, ports, presence, store }: Relay, message: Mess
     "telling other instances",
     () => store.transact((tx) => others.forEach((to) => sendMessage(ports, tx, to, message))),
   );
+}
+
+/** Sends an agent its policies, if it is linked here. */
+function pushToAgent(app: Relay, tenant: Tenant, agentId: string): void {
+  const link = app.links.of(tenant, agentId);
+  if (link !== undefined) pushPolicies(app, [link]);
 }
 
 /** Tells the instance that holds an agent's link that a command is queued for the agent. */
@@ -260,6 +267,8 @@ export async function takeMessage(app: Relay, value: unknown): Promise<void> {
       return app.startNews.opened(message.at);
     case "commands_started":
       return app.startNews.startedElsewhere(message.starts);
+    case "relabelled":
+      return pushToAgent(app, message.tenant, message.agent_id);
     case "agent_deleted":
       return links.of(message.tenant, message.agent_id)?.close("deleted");
     case "policies_changed":

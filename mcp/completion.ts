@@ -1,4 +1,4 @@
-import type { Collection } from "../kv/store/collection.ts";
+import { agentIdOf } from "../core/agents/agents.ts";
 import { agents } from "../kv/records/agent.ts";
 import { approvals } from "../kv/records/approval.ts";
 import type { Page } from "../kv/store/reader.ts";
@@ -10,29 +10,35 @@ import { type Result, resultOf } from "./result.ts";
 import { mayCall } from "./tools.ts";
 
 const VALUES_MAX = 100;
-/** How many of the newest ids are searched. An older one is found only by its whole id. */
+/** How many of the newest records are searched. An older one is found only by its whole id or name. */
 const READ_MAX = 1_000;
 
-/** Ids that complete an argument, for callers of the tool that lists them. */
+/** The records whose ids complete an argument, for callers of the tool that lists them. */
 interface Source {
   readonly tool: string;
-  newest(exchange: Exchange): Promise<Page<{ id: string }>>;
-  has(exchange: Exchange, id: string): Promise<boolean>;
+  newest(exchange: Exchange): Promise<Page<{ id: string; name?: string }>>;
+  has(exchange: Exchange, text: string): Promise<boolean>;
 }
 
-const idsOf = <T extends { id: string }>(of: Collection<T>, tool: string): Source => ({
-  tool,
-  newest: ({ relay, actor }) =>
-    relay.store.list(of, actor.tenant, { limit: READ_MAX, reverse: true }),
-  has: async ({ relay, actor }, id) => await relay.store.get(of, actor.tenant, id) !== null,
-});
-
 const SOURCES: Readonly<Record<string, Source>> = {
-  agent_id: idsOf(agents, "list_agents"),
-  pid: idsOf(approvals, "list_approvals"),
+  agent_id: {
+    tool: "list_agents",
+    newest: ({ relay, actor }) =>
+      relay.store.list(agents, actor.tenant, { limit: READ_MAX, reverse: true }),
+    async has({ relay: { store }, actor: { tenant } }, text) {
+      return await store.get(agents, tenant, await agentIdOf(store, tenant, text)) !== null;
+    },
+  },
+  pid: {
+    tool: "list_approvals",
+    newest: ({ relay, actor }) =>
+      relay.store.list(approvals, actor.tenant, { limit: READ_MAX, reverse: true }),
+    has: async ({ relay, actor }, id) =>
+      await relay.store.get(approvals, actor.tenant, id) !== null,
+  },
 };
 
-/** `completion/complete`: ids with the typed prefix, among those that the caller may list. */
+/** `completion/complete`: ids, and names of agents, with the typed prefix, among those that the caller may list. */
 export async function complete(exchange: Exchange): Promise<Result> {
   const { ref, argument } = exchange.params;
   if (!isObject(ref) || !isObject(argument) || typeof argument.value !== "string") {
@@ -44,7 +50,7 @@ export async function complete(exchange: Exchange): Promise<Result> {
   return resultOf({ completion: { values, hasMore, ...(all && { total: found.length }) } });
 }
 
-/** The ids with the typed prefix, and whether the list is complete. */
+/** The ids and names with the typed prefix, and whether the list is complete. */
 async function find(
   exchange: Exchange,
   source: Source | undefined,
@@ -55,7 +61,8 @@ async function find(
     return { found: [], all: true };
   }
   const { items, cursor } = await source.newest(exchange);
-  const found = items.map(({ id }) => id).filter((id) => id.startsWith(typed));
+  const found = items.flatMap(({ id, name }) => name === undefined ? [id] : [name, id])
+    .filter((text) => text.startsWith(typed));
   const older = cursor !== null && found.length === 0 && Id.safeParse(typed).success &&
     await source.has(exchange, typed);
   return { found: older ? [typed] : found, all: cursor === null || older };

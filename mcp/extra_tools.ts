@@ -6,7 +6,14 @@ import { abandonCommand, runCommand } from "../core/commands/commands.ts";
 import { AuditEvent, AuditTypes } from "../routes/audit.ts";
 import { Command, CommandText, Timeout } from "../routes/commands.ts";
 import { type Route, route } from "../routes/call/route.ts";
-import { AlertId, Id, PageLimit, Thread, wholeNumber } from "../routes/schemas/schemas.ts";
+import {
+  AgentRef,
+  AlertId,
+  Id,
+  PageLimit,
+  Thread,
+  wholeNumber,
+} from "../routes/schemas/schemas.ts";
 import { META_IDEMPOTENCY } from "./call_tool.ts";
 import type { Bind, Exchange } from "./exchange.ts";
 import { inSession } from "./json_rpc.ts";
@@ -27,8 +34,9 @@ export const extraTools: readonly Route[] = [
     effect: "steps",
     idempotencyKey: true,
     audit: { byRule: "approval_requested, or command_denied" },
+    agent: "agent_id",
     body: z.strictObject({
-      agent_id: Id,
+      agent_id: AgentRef,
       command: CommandText,
       timeout: Timeout,
       alert_id: AlertId.optional(),

@@ -19,7 +19,7 @@ interface Prompt {
 
 const agent = (required: boolean): Argument => ({
   name: "agent_id",
-  description: "The id of the agent",
+  description: "The name or the id of the agent",
   required,
 });
 

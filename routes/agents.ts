@@ -6,18 +6,37 @@ import {
   reportHeartbeat,
   restartAgent,
   showAgent,
+  updateAgent,
 } from "../core/agents/agents.ts";
-import { REPORTED_STATUSES } from "../kv/records/agent.ts";
+import { labelKey, labelValue } from "../core/protocol/protocol.ts";
+import {
+  AGENT_ID_PREFIX,
+  AGENT_NAME,
+  isAgentName,
+  REPORTED_STATUSES,
+} from "../kv/records/agent.ts";
 import { route, type RouteSpec } from "./call/route.ts";
-import { DeletedResource, Id, IdParams, listOf, PageQuery, Timestamp } from "./schemas/schemas.ts";
+import { AgentRef, DeletedResource, Id, listOf, PageQuery, Timestamp } from "./schemas/schemas.ts";
+
+/** Labels that one request may set or remove: as many as an agent may have, both ways. */
+const CHANGED_LABELS_MAX = 64;
 
 /** The status of an agent, by its link. */
 export const AgentStatus = z.enum(["online", "degraded", "offline"]).meta({ id: "AgentStatus" });
 const ReportedStatus = z.enum(REPORTED_STATUSES).meta({ id: "ReportedStatus" });
 
+const Labels = z.record(z.string(), z.string());
+
+/** The parameters of a path that names an agent. */
+export const AgentParams = z.strictObject({ id: AgentRef });
+
 const Agent = z.object({
   id: z.string(),
-  name: z.string(),
+  name: z.string().meta({ description: "Unique in its space. Paths take it in place of the id." }),
+  display_name: z.string().nullable().meta({
+    description: "The name that it was to have, if that does not fit the pattern of names or " +
+      "belonged to another agent.",
+  }),
   status: AgentStatus,
   reported_status: ReportedStatus.nullable(),
   last_seen_at: Timestamp.nullable(),
@@ -27,7 +46,15 @@ const Agent = z.object({
   version: z.string(),
   platform: z.string(),
   hostname: z.string(),
-  labels: z.record(z.string(), z.string()),
+  labels: Labels.meta({
+    description: "The labels in force, for policies and filters: `reported_labels`, overridden " +
+      "by `relay_labels`.",
+  }),
+  reported_labels: Labels.meta({ description: "The labels that the agent reports of itself." }),
+  relay_labels: Labels.meta({
+    description: "The labels of its pairing code and those set by PATCH. The agent cannot " +
+      "change them.",
+  }),
   policy_version: z.string().nullable(),
   created_at: Timestamp,
 }).meta({ id: "Agent" });
@@ -44,7 +71,7 @@ const AgentList = listOf("agents", Agent)
 const ListQuery = PageQuery.extend({
   status: AgentStatus.optional().meta({ description: "Agents with this status." }),
   name: z.string().min(1).max(128).optional().meta({
-    description: "Agents with exactly this name.",
+    description: "The agent with exactly this name.",
   }),
   label: Label.optional().meta({ description: "Agents with this label, as `key=value`." }),
 });
@@ -53,8 +80,7 @@ const list = {
   method: "GET",
   access: { scope: "agents:read" },
   description:
-    "The list is in order of registration. A search by name or label examines the first " +
-    "10,000 agents.",
+    "The list is in order of registration. A search by label examines the first 10,000 agents.",
   effect: "read",
   query: ListQuery,
   success: { status: 200, body: AgentList },
@@ -81,12 +107,45 @@ export const agentRoutes = [
     summary: "Get an agent",
     access: { scope: "agents:read" },
     effect: "read",
-    params: IdParams,
+    params: AgentParams,
     agent: "id",
     success: { status: 200, body: Agent },
     faults: ["AGENT_NOT_FOUND"],
     tool: { destructive: false },
     handle: async (work, { params }) => showAgent(await ownedAgent(work, params.id)),
+  }),
+  route({
+    id: "agents.update",
+    method: "PATCH",
+    path: "/api/v1/agents/{id}",
+    summary: "Rename an agent or change the relay's labels of it",
+    description:
+      "A name that another agent has gets a number: a second `web-1` becomes `web-1-2`, as the " +
+      "response shows. Given labels become `relay_labels`, which the agent cannot change; null " +
+      "removes one, and the others stay. Policies that select by labels apply at once.",
+    access: { scope: "agents:admin" },
+    effect: "write",
+    audit: { byRule: "agent_updated, with the names of the changed fields" },
+    params: AgentParams,
+    agent: "id",
+    body: z.strictObject({
+      name: z.string().regex(AGENT_NAME, "must match [a-z0-9][a-z0-9._-]{0,62}")
+        .refine(isAgentName, `must not begin with ${AGENT_ID_PREFIX}, like an id`).optional()
+        .meta({ description: "The new name.", examples: ["web-1"] }),
+      labels: z.record(labelKey, labelValue.nullable()).refine(
+        (labels) => Object.keys(labels).length <= CHANGED_LABELS_MAX,
+        `must hold at most ${CHANGED_LABELS_MAX} labels`,
+      ).optional().meta({
+        description: "Labels to set; null removes one that belongs to the relay.",
+        examples: [{ env: "prod" }],
+        maxProperties: CHANGED_LABELS_MAX,
+      }),
+    }),
+    rules: { "body.labels": "must leave at most 32 labels that belong to the relay" },
+    success: { status: 200, body: Agent },
+    faults: ["AGENT_NOT_FOUND"],
+    tool: { destructive: true },
+    handle: (work, { params, body }, { links }) => updateAgent(work, links, params.id, body),
   }),
   route({
     id: "agents.delete",
@@ -101,7 +160,7 @@ export const agentRoutes = [
       id: (agent) => agent.id,
       details: ({ name }, _, actor) => ({ name, user: actor.id }),
     },
-    params: IdParams,
+    params: AgentParams,
     agent: "id",
     success: { status: 204, about: DeletedResource },
     faults: ["AGENT_NOT_FOUND"],
@@ -121,7 +180,7 @@ export const agentRoutes = [
       id: (agent) => agent.id,
       details: ({ name }) => ({ name }),
     },
-    params: IdParams,
+    params: AgentParams,
     agent: "id",
     body: z.strictObject({}),
     success: { status: 200, body: Agent },

@@ -2,10 +2,10 @@ import { z } from "zod";
 import { listAgentCommands, listCommands } from "../core/commands/commands.ts";
 import { Verdict } from "../core/shield/shield.ts";
 import { COMMAND_STATUSES } from "../kv/records/command.ts";
-import { Label } from "./agents.ts";
+import { AgentParams, Label } from "./agents.ts";
 import { Command } from "./commands.ts";
 import { route } from "./call/route.ts";
-import { commaList, Id, IdParams, Instant, LastInstant, PageLimit } from "./schemas/schemas.ts";
+import { commaList, Id, Instant, LastInstant, PageLimit } from "./schemas/schemas.ts";
 
 const TEXT_MAX = 200;
 const CURSOR_CHARS_MAX = 256;
@@ -96,7 +96,7 @@ export const commandListRoutes = [
     id: "commands.of_agent",
     path: "/api/v1/agents/{id}/commands",
     summary: "List an agent's commands, newest first",
-    params: IdParams,
+    params: AgentParams,
     agent: "id",
     query: Filter,
     faults: ["AGENT_NOT_FOUND"],

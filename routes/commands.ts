@@ -11,8 +11,9 @@ import { Fault } from "../core/fault/fault.ts";
 import { ShieldResult } from "../core/shield/shield.ts";
 import { within } from "../core/ports/ports.ts";
 import { COMMAND_STATUSES } from "../kv/records/command.ts";
+import { AgentParams } from "./agents.ts";
 import { route } from "./call/route.ts";
-import { AlertId, Id, IdParams, Timestamp, wholeNumber } from "./schemas/schemas.ts";
+import { AgentRef, AlertId, Id, Timestamp, wholeNumber } from "./schemas/schemas.ts";
 
 /** The longest timeout of a command. */
 const TIMEOUT_SECONDS_MAX = 600;
@@ -68,7 +69,7 @@ export const Command = z.object({
 
 /** The path of one command. */
 export const CommandParams = z.strictObject({
-  id: Id.meta({ description: "The agent's id." }),
+  id: AgentRef,
   command_id: Id.meta({ description: "The command's id." }),
 });
 
@@ -88,7 +89,7 @@ export const commandRoutes = [
     audit: {
       byRule: "command_executed, command_denied, command_timeout or command_failed, at its end",
     },
-    params: z.strictObject({ agent_id: Id }),
+    params: z.strictObject({ agent_id: AgentRef }),
     agent: "agent_id",
     query: z.strictObject({
       command: CommandText,
@@ -133,7 +134,7 @@ export const commandRoutes = [
     audit: {
       byRule: "command_executed, command_denied, command_timeout or command_failed, at its end",
     },
-    params: IdParams,
+    params: AgentParams,
     agent: "id",
     body: z.strictObject({
       command: CommandText,

@@ -25,6 +25,9 @@ const TrustStatus = z.enum(["pending", "trusted", "revoked"]).meta({ id: "TrustS
 const Device = z.object({
   id: z.string(),
   name: z.string(),
+  agent_name: z.string().nullable().meta({
+    description: "The name of its agent, or the one that is reserved for it.",
+  }),
   labels: z.record(z.string(), z.string()),
   trust_status: TrustStatus,
   agent_id: z.string().nullable().meta({
@@ -96,6 +99,10 @@ export const deviceRoutes = [
       status: 201,
       body: z.object({
         device_id: z.string(),
+        agent_name: z.string().meta({
+          description: "The name that its agent will have: `device_name` in the form of names, " +
+            "with a number if another agent has it.",
+        }),
         token: z.string(),
         token_expires_at: Timestamp,
         trust_status: TrustStatus,

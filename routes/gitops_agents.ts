@@ -11,9 +11,9 @@ import {
 import { restorePlan } from "../core/protocol/protocol.ts";
 import { route } from "./call/route.ts";
 import { AgentStatus } from "./agents.ts";
-import { Id, listOf, PageQuery, ShieldMode, Timestamp } from "./schemas/schemas.ts";
+import { AgentRef, Id, listOf, PageQuery, ShieldMode, Timestamp } from "./schemas/schemas.ts";
 
-const AgentParams = z.strictObject({ agent_id: Id });
+const AgentParams = z.strictObject({ agent_id: AgentRef });
 
 const Action = z.object({
   event_id: z.string().nullable(),
@@ -123,6 +123,7 @@ export const gitopsAgentRoutes = [
     access: { scope: "policy:read" },
     effect: "read",
     params: AgentParams,
+    agent: "agent_id",
     success: { status: 200, body: Drift },
     faults: ["AGENT_NOT_FOUND"],
     tool: { destructive: false },
@@ -137,6 +138,7 @@ export const gitopsAgentRoutes = [
     access: { scope: "policy:read" },
     effect: "read",
     params: AgentParams,
+    agent: "agent_id",
     success: { status: 200, body: Guard },
     faults: ["AGENT_NOT_FOUND"],
     tool: { destructive: false },
@@ -157,6 +159,7 @@ export const gitopsAgentRoutes = [
     effect: "write",
     audit: { byRule: BY_RULE.backup },
     params: AgentParams,
+    agent: "agent_id",
     body: z.strictObject({}),
     success: { status: 202, body: Backup },
     faults: ["AGENT_NOT_FOUND", "AGENT_OFFLINE", "CONFLICT"],
@@ -173,6 +176,7 @@ export const gitopsAgentRoutes = [
     access: { scope: "policy:read" },
     effect: "read",
     params: AgentParams,
+    agent: "agent_id",
     query: PageQuery,
     success: { status: 200, body: listOf("backups", Backup) },
     faults: ["AGENT_NOT_FOUND"],
@@ -194,6 +198,7 @@ export const gitopsAgentRoutes = [
     effect: "write",
     audit: { byRule: BY_RULE.restore },
     params: AgentParams,
+    agent: "agent_id",
     body: z.strictObject({
       backup_id: Id,
       dry_run: z.boolean().default(false).meta({
@@ -215,6 +220,7 @@ export const gitopsAgentRoutes = [
     access: { scope: "policy:read" },
     effect: "read",
     params: AgentParams,
+    agent: "agent_id",
     query: PageQuery,
     success: { status: 200, body: listOf("restores", Restore) },
     faults: ["AGENT_NOT_FOUND"],

@@ -4,7 +4,7 @@ import { evaluateCommands, replayPolicy, runCanary } from "../core/commands/comm
 import { Policy, ShieldLayer, ShieldResult, Verdict } from "../core/shield/shield.ts";
 import { CanaryStatus } from "./gitops_agents.ts";
 import { route } from "./call/route.ts";
-import { excludes, Id, POLICY_RULE, ShieldMode, Timestamp } from "./schemas/schemas.ts";
+import { AgentRef, excludes, POLICY_RULE, ShieldMode, Timestamp } from "./schemas/schemas.ts";
 
 const COMMANDS_MAX = 1_000;
 const LABELS_MAX = 64;
@@ -127,7 +127,8 @@ export const shieldRoutes = [
     access: { scope: "system:write" },
     effect: "steps",
     audit: { byRule: "canary_run" },
-    body: z.strictObject({ agent_id: Id.optional() }),
+    agent: "agent_id",
+    body: z.strictObject({ agent_id: AgentRef.optional() }),
     success: { status: 200, body: CanaryReport },
     faults: ["CANARY_FAILED", "AGENT_NOT_FOUND"],
     tool: { destructive: false },

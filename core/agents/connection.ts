@@ -280,11 +280,11 @@ export class Connection implements Link {
   refuseReceipt(commandIds: readonly string[], why: string): void {
     if (this.#phase !== "open") return;
     const { context, background } = this.parts;
-    const { id, name } = this.#agent!;
-    const details = { command_ids: commandIds, name, reason: why };
+    const agent = this.#agent!;
+    const details = { command_ids: commandIds, reason: why };
     background.run(
       "recording a refused receipt",
-      () => noteRefusal(context, this.tenant, id, "receipt_refused", details),
+      () => noteRefusal(context, this.tenant, agent, "receipt_refused", details),
     );
     this.close("receipt_refused");
   }

@@ -4,15 +4,19 @@ import { deletedAgents } from "../../kv/records/backup.ts";
 import { sendMessage, type Work, type Writing } from "../work/work.ts";
 import { countAgent } from "./count.ts";
 import { Fault } from "../fault/fault.ts";
+import type { Tenant } from "../../kv/store/collection.ts";
+import type { Reader } from "../../kv/store/reader.ts";
 import { listPage, pageOf, type Paging } from "../../kv/store/paging.ts";
 import { iso, isoOrNull } from "../codec/codec.ts";
 import type { Links } from "./links.ts";
+import { agentIdOf, freeName } from "./names.ts";
 
 /** An agent as answers show it. */
 export function showAgent(agent: AgentRecord) {
   return {
     id: agent.id,
     name: agent.name,
+    display_name: agent.display_name,
     status: agent.status,
     reported_status: agent.reported_status,
     last_seen_at: isoOrNull(lastSeenMs(agent)),
@@ -21,6 +25,8 @@ export function showAgent(agent: AgentRecord) {
     platform: agent.platform,
     hostname: agent.hostname,
     labels: agent.labels,
+    reported_labels: agent.reported_labels,
+    relay_labels: agent.relay_labels,
     policy_version: agent.policy_version,
     created_at: iso(agent.created_at_ms),
   };
@@ -33,7 +39,7 @@ export interface AgentFilter {
   readonly label?: { readonly key: string; readonly value: string } | undefined;
 }
 
-/** Agents that a search by name or label reads: as many as a list can page through. */
+/** Agents that a search by label reads: as many as a list can page through. */
 const SEARCHED_MAX = 10_000;
 
 /** The caller's agents, in the order of their registration. */
@@ -46,15 +52,23 @@ export async function listAgents(
     const { items, pagination } = await listPage(db, agents, tenant, { ...paging, ...by });
     return { agents: items.map(showAgent), pagination };
   }
-  const all = await db.list(agents, tenant, { limit: SEARCHED_MAX, ...by });
+  const all = name === undefined
+    ? (await db.list(agents, tenant, { limit: SEARCHED_MAX, ...by })).items
+    : await agentsNamed(db, tenant, name);
   const { items, pagination } = pageOf(
-    all.items.filter((agent) =>
-      (name === undefined || agent.name === name) &&
+    all.filter((agent) =>
+      (status === undefined || agent.status === status) &&
       (label === undefined || agent.labels[label.key] === label.value)
     ),
     paging,
   );
   return { agents: items.map(showAgent), pagination };
+}
+
+/** The agent with this name, if there is one. */
+async function agentsNamed(db: Reader, tenant: Tenant, name: string): Promise<AgentRecord[]> {
+  const agent = await db.get(agents, tenant, await agentIdOf(db, tenant, name));
+  return agent?.name === name ? [agent] : [];
 }
 
 /** The caller's agent. @throws {Fault} AGENT_NOT_FOUND */
@@ -73,6 +87,7 @@ export async function deleteAgent(
   const { actor: { tenant }, ports, signals, tx } = work;
   const agent = await ownedAgent(work, id);
   tx.delete(agents, tenant, id);
+  freeName(tx, tenant, agent.name);
   countAgent(tx, tenant, agent.status, null);
   tx.delete(agentStates, tenant, id);
   tx.delete(canaryRuns, tenant, id);

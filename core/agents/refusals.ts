@@ -1,3 +1,4 @@
+import { type AgentRecord, agents } from "../../kv/records/agent.ts";
 import type { Tenant } from "../../kv/store/collection.ts";
 import type { Context } from "../context/context.ts";
 import { type DetailsOf, emit, RELAY_ACTOR } from "../events/events.ts";
@@ -6,12 +7,15 @@ import { type DetailsOf, emit, RELAY_ACTOR } from "../events/events.ts";
 export async function noteRefusal<T extends "receipt_refused" | "checkpoint_refused">(
   { store, ports, signals }: Pick<Context, "store" | "ports" | "signals">,
   tenant: Tenant,
-  agentId: string,
+  { id, name: earlier }: Pick<AgentRecord, "id" | "name">,
   type: T,
-  details: DetailsOf<T>,
+  details: Omit<DetailsOf<T>, "name">,
 ): Promise<void> {
-  const resource = { type: "agent", id: agentId } as const;
-  await store.transact((tx) =>
-    emit<T>({ ports, signals, actor: RELAY_ACTOR }, tx, tenant, { type, resource, details })
-  );
+  const resource = { type: "agent", id } as const;
+  await store.transact(async (tx) => {
+    // The agent may have been renamed since its link opened.
+    const name = (await tx.get(agents, tenant, id))?.name ?? earlier;
+    const named = { ...details, name } as DetailsOf<T>;
+    emit<T>({ ports, signals, actor: RELAY_ACTOR }, tx, tenant, { type, resource, details: named });
+  });
 }

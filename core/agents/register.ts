@@ -12,6 +12,9 @@ import { type CloseName, type HelloFrame, NO_POLICY_VERSION } from "../protocol/
 import { emit, keyUseJson, RELAY_ACTOR } from "../events/events.ts";
 import { countAgent } from "./count.ts";
 import { lostAt } from "./lost_agents.ts";
+import { labelsFor, namingFor } from "./introduction.ts";
+import { firstAttempt, giveName, releaseName } from "./names.ts";
+import { emitUpdated } from "./emit_updated.ts";
 
 /** Agents of one space; simultaneous first contacts may exceed it by a few. */
 const AGENTS_MAX = 10_000;
@@ -47,6 +50,7 @@ export async function registerAgent(
 ): Promise<AgentRecord> {
   const { tenant } = actor;
   const work = { ports, signals, actor, request };
+  const attempts = firstAttempt();
   const registered = await store.transact(async (tx) => {
     const known = await tx.find(agents, tenant, "public_key", [hello.public_key]);
     const device = actor.kind === "device" ? await tx.get(devices, tenant, actor.id) : null;
@@ -70,13 +74,14 @@ export async function registerAgent(
         sendMessage(ports, tx, known.instance, { kind: "relinked", tenant, agent_id, link });
       }
     }
+    const names = { store, tx, tenant, entropy: ports.entropy, attempts };
     const agent = tx.put(agents, tenant, {
       ...(known ?? newAgent(ports.entropy.id("agt"), now)),
-      name: hello.agent.name,
+      ...await namingFor(names, known, device, hello),
       version: hello.agent.version,
       platform: hello.agent.platform,
       hostname: hello.agent.hostname,
-      labels: { ...hello.agent.labels, ...device?.labels },
+      ...labelsFor(known, device, hello),
       policy_version: heldVersion(hello.policy_version),
       public_key: hello.public_key,
       verdict_key: hello.verdict_key === undefined ? null : verdictKey,
@@ -88,6 +93,8 @@ export async function registerAgent(
       last_seen_ms: now,
       lost_at_ms: null,
     });
+    if (device !== null) await releaseName(tx, tenant, device, agent.name);
+    giveName(tx, tenant, agent.id, agent.name, known?.name);
     countAgent(tx, tenant, known?.status ?? null, "online");
     const resource = { type: "agent", id: agent.id } as const;
     const { name, version, platform, hostname, labels } = agent;
@@ -96,8 +103,11 @@ export async function registerAgent(
       const created = { ...details, user: actor.id };
       emit(work, tx, tenant, { type: "agent_created", resource, details: created });
     }
+    if (known !== null) emitUpdated(work, tx, tenant, known, agent);
     emit(work, tx, tenant, { type: "agent_connected", resource, details });
-    if (device !== null) tx.put(devices, tenant, { ...device, agent_id: agent.id });
+    if (device !== null) {
+      tx.put(devices, tenant, { ...device, agent_id: agent.id, agent_name: null });
+    }
     if (actor.kind === "api_key") {
       tx.append(tenant, "api_key_used", keyUseJson(work, tenant, "GET /ws", 101));
     }

@@ -38,15 +38,15 @@ export class Witness {
 
   /** Records that the agent knows a different log, once for each link: the difference outlasts the link. */
   async refused(
-    { id, name }: AgentRecord,
+    agent: AgentRecord,
     { reason, witnessed, size }: CheckpointRefusedFrame,
   ): Promise<void> {
     if (this.#refused) return;
     this.#refused = true;
     const why = { reason, witnessed, size };
     const { log } = this.context.ports;
-    log.error("an agent has a checkpoint of a different audit log", { agent: id, ...why });
-    await noteRefusal(this.context, this.tenant, id, "checkpoint_refused", { name, ...why });
+    log.error("an agent has a checkpoint of a different audit log", { agent: agent.id, ...why });
+    await noteRefusal(this.context, this.tenant, agent, "checkpoint_refused", why);
   }
 }
 

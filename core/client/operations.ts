@@ -35,6 +35,7 @@ export const OPERATIONS: Readonly<
   "agents.list": ["GET", "/api/v1/agents", "safe"],
   "agents.list_all": ["GET", "/api/agents", "safe"],
   "agents.restart": ["POST", "/api/v1/agents/{id}/restart", "never"],
+  "agents.update": ["PATCH", "/api/v1/agents/{id}", "never"],
   "alerts.ingest": ["POST", "/api/shield/ingest", "never"],
   "alerts.list": ["GET", "/api/shield/alerts", "safe"],
   "alerts.resolve": ["POST", "/api/shield/resolve", "never"],

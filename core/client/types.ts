@@ -160,7 +160,7 @@ export interface Operations {
   /** Deregister an agent and close its link */
   "agents.delete": {
     params: {
-      /** An opaque id. */
+      /** The agent's id or its name. */
       readonly id: string;
     };
     answer: undefined;
@@ -168,7 +168,7 @@ export interface Operations {
   /** Get an agent */
   "agents.get": {
     params: {
-      /** An opaque id. */
+      /** The agent's id or its name. */
       readonly id: string;
     };
     answer: Agent;
@@ -197,7 +197,7 @@ export interface Operations {
       readonly offset?: number | undefined;
       /** Agents with this status. */
       readonly status?: AgentStatus | undefined;
-      /** Agents with exactly this name. */
+      /** The agent with exactly this name. */
       readonly name?: string | undefined;
       /** Agents with this label, as `key=value`. */
       readonly label?: string | undefined;
@@ -213,7 +213,7 @@ export interface Operations {
       readonly offset?: number | undefined;
       /** Agents with this status. */
       readonly status?: AgentStatus | undefined;
-      /** Agents with exactly this name. */
+      /** The agent with exactly this name. */
       readonly name?: string | undefined;
       /** Agents with this label, as `key=value`. */
       readonly label?: string | undefined;
@@ -223,10 +223,24 @@ export interface Operations {
   /** Restart an agent */
   "agents.restart": {
     params: {
-      /** An opaque id. */
+      /** The agent's id or its name. */
       readonly id: string;
     };
     body: Readonly<Record<string, never>>;
+    answer: Agent;
+  };
+  /** Rename an agent or change the relay's labels of it */
+  "agents.update": {
+    params: {
+      /** The agent's id or its name. */
+      readonly id: string;
+    };
+    body: {
+      /** Labels to set; null removes one that belongs to the relay. */
+      readonly labels?: Readonly<Record<string, string | null>> | undefined;
+      /** The new name. */
+      readonly name?: string | undefined;
+    };
     answer: Agent;
   };
   /** Import alerts */
@@ -564,7 +578,7 @@ export interface Operations {
   /** Cancel a running command */
   "commands.cancel": {
     params: {
-      /** The agent's id. */
+      /** The agent's id or its name. */
       readonly id: string;
       /** The command's id. */
       readonly command_id: string;
@@ -575,7 +589,7 @@ export interface Operations {
   /** Run a command and wait for its result */
   "commands.exec": {
     params: {
-      /** An opaque id. */
+      /** The agent's id or its name. */
       readonly agent_id: string;
     };
     query: {
@@ -591,7 +605,7 @@ export interface Operations {
   /** Get a command's state and output */
   "commands.get": {
     params: {
-      /** The agent's id. */
+      /** The agent's id or its name. */
       readonly id: string;
       /** The command's id. */
       readonly command_id: string;
@@ -627,7 +641,7 @@ export interface Operations {
   /** List an agent's commands, newest first */
   "commands.of_agent": {
     params: {
-      /** An opaque id. */
+      /** The agent's id or its name. */
       readonly id: string;
     };
     query?: {
@@ -655,7 +669,7 @@ export interface Operations {
   /** Start a command */
   "commands.start": {
     params: {
-      /** An opaque id. */
+      /** The agent's id or its name. */
       readonly id: string;
     };
     body: {
@@ -827,6 +841,8 @@ export interface Operations {
       readonly pairing_code: string;
     };
     answer: {
+      /** The name that its agent will have: `device_name` in the form of names, with a number if another agent has it. */
+      readonly agent_name: string;
       readonly device_id: string;
       readonly token: string;
       readonly token_expires_at: string;
@@ -897,7 +913,7 @@ export interface Operations {
   /** Back up an agent's configuration */
   "gitops.backup": {
     params: {
-      /** An opaque id. */
+      /** The agent's id or its name. */
       readonly agent_id: string;
     };
     body: Readonly<Record<string, never>>;
@@ -960,7 +976,7 @@ export interface Operations {
   /** Get the drift of an agent's configuration */
   "gitops.drift": {
     params: {
-      /** An opaque id. */
+      /** The agent's id or its name. */
       readonly agent_id: string;
     };
     answer: Drift;
@@ -994,7 +1010,7 @@ export interface Operations {
   /** Get the safeguards of an agent */
   "gitops.guard": {
     params: {
-      /** An opaque id. */
+      /** The agent's id or its name. */
       readonly agent_id: string;
     };
     answer: Guard;
@@ -1002,7 +1018,7 @@ export interface Operations {
   /** List the backups of an agent's configuration */
   "gitops.list_backups": {
     params: {
-      /** An opaque id. */
+      /** The agent's id or its name. */
       readonly agent_id: string;
     };
     query?: {
@@ -1047,7 +1063,7 @@ export interface Operations {
   /** List the restores of an agent's configuration */
   "gitops.list_restores": {
     params: {
-      /** An opaque id. */
+      /** The agent's id or its name. */
       readonly agent_id: string;
     };
     query?: {
@@ -1079,7 +1095,7 @@ export interface Operations {
   /** Restore an agent's configuration from a backup */
   "gitops.restore": {
     params: {
-      /** An opaque id. */
+      /** The agent's id or its name. */
       readonly agent_id: string;
     };
     body: {
@@ -1583,7 +1599,7 @@ export interface Operations {
   /** Test every layer of the shield */
   "shield.canary": {
     body: {
-      /** An opaque id. */
+      /** The agent's id or its name. */
       readonly agent_id?: string | undefined;
     };
     answer: CanaryReport;
@@ -1975,7 +1991,7 @@ export interface Streams {
   /** Read or follow a command's output */
   "commands.output": {
     params: {
-      /** The agent's id. */
+      /** The agent's id or its name. */
       readonly id: string;
       /** The command's id. */
       readonly command_id: string;
@@ -2091,13 +2107,21 @@ export interface Agent {
   /** When its newest link began; kept after that link has ended. */
   readonly connected_at: string | null;
   readonly created_at: string;
+  /** The name that it was to have, if that does not fit the pattern of names or belonged to another agent. */
+  readonly display_name: string | null;
   readonly hostname: string;
   readonly id: string;
+  /** The labels in force, for policies and filters: `reported_labels`, overridden by `relay_labels`. */
   readonly labels: Readonly<Record<string, string>>;
   readonly last_seen_at: string | null;
+  /** Unique in its space. Paths take it in place of the id. */
   readonly name: string;
   readonly platform: string;
   readonly policy_version: string | null;
+  /** The labels of its pairing code and those set by PATCH. The agent cannot change them. */
+  readonly relay_labels: Readonly<Record<string, string>>;
+  /** The labels that the agent reports of itself. */
+  readonly reported_labels: Readonly<Record<string, string>>;
   readonly reported_status: ReportedStatus | null;
   readonly status: AgentStatus;
   readonly version: string;
@@ -2670,6 +2694,8 @@ export type DeliveryStatus = "pending" | "sending" | "succeeded" | "failed" | "t
 export interface Device {
   /** The agent that uses the device's credential. */
   readonly agent_id: string | null;
+  /** The name of its agent, or the one that is reserved for it. */
+  readonly agent_name: string | null;
   readonly confirmed_at: string | null;
   readonly created_at: string;
   /** The creator of the pairing code. */

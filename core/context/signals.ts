@@ -77,6 +77,9 @@ export class Signals {
   /** An agent was deleted. */
   readonly agentDeleted = this.#signal<{ readonly tenant: Tenant; readonly agentId: string }>();
 
+  /** The labels of an agent have changed, so other policies may concern it. */
+  readonly agentRelabelled = this.#signal<{ readonly tenant: Tenant; readonly agentId: string }>();
+
   /** An approved command waits to be sent to its agent. */
   readonly commandApproved = this.#signal<{ readonly tenant: Tenant; readonly agentId: string }>();
 

@@ -65,14 +65,20 @@ const wholeText = (max: number) =>
 const shortText = (max: number) => wholeText(max).min(1).regex(/^\P{Cc}*$/u);
 const chunk = z.string().max(MAX_OUTPUT_CHUNK_BYTES);
 
-/** An agent's labels: at most 16, keys like Kubernetes', values printable ASCII. */
-export const agentLabels = z.record(
-  z.string().regex(
-    /^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$/,
-    "must be a letter or digit, then up to 62 letters, digits, '.', '_', '/' and '-'",
-  ),
-  z.string().max(128).regex(/^[\x20-\x7e]*$/, "must be printable ASCII"),
-).refine((labels) => Object.keys(labels).length <= 16, "must hold at most 16 labels")
+/** The key of a label, like those of Kubernetes. */
+export const labelKey = z.string().regex(
+  /^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$/,
+  "must be a letter or digit, then up to 62 letters, digits, '.', '_', '/' and '-'",
+);
+
+/** The value of a label. */
+export const labelValue = z.string().max(128).regex(/^[\x20-\x7e]*$/, "must be printable ASCII");
+
+/** An agent's labels: at most 16. */
+export const agentLabels = z.record(labelKey, labelValue).refine(
+  (labels) => Object.keys(labels).length <= 16,
+  "must hold at most 16 labels",
+)
   .meta({ maxProperties: 16 });
 
 /** An agent's description of itself and its machine. */

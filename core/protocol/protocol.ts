@@ -58,6 +58,8 @@ export {
   fitsBytes,
   HELLO_TIMEOUT_MS,
   type HelloFrame,
+  labelKey,
+  labelValue,
   MAX_AGENT_FRAME_BYTES,
   MAX_CONCURRENT_COMMANDS,
   MAX_HANDOVERS,

@@ -66,10 +66,13 @@ export const Message = z.discriminatedUnion("kind", [
         id: z.string(),
         agent_id: z.string(),
         actor: z.string(),
+        thread: z.string().optional(),
         started_at_ms: z.number().nullable(),
       }),
     })),
   }),
+  /** The labels of an agent that is linked at the receiver have changed. */
+  z.strictObject({ kind: z.literal("relabelled"), tenant, agent_id: z.string() }),
   /** An agent was deleted. */
   z.strictObject({ kind: z.literal("agent_deleted"), tenant, agent_id: z.string() }),
   /** Other policies are in force for a tenant. */

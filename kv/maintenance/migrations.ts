@@ -7,6 +7,7 @@ import { invitations } from "../records/invitation.ts";
 import { webhooks } from "../records/webhook.ts";
 import type { Store } from "../store/store.ts";
 import { everyTenant } from "./every_tenant.ts";
+import { nameAgents } from "./name_agents.ts";
 import { repackCommands } from "./repack_commands.ts";
 
 /** One change of the stored schema. Numbers count up from 1 and are never reused. */
@@ -43,6 +44,7 @@ const MIGRATIONS: readonly Migration[] = [
       await repackCommands(store);
     },
   },
+  { number: 4, name: "give each agent a name that is unique in its space", run: nameAgents },
 ];
 
 /** The key of a store's schema number. */

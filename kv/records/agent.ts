@@ -13,10 +13,15 @@ export const REPORTED_STATUSES = [
   "offline",
 ] as const;
 
+const Labels = z.record(z.string(), z.string());
+
 /** A program on a remote machine that runs commands. */
 export const AgentRecord = z.strictObject({
   id: z.string(),
+  /** Unique in its space: `agentNames` has a record of it. */
   name: z.string(),
+  /** The name that it was to have, where that does not fit or belonged to another agent; else null. */
+  display_name: z.string().nullable().default(null),
   status: z.enum(["online", "degraded", "offline"]),
   /** The last status reported to the heartbeat endpoint. */
   reported_status: z.enum(REPORTED_STATUSES).nullable(),
@@ -25,7 +30,12 @@ export const AgentRecord = z.strictObject({
   version: z.string(),
   platform: z.string(),
   hostname: z.string(),
-  labels: z.record(z.string(), z.string()),
+  /** The labels in force: those that it reports, overridden by the relay's. */
+  labels: Labels,
+  /** The labels that it reported with its newest link. */
+  reported_labels: Labels.default({}),
+  /** The labels of its pairing code, and those that people set. It cannot change them. */
+  relay_labels: Labels.default({}),
   policy_version: z.string().nullable(),
   /** The agent's own Ed25519 key, base64url, which identifies it. */
   public_key: z.string(),
@@ -66,3 +76,68 @@ export const agents = collection({
   counted: true,
   cached: 20_000,
 });
+
+/** A name of a space, taken by an agent, or reserved for the agent of a paired device. */
+const AgentNameRecord = z.strictObject({
+  /** The name. */
+  id: z.string(),
+  /** The agent that has it; null while it is reserved. */
+  agent_id: z.string().nullable(),
+  /** The device that it is reserved for; null once an agent has it. */
+  device_id: z.string().nullable(),
+  /** The end of a reservation whose device is not confirmed; null for none. */
+  expires_at_ms: z.number().nullable(),
+});
+
+export const agentNames = collection({
+  name: "agent_names",
+  schema: AgentNameRecord,
+  expiresAt: ({ expires_at_ms }) => expires_at_ms,
+  cached: 20_000,
+});
+
+/** What every agent's id begins with, and no agent's name. */
+export const AGENT_ID_PREFIX = "agt_";
+
+const NAME_CHARS_MAX = 63;
+
+/** The pattern of an agent's name; `isAgentName` also refuses the form of an id. */
+export const AGENT_NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
+
+/** True for a text that may be an agent's name. */
+export const isAgentName = (text: string): boolean =>
+  AGENT_NAME.test(text) && !text.startsWith(AGENT_ID_PREFIX);
+
+/** The name that is closest to a text; `agent` for a text without letters and digits. */
+export function agentName(text: string): string {
+  const plain = text.normalize("NFKD").replace(/[\p{M}\p{Cf}]/gu, "").toLowerCase();
+  const name = plain.replace(/[^a-z0-9._-]+/g, "-").replace(/^[^a-z0-9]+/, "")
+    .slice(0, NAME_CHARS_MAX).replace(/-+$/, "");
+  if (name === "") return "agent";
+  return isAgentName(name) ? name : name.replace(AGENT_ID_PREFIX, "agt-");
+}
+
+/** The name of this number: the first is the name itself, the second `<name>-2`, within the length of names. */
+export function numberedName(name: string, number: number): string {
+  if (number === 1) return name;
+  const suffix = `-${number}`;
+  return `${name.slice(0, NAME_CHARS_MAX - suffix.length)}${suffix}`;
+}
+
+/**
+ * The first number of a name that is free. Where names of lower numbers were freed it may be a higher one: the search
+ * doubles the number and then halves the distance, so it asks about few names.
+ */
+export async function freeNumber(
+  name: string,
+  isTaken: (name: string) => boolean | Promise<boolean>,
+): Promise<number> {
+  let taken = 0, free = 1;
+  while (await isTaken(numberedName(name, free))) [taken, free] = [free, free * 2];
+  while (free - taken > 1) {
+    const middle = Math.floor((taken + free) / 2);
+    if (await isTaken(numberedName(name, middle))) taken = middle;
+    else free = middle;
+  }
+  return free;
+}

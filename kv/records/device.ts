@@ -11,6 +11,8 @@ const CODES_KEPT_MS = 24 * 60 * 60 * 1000;
 export const DeviceRecord = z.strictObject({
   id: z.string(),
   name: z.string(),
+  /** The name that was reserved for its agent; null once the agent has registered, and where none was. */
+  agent_name: z.string().nullable().default(null),
   /** Labels of its agent, which override those that it reports. */
   labels: z.record(z.string(), z.string()),
   trust: z.enum(["pending", "trusted", "revoked"]),

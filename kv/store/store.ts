@@ -101,6 +101,7 @@ export class Store implements Reader, RowSource {
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
       const tx = new Tx(this);
       const result = await work(tx);
+      if (tx.outdated) continue;
       const change = await tx.change();
       const versionstamp = writesOf(change) === 0 ? "" : await this.#committer.submit(change);
       if (versionstamp === null) continue;

@@ -62,6 +62,7 @@ export class Tx implements Reader, Appending {
   readonly #appends = new Appends();
   readonly #alarms: number[] = [];
   #reorderable = false;
+  #outdated = false;
 
   constructor(readonly store: RowSource) {}
 
@@ -180,6 +181,15 @@ export class Tx implements Reader, Appending {
   /** Runs `task` once, after the commit succeeds. */
   afterCommit(task: (versionstamp: string) => void): void {
     this.#appends.afterCommit(task);
+  }
+
+  /** Runs the change again instead of committing it, because what it began with is outdated. */
+  retry(): void {
+    this.#outdated = true;
+  }
+
+  get outdated(): boolean {
+    return this.#outdated;
   }
 
   /** Adds a check of one of kv's own keys. */

@@ -6,6 +6,7 @@ import { EFFECTS, Recorded } from "./effects.ts";
 import { faultOf } from "./fault_of.ts";
 import { parse, parseNoQuery } from "./input.ts";
 import { recordDenial, recordUse } from "./records.ts";
+import { resolveAgent } from "./resolve_agent.ts";
 import { lacking, missingRights } from "./rights.ts";
 import type { Route } from "./route.ts";
 
@@ -23,6 +24,8 @@ export interface RawInput {
    * its body back. Absent for a transport that has done so. @throws {Fault}
    */
   readonly identifyAgain?: () => Promise<Actor>;
+  /** Learns the id of the agent that the call names. */
+  readonly namesAgent?: (id: string) => void;
 }
 
 /**
@@ -50,6 +53,10 @@ export async function call(
       actor = await raw.identifyAgain();
       const missing = missingRights(route, actor);
       if (missing !== null) throw lacking(actor, missing);
+    }
+    if (route.agent !== undefined) {
+      const id = await resolveAgent(relay, actor, route.agent, input);
+      if (id !== null) raw.namesAgent?.(id);
     }
     return await EFFECTS[route.effect](relay, route, actor, request, input as never);
   } catch (error) {

@@ -105,6 +105,8 @@ export interface LargerBody {
 
 type WorkOf<E extends Effect> = E extends "read" ? Reading : E extends "write" ? Writing : Stepping;
 
+type FieldOf<S> = S extends Shape ? keyof z.output<S> & string : never;
+
 interface Input<P, Q, B> {
   readonly params: Out<P>;
   readonly query: Out<Q>;
@@ -134,8 +136,11 @@ export interface RouteSpec<E extends Effect, P, Q, B, R extends z.ZodType> {
   /** The rule itself handles the idempotency key. */
   readonly idempotencyKey?: true;
   readonly params?: P;
-  /** The path parameter with the agent's id, for usage statistics. */
-  readonly agent?: P extends Shape ? keyof z.output<P> & string : never;
+  /**
+   * The parameter or the body's field that names an agent by id or name. The rule gets the id, and usage statistics
+   * count it.
+   */
+  readonly agent?: FieldOf<P> | FieldOf<B>;
   readonly query?: Q;
   /** Unknown query parameters are ignored, because the callers add their own. */
   readonly ignoresUnknownQuery?: true;

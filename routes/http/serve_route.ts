@@ -33,8 +33,7 @@ export async function serveRoute(relay: Relay, route: Route, c: Context<Env>): P
     if (!envelope.limit.admitted) response = overLimit(envelope, relay.ports.clock.now());
     else {
       await mustBeAllowed(relay, route, state);
-      if (route.agent !== undefined) agent = c.req.param(route.agent) ?? null;
-      response = await dispatch(relay, route, c, state, envelope);
+      response = await dispatch(relay, route, c, state, envelope, (id) => agent = id);
     }
   } catch (error) {
     response = state.failed(error, route.id, route.noStore);
@@ -76,6 +75,7 @@ async function dispatch(
   c: Context<Env>,
   state: RequestState,
   envelope: Envelope,
+  namesAgent: (id: string) => void,
 ): Promise<Response> {
   const { actor, info, headers } = state;
   const query = c.req.url.includes("?") ? queryFor(route, c.req.queries()) : {};
@@ -89,6 +89,7 @@ async function dispatch(
     body: () => readJson(relay, c.req.raw, bounds, (text) => bodyText = text),
     bodyText: () => bodyText,
     accept: c.req.header("accept") ?? "*/*",
+    namesAgent,
     identifyAgain: () => identifyAgain(relay, headers, authenticatorFor(route)),
   });
   if (result instanceof Accepted) return json(envelope, 202, result.value);

@@ -38,6 +38,8 @@ export const AlertId = Id.meta({
 export const Thread = Id.meta({
   description: "The id of an alert: the story of that alert and of the commands that answer it.",
 });
+/** An agent in a path or a body, by its id or its name. The call resolves it for routes that declare `agent`. */
+export const AgentRef = Id.meta({ description: "The agent's id or its name." });
 
 /** The two spaces of an organization: real data, and data for tests. */
 export const Space = z.enum(["live", "test"]).meta({ id: "Space" });

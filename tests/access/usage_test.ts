@@ -1,5 +1,4 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { routes } from "../../routes/index.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { shared } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";
@@ -266,12 +265,4 @@ Deno.test("usage: a key that is deleted while it is in use leaves nothing", asyn
   ]);
   await world.advance(FLUSHED_MS);
   deq(await rowsOf(world), []);
-});
-
-Deno.test("usage: every route with an agent in its path declares it", () => {
-  const named = routes.flatMap(({ id, path, agent }) => {
-    const [, found = null] = /\/(?:agents|exec)\/\{(\w+)\}/.exec(path) ?? [];
-    return found === (agent ?? null) ? [] : [id];
-  });
-  deq(named, []);
 });

@@ -34,6 +34,9 @@ Deno.test("agents: the first contact registers an agent with its own description
   deq(await show(world, owner, agent.id), {
     id: agent.id,
     ...facts,
+    display_name: null,
+    reported_labels: { env: "prod" },
+    relay_labels: {},
     status: "online",
     reported_status: null,
     last_seen_at: "2030-01-01T00:00:00.000Z",
@@ -49,7 +52,7 @@ Deno.test("agents: the first contact registers an agent with its own description
   deq(uses.body.events[0].details, { endpoint: "GET /ws", status: 101 });
 });
 
-Deno.test("agents: a reconnecting agent keeps its record and updates its description", async () => {
+Deno.test("agents: a reconnecting agent keeps its record and its name and updates its description", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const { value } = await world.key(owner, RIGHTS);
@@ -60,10 +63,19 @@ Deno.test("agents: a reconnecting agent keeps its record and updates its descrip
   const away = await show(world, owner, first.id);
   deq([away.status, away.connected_at], ["offline", "2030-01-01T00:00:00.000Z"]);
   await world.advance(5_000);
-  const second = await ScriptedAgent.connect(world, value, { identity, name: "web-2" });
+  const second = await ScriptedAgent.connect(world, value, {
+    identity,
+    name: "web-2",
+    labels: { env: "test" },
+  });
   eq(second.id, first.id);
   const back = await show(world, owner, first.id);
-  deq([back.name, back.status, back.connected_at], ["web-2", "online", "2030-01-01T00:00:05.000Z"]);
+  deq([back.name, back.labels, back.status, back.connected_at], [
+    "web-1",
+    { env: "test" },
+    "online",
+    "2030-01-01T00:00:05.000Z",
+  ]);
   deq(await typesOf(world, owner, first.id), [
     "agent_created",
     "agent_connected",
@@ -212,7 +224,7 @@ Deno.test("agents.list: finds agents of the tenant by name and label combined", 
   const known: [name: string, labels: Record<string, string>][] = [
     ["web-1", { env: "prod", role: "a=b,c" }],
     ["web-2", { env: "prod" }],
-    ["web-1", { env: "staging" }],
+    ["web-3", { env: "staging" }],
   ];
   for (const [name, labels] of known) await ScriptedAgent.connect(world, value, { name, labels });
   const stranger = await world.signUp();
@@ -226,7 +238,7 @@ Deno.test("agents.list: finds agents of the tenant by name and label combined", 
       has_more,
     ];
   };
-  deq(await found("name=web-1"), [["prod", "staging"], 2, false]);
+  deq(await found("name=web-3"), [["staging"], 1, false]);
   deq(await found("name=web"), [[], 0, false]);
   deq(await found("label=env=prod"), [["prod", "prod"], 2, false]);
   deq(await found("label=env=prod&limit=1&offset=1"), [["prod"], 2, false]);

@@ -24,12 +24,13 @@ Deno.test("relay agent pair: a code is enough for a machine to run commands, unt
         "--code",
         code,
         "--name",
-        "box",
+        "Server 1",
         "--state",
         state,
       ];
       const paired = startMain(args);
       assert.equal((await paired.ended).code, 0, paired.lines.join("\n"));
+      assert.match(paired.lines.join("\n"), /paired as server-1 \(dev_\w+\)/);
       const again = startMain(args);
       assert.equal((await again.ended).code, 1);
       assert.match(again.lines.join("\n"), /already used/);
@@ -38,10 +39,13 @@ Deno.test("relay agent pair: a code is enough for a machine to run commands, unt
       const { credential } = JSON.parse(await Deno.readTextFile(`${state}/credential.json`));
       assert.ok(!paired.lines.join("\n").includes(credential), "the credential is not shown");
 
-      const agent = startMain(["agent", "--state", state, "--name", "box"]);
+      const agent = startMain(["agent", "--state", state]);
       try {
-        const [, id] = await agent.line(/ as box \((agt_\w+)\)$/, START_MS);
-        const run = await owner<{ stdout: string }>("GET", `/api/exec/${id}?command=echo%20hello`);
+        const [, id] = await agent.line(/ as server-1 \((agt_\w+)\)$/, START_MS);
+        const run = await owner<{ stdout: string }>(
+          "GET",
+          "/api/exec/server-1?command=echo%20hello",
+        );
         assert.equal(expectStatus(run, 200, "a command").stdout, "hello\n");
         const { body } = await owner<{ devices: { id: string }[] }>("GET", "/api/devices");
         const gone = await owner("DELETE", `/api/devices/${body.devices[0]!.id}`);

@@ -22,6 +22,20 @@ export function transactionContract(name: string, open: () => Promise<Bench>): v
     ok(runs > 50, "the increments never conflicted, so the test shows nothing");
   });
 
+  Deno.test(`${name}: a change that asks to run again commits nothing of that run`, async () => {
+    await using bench = await open();
+    const { store, items, tenant } = bench;
+    let runs = 0;
+    const result = await store.transact((tx) => {
+      tx.insert(items, tenant, item(`run-${++runs}`));
+      if (runs < 3) tx.retry();
+      return runs;
+    });
+    strictEqual(result, 3);
+    const { items: stored } = await store.list(items, tenant, { limit: 10 });
+    deepStrictEqual(stored.map(({ id }) => id), ["run-3"]);
+  });
+
   Deno.test(`${name}: two hundred concurrent writers of one record all succeed`, async () => {
     await using bench = await open();
     const { store, items, tenant } = bench;

@@ -116,7 +116,7 @@ Deno.test("completions: give the total or that there are more, and find every id
   const register = (from: number, to: number) =>
     Promise.all(Array.from({ length: to - from }, (_, n) => {
       const id = `agt_${`${from + n}`.padStart(4, "0")}`;
-      const record = { ...registered, id, public_key: id };
+      const record = { ...registered, id, public_key: id, name: `web-${from + n}-x` };
       return store.transact((tx) => void tx.insert(agents, tenant, record));
     }));
   const complete = async (value: string) => {

@@ -83,9 +83,14 @@ Deno.test("declarations: responses with a secret forbid caching", () => {
   deq(idsOf(secret.filter(({ noStore }) => !noStore)), []);
 });
 
-Deno.test("declarations: every path with an agent's id names it for usage statistics", () => {
-  const silent = routes.filter(({ path, agent }) =>
-    agent === undefined && /\/(agents|exec)\/\{/.test(path)
-  );
-  deq(idsOf(silent), []);
+Deno.test("declarations: every path with an agent declares it, so that it takes a name and is counted", () => {
+  const wrong = routes.filter(({ path, agent }) => {
+    const [, ofAgents, elsewhere] = /\/agents\/\{(\w+)\}|\{(agent_id)\}/.exec(path) ?? [];
+    return (ofAgents ?? elsewhere ?? agent) !== agent;
+  });
+  deq(idsOf(wrong), []);
+});
+
+Deno.test("declarations: no public endpoint takes an agent's name", () => {
+  deq(idsOf(routes.filter(({ access, agent }) => "public" in access && agent !== undefined)), []);
 });

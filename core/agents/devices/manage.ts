@@ -5,6 +5,7 @@ import type { Reader } from "../../../kv/store/reader.ts";
 import { endingWith, madeKind } from "../../access/access.ts";
 import type { Work, Writing } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
+import { releaseName, reservedName } from "../names.ts";
 import { listPage, type Paging } from "../../../kv/store/paging.ts";
 import { iso, isoOrNull } from "../../codec/codec.ts";
 
@@ -29,9 +30,11 @@ export async function listDevices(
 export async function deleteDevice({ actor, ports, signals, tx }: Writing, id: string) {
   const device = await tx.get(devices, actor.tenant, id);
   if (device === null || device.trust === "revoked") throw notThere();
+  await releaseName(tx, actor.tenant, device, null);
   tx.put(devices, actor.tenant, {
     ...device,
     trust: "revoked",
+    agent_name: null,
     credential_hash: null,
     revoked_at_ms: ports.clock.now(),
     revoked_by: actor.id,
@@ -102,6 +105,7 @@ export async function showDevice(db: Reader, tenant: Tenant, device: DeviceRecor
   return {
     id: device.id,
     name: device.name,
+    agent_name: agent?.name ?? await reservedName(db, tenant, device),
     labels: device.labels,
     trust_status: device.trust,
     agent_id: agent?.id ?? null,

@@ -22,6 +22,7 @@ import {
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { constantTimeEqual, iso, sha256Hex } from "../../codec/codec.ts";
+import { firstAttempt, reservedName, reserveName, takeName } from "../names.ts";
 import { showDevice } from "./manage.ts";
 import { hashPairingCode, makePairingCode } from "./pairing_code.ts";
 
@@ -85,6 +86,7 @@ export async function pairDevice(
   { device_name, pairing_code }: { device_name: string; pairing_code: string },
 ) {
   const { ports, request, store } = work;
+  const attempts = firstAttempt();
   return await throttle.attempt(attemptsFrom(request.address), () =>
     store.transact(async (tx) => {
       const found = await tx.lookup(pairingCodes, "hash", [hashPairingCode(pairing_code)]);
@@ -100,9 +102,12 @@ export async function pairDevice(
       ) throw full();
       tx.put(pairingCodes, tenant, { ...code, used_at_ms: now });
       const token = makeCheckedText(TOKEN_PREFIX, ports.entropy);
+      const names = { store, tx, tenant, entropy: ports.entropy, attempts };
+      const { name: agent_name } = await takeName(names, device_name, null);
       const device = tx.insert(devices, tenant, {
         id: ports.entropy.id("dev"),
         name: device_name,
+        agent_name,
         labels: code.labels,
         trust: "pending",
         token_hash: sha256Hex(token),
@@ -116,15 +121,22 @@ export async function pairDevice(
         revoked_at_ms: null,
         revoked_by: null,
       });
+      reserveName(tx, tenant, device, device.token_expires_at_ms);
       const happening = {
         type: "device_paired",
         resource: { type: "device", id: device.id },
-        details: { name: device.name, code_by: code.created_by, address: request.address },
+        details: {
+          name: device.name,
+          agent_name,
+          code_by: code.created_by,
+          address: request.address,
+        },
       } as const;
       emit({ ...work, actor: { id: device.id } }, tx, tenant, happening);
       await notifyAdministrators(work, tx, tenant, happening);
       return {
         device_id: device.id,
+        agent_name,
         token,
         token_expires_at: iso(device.token_expires_at_ms),
         trust_status: device.trust,
@@ -158,12 +170,15 @@ export async function confirmDevice(
       const source = sourceBy(record.created_by, record.created_with);
       await mustStillPair(tx, tenant, source, now);
       const credential = makeCheckedText(DEVICE_PREFIX, ports.entropy);
+      const agent_name = await reservedName(tx, tenant, record);
       const device = tx.put(devices, tenant, {
         ...record,
+        agent_name,
         trust: "trusted",
         credential_hash: sha256Hex(credential),
         confirmed_at_ms: now,
       });
+      reserveName(tx, tenant, device, null);
       emit({ ...work, actor: { id: device.id } }, tx, tenant, {
         type: "device_confirmed",
         resource: { type: "device", id: device.id },

@@ -26,7 +26,8 @@ Options:
                        agent's user can read it.
   --run-as <user>      Run commands as this user, who cannot read the agent's credential and keys. The
                        agent must be root. Backup and restore keep the agent's own rights.
-  --name <name>        The name in the relay's list of agents. Default: the host name.
+  --name <name>        The name that pairing, or the first contact without it, gives the agent.
+                       Default: the host name. A name that another agent has gets a number.
   --label <key=value>  A label; may be given up to 16 times.
   --code <code>        The one-time code for pairing, from POST /api/devices/pairing-codes. The
                        agent stores its new credential in the state directory.
@@ -114,9 +115,10 @@ async function pair(given: AgentArguments): Promise<number> {
   }
   const stateDir = given.stateDir ?? defaultStateDir();
   const name = given.name ?? machine.hostname;
-  const { device_id } = await pairMachine({ url, code, name, stateDir }, files);
+  const pairing = await pairMachine({ url, code, name, stateDir }, files);
+  const { device_id, agent_name = name } = pairing;
   const rest = given.stateDir === undefined ? "" : ` --state ${given.stateDir}`;
-  log.info(`paired as ${name} (${device_id}); start it with: relay agent${rest}`);
+  log.info(`paired as ${agent_name} (${device_id}); start it with: relay agent${rest}`);
   return 0;
 }
 

@@ -70,8 +70,11 @@ export class StartNews {
     const { ports, streams } = this.parts;
     streams.commandStarted(tenant, command);
     if (this.#interested.size === 0) return;
-    const { actor, agent_id, id, started_at_ms } = command;
-    const gathered = this.#starts.push({ tenant, command: { actor, agent_id, id, started_at_ms } });
+    const { actor, agent_id, id, started_at_ms, thread } = command;
+    const gathered = this.#starts.push({
+      tenant,
+      command: { actor, agent_id, id, started_at_ms, thread },
+    });
     if (gathered === 1) ports.clock.after(GATHER_MS, () => this.#send());
     if (gathered === STARTS_MAX) this.#send();
   }

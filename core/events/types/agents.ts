@@ -20,6 +20,17 @@ export const agentEvents = {
     details: z.strictObject({ name: agentName }),
     example: { name: "web-1" },
   }),
+  agent_updated: event({
+    meaning: "an agent's name or the relay's labels of it were changed",
+    details: z.strictObject({
+      name: agentName,
+      previous_name: z.string().optional().describe("Its name before; absent without a rename."),
+      relay_labels: z.record(z.string(), z.string()).optional().describe(
+        "All labels that belong to the relay now; absent when they stay.",
+      ),
+    }),
+    example: { name: "web-1", previous_name: "vm" },
+  }),
   agent_credential_refused: event({
     meaning: "an agent tried to connect with a credential that does not own it",
     result: "denied",
@@ -71,10 +82,16 @@ export const agentEvents = {
     meaning: "a device presented its pairing code and awaits confirmation",
     details: z.strictObject({
       name: deviceName,
+      agent_name: z.string().optional().describe("The name reserved for its agent."),
       code_by: z.string().describe("Who created the code."),
       address,
     }),
-    example: { name: "kiosk-3", code_by: "usr_0m3x1", address: "192.0.2.40" },
+    example: {
+      name: "kiosk-3",
+      agent_name: "kiosk-3",
+      code_by: "usr_0m3x1",
+      address: "192.0.2.40",
+    },
   }),
   device_confirmed: event({
     meaning: "a device was confirmed and got its credential",

@@ -196,8 +196,8 @@ export const QUERIES = {
   },
   canary_runs: { title: "Tests of the shield", event_types: ["canary_run"] },
   agents_changed: {
-    title: "Agents registered or removed",
-    event_types: ["agent_created", "agent_deleted"],
+    title: "Agents registered, renamed, relabelled or removed",
+    event_types: ["agent_created", "agent_updated", "agent_deleted"],
   },
   agents_lost: { title: "Agents disconnected", event_types: ["agent_disconnected"] },
   agents_impersonated: {

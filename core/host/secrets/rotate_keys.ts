@@ -10,7 +10,6 @@ import { pinsThatFollow, rotateVerdictKey } from "../../agents/agents.ts";
 import { type KeyMaker, rotateAuditKey } from "../../events/events.ts";
 import { admitSecrets } from "./installation.ts";
 import { tenantsOf } from "../tenants.ts";
-import { printableLine } from "../../codec/codec.ts";
 
 /** The kinds of keys that sign for a tenant, each with the function that rotates it and returns the new key as text. */
 const KINDS = {
@@ -76,7 +75,7 @@ async function mustNotLoseAgents(store: Store, organization: string | null): Pro
     for await (const { id, name, verdict_key } of all) {
       if (verdict_key !== null && following?.has(verdict_key)) continue;
       if (behind++ < NAMED_MAX) {
-        named.push(`${printableLine(name)} (${id} of ${tenantKey(tenant)})`);
+        named.push(`${name} (${id} of ${tenantKey(tenant)})`);
       }
     }
   }

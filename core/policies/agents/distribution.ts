@@ -2,6 +2,7 @@ import type { Tenant } from "../../../kv/store/collection.ts";
 import { type AgentRecord, agents } from "../../../kv/records/agent.ts";
 import { heldVersion, type Link } from "../../agents/agents.ts";
 import type { Context } from "../../context/context.ts";
+import { canonicalJson } from "../../codec/codec.ts";
 import { type Background, nextTurn } from "../../ports/ports.ts";
 import { emit, RELAY_ACTOR } from "../../events/events.ts";
 import { NO_POLICY_VERSION } from "../../protocol/protocol.ts";
@@ -30,14 +31,21 @@ export function pushPolicies(
 }
 
 async function sendPolicies({ store, policyCache }: PolicySource, link: Link): Promise<void> {
-  const { agent, tenant } = link;
-  if (agent === null) return;
-  for (;;) {
-    const set = await policySetOf(store, tenant);
-    const policies = await policyCache.forAgent(tenant, set, agent.labels);
+  const { agent: linked, tenant } = link;
+  if (linked === null) return;
+  const read = async () => {
+    const [agent, set] = await Promise.all([
+      store.get(agents, tenant, linked.id),
+      policySetOf(store, tenant),
+    ]);
+    return agent && { set, labels: agent.labels, key: canonicalJson([set.version, agent.labels]) };
+  };
+  for (let now = await read(); now !== null;) {
+    const policies = await policyCache.forAgent(tenant, now.set, now.labels);
     // Newer policies may have been sent meanwhile, and older ones must not replace them.
-    if ((await policySetOf(store, tenant)).version !== set.version) continue;
-    return link.sendPolicies(policies);
+    const then = now.key;
+    now = await read();
+    if (now?.key === then) return link.sendPolicies(policies);
   }
 }
 

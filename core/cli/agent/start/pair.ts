@@ -9,6 +9,11 @@ export interface Pairing {
   readonly credential: string;
 }
 
+/** A new pairing, with the name that the relay reserved; earlier relays reserve none. */
+export interface NewPairing extends Pairing {
+  readonly agent_name?: string;
+}
+
 const pathOf = (stateDir: string) => `${stateDir}/credential.json`;
 
 /**
@@ -19,17 +24,17 @@ export async function pairMachine(
   { url, code, name, stateDir }: { url: string; code: string; name: string; stateDir: string },
   files: AgentFiles,
   send: typeof fetch = fetch,
-): Promise<Pairing> {
+): Promise<NewPairing> {
   // Check the directory before the code is spent: a credential that cannot be stored would be lost.
   files.makeDir(stateDir);
   const relay = clientOf(relayAddress(url), undefined, send);
   const asked = { device_name: name, pairing_code: code };
-  const answer = await relay<{ device_id: string; token: string }>(
+  const answer = await relay<{ device_id: string; agent_name?: string; token: string }>(
     "POST",
     "/api/devices/pair",
     asked,
   );
-  const { device_id, token } = expectStatus(answer, 201, "the pairing code");
+  const { device_id, agent_name, token } = expectStatus(answer, 201, "the pairing code");
   const confirmation = await relay<{ credential: string }>("POST", "/api/devices/confirm", {
     device_id,
     token,
@@ -37,7 +42,7 @@ export async function pairMachine(
   const { credential } = expectStatus(confirmation, 200, "the confirmation");
   const pairing = { url, device_id, credential };
   files.write(pathOf(stateDir), JSON.stringify(pairing) + "\n");
-  return pairing;
+  return agent_name === undefined ? pairing : { ...pairing, agent_name };
 }
 
 /** The stored pairing, or null. @throws {Error} when the file is damaged */
