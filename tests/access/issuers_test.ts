@@ -123,6 +123,8 @@ Deno.test("issuers: a token that names some rights cannot manage its person's ow
   const bodies: Record<string, unknown> = {
     "account.update_settings": { language: "fr" },
     "account.change_password": { current_password: "password 1", new_password: "Another-pass-1" },
+    "device_logins.read": { user_code: "7K3M-QX1D" },
+    "device_logins.decide": { user_code: "7K3M-QX1D", approve: true },
     "second_factor.enrol": { password: "password 1" },
     "second_factor.confirm": { code: "123456" },
     "second_factor.recovery_codes": { code: "123456" },

@@ -39,7 +39,8 @@ Deno.test("names: a command by name runs on the agent, is recorded under its id,
     as: owner.token,
   });
   deq([read.status, read.body.agent_id], [200, agent.id]);
-  await world.settle();
+  // Each instance writes its counts after a while.
+  await world.advance(10_000);
   const usage = await world.call("GET", `/api/v1/api-keys/${key.id}/usage`, { as: owner.token });
   deq(usage.body.top_agents, [{ agent_id: agent.id, requests: 1 }]);
 });
