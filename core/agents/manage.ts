@@ -87,7 +87,7 @@ export async function deleteAgent(
   const { actor: { tenant }, ports, signals, tx } = work;
   const agent = await ownedAgent(work, id);
   tx.delete(agents, tenant, id);
-  freeName(tx, tenant, agent.name);
+  await freeName(tx, tenant, agent.name, id);
   countAgent(tx, tenant, agent.status, null);
   tx.delete(agentStates, tenant, id);
   tx.delete(canaryRuns, tenant, id);

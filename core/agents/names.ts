@@ -74,21 +74,28 @@ export async function takeName(
 }
 
 /** Gives an agent its name, in place of the one before. */
-export function giveName(
+export async function giveName(
   tx: Tx,
   tenant: Tenant,
   agent_id: string,
   name: string,
   before: string | undefined,
-): void {
+): Promise<void> {
   if (name === before) return;
-  if (before !== undefined) freeName(tx, tenant, before);
+  if (before !== undefined) await freeName(tx, tenant, before, agent_id);
   tx.put(agentNames, tenant, { id: name, agent_id, device_id: null, expires_at_ms: null });
 }
 
-/** Frees the name of an agent that this transaction has read. */
-export const freeName = (tx: Tx, tenant: Tenant, name: string): void =>
-  tx.drop(agentNames, tenant, name);
+/** Frees the name of an agent, unless another one has it: instances of an earlier version let names repeat. */
+export async function freeName(
+  tx: Tx,
+  tenant: Tenant,
+  name: string,
+  agentId: string,
+): Promise<void> {
+  const given = await tx.get(agentNames, tenant, name);
+  if (given?.agent_id === agentId) tx.drop(agentNames, tenant, name);
+}
 
 type Reservation = Pick<DeviceRecord, "id" | "agent_name">;
 
@@ -121,7 +128,7 @@ export async function releaseName(
   given: string | null,
 ): Promise<void> {
   const reserved = await reservedName(tx, tenant, device);
-  if (reserved !== null && reserved !== given) freeName(tx, tenant, reserved);
+  if (reserved !== null && reserved !== given) tx.drop(agentNames, tenant, reserved);
 }
 
 /**

@@ -94,7 +94,7 @@ export async function registerAgent(
       lost_at_ms: null,
     });
     if (device !== null) await releaseName(tx, tenant, device, agent.name);
-    giveName(tx, tenant, agent.id, agent.name, known?.name);
+    await giveName(tx, tenant, agent.id, agent.name, known?.name);
     countAgent(tx, tenant, known?.status ?? null, "online");
     const resource = { type: "agent", id: agent.id } as const;
     const { name, version, platform, hostname, labels } = agent;

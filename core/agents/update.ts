@@ -36,7 +36,7 @@ export async function updateAgent(
   };
   if (!emitUpdated(work, tx, tenant, agent, next)) return showAgent(agent);
   tx.put(agents, tenant, next);
-  giveName(tx, tenant, id, next.name, agent.name);
+  await giveName(tx, tenant, id, next.name, agent.name);
   if (sameLabels(agent.labels, next.labels)) return showAgent(next);
   const holder = links.holder(agent);
   if (holder !== null) sendMessage(ports, tx, holder, { kind: "relabelled", tenant, agent_id: id });

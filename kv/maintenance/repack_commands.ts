@@ -7,6 +7,9 @@ import { everyTenant } from "./every_tenant.ts";
 /** Until now, packed commands were stored under the time of their end, without entries of their agents. */
 const [BEFORE, NOW] = ["commands", "ended_commands"];
 
+/** Entries of one commit. */
+const ENTRIES_MAX = 100;
+
 /** Stores packed commands under the time of their ids, with entries of their agents. */
 export async function repackCommands({ kv, clock }: Store): Promise<void> {
   const encoder = new TextEncoder(), decoder = new TextDecoder();
@@ -17,7 +20,8 @@ export async function repackCommands({ kv, clock }: Store): Promise<void> {
       const expireIn = endedMs + keptMs - clock.now();
       const values = new Map<string, { key: KeyParts; lines: string[] }>();
       const add = (prefix: KeyParts, madeMs: number, line: string) => {
-        const key = [...prefix, packedInstant(madeMs), keptMs, stamp];
+        // Values of one commit share their versionstamp, and their commands may have begun at one instant.
+        const key = [...prefix, packedInstant(madeMs), keptMs, stamp, endedMs];
         const known = values.get(key.join());
         if (known === undefined) values.set(key.join(), { key, lines: [line] });
         else known.lines.push(line);
@@ -28,11 +32,15 @@ export async function repackCommands({ kv, clock }: Store): Promise<void> {
         add(packedKey(tenant, NOW), madeMs, json);
         add(packedOwnerKey(tenant, NOW, agentId), madeMs, id);
       }
-      const op = kv.atomic().delete(key);
+      let op = kv.atomic(), size = 0;
       for (const { key, lines } of expireIn > 0 ? values.values() : []) {
         op.set(key, encoder.encode(lines.join("\n")), { expireIn });
+        if (++size % ENTRIES_MAX > 0) continue;
+        await op.commit();
+        op = kv.atomic();
       }
-      await op.commit();
+      // The old value goes last: after an interruption the same entries are written again.
+      await op.delete(key).commit();
     }
   }
 }

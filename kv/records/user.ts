@@ -94,10 +94,11 @@ const DeviceLoginRecord = z.strictObject({
   interval_seconds: z.int(),
   polled_at_ms: z.number().nullable(),
   state: z.enum(["pending", "approved", "denied", "used"]),
-  /** Who approved it, and the epoch and second factor of the session that they used. */
+  /** Who approved it, and the session that they used, with its epoch and second factor. */
   approved_by: z.strictObject({
     org: z.string(),
     user_id: z.string(),
+    session_id: z.string(),
     epoch: z.number(),
     second_factor: z.boolean(),
   }).nullable(),

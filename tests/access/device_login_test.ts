@@ -179,6 +179,17 @@ Deno.test("device login: an approval is void once the person changed the passwor
   deq(why(await poll(world, device_code)), [410, "void"]);
 });
 
+Deno.test("device login: an approval is void once the session that gave it has ended", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const { device_code, user_code } = await start(world);
+  eq((await decide(world, owner, user_code)).status, 200);
+  const sessions = await world.call("GET", "/api/account/sessions", { as: owner.token });
+  const path = `/api/account/sessions/${sessions.body.sessions[0].id}`;
+  eq((await world.call("DELETE", path, { as: owner.token })).status, 204);
+  deq(why(await poll(world, device_code)), [410, "void"]);
+});
+
 Deno.test("device login: a network has at most 100 undecided requests, other networks are not affected", async () => {
   await using world = await World.open();
   for (let n = 0; n < 100; n++) await start(world);

@@ -138,9 +138,13 @@ async function enter(
   const tenant = homeOf(approved.org);
   const organization = await tx.get(organizations, SYSTEM, approved.org);
   const user = await tx.get(users, tenant, approved.user_id);
-  if (!organization?.active || !user?.active || user.session_epoch !== approved.epoch) {
-    const message = "The person who approved this sign-in may no longer sign in, or changed " +
-      "their password. Start again.";
+  const approving = await tx.get(sessions, tenant, approved.session_id);
+  if (
+    !organization?.active || !user?.active || user.session_epoch !== approved.epoch ||
+    approving === null
+  ) {
+    const message = "The person who approved this sign-in may no longer sign in, changed their " +
+      "password or ended the session that approved it. Start again.";
     throw new Fault("GONE", message, { reason: "void" });
   }
   emit({ ...work, actor: { id: user.id } }, tx, tenant, {
@@ -187,7 +191,9 @@ export async function decideDeviceLogin(
     const decided = tx.put(deviceLogins, SYSTEM, {
       ...login,
       state: approve ? "approved" : "denied",
-      approved_by: approve ? { org: tenant.org, user_id: user.id, epoch, second_factor } : null,
+      approved_by: approve
+        ? { org: tenant.org, user_id: user.id, session_id: own.id, epoch, second_factor }
+        : null,
     });
     emit(work, tx, tenant, {
       type: approve ? "device_login_approved" : "device_login_denied",

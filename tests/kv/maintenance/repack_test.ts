@@ -62,3 +62,29 @@ Deno.test("migrate: packed commands of schema 2 that have expired are deleted", 
     .filter(({ kind }) => /^(ended_)?commands=/.test(kind));
   deq(kept, []);
 });
+
+Deno.test("migrate: packed values of one commit whose commands began at one instant are all kept", async () => {
+  const kv = await Deno.openKv(":memory:");
+  await using world = await World.open({ kv, sole: true });
+  const here = await linkAgent(world);
+  for (const command of ["uptime", "hostname"]) await exec(world, here, command);
+  const { org } = here.owner;
+  const list = () => world.call("GET", "/api/v1/commands", { as: here.owner.token });
+  const before = (await list()).body.commands;
+  eq(before.length, 2);
+  const packed = await rawRows(kv, { org, space: "live", kind: "ended_commands=" });
+  const lines = packed.filter(({ key }) => key.length === 6)
+    .flatMap(({ value }) => new TextDecoder().decode(value as Uint8Array).split("\n"));
+  eq(lines.length, 2);
+  const [keptMs, stamp] = packed[0]!.key.slice(-2);
+  await asSchema2(kv, org, world.clock.nowMs);
+  for (const { key } of await rawRows(kv, { org, space: "live", kind: "commands=" })) {
+    await kv.delete(key);
+  }
+  for (const [n, line] of lines.entries()) {
+    const key = [org, "live", "commands=", 64 * n + world.clock.nowMs, keptMs!, stamp!];
+    await kv.set(key, new TextEncoder().encode(line));
+  }
+  await migrate(world.app.store);
+  deq((await list()).body.commands, before);
+});
