@@ -1,6 +1,5 @@
-import { createHash } from "node:crypto";
 import type { Content } from "../call/route.ts";
-import { markup, trusted } from "./html.ts";
+import { markup, pagePolicy, trusted } from "./html.ts";
 
 const STYLE = `
 :root { color-scheme: light dark; }
@@ -84,18 +83,7 @@ for (const [id, approve] of [["approve", true], ["deny", false]]) {
 }
 `;
 
-const sha256 = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
-
-/** Only the page's own style and script, requests only to its own server, and no frame around it. */
-const POLICY = [
-  "default-src 'none'",
-  `style-src ${sha256(STYLE)}`,
-  `script-src ${sha256(SCRIPT)}`,
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
+const POLICY = pagePolicy(STYLE, SCRIPT);
 
 const PAGE = markup`<!doctype html>
 <html lang="en">

@@ -1,25 +1,13 @@
-import { createHash } from "node:crypto";
 import { code, definitions, methodMark, operationSection } from "./docs_operation.ts";
 import { SCRIPT } from "./docs_script.ts";
 import { STYLE } from "./docs_style.ts";
 import { type Endpoint, lastOf } from "./docs_try.ts";
-import { type Html, inline, markup, prose, trusted } from "./html.ts";
+import { type Html, inline, markup, pagePolicy, prose, trusted } from "./html.ts";
 import { inlineChoices, POINTER } from "../openapi/schemas.ts";
 import type { OpenApi } from "../openapi/types.ts";
 import type { Content } from "../call/route.ts";
 
-const sha256 = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
-
-/** Allows only the page's own style and script, and requests only to the server that it came from. */
-const POLICY = [
-  "default-src 'none'",
-  `style-src ${sha256(STYLE)}`,
-  `script-src ${sha256(SCRIPT)}`,
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
+const POLICY = pagePolicy(STYLE, SCRIPT);
 
 /** One area of the interface, with its endpoints. */
 interface Area {

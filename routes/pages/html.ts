@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 /** Markup, the only text that other markup includes without escaping. */
 export interface Html {
   readonly markup: string;
@@ -40,3 +41,17 @@ function textOf(part: Part): string {
   if (typeof part === "object") return "markup" in part ? part.markup : part.map(textOf).join("");
   return `${part}`.replace(/[&<>"']/g, (character) => ENTITIES[character]!);
 }
+
+const sha256 = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+
+/** Allows only a page's own style and script, and requests only to the server that it came from. */
+export const pagePolicy = (style: string, script: string): string =>
+  [
+    "default-src 'none'",
+    `style-src ${sha256(style)}`,
+    `script-src ${sha256(script)}`,
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join("; ");

@@ -13,7 +13,8 @@ const decidersOf = ({ user_id, also_of }: Pick<Decision, "user_id" | "also_of">)
 ];
 
 /**
- * The approvals that count: at most one of each person, and of a possible requester only a self-approval. Approvals that the fewest people may have given count first, since they exclude the fewest others.
+ * The approvals that count: at most one of each person, and of a possible requester only a self-approval.
+ * Approvals that the fewest people may have given count first, since they exclude the fewest others.
  */
 export function countedOf(
   approval: Pick<ApprovalRecord, "requested_user" | "requested_also" | "self_approval">,
