@@ -1,5 +1,11 @@
 import { z } from "zod";
-import { ingestAlerts, listAlerts, REPORTS_MAX, resolveAlert } from "../core/commands/commands.ts";
+import {
+  acknowledgeAlert,
+  ingestAlerts,
+  listAlerts,
+  REPORTS_MAX,
+  resolveAlert,
+} from "../core/commands/commands.ts";
 import { ALERT_STATES } from "../kv/records/alert.ts";
 import { route } from "./call/route.ts";
 import { Id, listOf, PageQuery, Reason, Severity, Timestamp } from "./schemas/schemas.ts";
@@ -26,10 +32,17 @@ const Alert = z.object({
   first_seen_at: Timestamp,
   last_seen_at: Timestamp,
   count: z.int().meta({ description: "The number of times that it was reported as active." }),
+  acknowledged_at: Timestamp.nullable(),
+  acknowledged_by: z.string().nullable().meta({
+    description: "The user or API key that acknowledged it since it last became active.",
+  }),
   resolved_at: Timestamp.nullable(),
   resolved_by: z.string().nullable(),
   reason: z.string().nullable(),
 }).meta({ id: "Alert" });
+
+const Remark = z.strictObject({ alert_id: Id, reason: Reason.optional() })
+  .meta({ id: "AlertRemark" });
 
 const Source = z.string().regex(
   /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
@@ -60,6 +73,23 @@ export const alertRoutes = [
     handle: (work, { query }) => listAlerts(work, query),
   }),
   route({
+    id: "alerts.acknowledge",
+    method: "POST",
+    path: "/api/shield/acknowledge",
+    summary: "Acknowledge an alert",
+    description:
+      "Shows others that somebody looks after it. The alert stays active. It is no longer " +
+      "acknowledged when it is resolved and reported again.",
+    access: { scope: "approvals:write" },
+    effect: "write",
+    audit: { byRule: "alert_acknowledged" },
+    body: Remark,
+    success: { status: 200, body: Alert },
+    faults: ["NOT_FOUND", "CONFLICT"],
+    tool: { destructive: false },
+    handle: (work, { body }) => acknowledgeAlert(work, body),
+  }),
+  route({
     id: "alerts.resolve",
     method: "POST",
     path: "/api/shield/resolve",
@@ -68,7 +98,7 @@ export const alertRoutes = [
     access: { scope: "approvals:write" },
     effect: "write",
     audit: { byRule: "alert_resolved" },
-    body: z.strictObject({ alert_id: Id, reason: Reason.optional() }),
+    body: Remark,
     success: { status: 200, body: Alert },
     faults: ["NOT_FOUND", "CONFLICT"],
     tool: { destructive: false },

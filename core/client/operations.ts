@@ -36,6 +36,7 @@ export const OPERATIONS: Readonly<
   "agents.list_all": ["GET", "/api/agents", "safe"],
   "agents.restart": ["POST", "/api/v1/agents/{id}/restart", "never"],
   "agents.update": ["PATCH", "/api/v1/agents/{id}", "never"],
+  "alerts.acknowledge": ["POST", "/api/shield/acknowledge", "never"],
   "alerts.ingest": ["POST", "/api/shield/ingest", "never"],
   "alerts.list": ["GET", "/api/shield/alerts", "safe"],
   "alerts.resolve": ["POST", "/api/shield/resolve", "never"],

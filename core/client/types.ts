@@ -243,6 +243,8 @@ export interface Operations {
     };
     answer: Agent;
   };
+  /** Acknowledge an alert */
+  "alerts.acknowledge": { body: AlertRemark; answer: Alert };
   /** Import alerts */
   "alerts.ingest": {
     body: {
@@ -287,15 +289,7 @@ export interface Operations {
     };
   };
   /** Resolve an alert */
-  "alerts.resolve": {
-    body: {
-      /** An opaque id. */
-      readonly alert_id: string;
-      /** The reason, for people and for the record. */
-      readonly reason?: string | undefined;
-    };
-    answer: Alert;
-  };
+  "alerts.resolve": { body: AlertRemark; answer: Alert };
   /** Create an API key */
   "api_keys.create": {
     body: {
@@ -2135,6 +2129,9 @@ export interface AgentList {
 export type AgentStatus = "online" | "degraded" | "offline";
 
 export interface Alert {
+  readonly acknowledged_at: string | null;
+  /** The user or API key that acknowledged it since it last became active. */
+  readonly acknowledged_by: string | null;
   readonly agent_id: string | null;
   readonly alert_id: string;
   readonly annotations: Readonly<Record<string, string>>;
@@ -2156,6 +2153,13 @@ export interface Alert {
   readonly state: AlertState;
   /** The alert's id, by which the audit log and streams filter its story. */
   readonly thread: string;
+}
+
+export interface AlertRemark {
+  /** An opaque id. */
+  readonly alert_id: string;
+  /** The reason, for people and for the record. */
+  readonly reason?: string | undefined;
 }
 
 export type AlertState = "active" | "resolved";

@@ -26,6 +26,9 @@ export const AlertRecord = z.strictObject({
   last_seen_ms: z.number(),
   /** How often it was reported as active. */
   count: z.int(),
+  /** When and by which user or key it was acknowledged since it last became active. */
+  acknowledged_at_ms: z.number().nullable().default(null),
+  acknowledged_by: z.string().nullable().default(null),
   resolved_at_ms: z.number().nullable(),
   /** The user, key or ingest token that resolved it. */
   resolved_by: z.string().nullable(),

@@ -82,6 +82,44 @@ Deno.test("alerts: instances that share a store record the same alert once", asy
   ]);
 });
 
+Deno.test("alerts: an acknowledgement names its person, once, until the alert ended and is reported again", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  await ingest(world, owner, [disk(1)]);
+  const { alert_id, acknowledged_by } = (await list(world, owner)).alerts[0];
+  eq(acknowledged_by, null);
+  const acknowledge = (as: Account) =>
+    world.call("POST", "/api/shield/acknowledge", {
+      as: as.token,
+      body: { alert_id, reason: "on it" },
+    });
+  const done = await acknowledge(owner);
+  deq([done.status, done.body.state, done.body.acknowledged_by], [200, "active", owner.userId]);
+  const colleague = await world.join(owner, ["admin"]);
+  const late = await acknowledge(colleague);
+  deq([late.status, late.body.error.details.acknowledged_by], [409, owner.userId]);
+  deq((await acknowledge(await world.signUp())).status, 404);
+  deq(
+    (await eventsOf(world, owner, alert_id)).map(({ event_type, details }) => [
+      event_type,
+      details.reason,
+    ]),
+    [["alert_acknowledged", "on it"]],
+  );
+  await ingest(world, owner, [disk(1)]);
+  eq((await list(world, owner)).alerts[0].acknowledged_by, owner.userId);
+  eq((await resolve(world, owner, { alert_id })).body.acknowledged_by, owner.userId);
+  eq((await acknowledge(owner)).status, 409);
+  await ingest(world, owner, [disk(1)]);
+  deq(
+    (await list(world, owner)).alerts.map((alert: Record<string, unknown>) => [
+      alert.acknowledged_at,
+      alert.acknowledged_by,
+    ]),
+    [[null, null]],
+  );
+});
+
 Deno.test("alerts: the first resolution is recorded with person and reason; a new report reopens the alert", async () => {
   await using world = await World.open();
   const owner = await world.signUp();

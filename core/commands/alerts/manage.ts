@@ -31,35 +31,68 @@ export async function listAlerts({ db, actor: { tenant } }: Work, filter: AlertF
   return { alerts: items.map(showAlert), pagination };
 }
 
-/** Resolves an alert by hand; a new report of its source reopens it. @throws {Fault} NOT_FOUND, CONFLICT */
-export async function resolveAlert(
-  work: Writing,
-  { alert_id: id, reason = null }: { alert_id: string; reason?: string | null | undefined },
-) {
+/** What a person says about an alert. */
+interface Remark {
+  readonly alert_id: string;
+  readonly reason?: string | null | undefined;
+}
+
+/**
+ * Records that a person looks after an alert, until it is resolved and reported again.
+ * @throws {Fault} NOT_FOUND, CONFLICT
+ */
+export async function acknowledgeAlert(work: Writing, remark: Remark) {
   const { actor, ports, tx } = work;
-  const alert = await tx.get(alerts, actor.tenant, id);
-  if (alert === null) throw new Fault("NOT_FOUND", "There is no such alert.");
-  if (alert.state === "resolved") {
-    throw new Fault("CONFLICT", "This alert is already resolved.", { state: alert.state });
+  const alert = await activeAlert(work, remark.alert_id);
+  const { acknowledged_by: by } = alert;
+  if (by !== null) {
+    throw new Fault("CONFLICT", "This alert is already acknowledged.", { acknowledged_by: by });
   }
+  emitRemark(work, "alert_acknowledged", alert, remark);
+  const acknowledged_at_ms = ports.clock.now();
+  return showAlert(
+    tx.put(alerts, actor.tenant, { ...alert, acknowledged_at_ms, acknowledged_by: actor.id }),
+  );
+}
+
+/** Resolves an alert by hand; a new report of its source reopens it. @throws {Fault} NOT_FOUND, CONFLICT */
+export async function resolveAlert(work: Writing, remark: Remark) {
+  const { actor, ports, tx } = work;
+  const alert = await activeAlert(work, remark.alert_id);
   const now = ports.clock.now();
-  const { source, name, severity, agent_id } = alert;
-  emit(work, tx, actor.tenant, {
-    type: "alert_resolved",
-    resource: { type: "alert", id },
-    ...(agent_id !== null && { agentId: agent_id }),
-    thread: id,
-    details: { source, name, severity, reason },
-  });
+  emitRemark(work, "alert_resolved", alert, remark);
   const resolved = {
     ...alert,
     state: "resolved" as const,
     ends_at_ms: now,
     resolved_at_ms: now,
     resolved_by: actor.id,
-    reason,
+    reason: remark.reason ?? null,
   };
   return showAlert(tx.put(alerts, actor.tenant, withExpiry(resolved, now)));
+}
+
+/** @throws {Fault} NOT_FOUND, CONFLICT */
+async function activeAlert({ actor, tx }: Writing, id: string): Promise<AlertRecord> {
+  const alert = await tx.get(alerts, actor.tenant, id);
+  if (alert === null) throw new Fault("NOT_FOUND", "There is no such alert.");
+  if (alert.state === "active") return alert;
+  throw new Fault("CONFLICT", "This alert is already resolved.", { state: alert.state });
+}
+
+function emitRemark(
+  work: Writing,
+  type: "alert_acknowledged" | "alert_resolved",
+  { id, source, name, severity, agent_id }: AlertRecord,
+  { reason = null }: Remark,
+): void {
+  emit(work, work.tx, work.actor.tenant, {
+    type,
+    resource: { type: "alert", id },
+    ...(agent_id !== null && { agentId: agent_id }),
+    thread: id,
+    details: { source, name, severity, reason },
+  });
 }
 
 /** An alert as answers show it. */
@@ -80,6 +113,8 @@ function showAlert(alert: AlertRecord) {
     first_seen_at: iso(alert.first_seen_ms),
     last_seen_at: iso(alert.last_seen_ms),
     count: alert.count,
+    acknowledged_at: isoOrNull(alert.acknowledged_at_ms),
+    acknowledged_by: alert.acknowledged_by,
     resolved_at: isoOrNull(alert.resolved_at_ms),
     resolved_by: alert.resolved_by,
     reason: alert.reason,

@@ -13,6 +13,19 @@ const token = z.strictObject({
 });
 const tokenExample = { name: "monitoring", purpose: "alertmanager" } as const;
 
+const remark = z.strictObject({
+  source: z.string().describe("The system that reported it."),
+  name: z.string().describe("The alert's name."),
+  severity,
+  reason: z.string().nullable().describe("The reason they gave."),
+});
+const remarkExample = {
+  source: "alertmanager",
+  name: "DiskFull",
+  severity: "critical",
+  reason: "cleaned up",
+} as const;
+
 const integration = {
   name: z.string().describe("The integration's name."),
   type: z.string().describe("Its type in the catalog."),
@@ -65,20 +78,15 @@ export const outsideEvents = {
       truncated: 0,
     },
   }),
+  alert_acknowledged: event({
+    meaning: "a person began to look after an alert",
+    details: remark,
+    example: { ...remarkExample, reason: "on it" },
+  }),
   alert_resolved: event({
     meaning: "a person resolved an alert",
-    details: z.strictObject({
-      source: z.string().describe("The system that reported it."),
-      name: z.string().describe("The alert's name."),
-      severity,
-      reason: z.string().nullable().describe("The reason they gave."),
-    }),
-    example: {
-      source: "alertmanager",
-      name: "DiskFull",
-      severity: "critical",
-      reason: "cleaned up",
-    },
+    details: remark,
+    example: remarkExample,
   }),
   ingest_token_created: event({
     meaning: "an ingest token was created",

@@ -185,7 +185,7 @@ export const CONTROLS: readonly Control[] = [
       hipaa: ["164.308(a)(6)(ii)"],
       pci: ["10.4", "12.10"],
     },
-    queries: ["alerts_taken", "alerts_resolved", "proofs_refused"],
+    queries: ["alerts_taken", "alerts_acknowledged", "alerts_resolved", "proofs_refused"],
     shows: "Alerts received, and alerts resolved by a person.",
     does_not_show: "What was done about an incident outside Relay.",
   },

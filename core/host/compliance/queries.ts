@@ -249,6 +249,10 @@ export const QUERIES = {
     exception: true,
   },
   alerts_taken: { title: "Alerts received", event_types: ["alerts_ingested"] },
+  alerts_acknowledged: {
+    title: "Alerts acknowledged by a person",
+    event_types: ["alert_acknowledged"],
+  },
   alerts_resolved: { title: "Alerts resolved by a person", event_types: ["alert_resolved"] },
   log_read: {
     title: "Reads of the audit log",
