@@ -7,9 +7,9 @@ import { AuditEvent, AuditTypes } from "../routes/audit.ts";
 import { Command, CommandText, Timeout } from "../routes/commands.ts";
 import { type Route, route } from "../routes/call/route.ts";
 import {
+  AgentFilter,
   AgentRef,
   AlertId,
-  Id,
   PageLimit,
   Thread,
   wholeNumber,
@@ -71,14 +71,15 @@ export const extraTools: readonly Route[] = [
       }),
       limit: PageLimit,
       event_type: AuditTypes.optional(),
-      agent_id: Id.optional(),
+      agent_id: AgentFilter.optional(),
       thread: Thread.optional(),
     }),
+    agent: "agent_id",
     success: {
       status: 200,
       body: z.object({ events: z.array(AuditEvent), cursor: z.int(), has_more: z.boolean() }),
     },
-    faults: ["GONE"],
+    faults: ["AGENT_NOT_FOUND", "GONE"],
     tool: { destructive: false },
     handle: (work, { query: { cursor, limit, ...filter } }) =>
       tailAudit(work, filter, { limit, after: cursor }),

@@ -8,7 +8,15 @@ import {
 } from "../core/commands/commands.ts";
 import { ALERT_STATES } from "../kv/records/alert.ts";
 import { route } from "./call/route.ts";
-import { Id, listOf, PageQuery, Reason, Severity, Timestamp } from "./schemas/schemas.ts";
+import {
+  AgentFilter,
+  Id,
+  listOf,
+  PageQuery,
+  Reason,
+  Severity,
+  Timestamp,
+} from "./schemas/schemas.ts";
 
 const INGEST_BYTES_MAX = 8 * 1024 * 1024;
 
@@ -65,10 +73,10 @@ export const alertRoutes = [
         description: "Alerts of exactly this severity.",
       }),
       source: Source.optional().meta({ description: "Alerts from this source." }),
-      agent_id: Id.optional(),
+      agent_id: AgentFilter.optional(),
     }),
     success: { status: 200, body: listOf("alerts", Alert) },
-    faults: [],
+    faults: ["AGENT_NOT_FOUND"],
     tool: { destructive: false },
     handle: (work, { query }) => listAlerts(work, query),
   }),

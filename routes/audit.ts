@@ -16,6 +16,7 @@ import {
 import { acceptedOf } from "./call/accept.ts";
 import { route } from "./call/route.ts";
 import {
+  AgentFilter,
   boundedObject,
   Id,
   Instant,
@@ -82,6 +83,7 @@ const Filter = z.strictObject({
     description: "Until this time, or the end of this date, inclusive; UTC unless a zone is given.",
   }),
   event_type: AuditTypes.optional(),
+  agent_id: AgentFilter.optional(),
   actor: RowText.max(128).optional().meta({
     description: "The id of the user, the API key or another actor.",
   }),
@@ -127,6 +129,7 @@ export const auditRoutes = [
         description: "The `cursor` of the previous response.",
       }),
     }),
+    agent: "agent_id",
     rules: { "query.cursor": "must be the `cursor` of a previous response" },
     success: {
       status: 200,
@@ -140,7 +143,7 @@ export const auditRoutes = [
         }).meta({ id: "AuditPagination" }),
       }),
     },
-    faults: [],
+    faults: ["AGENT_NOT_FOUND"],
     tool: { destructive: false },
     handle: (work, { query: { limit, offset, cursor, ...filter } }, { audit }) =>
       queryAudit(work, audit, filterOf(filter), { limit, offset, cursor }),
@@ -156,8 +159,9 @@ export const auditRoutes = [
     access: { scope: READERS },
     effect: "read",
     query: Filter,
+    agent: "agent_id",
     success: { status: 200, content: ["application/json", "application/x-ndjson", "text/csv"] },
-    faults: ["NOT_ACCEPTABLE"],
+    faults: ["AGENT_NOT_FOUND", "NOT_ACCEPTABLE"],
     handle: async (work, { query, accept }, { audit, authenticator }) => {
       const type = acceptedOf(accept, Object.keys(EXPORTS));
       const made = await exportAudit(work, audit, filterOf(query), type);

@@ -5,7 +5,7 @@ import { COMMAND_STATUSES } from "../kv/records/command.ts";
 import { AgentParams, Label } from "./agents.ts";
 import { Command } from "./commands.ts";
 import { route } from "./call/route.ts";
-import { commaList, Id, Instant, LastInstant, PageLimit } from "./schemas/schemas.ts";
+import { AgentFilter, commaList, Id, Instant, LastInstant, PageLimit } from "./schemas/schemas.ts";
 
 const TEXT_MAX = 200;
 const CURSOR_CHARS_MAX = 256;
@@ -83,11 +83,10 @@ export const commandListRoutes = [
     path: "/api/v1/commands",
     summary: "List commands, newest first",
     query: Filter.extend({
-      agent_id: Id.optional().meta({
-        description: "Commands of this agent, which may have been deleted.",
-      }),
+      agent_id: AgentFilter.optional(),
     }),
-    faults: [],
+    agent: "agent_id",
+    faults: ["AGENT_NOT_FOUND"],
     tool: { destructive: false },
     handle: (work, { query }, { commands }) => listCommands(work, commands, ...choiceOf(query)),
   }),

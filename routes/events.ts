@@ -20,8 +20,9 @@ export const eventRoutes = [
     noStore: true,
     effect: "read",
     query: StreamQuery,
+    agent: "agent_id",
     success: { status: 200, content: [EVENT_STREAM] },
-    faults: ["NOT_ACCEPTABLE", "UNAVAILABLE"],
+    faults: ["AGENT_NOT_FOUND", "NOT_ACCEPTABLE", "UNAVAILABLE"],
     handle: async ({ actor, ports, request }, { query, accept }, { streams }) => {
       acceptedOf(accept, [EVENT_STREAM]);
       const { last_event_id, ...filter } = query;

@@ -7,6 +7,7 @@ import { type LimitState, mustPass } from "../core/access/access.ts";
 import { AGENT_PROTOCOL, CLOSE_CODES } from "../core/protocol/protocol.ts";
 import { parse, parseNoQuery } from "./call/input.ts";
 import { recordUse } from "./call/records.ts";
+import { resolveAgent } from "./call/resolve_agent.ts";
 import { deny } from "./call/rights.ts";
 import { openEventSocket } from "./http/event_socket.ts";
 import { mustBeAllowedOrigin } from "./http/origin.ts";
@@ -67,6 +68,7 @@ async function open(
   if (!EVENT_RIGHTS.some((right) => actor.rights.has(right))) {
     throw await deny(relay, ENDPOINT, actor, info, EVENT_RIGHTS);
   }
+  await resolveAgent(relay, actor, "agent_id", { params: {}, query: asked, body: {} });
   const choice = { ...asked, last_event_id: info.lastEventId ?? asked.last_event_id };
   const record = () => recordUse(relay, ENDPOINT, actor, info, SWITCHED);
   return openEventSocket(relay, actor, request, choice, record);

@@ -27,7 +27,7 @@ export { AGENT_RIGHT, Links } from "./links.ts";
 export { notifyLostAgents } from "./lost_agents.ts";
 export { deleteAgent, listAgents, offline, ownedAgent, restartAgent, showAgent } from "./manage.ts";
 export { disconnectAgentsOf, heldVersion, sweepStaleAgents } from "./register.ts";
-export { agentIdOf } from "./names.ts";
+export { agentIdOf, agentIdOfFilter } from "./names.ts";
 export { updateAgent } from "./update.ts";
 export type { Wire } from "./sender.ts";
 export {

@@ -1,4 +1,5 @@
 import {
+  AGENT_ID_PREFIX,
   agentName,
   agentNames,
   freeNumber,
@@ -9,6 +10,7 @@ import type { DeviceRecord } from "../../kv/records/device.ts";
 import type { Tenant } from "../../kv/store/collection.ts";
 import type { Reader } from "../../kv/store/reader.ts";
 import type { Tx } from "../../kv/store/tx.ts";
+import { Fault } from "../fault/fault.ts";
 import type { Entropy } from "../ports/ports.ts";
 
 /** More than the agents that register at once under one name. */
@@ -138,4 +140,20 @@ export async function releaseName(
 export async function agentIdOf(db: Reader, tenant: Tenant, text: string): Promise<string> {
   if (!isAgentName(text)) return text;
   return (await db.get(agentNames, tenant, text))?.agent_id ?? text;
+}
+
+/**
+ * The id by which a filter finds what concerns an agent. An id stays as it is, because the agent may have been deleted.
+ * A name that no agent has is refused, because an empty list would look like an answer.
+ * @throws {Fault} AGENT_NOT_FOUND
+ */
+export async function agentIdOfFilter(db: Reader, tenant: Tenant, text: string): Promise<string> {
+  const id = await agentIdOf(db, tenant, text);
+  if (id.startsWith(AGENT_ID_PREFIX)) return id;
+  throw new Fault(
+    "AGENT_NOT_FOUND",
+    `No agent is named ${
+      JSON.stringify(text)
+    }. Give the id of an agent that was renamed or deleted.`,
+  );
 }

@@ -280,7 +280,7 @@ export interface Operations {
       readonly severity?: Severity | undefined;
       /** Alerts from this source. */
       readonly source?: string | undefined;
-      /** An opaque id. */
+      /** The agent's id or its name. A deleted agent is found by its id only. */
       readonly agent_id?: string | undefined;
     };
     answer: {
@@ -495,6 +495,8 @@ export interface Operations {
       readonly end_time?: string | undefined;
       /** One or more event types, separated by commas. */
       readonly event_type?: string | undefined;
+      /** The agent's id or its name. A deleted agent is found by its id only. */
+      readonly agent_id?: string | undefined;
       /** The id of the user, the API key or another actor. */
       readonly actor?: string | undefined;
       /** The type of the resource concerned, such as `api_key` or `agent`. */
@@ -535,6 +537,8 @@ export interface Operations {
       readonly end_time?: string | undefined;
       /** One or more event types, separated by commas. */
       readonly event_type?: string | undefined;
+      /** The agent's id or its name. A deleted agent is found by its id only. */
+      readonly agent_id?: string | undefined;
       /** The id of the user, the API key or another actor. */
       readonly actor?: string | undefined;
       /** The type of the resource concerned, such as `api_key` or `agent`. */
@@ -627,7 +631,7 @@ export interface Operations {
       readonly limit?: number | undefined;
       /** The `cursor` of the previous response. */
       readonly cursor?: string | undefined;
-      /** Commands of this agent, which may have been deleted. */
+      /** The agent's id or its name. A deleted agent is found by its id only. */
       readonly agent_id?: string | undefined;
     };
     answer: CommandList;
@@ -2002,7 +2006,7 @@ export interface Streams {
     query?: {
       /** Event types, `notification` or `command_started`, separated by commas. */
       readonly types?: string | undefined;
-      /** An opaque id. */
+      /** The agent's id or its name. A deleted agent is found by its id only. */
       readonly agent_id?: string | undefined;
       /** The id of an alert: the story of that alert and of the commands that answer it. */
       readonly thread?: string | undefined;

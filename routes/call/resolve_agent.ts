@@ -1,16 +1,18 @@
-import { agentIdOf } from "../../core/agents/agents.ts";
+import { agentIdOf, agentIdOfFilter } from "../../core/agents/agents.ts";
 import type { Actor } from "../../core/identity/identity.ts";
 import type { Context } from "../../core/context/context.ts";
 
 /** Checked input, before the rule gets it. */
 interface Checked {
   params: unknown;
+  query: unknown;
   body: unknown;
 }
 
 /**
  * Puts the agent's id in place of its name, so that rules, rights and records see ids only. Only agents of the
- * caller's space are found. Returns the id; null when the input names no agent.
+ * caller's space are found. Returns the id; null when the input names no agent, or only filters by one.
+ * @throws {Fault} AGENT_NOT_FOUND for a filter by a name that no agent has
  */
 export async function resolveAgent(
   { store }: Pick<Context, "store">,
@@ -18,13 +20,14 @@ export async function resolveAgent(
   field: string,
   input: Checked,
 ): Promise<string | null> {
-  for (const part of ["params", "body"] as const) {
+  for (const part of ["params", "query", "body"] as const) {
     const fields = input[part] as Readonly<Record<string, unknown>> | undefined;
     const text = fields?.[field];
     if (typeof text !== "string") continue;
-    const id = await agentIdOf(store, tenant, text);
+    const filters = part === "query";
+    const id = await (filters ? agentIdOfFilter : agentIdOf)(store, tenant, text);
     if (id !== text) input[part] = { ...fields, [field]: id };
-    return id;
+    return filters ? null : id;
   }
   return null;
 }

@@ -3,6 +3,7 @@ import type { Relay } from "../../core/relay.ts";
 import type { Actor } from "../../core/identity/identity.ts";
 import { Fault } from "../../core/fault/fault.ts";
 import { mayRead, type Stream } from "../../core/events/events.ts";
+import { resolveAgent } from "../call/resolve_agent.ts";
 import { EVENTS_PROTOCOL, offeredProtocols } from "./protocols.ts";
 import { filterOf, type StreamChoice, StreamQuery } from "../schemas/event_stream.ts";
 import { SocketSink } from "./socket_sink.ts";
@@ -18,6 +19,8 @@ const REOPEN_MS = 1_000;
 const Resume = z.strictObject({ type: z.literal("resume"), ...StreamQuery.shape });
 const AnyResume = z.looseObject({ type: z.literal("resume") });
 const Ping = z.looseObject({ type: z.literal("ping") });
+/** The statuses of a resume frame with invalid fields, or with an agent's name that no agent has. */
+const REFUSED = [400, 404];
 const PONG = '{"type":"pong"}';
 /** Sent for the first ignored frame only. */
 const WARNING = JSON.stringify({
@@ -63,7 +66,10 @@ export function openEventSocket(
     const now = await relay.authenticator.current(actor);
     if (now === null) return sink.end("credential_ended");
     if (!mayRead(now)) return sink.end("rights_lost");
-    stream = await relay.streams.open(now, filterOf(filter), last_event_id ?? null, sink);
+    const named = { params: {}, query: filter, body: {} };
+    await resolveAgent(relay, now, "agent_id", named);
+    const from = last_event_id ?? null;
+    stream = await relay.streams.open(now, filterOf(named.query), from, sink);
     waiting.forEach((text) => sink.sendIfRead(text));
     waiting.clear();
   };
@@ -84,7 +90,11 @@ export function openEventSocket(
       if (stream !== null) mayReopenMs = clock.now() + REOPEN_MS;
       if (socket.readyState === WebSocket.OPEN) await open(next);
     }).catch((error) =>
-      sink.end(error instanceof Fault && error.status === 400 ? "malformed_frame" : "interrupted")
+      sink.end(
+        error instanceof Fault && REFUSED.includes(error.status)
+          ? "malformed_frame"
+          : "interrupted",
+      )
     );
   };
   socket.onopen = () => {

@@ -6,7 +6,7 @@ import {
   type StreamFilter,
 } from "../../core/events/events.ts";
 import { z } from "zod";
-import { commaList, Id, Severity, Thread } from "./schemas.ts";
+import { AgentFilter, commaList, Severity, Thread } from "./schemas.ts";
 
 const Types = commaList([...EVENT_TYPES, NOTIFICATION, COMMAND_STARTED], 2000).meta({
   description: "Event types, `notification` or `command_started`, separated by commas.",
@@ -16,7 +16,7 @@ const Types = commaList([...EVENT_TYPES, NOTIFICATION, COMMAND_STARTED], 2000).m
 /** The query of an event stream. */
 export const StreamQuery = z.strictObject({
   types: Types.optional(),
-  agent_id: Id.optional(),
+  agent_id: AgentFilter.optional(),
   thread: Thread.optional(),
   severity: Severity.optional().meta({ description: "The minimum severity." }),
   last_event_id: z.string().regex(MESSAGE_ID, "must be <name>:<number>").optional().meta({

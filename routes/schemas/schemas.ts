@@ -41,6 +41,11 @@ export const Thread = Id.meta({
 /** An agent in a path or a body, by its id or its name. The call resolves it for routes that declare `agent`. */
 export const AgentRef = Id.meta({ description: "The agent's id or its name." });
 
+/** A filter by agent in a query. */
+export const AgentFilter = Id.meta({
+  description: "The agent's id or its name. A deleted agent is found by its id only.",
+});
+
 /** The two spaces of an organization: real data, and data for tests. */
 export const Space = z.enum(["live", "test"]).meta({ id: "Space" });
 

@@ -1,6 +1,7 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import { routes } from "../../routes/index.ts";
 import { ScriptedAgent } from "../support/agent.ts";
+import { StreamClient } from "../support/stream.ts";
 import { World } from "../support/world.ts";
 import { rpc, tool, toolError } from "../mcp/client.ts";
 import { rename, show } from "./names_fixtures.ts";
@@ -105,4 +106,68 @@ Deno.test("names: MCP tools and resources take them", async () => {
   const unknown = await tool(world, "agents_get", { id: "db-1" }, as);
   eq(toolError(unknown).code, "AGENT_NOT_FOUND");
   eq((await call("agents_update", { id: "web-1", name: "web-9" })).name, "web-9");
+});
+
+/** The filters by agent in queries, with what they list. */
+const FILTERED = [
+  ["/api/v1/commands", "commands"],
+  ["/api/audit", "events"],
+  ["/api/shield/alerts", "alerts"],
+] as const;
+
+Deno.test("names: filters of lists take them; an unknown name is 404, an id finds what a deleted agent left", async () => {
+  await using here = await begin();
+  const { world, owner, agent } = here;
+  const as = { as: owner.token };
+  const read = async (path: string, named: string) =>
+    await world.call("GET", `${path}?agent_id=${named}`, as);
+  const ids = async (named: string) =>
+    await Promise.all(FILTERED.map(async ([path, field]) => {
+      const { status, body } = await read(path, named);
+      eq(status, 200, path);
+      return body[field].map((row: { agent_id: string }) => row.agent_id)
+        .filter((id: string, at: number, all: string[]) => all.indexOf(id) === at);
+    }));
+  await world.call("GET", "/api/exec/web-1?command=hostname", as);
+  const alerts = [{ name: "DiskFull", agent_id: "web-1" }, { name: "Slow", agent_id: "router-7" }];
+  const body = { source: "scanner", alerts };
+  eq((await world.call("POST", "/api/shield/ingest", { ...as, body })).body.created, 2);
+  deq(await ids("web-1"), [[agent.id], [agent.id], [agent.id]]);
+  const csv = await world.call("GET", "/api/audit/export?agent_id=web-1", {
+    ...as,
+    headers: { accept: "text/csv" },
+  });
+  const rows = csv.text.trimEnd().split("\r\n").slice(1);
+  deq([rows.length > 0, rows.every((row) => row.includes(agent.id))], [true, true]);
+  for (const unknown of ["web-9", "db-1", "Web-1"]) {
+    for (const path of [...FILTERED.map(([path]) => path), "/api/audit/export", "/api/events"]) {
+      const answer = await read(path, unknown);
+      deq([answer.status, answer.body.error.code], [404, "AGENT_NOT_FOUND"], `${path} ${unknown}`);
+    }
+  }
+  // The source calls something by this name that Relay does not know.
+  eq((await read("/api/shield/alerts", "router-7")).body.alerts[0].name, "Slow");
+  eq((await world.call("DELETE", "/api/v1/agents/web-1", as)).status, 204);
+  deq(await ids(agent.id), [[agent.id], [agent.id], [agent.id]]);
+  eq((await read("/api/audit", "web-1")).status, 404);
+});
+
+Deno.test("names: streams and the tools of MCP filter by them", async () => {
+  await using here = await begin();
+  const { world, owner, agent } = here;
+  const as = { as: owner.token };
+  const stream = await StreamClient.open(world, owner.token, { query: "?agent_id=web-1" });
+  eq((await stream.next())!.event, "hello");
+  // A stream follows the agent, whatever it is called meanwhile.
+  await rename(world, owner, agent.id, "web-2");
+  await world.call("GET", "/api/exec/web-2?command=hostname", as);
+  await world.app.log.flush();
+  for (let event = await stream.next(); event!.event !== "event"; event = await stream.next());
+  await stream.cut();
+  for (const [name, field] of [["list_commands", "commands"], ["tail_events", "events"]] as const) {
+    const { body } = await tool(world, name, { agent_id: "web-2" }, as);
+    const rows = body.result.structuredContent[field];
+    deq([rows.length > 0, rows[0].agent_id], [true, agent.id], name);
+    eq(toolError(await tool(world, name, { agent_id: "web-1" }, as)).code, "AGENT_NOT_FOUND");
+  }
 });

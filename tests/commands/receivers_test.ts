@@ -53,6 +53,8 @@ Deno.test("alertmanager: a notification becomes alerts, and its retries change n
     severity: "critical",
     state: "active",
     fingerprint: "b1c2d3e4f5a60718",
+    acknowledged_at: null,
+    acknowledged_by: null,
     agent_id: null,
     thread: alert_id,
     labels: NOTIFICATION.alerts[0]!.labels,

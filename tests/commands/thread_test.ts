@@ -75,6 +75,13 @@ Deno.test("thread: one query tells an incident from the alert over approval and 
   ];
   deq(await storyOf(world, here.owner, thread), story);
   deq(await storyOf(world, here.owner, other), ["alerts_ingested"]);
+  const csv = await world.call("GET", `/api/audit/export?thread=${thread}`, {
+    as: token,
+    headers: { accept: "text/csv" },
+  });
+  // The import belongs to the threads of all alerts that it raised.
+  const threads = csv.text.trimEnd().split("\r\n").map((row) => row.split(",").at(-1));
+  deq(threads, ["thread", "", ...story.slice(1).map(() => thread)]);
   const tail = await tool(world, "tail_events", { thread, cursor: 0, limit: 200 }, { as: token });
   const tailed = tail.body.result.structuredContent.events;
   deq(tailed.map((event: { event_type: string }) => event.event_type), story);

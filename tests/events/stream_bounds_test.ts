@@ -8,6 +8,7 @@ import { StoreUnavailableError } from "../../kv/engine/errors.ts";
 import { apiKeys } from "../../kv/records/api_key.ts";
 import { mount } from "../../routes/http/mount.ts";
 import { routes, upgrades } from "../../routes/index.ts";
+import { ScriptedAgent } from "../support/agent.ts";
 import { type Received, StreamClient } from "../support/stream.ts";
 import { World } from "../support/world.ts";
 import { revokeElsewhere } from "../support/linked_agent.ts";
@@ -91,6 +92,31 @@ Deno.test("streams: a socket resumes at most once a second", async () => {
     await world.advance(1_000);
     eq((await again).type, "hello");
   });
+});
+
+Deno.test("streams: a socket takes an agent's name, and a resume frame with an unknown one ends it", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const key = await world.key(owner, READ);
+  const agents = await world.key(owner, ["agents:admin", "agents:write"]);
+  const { id } = await ScriptedAgent.connect(world, agents.value, { name: "web-1" });
+  await withSocket(world, key.value, async ({ socket, next, closed }) => {
+    eq((await next()).type, "hello");
+    socket.send('{"type":"resume","agent_id":"web-1"}');
+    eq((await next()).type, "hello");
+    await happen(world, owner, "command_denied", "agt_other");
+    await happen(world, owner, "command_executed", id);
+    await world.app.log.flush();
+    eq((await next()).data!.event_type, "command_executed");
+    world.clock.sleep = () => Promise.resolve();
+    socket.send('{"type":"resume","agent_id":"web-9"}');
+    eq((await closed).code, 4400);
+  });
+  const named = await world.call("GET", "/ws?agent_id=web-9", {
+    as: key.value,
+    headers: { upgrade: "websocket" },
+  });
+  deq([named.status, named.body.error.code], [404, "AGENT_NOT_FOUND"]);
 });
 
 Deno.test("streams: a ping gets a pong, unknown frames get one warning, and the stream continues", async () => {

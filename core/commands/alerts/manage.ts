@@ -7,6 +7,7 @@ import {
   type AlertState,
 } from "../../../kv/records/alert.ts";
 import type { Work, Writing } from "../../work/work.ts";
+import { agentIdOf, agentIdOfFilter } from "../../agents/agents.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { listPage, type Paging } from "../../../kv/store/paging.ts";
@@ -20,14 +21,20 @@ export type AlertFilter =
     readonly [facet in AlertFacet]?: string | undefined;
   };
 
-/** Alerts of one state, newest first. */
-export async function listAlerts({ db, actor: { tenant } }: Work, filter: AlertFilter & Paging) {
-  const { limit, offset } = filter;
+/**
+ * Alerts of one state, newest first. Sources may name agents that Relay does not know.
+ * @throws {Fault} AGENT_NOT_FOUND for a name that neither an agent nor an alert has
+ */
+export async function listAlerts({ db, actor: { tenant } }: Work, given: AlertFilter & Paging) {
+  const { limit, offset, agent_id: named } = given;
+  const agent_id = named && await agentIdOf(db, tenant, named);
+  const filter = { ...given, agent_id };
   const facets = ALERT_FACETS.filter((facet) => filter[facet] !== undefined);
   const index = alertIndex(facets);
   const prefix = [filter.state, ...facets.map((facet) => filter[facet]!)];
   const options = { limit, offset, index, prefix, reverse: true };
   const { items, pagination } = await listPage(db, alerts, tenant, options);
+  if (named !== undefined && pagination.total === 0) await agentIdOfFilter(db, tenant, named);
   return { alerts: items.map(showAlert), pagination };
 }
 

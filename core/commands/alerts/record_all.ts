@@ -3,6 +3,7 @@ import { ALERT_SEVERITIES, alerts } from "../../../kv/records/alert.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import type { Actor, RequestInfo } from "../../identity/identity.ts";
 import type { Context } from "../../context/context.ts";
+import { agentIdOf } from "../../agents/agents.ts";
 import { emit } from "../../events/events.ts";
 import { alertIdOf, type Origin, recordReport, type ReportOutcome } from "./record.ts";
 import type { Report } from "./report.ts";
@@ -47,7 +48,7 @@ export async function recordReports(
   const batches = batchesOf(distinct(reports), store.sole ? BATCH_SOLE : BATCH_SHARED);
   const take = async () => {
     for (let batch = batches.pop(); batch !== undefined; batch = batches.pop()) {
-      const mine = batch;
+      const mine = await Promise.all(batch.map((each) => withAgentId(store, tenant, each)));
       const outcomes = await store.transact(async (tx) => {
         // Reads all alerts at once; later reads in this transaction are answered from memory.
         await Promise.all(
@@ -115,6 +116,16 @@ function named(tenant: Tenant, source: string, reports: readonly Report[]) {
 interface RepeatedReport {
   readonly report: Report;
   readonly times: number;
+}
+
+/** The report with the id of the agent that its source calls by name. */
+async function withAgentId(
+  store: Context["store"],
+  tenant: Tenant,
+  { report, times }: RepeatedReport,
+): Promise<RepeatedReport> {
+  const agentId = report.agentId && await agentIdOf(store, tenant, report.agentId);
+  return { report: { ...report, agentId }, times };
 }
 
 /** The last report of each fingerprint, and how many there were. */

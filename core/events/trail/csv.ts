@@ -7,14 +7,14 @@ const NEEDS_QUOTES = /[",\r\n]/;
 
 /**
  * One line of CSV with its CRLF (RFC 4180). Null is an empty field. Audit rows contain text from callers, so a
- * `'` precedes whatever a spreadsheet would run as a formula. `base64` fields stay unchanged, because a `'`
- * would corrupt a proof.
+ * `'` precedes whatever a spreadsheet would run as a formula. `own` fields, which Relay writes itself, stay unchanged:
+ * a `'` would corrupt the base64 of a proof.
  */
 export function csvRow(
   fields: readonly (string | number | boolean | null)[],
-  ...base64: readonly string[]
+  ...own: readonly string[]
 ): string {
-  return `${[...fields.map(writeField), ...base64].join(",")}\r\n`;
+  return `${[...fields.map(writeField), ...own].join(",")}\r\n`;
 }
 
 function writeField(field: string | number | boolean | null): string {

@@ -74,12 +74,13 @@ const COLUMNS = [
 ] as const satisfies readonly (keyof AuditEvent)[];
 
 async function* writeCsv(pages: Pages): Text {
-  yield csvRow([...COLUMNS, "details", "leaf_hash"]);
+  // New columns follow the others, for readers that count columns.
+  yield csvRow([...COLUMNS, "details", "leaf_hash", "thread"]);
   for await (const page of pages) {
     yield page.map(({ event, leaf }) => {
       const row = showEvent(event);
       const cells = COLUMNS.map((name) => row[name] ?? null);
-      return csvRow([...cells, JSON.stringify(row.details)], leaf);
+      return csvRow([...cells, JSON.stringify(row.details)], leaf, row.thread ?? "");
     }).join("");
   }
 }

@@ -9,6 +9,8 @@ import { resultOf } from "./result.ts";
 export interface AuditFilter {
   readonly startMs?: number | undefined;
   readonly endMs?: number | undefined;
+  /** The agent concerned. */
+  readonly agent_id?: string | undefined;
   /** Any of these types. */
   readonly event_type?: readonly string[] | undefined;
   readonly actor?: string | undefined;
@@ -49,7 +51,7 @@ export function matches(event: AuditEvent, filter: AuditFilter): boolean {
   return (filter.startMs === undefined || atMs >= filter.startMs) &&
     (filter.endMs === undefined || atMs <= filter.endMs) &&
     (filter.event_type?.includes(event.event_type) ?? true) &&
-    (["actor", "resource_type", "resource_id"] as const)
+    (["agent_id", "actor", "resource_type", "resource_id"] as const)
       .every((name) => filter[name] === undefined || filter[name] === event[name]) &&
     (filter.result === undefined || filter.result === resultOf(event)) &&
     (filter.thread === undefined || isInThread(event, filter.thread)) &&

@@ -157,7 +157,7 @@ async function* candidates(
 function cheapTest(filter: AuditFilter): (row: Sequenced) => boolean {
   const { event_type: types, result, text, thread } = filter;
   const named = JSON.stringify(thread ?? "");
-  const members = (["actor", "resource_type", "resource_id"] as const)
+  const members = (["agent_id", "actor", "resource_type", "resource_id"] as const)
     .filter((name) => filter[name] !== undefined)
     .map((name) => `"${name}":${JSON.stringify(filter[name])}`);
   const wanted = text === undefined ? "" : textInJson(text);

@@ -14,7 +14,7 @@ const SCAN_MAX = 20_000;
  */
 export async function tailAudit(
   work: Reading,
-  filter: AuditFilter & { readonly agent_id?: string | undefined },
+  filter: AuditFilter,
   { limit, after }: { limit: number; after?: number | undefined },
 ) {
   const { log, actor: { id: actor, tenant } } = work;
@@ -28,8 +28,7 @@ export async function tailAudit(
     for (const sequenced of page) {
       if (events.length === limit || sequenced.seq > head) break;
       const event = showEvent(sequenced);
-      const wanted = filter.agent_id === undefined || filter.agent_id === event.agent_id;
-      if (wanted && matches(event, filter)) events.push(event);
+      if (matches(event, filter)) events.push(event);
       position = sequenced.seq;
       scanned++;
     }
@@ -39,9 +38,7 @@ export async function tailAudit(
   const isOwnRead = ({ event_type, actor: by }: AuditEvent) =>
     by === actor && (event_type === "audit_read" || event_type === "api_key_used");
   if (!events.every(isOwnRead)) {
-    const { agent_id, ...rest } = filter;
-    const asked = { ...describe(rest), ...(agent_id !== undefined && { agent_id }) };
-    await recordRead(work, "audit_read", { filter: asked, events: events.length });
+    await recordRead(work, "audit_read", { filter: describe(filter), events: events.length });
   }
   return { events, cursor: position, has_more: position < head };
 }
