@@ -31,14 +31,6 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     about: "show a relay, an agent, a command and webhooks on this machine",
     run: async (args) => (await import("./demo.ts")).demoCommand(args),
   },
-  listen: {
-    about: "receive webhooks on this machine: --url, --forward",
-    run: async (args) => (await import("./listen.ts")).listenCommand(args),
-  },
-  audit: {
-    about: "check an export of the audit log: verify <export>",
-    run: async (args) => (await import("./audit.ts")).auditCommand(args),
-  },
   secret: {
     about: "seal everything with a new secret: rotate",
     run: async (args) => (await import("./secret.ts")).secretCommand(args),

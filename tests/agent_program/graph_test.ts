@@ -43,6 +43,8 @@ const AGENT = [
   "core/cli/client.ts",
   "core/cli/help.ts",
   "core/cli/process.ts",
+  "core/cli/remote/command.ts",
+  "core/cli/remote/oversight/rows.ts",
   "core/cli/remote/table.ts",
   "core/protocol/",
   "core/ports/",
@@ -66,6 +68,8 @@ Deno.test("relay agent: loads no code of a relay", async () => {
 Deno.test("relay help: loads the table of commands only", async () => {
   deq((await loadedBy("main.ts")).sort(), [
     "core/cli/cli.ts",
+    "core/cli/remote/command.ts",
+    "core/cli/remote/oversight/rows.ts",
     "core/cli/remote/table.ts",
     "deno.json",
     "main.ts",

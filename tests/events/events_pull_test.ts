@@ -2,9 +2,9 @@ import { deepStrictEqual as deq, ok, rejects, strictEqual as eq } from "node:ass
 import { Buffer } from "node:buffer";
 import { dropExpiredRows } from "../../core/events/trail/retention.ts";
 import { verifyDelivery } from "../../core/cli/receiver.ts";
-import { parseArguments } from "../../core/cli/arguments.ts";
-import { LISTEN_TEXTS, listenCommand, listenOptions } from "../../core/cli/listen.ts";
-import { type ListenHost, listenLoop } from "../../core/cli/listen_loop.ts";
+import { type ListenHost, listenLoop } from "../../core/cli/remote/oversight/listen_loop.ts";
+import { createClient } from "../../core/client/client.ts";
+import { PLATFORM } from "../../core/client/platform.ts";
 import { tool } from "../mcp/client.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";
 import { random } from "../support/random.ts";
@@ -125,6 +125,21 @@ Deno.test("events.pull: in pages of any size each event comes once and none is m
   }
 });
 
+/** A client of a world's relay; `lost` says whether the next request does not arrive. */
+const clientOf = (world: World, token: string, lost = () => false) =>
+  createClient({
+    url: "http://relay.test/",
+    token,
+    async fetch(url, init) {
+      // What the runtime's fetch throws.
+      const cause = new Error("connection refused");
+      if (lost()) throw new TypeError("fetch failed", { cause });
+      const { pathname, search } = new URL(url as string);
+      return await world.send(new Request(`http://localhost${pathname}${search}`, init));
+    },
+    platform: { ...PLATFORM, sleep: () => Promise.resolve() },
+  });
+
 Deno.test("relay listen: forwards what happens from now on, signed as a webhook is, each once", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
@@ -135,26 +150,17 @@ Deno.test("relay listen: forwards what happens from now on, signed as a webhook 
   const secret = "a secret to sign with";
   let sleeps = 0;
   const host: ListenHost = {
-    async request(url, init) {
-      const { pathname, search, hostname } = new URL(url);
-      const headers = new Headers(init.headers);
-      if (hostname === "relay.test") {
-        const as = headers.get("authorization")!.slice("Bearer ".length);
-        // What the runtime's fetch throws.
-        const cause = new Error("connection refused");
-        if (sleeps === 2) throw new TypeError("fetch failed", { cause });
-        const { status, text } = await world.call("GET", pathname + search, { as });
-        return new Response(text, { status });
-      }
-      const body = Buffer.from(String(init.body));
+    fetch: (_url, init) => {
+      const headers = new Headers(init!.headers);
+      const body = Buffer.from(String(init!.body));
       const fault = verifyDelivery(secret, headers, body);
       got.push({
         type: headers.get("x-service-event")!,
         name: JSON.parse(String(body)).payload.name,
         fault,
       });
-      if (got.length === 2) throw new Error("nobody is there");
-      return new Response(null, { status: 204 });
+      if (got.length === 2) return Promise.reject(new Error("nobody is there"));
+      return Promise.resolve(new Response(null, { status: 204 }));
     },
     now: () => Date.now(),
     async sleep() {
@@ -162,29 +168,25 @@ Deno.test("relay listen: forwards what happens from now on, signed as a webhook 
       if (sleeps === 1) { for (const name of ["a", "b", "c"]) await happen(world, owner, name); }
       if (sleeps === 4) controller.abort();
     },
-    say: (line) => said.push(line),
+    forwarded: (_answer, line) => Promise.resolve(void said.push(line)),
+    note: (line) => Promise.resolve(void said.push(line)),
   };
   const options = {
-    url: "http://relay.test/",
-    token,
+    relay: clientOf(world, token, () => sleeps === 2),
     forward: "http://localhost:3000/hook",
     secret,
-    types: null,
+    types: undefined,
     since: null,
   };
-  eq(await listenLoop(options, host, controller.signal), null);
+  await listenLoop(options, host, controller.signal);
   deq(got, ["a", "b", "c"].map((name) => ({ type: "agent_disconnected", name, fault: null })));
   const [first, second, third, trouble, better] = said;
   ok(/agent_disconnected {2}→ 204/.test(first!) && /→ 204/.test(third!), said.join("\n"));
   ok(/→ nobody is there/.test(second!), second);
-  ok(/cannot be reached, trying again: connection refused/.test(trouble!), trouble);
-  eq(better, "the relay answers again");
-  const refused = await listenLoop(
-    { ...options, token: "wrong" },
-    host,
-    new AbortController().signal,
-  );
-  ok(refused?.startsWith("the relay refused: "), `${refused}`);
+  eq(trouble, "No answer, trying again: http://relay.test cannot be reached: connection refused");
+  eq(better, "The relay answers again.");
+  const refused = { ...options, relay: clientOf(world, "wrong") };
+  await rejects(listenLoop(refused, host, new AbortController().signal), { status: 401 });
 });
 
 Deno.test("relay listen: reports a log that ends before the last seen event and continues at its end", async () => {
@@ -196,73 +198,26 @@ Deno.test("relay listen: reports a log that ends before the last seen event and 
   const controller = new AbortController();
   const said: string[] = [], got: string[] = [];
   const host: ListenHost = {
-    async request(url, init) {
-      const { pathname, search, hostname } = new URL(url);
-      if (hostname === "relay.test") {
-        const { status, text } = await world.call("GET", pathname + search, { as: token });
-        return new Response(text, { status });
-      }
-      got.push(JSON.parse(String(init.body)).payload.name);
-      return new Response(null, { status: 204 });
+    fetch: (_url, init) => {
+      got.push(JSON.parse(String(init!.body)).payload.name);
+      return Promise.resolve(new Response(null, { status: 204 }));
     },
     now: () => world.clock.now(),
     async sleep() {
       if (got.length > 0) controller.abort();
       else await happen(world, owner, "after");
     },
-    say: (line) => said.push(line),
+    forwarded: () => Promise.resolve(),
+    note: (line) => Promise.resolve(void said.push(line)),
   };
   const options = {
-    url: "http://relay.test",
-    token,
+    relay: clientOf(world, token),
     forward: "http://localhost:3000/hook",
     secret: "a secret to sign with",
-    types: null,
+    types: undefined,
     since: head + 1_000,
   };
-  eq(await listenLoop(options, host, controller.signal), null);
+  await listenLoop(options, host, controller.signal);
   deq(got, ["after"]);
-  ok(said[0]!.startsWith(`events are missing: The log ends at ${head}, before ${head + 1_000}: `));
-});
-
-Deno.test("relay listen: reads its arguments and explains invalid ones", async () => {
-  const read = async (args: string[], env = {}) => {
-    const { options } = await parseArguments({ texts: LISTEN_TEXTS }, args);
-    return listenOptions(options, env, () => " from a file\n");
-  };
-  const good = ["--forward", "http://localhost:3000/hook", "--token", "k", "--secret", "s"];
-  deq(await read([...good, "--since=7", "--types=agent_created"]), {
-    url: "http://127.0.0.1:9081",
-    token: "k",
-    forward: "http://localhost:3000/hook",
-    secret: "s",
-    types: "agent_created",
-    since: 7,
-  });
-  const made = await read(["--forward", "http://x.test", "--token-file", "f"], {
-    RELAY_URL: "https://r",
-  });
-  ok(made.secret.startsWith("whsec_"));
-  deq([made.token, made.url], ["from a file", "https://r"]);
-  const unset = await read(["--forward", "http://x.test", "--token", "k"], {
-    RELAY_URL: "",
-    RELAY_WEBHOOK_SECRET: "",
-  });
-  ok(unset.secret.startsWith("whsec_"));
-  eq(unset.url, "http://127.0.0.1:9081");
-  eq(await listenCommand(["--help"]), 0);
-  for (
-    const args of [
-      [],
-      ["--forward", "nowhere", "--token", "k"],
-      ["--forward", "http://x.test"],
-      [...good, "--url", "ftp://x"],
-      [...good, "--since", "x"],
-      [...good, "--surprise"],
-    ]
-  ) {
-    await rejects(read(args), { name: "UsageError", message: /\.$/ }, `${args}`);
-  }
-  const twice = () => read([...good, "--types=agent_created", "--types", "agent_deleted"]);
-  await rejects(twice, { message: "The option --types may be given only once." });
+  ok(said[0]!.startsWith(`Events are missing: The log ends at ${head}, before ${head + 1_000}: `));
 });

@@ -4,7 +4,7 @@ import { keepCheckpoint } from "../../core/cli/agent/witness.ts";
 import { verifyExport } from "../../core/events/trail/verify_export.ts";
 import { type NoteKey, readKey, readStatement } from "../../core/protocol/checkpoints/note.ts";
 import type { VerifyOptions } from "../../core/events/trail/verify.ts";
-import { describeFinding } from "../../core/cli/audit.ts";
+import { describeFinding } from "../../core/cli/remote/oversight/verdict.ts";
 import { filesOf } from "../support/agent_files.ts";
 import { type Account, World } from "../support/world.ts";
 import { PYTHON, python } from "./verify_py.ts";

@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { verifyExport } from "../../core/events/trail/verify_export.ts";
-import { describeVerdict } from "../../core/cli/audit.ts";
+import { describeVerdict } from "../../core/cli/remote/oversight/verdict.ts";
 import { type NoteKey, readKey } from "../../core/protocol/checkpoints/note.ts";
 import { random } from "../support/random.ts";
 import { type Account, World } from "../support/world.ts";

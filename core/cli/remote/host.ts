@@ -34,11 +34,14 @@ export const machine: Host = {
   now: () => Date.now(),
   sleep: (ms, signal) =>
     new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      signal?.addEventListener("abort", () => {
+      const end = () => {
         clearTimeout(timer);
+        signal?.removeEventListener("abort", end);
         resolve();
-      });
+      };
+      const timer = setTimeout(end, ms);
+      signal?.addEventListener("abort", end);
+      if (signal?.aborted) end();
     }),
   onInterrupt: onStopSignal,
   deviceName: () =>

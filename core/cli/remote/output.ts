@@ -13,6 +13,8 @@ export interface Output {
   list(answer: unknown, heading: readonly string[], rows: readonly Row[]): Promise<void>;
   /** Prints one thing, in the same three ways. */
   item(answer: unknown, id: string, fields: readonly Field[]): Promise<void>;
+  /** Prints one of many things as they come: a line of JSON, a document of YAML, a line of text, or the id. */
+  entry(answer: unknown, id: string, text: string): Promise<void>;
   /** Tells a person something beside the result, on the standard error, without control characters. */
   note(text: string): Promise<void>;
 }
@@ -59,6 +61,11 @@ export function openOutput({ output, json, quiet, noColor }: Choices, host: Host
       const shown = fields.filter(([, value]) => value !== undefined);
       const width = Math.max(...shown.map(([label]) => label.length));
       await print(shown.map(([label, value]) => `${bold(label.padEnd(width))}  ${textOf(value)}`));
+    },
+    async entry(answer, id, text) {
+      if (quiet || format === "table") return await print([printableLine(quiet ? id : text)]);
+      if (format === "json") return await print([JSON.stringify(answer)]);
+      await print(["---", await serialized(answer)]);
     },
     async note(text) {
       if (quiet) return;

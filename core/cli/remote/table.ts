@@ -1,9 +1,5 @@
-import type { Option, RemoteCommand } from "./command.ts";
-
-const YES: Option = { name: "yes", letter: "y", about: "Do not ask." };
-const LIMIT: Option = { name: "limit", value: "number", about: "At most this many; default: 50." };
-const OFFSET: Option = { name: "offset", value: "number", about: "Skip this many." };
-const REASON: Option = { name: "reason", value: "text", about: "For people and the audit log." };
+import { LIMIT, OFFSET, REASON, type RemoteCommand, YES } from "./command.ts";
+import { OVERSIGHT_ROWS } from "./oversight/rows.ts";
 
 /** The first words of the commands, as the help lists them. */
 export const GROUPS: Readonly<Record<string, string>> = {
@@ -15,6 +11,12 @@ export const GROUPS: Readonly<Record<string, string>> = {
   exec: "run a command on an agent",
   approvals: "decide about commands that wait for approval",
   keys: "create, rotate, revoke and explain API keys",
+  audit: "read, follow, export and verify the audit log",
+  alerts: "list, acknowledge and resolve alerts",
+  webhooks: "list, create and try webhooks, and send deliveries again",
+  listen: "receive webhooks on this machine, without a public address",
+  shield: "judge a command without running it",
+  policy: "plan, apply and roll back policies from Git",
 };
 
 /** Every command for people. Each loads its code when it is called. */
@@ -214,4 +216,5 @@ export const REMOTE_COMMANDS: readonly RemoteCommand[] = [
     exits: [["1", "it may not"]],
     load: async () => (await import("./keys.ts")).explainKey,
   },
+  ...OVERSIGHT_ROWS,
 ];

@@ -2,6 +2,7 @@ import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import { GROUPS, REMOTE_COMMANDS } from "../../../core/cli/remote/table.ts";
 import { ScriptedAgent } from "../../support/agent.ts";
 import { World } from "../../support/world.ts";
+import { furnishOversight, OVERSIGHT_LINES, withoutOversightIds } from "./oversight_lines.ts";
 import { withCommands } from "./page.ts";
 import { PASSWORD, type Printed, withTerminal } from "./terminal.ts";
 
@@ -46,6 +47,7 @@ const LINES = [
   "@colleague approvals reject $APPROVAL3",
   "@colleague approvals reject $APPROVAL4 --json",
   "approvals ls --status all",
+  ...OVERSIGHT_LINES,
   "keys ls",
   "keys ls --json",
   "keys create",
@@ -107,7 +109,9 @@ Deno.test("relay: every command prints what golden.txt shows", async () => {
     return (await world.call("GET", path, { as: owner.token })).body.approval_id;
   };
   for (const name of ["APPROVAL", "APPROVAL2", "APPROVAL3", "APPROVAL4"]) made[name] = await hold();
-  await withTerminal(world, async ({ run }) => {
+  Object.assign(made, await furnishOversight(world, owner));
+  await withTerminal(world, async ({ run, profiles }) => {
+    made.FILE = profiles.replace(/\.config.*/, "audit.ndjson");
     let transcript = "";
     for (const line of LINES) {
       const [first = "", ...others] = line.split(" ")
@@ -117,7 +121,10 @@ Deno.test("relay: every command prints what golden.txt shows", async () => {
       const printed = await run(words, { ...PASSWORD, env });
       transcript += `${shown(line, printed)}\n`;
     }
-    const text = withoutIds(transcript).replaceAll(/\/tmp\/relay-test-\w+/g, "$HOME");
+    const text = withoutOversightIds(withoutIds(transcript)).replaceAll(
+      /\/tmp\/relay-test-\w+/g,
+      "$HOME",
+    );
     if (Deno.env.get("RELAY_GOLDEN") === "write") await Deno.writeTextFile(FILE, text);
     eq(text, await Deno.readTextFile(FILE));
   });
