@@ -124,7 +124,7 @@ export const agentRoutes = [
       "response shows. Given labels become `relay_labels`, which the agent cannot change; null " +
       "removes one, and the others stay. Policies that select by labels apply at once.",
     access: { scope: "agents:admin" },
-    effect: "write",
+    effect: "steps",
     audit: { byRule: "agent_updated, with the names of the changed fields" },
     params: AgentParams,
     agent: "id",

@@ -1,10 +1,10 @@
 import { agents } from "../../kv/records/agent.ts";
-import { sendMessage, type Writing } from "../work/work.ts";
+import { sendMessage, type Stepping, type Writing } from "../work/work.ts";
 import { changedLabels, labelsBy, sameLabels } from "./labels.ts";
 import { emitUpdated } from "./emit_updated.ts";
 import type { Links } from "./links.ts";
 import { ownedAgent, showAgent } from "./manage.ts";
-import { firstAttempt, giveName, takeName } from "./names.ts";
+import { type Attempts, firstAttempt, giveName, takeName } from "./names.ts";
 
 /** The fields of an agent that people may change; undefined ones stay. */
 export interface AgentChange {
@@ -19,14 +19,28 @@ export interface AgentChange {
  * @throws {Fault} AGENT_NOT_FOUND, VALIDATION_FAILED
  */
 export async function updateAgent(
+  work: Stepping,
+  links: Pick<Links, "holder">,
+  id: string,
+  change: AgentChange,
+) {
+  const attempts = firstAttempt();
+  return await work.store.transact(async (tx) => {
+    work.recordUse(tx, 200);
+    return await updateIn({ ...work, db: tx, tx }, links, id, change, attempts);
+  });
+}
+
+async function updateIn(
   work: Writing,
   links: Pick<Links, "holder">,
   id: string,
   { name, labels = {} }: AgentChange,
+  attempts: Attempts,
 ) {
   const { actor: { tenant }, ports, signals, store, tx } = work;
   const agent = await ownedAgent(work, id);
-  const names = { store, tx, tenant, entropy: ports.entropy, attempts: firstAttempt() };
+  const names = { store, tx, tenant, entropy: ports.entropy, attempts };
   const isRenamed = name !== undefined && name !== agent.name;
   const owned = changedLabels(agent.relay_labels, labels);
   const next = {

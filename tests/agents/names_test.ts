@@ -224,6 +224,23 @@ Deno.test("agents.update: a key without agents:admin may not rename", async () =
   deq([status, (await show(world, owner, agent!.id)).name], [403, "web-1"]);
 });
 
+Deno.test("agents.update: renames at once to one name spread over its numbers, each within 7 attempts on average", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const { value } = await world.key(owner, RIGHTS);
+  const agents = await linked(world, value, Array.from({ length: 60 }, (_, n) => `vm-${n}`));
+  let attempts = 0;
+  const { store } = world.app;
+  const transact = store.transact.bind(store);
+  store.transact = (work) => transact((tx) => (attempts++, work(tx)));
+  const answers = await Promise.all(
+    agents.map(({ id }) => update(world, owner, id, { name: "web" })),
+  );
+  const names = new Set(answers.map(({ body }) => body.name));
+  deq([names.size, [...names].every((name) => /^web(-[0-9]+)?$/.test(name))], [60, true]);
+  ok(attempts <= 7 * agents.length, `${attempts} attempts`);
+});
+
 const update = (world: World, { token }: Account, agent: string, body: unknown) =>
   world.call("PATCH", `/api/v1/agents/${agent}`, { as: token, body });
 
