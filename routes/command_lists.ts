@@ -41,7 +41,12 @@ const Filter = z.strictObject({
 
 const CommandList = z.object({
   commands: z.array(
-    Command.omit({ stdout: true, stderr: true, shield_result: true }).extend({
+    Command.omit({
+      stdout: true,
+      stderr: true,
+      output_unavailable: true,
+      shield_result: true,
+    }).extend({
       command: z.string().meta({ description: "The first 2,000 characters." }),
       command_truncated: z.literal(true).optional(),
       command_sha256: z.string().optional().meta({

@@ -59,6 +59,11 @@ export const Command = z.object({
   stdout: z.string(),
   stderr: z.string(),
   truncated: z.boolean(),
+  output_unavailable: z.literal(true).optional().meta({
+    description:
+      "Present when the instance that runs the command did not answer: `stdout` and `stderr` are " +
+      "empty because the output so far is not known. Ask again.",
+  }),
   reason: z.string().nullable().meta({ description: "Why there is no result." }),
   duration_ms: z.number().nullable(),
   shield_result: ShieldResult,

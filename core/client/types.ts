@@ -2504,6 +2504,8 @@ export interface Command {
   readonly duration_ms: number | null;
   readonly exit_code: number | null;
   readonly finished_at: string | null;
+  /** Present when the instance that runs the command did not answer: `stdout` and `stderr` are empty because the output so far is not known. Ask again. */
+  readonly output_unavailable?: true | undefined;
   /** Why there is no result. */
   readonly reason: string | null;
   readonly shield_result: ShieldResult;

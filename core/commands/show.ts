@@ -22,7 +22,11 @@ interface CommandsNow {
   readonly liveOutput: Pick<LiveOutput, "soFar">;
 }
 
-/** One command of the caller's agent, with its output so far. @throws {Fault} AGENT_NOT_FOUND, NOT_FOUND */
+/**
+ * One command of the caller's agent, with its output so far. It says so when the instance that has the output does not
+ * answer, because the rest of the record is worth an answer.
+ * @throws {Fault} AGENT_NOT_FOUND, NOT_FOUND
+ */
 export async function getCommand(work: Work, now: CommandsNow, agentId: string, id: string) {
   const { actor: { tenant }, db, store } = work;
   const record = await ownedCommand(work, now.commands, agentId, id);
@@ -30,7 +34,10 @@ export async function getCommand(work: Work, now: CommandsNow, agentId: string, 
   const live = await now.liveOutput.soFar(tenant, record);
   // A command of another instance may have ended meanwhile.
   const known = store.sole ? record : await findCommand(db, store, tenant, id) ?? record;
-  if (live === null || !isOpen(known)) return await showCommand(store, tenant, known);
+  if (!isOpen(known)) return await showCommand(store, tenant, known);
+  if (live === null) {
+    return { ...await showCommand(store, tenant, known), output_unavailable: true as const };
+  }
   const { log, truncated } = live;
   const output = { stdout: log.text("stdout"), stderr: log.text("stderr") };
   return viewOf({ ...known, truncated }, output);

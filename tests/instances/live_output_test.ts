@@ -142,6 +142,22 @@ Deno.test("instances: the output so far is read at another instance, which sends
   command.finish();
 });
 
+Deno.test("instances: a command whose instance does not answer is shown, and says that its output is not known", async () => {
+  await using cluster = await playing();
+  const { one, two, command, token, until } = cluster;
+  command.write("stdout", "one\n");
+  // The first instance sends nothing.
+  const { background } = one.app;
+  const { run } = background;
+  background.run = () => {};
+  const { body } = await until(two.call("GET", command.path, { as: token }));
+  deq([body.status, body.stdout, body.output_unavailable], ["running", "", true]);
+  background.run = run;
+  const { body: here } = await one.call("GET", command.path, { as: token });
+  deq([here.stdout, "output_unavailable" in here], ["one\n", false]);
+  command.finish();
+});
+
 Deno.test("instances: nothing is sent to a reader that left, 15 s after it last asked", async () => {
   await using cluster = await playing();
   const { one, two, command, token, until, pieces } = cluster;
