@@ -149,7 +149,7 @@ Deno.test("instances: a command whose instance does not answer is shown, and say
   // The first instance sends nothing.
   const { background } = one.app;
   const { run } = background;
-  background.run = () => {};
+  background.run = () => Promise.resolve();
   const { body } = await until(two.call("GET", command.path, { as: token }));
   deq([body.status, body.stdout, body.output_unavailable], ["running", "", true]);
   background.run = run;
