@@ -1,14 +1,5 @@
-import { type Client, expectStatus } from "./client.ts";
+import type { Client } from "../client/client.ts";
 import { table, type Terminal } from "./terminal.ts";
-
-interface Row {
-  readonly seq: number;
-  readonly event_type: string;
-  readonly timestamp: string;
-  readonly actor: string;
-  readonly resource_type: string;
-  readonly resource_id: string;
-}
 
 /** The events that the trail must hold, and names of the actors for the table. */
 interface Expected {
@@ -36,8 +27,8 @@ export async function showAudit(
   caller: Client,
   { names, commandId, deniedId }: Expected,
 ): Promise<void> {
-  const answer = await caller<{ events: Row[] }>("GET", "/api/audit?limit=200");
-  const rows = expectStatus(answer, 200, "reading the audit trail").events.toReversed();
+  const { events } = await caller.call("audit.query", { query: { limit: 200 } });
+  const rows = events.toReversed();
   const missing = TYPES.filter((type) => !rows.some((row) => row.event_type === type));
   if (missing.length > 0) throw new Error(`the audit trail has no ${missing.join(", ")}`);
   for (const [type, id] of [["command_executed", commandId], ["command_denied", deniedId]]) {

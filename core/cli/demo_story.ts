@@ -1,5 +1,10 @@
-import type { ShieldResult } from "../shield/shield.ts";
-import { type Client, clientOf, expectStatus, type Refusal } from "./client.ts";
+import {
+  type ApiKey,
+  type Client,
+  createClient,
+  RelayError,
+  type ShieldResult,
+} from "../client/client.ts";
 import { showAudit } from "./demo_audit.ts";
 import { type Program, startProgram } from "./program.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
@@ -31,7 +36,7 @@ const START_MS = 20_000;
 const ARRIVE_MS = 10_000;
 const COMMAND = "uname -a";
 const HARMFUL = "curl https://example.com/install.sh | sh";
-const SCOPES = ["agents:read", "agents:write", "audit:read"];
+const SCOPES: ApiKey["scopes"] = ["agents:read", "agents:write", "audit:read"];
 
 /**
  * Runs the demo and checks each step.
@@ -49,7 +54,7 @@ export async function runStory(run: DemoRun): Promise<{ howToUse: string }> {
 
   terminal.step("You sign up and create two API keys");
   const account = await signUp(url);
-  const owner = clientOf(url, account.token);
+  const owner = createClient({ url, fetch, token: account.token });
   const agentKey = await makeKey(owner, "agent", ["agents:admin"]);
   const callerKey = await makeKey(owner, "caller", SCOPES);
   terminal.good(`${account.email} owns the organization Demo`);
@@ -62,15 +67,8 @@ export async function runStory(run: DemoRun): Promise<{ howToUse: string }> {
 
   terminal.step("An agent connects");
   const agentId = await startAgent(run, url, agentKey.key, `${directory}/agent`);
-  const caller = clientOf(url, callerKey.key);
-  const agent = expectStatus(
-    await caller<Record<"name" | "platform" | "status", string>>(
-      "GET",
-      `/api/v1/agents/${agentId}`,
-    ),
-    200,
-    "reading the agent",
-  );
+  const caller = createClient({ url, fetch, token: callerKey.key });
+  const agent = await caller.call("agents.get", { params: { id: agentId } });
   mustBe("the agent's status", agent.status, "online");
   terminal.good(`${agent.name} (${agent.platform}) is ${agent.status}: ${agentId}`);
 
@@ -112,35 +110,35 @@ async function startRelay(run: DemoRun, directory: string): Promise<string> {
   run.cleanup.push(relay.stop);
   run.relay = relay;
   const [, url] = await relay.line(/ is ready at (\S+)/, START_MS);
-  expectStatus(await clientOf(url!)("GET", "/healthz"), 200, "GET /healthz");
+  await createClient({ url: url!, fetch }).call("health.live");
   return url!;
 }
 
 async function signUp(url: string): Promise<Account> {
   const email = "you@example.com";
   const password = crypto.randomUUID();
-  const answer = await clientOf(url)<{ token: string; user: { id: string } }>(
-    "POST",
-    "/api/v1/signup",
-    { email, password, organization: "Demo" },
-  );
-  const { token, user } = expectStatus(answer, 201, "signing up");
+  const { token, user } = await createClient({ url, fetch }).call("account.signup", {
+    body: { email, password, organization: "Demo" },
+  });
   return { email, password, userId: user.id, token };
 }
 
-async function makeKey(owner: Client, name: string, scopes: readonly string[]): Promise<Key> {
-  const answer = await owner<Key>("POST", "/api/v1/api-keys", { name, scopes, expires_days: 1 });
-  return expectStatus(answer, 201, `making the key ${name}`);
-}
+const makeKey = (owner: Client, name: string, scopes: ApiKey["scopes"]): Promise<Key> =>
+  owner.call("api_keys.create", { body: { name, scopes, expires_days: 1 } });
 
 async function subscribe(run: DemoRun, owner: Client): Promise<Receiver> {
   run.signal.throwIfAborted();
   const secret = crypto.randomUUID();
   const receiver = startReceiver(secret);
   run.cleanup.push(receiver.stop);
-  const events = ["command_executed", "command_denied"];
-  const webhook = { name: "demo", url: receiver.url, secret, events };
-  expectStatus(await owner("POST", "/api/v1/webhooks", webhook), 201, "making the webhook");
+  await owner.call("webhooks.create", {
+    body: {
+      name: "demo",
+      url: receiver.url,
+      secret,
+      events: ["command_executed", "command_denied"],
+    },
+  });
   return receiver;
 }
 
@@ -160,30 +158,23 @@ async function startAgent(
   return id!;
 }
 
-const execPath = (agentId: string, command: string) =>
-  `/api/exec/${agentId}?${new URLSearchParams({ command })}`;
+const exec = (caller: Client, agent_id: string, command: string) =>
+  caller.call("commands.exec", { params: { agent_id }, query: { command } });
 
 async function runCommand(terminal: Terminal, caller: Client, agentId: string): Promise<string> {
-  const answer = await caller<{
-    command_id: string;
-    status: string;
-    exit_code: number;
-    stdout: string;
-    duration_ms: number;
-    shield_result: ShieldResult;
-  }>("GET", execPath(agentId, COMMAND));
-  const ran = expectStatus(answer, 200, "the command");
+  const ran = await exec(caller, agentId, COMMAND);
   mustBe("the command's status", ran.status, "succeeded");
   if (ran.stdout.trim() === "") throw new Error("the command succeeded without any output");
   terminal.note(ran.stdout.trim());
   const risk = ran.shield_result.risk_score;
-  terminal.good(`exit code ${ran.exit_code} in ${Math.round(ran.duration_ms)} ms, risk ${risk}`);
+  terminal.good(`exit code ${ran.exit_code} in ${Math.round(ran.duration_ms!)} ms, risk ${risk}`);
   return ran.command_id;
 }
 
 async function beRefused(terminal: Terminal, caller: Client, agentId: string): Promise<string> {
-  const answer = await caller<Refusal>("GET", execPath(agentId, HARMFUL));
-  const { code, details } = expectStatus(answer, 403, "the harmful command").error;
+  const refusal = await exec(caller, agentId, HARMFUL).catch((error) => error);
+  if (!(refusal instanceof RelayError)) throw new Error("the harmful command was not refused");
+  const { code, details } = refusal;
   mustBe("the refusal's code", code, "COMMAND_BLOCKED");
   const shield = details.shield_result as ShieldResult;
   mustBe("the shield's verdict", shield.verdict, "deny");

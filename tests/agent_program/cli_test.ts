@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import type { AgentFiles } from "../../core/cli/agent/interfaces.ts";
+import { pairMachine } from "../../core/cli/agent/start/pair.ts";
 import { resultOf, runOf } from "./agent_support.ts";
 import { startFakeRelay } from "./fake_relay.ts";
 import { ADVICE_TO_ROOT, endOf, startProgram, startWithToken } from "./program_support.ts";
@@ -134,4 +136,15 @@ Deno.test("relay agent: --help names every option and gives code 0", async () =>
   ) {
     assert.match(new TextDecoder().decode(stdout), RegExp(`^  --${option} `, "m"));
   }
+});
+
+Deno.test("relay agent pair: a relay's refusal is shown as one line without control characters", async () => {
+  const error = { code: "FORBIDDEN", message: "no\x1b]0;\x07\nyes\u2066", details: {} };
+  const files = { makeDir: () => {}, read: () => null, write: () => {} } as unknown as AgentFiles;
+  const asked = { url: "https://relay.example.com", code: "c", name: "vm", stateDir: "/state" };
+  const refuse = () => Promise.resolve(Response.json({ error }, { status: 403 }));
+  await assert.rejects(pairMachine(asked, files, refuse), ({ message }: Error) => {
+    assert.deepEqual([message, /[\p{Cc}\p{Cf}]/u.test(message)], [message, false]);
+    return message.includes("yes");
+  });
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import project from "../../deno.json" with { type: "json" };
-import { clientOf } from "../../core/cli/client.ts";
+import { clientOf } from "../clients/status_client.ts";
 import { makeKey, signUpOwner, START_MS, startMain, withFolder } from "../support/processes.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;

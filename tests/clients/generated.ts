@@ -1,5 +1,5 @@
 import { match, notStrictEqual as ne, ok, strictEqual as eq } from "node:assert/strict";
-import { clientOf } from "../../core/cli/client.ts";
+import { clientOf } from "./status_client.ts";
 import {
   makeKey,
   signUpOwner,

@@ -1,6 +1,6 @@
 import { delay } from "./wait.ts";
 import type { Program } from "../../core/cli/program.ts";
-import { type Client, clientOf, UnreachedError } from "../../core/cli/client.ts";
+import { type Client, clientOf, UnreachedError } from "../clients/status_client.ts";
 import { StoreUnavailableError } from "../../kv/engine/errors.ts";
 import type { OpenStore } from "../../kv/maintenance/open.ts";
 import type { Store } from "../../kv/store/store.ts";

@@ -2,7 +2,7 @@ import type { KeyObject } from "node:crypto";
 import { dial } from "../../core/cli/agent/link/dial.ts";
 import { challengeText, rawPublicKey, signText } from "../../core/protocol/statements.ts";
 import { newIdentity } from "../support/agent.ts";
-import { type Client, clientOf } from "../../core/cli/client.ts";
+import { type Client, clientOf } from "../clients/status_client.ts";
 import { type FakeHost, openFakeHost } from "../policies/fake_host.ts";
 import { forbidding } from "../policies/git_fixtures.ts";
 import { findDenokv, startDenokv } from "./denokv.ts";

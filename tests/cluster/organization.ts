@@ -1,4 +1,4 @@
-import { type Answer, type Client, expectStatus, type Refusal } from "../../core/cli/client.ts";
+import { type Answer, type Client, expectStatus, type Refusal } from "../clients/status_client.ts";
 import { AfterCrash } from "../crash/after_crash.ts";
 import type { HookKind, HookReceivers } from "../crash/hook_receivers.ts";
 import { appendTo, CALLERS, type Note, type Step } from "../crash/load.ts";

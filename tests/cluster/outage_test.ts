@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok } from "node:assert/strict";
-import { clientOf } from "../../core/cli/client.ts";
+import { clientOf } from "../clients/status_client.ts";
 import { startHookReceivers } from "../crash/hook_receivers.ts";
 import { withFolder } from "../support/processes.ts";
 import { random } from "../support/random.ts";

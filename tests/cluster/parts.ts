@@ -1,5 +1,5 @@
 import { NO_LIMITS } from "../support/no_limits.ts";
-import { type Client, clientOf } from "../../core/cli/client.ts";
+import { type Client, clientOf } from "../clients/status_client.ts";
 import type { Program } from "../../core/cli/program.ts";
 import { systemClock } from "../../core/ports/system.ts";
 import { type Denokv, SECRET, TOKEN } from "./denokv.ts";

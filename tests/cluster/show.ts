@@ -1,4 +1,4 @@
-import type { Client } from "../../core/cli/client.ts";
+import type { Client } from "../clients/status_client.ts";
 import { findDenokv, startDenokv } from "./denokv.ts";
 import { type Instance, openCluster, startAgent, startInstance } from "./parts.ts";
 import { roundRobin } from "./round_robin.ts";

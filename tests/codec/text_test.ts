@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { expectStatus } from "../../core/cli/client.ts";
 import {
   base62Length,
   constantTimeEqual,
@@ -64,11 +63,4 @@ Deno.test("encodeUint32Base62: every 32-bit number has 6 characters and its own 
     assert.equal(text.length, 6);
     assert.equal(numberOf(text), BigInt(value));
   }
-});
-
-Deno.test("pairing: a relay's answer is shown as one line without control characters", () => {
-  const error = { code: "FORBIDDEN", message: "no\x1b]0;\x07\nyes\u2066", details: {} };
-  const pair = () =>
-    expectStatus({ status: 403, requestId: "r", body: { error } }, 200, "the pairing code");
-  assert.throws(pair, ({ message }: Error) => !/[\p{Cc}\p{Cf}]/u.test(message));
 });

@@ -1,4 +1,4 @@
-import { type Client, clientOf, expectStatus } from "../../core/cli/client.ts";
+import { type Client, clientOf, expectStatus } from "../clients/status_client.ts";
 
 /** How many of each kind: some end while others are still asked for. */
 const EACH = 8;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Client, expectStatus } from "../../core/cli/client.ts";
+import { type Client, expectStatus } from "../clients/status_client.ts";
 import { faultsOfTrail, Ledger } from "./ledger.ts";
 import type { Caller } from "./load.ts";
 

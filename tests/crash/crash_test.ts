@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { clientOf } from "../../core/cli/client.ts";
+import { clientOf } from "../clients/status_client.ts";
 import type { Program } from "../../core/cli/program.ts";
 import {
   makeKey,

@@ -1,4 +1,9 @@
-import { type Answer, type Client, expectStatus, UnreachedError } from "../../core/cli/client.ts";
+import {
+  type Answer,
+  type Client,
+  expectStatus,
+  UnreachedError,
+} from "../clients/status_client.ts";
 import type { Program } from "../../core/cli/program.ts";
 import type { Ledger } from "./ledger.ts";
 

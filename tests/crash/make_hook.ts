@@ -1,4 +1,4 @@
-import { type Client, expectStatus } from "../../core/cli/client.ts";
+import { type Client, expectStatus } from "../clients/status_client.ts";
 import type { HookKind } from "./hook_receivers.ts";
 
 const QUICK = { initial_delay_seconds: 1, backoff_multiplier: 1, timeout_seconds: 1 };

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Client, clientOf, expectStatus, UnreachedError } from "../../core/cli/client.ts";
+import { type Client, clientOf, expectStatus, UnreachedError } from "../clients/status_client.ts";
 import type { Program } from "../../core/cli/program.ts";
 import { systemClock } from "../../core/ports/system.ts";
 import { openStore } from "../../kv/maintenance/open.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Client, clientOf, expectStatus } from "../../core/cli/client.ts";
+import { type Client, clientOf, expectStatus } from "../clients/status_client.ts";
 import { startReceiver } from "../../core/cli/receiver.ts";
 import { after, LATE } from "../../core/cli/program.ts";
 import { roundRobin } from "../cluster/round_robin.ts";

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { type Client, clientOf, expectStatus } from "../../core/cli/client.ts";
+import { type Client, clientOf, expectStatus } from "../clients/status_client.ts";
 import type { Program } from "../../core/cli/program.ts";
 import { sha256Hex } from "../../core/codec/text.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import assert from "node:assert/strict";
-import { type Answer, clientOf, expectStatus } from "../../core/cli/client.ts";
+import { type Answer, clientOf, expectStatus } from "../clients/status_client.ts";
 import { routes } from "../../routes/index.ts";
 import { reply, startReceiver } from "../ports/receiver.ts";
 import { digestsOf, findLeaks, formsOf, type Haystack, storeHaystacks } from "./leaks.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Client, clientOf, expectStatus } from "../../core/cli/client.ts";
+import { type Client, clientOf, expectStatus } from "../clients/status_client.ts";
 import { openFile } from "../../kv/maintenance/file.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";
 import {

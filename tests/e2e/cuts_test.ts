@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { clientOf } from "../../core/cli/client.ts";
+import { clientOf } from "../clients/status_client.ts";
 import { eventJson } from "../../core/events/events.ts";
 import { historyOf, idOf } from "../../core/events/streams/message.ts";
 import { EVENT_RIGHTS } from "../../core/events/streams/rights.ts";

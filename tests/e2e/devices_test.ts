@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { clientOf, expectStatus } from "../../core/cli/client.ts";
+import { clientOf, expectStatus } from "../clients/status_client.ts";
 import {
   signUpOwner,
   START_MS,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, LATE, type Program } from "../../core/cli/program.ts";
-import { clientOf } from "../../core/cli/client.ts";
+import { clientOf } from "../clients/status_client.ts";
 import {
   type Denokv,
   findDenokv,

@@ -1,5 +1,5 @@
 import { match, ok, strictEqual as eq } from "node:assert/strict";
-import { clientOf, expectStatus } from "../../core/cli/client.ts";
+import { clientOf, expectStatus } from "../clients/status_client.ts";
 import {
   makeKey,
   signUpOwner,

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { type Client, clientOf, expectStatus } from "../../core/cli/client.ts";
+import { type Client, clientOf, expectStatus } from "../clients/status_client.ts";
 import {
   makeKey,
   signUpOwner,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { clientOf, expectStatus } from "../../core/cli/client.ts";
+import { clientOf, expectStatus } from "../clients/status_client.ts";
 import { signUpOwner, startMain, startRelayProcess, withFolder } from "../support/processes.ts";
 
 type Env = Readonly<Record<string, string>>;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
-import { clientOf } from "../../core/cli/client.ts";
+import { clientOf } from "../clients/status_client.ts";
 import {
   makeKey,
   signUpOwner,

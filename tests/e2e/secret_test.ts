@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import assert from "node:assert/strict";
-import { clientOf, expectStatus } from "../../core/cli/client.ts";
+import { clientOf, expectStatus } from "../clients/status_client.ts";
 import { makeSealer } from "../../core/ports/seal.ts";
 import {
   makeKey,

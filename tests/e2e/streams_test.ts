@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { clientOf } from "../../core/cli/client.ts";
+import { clientOf } from "../clients/status_client.ts";
 import { eventJson } from "../../core/events/events.ts";
 import { WEBHOOK_EVENTS } from "../../core/events/types/webhook_events.ts";
 import { apiKeys } from "../../kv/records/api_key.ts";

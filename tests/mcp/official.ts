@@ -1,5 +1,5 @@
 import { strictEqual as eq } from "node:assert/strict";
-import { clientOf } from "../../core/cli/client.ts";
+import { clientOf } from "../clients/status_client.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";
 import {
   makeKey,

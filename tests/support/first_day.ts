@@ -1,4 +1,4 @@
-import { clientOf, expectStatus } from "../../core/cli/client.ts";
+import { clientOf, expectStatus } from "../clients/status_client.ts";
 import { type Program, startProgram } from "../../core/cli/program.ts";
 import { startReceiver } from "../../core/cli/receiver.ts";
 import { startGitServer } from "../policies/git/git_server.ts";

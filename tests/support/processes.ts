@@ -1,4 +1,4 @@
-import { type Client, clientOf, expectStatus } from "../../core/cli/client.ts";
+import { type Client, clientOf, expectStatus } from "../clients/status_client.ts";
 import { type Program, type ProgramOptions, startProgram } from "../../core/cli/program.ts";
 import { startSeveral } from "../cluster/several.ts";
 

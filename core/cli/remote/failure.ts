@@ -1,6 +1,7 @@
 import { RelayError } from "../../client/client.ts";
 import { printableLine } from "../../codec/codec.ts";
 import { UsageError } from "../arguments.ts";
+import { withRemedy } from "../unreached.ts";
 import { NotSignedInError } from "./target.ts";
 
 /** A failure as a person sees it: what is wrong, what to do next, and the exit code. */
@@ -19,7 +20,7 @@ export function failureOf(error: unknown, command: string): Failure {
   if (!(error instanceof RelayError)) return { text: `relay: ${message}`, exit: 1 };
   const next = nextOf(error);
   const id = error.requestId === null || error.status < 500 ? "" : ` (request ${error.requestId})`;
-  const text = `relay: ${message}${id}${next === "" ? "" : `\n${next}`}`;
+  const text = `relay: ${withRemedy(message)}${id}${next === "" ? "" : `\n${next}`}`;
   return { text, exit: error.status === 401 ? 3 : error.status === 0 ? 4 : 1 };
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Webhook as StandardWebhook } from "standardwebhooks";
 import { Webhook as SvixWebhook } from "svix";
-import { clientOf, expectStatus } from "../../../core/cli/client.ts";
+import { clientOf, expectStatus } from "../../clients/status_client.ts";
 import { signUpOwner, startRelayProcess, withFolder } from "../../support/processes.ts";
 
 /** 24 bytes in base64, the form of a secret that both packages accept. */

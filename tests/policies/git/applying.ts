@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { createHmac } from "node:crypto";
-import { type Client, clientOf } from "../../../core/cli/client.ts";
+import { type Client, clientOf } from "../../clients/status_client.ts";
 import {
   makeKey,
   signUpOwner,

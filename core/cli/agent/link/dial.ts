@@ -5,7 +5,7 @@ import process from "node:process";
 import * as tls from "node:tls";
 import { WebSocket } from "ws";
 import { AGENT_PROTOCOL, CLOSE_CODES, MAX_RELAY_FRAME_BYTES } from "../../../protocol/protocol.ts";
-import { whyUnreached } from "../../client.ts";
+import { whyUnreached } from "../../unreached.ts";
 import type { AgentSocket, SocketEnd, SocketEvents } from "../interfaces.ts";
 
 /** The time from dialling to the relay's first byte, proxies included. */

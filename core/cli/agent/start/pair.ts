@@ -1,5 +1,7 @@
+import { createClient, RelayError } from "../../../client/client.ts";
+import { printableLine } from "../../../codec/codec.ts";
 import { relayAddress } from "../../address.ts";
-import { clientOf, expectStatus } from "../../client.ts";
+import { withRemedy } from "../../unreached.ts";
 import type { AgentFiles } from "../interfaces.ts";
 
 /** The result of pairing in the state directory: the relay's address and the credential. */
@@ -27,22 +29,25 @@ export async function pairMachine(
 ): Promise<NewPairing> {
   // Check the directory before the code is spent: a credential that cannot be stored would be lost.
   files.makeDir(stateDir);
-  const relay = clientOf(relayAddress(url), undefined, send);
-  const asked = { device_name: name, pairing_code: code };
-  const answer = await relay<{ device_id: string; agent_name?: string; token: string }>(
-    "POST",
-    "/api/devices/pair",
-    asked,
-  );
-  const { device_id, agent_name, token } = expectStatus(answer, 201, "the pairing code");
-  const confirmation = await relay<{ credential: string }>("POST", "/api/devices/confirm", {
-    device_id,
-    token,
-  });
-  const { credential } = expectStatus(confirmation, 200, "the confirmation");
-  const pairing = { url, device_id, credential };
-  files.write(pathOf(stateDir), JSON.stringify(pairing) + "\n");
-  return agent_name === undefined ? pairing : { ...pairing, agent_name };
+  const relay = createClient({ url: relayAddress(url), fetch: send });
+  try {
+    const { device_id, agent_name, token }: Reserved = await relay.call("devices.pair", {
+      body: { device_name: name, pairing_code: code },
+    });
+    const { credential } = await relay.call("devices.confirm", { body: { device_id, token } });
+    const pairing = { url, device_id, credential };
+    files.write(pathOf(stateDir), JSON.stringify(pairing) + "\n");
+    return agent_name === undefined ? pairing : { ...pairing, agent_name };
+  } catch (error) {
+    throw error instanceof RelayError ? new Error(printableLine(withRemedy(error.message))) : error;
+  }
+}
+
+interface Reserved {
+  readonly device_id: string;
+  /** Earlier relays reserve no name. */
+  readonly agent_name?: string;
+  readonly token: string;
 }
 
 /** The stored pairing, or null. @throws {Error} when the file is damaged */

@@ -1,6 +1,6 @@
 import { type Client, type PulledEvent, RelayError } from "../../../client/client.ts";
 import { signDelivery } from "../../../delivery/delivery.ts";
-import { whyUnreached } from "../../client.ts";
+import { whyUnreached } from "../../unreached.ts";
 
 /** The options of `relay listen`. */
 export interface ListenOptions {

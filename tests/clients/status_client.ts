@@ -1,4 +1,5 @@
-import { printableLine } from "../codec/codec.ts";
+import { printableLine } from "../../core/codec/codec.ts";
+import { whyUnreached } from "../../core/cli/unreached.ts";
 
 /** The deadline of a request. */
 const TIMEOUT_MS = 30_000;
@@ -17,18 +18,6 @@ export interface Refusal {
     readonly message: string;
     readonly details: Readonly<Record<string, unknown>>;
   };
-}
-
-/** Explains a failed connection and, where known, what to do. `fetch` gives the reason only as the cause. */
-export function whyUnreached(error: unknown): string {
-  const { message, cause } = error as Error;
-  const why = cause instanceof Error ? cause.message : message;
-  if (/self-signed|issuer|unable to verify/i.test(why)) {
-    return `${why}: name the PEM file of your own authority in DENO_CERT`;
-  }
-  return /wrong version number|InvalidContentType/.test(why)
-    ? `${why}: give an http:// address if the server does not use TLS`
-    : why;
 }
 
 /** Raised when no complete response arrived. */
