@@ -104,6 +104,7 @@ export function createClient(options: ClientOptions): Client {
           });
         },
         lastEventId: given.lastEventId ?? null,
+        renewsToken: typeof token === "function",
         path: `${method} ${path}`,
         signal,
         platform,

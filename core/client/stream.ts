@@ -13,6 +13,8 @@ export interface StreamOptions {
   /** Opens the stream after an event; null for the beginning. @throws {RelayError} */
   readonly open: (lastEventId: string | null, signal: AbortSignal) => Promise<Response>;
   readonly lastEventId: string | null;
+  /** True when `open` may have another credential than before. */
+  readonly renewsToken: boolean;
   /** Method and path, for errors. */
   readonly path: string;
   readonly signal: AbortSignal;
@@ -38,7 +40,7 @@ export async function* followStream(options: StreamOptions): AsyncGenerator<Stre
         for (const event of parser.read(text)) {
           lastEventId = event.id;
           failures = 0;
-          mustGoOn(event, options.path);
+          mustGoOn(event, options);
           yield event;
           if (signal.aborted) return;
         }
@@ -86,11 +88,15 @@ async function* chunks(
   }
 }
 
-/** Refuses to resume after an end that says not to. */
-function mustGoOn({ event, data }: StreamEvent, path: string): void {
+/** Refuses to resume after an end that says not to. A renewed credential may go on where an expired one ended. */
+function mustGoOn(
+  { event, data }: StreamEvent,
+  { path, renewsToken }: Pick<StreamOptions, "path" | "renewsToken">,
+): void {
   if (event !== "end") return;
-  const { then, message } = data as { readonly then?: unknown; readonly message?: unknown };
+  const { name, then, message } = data as Readonly<Record<string, unknown>>;
   if (then === undefined || then === "resume") return;
+  if (name === "credential_ended" && renewsToken) return;
   const details = data as Readonly<Record<string, unknown>>;
   throw new RelayError(`${message} To go on: ${then}.`, {
     status: 0,

@@ -91,6 +91,35 @@ Deno.test("client.stream: an end for good and a refusal reject, and are not retr
   eq(refused.sent.length, 1);
 });
 
+Deno.test("client.stream: goes on with a renewed credential, and ends when there is none", async () => {
+  const end =
+    'event: end\ndata: {"name":"credential_ended","then":"sign in again","message":"No."}\n\n';
+  const begin = (token: string | (() => Promise<string>)) => {
+    const { fetch, sent } = scriptedFetch([
+      whole(event(1) + end),
+      whole(event(2) + end),
+      refusal(401, "INVALID_TOKEN"),
+    ]);
+    const platform = recordedPlatform();
+    const relay = createClient({ url: "https://r.example", fetch, platform, token });
+    return { events: relay.stream("events.stream"), sent };
+  };
+  let tokens = 0;
+  const renewed = begin(() => Promise.resolve(`t${++tokens}`));
+  const seen: unknown[] = [];
+  const read = async () => {
+    for await (const { event, data } of renewed.events) {
+      if (event === "event") seen.push((data as { n: number }).n);
+    }
+  };
+  await rejects(read(), { status: 401, code: "INVALID_TOKEN" });
+  deq([seen, renewed.sent.map(({ headers }) => headers.get("authorization"))], [
+    [1, 2],
+    ["Bearer t1", "Bearer t2", "Bearer t3"],
+  ]);
+  await rejects(take(begin("t").events, 2), { code: "STREAM_ENDED" });
+});
+
 Deno.test("client.stream: ten failures in a row end it, an event starts the count anew", async () => {
   const down = Array.from({ length: 9 }, () => new TypeError("refused"));
   const { events, sent } = follow([...down, whole(event(1)), ...down, new TypeError("refused")]);
