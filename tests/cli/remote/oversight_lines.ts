@@ -25,8 +25,8 @@ export const OVERSIGHT_LINES = [
   "audit verify nowhere.ndjson",
   "audit verify $FILE --consistency $FILE",
   "audit verfy",
-  "alerts ls",
-  "alerts ls --source shield --limit 1 --json",
+  "alerts ls --severity warning",
+  "alerts ls --severity warning --json",
   "alerts ls --agent web-none",
   "alerts ack $ALERT --reason looking",
   "alerts ack $ALERT",
@@ -110,6 +110,7 @@ export async function furnishOversight(
   const test = `/api/v1/webhooks/${hook.id}/test`;
   for (let n = 0; n < 2; n++) await world.call("POST", test, { as, body: {} });
   const { deliveries: [first, second] } = await deliveriesOf(world, owner, hook.id);
+  await world.shareCounts();
   return {
     ALERT,
     ALERT2,
