@@ -111,7 +111,8 @@ const needsValue = (name: string) => `The option --${name} needs a value.`;
 function sentenceOf(error: unknown): string {
   if (!(error instanceof ArgumentScannerError)) return String(error);
   return formatMessageForArgumentScannerError(error, {
-    FlagNotFoundError: ({ input }) => noOption(`--${input}`),
+    FlagNotFoundError: ({ input, corrections: [near] }) =>
+      noOption(`--${input}`) + (near === undefined ? "" : ` Did you mean --${near}?`),
     AliasNotFoundError: ({ input }) => noOption(`-${input}`),
     ArgumentParseError: ({ exception }) => (exception as Error).message,
     UnsatisfiedFlagError: ({ externalFlagName }) => needsValue(externalFlagName),

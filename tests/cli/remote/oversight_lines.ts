@@ -28,6 +28,7 @@ export const OVERSIGHT_LINES = [
   "alerts ls --severity warning",
   "alerts ls --severity warning --json",
   "alerts ls --agent web-none",
+  "alerts ls --severty warning",
   "alerts ack $ALERT --reason looking",
   "alerts ack $ALERT",
   "alerts ack $ALERT2 --json",
