@@ -9,7 +9,7 @@ import {
   type VerifyOptions,
 } from "../events/events.ts";
 import { keyText, type NoteKey, readKey } from "../protocol/protocol.ts";
-import { printableLine } from "../codec/codec.ts";
+import { printableLine } from "./printable_line.ts";
 
 const ConsistencyAnswer = z.object({
   from: z.int(),

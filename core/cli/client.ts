@@ -1,4 +1,4 @@
-import { printableLine } from "../codec/codec.ts";
+import { printableLine } from "./printable_line.ts";
 
 /** The deadline of a request. */
 const TIMEOUT_MS = 30_000;

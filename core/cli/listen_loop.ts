@@ -1,4 +1,4 @@
-import { printableLine } from "../codec/codec.ts";
+import { printableLine } from "./printable_line.ts";
 import { type PulledEvent, signDelivery } from "../delivery/delivery.ts";
 import { whyUnreached } from "./client.ts";
 

@@ -4,7 +4,6 @@
  */
 
 export { isObject } from "./is_object.ts";
-export { basicAuth } from "./basic_auth.ts";
 export { canonicalJson } from "./canonical.ts";
 export { iso, isoOrNull } from "./instant.ts";
 export { ISO_CHARS_MAX, ISO_PATTERN, readIso } from "./iso.ts";
@@ -17,6 +16,5 @@ export {
   encodeBase62,
   encodeUint32Base62,
   nearestOf,
-  printableLine,
   sha256Hex,
 } from "./text.ts";
