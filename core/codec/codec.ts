@@ -4,6 +4,7 @@
  */
 
 export { isObject } from "./is_object.ts";
+export { basicAuth } from "./basic_auth.ts";
 export { canonicalJson } from "./canonical.ts";
 export { iso, isoOrNull } from "./instant.ts";
 export { ISO_CHARS_MAX, ISO_PATTERN, readIso } from "./iso.ts";

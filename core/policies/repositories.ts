@@ -4,14 +4,14 @@ import type { Work, Writing } from "../work/work.ts";
 import { emit } from "../events/events.ts";
 import { Fault } from "../fault/fault.ts";
 import { listPage, type Paging } from "../../kv/store/paging.ts";
-import { iso } from "../codec/codec.ts";
-import { basicAuth, mustBeDialable } from "../ports/ports.ts";
+import { basicAuth, iso } from "../codec/codec.ts";
+import { mustBeDialable } from "../ports/ports.ts";
 import { REPOSITORY } from "./standing.ts";
 import { shieldInForce } from "../commands/commands.ts";
 import { addressOf } from "./git/address.ts";
 import { enforce } from "./enforce.ts";
 import { policyEvent } from "./policy_event.ts";
-import { normalPath } from "./git/fetch.ts";
+import { normalPath } from "./git/path.ts";
 import { setOf } from "./policy_set.ts";
 import type { SyncQueue } from "./sync_schedule.ts";
 

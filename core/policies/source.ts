@@ -2,7 +2,7 @@ import type { Tenant } from "../../kv/store/collection.ts";
 import type { RepositoryRecord } from "../../kv/records/gitops.ts";
 import type { Context } from "../context/context.ts";
 import type { Source } from "./git/fetch.ts";
-import { basicAuth } from "../ports/ports.ts";
+import { basicAuth } from "../codec/codec.ts";
 
 /** Finds credentials that the organization's integrations lend for a Git host. */
 export interface RepositoryCredentials {

@@ -24,7 +24,6 @@ export {
 } from "./interfaces.ts";
 export { JobRunner, stepEach } from "./job_runner.ts";
 export { logLine } from "./log_line.ts";
-export { basicAuth } from "./outbound/basic_auth.ts";
 export { mustBeDialable } from "./outbound/dialable.ts";
 export { TRANSPORT_HEADERS } from "./outbound/headers.ts";
 export {

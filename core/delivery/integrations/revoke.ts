@@ -7,7 +7,7 @@ import { type Tokens, tokensOf } from "./oauth/tokens.ts";
 import { configOf, oauthClientOf } from "./record.ts";
 import type { OauthClient, ServiceRequest } from "./service.ts";
 import { stageJob } from "./stage_job.ts";
-import { basicAuth } from "../../ports/ports.ts";
+import { basicAuth } from "../../codec/codec.ts";
 
 /** Stages the requests that revoke the tokens of a removed integration; returns how many. */
 export function stageRevocations(
