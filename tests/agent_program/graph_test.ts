@@ -42,6 +42,7 @@ const AGENT = [
   "core/cli/cli.ts",
   "core/cli/client.ts",
   "core/cli/help.ts",
+  "core/cli/printable_line.ts",
   "core/cli/process.ts",
   "core/cli/remote/table.ts",
   "core/protocol/",
