@@ -6,14 +6,7 @@ import { abandonCommand, runCommand } from "../core/commands/commands.ts";
 import { AuditEvent, AuditTypes } from "../routes/audit.ts";
 import { Command, CommandText, Timeout } from "../routes/commands.ts";
 import { type Route, route } from "../routes/call/route.ts";
-import {
-  AgentRef,
-  AlertId,
-  Id,
-  PageLimit,
-  Thread,
-  wholeNumber,
-} from "../routes/schemas/schemas.ts";
+import { AgentRef, AlertId, PageLimit, Thread, wholeNumber } from "../routes/schemas/schemas.ts";
 import { META_IDEMPOTENCY } from "./call_tool.ts";
 import type { Bind, Exchange } from "./exchange.ts";
 import { inSession } from "./json_rpc.ts";
@@ -43,7 +36,7 @@ export const extraTools: readonly Route[] = [
     }),
     success: { status: 202, body: Command },
     faults: ["AGENT_NOT_FOUND", "NOT_FOUND", "COMMAND_BLOCKED", "CONFLICT"],
-    tool: { destructive: true },
+    tool: { name: "request_approval", destructive: true, common: true },
     handle: (work, { body }, relay) =>
       runCommand(work, relay, {
         agentId: body.agent_id,
@@ -71,15 +64,16 @@ export const extraTools: readonly Route[] = [
       }),
       limit: PageLimit,
       event_type: AuditTypes.optional(),
-      agent_id: Id.optional(),
+      agent_id: AgentRef.optional(),
       thread: Thread.optional(),
     }),
+    agent: "agent_id",
     success: {
       status: 200,
       body: z.object({ events: z.array(AuditEvent), cursor: z.int(), has_more: z.boolean() }),
     },
     faults: ["GONE"],
-    tool: { destructive: false },
+    tool: { name: "tail_events", destructive: false, common: true },
     handle: (work, { query: { cursor, limit, ...filter } }) =>
       tailAudit(work, filter, { limit, after: cursor }),
   }),

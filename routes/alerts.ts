@@ -52,11 +52,13 @@ export const alertRoutes = [
         description: "Alerts of exactly this severity.",
       }),
       source: Source.optional().meta({ description: "Alerts from this source." }),
-      agent_id: Id.optional(),
+      agent_id: Id.optional().meta({
+        description: "The agent's id, or what the alert's source reports in its place.",
+      }),
     }),
     success: { status: 200, body: listOf("alerts", Alert) },
     faults: [],
-    tool: { destructive: false },
+    tool: { name: "list_alerts", destructive: false, common: true },
     handle: (work, { query }) => listAlerts(work, query),
   }),
   route({
@@ -71,7 +73,7 @@ export const alertRoutes = [
     body: z.strictObject({ alert_id: Id, reason: Reason.optional() }),
     success: { status: 200, body: Alert },
     faults: ["NOT_FOUND", "CONFLICT"],
-    tool: { destructive: false },
+    tool: { name: "resolve_alert", destructive: false },
     handle: (work, { body }) => resolveAlert(work, body),
   }),
   route({

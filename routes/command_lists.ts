@@ -12,7 +12,7 @@ const CURSOR_CHARS_MAX = 256;
 
 const Filter = z.strictObject({
   status: commaList(COMMAND_STATUSES, 200).optional().meta({
-    description: "One or more statuses, separated by commas.",
+    description: `One or more, separated by commas, of ${COMMAND_STATUSES.join(", ")}.`,
     examples: ["queued,running"],
   }),
   label: Label.optional().meta({
@@ -84,11 +84,12 @@ export const commandListRoutes = [
     summary: "List commands, newest first",
     query: Filter.extend({
       agent_id: Id.optional().meta({
-        description: "Commands of this agent, which may have been deleted.",
+        description: "Commands of the agent with this id, which may have been deleted, or name.",
       }),
     }),
+    agent: "agent_id",
     faults: [],
-    tool: { destructive: false },
+    tool: { name: "list_commands", destructive: false, common: true },
     handle: (work, { query }, { commands }) => listCommands(work, commands, ...choiceOf(query)),
   }),
   route({

@@ -278,7 +278,7 @@ export interface Operations {
       readonly severity?: Severity | undefined;
       /** Alerts from this source. */
       readonly source?: string | undefined;
-      /** An opaque id. */
+      /** The agent's id, or what the alert's source reports in its place. */
       readonly agent_id?: string | undefined;
     };
     answer: {
@@ -426,7 +426,7 @@ export interface Operations {
   /** Approve a blocked process */
   "approvals.approve": {
     params: {
-      /** An opaque id. */
+      /** The id of the request for approval. */
       readonly pid: string;
     };
     body: ApprovalConfirmation;
@@ -435,7 +435,7 @@ export interface Operations {
   /** Get an approval request */
   "approvals.get": {
     params: {
-      /** An opaque id. */
+      /** The id of the request for approval. */
       readonly pid: string;
     };
     answer: Approval;
@@ -458,7 +458,7 @@ export interface Operations {
   /** Reject a blocked process */
   "approvals.reject": {
     params: {
-      /** An opaque id. */
+      /** The id of the request for approval. */
       readonly pid: string;
     };
     body: ApprovalDecision;
@@ -615,7 +615,7 @@ export interface Operations {
   /** List commands, newest first */
   "commands.list": {
     query?: {
-      /** One or more statuses, separated by commas. */
+      /** One or more, separated by commas, of queued, running, succeeded, failed, denied, pending_approval, rejected, expired, cancelled, timed_out, lost. */
       readonly status?: string | undefined;
       /** Commands of agents that have this label now, as `key=value`. */
       readonly label?: string | undefined;
@@ -633,7 +633,7 @@ export interface Operations {
       readonly limit?: number | undefined;
       /** The `cursor` of the previous response. */
       readonly cursor?: string | undefined;
-      /** Commands of this agent, which may have been deleted. */
+      /** Commands of the agent with this id, which may have been deleted, or name. */
       readonly agent_id?: string | undefined;
     };
     answer: CommandList;
@@ -645,7 +645,7 @@ export interface Operations {
       readonly id: string;
     };
     query?: {
-      /** One or more statuses, separated by commas. */
+      /** One or more, separated by commas, of queued, running, succeeded, failed, denied, pending_approval, rejected, expired, cancelled, timed_out, lost. */
       readonly status?: string | undefined;
       /** Commands of agents that have this label now, as `key=value`. */
       readonly label?: string | undefined;
