@@ -1,8 +1,10 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { FORMER_NAMES } from "../../mcp/former_names.ts";
+import { REMOTE_COMMANDS } from "../../core/cli/remote/table.ts";
 import { eventsOf } from "../support/linked_agent.ts";
 import { World } from "../support/world.ts";
 import { type Json, rpc, tool } from "./client.ts";
+import { withInstallLinks } from "./install_links.ts";
 
 const names = async (world: World, as: string): Promise<string[]> =>
   (await rpc(world, "tools/list", {}, { as })).body.result.tools.map(({ name }: Json) => name);
@@ -91,4 +93,18 @@ Deno.test("tools: those of version 0.1.0 are callable by their former names, whi
   eq(body.result._meta["relay/error"].code, "AGENT_NOT_FOUND");
   const uses = await eventsOf(world, owner, key.id);
   eq(uses.at(-1)?.details.endpoint, "POST /mcp#get_agent");
+});
+
+Deno.test("install links: docs/mcp.md has those that deno task docs writes, and each starts relay mcp", async () => {
+  const page = await Deno.readTextFile(new URL("../../docs/mcp.md", import.meta.url));
+  eq(page, withInstallLinks(page));
+  const program = { command: "relay", args: ["mcp"] };
+  ok(REMOTE_COMMANDS.some(({ name }) => name === program.args[0]));
+  const links = [...page.matchAll(/\[install\]\((\S+)\)/g)].map(([, link]) => new URL(link!));
+  const configurations = links.map(({ searchParams }) => {
+    const config = searchParams.get("config");
+    if (config !== null) return JSON.parse(atob(config));
+    return JSON.parse(decodeURIComponent(searchParams.get("url")!.split("?")[1]!));
+  });
+  deq(configurations, [{ name: "relay", ...program }, program, program]);
 });
