@@ -1,4 +1,5 @@
 import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:assert/strict";
+import { Endpoint } from "../../../core/cli/remote/mcp/endpoint.ts";
 import { finish, linkAgent, runsOf } from "../../support/linked_agent.ts";
 import { World } from "../../support/world.ts";
 import { McpClient, modern } from "./mcp_client.ts";
@@ -244,4 +245,27 @@ Deno.test("relay mcp: a session that cannot be refreshed ends the command at onc
   const { code, out, err } = await here.run(["mcp"]);
   deq([code, out], [3, ""]);
   match(err, /^relay: The session has ended\. Sign in again: relay login --url/);
+});
+
+Deno.test("relay mcp: a request that never reached the relay is told from one whose answer was lost", async () => {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const url = `http://127.0.0.1:${listener.addr.port}`;
+  const target = { url, profile: null, token: () => Promise.resolve("key") };
+  const endpoint = new Endpoint(target, "all", { fetch, after: () => () => {} });
+  const send = () =>
+    endpoint.send({
+      method: "POST",
+      headers: {},
+      body: "{}",
+      signal: new AbortController().signal,
+      receive: () => Promise.resolve(),
+    }).catch(({ code, details }) => [code, details]);
+  const accepted = listener.accept();
+  const asked = send();
+  const connection = await accepted;
+  await connection.read(new Uint8Array(1_000));
+  connection.close();
+  deq(await asked, ["UNREACHED", {}]);
+  listener.close();
+  deq(await send(), ["UNREACHED", { sent: false }]);
 });

@@ -23,6 +23,7 @@ const LINE_BYTES_MAX = 1024 * 1024;
 const UNDER_WAY_MAX = 64;
 /** A request is repeated for this long while the relay is away. */
 const AWAY_MS_MAX = 30_000;
+const PAUSE_MS_MAX = 5_000;
 /** How long the last requests get to be answered when the input has ended. */
 const DRAIN_MS = 1_000;
 const END_MS = 2_000;
@@ -163,7 +164,7 @@ export class Proxy {
         }
         retryMs = error.retryAfterMs;
       }
-      await this.host.sleep(retryMs ?? backoffMs(failures, this.host.random()), signal);
+      await this.#pause(retryMs, failures, signal);
     }
   }
 
@@ -226,8 +227,14 @@ export class Proxy {
         if (signal.aborted) return;
         if (error instanceof SessionEndedError) await this.#session.renew(headers).catch(() => {});
       }
-      await this.host.sleep(retryMs ?? backoffMs(failures, this.host.random()), signal);
+      await this.#pause(retryMs, failures, signal);
     }
+  }
+
+  /** Waits before the next attempt: for as long as the relay wants, else longer after each failure. */
+  #pause(retryMs: number | null, failures: number, signal: AbortSignal): Promise<void> {
+    const ms = retryMs ?? Math.min(backoffMs(failures, this.host.random()), PAUSE_MS_MAX);
+    return this.host.sleep(ms, signal);
   }
 
   /** While a stream was closed anything may have changed: says so of all that the client follows. */
