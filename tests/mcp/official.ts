@@ -2,6 +2,7 @@ import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import { clientOf } from "../../core/cli/client.ts";
 import { linesOf } from "../../core/cli/remote/mcp/lines.ts";
 import { programArguments } from "../../core/cli/program.ts";
+import { bridge } from "./stdio_bridge.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";
 import {
   makeKey,
@@ -48,6 +49,25 @@ Deno.test("official: the conformance suite passes whole, in both of its revision
       }
     } finally {
       await relay.stop();
+    }
+  });
+});
+
+Deno.test("official: by relay mcp the suite passes but for what only HTTP has", async () => {
+  await withFolder(async (folder) => {
+    const { relay, url } = await startRelayProcess({}, ["--port", "0"], FIXTURES_MAIN);
+    const { env, ...start } = program(folder, ["mcp", "--tools", "all", "--url", url]);
+    const { close, url: bridged } = bridge({ ...start, env: { ...env, RELAY_TOKEN: "any" } });
+    try {
+      for (const revision of ["2026-07-28", "2025-11-25"]) {
+        const known = `by-lines-${revision}.yml`;
+        const args = ["--requirements", revision, "--expected-failures", known, "-o", folder];
+        const said = await runPackage(SUITE, ["server", "--url", bridged, ...args]);
+        console.log(`${revision}: ${/Total: .*/.exec(said)?.[0]}`);
+      }
+    } finally {
+      await relay.stop();
+      await close();
     }
   });
 });

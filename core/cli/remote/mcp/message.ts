@@ -10,15 +10,13 @@ type Fields = Readonly<Record<string, unknown>>;
 /** A JSON-RPC message, as far as this program looks into it. */
 export interface Message {
   readonly id?: unknown;
-  readonly method?: unknown;
+  /** Null for an answer. */
+  readonly method: string | null;
   readonly params: Fields;
+  /** True when it wants an answer. */
+  readonly asks: boolean;
   /** Its JSON. */
   readonly text: string;
-}
-
-/** A message that names a method. */
-export interface Request extends Message {
-  readonly method: string;
 }
 
 const PARSE_ERROR = -32700;
@@ -34,11 +32,14 @@ export function messageOf(text: string): Message | number {
   }
   if (!isFields(value)) return INVALID_REQUEST;
   const { id, method, params } = value;
-  return { id, method, params: isFields(params) ? params : {}, text };
+  return {
+    id,
+    method: typeof method === "string" ? method : null,
+    params: isFields(params) ? params : {},
+    asks: id !== undefined && !("result" in value || "error" in value),
+    text,
+  };
 }
-
-export const isRequest = (message: Message): message is Request =>
-  typeof message.method === "string";
 
 /** The revision that a request without a session names, since 2026-07-28; null for others. */
 export const versionIn = ({ params }: Message): string | null => {
@@ -47,7 +48,7 @@ export const versionIn = ({ params }: Message): string | null => {
 };
 
 /** True when sending the request twice does no more than sending it once. */
-export const isRepeatable = ({ method, params }: Request): boolean =>
+export const isRepeatable = ({ method, params }: Message): boolean =>
   method !== "tools/call" || (isFields(params._meta) && params._meta[META_KEY] !== undefined);
 
 /** The member of `params` that a header repeats, by method. */
@@ -61,13 +62,14 @@ const NAMED: Readonly<Record<string, string>> = {
 };
 
 /** The headers that repeat what the body says, in the revisions that want it. */
-export function repeatedHeaders(message: Request): Record<string, string> {
+export function repeatedHeaders(message: Message): Record<string, string> {
   const version = versionIn(message);
-  if (version === null) return {};
-  const named = message.params[NAMED[message.method] ?? ""];
+  const { method, params } = message;
+  if (version === null || method === null) return {};
+  const named = params[NAMED[method] ?? ""];
   return {
     "mcp-protocol-version": headerText(version),
-    "mcp-method": headerText(message.method),
+    "mcp-method": headerText(method),
     ...(typeof named === "string" && { "mcp-name": headerText(named) }),
   };
 }
@@ -93,7 +95,7 @@ export const errorText = (id: unknown, code: number, message: string, data: Fiel
 const UNAVAILABLE = 503;
 
 /** A failed request as its answer; codes are those that the relay uses. */
-export function failureText(message: Request, error: RelayError): string {
+export function failureText(message: Message, error: RelayError): string {
   const { code, status, details } = error;
   const ran = code === "UNREACHED" && !isRepeatable(message) && details.sent !== false
     ? " The call may have had its effect: look with list_commands before you repeat it."

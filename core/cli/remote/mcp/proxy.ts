@@ -6,13 +6,11 @@ import {
   errorText,
   failureText,
   isRepeatable,
-  isRequest,
   type Message,
   messageOf,
   META_SUBSCRIPTION,
   notification,
   repeatedHeaders,
-  type Request,
   versionIn,
 } from "./message.ts";
 import { Session } from "./session.ts";
@@ -96,27 +94,25 @@ export class Proxy {
       this.#print(errorText(null, message ?? INVALID_REQUEST, why, { code: "VALIDATION_FAILED" }));
       return;
     }
-    // The relay asks clients nothing, so an answer has no request.
-    if (!isRequest(message)) return;
     if (this.#tasks.size >= UNDER_WAY_MAX && message.method !== CANCELLED) {
       const why = `${UNDER_WAY_MAX} messages are under way. Wait for an answer first.`;
       const text = errorText(message.id, TOO_MANY, why, { code: "RATE_LIMIT_EXCEEDED" });
-      if (message.id !== undefined) this.#print(text);
+      if (message.asks) this.#print(text);
       return;
     }
     const task: Task = { message, controller: new AbortController(), done: Promise.resolve() };
     this.#tasks.add(task);
-    const work = message.id === undefined ? this.#notify(message) : this.#request(message, task);
+    const work = message.asks ? this.#request(message, task) : this.#notify(message);
     task.done = work.finally(() => this.#tasks.delete(task));
     if (message.method === "initialize") this.#beginning = task.done;
   }
 
-  async #notify(message: Request): Promise<void> {
+  async #notify(message: Message): Promise<void> {
     const { signal } = this.#stop;
     await this.#beginning;
     const { method, params } = message;
-    const cancelled = method !== CANCELLED ? undefined : [...this.#tasks]
-      .find((task) => task.message.id !== undefined && task.message.id === params.requestId);
+    const isOf = (task: Task) => task.message.asks && task.message.id === params.requestId;
+    const cancelled = method === CANCELLED ? [...this.#tasks].find(isOf) : undefined;
     if (method === CANCELLED && cancelled === undefined) return;
     // Without a session the end of the connection cancels.
     const tells = cancelled === undefined ||
@@ -125,13 +121,13 @@ export class Proxy {
       if (tells) await this.#send(message, signal, () => Promise.resolve());
     } catch (error) {
       if (signal.aborted) return;
-      await this.note(`relay: ${method} was lost: ${(error as Error).message}`);
+      await this.note(`relay: ${method ?? "an answer"} was lost: ${(error as Error).message}`);
     }
     cancelled?.controller.abort();
     if (method === "notifications/initialized") this.#follow();
   }
 
-  async #request(message: Request, { controller }: Task): Promise<void> {
+  async #request(message: Message, { controller }: Task): Promise<void> {
     if (message.method !== "initialize") await this.#beginning;
     const signal = AbortSignal.any([this.#stop.signal, controller.signal]);
     const reopens = message.method === LISTEN && !("taskIds" in wantedOf(message));
@@ -170,7 +166,7 @@ export class Proxy {
 
   /** Sends a message once, in a new session if the relay has ended its session. @throws {RelayError} */
   async #send(
-    message: Request,
+    message: Message,
     signal: AbortSignal,
     receive: (answer: Answer, retryMs: number | null) => Promise<void>,
   ): Promise<Ended> {
@@ -282,7 +278,7 @@ const wantedOf = ({ params: { notifications } }: Message): Message["params"] =>
     : {};
 
 /** True for a failure that passes, of a request that had no effect or may have it twice. */
-const mayRepeat = (message: Request, { code, status, details }: RelayError): boolean =>
+const mayRepeat = (message: Message, { code, status, details }: RelayError): boolean =>
   (code === "UNREACHED" || AWAY.includes(status)) &&
   (details.sent === false || isRepeatable(message));
 

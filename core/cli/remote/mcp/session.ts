@@ -1,5 +1,5 @@
 import type { Endpoint } from "./endpoint.ts";
-import { isFields, type Message, notification, type Request, versionIn } from "./message.ts";
+import { isFields, type Message, notification, versionIn } from "./message.ts";
 
 /** Requests whose effect a session keeps, and how a later one replaces an earlier one. */
 const KEPT: Readonly<Record<string, (params: Message["params"]) => string>> = {
@@ -14,11 +14,11 @@ const KEPT_MAX = 200;
  * client had set in it.
  */
 export class Session {
-  #begin: Request | null = null;
+  #begin: Message | null = null;
   #id: string | null = null;
   #version = "";
   #renewal: Promise<void> | null = null;
-  readonly #kept = new Map<string, Request>();
+  readonly #kept = new Map<string, Message>();
 
   constructor(private readonly endpoint: Endpoint, private readonly stop: AbortSignal) {}
 
@@ -32,7 +32,7 @@ export class Session {
   }
 
   /** The headers of a request that belongs to the session. */
-  headersFor(message: Pick<Message, "method" | "params" | "text">): Record<string, string> {
+  headersFor(message: Message): Record<string, string> {
     if (this.#id === null || message.method === "initialize" || versionIn(message) !== null) {
       return {};
     }
@@ -44,7 +44,7 @@ export class Session {
   }
 
   /** Notes what an answered request changed. */
-  answered(request: Request, answer: Readonly<Record<string, unknown>>, id: string | null): void {
+  answered(request: Message, answer: Readonly<Record<string, unknown>>, id: string | null): void {
     const { result } = answer;
     if (!isFields(result)) return;
     const { method, params } = request;
@@ -53,7 +53,7 @@ export class Session {
       this.#open(id, result.protocolVersion);
       this.#kept.clear();
     } else if (method === "resources/unsubscribe") this.#kept.delete(`uri ${params.uri}`);
-    else if (Object.hasOwn(KEPT, method) && this.#kept.size < KEPT_MAX) {
+    else if (method !== null && Object.hasOwn(KEPT, method) && this.#kept.size < KEPT_MAX) {
       this.#kept.set(KEPT[method]!(params), request);
     }
   }
