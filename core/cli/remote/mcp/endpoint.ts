@@ -32,7 +32,11 @@ export interface Ended {
 }
 
 /** Raised when the relay does not know the session of a request any more. */
-export class SessionEndedError extends Error {}
+export class SessionEndedError extends RelayError {
+  constructor() {
+    super("The session has ended.", { status: 404, code: "NOT_FOUND", path: PATH });
+  }
+}
 
 /** The relay's endpoint, for one kind of credential and set of tools. */
 export class Endpoint {
@@ -94,7 +98,7 @@ export class Endpoint {
   ): Promise<Ended> {
     const session = response.headers.get("mcp-session-id");
     if (response.status === 404 && "mcp-session-id" in headers) {
-      throw new SessionEndedError("The session has ended.");
+      throw new SessionEndedError();
     }
     if (response.ok) await opened?.();
     const type = response.headers.get("content-type") ?? "";
@@ -138,7 +142,7 @@ const unreadable = (message: string) =>
 
 /** What `fetch` or reading threw; `details.sent` is false when nothing reached the relay. */
 function failureOf(cause: unknown, url: string): unknown {
-  if (cause instanceof RelayError || cause instanceof SessionEndedError) return cause;
+  if (cause instanceof RelayError) return cause;
   if (cause instanceof NotSignedInError) {
     return new RelayError(cause.message, { status: 401, code: "INVALID_TOKEN", path: PATH, cause });
   }

@@ -67,13 +67,11 @@ export class Proxy {
     const { signal } = this.#stop;
     const open = input.pipeThrough(new TransformStream<Uint8Array, Uint8Array>(), { signal });
     try {
-      for await (const line of linesOf(open, LINE_BYTES_MAX)) this.#take(line);
-      const [listens, others] = [...this.#tasks].reduce<[Task[], Task[]]>((both, task) => {
-        both[task.message.method === LISTEN ? 0 : 1].push(task);
-        return both;
-      }, [[], []]);
-      for (const { controller } of listens) controller.abort();
-      const answered = Promise.all(others.map(({ done }) => done));
+      for await (const line of linesOf(open, LINE_BYTES_MAX)) await this.#take(line);
+      for (const { message, controller } of this.#tasks) {
+        if (message.method === LISTEN) controller.abort();
+      }
+      const answered = Promise.all([...this.#tasks].map(({ done }) => done));
       await Promise.race([answered, this.host.sleep(DRAIN_MS, signal)]);
     } catch (error) {
       if (!signal.aborted) throw error;
@@ -85,20 +83,22 @@ export class Proxy {
     forget();
   }
 
-  #take(line: string | null): void {
+  /** Begins with a message, or refuses it; a refusal has to be written before the next line is read. */
+  async #take(line: string | null): Promise<void> {
     const message = line === null ? null : messageOf(line);
     if (message === null || typeof message === "number") {
       const why = message === null
         ? `A line has over ${LINE_BYTES_MAX} bytes, or is not UTF-8.`
         : "Each line must hold one JSON-RPC message, which is an object.";
-      this.#print(errorText(null, message ?? INVALID_REQUEST, why, { code: "VALIDATION_FAILED" }));
-      return;
+      const code = message ?? INVALID_REQUEST;
+      return await this.#print(errorText(null, code, why, { code: "VALIDATION_FAILED" }));
     }
-    if (this.#tasks.size >= UNDER_WAY_MAX && message.method !== CANCELLED) {
+    // Room for what cancels the others.
+    const most = message.method === CANCELLED ? 2 * UNDER_WAY_MAX : UNDER_WAY_MAX;
+    if (this.#tasks.size >= most) {
       const why = `${UNDER_WAY_MAX} messages are under way. Wait for an answer first.`;
       const text = errorText(message.id, TOO_MANY, why, { code: "RATE_LIMIT_EXCEEDED" });
-      if (message.asks) this.#print(text);
-      return;
+      return message.asks ? await this.#print(text) : undefined;
     }
     const task: Task = { message, controller: new AbortController(), done: Promise.resolve() };
     this.#tasks.add(task);
