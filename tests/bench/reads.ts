@@ -16,13 +16,14 @@ export function callOf({ key, agentId }: Tenant): string {
     "io.modelcontextprotocol/clientInfo": { name: "bench", version: "1" },
     "io.modelcontextprotocol/clientCapabilities": {},
   };
-  const params = { name: "get_agent", arguments: { id: agentId }, _meta };
+  // The name of version 0.1.0, so that checkouts before and after can be compared.
+  const params = { name: "agents_get", arguments: { id: agentId }, _meta };
   return post("/mcp", { jsonrpc: "2.0", id: 1, method: "tools/call", params }, {
     "x-api-key": key,
     "Accept": "application/json, text/event-stream",
     "MCP-Protocol-Version": "2026-07-28",
     "Mcp-Method": "tools/call",
-    "Mcp-Name": "get_agent",
+    "Mcp-Name": "agents_get",
   });
 }
 
@@ -92,7 +93,7 @@ export async function mcpBesideOthers(target: Target): Promise<void> {
     jsonrpc: "2.0",
     id: 1,
     method: "tools/call",
-    params: { name: "get_agent", arguments: { id: "x" } },
+    params: { name: "agents_get", arguments: { id: "x" } },
   }, { "Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25" });
   const ours: [number, string[]] = [target.port, [callOf(target)]];
   report("MCP beside the official server", await rounds(32, [sdk.ready.port, [call]], ours));

@@ -13,7 +13,7 @@ const agent = {
 
 function makeServer(): McpServer {
   const server = new McpServer({ name: "bare", version: "1.0.0" });
-  server.registerTool("get_agent", { inputSchema: { id: z.string() } }, () => ({
+  server.registerTool("agents_get", { inputSchema: { id: z.string() } }, () => ({
     content: [{ type: "text", text: JSON.stringify(agent) }],
     structuredContent: agent,
   }));

@@ -10,7 +10,7 @@ const ANSWER_CHARS_MAX = 32 * 1024 * 1024;
 const PATH = "POST /mcp";
 
 /** One request to the relay. */
-export interface Sending {
+interface Sending {
   readonly method: "POST" | "GET" | "DELETE";
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
