@@ -24,6 +24,8 @@ export class McpClient {
   readonly messages: Json[] = [];
   /** The standard error. */
   err = "";
+  /** Where its requests went. */
+  readonly urls: readonly string[];
   readonly ended: Promise<Printed>;
   readonly #input: WritableStreamDefaultWriter<Uint8Array>;
   readonly #sleeps: { ms: number; wake: () => void }[] = [];
@@ -33,7 +35,9 @@ export class McpClient {
   constructor(world: World, home: string, { env = {}, args = [], ...options }: Options = {}) {
     const pipe = new TransformStream<Uint8Array, Uint8Array>(undefined, { highWaterMark: 100 });
     this.#input = pipe.writable.getWriter();
-    this.ended = terminal(world, home).run(["mcp", ...args], {
+    const { run, urls } = terminal(world, home);
+    this.urls = urls;
+    this.ended = run(["mcp", ...args], {
       ...options,
       env,
       stdin: pipe.readable,

@@ -239,6 +239,22 @@ Deno.test("relay mcp: the session of the profile is refreshed, and its end is to
   await client.close();
 });
 
+Deno.test("relay mcp: a profile that moved to another relay sends its credential to neither", async () => {
+  await using here = await begin();
+  const client = here.client();
+  eq((await client.call("list_agents")).structuredContent.agents.length, 1);
+  eq(
+    (await here.run([...LOGIN, "--url", "other.example", "--profile", "default"], PASSWORD)).code,
+    0,
+  );
+  const before = client.urls.length;
+  const { code, message } = await client.call("list_agents");
+  eq(code, 401);
+  match(message, /^The profile default is for https:\/\/other\.example now, not for http:/);
+  eq(client.urls.length, before);
+  await client.close();
+});
+
 Deno.test("relay mcp: a session that cannot be refreshed ends the command at once, with 3", async () => {
   await using here = await begin();
   here.world.clock.nowMs += 100 * 24 * HOUR_MS;
