@@ -152,8 +152,7 @@ Deno.test("official: both clients list, run a command on a real agent and hear i
 
 Deno.test("official: relay mcp goes on after the relay was killed and started again", async () => {
   await withFolder(async (folder) => {
-    const port = `${20_000 + Deno.pid % 20_000}`;
-    const env = { RELAY_KV: `${folder}/relay.kv`, RELAY_CONFIG: UNLIMITED, RELAY_PORT: port };
+    const env = { RELAY_KV: `${folder}/relay.kv`, RELAY_CONFIG: UNLIMITED };
     const first = await startRelayProcess(env);
     const token = await signUpOwner(clientOf(first.url));
     await signIn(first.url, await makeKey(clientOf(first.url, token), ["agents:read"]), folder);
@@ -180,7 +179,8 @@ Deno.test("official: relay mcp goes on after the relay was killed and started ag
     eq((await read()).id, 2);
     await first.relay.kill();
     await write({ id: 3, method: "tools/call", params: { name: "list_agents", arguments: {} } });
-    const { relay } = await startRelayProcess(env);
+    const { port } = new URL(first.url);
+    const { relay } = await startRelayProcess({ ...env, RELAY_PORT: port });
     try {
       const messages = [await read(), await read(), await read()];
       deq(messages.map(({ method }) => method).sort(), [
