@@ -6,7 +6,14 @@ import { abandonCommand, runCommand } from "../core/commands/commands.ts";
 import { AuditEvent, AuditTypes } from "../routes/audit.ts";
 import { Command, CommandText, Timeout } from "../routes/commands.ts";
 import { type Route, route } from "../routes/call/route.ts";
-import { AgentRef, AlertId, PageLimit, Thread, wholeNumber } from "../routes/schemas/schemas.ts";
+import {
+  AgentRef,
+  AlertId,
+  Id,
+  PageLimit,
+  Thread,
+  wholeNumber,
+} from "../routes/schemas/schemas.ts";
 import { META_IDEMPOTENCY } from "./call_tool.ts";
 import type { Bind, Exchange } from "./exchange.ts";
 import { inSession } from "./json_rpc.ts";
@@ -64,10 +71,9 @@ export const extraTools: readonly Route[] = [
       }),
       limit: PageLimit,
       event_type: AuditTypes.optional(),
-      agent_id: AgentRef.optional(),
+      agent_id: Id.optional(),
       thread: Thread.optional(),
     }),
-    agent: "agent_id",
     success: {
       status: 200,
       body: z.object({ events: z.array(AuditEvent), cursor: z.int(), has_more: z.boolean() }),

@@ -52,9 +52,7 @@ export const alertRoutes = [
         description: "Alerts of exactly this severity.",
       }),
       source: Source.optional().meta({ description: "Alerts from this source." }),
-      agent_id: Id.optional().meta({
-        description: "The agent's id, or what the alert's source reports in its place.",
-      }),
+      agent_id: Id.optional(),
     }),
     success: { status: 200, body: listOf("alerts", Alert) },
     faults: [],

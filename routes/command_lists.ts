@@ -84,10 +84,9 @@ export const commandListRoutes = [
     summary: "List commands, newest first",
     query: Filter.extend({
       agent_id: Id.optional().meta({
-        description: "Commands of the agent with this id, which may have been deleted, or name.",
+        description: "Commands of this agent, which may have been deleted.",
       }),
     }),
-    agent: "agent_id",
     faults: [],
     tool: { name: "list_commands", destructive: false, common: true },
     handle: (work, { query }, { commands }) => listCommands(work, commands, ...choiceOf(query)),

@@ -278,7 +278,7 @@ export interface Operations {
       readonly severity?: Severity | undefined;
       /** Alerts from this source. */
       readonly source?: string | undefined;
-      /** The agent's id, or what the alert's source reports in its place. */
+      /** An opaque id. */
       readonly agent_id?: string | undefined;
     };
     answer: {
@@ -633,7 +633,7 @@ export interface Operations {
       readonly limit?: number | undefined;
       /** The `cursor` of the previous response. */
       readonly cursor?: string | undefined;
-      /** Commands of the agent with this id, which may have been deleted, or name. */
+      /** Commands of this agent, which may have been deleted. */
       readonly agent_id?: string | undefined;
     };
     answer: CommandList;

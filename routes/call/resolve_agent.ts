@@ -5,7 +5,6 @@ import type { Context } from "../../core/context/context.ts";
 /** Checked input, before the rule gets it. */
 interface Checked {
   params: unknown;
-  query: unknown;
   body: unknown;
 }
 
@@ -19,7 +18,7 @@ export async function resolveAgent(
   field: string,
   input: Checked,
 ): Promise<string | null> {
-  for (const part of ["params", "query", "body"] as const) {
+  for (const part of ["params", "body"] as const) {
     const fields = input[part] as Readonly<Record<string, unknown>> | undefined;
     const text = fields?.[field];
     if (typeof text !== "string") continue;

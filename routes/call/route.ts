@@ -148,10 +148,10 @@ export interface RouteSpec<E extends Effect, P, Q, B, R extends z.ZodType> {
   readonly idempotencyKey?: true;
   readonly params?: P;
   /**
-   * The argument that names an agent by id or name. The rule gets the id, and usage statistics
+   * The parameter or the body's field that names an agent by id or name. The rule gets the id, and usage statistics
    * count it.
    */
-  readonly agent?: FieldOf<P> | FieldOf<Q> | FieldOf<B>;
+  readonly agent?: FieldOf<P> | FieldOf<B>;
   readonly query?: Q;
   /** Unknown query parameters are ignored, because the callers add their own. */
   readonly ignoresUnknownQuery?: true;
