@@ -43,12 +43,13 @@ export const machine: Host = {
   sleep: (ms, signal) =>
     new Promise((resolve) => {
       const end = () => {
-        clearTimeout(timer);
         signal?.removeEventListener("abort", end);
+        clearTimeout(timer);
         resolve();
       };
       const timer = setTimeout(end, ms);
       signal?.addEventListener("abort", end);
+      if (signal?.aborted) end();
     }),
   after(ms, task) {
     const timer = setTimeout(task, ms);

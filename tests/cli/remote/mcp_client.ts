@@ -41,7 +41,7 @@ export class McpClient {
       ...options,
       env,
       stdin: pipe.readable,
-      wrote: (line) => {
+      sawOut: (line) => {
         ok(line.endsWith("\n") && line.indexOf("\n") === line.length - 1, "a message is a line");
         this.messages.push(JSON.parse(line));
         this.#waiter();

@@ -16,7 +16,7 @@ interface Options {
   /** The standard input, where it stays open. */
   readonly stdin?: ReadableStream<Uint8Array>;
   /** Receives what is written to the standard output, as it is written. */
-  readonly wrote?: (text: string) => void;
+  readonly sawOut?: (text: string) => void;
   /** Stands between the command and the relay. */
   readonly through?: (send: typeof fetch) => typeof fetch;
   /** The answers of a person; without them nobody is there. */
@@ -45,7 +45,7 @@ export function terminal(world: World, home: string) {
       fetch: options.through?.(send) ?? send,
       write(text) {
         out += text;
-        options.wrote?.(text);
+        options.sawOut?.(text);
         return Promise.resolve();
       },
       writeError(text) {
