@@ -56,7 +56,7 @@ export const alertRoutes = [
     }),
     success: { status: 200, body: listOf("alerts", Alert) },
     faults: [],
-    tool: { destructive: false },
+    tool: { name: "list_alerts", destructive: false, common: true },
     handle: (work, { query }) => listAlerts(work, query),
   }),
   route({
@@ -71,7 +71,7 @@ export const alertRoutes = [
     body: z.strictObject({ alert_id: Id, reason: Reason.optional() }),
     success: { status: 200, body: Alert },
     faults: ["NOT_FOUND", "CONFLICT"],
-    tool: { destructive: false },
+    tool: { name: "resolve_alert", destructive: false },
     handle: (work, { body }) => resolveAlert(work, body),
   }),
   route({

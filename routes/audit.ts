@@ -141,7 +141,7 @@ export const auditRoutes = [
       }),
     },
     faults: [],
-    tool: { destructive: false },
+    tool: { name: "query_audit_log", destructive: false },
     handle: (work, { query: { limit, offset, cursor, ...filter } }, { audit }) =>
       queryAudit(work, audit, filterOf(filter), { limit, offset, cursor }),
   }),

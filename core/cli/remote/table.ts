@@ -15,6 +15,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   exec: "run a command on an agent",
   approvals: "decide about commands that wait for approval",
   keys: "create, rotate, revoke and explain API keys",
+  mcp: "let an AI client on this machine use the relay",
 };
 
 /** Every command for people. Each loads its code when it is called. */
@@ -213,5 +214,20 @@ export const REMOTE_COMMANDS: readonly RemoteCommand[] = [
     ],
     exits: [["1", "it may not"]],
     load: async () => (await import("./keys.ts")).explainKey,
+  },
+  {
+    name: "mcp",
+    about: "Connects an MCP client that starts it to the relay, by standard input and output.",
+    takes: [],
+    options: [
+      {
+        name: "tools",
+        value: "set",
+        about: "common, the default, for the 12 of docs/mcp.md; or all.",
+      },
+    ],
+    examples: ["relay mcp", "relay mcp --profile staging --tools all"],
+    exits: [["0", "the standard input ended"]],
+    load: async () => (await import("./mcp/mcp.ts")).mcp,
   },
 ];

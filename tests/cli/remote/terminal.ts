@@ -13,6 +13,12 @@ interface Options {
   readonly env?: Readonly<Record<string, string>>;
   /** What is typed on the standard input. */
   readonly input?: string;
+  /** The standard input, where it stays open. */
+  readonly stdin?: ReadableStream<Uint8Array>;
+  /** Receives what is written to the standard output, as it is written. */
+  readonly sawOut?: (text: string) => void;
+  /** Stands between the command and the relay. */
+  readonly through?: (send: typeof fetch) => typeof fetch;
   /** The answers of a person; without them nobody is there. */
   readonly answers?: readonly string[];
   /** Receives what is written to the standard error, as it is written. */
@@ -29,14 +35,19 @@ export function terminal(world: World, home: string) {
   const run = async (line: readonly string[], options: Options = {}): Promise<Printed> => {
     let [out, err] = ["", ""];
     const answers = [...options.answers ?? []];
+    const send: typeof fetch = async (url, init) => {
+      const { origin, pathname, search } = new URL(url as string);
+      urls.push(origin);
+      return await world.send(new Request(`http://localhost${pathname}${search}`, init));
+    };
     const host: Host = {
       env: { HOME: home, ...options.env },
-      fetch: async (url, init) => {
-        const { origin, pathname, search } = new URL(url as string);
-        urls.push(origin);
-        return await world.send(new Request(`http://localhost${pathname}${search}`, init));
+      fetch: options.through?.(send) ?? send,
+      write(text) {
+        out += text;
+        options.sawOut?.(text);
+        return Promise.resolve();
       },
-      write: (text) => Promise.resolve(void (out += text)),
       writeError(text) {
         err += text;
         options.saw?.(text);
@@ -48,8 +59,12 @@ export function terminal(world: World, home: string) {
         return answers.shift() ?? null;
       },
       readLine: () => options.input ?? "",
+      input: () =>
+        options.stdin ?? ReadableStream.from([new TextEncoder().encode(options.input ?? "")]),
       now: () => world.clock.nowMs,
+      random: () => 0.5,
       sleep: options.sleep ?? ((ms) => world.advance(ms)),
+      after: () => () => {},
       onInterrupt(interrupt) {
         options.onInterrupt?.(interrupt);
         return () => {};
