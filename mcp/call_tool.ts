@@ -11,7 +11,7 @@ import { metaOf, textOf } from "./params.ts";
 import { answerPending, resumePending } from "./pending_command.ts";
 import { failedCall, type Result, structured } from "./result.ts";
 import type { CommandView } from "./tasks.ts";
-import { placeArguments } from "./tools.ts";
+import { isIn, placeArguments } from "./tools.ts";
 
 /** The member of `_meta` that holds an idempotency key, like the header Idempotency-Key. */
 export const META_IDEMPOTENCY = "relay/idempotencyKey";
@@ -19,11 +19,15 @@ export const META_IDEMPOTENCY = "relay/idempotencyKey";
 /** The tool that a request names. @throws {RpcError} invalidParams */
 export function toolNamed(exchange: Exchange): Tool {
   const name = textOf(exchange, "name");
-  const tool = exchange.server.tools.get(name);
-  if (tool !== undefined) return tool;
+  const { server, toolSet } = exchange;
+  const tool = server.tools.get(name);
+  if (tool !== undefined && isIn(tool, toolSet)) return tool;
+  const where = tool === undefined
+    ? "."
+    : ` among the common ones. Leave \`?tools=${toolSet}\` out of the address.`;
   throw new RpcError(
     CODES.invalidParams,
-    `There is no tool ${JSON.stringify(name.slice(0, 100))}.`,
+    `There is no tool ${JSON.stringify(name.slice(0, 100))}${where}`,
   );
 }
 

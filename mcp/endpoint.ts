@@ -3,6 +3,7 @@ import type { Service } from "../routes/http/serve_service.ts";
 import type { Route } from "../routes/call/route.ts";
 import { METHODS } from "./methods.ts";
 import { makeServer } from "./server.ts";
+import { McpQuery } from "./tools.ts";
 import { challenge, metadataServices } from "./transport/oauth_metadata.ts";
 import { handle } from "./transport/handle.ts";
 
@@ -25,6 +26,7 @@ export function serveMcp(relay: Relay, routes: readonly Route[], methods = METHO
     path,
     methods: ["POST", "GET", "DELETE"],
     call: "mcp",
+    query: McpQuery,
     challenge: (relay, request) => challenge(relay, request, { error: "invalid_token" }),
     handle: (visit) => handle(server, visit, alwaysStreams),
   });

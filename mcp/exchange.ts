@@ -16,13 +16,19 @@ export interface Sink {
   onGone(task: () => void): void;
 }
 
+/** The sets of tools, of which the query of a client's address names one. */
+export const TOOL_SETS = ["all", "common"] as const;
+export type ToolSet = (typeof TOOL_SETS)[number];
+
 /** One tool: a route under the name that clients call. */
 export interface Tool {
   readonly name: string;
+  /** True for a tool of the set `common`. */
+  readonly common: boolean;
   /** The declaration; its method and path are those that audit rows show. */
   readonly route: Route;
   /** Its entry of `tools/list`. */
-  readonly json: string;
+  jsonIn(set: ToolSet): string;
   /** The part of the input that each argument belongs to. */
   readonly places: ReadonlyMap<string, "params" | "query" | "body">;
   /** Replaces the route for one call, for tools that report progress. */
@@ -33,11 +39,10 @@ export type Bind = (exchange: Exchange, route: Route) => Route;
 
 /** Every tool, by name. */
 export interface Toolbox {
+  /** The tool that has this name, or had it in version 0.1.0. */
   get(name: string): Tool | undefined;
-  /** The tools that a caller may call, in order of their names. */
-  callable(actor: Actor): Tool[];
-  /** The `tools` member of a list: one text for all callers with the same rights. */
-  listJson(actor: Actor): string;
+  /** The tools of a set that a caller may call, in order of their names: one text for all callers with the same rights. */
+  listJson(actor: Actor, set: ToolSet): string;
 }
 
 /** A method of the protocol. */
@@ -80,6 +85,8 @@ export interface Exchange {
   readonly method: Message["method"];
   readonly params: Params;
   readonly headers: Headers;
+  /** The tools that the client sees and may call. */
+  readonly toolSet: ToolSet;
   /** The capabilities that the client declared. */
   readonly capabilities: Params;
   readonly session: McpSessionRecord | null;

@@ -43,7 +43,7 @@ export const extraTools: readonly Route[] = [
     }),
     success: { status: 202, body: Command },
     faults: ["AGENT_NOT_FOUND", "NOT_FOUND", "COMMAND_BLOCKED", "CONFLICT"],
-    tool: { destructive: true },
+    tool: { name: "request_approval", destructive: true, common: true },
     handle: (work, { body }, relay) =>
       runCommand(work, relay, {
         agentId: body.agent_id,
@@ -80,7 +80,7 @@ export const extraTools: readonly Route[] = [
       body: z.object({ events: z.array(AuditEvent), cursor: z.int(), has_more: z.boolean() }),
     },
     faults: ["AGENT_NOT_FOUND", "GONE"],
-    tool: { destructive: false },
+    tool: { name: "tail_events", destructive: false, common: true },
     handle: (work, { query: { cursor, limit, ...filter } }) =>
       tailAudit(work, filter, { limit, after: cursor }),
   }),

@@ -61,9 +61,9 @@ function discover(exchange: Exchange): Result {
 
 function listTools(exchange: Exchange): Result {
   mustBeFirstPage(exchange);
-  const { server, actor } = exchange;
+  const { server, actor, toolSet } = exchange;
   const scope = actor.kind === "anonymous" ? "public" : "private";
-  const members = `"tools":${server.tools.listJson(actor)}`;
+  const members = `"tools":${server.tools.listJson(actor, toolSet)}`;
   return withCacheHints(exchange, members, { ttlMs: 60_000, scope });
 }
 

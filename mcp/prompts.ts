@@ -66,7 +66,7 @@ const PROMPTS: readonly Prompt[] = [
     ],
     text: ({ start_time, end_time }) =>
       `Write a compliance note for the period from ${start_time} to ${end_time}.\n\n1. Read ` +
-      "the audit log of that period with audit_query, page by page, to its end.\n2. Count the " +
+      "the audit log of that period with query_audit_log, page by page, to its end.\n2. Count the " +
       "commands that ran, were denied and were approved, and by whom. List refused requests, " +
       "new keys and revoked keys.\n3. With every statement, give the sequence numbers of the " +
       "events that support it. Say what the log does not show.",

@@ -30,7 +30,7 @@ const RESOURCES: readonly Resource[] = [
     uri: "relay://agents/{id}",
     name: "agent",
     description: "One agent",
-    tool: "agents_get",
+    tool: "get_agent",
     parameter: "id",
   },
   {
@@ -50,20 +50,20 @@ const RESOURCES: readonly Resource[] = [
     uri: "relay://policies",
     name: "policies",
     description: "The policies in force",
-    tool: "gitops_list_policies",
+    tool: "list_policies",
   },
   {
     uri: "relay://policies/{id}",
     name: "policy",
     description: "One policy in force, with its document",
-    tool: "gitops_get_policy",
+    tool: "get_policy",
     parameter: "id",
   },
   {
     uri: "relay://audit",
     name: "audit",
     description: "The newest rows of the audit log",
-    tool: "audit_query",
+    tool: "query_audit_log",
   },
   {
     uri: "relay://events",

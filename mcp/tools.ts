@@ -4,24 +4,18 @@ import { RecentMap } from "../kv/store/recent.ts";
 import { Fault } from "../core/fault/fault.ts";
 import { deny, denyTestSpace, isClosedTo, missingRights } from "../routes/call/rights.ts";
 import { standaloneSchema } from "../routes/openapi/schemas.ts";
-import type { Route } from "../routes/call/route.ts";
-import type { Bind, Exchange, Tool, Toolbox } from "./exchange.ts";
+import type { Route, ToolSpec } from "../routes/call/route.ts";
+import type { JsonSchema } from "../routes/openapi/types.ts";
+import {
+  type Bind,
+  type Exchange,
+  type Tool,
+  TOOL_SETS,
+  type Toolbox,
+  type ToolSet,
+} from "./exchange.ts";
+import { FORMER_NAMES } from "./former_names.ts";
 import type { Params } from "./json_rpc.ts";
-
-/** The names of tools that are not named after their route's id. */
-const NAMES: Readonly<Record<string, string>> = {
-  "health.live": "health",
-  "agents.list": "list_agents",
-  "commands.exec": "run_command",
-  "commands.get": "get_command",
-  "commands.list": "list_commands",
-  "commands.cancel": "cancel_command",
-  "approvals.approve": "approve",
-  "approvals.reject": "reject",
-  "approvals.list": "list_approvals",
-  "approvals.get": "get_approval",
-  "shield.evaluate": "evaluate_command",
-};
 
 /** The routes that are declared as tools, by name. */
 export class Tools implements Toolbox {
@@ -29,7 +23,7 @@ export class Tools implements Toolbox {
   readonly #lists = new RecentMap<string>(256);
 
   constructor(routes: readonly Route[], binds: Readonly<Record<string, Bind>>) {
-    const tools = routes.filter((route) => route.tool).map((route) => toolOf(route, binds));
+    const tools = routes.flatMap((route) => route.tool ? [toolOf(route, route.tool, binds)] : []);
     for (const tool of tools.sort((a, b) => a.name < b.name ? -1 : 1)) {
       if (this.#byName.has(tool.name)) throw new Error(`Two tools are called ${tool.name}.`);
       this.#byName.set(tool.name, tool);
@@ -37,24 +31,26 @@ export class Tools implements Toolbox {
   }
 
   get(name: string): Tool | undefined {
-    return this.#byName.get(name);
+    return this.#byName.get(name) ?? this.#byName.get(FORMER_NAMES.get(name) ?? "");
   }
 
-  /** The tools that a caller may call, in order of their names. */
-  callable(actor: Actor): Tool[] {
-    return [...this.#byName.values()].filter(({ route }) => mayCall(actor, route));
-  }
-
-  /** The `tools` member of a list: one text for all callers with the same rights. */
-  listJson(actor: Actor): string {
-    const key = rightsKey(actor);
+  listJson(actor: Actor, set: ToolSet): string {
+    const key = `${set} ${rightsKey(actor)}`;
     const known = this.#lists.get(key);
     if (known !== undefined) return known;
-    const list = `[${this.callable(actor).map(({ json }) => json).join(",")}]`;
+    const callable = [...this.#byName.values()]
+      .filter((tool) => isIn(tool, set) && mayCall(actor, tool.route));
+    const list = `[${callable.map((tool) => tool.jsonIn(set)).join(",")}]`;
     this.#lists.set(key, list);
     return list;
   }
 }
+
+/** The query of the protocol's addresses. */
+export const McpQuery = z.strictObject({ tools: z.enum(TOOL_SETS).default("all") });
+
+/** True when a client that chose this set may see and call the tool. */
+export const isIn = ({ common }: Tool, set: ToolSet): boolean => common || set === "all";
 
 /** True when the caller has the rights that the route declares. */
 export function mayCall(actor: Actor, route: Route): boolean {
@@ -88,8 +84,8 @@ function rightsKey({ kind, host, rights, tenant }: Actor): string {
   return `${kind === "anonymous"} ${host} ${tenant.space} ${bits}`;
 }
 
-function toolOf(route: Route, binds: Readonly<Record<string, Bind>>): Tool {
-  const name = NAMES[route.id] ?? route.id.replace(".", "_");
+function toolOf(route: Route, spec: ToolSpec, binds: Readonly<Record<string, Bind>>): Tool {
+  const { name, common = false } = spec;
   const places = new Map<string, "params" | "query" | "body">();
   for (const place of ["params", "query", "body"] as const) {
     for (const argument of Object.keys(route[place]?.shape ?? {})) {
@@ -100,38 +96,59 @@ function toolOf(route: Route, binds: Readonly<Record<string, Bind>>): Tool {
     }
   }
   const bind = binds[route.id];
-  let json: string | null = null;
+  const jsonBySet: Partial<Record<ToolSet, string>> = {};
   return {
     name,
+    common,
     route: { ...route, method: "POST", path: `/mcp#${name}` },
     /** Made at the first list, because the schemas of all tools take 20 ms. */
-    get json() {
-      return json ??= JSON.stringify(describe(name, route));
-    },
+    jsonIn: (set) => jsonBySet[set] ??= JSON.stringify(describe(route, spec, set)),
     places,
     ...(bind && { bind }),
   };
 }
 
-function describe(name: string, route: Route) {
-  const { summary, description, success, effect, tool, params, query, body } = route;
+function describe(
+  route: Route,
+  { name, destructive, description = route.description }: ToolSpec,
+  set: ToolSet,
+) {
+  const { summary, success, effect, params, query, body } = route;
   const input = z.strictObject({ ...params?.shape, ...query?.shape, ...body?.shape });
   return {
     name,
     title: summary,
     description: description === undefined ? `${summary}.` : `${summary}. ${description}`,
-    inputSchema: standaloneSchema(input, "input"),
-    // Clients expect a type at the top, which a union of objects does not have.
-    ...("body" in success && {
+    inputSchema: withoutBounds(standaloneSchema(input, "input")),
+    // Models do not read schemas of answers, which are most of a list. Clients expect a type at the top, which a
+    // union of objects does not have.
+    ...(set === "all" && "body" in success && {
       outputSchema: { type: "object", ...standaloneSchema(success.body, "output") },
     }),
     annotations: {
       readOnlyHint: effect === "read",
-      destructiveHint: tool?.destructive ?? false,
+      destructiveHint: destructive,
       openWorldHint: false,
     },
   };
 }
+
+/** Keywords that only refuse: the call checks them, and a refusal says what is wrong. */
+const BOUNDS = new Set([
+  "pattern",
+  "minLength",
+  "maxLength",
+  "minItems",
+  "maxItems",
+  "maxProperties",
+]);
+
+/** A schema without them. An argument of such a name has an object in their place. */
+const withoutBounds = (schema: JsonSchema): JsonSchema =>
+  JSON.parse(
+    JSON.stringify(schema),
+    (key, value) => BOUNDS.has(key) && typeof value !== "object" ? undefined : value,
+  );
 
 /** The tool's arguments as the parts of its route's input. */
 export function placeArguments({ places }: Tool, args: Params) {

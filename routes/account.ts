@@ -139,7 +139,7 @@ export const accountRoutes = [
     effect: "read",
     success: { status: 200, body: AccountInfo },
     faults: ["NOT_FOUND"],
-    tool: { destructive: false },
+    tool: { name: "get_account", destructive: false },
     handle: (work) => accountInfo(work),
   }),
   route({

@@ -98,7 +98,7 @@ export const agentRoutes = [
     id: "agents.list",
     path: "/api/v1/agents",
     summary: "List agents (control plane)",
-    tool: { destructive: false },
+    tool: { name: "list_agents", destructive: false, common: true },
   }),
   route({
     id: "agents.get",
@@ -111,7 +111,7 @@ export const agentRoutes = [
     agent: "id",
     success: { status: 200, body: Agent },
     faults: ["AGENT_NOT_FOUND"],
-    tool: { destructive: false },
+    tool: { name: "get_agent", destructive: false, common: true },
     handle: async (work, { params }) => showAgent(await ownedAgent(work, params.id)),
   }),
   route({
@@ -144,7 +144,7 @@ export const agentRoutes = [
     rules: { "body.labels": "must leave at most 32 labels that belong to the relay" },
     success: { status: 200, body: Agent },
     faults: ["AGENT_NOT_FOUND"],
-    tool: { destructive: true },
+    tool: { name: "update_agent", destructive: true },
     handle: (work, { params, body }, { links }) => updateAgent(work, links, params.id, body),
   }),
   route({
@@ -164,7 +164,7 @@ export const agentRoutes = [
     agent: "id",
     success: { status: 204, about: DeletedResource },
     faults: ["AGENT_NOT_FOUND"],
-    tool: { destructive: true },
+    tool: { name: "delete_agent", destructive: true },
     handle: (work, { params }, { links }) => deleteAgent(work, links, params.id),
   }),
   route({
@@ -185,7 +185,7 @@ export const agentRoutes = [
     body: z.strictObject({}),
     success: { status: 200, body: Agent },
     faults: ["AGENT_NOT_FOUND", "AGENT_OFFLINE"],
-    tool: { destructive: true },
+    tool: { name: "restart_agent", destructive: true },
     handle: (work, { params }, { links }) => restartAgent(work, links, params.id),
   }),
   route({

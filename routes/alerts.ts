@@ -77,7 +77,7 @@ export const alertRoutes = [
     }),
     success: { status: 200, body: listOf("alerts", Alert) },
     faults: ["AGENT_NOT_FOUND"],
-    tool: { destructive: false },
+    tool: { name: "list_alerts", destructive: false, common: true },
     handle: (work, { query }) => listAlerts(work, query),
   }),
   route({
@@ -94,7 +94,7 @@ export const alertRoutes = [
     body: Remark,
     success: { status: 200, body: Alert },
     faults: ["NOT_FOUND", "CONFLICT"],
-    tool: { destructive: false },
+    tool: { name: "acknowledge_alert", destructive: false },
     handle: (work, { body }) => acknowledgeAlert(work, body),
   }),
   route({
@@ -109,7 +109,7 @@ export const alertRoutes = [
     body: Remark,
     success: { status: 200, body: Alert },
     faults: ["NOT_FOUND", "CONFLICT"],
-    tool: { destructive: false },
+    tool: { name: "resolve_alert", destructive: false },
     handle: (work, { body }) => resolveAlert(work, body),
   }),
   route({

@@ -85,7 +85,7 @@ export const apiKeyRoutes = [
     }),
     success: { status: 200, body: listOf("api_keys", ApiKey) },
     faults: ["FORBIDDEN"],
-    tool: { destructive: false },
+    tool: { name: "list_api_keys", destructive: false },
     handle: (work, { query }, { usage }) => listApiKeys(work, usage, query),
   }),
   route({
@@ -114,7 +114,7 @@ export const apiKeyRoutes = [
     query: z.strictObject({ scope: ScopeName.meta({ description: "The scope to check." }) }),
     success: { status: 200, body: Explanation },
     faults: ["NOT_FOUND", "FORBIDDEN"],
-    tool: { destructive: false },
+    tool: { name: "explain_api_key", destructive: false },
     handle: (work, { params, query }, { limiter }) =>
       explainApiKey(work, limiter, params.id, query.scope),
   }),

@@ -102,7 +102,9 @@ function showChange(
   };
 }
 
-const ProcessParams = z.strictObject({ pid: Id });
+const ProcessParams = z.strictObject({
+  pid: Id.meta({ description: "The id of the request for approval." }),
+});
 const DecisionBody = z.strictObject({ reason: Reason.optional() })
   .meta({ id: "ApprovalDecision" });
 
@@ -126,7 +128,6 @@ const decide = {
   body: DecisionBody,
   success: { status: 200, body: Approval },
   faults: ["NOT_FOUND", "CONFLICT", "FORBIDDEN"],
-  tool: { destructive: true },
 } as const;
 
 const decideChange = {
@@ -147,6 +148,7 @@ export const approvalRoutes = [
     summary: "Approve a blocked process",
     description: "The command is sent to the agent once enough people have approved it.",
     body: ApprovalBody,
+    tool: { name: "approve_command", destructive: true, common: true },
     handle: (work, { params, body }, { policyCache }) =>
       decideApproval(work, policyCache, params.pid, {
         approve: true,
@@ -160,6 +162,7 @@ export const approvalRoutes = [
     path: "/api/shield/reject/{pid}",
     summary: "Reject a blocked process",
     description: "The command never runs.",
+    tool: { name: "reject_command", destructive: true, common: true },
     handle: (work, { params, body }, { policyCache }) =>
       decideApproval(work, policyCache, params.pid, {
         approve: false,
@@ -180,7 +183,7 @@ export const approvalRoutes = [
     }),
     success: { status: 200, body: listOf("approvals", Approval) },
     faults: [],
-    tool: { destructive: false },
+    tool: { name: "list_approvals", destructive: false, common: true },
     handle: (work, { query }) => listApprovals(work, query),
   }),
   route({
@@ -193,7 +196,7 @@ export const approvalRoutes = [
     params: ProcessParams,
     success: { status: 200, body: Approval },
     faults: ["NOT_FOUND"],
-    tool: { destructive: false },
+    tool: { name: "get_approval", destructive: false },
     handle: (work, { params }) => getApproval(work, params.pid),
   }),
   route({

@@ -144,7 +144,7 @@ export const auditRoutes = [
       }),
     },
     faults: ["AGENT_NOT_FOUND"],
-    tool: { destructive: false },
+    tool: { name: "query_audit_log", destructive: false },
     handle: (work, { query: { limit, offset, cursor, ...filter } }, { audit }) =>
       queryAudit(work, audit, filterOf(filter), { limit, offset, cursor }),
   }),

@@ -12,7 +12,7 @@ const CURSOR_CHARS_MAX = 256;
 
 const Filter = z.strictObject({
   status: commaList(COMMAND_STATUSES, 200).optional().meta({
-    description: "One or more statuses, separated by commas.",
+    description: `One or more, separated by commas, of ${COMMAND_STATUSES.join(", ")}.`,
     examples: ["queued,running"],
   }),
   label: Label.optional().meta({
@@ -92,7 +92,7 @@ export const commandListRoutes = [
     }),
     agent: "agent_id",
     faults: ["AGENT_NOT_FOUND"],
-    tool: { destructive: false },
+    tool: { name: "list_commands", destructive: false, common: true },
     handle: (work, { query }, { commands }) => listCommands(work, commands, ...choiceOf(query)),
   }),
   route({

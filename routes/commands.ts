@@ -114,7 +114,14 @@ export const commandRoutes = [
       "COMMAND_LOST",
       "COMMAND_TIMEOUT",
     ],
-    tool: { destructive: true },
+    tool: {
+      name: "run_command",
+      destructive: true,
+      common: true,
+      description:
+        "The command runs at most once. One that is held for approval runs when people " +
+        "have approved it: read it with get_command, and do not send it again.",
+    },
     handle: (work, { params, query }, relay) => {
       refusePrefetch(work);
       const { command, timeout, alert_id } = query;
@@ -178,7 +185,7 @@ export const commandRoutes = [
     agent: "id",
     success: { status: 200, body: Command },
     faults: ["AGENT_NOT_FOUND", "NOT_FOUND"],
-    tool: { destructive: false },
+    tool: { name: "get_command", destructive: false, common: true },
     handle: (work, { params }, relay) => getCommand(work, relay, params.id, params.command_id),
   }),
   route({
@@ -195,7 +202,7 @@ export const commandRoutes = [
     body: z.strictObject({}),
     success: { status: 200, body: Command },
     faults: ["AGENT_NOT_FOUND", "NOT_FOUND", "CONFLICT"],
-    tool: { destructive: true },
+    tool: { name: "cancel_command", destructive: true, common: true },
     handle: (work, { params }, relay) => cancelCommand(work, relay, params.id, params.command_id),
   }),
 ];

@@ -53,7 +53,7 @@ export const complianceRoutes = [
     rules: { "body.period": PERIOD_RULE },
     success: { status: 202, body: Report },
     faults: ["CONFLICT"],
-    tool: { destructive: false },
+    tool: { name: "generate_compliance_report", destructive: false },
     handle: (work, { body }, { reports }) => requestReport(work, reports, body),
   }),
   route({
@@ -94,7 +94,7 @@ export const complianceRoutes = [
     query: PageQuery,
     success: { status: 200, body: listOf("reports", Report) },
     faults: [],
-    tool: { destructive: false },
+    tool: { name: "list_compliance_reports", destructive: false },
     handle: (work, { query }) => listReports(work, query),
   }),
 ];

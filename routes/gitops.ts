@@ -166,7 +166,7 @@ export const gitopsRoutes = [
     query: PageQuery,
     success: { status: 200, body: listOf("repositories", Repository) },
     faults: [],
-    tool: { destructive: false },
+    tool: { name: "list_repositories", destructive: false },
     handle: (work, { query }) => listRepositories(work, query),
   }),
   route({
@@ -292,7 +292,7 @@ export const gitopsRoutes = [
     },
     success: { status: 200, body: Applied },
     faults: ["NOT_FOUND", "CONFLICT", "UNAVAILABLE"],
-    tool: { destructive: true },
+    tool: { name: "apply_policies", destructive: true },
     handle: (work, { body }, { fetches, policyCache, repositoryCredentials, authenticator }) =>
       applyPolicies(work, { fetches, policyCache, repositoryCredentials, authenticator }, body),
   }),

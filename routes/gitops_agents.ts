@@ -126,7 +126,7 @@ export const gitopsAgentRoutes = [
     agent: "agent_id",
     success: { status: 200, body: Drift },
     faults: ["AGENT_NOT_FOUND"],
-    tool: { destructive: false },
+    tool: { name: "get_drift", destructive: false },
     handle: (work, { params }, { inquiries, policyCache }) =>
       getDrift(work, { inquiries, policyCache }, params.agent_id),
   }),
@@ -141,7 +141,7 @@ export const gitopsAgentRoutes = [
     agent: "agent_id",
     success: { status: 200, body: Guard },
     faults: ["AGENT_NOT_FOUND"],
-    tool: { destructive: false },
+    tool: { name: "get_safeguards", destructive: false },
     handle: (work, { params }, { inquiries, policyCache }) =>
       getGuard(work, { inquiries, policyCache }, params.agent_id),
   }),
@@ -163,7 +163,7 @@ export const gitopsAgentRoutes = [
     body: z.strictObject({}),
     success: { status: 202, body: Backup },
     faults: ["AGENT_NOT_FOUND", "AGENT_OFFLINE", "CONFLICT"],
-    tool: { destructive: false },
+    tool: { name: "back_up_agent", destructive: false },
     handle: (work, { params }, { links, transfers, instance }) =>
       startBackup(work, { links, transfers, instance }, params.agent_id),
   }),
@@ -180,7 +180,7 @@ export const gitopsAgentRoutes = [
     query: PageQuery,
     success: { status: 200, body: listOf("backups", Backup) },
     faults: ["AGENT_NOT_FOUND"],
-    tool: { destructive: false },
+    tool: { name: "list_backups", destructive: false },
     handle: (work, { params, query }) => listBackups(work, params.agent_id, query),
   }),
   route({
@@ -207,7 +207,7 @@ export const gitopsAgentRoutes = [
     }),
     success: { status: 202, body: Restore },
     faults: ["AGENT_NOT_FOUND", "NOT_FOUND", "AGENT_OFFLINE", "CONFLICT"],
-    tool: { destructive: true },
+    tool: { name: "restore_agent", destructive: true },
     handle: (work, { params, body }, { links, transfers, instance }) =>
       startRestore(work, { links, transfers, instance }, params.agent_id, body),
   }),
@@ -224,7 +224,7 @@ export const gitopsAgentRoutes = [
     query: PageQuery,
     success: { status: 200, body: listOf("restores", Restore) },
     faults: ["AGENT_NOT_FOUND"],
-    tool: { destructive: false },
+    tool: { name: "list_restores", destructive: false },
     handle: (work, { params, query }) => listRestores(work, params.agent_id, query),
   }),
 ];

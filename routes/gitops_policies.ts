@@ -68,7 +68,7 @@ export const gitopsPolicyRoutes = [
       }),
     },
     faults: [],
-    tool: { destructive: false },
+    tool: { name: "list_policies", destructive: false },
     handle: (work, { query }) => listPolicies(work, query),
   }),
   route({
@@ -85,7 +85,7 @@ export const gitopsPolicyRoutes = [
         .meta({ id: "GitPolicyDocument" }),
     },
     faults: ["POLICY_NOT_FOUND"],
-    tool: { destructive: false },
+    tool: { name: "get_policy", destructive: false },
     handle: (work, { params }, { policyCache }) => getPolicy(work, policyCache, params.id),
   }),
   route({
@@ -100,7 +100,7 @@ export const gitopsPolicyRoutes = [
     }),
     success: { status: 200, body: listOf("versions", PolicyVersion) },
     faults: ["POLICY_NOT_FOUND"],
-    tool: { destructive: false },
+    tool: { name: "list_policy_versions", destructive: false },
     handle: (work, { query }) => listVersions(work, query),
   }),
   route({
@@ -148,7 +148,7 @@ export const gitopsPolicyRoutes = [
       }),
     },
     faults: ["POLICY_NOT_FOUND", "NOT_FOUND"],
-    tool: { destructive: false },
+    tool: { name: "compare_policy_versions", destructive: false },
     handle: (work, { params, query }) => diffVersions(work, params.id, query),
   }),
   route({
@@ -170,7 +170,7 @@ export const gitopsPolicyRoutes = [
     body: z.strictObject({ policy_id: Id, version: Version }),
     success: { status: 200, body: Policy },
     faults: ["POLICY_NOT_FOUND", "NOT_FOUND"],
-    tool: { destructive: true },
+    tool: { name: "roll_back_policy", destructive: true },
     handle: (work, { body }) => rollBack(work, body),
   }),
   route({

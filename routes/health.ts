@@ -30,7 +30,7 @@ export const healthRoutes = [
     effect: "read",
     success: { status: 200, body: z.object({ status: z.literal("ok") }) },
     faults: [],
-    tool: { destructive: false },
+    tool: { name: "get_health", destructive: false },
     handle: () => ({ status: "ok" as const }),
   }),
   route({

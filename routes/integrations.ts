@@ -78,7 +78,7 @@ export const integrationRoutes = [
     query: PageQuery,
     success: { status: 200, body: listOf("catalog", CatalogEntry) },
     faults: [],
-    tool: { destructive: false },
+    tool: { name: "list_integration_catalog", destructive: false },
     handle: (work, { query }) => listCatalog(work, query),
   }),
   route({
@@ -122,7 +122,7 @@ export const integrationRoutes = [
     query: PageQuery,
     success: { status: 200, body: listOf("integrations", Integration) },
     faults: [],
-    tool: { destructive: false },
+    tool: { name: "list_integrations", destructive: false },
     handle: (work, { query }) => listIntegrations(work, query),
   }),
   route({

@@ -41,7 +41,7 @@ export const patternRoutes = [
     query: PageQuery,
     success: { status: 200, body: Patterns },
     faults: [],
-    tool: { destructive: false },
+    tool: { name: "list_patterns", destructive: false },
     handle: (work, { query }) => listPatterns(work, query),
   }),
   route({
@@ -78,7 +78,7 @@ export const patternRoutes = [
     },
     success: { status: 200, body: Patterns },
     faults: [],
-    tool: { destructive: true },
+    tool: { name: "switch_patterns", destructive: true },
     handle: (work, { body }) => switchPatterns(work, body),
   }),
 ];

@@ -31,7 +31,7 @@ export const secretRoutes = [
     query: PageQuery,
     success: { status: 200, body: listOf("secrets", Secret) },
     faults: [],
-    tool: { destructive: false },
+    tool: { name: "list_secrets", destructive: false },
     handle: (work, { query }, parts) => listSecrets(work, parts, query),
   }),
 ];

@@ -109,7 +109,7 @@ export const shieldRoutes = [
     },
     success: { status: 200, body: z.union([Evaluation, Replay]) },
     faults: [],
-    tool: { destructive: false },
+    tool: { name: "evaluate_command", destructive: false },
     handle: (work, { body: { commands, replay, labels, policy } }, { policyCache }) =>
       replay === undefined
         ? evaluateCommands(work, policyCache, { commands: commands ?? [], labels, policy })
@@ -131,7 +131,7 @@ export const shieldRoutes = [
     body: z.strictObject({ agent_id: AgentRef.optional() }),
     success: { status: 200, body: CanaryReport },
     faults: ["CANARY_FAILED", "AGENT_NOT_FOUND"],
-    tool: { destructive: false },
+    tool: { name: "test_shield", destructive: false },
     handle: (work, { body }, relay) => runCanary(work, relay, body.agent_id ?? null),
   }),
 ];

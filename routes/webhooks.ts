@@ -84,7 +84,7 @@ export const webhookRoutes = [
     query: PageQuery,
     success: { status: 200, body: listOf("webhooks", Webhook) },
     faults: [],
-    tool: { destructive: false },
+    tool: { name: "list_webhooks", destructive: false },
     handle: (work, { query }, { deliveries }) => listWebhooks(work, deliveries, query),
   }),
   route({

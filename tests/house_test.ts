@@ -44,6 +44,7 @@ const OTHER_TESTS = [
   "mcp",
   "routes",
   "simulation",
+  "suite",
   "support",
 ];
 /** Source files directly in one folder. The declarations of routes are the table of contents. */
@@ -51,7 +52,7 @@ const FOLDER_FILES_MAX = 30;
 const ROUTES_FILES_MAX = 60;
 /** Files that import one file. Failures, collections and text formats are used everywhere. */
 const IMPORTERS_MAX = 120;
-const USED_EVERYWHERE = ["core/codec/codec.ts", "core/fault/fault.ts", "kv/store/collection.ts"];
+const USED_EVERYWHERE = ["core/fault/fault.ts", "kv/store/collection.ts"];
 
 const graph = await readSourceGraph();
 const edges = graph.files.flatMap((from) =>
@@ -137,4 +138,16 @@ Deno.test(`house: no folder of tests/ has over ${FOLDER_FILES_MAX} files`, () =>
   };
   visit("tests");
   deq(crowded, []);
+});
+
+Deno.test("house: each folder of tests/ with tests is in one file of tests/suite/", async () => {
+  const { files } = await readSourceGraph(["tests"]);
+  const tests = files.filter((file) => file.endsWith("_test.ts"));
+  const wanted = new Set(
+    tests.map((file) => file.split("/").slice(1, -1)[0] ?? `../${file.slice(6)}`),
+  );
+  const suites = files.filter((file) => file.startsWith("tests/suite/"));
+  const texts = await Promise.all(suites.map((file) => Deno.readTextFile(file)));
+  const loaded = texts.flatMap((text) => [...text.matchAll(/"([^"]+)"/g)].map(([, name]) => name));
+  deq(loaded.filter((name) => name !== "../load_tests.ts").sort(), [...wanted].sort());
 });

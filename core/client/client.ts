@@ -168,7 +168,8 @@ function requestOf(
   };
 }
 
-export { RelayError } from "./error.ts";
-export type { StreamEvent } from "./sse.ts";
+export { refusalOf, RelayError } from "./error.ts";
+export { backoffMs } from "./retry.ts";
+export { EventParser, type StreamEvent } from "./sse.ts";
 export type * from "./types.ts";
 export { type ReceivedWebhook, verifyWebhook, type WebhookDelivery } from "./webhook.ts";

@@ -23,7 +23,11 @@ export class EventParser {
   /** The delay before a reconnection that the server asked for last. */
   retryMs: number | null = null;
 
-  constructor(lastEventId: string | null, private readonly path: string) {
+  constructor(
+    lastEventId: string | null,
+    private readonly path: string,
+    private readonly charsMax = EVENT_CHARS_MAX,
+  ) {
     this.#id = lastEventId;
   }
 
@@ -67,8 +71,8 @@ export class EventParser {
   }
 
   #bound(more: number): void {
-    if (this.#chars + more > EVENT_CHARS_MAX) {
-      throw this.#unreadable(`The stream holds an event with over ${EVENT_CHARS_MAX} characters.`);
+    if (this.#chars + more > this.charsMax) {
+      throw this.#unreadable(`The stream holds an event with over ${this.charsMax} characters.`);
     }
   }
 

@@ -420,7 +420,7 @@ export interface Operations {
   /** Approve a blocked process */
   "approvals.approve": {
     params: {
-      /** An opaque id. */
+      /** The id of the request for approval. */
       readonly pid: string;
     };
     body: ApprovalConfirmation;
@@ -429,7 +429,7 @@ export interface Operations {
   /** Get an approval request */
   "approvals.get": {
     params: {
-      /** An opaque id. */
+      /** The id of the request for approval. */
       readonly pid: string;
     };
     answer: Approval;
@@ -452,7 +452,7 @@ export interface Operations {
   /** Reject a blocked process */
   "approvals.reject": {
     params: {
-      /** An opaque id. */
+      /** The id of the request for approval. */
       readonly pid: string;
     };
     body: ApprovalDecision;
@@ -613,7 +613,7 @@ export interface Operations {
   /** List commands, newest first */
   "commands.list": {
     query?: {
-      /** One or more statuses, separated by commas. */
+      /** One or more, separated by commas, of queued, running, succeeded, failed, denied, pending_approval, rejected, expired, cancelled, timed_out, lost. */
       readonly status?: string | undefined;
       /** Commands of agents that have this label now, as `key=value`. */
       readonly label?: string | undefined;
@@ -643,7 +643,7 @@ export interface Operations {
       readonly id: string;
     };
     query?: {
-      /** One or more statuses, separated by commas. */
+      /** One or more, separated by commas, of queued, running, succeeded, failed, denied, pending_approval, rejected, expired, cancelled, timed_out, lost. */
       readonly status?: string | undefined;
       /** Commands of agents that have this label now, as `key=value`. */
       readonly label?: string | undefined;

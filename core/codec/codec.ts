@@ -17,6 +17,5 @@ export {
   encodeBase62,
   encodeUint32Base62,
   nearestOf,
-  printableLine,
   sha256Hex,
 } from "./text.ts";

@@ -22,10 +22,6 @@ export function canonicalEmail(text: string): string | null {
   return /[^\x20-\x7e]/.test(text.trim()) ? null : text.trim().toLowerCase();
 }
 
-/** One line of untrusted text, with control and invisible characters replaced for a terminal. */
-export const printableLine = (text: string): string =>
-  text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\ufffd");
-
 /** Bytes as one big-endian number in base62, padded to a length that depends only on their count. */
 export function encodeBase62(bytes: Uint8Array): string {
   let rest = 0n;

@@ -18,11 +18,10 @@ import type { Policy } from "../shield/shield.ts";
 import { nextTurn } from "../ports/ports.ts";
 import { activate } from "./activate.ts";
 import type { AwaitedFetches } from "./awaited_fetches.ts";
-import { fetchPolicyFiles, normalPath } from "./git/fetch.ts";
 import { GitFailure } from "./git/git_failure.ts";
+import { normalPath } from "./git/path.ts";
 import { concerns, mergePolicies } from "./documents/merge.ts";
 import { candidateOf, carryOut, isIdle, planPolicies, type PlanStep, type Wanted } from "./plan.ts";
-import { readPolicyFile } from "./documents/read_document.ts";
 import type { PolicyCache } from "./policy_cache.ts";
 import { repositoryAt } from "./repositories.ts";
 import { mustFit } from "./set_limits.ts";
@@ -97,6 +96,9 @@ export async function readWanted(
   const { branch } = options;
   const path = normalPath(options.path);
   const source = await sourceOf(parts, tenant, repository, { ...options, path });
+  // The libraries for Git and YAML are loaded with the first repository.
+  const { fetchPolicyFiles } = await import("./git/fetch.ts");
+  const { readPolicyFile } = await import("./documents/read_document.ts");
   const { commit, files, links } = await fetchPolicyFiles(parts.ports, source).catch((error) => {
     throw error instanceof GitFailure ? faultOfGit(error) : error;
   });

@@ -11,7 +11,7 @@ import { shieldInForce } from "../commands/commands.ts";
 import { addressOf } from "./git/address.ts";
 import { enforce } from "./enforce.ts";
 import { policyEvent } from "./policy_event.ts";
-import { normalPath } from "./git/fetch.ts";
+import { normalPath } from "./git/path.ts";
 import { setOf } from "./policy_set.ts";
 import type { SyncQueue } from "./sync_schedule.ts";
 

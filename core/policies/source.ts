@@ -1,8 +1,8 @@
 import type { Tenant } from "../../kv/store/collection.ts";
 import type { RepositoryRecord } from "../../kv/records/gitops.ts";
-import { basicAuth } from "../codec/codec.ts";
 import type { Context } from "../context/context.ts";
 import type { Source } from "./git/fetch.ts";
+import { basicAuth } from "../codec/codec.ts";
 
 /** Finds credentials that the organization's integrations lend for a Git host. */
 export interface RepositoryCredentials {

@@ -8,7 +8,6 @@ import { emit, RELAY_ACTOR } from "../events/events.ts";
 import { Fault, FAULTS } from "../fault/fault.ts";
 import { activate, Overtaken } from "./activate.ts";
 import { readWanted } from "./apply.ts";
-import { fetchHead } from "./git/fetch.ts";
 import { GitFailure } from "./git/git_failure.ts";
 import { clearPending, recordPending } from "./pending_commit.ts";
 import { type FetchParts, sourceOf } from "./source.ts";
@@ -95,6 +94,7 @@ async function follow(
   const { person } = await mustAct(parts.store, tenant, repository);
   const { branch, policy_path: path } = repository;
   const source = await sourceOf(parts, tenant, repository, { branch, path });
+  const { fetchHead } = await import("./git/fetch.ts"); // loads the library for Git
   const head = await fetchHead(parts.ports, source);
   if (head === repository.applied_commit) {
     if (repository.pending !== null) await clearPending(parts, tenant, repository);

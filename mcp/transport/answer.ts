@@ -1,3 +1,4 @@
+import type { z } from "zod";
 import { Fault } from "../../core/fault/fault.ts";
 import { recordUse } from "../../routes/call/records.ts";
 import { headersOf, okJson } from "../../routes/http/answer.ts";
@@ -8,6 +9,7 @@ import { methodOf } from "../methods.ts";
 import { type Result, writeResult } from "../result.ts";
 import { checkModern, eraOf } from "../revision.ts";
 import { openedBy, sessionOf } from "../sessions.ts";
+import type { McpQuery } from "../tools.ts";
 import { answerByStream } from "./answer_stream.ts";
 import { EVENT_STREAM, eventOf } from "./event_stream.ts";
 import { listenStream } from "./notification_streams.ts";
@@ -46,6 +48,7 @@ export async function answer(
     method: message.method,
     params,
     headers,
+    toolSet: (visit.query as z.output<typeof McpQuery>).tools,
     capabilities,
     session,
     sink: null,

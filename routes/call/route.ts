@@ -117,8 +117,19 @@ interface Input<P, Q, B> {
   readonly accept: string;
 }
 
+/** A route as an MCP tool. */
+export interface ToolSpec {
+  /** A verb and what it acts on: `list_agents`. */
+  readonly name: `${string}_${string}`;
+  readonly destructive: boolean;
+  /** True for a tool that most clients need. */
+  readonly common?: true;
+  /** What a model should know, where the route's description says too little or too much for one. */
+  readonly description?: string;
+}
+
 export interface RouteSpec<E extends Effect, P, Q, B, R extends z.ZodType> {
-  /** Stable operation id, which also names the MCP tool and the generated tests. */
+  /** Stable operation id, which also names the generated tests. */
   readonly id: `${string}.${string}`;
   readonly method: Method;
   /** The path, with `{name}` for parameters. */
@@ -159,7 +170,7 @@ export interface RouteSpec<E extends Effect, P, Q, B, R extends z.ZodType> {
   /** Faults beyond those of every route. */
   readonly faults: readonly FaultCode[];
   /** Present when the route is also an MCP tool. */
-  readonly tool?: { readonly destructive: boolean };
+  readonly tool?: ToolSpec;
   /** The rule. `relay` holds the parts that it needs beside its context. */
   readonly handle: (
     work: WorkOf<E>,
@@ -203,7 +214,7 @@ export interface Route {
   readonly success: Success<z.ZodType>;
   readonly accepted?: string;
   readonly faults: readonly FaultCode[];
-  readonly tool?: { readonly destructive: boolean };
+  readonly tool?: ToolSpec;
   readonly handle: (work: never, input: never, relay: never) => unknown;
 }
 

@@ -1,8 +1,9 @@
 import type { Context } from "@hono/hono";
+import type { z } from "zod";
 import { ANONYMOUS } from "../../core/access/access.ts";
 import type { Relay } from "../../core/relay.ts";
 import type { Actor, RequestInfo } from "../../core/identity/identity.ts";
-import { parseNoQuery } from "../call/input.ts";
+import { parse, parseNoQuery } from "../call/input.ts";
 import type { Method } from "../call/route.ts";
 import type { Envelope } from "./answer.ts";
 import { identify, identifyAgain } from "./identify.ts";
@@ -15,6 +16,8 @@ export interface Visit {
   readonly relay: Relay;
   readonly actor: Actor;
   readonly request: Request;
+  /** The query, checked by the service's schema. */
+  readonly query: unknown;
   readonly info: RequestInfo;
   /** What the headers of every response are made of. */
   readonly envelope: Envelope;
@@ -32,6 +35,8 @@ export interface Service {
   readonly call: "rest" | "mcp";
   /** Credentials are ignored, invalid ones too: the response is the same for everybody. */
   readonly public?: true;
+  /** The schema of its query; without one every query is refused. */
+  readonly query?: z.ZodObject;
   /** The `WWW-Authenticate` of a 401. */
   readonly challenge: (relay: Relay, request: Request) => string;
   readonly handle: (visit: Visit) => Response | Promise<Response>;
@@ -54,12 +59,14 @@ export async function serveService(
       await state.admit(service.call);
     } else await state.takeForAddress();
     state.mustPass();
-    parseNoQuery(queryOf(raw));
+    const given = queryOf(raw);
+    const query = service.query ? parse(service.query, given, "query") : parseNoQuery(given);
     let isStream = false;
     response = await service.handle({
       relay,
       actor: state.actor,
       request: raw,
+      query,
       info: state.info,
       envelope: state.envelope(),
       identifyAgain: async () => known ? await identifyAgain(relay, raw.headers) : ANONYMOUS,

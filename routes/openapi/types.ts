@@ -1,3 +1,5 @@
+import type { ToolSpec } from "../call/route.ts";
+
 /** A JSON Schema in OpenAPI 3.1's dialect, with the keywords that zod writes. */
 export interface JsonSchema {
   readonly $ref?: string;
@@ -99,7 +101,7 @@ export interface Operation {
   /** Largest body in bytes. */
   readonly "x-body-bytes-max"?: number;
   /** Present when it is also an MCP tool. */
-  readonly "x-mcp-tool"?: { readonly destructive: boolean };
+  readonly "x-mcp-tool"?: ToolSpec;
 }
 
 /** The parts of an OpenAPI document that Relay writes. */

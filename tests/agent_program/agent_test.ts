@@ -60,7 +60,7 @@ Deno.test("runAgent: a short command is answered by one result frame", () =>
 Deno.test("runAgent: stdin is empty and the credential is not in the environment", () =>
   withLinkedAgent(async ({ link }) => {
     link.run(runOf("cmd_1", 'cat; printf "%s" "${RELAY_TOKEN-none}"'));
-    assert.equal(resultOf(await link.untilResult("cmd_1")).stdout, "none");
+    assert.equal(textOf(await link.untilResult("cmd_1"), "stdout"), "none");
   }));
 
 Deno.test("runAgent: long output arrives whole, in order and in bounded pieces", () =>
@@ -319,7 +319,7 @@ Deno.test("runAgent: a checkpoint that cannot be stored ends nothing, and the ne
     show(2, two, [second.toBase64()]);
     show(3, pair(two, third), [third.toBase64()]);
     link.run(runOf("cmd_2", "echo still here"));
-    assert.equal(resultOf(await link.untilResult("cmd_2")).stdout, "still here\n");
+    assert.equal(textOf(await link.untilResult("cmd_2"), "stdout"), "still here\n");
     const has = (start: string) => agent.lines.some((line) => line.startsWith(start));
     assert.ok(has("the checkpoint cannot be stored"));
     assert.ok(!has("the relay's audit log contradicts the checkpoint of this agent"));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { AgentFiles } from "../../core/cli/agent/interfaces.ts";
 import { pairMachine } from "../../core/cli/agent/start/pair.ts";
-import { resultOf, runOf } from "./agent_support.ts";
+import { runOf, textOf } from "./agent_support.ts";
 import { startFakeRelay } from "./fake_relay.ts";
 import { ADVICE_TO_ROOT, endOf, startProgram, startWithToken } from "./program_support.ts";
 
@@ -14,7 +14,7 @@ Deno.test("relay agent: runs commands, restarts, and stops at SIGTERM", async ()
   try {
     const link = await Promise.race([relay.nextLink(), died]);
     link.run(runOf("cmd_1", "echo done"));
-    assert.equal(resultOf(await link.untilResult("cmd_1")).stdout, "done\n");
+    assert.equal(textOf(await link.untilResult("cmd_1"), "stdout"), "done\n");
     link.send({ type: "restart" });
     const second = await Promise.race([relay.nextLink(), died]);
     assert.equal(second.hello.public_key, link.hello.public_key);
@@ -45,7 +45,7 @@ Deno.test("relay agent: a command with an altered byte does not run, and is repo
     assert.equal(refused.type === "refused" && refused.reason, "unverified");
     const second = await Promise.race([relay.nextLink(), died]);
     second.run(runOf("cmd_2", `ls ${stateDir}`));
-    const listed = resultOf(await second.untilResult("cmd_2")).stdout ?? "";
+    const listed = textOf(await second.untilResult("cmd_2"), "stdout");
     assert.deepEqual(listed.match(/m[ao]de|refused\.log/g), ["refused.log"]);
     died.catch(() => {});
     program.kill("SIGTERM");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { withFolder } from "../support/processes.ts";
-import { resultOf, runOf } from "./agent_support.ts";
+import { runOf, textOf } from "./agent_support.ts";
 import { type FakeLink, fakeToken, startFakeRelay } from "./fake_relay.ts";
 import { ADVICE_TO_ROOT, endOf, startProgram } from "./program_support.ts";
 
@@ -32,8 +32,8 @@ async function withAgent(
       await use(async (command) => {
         const id = `cmd_${++count}`;
         link.run(runOf(id, command));
-        const { stdout, stderr } = resultOf(await link.untilResult(id));
-        return `${stdout ?? ""}${stderr ?? ""}`;
+        const frames = await link.untilResult(id);
+        return textOf(frames, "stdout") + textOf(frames, "stderr");
       }, stateDir);
     } finally {
       program.kill("SIGTERM");

@@ -41,6 +41,7 @@ const AGENT = [
   "core/cli/arguments.ts",
   "core/cli/cli.ts",
   "core/cli/help.ts",
+  "core/cli/printable_line.ts",
   "core/cli/process.ts",
   "core/cli/remote/command.ts",
   "core/cli/remote/oversight/rows.ts",

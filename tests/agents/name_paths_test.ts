@@ -98,14 +98,14 @@ Deno.test("names: MCP tools and resources take them", async () => {
     return body.result.structuredContent;
   };
   eq((await call("run_command", { agent_id: "web-1", command: "hostname" })).agent_id, agent.id);
-  eq((await call("agents_get", { id: "web-1" })).id, agent.id);
+  eq((await call("get_agent", { id: "web-1" })).id, agent.id);
   const held = await tool(world, "request_approval", { agent_id: "web-1", command: "uptime" }, as);
   eq(toolError(held).details.agent_id, agent.id);
   const { body } = await rpc(world, "resources/read", { uri: "relay://agents/web-1" }, as);
   eq(JSON.parse(body.result.contents[0].text).id, agent.id);
-  const unknown = await tool(world, "agents_get", { id: "db-1" }, as);
+  const unknown = await tool(world, "get_agent", { id: "db-1" }, as);
   eq(toolError(unknown).code, "AGENT_NOT_FOUND");
-  eq((await call("agents_update", { id: "web-1", name: "web-9" })).name, "web-9");
+  eq((await call("update_agent", { id: "web-1", name: "web-9" })).name, "web-9");
 });
 
 /** The filters by agent in queries, with what they list. */

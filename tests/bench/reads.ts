@@ -16,6 +16,7 @@ export function callOf({ key, agentId }: Tenant): string {
     "io.modelcontextprotocol/clientInfo": { name: "bench", version: "1" },
     "io.modelcontextprotocol/clientCapabilities": {},
   };
+  // The name of version 0.1.0, so that checkouts before and after can be compared.
   const params = { name: "agents_get", arguments: { id: agentId }, _meta };
   return post("/mcp", { jsonrpc: "2.0", id: 1, method: "tools/call", params }, {
     "x-api-key": key,

@@ -69,7 +69,7 @@ function moreTools(count: number): Route[] {
       query: z.strictObject({ limit: z.coerce.number().int().default(50), name: z.string() }),
       success: { status: 200, body: z.object({ n: z.int() }) },
       faults: [],
-      tool: { destructive: false },
+      tool: { name: `more_tool_${n}`, destructive: false },
       handle: () => ({ n }),
     }));
 }

@@ -1,4 +1,4 @@
-import { printableLine } from "../../core/codec/codec.ts";
+import { printableLine } from "../../core/cli/printable_line.ts";
 import { whyUnreached } from "../../core/cli/unreached.ts";
 
 /** The deadline of a request. */

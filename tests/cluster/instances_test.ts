@@ -4,8 +4,8 @@ import { mulberry32 } from "../support/random.ts";
 import { findDenokv, TOKEN } from "./denokv.ts";
 import { FILES_LEFT_OUT, NAMES } from "./left_out.ts";
 
-/** The share of the files to run: a tenth takes 30 to 45 s of one core, that of the given seed 31 s. */
-const share = Number(Deno.env.get("RELAY_CLUSTER_SHARE") ?? 0.1);
+/** The share of the files to run: a quarter takes 45 s of one core. */
+const share = Number(Deno.env.get("RELAY_CLUSTER_SHARE") ?? 0.25);
 const seed = Number(Deno.env.get("RELAY_CLUSTER_SEED") ?? 32);
 const whole = share === 1;
 const FOLDERS =
@@ -19,6 +19,7 @@ const PROGRAM_TESTS = [
   "tests/mcp/program_test.ts",
 ];
 const PRELOAD = new URL("leave_out.ts", import.meta.url).pathname;
+const CHOSEN = new URL("chosen_tests.ts", import.meta.url).pathname;
 
 const leftOut = Object.values(FILES_LEFT_OUT).flat();
 
@@ -38,28 +39,45 @@ function someOf(files: readonly string[]): string[] {
   return byDice.slice(0, Math.ceil(files.length * share));
 }
 
-/** Runs files on three instances; each of their tests must pass. */
+/** Runs files on three instances, in some processes; each of their tests must pass. */
 async function run(
   name: string,
   files: readonly string[],
-  env: Readonly<Record<string, string>>,
+  processes: number,
+  env: Readonly<Record<string, string>> = {},
 ): Promise<void> {
   console.log(`cluster: ${files.length} test files ${name}, RELAY_CLUSTER_SEED=${seed}`);
+  const parts = Array.from(
+    { length: processes },
+    (_, part) => files.filter((_, at) => at % processes === part),
+  );
+  const passed = await Promise.all(parts.map((part) => runPart(part, env)));
+  ok(passed.reduce((sum, n) => sum + n) > files.length, `only ${passed} tests ran`);
+}
+
+/** The number of tests that passed. */
+async function runPart(
+  files: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<number> {
   const { code, stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["test", "-A", "--no-check", ...whole ? ["--parallel"] : [], "--preload", PRELOAD]
-      .concat(files),
-    env: { RELAY_TEST_INSTANCES: "3", NO_COLOR: "1", ...env },
+    args: ["test", "-A", "--no-check", "--preload", PRELOAD, CHOSEN],
+    env: {
+      RELAY_TEST_INSTANCES: "3",
+      RELAY_CLUSTER_FILES: JSON.stringify(files),
+      NO_COLOR: "1",
+      ...env,
+    },
     stdin: "null",
     stderr: "inherit",
   }).output();
   const text = new TextDecoder().decode(stdout);
   eq(code, 0, text);
-  const passed = / (\d+) passed/.exec(text)?.[1];
-  ok(Number(passed) > files.length, `only ${passed} tests ran`);
+  return Number(/ (\d+) passed/.exec(text)?.[1]);
 }
 
 Deno.test("cluster: the tests of the areas pass on three instances behind a round-robin", async () => {
-  await run("on a store in memory", someOf(await worldTests()), {});
+  await run("on a store in memory", someOf(await worldTests()), whole ? 2 : 1);
 });
 
 const denokv = await findDenokv();
@@ -69,10 +87,10 @@ Deno.test({
   name: "cluster: the tests of the areas pass on three instances over denokv",
   ignore: !whole || denokv === null,
   async fn() {
-    // Each test waits for the server most of the time.
-    const jobs = { DENO_JOBS: "8", DENO_KV_ACCESS_TOKEN: TOKEN };
     const files = new Set([...someOf(await worldTests()), ...PROGRAM_TESTS]);
-    await run("over denokv", [...files], { RELAY_TEST_DENOKV: "1", ...jobs });
+    // Each test waits for the server most of the time.
+    const env = { RELAY_TEST_DENOKV: "1", DENO_KV_ACCESS_TOKEN: TOKEN };
+    await run("over denokv", [...files], 8, env);
   },
 });
 

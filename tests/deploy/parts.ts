@@ -43,8 +43,10 @@ export async function startIsolates(
   const urls = (await Promise.all(programs.map((program) => addresses(program, each)))).flat();
   const coldMs = await Promise.all(urls.map(async (url) => {
     const response = await fetch(`${url}/health`);
-    const { status } = await response.json();
-    if (status !== "ok") throw new Error(`the isolate at ${url} is ${status}`);
+    const health = await response.json();
+    if (health.status !== "ok") {
+      throw new Error(`${url}: ${response.status} ${JSON.stringify(health)}`);
+    }
     return Math.round(performance.now() - startedMs);
   }));
   console.log(`cold starts, ${count} at once: ${coldMs.join(", ")} ms`);

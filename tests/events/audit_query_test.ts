@@ -176,7 +176,7 @@ Deno.test("audit: a filter with an unpaired surrogate is 400", async () => {
   await using world = await World.open();
   const { token: as } = await world.signUp();
   for (const name of ["actor", "resource_id", "text", "event_type"]) {
-    const { body } = await tool(world, "audit_query", { [name]: "x\ud800" }, { as });
+    const { body } = await tool(world, "query_audit_log", { [name]: "x\ud800" }, { as });
     deq(body.result._meta["relay/error"]?.code, "VALIDATION_FAILED", name);
   }
 });

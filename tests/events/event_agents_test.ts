@@ -107,7 +107,7 @@ Deno.test("commands: every refusal about a command names it in details.command_i
   await asked;
   eq(await idOf(exec(world, here, "make it", { idempotencyKey: "one" }), 409), command_id);
   const meta = { "relay/idempotencyKey": "one" };
-  const reply = await tool(world, "agents_restart", { id: agent.id }, { as, meta });
+  const reply = await tool(world, "restart_agent", { id: agent.id }, { as, meta });
   const fault = reply.body.result._meta["relay/error"];
   deq([fault.code, fault.details.command_id], ["CONFLICT", command_id]);
 });

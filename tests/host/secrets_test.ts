@@ -152,7 +152,7 @@ async function keptAnswer(world: World, owner: Account): Promise<void> {
   await world.call("POST", "/api/shield/ingest", given);
   const { alerts: [alert] } =
     (await world.call("GET", "/api/shield/alerts", { as: owner.token })).body;
-  const { body } = await tool(world, "alerts_resolve", { alert_id: alert.alert_id }, {
+  const { body } = await tool(world, "resolve_alert", { alert_id: alert.alert_id }, {
     as: owner.token,
     headers: { "idempotency-key": "once" },
   });

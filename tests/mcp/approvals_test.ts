@@ -75,7 +75,7 @@ Deno.test("mcp approvals: a client with tasks gets one at once, which ends with 
   ok(Number.isInteger(result.ttlMs) && Number.isInteger(result.pollIntervalMs));
   eq((await task(world, here, "get", result.taskId)).body.result.status, "working");
   const approve = (await pending(world, here)).pid;
-  await tool(world, "approve", { pid: approve }, { as: here.approver.token });
+  await tool(world, "approve_command", { pid: approve }, { as: here.approver.token });
   await world.settle();
   const done = (await task(world, here, "get", result.taskId)).body.result;
   deq([done.status, done.result.structuredContent.stdout], ["completed", "done\n"]);
@@ -245,7 +245,7 @@ Deno.test("mcp approvals: request_approval holds even a harmless command, which 
   eq(toolError(reply).code, "APPROVAL_REQUIRED");
   deq(runsOf(here.agent), []);
   const { approval_id: pid } = toolError(reply).details;
-  const decided = await tool(world, "approve", { pid }, { as: here.approver.token });
+  const decided = await tool(world, "approve_command", { pid }, { as: here.approver.token });
   eq(decided.body.result.structuredContent.status, "approved");
   await world.settle();
   deq(runsOf(here.agent).map(({ command }) => command), ["uptime"]);

@@ -33,11 +33,11 @@ const NAMES = [
 ];
 const TEXTS = [
   "",
-  "health",
+  "get_health",
   "run_command",
   "list_agents",
   "tail_events",
-  "approve",
+  "approve_command",
   "relay://agents",
   "relay://agents/x",
   "constructor",

@@ -19,10 +19,10 @@ Deno.test("mcp once: the same key and arguments give one change and the same ans
   const { owner, key, agent } = await linkAgent(world);
   const args = { id: agent.id };
   const as = key.value;
-  const first = await tool(world, "agents_restart", args, { as, ...keyed("k1") });
-  const again = await tool(world, "agents_restart", args, { as, ...keyed("k1") });
+  const first = await tool(world, "restart_agent", args, { as, ...keyed("k1") });
+  const again = await tool(world, "restart_agent", args, { as, ...keyed("k1") });
   const header = { headers: { "idempotency-key": "k1" } };
-  const third = await tool(world, "agents_restart", args, { as, ...header });
+  const third = await tool(world, "restart_agent", args, { as, ...header });
   deq(again.body, first.body);
   deq(third.body, first.body);
   eq(agent.received.filter(({ type }) => type === "restart").length, 1);
@@ -35,7 +35,7 @@ Deno.test("mcp once: a key that is not a string is refused and changes nothing",
   const { key, agent } = await linkAgent(world);
   for (const wrong of [5, null, {}, ["k"]]) {
     const meta = { "relay/idempotencyKey": wrong };
-    const answer = await tool(world, "agents_restart", { id: agent.id }, { as: key.value, meta });
+    const answer = await tool(world, "restart_agent", { id: agent.id }, { as: key.value, meta });
     const { code, details } = toolError(answer);
     deq([code, details.issues[0].path], ["VALIDATION_FAILED", "_meta.relay/idempotencyKey"]);
   }
@@ -48,7 +48,7 @@ Deno.test("mcp once: two simultaneous calls make one change with one answer", as
   const twins = await Promise.all(
     Array.from(
       { length: 8 },
-      () => tool(world, "agents_delete", { id: agent.id }, { as: key.value, ...keyed("k") }),
+      () => tool(world, "delete_agent", { id: agent.id }, { as: key.value, ...keyed("k") }),
     ),
   );
   for (const twin of twins) deq(twin.body, twins[0]!.body);
@@ -59,15 +59,15 @@ Deno.test("mcp once: other arguments or another tool under a used key are refuse
   await using world = await World.open();
   const { key, agent } = await linkAgent(world);
   const options = { as: key.value, ...keyed("k") };
-  await tool(world, "agents_restart", { id: agent.id }, options);
-  const others: [string, Json][] = [["agents_restart", { id: "agt_other" }], ["agents_delete", {
+  await tool(world, "restart_agent", { id: agent.id }, options);
+  const others: [string, Json][] = [["restart_agent", { id: "agt_other" }], ["delete_agent", {
     id: agent.id,
   }]];
   for (const [name, args] of others) {
     eq(toolError(await tool(world, name, args, options)).code, "CONFLICT");
   }
   ok(
-    (await tool(world, "agents_get", { id: agent.id }, { as: key.value })).body.result
+    (await tool(world, "get_agent", { id: agent.id }, { as: key.value })).body.result
       .structuredContent,
   );
 });
@@ -79,18 +79,18 @@ Deno.test("mcp once: keys belong to one caller, last a day, and are visible ASCI
   const restarts = () => agent.received.filter(({ type }) => type === "restart").length;
   const args = { id: agent.id };
   for (const as of [key.value, other.value]) {
-    await tool(world, "agents_restart", args, { as, ...keyed("k") });
+    await tool(world, "restart_agent", args, { as, ...keyed("k") });
   }
   await world.settle();
   eq(restarts(), 2);
   world.clock.nowMs += DAY_MS;
   const { identity } = agent;
   const back = await ScriptedAgent.connect(world, key.value, { identity });
-  await tool(world, "agents_restart", args, { as: key.value, ...keyed("k") });
+  await tool(world, "restart_agent", args, { as: key.value, ...keyed("k") });
   await world.settle();
   eq(back.received.filter(({ type }) => type === "restart").length, 1);
   for (const bad of ["", "a b", "x".repeat(256), "é"]) {
-    const reply = await tool(world, "agents_restart", args, { as: key.value, ...keyed(bad) });
+    const reply = await tool(world, "restart_agent", args, { as: key.value, ...keyed(bad) });
     eq(toolError(reply).code, "VALIDATION_FAILED", bad);
   }
 });
@@ -100,7 +100,7 @@ Deno.test("mcp once: a refused change gives its key back", async () => {
   const { key } = await linkAgent(world);
   const options = { as: key.value, ...keyed("k") };
   for (let n = 0; n < 2; n++) {
-    const reply = await tool(world, "agents_delete", { id: "agt_missing" }, options);
+    const reply = await tool(world, "delete_agent", { id: "agt_missing" }, options);
     eq(toolError(reply).code, "AGENT_NOT_FOUND");
   }
 });

@@ -1,5 +1,8 @@
-import { strictEqual as eq } from "node:assert/strict";
+import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import { clientOf } from "../clients/status_client.ts";
+import { linesOf } from "../../core/cli/remote/mcp/lines.ts";
+import { programArguments } from "../../core/cli/program.ts";
+import { bridge } from "./stdio_bridge.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";
 import {
   makeKey,
@@ -18,6 +21,7 @@ const PACKAGES = new URL("./packages/", import.meta.url).pathname;
 const SUITE = "npm:@modelcontextprotocol/conformance@0.2.0-alpha.12";
 /** A relay with what the suite looks for. */
 const FIXTURES_MAIN = new URL("./serve_fixtures.ts", import.meta.url).href;
+const MAIN = new URL("../../main.ts", import.meta.url).href;
 const UNLIMITED = JSON.stringify(NO_LIMITS);
 
 async function runPackage(script: string, args: readonly string[]): Promise<string> {
@@ -47,6 +51,42 @@ Deno.test("official: the conformance suite passes whole, in both of its revision
       await relay.stop();
     }
   });
+});
+
+Deno.test("official: by relay mcp the suite passes but for what only HTTP has", async () => {
+  await withFolder(async (folder) => {
+    const { relay, url } = await startRelayProcess({}, ["--port", "0"], FIXTURES_MAIN);
+    const { env, ...start } = program(folder, ["mcp", "--tools", "all", "--url", url]);
+    const { close, url: bridged } = bridge({ ...start, env: { ...env, RELAY_TOKEN: "any" } });
+    try {
+      for (const revision of ["2026-07-28", "2025-11-25"]) {
+        const known = `by-lines-${revision}.yml`;
+        const args = ["--requirements", revision, "--expected-failures", known, "-o", folder];
+        const said = await runPackage(SUITE, ["server", "--url", bridged, ...args]);
+        console.log(`${revision}: ${/Total: .*/.exec(said)?.[0]}`);
+      }
+    } finally {
+      await relay.stop();
+      await close();
+    }
+  });
+});
+
+/** The profile of a key in a home folder, as `relay login` keeps it. */
+async function signIn(url: string, key: string, home: string): Promise<void> {
+  const { command, args, env } = program(home, ["login", "--url", url, "--token-stdin"]);
+  const child = new Deno.Command(command, { args, env, stdin: "piped", stdout: "null" }).spawn();
+  const input = child.stdin.getWriter();
+  await input.write(new TextEncoder().encode(`${key}\n`));
+  await input.close();
+  eq((await child.status).code, 0);
+}
+
+/** How a client starts a command for people, in a home folder. */
+const program = (home: string, args: readonly string[] = ["mcp"]) => ({
+  command: Deno.execPath(),
+  args: programArguments(args, { main: MAIN }),
+  env: { HOME: home, DENO_DIR: Deno.env.get("DENO_DIR") ?? `${Deno.env.get("HOME")}/.cache/deno` },
 });
 
 /** Stands between the suite, which knows no credentials, and a relay. */
@@ -86,7 +126,7 @@ Deno.test("official: without fixtures the suite misses its fixtures, and nothing
   });
 });
 
-Deno.test("official: both clients list, run a command on a real agent and hear its output come", async () => {
+Deno.test("official: both clients list, run a command on a real agent and hear its output come, over HTTP and by relay mcp", async () => {
   await withFolder(async (folder) => {
     const env = { RELAY_KV: ":memory:", RELAY_CONFIG: UNLIMITED };
     const { relay, url } = await startRelayProcess(env);
@@ -95,11 +135,64 @@ Deno.test("official: both clients list, run a command on a real agent and hear i
     const agent = startMain(["agent", "--url", url, "--state", folder], { RELAY_TOKEN: key });
     try {
       const [, id] = await agent.line(/(agt_\w+)/, START_MS);
+      await signIn(url, key, folder);
+      const places = [{ url: `${url}/mcp`, key }, program(folder)];
       for (const script of ["sdk_client.ts", "current_client.ts"]) {
-        console.log((await runPackage(script, [url, key, id!])).trim().split("\n").at(-1));
+        for (const place of places) {
+          const said = await runPackage(script, [JSON.stringify(place), id!]);
+          console.log(said.trim().split("\n").at(-1));
+        }
       }
     } finally {
       await agent.stop();
+      await relay.stop();
+    }
+  });
+});
+
+Deno.test("official: relay mcp goes on after the relay was killed and started again", async () => {
+  await withFolder(async (folder) => {
+    const env = { RELAY_KV: `${folder}/relay.kv`, RELAY_CONFIG: UNLIMITED };
+    const first = await startRelayProcess(env);
+    const token = await signUpOwner(clientOf(first.url));
+    await signIn(first.url, await makeKey(clientOf(first.url, token), ["agents:read"]), folder);
+    const { command, args, env: home } = program(folder);
+    const child = new Deno.Command(command, {
+      args,
+      env: home,
+      stdin: "piped",
+      stdout: "piped",
+    }).spawn();
+    const input = child.stdin.getWriter();
+    const lines = linesOf(child.stdout, 1024 * 1024);
+    const write = (message: Record<string, unknown>) =>
+      input.write(new TextEncoder().encode(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`));
+    const read = async () => JSON.parse((await lines.next()).value!);
+    await write({
+      id: 1,
+      method: "initialize",
+      params: { protocolVersion: "2025-11-25", capabilities: {} },
+    });
+    eq((await read()).result.protocolVersion, "2025-11-25");
+    await write({ method: "notifications/initialized" });
+    await write({ id: 2, method: "tools/list" });
+    eq((await read()).id, 2);
+    await first.relay.kill();
+    await write({ id: 3, method: "tools/call", params: { name: "list_agents", arguments: {} } });
+    const { port } = new URL(first.url);
+    const { relay } = await startRelayProcess({ ...env, RELAY_PORT: port });
+    try {
+      const messages = [await read(), await read(), await read()];
+      deq(messages.map(({ method }) => method).sort(), [
+        "notifications/resources/list_changed",
+        "notifications/tools/list_changed",
+        undefined,
+      ]);
+      const [answer] = messages.filter(({ id }) => id === 3);
+      eq(answer.result.structuredContent.agents.length, 0);
+      await input.close();
+      eq((await child.status).code, 0);
+    } finally {
       await relay.stop();
     }
   });

@@ -49,7 +49,7 @@ function steps(act: (turn: number) => unknown) {
     body: z.strictObject({ text: z.string() }),
     success: { status: 200, body: z.any() },
     faults: [],
-    tool: { destructive: true },
+    tool: { name: "test_steps", destructive: true },
     handle: () => act(++runs.count) as Json,
   });
   return { route: declared, runs };
@@ -205,12 +205,12 @@ Deno.test("once: a command's key is refused for another tool, and the other way 
   const calls: [string, Json][] = [
     ["run_command", run],
     ["request_approval", run],
-    ["agents_restart", { id: agent.id }],
-    ["shield_canary", {}],
+    ["restart_agent", { id: agent.id }],
+    ["test_shield", {}],
   ];
   const options = (n: number) => ({ as: key.value, ...keyed(`k${n}`) });
   for (const [n, [name, args]] of calls.entries()) {
-    if (name === "shield_canary") continue; // it needs other rights
+    if (name === "test_shield") continue; // it needs other rights
     await tool(world, name, args, options(n));
     for (const [other, otherArgs] of calls.slice(0, 3)) {
       if (other === name) continue;
@@ -225,8 +225,8 @@ Deno.test("once: canary runs and cancellations are keyed like other changes", as
   await using world = await World.open();
   const { owner, agent } = await linkAgent(world);
   const as = owner.token;
-  const first = await tool(world, "shield_canary", {}, { as, ...keyed("canary") });
-  deq((await tool(world, "shield_canary", {}, { as, ...keyed("canary") })).body, first.body);
+  const first = await tool(world, "test_shield", {}, { as, ...keyed("canary") });
+  deq((await tool(world, "test_shield", {}, { as, ...keyed("canary") })).body, first.body);
   eq((await eventsOf(world, owner, "shield")).length, 1);
   const held = { agent_id: agent.id, command: "uptime" };
   const { details } = toolError(await tool(world, "request_approval", held, { as }));

@@ -66,7 +66,7 @@ Deno.test("mcp tasks: a relay killed right after it returned a task still resolv
       await again.line(/(agt_\w+)/, START_MS);
       const queue = await send(url, key, "tools/call", { name: "list_approvals", arguments: {} });
       const [{ pid }] = queue.structuredContent.approvals;
-      await send(url, key, "tools/call", { name: "approve", arguments: { pid } });
+      await send(url, key, "tools/call", { name: "approve_command", arguments: { pid } });
       let task = await send(url, key, "tasks/get", { taskId });
       while (task.status === "working") {
         task = await send(url, key, "tasks/get", { taskId });

@@ -33,6 +33,7 @@ const code = await serve({
           if (takeReply(jsonOf(text))) return new Response(null, { status: 202 });
         }
         const headers = new Headers(request.headers);
+        headers.delete("authorization");
         headers.set("x-api-key", await (key ??= makeKey(handler)));
         return await handler(new Request(request, { headers }), info);
       },

@@ -72,7 +72,7 @@ Deno.test("sessions: an anonymous client may initialize without a stored session
   const listed = await rpc(world, "tools/list", {}, {
     headers: { "mcp-protocol-version": VERSION },
   });
-  deq(listed.body.result.tools.map(({ name }: Json) => name), ["health"]);
+  deq(listed.body.result.tools.map(({ name }: Json) => name), ["get_health"]);
 });
 
 Deno.test("sessions: opening and ending are events with the number of calls", async () => {

@@ -29,7 +29,7 @@ Deno.test("mcp tasks: a listener gets the states of its task up to the result, a
   deq(ack.params.notifications, { taskIds: [mine] });
   const queue = await tool(world, "list_approvals", {}, { as: owner.token });
   for (const { pid, command_id } of queue.body.result.structuredContent.approvals) {
-    const decide = command_id === other ? "reject" : "approve";
+    const decide = command_id === other ? "reject_command" : "approve_command";
     await tool(world, decide, { pid }, { as: approver.token });
   }
   await world.settle();
@@ -80,7 +80,7 @@ Deno.test("mcp tasks: a listener needs its own task, a client with tasks, and th
   const [{ pid }] = (await tool(world, "list_approvals", {}, { as: owner.token })).body.result
     .structuredContent.approvals;
   const approver = await world.join(owner, ["operator"]);
-  const rejected = await tool(world, "reject", { pid }, { as: approver.token });
+  const rejected = await tool(world, "reject_command", { pid }, { as: approver.token });
   eq(rejected.body.result.isError, undefined);
   await world.advance(1_000);
   await world.call("POST", `/api/v1/api-keys/${key.id}/revoke`, { as: owner.token });

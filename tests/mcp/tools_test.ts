@@ -22,8 +22,8 @@ Deno.test("tools: are the routes with a `tool` entry and the extra tools", async
     "run_command",
     "list_agents",
     "request_approval",
-    "approve",
-    "reject",
+    "approve_command",
+    "reject_command",
     "tail_events",
   ];
   deq(asked.filter((name) => !listed.includes(name)), []);
@@ -125,7 +125,7 @@ Deno.test("tools: live-only tools are neither listed nor callable in the test sp
 
 Deno.test("tools: an anonymous caller has discovery, the list and public tools", async () => {
   await using world = await World.open();
-  deq(await names(world), ["health"]);
+  deq(await names(world), ["get_health"]);
   for (const method of ["server/discover", "ping"]) {
     eq((await rpc(world, method)).status, 200, method);
   }
@@ -165,16 +165,16 @@ Deno.test("tools: answers conform to the schema that the list shows", async () =
   const run = { agent_id: agent.id, command: "uptime" };
   const ran = (await tool(world, "run_command", run, { as })).body.result.structuredContent;
   const calls: [string, Json][] = [
-    ["health", {}],
+    ["get_health", {}],
     ["list_agents", { limit: 1 }],
-    ["agents_get", { id: agent.id }],
+    ["get_agent", { id: agent.id }],
     ["run_command", run],
     ["get_command", { id: agent.id, command_id: ran.command_id }],
     ["list_approvals", {}],
-    ["audit_query", {}],
+    ["query_audit_log", {}],
     ["tail_events", {}],
-    ["account_info", {}],
-    ["agents_restart", { id: agent.id }],
+    ["get_account", {}],
+    ["restart_agent", { id: agent.id }],
   ];
   const described = new Map((await list(world, as)).map((one) => [one.name, one]));
   for (const [name, args] of calls) {
@@ -192,16 +192,16 @@ Deno.test("tools: a route's refusal is a result with the reason and the path of 
   await using world = await World.open();
   const { token: as } = await world.signUp();
   const cases: [string, Json, string, string?][] = [
-    ["agents_get", { id: "agt_missing" }, "AGENT_NOT_FOUND"],
-    ["agents_get", {}, "VALIDATION_FAILED", "arguments.id"],
-    ["agents_get", { id: "agt_x", surprise: 1 }, "VALIDATION_FAILED", "arguments"],
-    ["agents_get", { id: { a: 1 } }, "VALIDATION_FAILED", "arguments.id"],
-    ["agents_get", { id: null }, "VALIDATION_FAILED", "arguments.id"],
+    ["get_agent", { id: "agt_missing" }, "AGENT_NOT_FOUND"],
+    ["get_agent", {}, "VALIDATION_FAILED", "arguments.id"],
+    ["get_agent", { id: "agt_x", surprise: 1 }, "VALIDATION_FAILED", "arguments"],
+    ["get_agent", { id: { a: 1 } }, "VALIDATION_FAILED", "arguments.id"],
+    ["get_agent", { id: null }, "VALIDATION_FAILED", "arguments.id"],
     ["list_agents", { limit: 0 }, "VALIDATION_FAILED", "arguments.limit"],
     ["list_agents", { limit: [5] }, "VALIDATION_FAILED", "arguments.limit"],
     ["request_approval", { agent_id: "x", command: 7 }, "VALIDATION_FAILED", "arguments.command"],
     ["tail_events", { cursor: -1 }, "VALIDATION_FAILED", "arguments.cursor"],
-    ["audit_query", { cursor: "nonsense" }, "VALIDATION_FAILED", "arguments.cursor"],
+    ["query_audit_log", { cursor: "nonsense" }, "VALIDATION_FAILED", "arguments.cursor"],
   ];
   for (const [name, args, code, path] of cases) {
     const reply = await tool(world, name, args, { as });
@@ -232,7 +232,7 @@ Deno.test("tools: another organization's id gets byte for byte the answer of a m
   const { agent } = await linkAgent(world);
   const { token: as } = await world.signUp();
   const said = async (id: string) => {
-    const error = toolError(await tool(world, "agents_get", { id }, { as }));
+    const error = toolError(await tool(world, "get_agent", { id }, { as }));
     delete error.details.request_id;
     return error;
   };
@@ -245,11 +245,11 @@ Deno.test("tools: each call by a key is recorded with its tool, and changes with
   const before = (await world.trail(owner)).length;
   await tool(world, "list_agents", {}, { as: key.value });
   await rpc(world, "tools/list", {}, { as: key.value });
-  await tool(world, "agents_delete", { id: agent.id }, { as: key.value });
+  await tool(world, "delete_agent", { id: agent.id }, { as: key.value });
   const uses = (await eventsOf(world, owner, key.id))
     .filter(({ event_type }) => event_type === "api_key_used")
     .map(({ details }) => details.endpoint);
-  deq(uses.slice(-3), ["POST /mcp#list_agents", "POST /mcp#tools/list", "POST /mcp#agents_delete"]);
+  deq(uses.slice(-3), ["POST /mcp#list_agents", "POST /mcp#tools/list", "POST /mcp#delete_agent"]);
   ok((await world.trail(owner)).slice(before).includes("agent_deleted"));
 });
 
@@ -257,10 +257,10 @@ Deno.test("tools: a call with refused arguments is recorded as a use of the key"
   await using world = await World.open();
   const { owner, key } = await linkAgent(world);
   for (const args of [{ id: { a: 1 } }, { id: "agt_x", surprise: 1 }, { id: null }]) {
-    await tool(world, "agents_get", args, { as: key.value });
+    await tool(world, "get_agent", args, { as: key.value });
   }
   const uses = await eventsOf(world, owner, key.id);
-  const refused = uses.filter(({ details }) => details.endpoint === "POST /mcp#agents_get");
+  const refused = uses.filter(({ details }) => details.endpoint === "POST /mcp#get_agent");
   deq(refused.map(({ details }) => details.status), [400, 400, 400]);
 });
 

@@ -13,9 +13,9 @@ Deno.test("mcp: the interface's plain request is served on both paths, whatever 
       ...(accept && { accept }),
     });
     deq([status, headers.get("content-type")], [200, "application/json"]);
-    ok(body.result.tools.some(({ name }: Json) => name === "health"));
+    ok(body.result.tools.some(({ name }: Json) => name === "get_health"));
   }
-  const called = await tool(world, "health", {}, { path: "/mcp/stream" });
+  const called = await tool(world, "get_health", {}, { path: "/mcp/stream" });
   eq(called.headers.get("content-type"), "text/event-stream");
   deq(called.body.result.structuredContent, { status: "ok" });
 });
@@ -23,7 +23,7 @@ Deno.test("mcp: the interface's plain request is served on both paths, whatever 
 Deno.test("mcp: a client that accepts events only gets events; one that accepts both gets them for calls with notifications", async () => {
   await using world = await World.open();
   const type = async (accept: string, meta?: Json) =>
-    (await tool(world, "health", {}, { accept, meta })).headers.get("content-type");
+    (await tool(world, "get_health", {}, { accept, meta })).headers.get("content-type");
   eq(await type("text/event-stream"), "text/event-stream");
   eq(await type("application/json, text/event-stream"), "application/json");
   const both = "application/json, text/event-stream";
@@ -67,7 +67,7 @@ const BAD_BODIES: readonly [string, number, number, unknown?][] = [
   ['{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{}}', 200, -32602, 5],
   ['{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"nope"}}', 200, -32602, 6],
   [
-    '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"health","arguments":[]}}',
+    '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"get_health","arguments":[]}}',
     200,
     -32602,
     7,
@@ -77,7 +77,7 @@ const BAD_BODIES: readonly [string, number, number, unknown?][] = [
   ['{"jsonrpc":"2.0","id":9,"result":{}}', 400, -32600],
   [`${"[".repeat(16_000)}`, 400, -32700],
   [
-    '{"jsonrpc":"2.0","id":10,"method":"tools/call","params":{"name":"health","requestState":' +
+    '{"jsonrpc":"2.0","id":10,"method":"tools/call","params":{"name":"get_health","requestState":' +
     `${"[".repeat(8_000)}${"]".repeat(8_000)}}}`,
     200,
     -32602,
@@ -177,7 +177,7 @@ Deno.test("mcp: faults before a message is read have the interface's error objec
   const id = "seven";
   const later = [
     await rpc(world, "resources/list", {}, { id }),
-    await rpc(world, "tools/call", { name: "agents_get" }, { id }),
+    await rpc(world, "tools/call", { name: "get_agent" }, { id }),
     await rpc(world, "nothing/here", {}, { id }),
     await rpc(world, "tools/call", {}, { id }),
     await rpc(world, "tools/list", {}, { id, headers }),
@@ -241,7 +241,7 @@ Deno.test("mcp: rights that end while a body is held back do not count", async (
 
 Deno.test("mcp: headers of the current revision must match the body", async () => {
   await using world = await World.open();
-  const call = { name: "health", arguments: {} };
+  const call = { name: "get_health", arguments: {} };
   const send = async (headers: Record<string, string | null>, params: Json = call, meta?: Json) => {
     const request = requestOf("tools/call", params, { style: "modern", meta });
     for (const [name, value] of Object.entries(headers)) {
@@ -252,7 +252,7 @@ Deno.test("mcp: headers of the current revision must match the body", async () =
     return [status, body.error?.code ?? 0];
   };
   deq(await send({}), [200, 0]);
-  deq(await send({ "mcp-name": "=?base64?aGVhbHRo?=" }), [200, 0]);
+  deq(await send({ "mcp-name": "=?base64?Z2V0X2hlYWx0aA==?=" }), [200, 0]);
   deq(await send({ "mcp-session-id": "ignored" }), [200, 0]);
   const mismatch = [400, -32020];
   deq(await send({ "mcp-method": "tools/list" }), mismatch);

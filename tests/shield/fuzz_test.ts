@@ -12,7 +12,7 @@ import { CORES, OBFUSCATIONS, WRAPPERS } from "./cases.ts";
 
 /** More of everything by SHIELD_FUZZ_INPUTS, another run by SHIELD_FUZZ_SEED. */
 const SEED = Number(Deno.env.get("SHIELD_FUZZ_SEED") ?? "20261121");
-const INPUTS = Number(Deno.env.get("SHIELD_FUZZ_INPUTS") ?? "8000");
+const INPUTS = Number(Deno.env.get("SHIELD_FUZZ_INPUTS") ?? "4000");
 
 /** Mulberry32: 32 bits of state, enough to repeat a failure from its seed. */
 function seeded(seed: number): () => number {

@@ -55,7 +55,7 @@ Deno.test("inspectCommand: commands that destroy a machine are refused in every 
 });
 
 const SEED = Number(Deno.env.get("SHIELD_FUZZ_SEED") ?? "20261121");
-const SAMPLES = Number(Deno.env.get("SHIELD_NESTED_SAMPLES") ?? "4000");
+const SAMPLES = Number(Deno.env.get("SHIELD_NESTED_SAMPLES") ?? "2000");
 
 Deno.test("inspectCommand: three wrappers around one another hide nothing, and stop nothing harmless", () => {
   console.log(`seed ${SEED}, ${SAMPLES} samples`);

@@ -1,7 +1,7 @@
 import { ok } from "node:assert/strict";
 import { History } from "./history.ts";
 
-const wanted = Number(Deno.env.get("RELAY_SIMULATIONS") ?? 20);
+const wanted = Number(Deno.env.get("RELAY_SIMULATIONS") ?? 10);
 const seed = Number(Deno.env.get("RELAY_SIMULATION_SEED") ?? 5000);
 /** Which of several processes this is, such as 1/2: each plays every second seed then. */
 const [part, parts] = (Deno.env.get("RELAY_SIMULATION_PART") ?? "1/1").split("/").map(Number);
@@ -16,7 +16,7 @@ const EXERCISED = {
   "refused keys": 0.5,
   "stopped chains": 0.4,
 };
-const PROVING = 20;
+const PROVING = 10;
 
 Deno.test({
   name:

@@ -1,5 +1,6 @@
 import { clientOperations, clientTypes } from "../client/client_source.ts";
 import { withCommands } from "../cli/remote/page.ts";
+import { withInstallLinks } from "../mcp/install_links.ts";
 import { contractText } from "./contract.ts";
 import { eventsPage } from "./events_page.ts";
 import { withSettingsTables } from "./settings_table.ts";
@@ -16,3 +17,5 @@ const configuration = await Deno.readTextFile(new URL("configuration.md", docs))
 await write("configuration.md", withSettingsTables(configuration));
 const commands = await Deno.readTextFile(new URL("cli.md", docs));
 await write("cli.md", withCommands(commands));
+const mcp = await Deno.readTextFile(new URL("mcp.md", docs));
+await write("mcp.md", withInstallLinks(mcp));

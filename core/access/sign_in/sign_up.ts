@@ -4,7 +4,7 @@ import { insertUser } from "../people/new_user.ts";
 import { issueTokens, openSession } from "./open_session.ts";
 import type { Stepping } from "../../work/work.ts";
 import type { RequestInfo } from "../../identity/identity.ts";
-import type { Context } from "../../context/context.ts";
+import type { Sealer } from "../../ports/ports.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { joinByInvitation } from "../invitations/accept.ts";
@@ -97,7 +97,7 @@ async function foundOrganization(
  * @throws {Fault} FORBIDDEN
  */
 async function admitSignUp(
-  { sealer, request }: Pick<Context, "sealer"> & {
+  { sealer, request }: { readonly sealer: Sealer } & {
     readonly request: Pick<RequestInfo, "forwarded">;
   },
   { local, signup }: SignIn["settings"],
@@ -126,5 +126,5 @@ async function admitSignUp(
 }
 
 /** The code that the first signup must send: the same on every instance and at every start. */
-export const claimCodeOf = ({ sealer }: Pick<Context, "sealer">): string =>
+export const claimCodeOf = ({ sealer }: { readonly sealer: Sealer }): string =>
   `claim_${encodeBase62(sealer.mac("claim code").subarray(0, CLAIM_CODE_BYTES))}`;

@@ -1,4 +1,4 @@
-import { printableLine } from "../../codec/codec.ts";
+import { printableLine } from "../printable_line.ts";
 import type { Call } from "./command.ts";
 import { UsageError } from "../arguments.ts";
 

@@ -1,5 +1,5 @@
 import { RelayError } from "../../client/client.ts";
-import { printableLine } from "../../codec/codec.ts";
+import { printableLine } from "../printable_line.ts";
 import { UsageError } from "../arguments.ts";
 import { withRemedy } from "../unreached.ts";
 import { NotSignedInError } from "./target.ts";

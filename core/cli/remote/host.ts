@@ -14,8 +14,14 @@ export interface Host {
   ask(question: string): string | null;
   /** The first line of the standard input. */
   readLine(): string;
+  /** The whole standard input. */
+  input(): ReadableStream<Uint8Array>;
   now(): number;
+  /** A number from 0 to below 1. */
+  random(): number;
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Calls back after a time; returns how to stop that. */
+  after(ms: number, task: () => void): () => void;
   /** Calls back on Ctrl-C instead of ending the program; returns how to stop that. */
   onInterrupt(interrupted: () => void): () => void;
   /** What this terminal calls itself at a sign-in. */
@@ -31,18 +37,24 @@ export const machine: Host = {
   interactive: Deno.stdin.isTerminal() && Deno.stdout.isTerminal(),
   ask: (question) => prompt(question),
   readLine: readInputLine,
+  input: () => Deno.stdin.readable,
   now: () => Date.now(),
+  random: () => Math.random(),
   sleep: (ms, signal) =>
     new Promise((resolve) => {
       const end = () => {
-        clearTimeout(timer);
         signal?.removeEventListener("abort", end);
+        clearTimeout(timer);
         resolve();
       };
       const timer = setTimeout(end, ms);
       signal?.addEventListener("abort", end);
       if (signal?.aborted) end();
     }),
+  after(ms, task) {
+    const timer = setTimeout(task, ms);
+    return () => clearTimeout(timer);
+  },
   onInterrupt: onStopSignal,
   deviceName: () =>
     `${Deno.env.get("USER") ?? Deno.env.get("USERNAME") ?? "user"}@${Deno.hostname()}`,

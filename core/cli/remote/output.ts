@@ -1,4 +1,4 @@
-import { printableLine } from "../../codec/codec.ts";
+import { printableLine } from "../printable_line.ts";
 import { UsageError } from "../arguments.ts";
 import { table } from "../terminal.ts";
 import type { Host } from "./host.ts";

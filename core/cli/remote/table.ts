@@ -17,6 +17,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   listen: "receive webhooks on this machine, without a public address",
   shield: "judge a command without running it",
   policy: "plan, apply and roll back policies from Git",
+  mcp: "let an AI client on this machine use the relay",
 };
 
 /** Every command for people. Each loads its code when it is called. */
@@ -217,4 +218,19 @@ export const REMOTE_COMMANDS: readonly RemoteCommand[] = [
     load: async () => (await import("./keys.ts")).explainKey,
   },
   ...OVERSIGHT_ROWS,
+  {
+    name: "mcp",
+    about: "Connects an MCP client that starts it to the relay, by standard input and output.",
+    takes: [],
+    options: [
+      {
+        name: "tools",
+        value: "set",
+        about: "common, the default, for the 12 of docs/mcp.md; or all.",
+      },
+    ],
+    examples: ["relay mcp", "relay mcp --profile staging --tools all"],
+    exits: [["0", "the standard input ended"]],
+    load: async () => (await import("./mcp/mcp.ts")).mcp,
+  },
 ];

@@ -52,7 +52,8 @@ export function findTarget(
     : undefined;
   if (found !== undefined) {
     const [name, profile] = found;
-    return { url: profile.url, profile: name, token: () => freshToken(path, name, host) };
+    const { url } = profile;
+    return { url, profile: name, token: () => freshToken({ path, name, url }, host) };
   }
   if (given.profile !== undefined && own !== undefined) {
     throw new UsageError(`The profile ${named} is for ${own[1].url}, not for ${url}.`);
@@ -62,16 +63,26 @@ export function findTarget(
   throw new NotSignedInError(`You are not signed in${where}. Sign in: relay login${more.join("")}`);
 }
 
+/** Where a profile is kept, and the relay that it was for when the command began. */
+interface Kept {
+  readonly path: string;
+  readonly name: string;
+  readonly url: string;
+}
+
 /** A profile's credential, refreshed if it is about to expire. */
-async function freshToken(path: string, name: string, host: Host): Promise<string> {
+async function freshToken({ path, name, url }: Kept, host: Host): Promise<string> {
   const known = readProfiles(path).profiles[name];
-  if (known !== undefined && isFresh(known, host.now())) return known.token;
+  if (known?.url === url && isFresh(known, host.now())) return known.token;
   return await changeProfiles(path, async (all) => {
     const profile = all.profiles[name];
     if (profile === undefined) throw new NotSignedInError(`There is no profile ${name} any more.`);
+    if (profile.url !== url) {
+      throw new NotSignedInError(`The profile ${name} is for ${profile.url} now, not for ${url}.`);
+    }
     // Another process may have refreshed it meanwhile.
     if (isFresh(profile, host.now())) return [all, profile.token];
-    const { url, refresh_token = "" } = profile;
+    const { refresh_token = "" } = profile;
     const relay = createClient({ url, fetch: host.fetch });
     const { token, expires_at, refresh_token: next } = await relay.call("account.refresh", {
       body: { refresh_token },

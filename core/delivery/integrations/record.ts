@@ -8,7 +8,7 @@ import type { Tenant } from "../../../kv/store/collection.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import { Fault } from "../../fault/fault.ts";
 import type { Work } from "../../work/work.ts";
-import type { Context } from "../../context/context.ts";
+import type { Sealer } from "../../ports/ports.ts";
 import { serviceOf } from "./catalog.ts";
 
 /** Integrations of one organization, few enough to offer an event to all of them at once. */
@@ -37,11 +37,14 @@ export async function openFlows(
 }
 
 /** The configuration with its secrets, as its service expects it. */
-export function configOf({ sealer }: Pick<Context, "sealer">, record: IntegrationRecord): never {
+export function configOf(
+  { sealer }: { readonly sealer: Sealer },
+  record: IntegrationRecord,
+): never {
   const secrets = JSON.parse(sealer.open(record.sealed_secrets, record.id));
   return { ...record.config, ...secrets } as never;
 }
 
 /** The integration's OAuth client; null for one without OAuth. */
-export const oauthClientOf = (context: Pick<Context, "sealer">, record: IntegrationRecord) =>
+export const oauthClientOf = (context: { readonly sealer: Sealer }, record: IntegrationRecord) =>
   serviceOf(record).oauth?.(configOf(context, record)) ?? null;

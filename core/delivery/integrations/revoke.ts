@@ -6,8 +6,8 @@ import { serviceOf } from "./catalog.ts";
 import { type Tokens, tokensOf } from "./oauth/tokens.ts";
 import { configOf, oauthClientOf } from "./record.ts";
 import type { OauthClient, ServiceRequest } from "./service.ts";
-import { basicAuth } from "../../codec/codec.ts";
 import { stageJob } from "./stage_job.ts";
+import { basicAuth } from "../../codec/codec.ts";
 
 /** Stages the requests that revoke the tokens of a removed integration; returns how many. */
 export function stageRevocations(

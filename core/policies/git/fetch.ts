@@ -5,6 +5,7 @@ import { GitFailure, gitFailureOf, RepositoryTooLarge } from "./git_failure.ts";
 import { openMemoryFiles } from "./memory_files.ts";
 import { inMegabytes, type PackBounds, unfoldPack } from "./pack.ts";
 import { answerOf, checkPackets, packfileOf, withHead } from "./packets.ts";
+import { normalPath } from "./path.ts";
 import { type FilesRead, readFiles } from "./policy_files.ts";
 
 /** The deadline for all requests of one fetch. */
@@ -95,10 +96,6 @@ export async function fetchPolicyFiles(network: Network, source: Source): Promis
     throw gitFailureOf(error, source.branch);
   }
 }
-
-/** A path as Git writes it: without slashes at its ends, empty for the whole repository. */
-export const normalPath = (path: string): string =>
-  path.split("/").filter((part) => part !== "" && part !== ".").join("/");
 
 const headersOf = ({ authorization }: Source): Record<string, string> =>
   authorization === null ? {} : { authorization };

@@ -1,4 +1,3 @@
-import { Errors } from "isomorphic-git";
 import { OutboundError } from "../../ports/ports.ts";
 
 /** Raised when a repository exceeds the limits of what Relay reads. */
@@ -27,6 +26,12 @@ export class GitFailure extends Error {
   }
 }
 
+/** An error of the Git library, known by its code, so that no file loads the library for an error. */
+interface LibraryError {
+  readonly code?: string;
+  readonly data?: { readonly statusCode: number };
+}
+
 /** The failure as users see it. Nothing from the host's answer is repeated. */
 export function gitFailureOf(error: unknown, branch: string): GitFailure {
   if (error instanceof GitFailure) return error;
@@ -45,11 +50,12 @@ export function gitFailureOf(error: unknown, branch: string): GitFailure {
     }
     return say("host", `The Git host could not be reached: ${error.message}`);
   }
-  if (error instanceof Errors.HttpError) return ofStatus(error.data.statusCode, say);
-  if (error instanceof Errors.NotFoundError) {
+  const { code, data } = error as LibraryError;
+  if (code === "HttpError") return ofStatus(data!.statusCode, say);
+  if (code === "NotFoundError") {
     return say("missing_branch", `The repository has no branch ${branch}.`);
   }
-  if (error instanceof Errors.SmartHttpError) {
+  if (code === "SmartHttpError") {
     return say(
       "host",
       "There is no Git repository at this address: the response is not from Git.",

@@ -91,7 +91,7 @@ Deno.test("api_keys.rotate: each use of the old value is marked in the audit log
     await world.call("GET", "/api/v1/agents", { as });
     await world.call("POST", KEYS, { as, body: { name: "k", scopes: ["agents:read"] } });
     await world.call("PUT", "/api/v1/roles/none", { as, body: { permissions: ["agents:read"] } });
-    await rpc(world, "tools/call", { name: "secrets_list", arguments: {} }, { as });
+    await rpc(world, "tools/call", { name: "list_secrets", arguments: {} }, { as });
     const rows = await eventsOf(world, owner, key.id);
     return rows.filter(({ event_type }) => event_type === "api_key_used")
       .map(({ details }) => details.old_value);

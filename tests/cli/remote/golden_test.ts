@@ -73,12 +73,23 @@ const LINES = [
   "agents ls -o csv",
   "agents",
   "keys explain --help",
+  "mcp",
+  "mcp --json",
+  "mcp --tools few",
+  "mcp --help",
   "login --confirm 0000-0000 --yes",
   "logout",
   "whoami",
+  "mcp",
   "login --email person1@example.com --password-stdin -q",
   "logout --json",
 ];
+
+/** What an MCP client writes; its answers end the waiting. */
+const MESSAGES = {
+  input: '{"jsonrpc":"2.0","id":1,"method":"ping"}\nno message\n',
+  sleep: () => new Promise<void>(() => {}),
+};
 
 /** Ids, keys and codes as long as they are, so that columns stay where they are. */
 const withoutIds = (text: string): string =>
@@ -118,7 +129,7 @@ Deno.test("relay: every command prints what golden.txt shows", async () => {
         .map((word) => word.replace(/^\$(\w+)$/, (_, name) => made[name]!));
       const env = first === "@colleague" ? { RELAY_TOKEN: colleague.token } : {};
       const words = first === "@colleague" ? others : [first, ...others];
-      const printed = await run(words, { ...PASSWORD, env });
+      const printed = await run(words, { ...(first === "mcp" ? MESSAGES : PASSWORD), env });
       transcript += `${shown(line, printed)}\n`;
     }
     const text = withoutOversightIds(withoutIds(transcript)).replaceAll(

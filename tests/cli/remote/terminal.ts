@@ -13,12 +13,16 @@ interface Options {
   readonly env?: Readonly<Record<string, string>>;
   /** What is typed on the standard input. */
   readonly input?: string;
+  /** The standard input, where it stays open. */
+  readonly stdin?: ReadableStream<Uint8Array>;
+  /** Receives what is written to the standard output, as it is written. */
+  readonly sawOut?: (text: string) => void;
+  /** Stands between the command and the relay. */
+  readonly through?: (send: typeof fetch) => typeof fetch;
   /** The answers of a person; without them nobody is there. */
   readonly answers?: readonly string[];
   /** Receives what is written to the standard error, as it is written. */
   readonly saw?: (text: string) => void;
-  /** Receives what is written to the standard output, as it is written. */
-  readonly sawOut?: (text: string) => void;
   /** Called instead of waiting. */
   readonly sleep?: (ms: number) => Promise<void>;
   /** Receives what ends the waiting, as Ctrl-C does. */
@@ -28,48 +32,50 @@ interface Options {
 /** A terminal in front of a world: its home is a folder, its relay any address. */
 export function terminal(world: World, home: string) {
   const urls: string[] = [];
-  const hostOf = (options: Options, printed: { out: string; err: string }): Host => {
+  const run = async (line: readonly string[], options: Options = {}): Promise<Printed> => {
+    let [out, err] = ["", ""];
     const answers = [...options.answers ?? []];
-    return {
+    const send: typeof fetch = async (url, init) => {
+      const { origin, pathname, search } = new URL(url as string);
+      urls.push(origin);
+      return await world.send(new Request(`http://localhost${pathname}${search}`, init));
+    };
+    const host: Host = {
       env: { HOME: home, ...options.env },
-      fetch: async (url, init) => {
-        const { origin, pathname, search } = new URL(url as string);
-        urls.push(origin);
-        return await world.send(new Request(`http://localhost${pathname}${search}`, init));
-      },
+      fetch: options.through?.(send) ?? send,
       write(text) {
-        printed.out += text;
+        out += text;
         options.sawOut?.(text);
         return Promise.resolve();
       },
       writeError(text) {
-        printed.err += text;
+        err += text;
         options.saw?.(text);
         return Promise.resolve();
       },
       interactive: options.answers !== undefined,
       ask(question) {
-        printed.err += `${question} `;
+        err += `${question} `;
         return answers.shift() ?? null;
       },
       readLine: () => options.input ?? "",
+      input: () =>
+        options.stdin ?? ReadableStream.from([new TextEncoder().encode(options.input ?? "")]),
       now: () => world.clock.nowMs,
+      random: () => 0.5,
       sleep: options.sleep ?? ((ms) => world.advance(ms)),
+      after: () => () => {},
       onInterrupt(interrupt) {
         options.onInterrupt?.(interrupt);
         return () => {};
       },
       deviceName: () => "ana@laptop",
     };
-  };
-  const run = async (line: readonly string[], options: Options = {}): Promise<Printed> => {
-    const printed = { out: "", err: "" };
     const [group = "", ...args] = line;
-    const code = await runRemote(group, args, hostOf(options, printed));
-    return { code, ...printed };
+    const code = await runRemote(group, args, host);
+    return { code, out, err };
   };
-  const host = () => hostOf({}, { out: "", err: "" });
-  return { run, host, urls, profiles: `${home}/.config/relay/profiles.json` };
+  return { run, urls, profiles: `${home}/.config/relay/profiles.json` };
 }
 
 /** A world with a signed-in terminal in a folder of its own. */

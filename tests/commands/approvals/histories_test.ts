@@ -7,7 +7,7 @@ import type { Tally } from "./organization.ts";
 const TOGETHER = 25;
 /** Histories after which a long run reports its progress. */
 const TELL_EVERY = 1_000;
-const wanted = Number(Deno.env.get("RELAY_HISTORIES") ?? 150);
+const wanted = Number(Deno.env.get("RELAY_HISTORIES") ?? 50);
 const chosen = Deno.env.get("RELAY_HISTORIES_SEED");
 const seed = Number(chosen ?? crypto.getRandomValues(new Uint32Array(1))[0]! % 1_000_000_000);
 

@@ -162,7 +162,9 @@ Deno.test("catalog: lists every type with its schema, for every viewer, also as 
   deq([page.body.catalog.length, page.body.pagination.has_more], [1, false]);
   const { body: { result } } = await rpc(world, "tools/list", {}, { as: value });
   const names = result.tools.map(({ name }: { name: string }) => name);
-  for (const name of ["integrations_catalog", "secrets_list"]) ok(names.includes(name), `${names}`);
+  for (const name of ["list_integration_catalog", "list_secrets"]) {
+    ok(names.includes(name), `${names}`);
+  }
 });
 
 Deno.test("secrets: lists names, types, ages and last use, and no value", async () => {

@@ -1,15 +1,20 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { driveClient } from "./drive.ts";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { driveClient, type Place } from "./drive.ts";
+
+const transportTo = (place: Place) =>
+  "url" in place
+    ? new StreamableHTTPClientTransport(new URL(place.url), {
+      requestInit: { headers: { authorization: `Bearer ${place.key}` } },
+    })
+    : new StdioClientTransport(place);
 
 /** The official client of the current revision. */
-await driveClient("@modelcontextprotocol/client", async ({ base, key }) => {
+await driveClient("@modelcontextprotocol/client", async (place) => {
   const client = new Client({ name: "relay-test", version: "1.0.0" }, {
     versionNegotiation: { mode: "auto" },
   });
-  const transport = new StreamableHTTPClientTransport(new URL(`${base}/mcp`), {
-    requestInit: { headers: { authorization: `Bearer ${key}` } },
-  });
-  await client.connect(transport);
+  await client.connect(transportTo(place));
   return {
     revision: () => client.getNegotiatedProtocolVersion() ?? "none",
     listTools: async () => (await client.listTools()).tools.map(({ name }) => name),

@@ -24,13 +24,22 @@ export interface Driven {
   close(): Promise<void>;
 }
 
-/** Connects a client to the relay of the environment and does with it what people do. */
+/** Where a client connects: to an address, or by starting a program. */
+export type Place =
+  | { readonly url: string; readonly key: string }
+  | {
+    readonly command: string;
+    readonly args: string[];
+    readonly env: Record<string, string>;
+  };
+
+/** Connects a client to the relay of the arguments and does with it what people do. */
 export async function driveClient(
   name: string,
-  connect: (to: { base: string; key: string }) => Promise<Driven>,
+  connect: (place: Place) => Promise<Driven>,
 ): Promise<void> {
-  const [base, key, agent_id] = Deno.args as [string, string, string];
-  const client = await connect({ base, key });
+  const [place, agent_id] = Deno.args as [string, string];
+  const client = await connect(JSON.parse(place));
   const tools = await client.listTools();
   ok(tools.includes("run_command") && tools.includes("list_agents"));
   const agents = await client.call("list_agents", {});

@@ -1,22 +1,29 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { driveClient } from "./drive.ts";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { driveClient, type Place } from "./drive.ts";
+
+const transportTo = (place: Place) =>
+  "url" in place
+    ? new StreamableHTTPClientTransport(new URL(place.url), {
+      requestInit: { headers: { authorization: `Bearer ${place.key}` } },
+    })
+    : new StdioClientTransport(place);
 
 /** The official client of the revisions with sessions. */
-await driveClient("@modelcontextprotocol/sdk", async ({ base, key }) => {
+await driveClient("@modelcontextprotocol/sdk", async (place) => {
   const client = new Client({ name: "relay-test", version: "1.0.0" });
-  const transport = new StreamableHTTPClientTransport(new URL(`${base}/mcp`), {
-    requestInit: { headers: { authorization: `Bearer ${key}` } },
-  });
+  const transport = transportTo(place);
   await client.connect(transport);
   return {
-    revision: () => transport.protocolVersion ?? "none",
+    revision: () =>
+      transport instanceof StdioClientTransport ? "lines" : transport.protocolVersion ?? "none",
     listTools: async () => (await client.listTools()).tools.map(({ name }) => name),
     call: (name, args, onprogress) =>
       client.callTool({ name, arguments: args }, undefined, { onprogress }) as never,
     readResource: async (uri) => (await client.readResource({ uri })).contents.length,
     async close() {
-      await transport.terminateSession();
+      if (transport instanceof StreamableHTTPClientTransport) await transport.terminateSession();
       await client.close();
     },
   };

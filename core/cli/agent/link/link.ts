@@ -8,7 +8,7 @@ import {
   type RelayFrame,
   type WelcomeFrame,
 } from "../../../protocol/protocol.ts";
-import { printableLine } from "../../../codec/codec.ts";
+import { printableLine } from "../../printable_line.ts";
 import type { AgentHost, AgentSocket, SocketEnd } from "../interfaces.ts";
 
 /** The time from dialling to `welcome`, after which the agent dials again. */

@@ -1,5 +1,5 @@
 import { createClient, RelayError } from "../../../client/client.ts";
-import { printableLine } from "../../../codec/codec.ts";
+import { printableLine } from "../../printable_line.ts";
 import { relayAddress } from "../../address.ts";
 import { withRemedy } from "../../unreached.ts";
 import type { AgentFiles } from "../interfaces.ts";

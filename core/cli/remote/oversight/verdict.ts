@@ -1,4 +1,4 @@
-import { printableLine } from "../../../codec/codec.ts";
+import { printableLine } from "../../printable_line.ts";
 import type { Finding, Verdict } from "../../../events/events.ts";
 import { keyText } from "../../../protocol/protocol.ts";
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type OauthClient, service, type ServiceRequest } from "../service.ts";
-import { basicAuth } from "../../../codec/codec.ts";
 import { CLIENT, exactlyOne, SecretText, Server } from "./fields.ts";
+import { basicAuth } from "../../../codec/codec.ts";
 
 interface Forge {
   readonly name: string;

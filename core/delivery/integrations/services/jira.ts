@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { cut, jsonRequest, type Message, service } from "../service.ts";
-import { basicAuth } from "../../../codec/codec.ts";
 import { CLIENT, exactlyOne, SecretText, Server, Short, Topics } from "./fields.ts";
+import { basicAuth } from "../../../codec/codec.ts";
 
 const SUMMARY_MAX = 255;
 /** A description may have 32,767 characters. */
