@@ -86,6 +86,9 @@ export const commandListRoutes = [
       agent_id: Id.optional().meta({
         description: "Commands of this agent, which may have been deleted.",
       }),
+      command_id: Id.optional().meta({
+        description: "Exactly this command, such as to find its agent.",
+      }),
     }),
     faults: [],
     tool: { destructive: false },

@@ -17,6 +17,8 @@ interface Options {
   readonly answers?: readonly string[];
   /** Receives what is written to the standard error, as it is written. */
   readonly saw?: (text: string) => void;
+  /** Receives what is written to the standard output, as it is written. */
+  readonly sawOut?: (text: string) => void;
   /** Called instead of waiting. */
   readonly sleep?: (ms: number) => Promise<void>;
   /** Receives what ends the waiting, as Ctrl-C does. */
@@ -36,7 +38,11 @@ export function terminal(world: World, home: string) {
         urls.push(origin);
         return await world.send(new Request(`http://localhost${pathname}${search}`, init));
       },
-      write: (text) => Promise.resolve(void (out += text)),
+      write(text) {
+        out += text;
+        options.sawOut?.(text);
+        return Promise.resolve();
+      },
       writeError(text) {
         err += text;
         options.saw?.(text);
