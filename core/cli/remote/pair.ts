@@ -67,10 +67,10 @@ async function giveUp(
   late: boolean,
 ): Promise<number> {
   await out.note(
-    device !== undefined
+    device?.trust_status === "trusted"
       ? `The machine is paired as ${device.agent_name}. Start its agent there: relay agent`
       : late
-      ? "Nobody has used the code. Make a new one: relay pair"
+      ? "No machine was paired in time. Make a new code: relay pair"
       : `The code stays valid until ${expiresAt}.`,
   );
   return late ? 1 : INTERRUPTED;

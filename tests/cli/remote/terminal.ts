@@ -28,10 +28,9 @@ interface Options {
 /** A terminal in front of a world: its home is a folder, its relay any address. */
 export function terminal(world: World, home: string) {
   const urls: string[] = [];
-  const run = async (line: readonly string[], options: Options = {}): Promise<Printed> => {
-    let [out, err] = ["", ""];
+  const hostOf = (options: Options, printed: { out: string; err: string }): Host => {
     const answers = [...options.answers ?? []];
-    const host: Host = {
+    return {
       env: { HOME: home, ...options.env },
       fetch: async (url, init) => {
         const { origin, pathname, search } = new URL(url as string);
@@ -39,18 +38,18 @@ export function terminal(world: World, home: string) {
         return await world.send(new Request(`http://localhost${pathname}${search}`, init));
       },
       write(text) {
-        out += text;
+        printed.out += text;
         options.sawOut?.(text);
         return Promise.resolve();
       },
       writeError(text) {
-        err += text;
+        printed.err += text;
         options.saw?.(text);
         return Promise.resolve();
       },
       interactive: options.answers !== undefined,
       ask(question) {
-        err += `${question} `;
+        printed.err += `${question} `;
         return answers.shift() ?? null;
       },
       readLine: () => options.input ?? "",
@@ -62,11 +61,15 @@ export function terminal(world: World, home: string) {
       },
       deviceName: () => "ana@laptop",
     };
-    const [group = "", ...args] = line;
-    const code = await runRemote(group, args, host);
-    return { code, out, err };
   };
-  return { run, urls, profiles: `${home}/.config/relay/profiles.json` };
+  const run = async (line: readonly string[], options: Options = {}): Promise<Printed> => {
+    const printed = { out: "", err: "" };
+    const [group = "", ...args] = line;
+    const code = await runRemote(group, args, hostOf(options, printed));
+    return { code, ...printed };
+  };
+  const host = () => hostOf({}, { out: "", err: "" });
+  return { run, host, urls, profiles: `${home}/.config/relay/profiles.json` };
 }
 
 /** A world with a signed-in terminal in a folder of its own. */
