@@ -1,6 +1,7 @@
 import { relayAddress } from "../../address.ts";
 import { clientOf, expectStatus } from "../../client.ts";
 import type { AgentFiles } from "../interfaces.ts";
+import { trustNextLink } from "../link/pin.ts";
 
 /** The result of pairing in the state directory: the relay's address and the credential. */
 export interface Pairing {
@@ -41,6 +42,7 @@ export async function pairMachine(
   });
   const { credential } = expectStatus(confirmation, 200, "the confirmation");
   const pairing = { url, device_id, credential };
+  trustNextLink(stateDir, files);
   files.write(pathOf(stateDir), JSON.stringify(pairing) + "\n");
   return agent_name === undefined ? pairing : { ...pairing, agent_name };
 }
