@@ -70,6 +70,9 @@ export async function exitCodeOf({ out }: Pick<Call, "out">, end: CommandEnd): P
   if (exit_code !== null && (status === "succeeded" || status === "failed")) return exit_code;
   const why = reason ?? signal ?? "";
   await out.note(`relay: the command ${command_id} has no exit code: ${status} ${why}`.trimEnd());
+  if (status === "lost") {
+    await out.note(`Its agent may still report the end: relay commands show ${command_id}`);
+  }
   return status === "timed_out" ? TIMED_OUT : NO_RESULT;
 }
 
