@@ -101,6 +101,9 @@ const LINES = [
   "whoami",
   "login --email person1@example.com --password-stdin -q",
   "logout --json",
+  "login --sign-up Mine",
+  "login --email new@example.com --password-stdin --sign-up Mine",
+  "login --email other@example.com --password-stdin --sign-up Mine --json",
 ];
 
 /** Ids, keys and codes as long as they are, so that columns stay where they are. */
