@@ -133,7 +133,7 @@ export const REMOTE_COMMANDS: readonly RemoteCommand[] = [
       ["124", "the command exceeded its time"],
       ["125", "there is no result: not signed in, refused, rejected, cancelled or lost"],
       ["126", "the command waits for approval"],
-      ["130", "Ctrl-C; the command was cancelled"],
+      ["130", "Ctrl-C, or nobody reads the output; the command was cancelled"],
     ],
     load: async () => (await import("./exec.ts")).exec,
   },
