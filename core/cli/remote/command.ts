@@ -63,12 +63,19 @@ export const EVERYWHERE: readonly Option[] = [
   { name: "no-color", about: "Print without colors. Also with NO_COLOR." },
 ];
 
-/** The option of lists. */
+/** Options of several commands. */
 export const LIMIT: Option = {
   name: "limit",
   value: "number",
   about: "At most this many; default: 50.",
 };
+export const OFFSET: Option = { name: "offset", value: "number", about: "Skip this many." };
+export const REASON: Option = {
+  name: "reason",
+  value: "text",
+  about: "For people and the audit log.",
+};
+export const YES: Option = { name: "yes", letter: "y", about: "Do not ask." };
 
 /** Exit codes of every command. */
 export const EXITS: readonly (readonly [code: string, meaning: string])[] = [

@@ -1,9 +1,5 @@
-import { LIMIT, type Option, type RemoteCommand } from "./command.ts";
+import { LIMIT, OFFSET, REASON, type RemoteCommand, YES } from "./command.ts";
 import { COMMAND_ROWS } from "./command_rows.ts";
-
-const YES: Option = { name: "yes", letter: "y", about: "Do not ask." };
-const OFFSET: Option = { name: "offset", value: "number", about: "Skip this many." };
-const REASON: Option = { name: "reason", value: "text", about: "For people and the audit log." };
 
 /** The first words of the commands, as the help lists them. */
 export const GROUPS: Readonly<Record<string, string>> = {
@@ -162,7 +158,10 @@ export const REMOTE_COMMANDS: readonly RemoteCommand[] = [
     name: "approvals approve",
     about: "Approves a command, which then runs.",
     takes: ["approval"],
-    options: [REASON],
+    options: [
+      REASON,
+      { name: "own", about: "Approve your own command without being asked, if you are alone." },
+    ],
     examples: [
       "relay approvals approve prc_0m3x1",
       "relay approvals approve prc_0m3x1 --reason 'planned restart'",

@@ -2,7 +2,7 @@ import { deepStrictEqual as deq, match, strictEqual as eq } from "node:assert/st
 import { shellLine } from "../../../core/cli/remote/exec.ts";
 import { ScriptedAgent } from "../../support/agent.ts";
 import { World } from "../../support/world.ts";
-import { type terminal, withTerminal } from "./terminal.ts";
+import { LOGIN, PASSWORD, type terminal, withTerminal } from "./terminal.ts";
 
 type Run = ReturnType<typeof terminal>["run"];
 
@@ -119,6 +119,26 @@ Deno.test("relay exec: a person is asked whether to wait", async () => {
     const { code, err } = await run(line, { env, answers: ["n"] });
     eq(code, 126);
     match(err, /Wait for the decision\? \[Y\/n\]/);
+  });
+});
+
+Deno.test("relay approvals approve: somebody alone approves their own command after a sign-in and a question", async () => {
+  await using world = await World.open();
+  const { agent, env } = await furnish(world);
+  await withTerminal(world, async ({ run }) => {
+    const { err } = await run(["exec", agent.id, "--", "systemctl stop nginx"], { env });
+    const [, id = ""] = /approve (prc_\w+)/.exec(err) ?? [];
+    const early = await run(["approvals", "approve", id], { env, answers: ["y"] });
+    eq(early.code, 1);
+    match(early.err, /^Sign in first, then approve again: relay login --email/);
+    await world.advance(1);
+    eq((await run(LOGIN, PASSWORD)).code, 0);
+    eq((await run(["approvals", "approve", id])).code, 1);
+    eq((await run(["approvals", "approve", id], { answers: ["n"] })).code, 1);
+    const approved = await run(["approvals", "approve", id], { answers: ["y"] });
+    eq(approved.code, 0, approved.err);
+    match(approved.err, /^This is your own command, and you are the only user\. Approve it\?/);
+    match(approved.out, /usr_\w+ approved\n/);
   });
 });
 
