@@ -52,7 +52,9 @@ const NAMES = "relay completion agents 2>/dev/null";
 
 /** The commands whose first argument is an agent, by their words. */
 const ofAgents = (): string[][] =>
-  REMOTE_COMMANDS.filter(({ takes }) => takes[0] === "agent").map(({ name }) => name.split(" "));
+  REMOTE_COMMANDS.filter(({ takes }) => /^agent\??$/.test(takes[0] ?? "")).map(({ name }) =>
+    name.split(" ")
+  );
 
 /** The second words of each group. */
 const groups = (): [group: string, words: string[]][] => {
