@@ -89,6 +89,9 @@ export const commandListRoutes = [
     summary: "List commands, newest first",
     query: Filter.extend({
       agent_id: AgentFilter.optional(),
+      command_id: Id.optional().meta({
+        description: "Exactly this command, such as to find its agent.",
+      }),
     }),
     agent: "agent_id",
     faults: ["AGENT_NOT_FOUND"],

@@ -33,6 +33,9 @@ const Device = z.object({
   agent_id: z.string().nullable().meta({
     description: "The agent that uses the device's credential.",
   }),
+  pairing_code_id: z.string().nullable().meta({
+    description: "The id of the code that paired it; null where an earlier version did.",
+  }),
   last_seen_at: Timestamp.nullable(),
   created_by: z.string().meta({ description: "The creator of the pairing code." }),
   created_with: CreatedWith,
@@ -141,6 +144,9 @@ export const deviceRoutes = [
     query: PageQuery.extend({
       trust_status: z.enum(["pending", "trusted"]).optional().meta({
         description: "Devices with this status.",
+      }),
+      pairing_code_id: Id.optional().meta({
+        description: "The device that this code paired, if it was used.",
       }),
     }),
     success: { status: 200, body: listOf("devices", Device) },

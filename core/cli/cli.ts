@@ -67,6 +67,9 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   help: { about: "print this text", run: () => print(help()) },
 };
 
+/** A relay logs warnings about variables itself, and the others start at once. */
+const UNWARNED = ["serve", "help", "version", "completion"];
+
 /** Runs the command that the arguments name; resolves to the exit code. */
 export async function runProgram(given: readonly string[], startup: Startup): Promise<number> {
   const { name, args } = commandOf(given);
@@ -81,8 +84,7 @@ export async function runProgram(given: readonly string[], startup: Startup): Pr
     );
     return 2;
   }
-  // A relay logs these warnings itself.
-  if (name !== "serve") await warnOfUnread(startup.env);
+  if (!UNWARNED.includes(name)) await warnOfUnread(startup.env);
   return await command.run(args, startup);
 }
 

@@ -7,6 +7,7 @@ const HELP = `relay completion: print a script that completes commands and optio
 
 Usage:
   relay completion bash|zsh|fish
+  relay completion agents                     the names that the script asks for
 
 Examples:
   source <(relay completion bash)
@@ -30,12 +31,30 @@ export function completionCommand(args: string[], first: readonly string[]): Pro
     name: "completion",
     help: HELP,
     positional: 1,
-    run(_options, shell = "") {
+    async run(_options, shell = "") {
+      if (shell === "agents") return await printAgentNames();
       if (!Object.hasOwn(SHELLS, shell)) throw new UsageError("Name a shell: bash, zsh or fish.");
       console.log(SHELLS[shell]!(first));
     },
   }, args);
 }
+
+/** Silent without an answer: a shell that completes has no place for errors. */
+async function printAgentNames(): Promise<void> {
+  const { machine } = await import("./remote/host.ts");
+  const { agentNames } = await import("./remote/names.ts");
+  const names = await agentNames(machine);
+  if (names.length > 0) console.log(names.join("\n"));
+}
+
+/** What a script runs to get the names of agents. */
+const NAMES = "relay completion agents 2>/dev/null";
+
+/** The commands whose first argument is an agent, by their words. */
+const ofAgents = (): string[][] =>
+  REMOTE_COMMANDS.filter(({ takes }) => /^agent\??$/.test(takes[0] ?? "")).map(({ name }) =>
+    name.split(" ")
+  );
 
 /** The second words of each group. */
 const groups = (): [group: string, words: string[]][] => {
@@ -53,18 +72,22 @@ const options = (): [name: string, options: string[]][] =>
 
 function bashScript(first: readonly string[]): string {
   const second = groups().map(([group, words]) =>
-    `    2:${group}\\ *) words="${words.join(" ")}" ;;`
+    `    2:${group}\\ *) offered="${words.join(" ")}" ;;`
   );
   const rest = options().map(([name, found]) =>
-    `    *:${name.replace(" ", "\\ ")}\\ *) words="${found.join(" ")}" ;;`
+    `    *:${name.replace(" ", "\\ ")}\\ *) offered="${found.join(" ")}" ;;`
+  );
+  // An argument that begins with a dash is an option.
+  const agents = ofAgents().map((words) =>
+    `    ${words.length + 1}:${words.join("\\ ")}\\ [!-]*) offered="$(${NAMES})" ;;`
   );
   return `_relay() {
-  local words=""
+  local offered=""
   case "$COMP_CWORD:\${COMP_WORDS[*]:1} " in
-    1:*) words="${first.join(" ")}" ;;
-${[...second, ...rest].join("\n")}
+    1:*) offered="${first.join(" ")}" ;;
+${[...second, ...agents, ...rest].join("\n")}
   esac
-  COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
+  COMPREPLY=($(compgen -W "$offered" -- "\${COMP_WORDS[COMP_CWORD]}"))
 }
 complete -F _relay relay`;
 }
@@ -83,5 +106,10 @@ function fishScript(first: readonly string[]): string {
     return found.map((option) => `complete -c relay -n "${seen}" -l ${option.slice(2)}`);
   });
   const start = `complete -c relay -f -n __fish_use_subcommand -a "${first.join(" ")}"`;
-  return [start, ...second, ...rest].join("\n");
+  const agents = ofAgents().map((words) => {
+    const seen = words.map((word) => `__fish_seen_subcommand_from ${word}`).join("; and ");
+    const here = `test (count (commandline -opc)) -eq ${words.length + 1}`;
+    return `complete -c relay -f -n "${seen}; and ${here}" -a "(${NAMES})"`;
+  });
+  return [start, ...second, ...agents, ...rest].join("\n");
 }

@@ -58,7 +58,8 @@ export async function* followStream(options: StreamOptions): AsyncGenerator<Stre
     } finally {
       connection.abort();
     }
-    await platform.sleep(waitMs ?? backoffMs(failures, platform.random()), signal);
+    // A stream that was just cut is resumed soon, since somebody watches it.
+    await platform.sleep(waitMs ?? backoffMs(failures - 1, platform.random()), signal);
   }
 }
 

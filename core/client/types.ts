@@ -633,6 +633,8 @@ export interface Operations {
       readonly cursor?: string | undefined;
       /** The agent's id or its name. A deleted agent is found by its id only. */
       readonly agent_id?: string | undefined;
+      /** Exactly this command, such as to find its agent. */
+      readonly command_id?: string | undefined;
     };
     answer: CommandList;
   };
@@ -663,6 +665,22 @@ export interface Operations {
       readonly cursor?: string | undefined;
     };
     answer: CommandList;
+  };
+  /** Read or follow a command's output */
+  "commands.output": {
+    params: {
+      /** The agent's id or its name. */
+      readonly id: string;
+      /** The command's id. */
+      readonly command_id: string;
+    };
+    query?: {
+      /** The offset to begin at. The header `Last-Event-ID` takes precedence. An offset within a character counts as its first byte. */
+      readonly from?: number | undefined;
+      /** The most bytes in a JSON response, or one character; a stream ignores it. */
+      readonly max_bytes?: number | undefined;
+    };
+    answer: CommandOutput;
   };
   /** Start a command */
   "commands.start": {
@@ -826,6 +844,8 @@ export interface Operations {
       readonly offset?: number | undefined;
       /** Devices with this status. */
       readonly trust_status?: "pending" | "trusted" | undefined;
+      /** The device that this code paired, if it was used. */
+      readonly pairing_code_id?: string | undefined;
     };
     answer: {
       readonly devices: readonly Device[];
@@ -2716,6 +2736,8 @@ export interface Device {
   readonly labels: Readonly<Record<string, string>>;
   readonly last_seen_at: string | null;
   readonly name: string;
+  /** The id of the code that paired it; null where an earlier version did. */
+  readonly pairing_code_id: string | null;
   readonly trust_status: TrustStatus;
 }
 

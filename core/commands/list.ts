@@ -15,12 +15,14 @@ import { iso, isoOrNull } from "../codec/codec.ts";
 import { Fault } from "../fault/fault.ts";
 import type { ShieldResult } from "../shield/shield.ts";
 import type { Reading } from "../work/work.ts";
-import { packedCommands } from "./finished.ts";
+import { findCommand, packedCommands } from "./finished.ts";
 import { textForEvent } from "./text.ts";
 import { threadOf } from "./thread.ts";
 
 /** The conditions of a list. All must hold. */
 export interface CommandFilter {
+  /** Exactly this command. */
+  readonly command_id?: string | undefined;
   readonly agent_id?: string | undefined;
   /** Any of these. */
   readonly status?: readonly CommandStatus[] | undefined;
@@ -43,6 +45,7 @@ interface CommandPaging {
 
 /** The commands that run here. */
 interface RunningHere {
+  running(tenant: Tenant, id: string): CommandRecord | null;
   withoutRow(tenant: Tenant): CommandRecord[];
 }
 
@@ -105,13 +108,15 @@ export async function listAgentCommands(
  * then found in the store.
  */
 function candidates(
-  { store, actor: { tenant } }: Reading,
+  work: Reading,
   running: RunningHere,
-  { agent_id: owner, status }: CommandFilter,
+  { command_id, agent_id: owner, status }: CommandFilter,
   from: Place,
   before: Place,
 ): AsyncIterable<CommandRecord> {
+  const { store, actor: { tenant } } = work;
   if (from.id >= before.id) return some([]);
+  if (command_id !== undefined) return one(work, running, command_id);
   const here = running.withoutRow(tenant)
     .filter(({ id, agent_id }) => id < before.id && (owner ?? agent_id) === agent_id);
   const isOpen = status?.every((one) => OPEN_STATUSES.includes(one)) ?? false;
@@ -123,6 +128,16 @@ function candidates(
   const rows = newestFirst(store, commands, tenant, { from: from.id, before: before.id, by });
   const packed = isOpen ? some([]) : packedCommands(store, tenant, { from, before, owner });
   return mergeNewest([rows, packed, some(here)]);
+}
+
+/** The command of an id, if there is one. */
+async function* one(
+  { store, db, actor: { tenant } }: Reading,
+  running: RunningHere,
+  id: string,
+): AsyncGenerator<CommandRecord> {
+  const record = running.running(tenant, id) ?? await findCommand(db, store, tenant, id);
+  if (record !== null) yield record;
 }
 
 async function* some(records: readonly CommandRecord[]): AsyncGenerator<CommandRecord> {

@@ -13,6 +13,8 @@ export const DeviceRecord = z.strictObject({
   name: z.string(),
   /** The name that was reserved for its agent; null once the agent has registered, and where none was. */
   agent_name: z.string().nullable().default(null),
+  /** The code that paired it; null where an earlier version did. */
+  pairing_code_id: z.string().nullable().default(null),
   /** Labels of its agent, which override those that it reports. */
   labels: z.record(z.string(), z.string()),
   trust: z.enum(["pending", "trusted", "revoked"]),
@@ -44,6 +46,8 @@ export const devices = collection({
   },
   index: {
     listed: (device) => device.trust === "revoked" ? null : [device.trust],
+    pairing_code: ({ pairing_code_id: code, trust }) =>
+      code === null || trust === "revoked" ? null : [code, trust],
     made_with: (device) => device.trust === "revoked" ? null : madeWith(device.created_with),
   },
   expiresAt: ({ revoked_at_ms }) => revoked_at_ms === null ? null : revoked_at_ms + REVOKED_KEPT_MS,

@@ -1,3 +1,4 @@
+import { agentCommand } from "../../core/cli/agent/cli.ts";
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { RESTART_EXIT_CODE } from "../../core/cli/agent/agent.ts";
@@ -20,7 +21,7 @@ Deno.test("runAgent: hello carries its facts and proves its key, which it keeps"
     assert.equal(agent.lines[0], `connected to ${relay.url} as box (agt_1)`);
   }));
 
-Deno.test("runAgent: hello names the pinned verdict key, and an invalid pin makes the agent refuse the relay", () =>
+Deno.test("runAgent: hello names the pinned verdict key, and another pin makes the agent refuse the relay and name the command that trusts it", () =>
   withLinkedAgent(async ({ relay, link, agent, stateDir }) => {
     assert.equal(link.hello.verdict_key, null);
     link.close(1000, "");
@@ -30,11 +31,28 @@ Deno.test("runAgent: hello names the pinned verdict key, and an invalid pin make
     const path = `${stateDir}/verdict-key`;
     assert.equal(`${second.hello.verdict_key}\n`, Deno.readTextFileSync(path));
     Deno.writeTextFileSync(path, "what a person mistyped\n");
+    for (const name of ["audit-key", "audit-checkpoint"]) {
+      Deno.writeTextFileSync(`${stateDir}/${name}`, "of the relay before\n");
+    }
     second.close(1000, "");
     assert.equal((await relay.nextLink()).hello.verdict_key, null);
     assert.equal(await agent.exitCode, 1);
-    assert.match(agent.lines.at(-1)!, /^this agent refuses the relay: .* the file verdict-key/);
+    const said = agent.lines.at(-1)!;
+    assert.match(
+      said,
+      /^this agent refuses the relay: its verdict key differs from the pinned one;/,
+    );
     assert.equal(Deno.readTextFileSync(path), "what a person mistyped\n");
+    const [, command = ""] = /: relay agent (trust --state .*)$/.exec(said) ?? [];
+    assert.equal(await agentCommand(["trust", "--state", stateDir, "--key=AAAA"]), 2);
+    assert.equal(await agentCommand(command.split(" ")), 0);
+    assert.equal(Deno.readTextFileSync(path), `${second.hello.verdict_key}\n`);
+    for (const name of ["audit-key", "audit-checkpoint"]) {
+      assert.equal(Deno.readTextFileSync(`${stateDir}/${name}`), "");
+    }
+    const trusting = startAgent(relay.url, stateDir);
+    assert.equal((await relay.nextLink()).hello.verdict_key, second.hello.verdict_key);
+    await trusting.stop();
   }));
 
 Deno.test("runAgent: a short command is answered by one result frame", () =>

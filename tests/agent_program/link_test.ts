@@ -67,7 +67,7 @@ function dial(
       };
     },
   };
-  const link = openLink(host, { url: "http://relay", token: "t" }, {
+  const link = openLink(host, { url: "http://relay", token: "t", stateDir: "/state" }, {
     hello,
     welcomed: () => typeof welcomed === "string" ? welcomed : welcomed(),
     ordered(order) {

@@ -5,7 +5,7 @@ import { backoffMs } from "../../core/cli/agent/link/backoff.ts";
 import { loadIdentity } from "../../core/cli/agent/identity.ts";
 import { openJournal } from "../../core/cli/agent/commands/journal.ts";
 import { type Ended, openOutbox } from "../../core/cli/agent/outbox.ts";
-import { pinVerdictKey } from "../../core/cli/agent/link/pin.ts";
+import { pinVerdictKey, trustNextLink } from "../../core/cli/agent/link/pin.ts";
 import {
   type CommandResult,
   MAX_BATCH,
@@ -145,6 +145,23 @@ Deno.test("pinVerdictKey: on a full disk follows and reports a handover, but mak
   assert.equal(pinVerdictKey("s", shownBy(K0, K1), full), "unwritten");
   assert.equal(pinVerdictKey("s", shownBy(K1), full), null);
   assert.equal(texts.get("s/verdict-key"), `${rawPublicKey(K0)}\n`);
+});
+
+Deno.test("pinVerdictKey: after a new pairing the next link pins whatever key the relay shows, once", () => {
+  const { files, texts } = openMemoryFiles();
+  trustNextLink("s", files);
+  assert.equal(pinVerdictKey("s", shownBy(K0), files), "first");
+  assert.equal(pinVerdictKey("s", shownBy(K1), files), null);
+  texts.set("s/audit-checkpoint", "of the relay before");
+  trustNextLink("s", files);
+  assert.equal(pinVerdictKey("s", shownBy(K0), files), "same");
+  assert.equal(texts.get("s/audit-checkpoint"), "of the relay before");
+  assert.equal(pinVerdictKey("s", shownBy(K1), files), null);
+  trustNextLink("s", files);
+  assert.equal(pinVerdictKey("s", shownBy(K1), files), "replaced");
+  assert.equal(texts.get("s/audit-checkpoint"), "");
+  assert.equal(pinVerdictKey("s", shownBy(K1), files), "same");
+  assert.equal(pinVerdictKey("s", shownBy(K0), files), null);
 });
 
 function resultFor(command_id: string): Ended {

@@ -57,6 +57,17 @@ Deno.test("devices: a code pairs a device, a token gives its credential, and the
   const { body: { devices, pagination } } = await world.call("GET", "/api/devices", {
     as: owner.token,
   });
+  const { id } = devices[0];
+  const ofCode = async ({ token }: Account, code: string, more = "") => {
+    const path = `/api/devices?pairing_code_id=${code}${more}`;
+    const { body } = await world.call("GET", path, { as: token });
+    return body.devices.map(({ id }: { id: string }) => id);
+  };
+  const { pairing_code_id: used } = devices[0];
+  deq(await ofCode(owner, used), [id]);
+  deq(await ofCode(owner, used, "&trust_status=pending"), []);
+  deq(await ofCode(owner, "pco_unused"), []);
+  deq(await ofCode(await world.signUp(), used), []);
   deq([devices[0].agent_id, pagination.total], [agent.id, 1]);
   const run = await world.call("GET", `/api/exec/${agent.id}?command=uptime`, { as: owner.token });
   eq(run.body.stdout, "done\n");

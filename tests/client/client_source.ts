@@ -42,7 +42,7 @@ export function clientTypes(text: string): Promise<string> {
       `${doc(endpoint.summary)}${JSON.stringify(endpoint.operationId)}: ${show(endpoint)};\n`
     ).join("");
   const calls = members(
-    endpoints.filter((endpoint) => !isStream(endpoint)),
+    endpoints.filter((endpoint) => !isStream(endpoint) || isRead(endpoint)),
     (endpoint) => `{ ${inputShape(document, endpoint)} answer: ${answerOf(endpoint)} }`,
   );
   const streams = members(
@@ -109,6 +109,9 @@ const endpointsOf = ({ paths }: Document): Endpoint[] =>
 
 const isStream = ({ responses }: Endpoint) =>
   responses["200"]?.content?.[STREAM_TYPE] !== undefined;
+
+/** True for a stream that can also be read at once, as JSON. */
+const isRead = ({ responses }: Endpoint) => responses["200"]?.content?.[JSON_TYPE] !== undefined;
 
 function repetitionOf(document: Document, endpoint: Endpoint): string {
   if (parametersOf(document, endpoint, "header").some(({ name }) => name === "Idempotency-Key")) {

@@ -2,12 +2,14 @@ import { type Program, startProgram } from "../../core/cli/program.ts";
 import { TOKEN } from "../cluster/denokv.ts";
 import { START_MS } from "../support/processes.ts";
 
-/** The least that main.ts needs where it is hosted; docs/deploy.md names them. */
-const PERMISSIONS = ["--no-prompt", "--allow-env", "--allow-net"];
 /** How many isolates the platform runs for requests. */
 const ISOLATES = 3;
 
 const path = (name: string) => new URL(name, import.meta.url).pathname;
+/** Code is loaded when it is needed. */
+const OWN_FILES = `--allow-read=${path("../..")}`;
+/** The least that main.ts needs where it is hosted; docs/deploy.md names them. */
+const PERMISSIONS = ["--no-prompt", "--allow-env", "--allow-net"];
 
 /** What every isolate finds in its environment. */
 const platformEnv = (env: Readonly<Record<string, string>>) => ({
@@ -57,15 +59,15 @@ export async function startIsolates(
 export function startIsolate(store: string, env: Readonly<Record<string, string>>): Program {
   return startProgram([], {
     main: path("../../main.ts"),
-    permissions: [...PERMISSIONS, `--preload=${path("platform.ts")}`],
+    permissions: [...PERMISSIONS, OWN_FILES, `--preload=${path("platform.ts")}`],
     env: platformEnv({ REHEARSAL_STORE: store, ...env }),
   });
 }
 
-/** Workers load their module from the disk and open the shared file; nothing else is readable or writable. */
+/** Workers open the shared file; nothing else is readable or writable. */
 function startWorkers(file: string, env: Readonly<Record<string, string>>): Program {
   const files = [file, `${file}-wal`, `${file}-shm`].join(",");
-  const reads = `--allow-read=${path("../..")},${files}`;
+  const reads = `${OWN_FILES},${files}`;
   return startProgram([], {
     main: path("isolates.ts"),
     permissions: [...PERMISSIONS, reads, `--allow-write=${files}`],

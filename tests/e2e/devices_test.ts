@@ -63,3 +63,42 @@ Deno.test("relay agent pair: a code is enough for a machine to run commands, unt
     }
   });
 });
+
+Deno.test("relay agent: after its relay was set up anew, the command that it says makes it trust the new one", async () => {
+  await withFolder(async (folder) => {
+    const state = `${folder}/agent`;
+    const pairAndRun = async (url: string) => {
+      const owner = clientOf(url, await signUpOwner(clientOf(url)));
+      const asked = await owner<{ pairing_code: string }>("POST", "/api/devices/pairing-codes");
+      const { pairing_code: code } = expectStatus(asked, 201, "making a code");
+      const pair = ["agent", "pair", "--state", state, "--url", url, "--code", code];
+      const paired = startMain([...pair, "--name", "box"]);
+      assert.equal((await paired.ended).code, 0, paired.lines.join("\n"));
+      const agent = startMain(["agent", "--state", state]);
+      await agent.line(/ as box \(agt_\w+\)$/, START_MS);
+      const run = await owner<{ stdout: string }>("GET", "/api/exec/box?command=echo%20hello");
+      assert.equal(expectStatus(run, 200, "a command").stdout, "hello\n");
+      return agent;
+    };
+    const before = await startRelayProcess({ RELAY_KV: `${folder}/before.kv` });
+    const old = await pairAndRun(before.url);
+    await before.relay.stop();
+    const { port } = new URL(before.url);
+    const after = await startRelayProcess({ RELAY_KV: `${folder}/after.kv`, RELAY_PORT: port });
+    try {
+      assert.equal((await old.ended).code, 1);
+      assert.match(
+        old.lines.at(-1)!,
+        /if the relay was set up anew, .* pair this machine again: relay agent pair --state /,
+      );
+      const agent = await pairAndRun(after.url);
+      await agent.stop();
+      assert.match(
+        agent.lines.join("\n"),
+        /another verdict key than before this machine was paired/,
+      );
+    } finally {
+      await after.relay.stop();
+    }
+  });
+});

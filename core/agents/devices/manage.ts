@@ -9,14 +9,22 @@ import { releaseName, reservedName } from "../names.ts";
 import { listPage, type Paging } from "../../../kv/store/paging.ts";
 import { iso, isoOrNull } from "../../codec/codec.ts";
 
+interface DeviceFilter {
+  readonly trust_status?: "pending" | "trusted" | undefined;
+  readonly pairing_code_id?: string | undefined;
+}
+
 /** The caller's devices, pending ones first, without deleted ones. */
 export async function listDevices(
   { db, actor }: Work,
-  { trust_status, ...paging }: Paging & { trust_status?: "pending" | "trusted" | undefined },
+  { trust_status, pairing_code_id, ...paging }: Paging & DeviceFilter,
 ) {
   const { tenant } = actor;
-  const prefix = trust_status === undefined ? [] : [trust_status];
-  const options = { ...paging, index: "listed", prefix };
+  const trust = trust_status === undefined ? [] : [trust_status];
+  const by = pairing_code_id === undefined
+    ? { index: "listed", prefix: trust }
+    : { index: "pairing_code", prefix: [pairing_code_id, ...trust] };
+  const options = { ...paging, ...by };
   const { items, pagination } = await listPage(db, devices, tenant, options);
   const shown = await Promise.all(items.map((device) => showDevice(db, tenant, device)));
   return { devices: shown, pagination };
@@ -109,6 +117,7 @@ export async function showDevice(db: Reader, tenant: Tenant, device: DeviceRecor
     labels: device.labels,
     trust_status: device.trust,
     agent_id: agent?.id ?? null,
+    pairing_code_id: device.pairing_code_id,
     last_seen_at: isoOrNull(agent && lastSeenMs(agent)),
     created_by: device.created_by,
     created_with: device.created_with,

@@ -108,6 +108,7 @@ export async function pairDevice(
         id: ports.entropy.id("dev"),
         name: device_name,
         agent_name,
+        pairing_code_id: code.id,
         labels: code.labels,
         trust: "pending",
         token_hash: sha256Hex(token),

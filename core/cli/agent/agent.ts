@@ -111,6 +111,8 @@ export async function runAgent(options: AgentOptions, host: AgentHost): Promise<
     if (pinned === null) return "another_key";
     if (pinned === "followed") {
       host.log.info("the relay has a new verdict key, to which the pinned key handed over");
+    } else if (pinned === "replaced") {
+      host.log.warn("the relay has another verdict key than before this machine was paired again");
     } else if (pinned === "unwritten") {
       host.log.error(
         "the relay's new verdict key cannot be stored: the agent follows it again at the next link",

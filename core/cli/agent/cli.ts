@@ -4,6 +4,8 @@ import { RESTART_EXIT_CODE, runAgent } from "./agent.ts";
 import { type AgentArguments, parseAgentArguments } from "./start/arguments.ts";
 import { onStopSignal } from "../process.ts";
 import { defaultStateDir, machineHost, ownUser, takeEnvironment } from "./host.ts";
+import { trustVerdictKey } from "./link/pin.ts";
+import { publicKeyOf } from "../../protocol/protocol.ts";
 import { pairMachine } from "./start/pair.ts";
 import { readStart, type Start } from "./start/start.ts";
 import { findOpenState } from "./start/state_modes.ts";
@@ -13,6 +15,7 @@ const HELP = `relay agent: run the commands of a relay on this machine
 Usage:
   relay agent pair --url <url> --code <code> [--name <name>] [--state <directory>]
   relay agent [options]                       after relay agent pair
+  relay agent trust --key=<key> [--state <directory>]
   relay agent --url <url> (--token-file <file> | --token-stdin) [options]
 
 Options:
@@ -31,6 +34,7 @@ Options:
   --label <key=value>  A label; may be given up to 16 times.
   --code <code>        The one-time code for pairing, from POST /api/devices/pairing-codes. The
                        agent stores its new credential in the state directory.
+  --key=<key>          The verdict key that relay agent trust pins, for a relay that was set up anew.
   --backup <path>      A file or folder that the relay may back up and restore; may be given up to 16
                        times. At most 16 MiB and 1,000 files in all. No other files are read or
                        written.
@@ -54,6 +58,7 @@ export async function agentCommand(args: string[]): Promise<number> {
   }
   try {
     if (args[0] === "pair") return await pair(await parseAgentArguments(args.slice(1)));
+    if (args[0] === "trust") return trust(await parseAgentArguments(args.slice(1)));
     return await keepRunning(readStart(await parseAgentArguments(args)));
   } catch (error) {
     const { message } = error as Error;
@@ -119,6 +124,19 @@ async function pair(given: AgentArguments): Promise<number> {
   const { device_id, agent_name = name } = pairing;
   const rest = given.stateDir === undefined ? "" : ` --state ${given.stateDir}`;
   log.info(`paired as ${agent_name} (${device_id}); start it with: relay agent${rest}`);
+  return 0;
+}
+
+/** Runs `relay agent trust`; resolves to the exit code. */
+function trust({ key, stateDir = defaultStateDir() }: AgentArguments): number {
+  const { log, files } = machineHost;
+  if (key === undefined || publicKeyOf(key) === null) {
+    throw new UsageError(
+      "Give the relay's verdict key, as the agent printed it, with --key=<key>.",
+    );
+  }
+  trustVerdictKey(stateDir, key, files);
+  log.info("trusted; start the agent with: relay agent");
   return 0;
 }
 

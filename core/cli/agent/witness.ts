@@ -42,6 +42,13 @@ export function witnessedSize(stateDir: string, files: Kept): number {
   return readStatement(files.read(notePath(stateDir)) ?? "")?.size ?? 0;
 }
 
+/** Forgets the key and the checkpoint of a log, because the relay was set up anew. */
+export function forgetCheckpoints(stateDir: string, files: Kept): void {
+  for (const path of [keyPath(stateDir), notePath(stateDir)]) {
+    if (files.read(path)) files.write(path, "");
+  }
+}
+
 /**
  * Stores the newest checkpoint of the relay's audit log. A checkpoint that contradicts the stored one is refused.
  * The key must be that of the first checkpoint, or one that it handed over to.

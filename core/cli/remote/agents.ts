@@ -1,6 +1,7 @@
 import type { Agent } from "../../client/client.ts";
 import { confirmed } from "./ask.ts";
 import type { Call, Run } from "./command.ts";
+import { labelChanges } from "./labels.ts";
 
 /** `relay agents ls` */
 export const listAgents: Run = async ({ relay, text, number, out }) => {
@@ -47,6 +48,22 @@ export const restartAgent: Run = async (call) => {
   const [id = ""] = call.args;
   const agent = await call.relay().call("agents.restart", { params: { id }, body: {} });
   await call.out.item(agent, agent.id, [["restarts", `${agent.name} (${agent.id})`]]);
+};
+
+/** `relay agents rename` */
+export const renameAgent: Run = async (call) => {
+  const [id = "", name] = call.args;
+  const agent = await call.relay().call("agents.update", { params: { id }, body: { name } });
+  await print(call, agent);
+  // Names are unique, so another agent's gets a number.
+  if (agent.name !== name) await call.out.note(`The agent is called ${agent.name}.`);
+};
+
+/** `relay agents label` */
+export const labelAgent: Run = async (call) => {
+  const [id = "", ...words] = call.args;
+  const body = { labels: labelChanges(words) };
+  await print(call, await call.relay().call("agents.update", { params: { id }, body }));
 };
 
 const print = ({ out }: Call, agent: Agent) =>

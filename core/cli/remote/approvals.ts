@@ -1,4 +1,4 @@
-import type { Approval } from "../../client/client.ts";
+import { type Approval, RelayError } from "../../client/client.ts";
 import type { Call, Run } from "./command.ts";
 
 /** `relay approvals ls` */
@@ -39,16 +39,38 @@ export const showApproval: Run = async (call) => {
 };
 
 /** `relay approvals approve` */
-export const approve: Run = (call) => decide(call, "approvals.approve");
+export const approve: Run = async (call) => {
+  try {
+    await print(call, await approveOnce(call, false));
+  } catch (error) {
+    const next = error instanceof RelayError ? error.details.next : undefined;
+    if (next === "sign_in") {
+      const login = "relay login --email <address> --password-stdin";
+      await call.out.note(`Sign in first, then approve again: ${login}`);
+    }
+    if (next !== "confirm" || !confirmsOwn(call)) throw error;
+    await print(call, await approveOnce(call, true));
+  }
+};
+
+const approveOnce = ({ relay, text, args: [pid = ""] }: Call, own: boolean) => {
+  const body = { reason: text("reason"), ...(own && { confirm_self_approval: true }) };
+  return relay().call("approvals.approve", { params: { pid }, body });
+};
+
+/** Whether the only user confirms that they approve their own command. */
+function confirmsOwn({ has, host }: Call): boolean {
+  if (has("own") || !host.interactive) return has("own");
+  const answer = host.ask("This is your own command, and you are the only user. Approve it? [y/N]");
+  return /^y(es)?$/i.test(answer?.trim() ?? "");
+}
 
 /** `relay approvals reject` */
-export const reject: Run = (call) => decide(call, "approvals.reject");
-
-async function decide(call: Call, operation: "approvals.approve" | "approvals.reject") {
+export const reject: Run = async (call) => {
   const { relay, text, args: [pid = ""] } = call;
   const body = { reason: text("reason") };
-  await print(call, await relay().call(operation, { params: { pid }, body }));
-}
+  await print(call, await relay().call("approvals.reject", { params: { pid }, body }));
+};
 
 const print = ({ out }: Call, approval: Approval) => {
   const { shield_result: shield, decisions } = approval;

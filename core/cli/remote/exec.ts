@@ -3,15 +3,12 @@ import { UsageError } from "../arguments.ts";
 import { deciders } from "./approvals.ts";
 import type { Call, Run } from "./command.ts";
 import { failureOf } from "./failure.ts";
+import { type CommandEnd, followCommand, printer } from "./follow.ts";
 
 const TIMED_OUT = 124;
 const NO_RESULT = 125;
 const HELD = 126;
 const INTERRUPTED = 130;
-/** The answer to the start may wait for the end for this long; most commands need no second request. */
-const FIRST_WAIT_SECONDS = 1;
-const POLL_MS = 100;
-const POLL_MS_MAX = 2_000;
 
 /** `relay exec` */
 export const exec: Run = async (call) => {
@@ -19,14 +16,16 @@ export const exec: Run = async (call) => {
   const timeout = number("timeout");
   if (timeout === 0) throw new UsageError("The option --timeout needs a number from 1 to 600.");
   const interrupted = new AbortController();
-  // From here on Ctrl-C ends the command on the agent instead of this program.
-  const forget = host.onInterrupt(() => interrupted.abort());
+  // The first Ctrl-C ends the command on the agent, the next one this program.
+  const forget = host.onInterrupt(() => {
+    forget();
+    interrupted.abort();
+  });
   try {
     const client = relay();
-    const begun = await start(client, id, { command: shellLine(rest), timeout });
-    const command = await untilEnded(call, client, begun, interrupted.signal);
-    if (command === null) return INTERRUPTED;
-    return await report(call, command);
+    const body = { command: shellLine(rest), timeout };
+    const begun = await client.call("commands.start", { params: { id }, body });
+    return await finish(call, client, begun, interrupted.signal);
   } catch (error) {
     if (error instanceof UsageError) throw error;
     // Codes below 124 are the command's own.
@@ -37,39 +36,44 @@ export const exec: Run = async (call) => {
   }
 };
 
-const start = (
-  client: Client,
-  id: string,
-  { command, timeout }: { readonly command: string; readonly timeout: number | undefined },
-): Promise<Command> =>
-  client.call("commands.start", {
-    params: { id },
-    body: { command, timeout, wait: FIRST_WAIT_SECONDS },
-  });
-
-/** The command after its end, or held for approval when nobody waits for that; null when it was interrupted. */
-async function untilEnded(
+/** Follows the command to its end, unless it is held and nobody waits for that; the exit code of this program. */
+async function finish(
   call: Call,
   client: Client,
   begun: Command,
   interrupted: AbortSignal,
-): Promise<Command | null> {
-  const params = { id: begun.agent_id, command_id: begun.command_id };
-  let command = begun, waits = false;
-  for (let ms = POLL_MS; !hasEnded(command); ms = Math.min(ms * 2, POLL_MS_MAX)) {
-    if (command.status === "pending_approval" && !waits) {
-      waits = await mayWait(call, client, command);
-      if (!waits) return command;
-    }
-    await call.host.sleep(ms, interrupted);
-    if (interrupted.aborted) {
-      await call.out.note("Cancelling …");
-      await client.call("commands.cancel", { params, body: {} }).catch(hadEnded);
-      return null;
-    }
-    command = await client.call("commands.get", { params });
+): Promise<number> {
+  const { out, has, host } = call;
+  const { status, agent_id, command_id } = begun;
+  const plain = out.format === "table" && !has("quiet");
+  if (status === "pending_approval" && !await mayWait(call, client, begun)) {
+    if (!plain) await out.item(begun, command_id, []);
+    await out.note(`Not waiting. The command ${command_id} runs when it is approved.`);
+    return HELD;
   }
-  return command;
+  const take = plain ? printer(host) : () => Promise.resolve();
+  const end = await followCommand(client, begun, take, interrupted).catch(unread);
+  const params = { id: agent_id, command_id };
+  if (end === null) {
+    await out.note("Cancelling …");
+    await client.call("commands.cancel", { params, body: {} }).catch(hadEnded);
+    return INTERRUPTED;
+  }
+  if (!plain) await out.item(await client.call("commands.get", { params }), command_id, []);
+  return await exitCodeOf(call, end);
+}
+
+/** Says what is special about the end of a command; the exit code of this program. */
+export async function exitCodeOf({ out }: Pick<Call, "out">, end: CommandEnd): Promise<number> {
+  const { status, exit_code, reason, signal, command_id, truncated } = end;
+  if (truncated) await out.note("relay: the output was longer; this is a part of it.");
+  if (exit_code !== null && (status === "succeeded" || status === "failed")) return exit_code;
+  const why = reason ?? signal ?? "";
+  await out.note(`relay: the command ${command_id} has no exit code: ${status} ${why}`.trimEnd());
+  if (status === "lost") {
+    await out.note(`Its agent may still report the end: relay commands show ${command_id}`);
+  }
+  return status === "timed_out" ? TIMED_OUT : NO_RESULT;
 }
 
 /** Tells who may approve the command, and whether to wait for them. */
@@ -85,34 +89,18 @@ async function mayWait({ has, host, out }: Call, client: Client, command: Comman
   return !/^n/i.test(answer?.trim() ?? "n");
 }
 
-/** Prints the result; the exit code of this program. */
-async function report({ out, host, has }: Call, command: Command): Promise<number> {
-  if (out.format !== "table" || has("quiet")) await out.item(command, command.command_id, []);
-  else {
-    await host.write(command.stdout);
-    await host.writeError(command.stderr);
-    if (command.truncated) await out.note("relay: the output was longer; this is a part of it.");
-  }
-  const { status, exit_code, reason, command_id } = command;
-  if (exit_code !== null && (status === "succeeded" || status === "failed")) return exit_code;
-  if (status === "pending_approval") {
-    await out.note(`Not waiting. The command ${command_id} runs when it is approved.`);
-    return HELD;
-  }
-  const why = reason ?? command.signal ?? "";
-  await out.note(`relay: the command ${command_id} has no exit code: ${status} ${why}`.trimEnd());
-  return status === "timed_out" ? TIMED_OUT : NO_RESULT;
-}
-
-const hasEnded = ({ status }: Command): boolean =>
-  !["queued", "running", "pending_approval"].includes(status);
-
 /** Arguments as one line for the agent's shell: a single one as it is, several as separate words. */
 export function shellLine(words: readonly string[]): string {
   if (words.length === 1) return words[0]!;
   return words.map((word) =>
     /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
   ).join(" ");
+}
+
+/** Nobody reads the output any more, as after `| head`: the same as Ctrl-C. */
+function unread(error: unknown): null {
+  if (error instanceof Deno.errors.BrokenPipe) return null;
+  throw error;
 }
 
 function hadEnded(error: unknown): void {

@@ -5,6 +5,9 @@ import type { Call, Run } from "./command.ts";
 import { changeProfiles, type Profile, profilesPath } from "./profiles.ts";
 import { loginUrl } from "./target.ts";
 
+/** The options of a new account. */
+const NEW = ["sign-up", "invite-code", "claim-code"];
+
 /** `relay login` */
 export const login: Run = async (call) => {
   const { text, has, host } = call;
@@ -12,6 +15,9 @@ export const login: Run = async (call) => {
   if (given.length > 1) throw new UsageError(`Give only one of --${given.join(" and --")}.`);
   if (has("password-stdin") !== (text("email") !== undefined)) {
     throw new UsageError("Give --email and --password-stdin together.");
+  }
+  if (text("email") === undefined && NEW.some((name) => text(name) !== undefined)) {
+    throw new UsageError(`Give --email with --${NEW.join(" or --")}.`);
   }
   const code = text("confirm");
   if (code !== undefined) return await confirm(call, code);
@@ -43,12 +49,15 @@ async function byCode({ host, out }: Call, relay: Client, url: string): Promise<
   }
 }
 
-/** The session of a password that another program gives. */
+/** The session of a password that another program gives, of an account that may be new. */
 async function byPassword({ text, host }: Call, relay: Client): Promise<SignedIn> {
-  const password = host.readLine();
-  return await relay.call("account.login", {
-    body: { email: text("email")!, password, code: text("code") },
-  });
+  const who = { email: text("email")!, password: host.readLine() };
+  const [organization, invite_code, claim_code] = NEW.map(text);
+  if (organization === undefined && invite_code === undefined) {
+    return await relay.call("account.login", { body: { ...who, code: text("code") } });
+  }
+  const body = { ...who, organization, invite_code, claim_code };
+  return await relay.call("account.signup", { body });
 }
 
 /** An API key that another program gives. */

@@ -13,6 +13,9 @@ import { findTarget, type Target } from "./target.ts";
 /** The most positional arguments of a command that takes several. */
 const WORDS_MAX = 100;
 
+/** The exit code when nobody reads the output any more, as after `| head`: that of a program without a handler. */
+const UNREAD = 141;
+
 /** Runs a command for people. Resolves to the exit code. */
 export async function runRemote(
   group: string,
@@ -43,6 +46,7 @@ export async function runRemote(
     const call = await callOf(command, own, rest, host);
     return await (await command.load())(call) ?? 0;
   } catch (error) {
+    if (error instanceof Deno.errors.BrokenPipe) return UNREAD;
     const { text, exit } = failureOf(error, command.name);
     await complain(text);
     return exit;

@@ -1,4 +1,5 @@
 import { LIMIT, OFFSET, REASON, type RemoteCommand, YES } from "./command.ts";
+import { COMMAND_ROWS } from "./command_rows.ts";
 import { OVERSIGHT_ROWS } from "./oversight/rows.ts";
 
 /** The first words of the commands, as the help lists them. */
@@ -7,8 +8,10 @@ export const GROUPS: Readonly<Record<string, string>> = {
   whoami: "show who is signed in, where and with which rights",
   logout: "end the session and forget it",
   status: "show whether the relay, its agents and approvals are well",
-  agents: "list, show, restart and remove agents",
-  exec: "run a command on an agent",
+  agents: "list, show, rename, label, restart and remove agents",
+  pair: "add a machine: print the line to run there, and wait for its agent",
+  exec: "run a command on an agent, with live output",
+  commands: "list, show, follow and cancel commands",
   approvals: "decide about commands that wait for approval",
   keys: "create, rotate, revoke and explain API keys",
   audit: "read, follow, export and verify the audit log",
@@ -31,6 +34,9 @@ export const REMOTE_COMMANDS: readonly RemoteCommand[] = [
       { name: "email", value: "address", about: "Sign in with --password-stdin instead." },
       { name: "password-stdin", about: "Read the password from the standard input." },
       { name: "code", value: "code", about: "The code of the second factor, with --email." },
+      { name: "sign-up", value: "organization", about: "With --email: create both first." },
+      { name: "invite-code", value: "code", about: "With --email: join the one that invited you." },
+      { name: "claim-code", value: "code", about: "With --sign-up, as a fresh relay printed it." },
       { name: "token-stdin", about: "Keep an API key from the standard input." },
       { ...YES, about: "With --confirm: do not ask." },
     ],
@@ -81,15 +87,31 @@ export const REMOTE_COMMANDS: readonly RemoteCommand[] = [
     about: "Shows an agent.",
     takes: ["agent"],
     options: [],
-    examples: ["relay agents show agt_0m3x1", "relay agents show agt_0m3x1 --json"],
+    examples: ["relay agents show web-1", "relay agents show web-1 --json"],
     load: async () => (await import("./agents.ts")).showAgent,
+  },
+  {
+    name: "agents rename",
+    about: "Renames an agent. A name that another agent has gets a number.",
+    takes: ["agent", "name"],
+    options: [],
+    examples: ["relay agents rename vm web-1", "relay agents rename agt_0m3x1 web-1 --json"],
+    load: async () => (await import("./agents.ts")).renameAgent,
+  },
+  {
+    name: "agents label",
+    about: "Sets labels that the agent cannot change, and removes them with a minus: env-.",
+    takes: ["agent", "key=value…"],
+    options: [],
+    examples: ["relay agents label web-1 env=prod", "relay agents label web-1 tier=2 env-"],
+    load: async () => (await import("./agents.ts")).labelAgent,
   },
   {
     name: "agents rm",
     about: "Removes an agent and ends its link. Its program can register again.",
     takes: ["agent"],
     options: [YES],
-    examples: ["relay agents rm agt_0m3x1", "relay agents rm agt_0m3x1 --yes"],
+    examples: ["relay agents rm web-1", "relay agents rm web-1 --yes"],
     load: async () => (await import("./agents.ts")).removeAgent,
   },
   {
@@ -97,28 +119,29 @@ export const REMOTE_COMMANDS: readonly RemoteCommand[] = [
     about: "Restarts the agent's program.",
     takes: ["agent"],
     options: [],
-    examples: ["relay agents restart agt_0m3x1", "relay agents restart agt_0m3x1 -q"],
+    examples: ["relay agents restart web-1", "relay agents restart web-1 -q"],
     load: async () => (await import("./agents.ts")).restartAgent,
   },
   {
     name: "exec",
-    about: "Runs a command on an agent, waits for its end, and exits with its exit code.",
+    about: "Runs a command on an agent, prints its output live, and exits with its exit code.",
     takes: ["agent"],
     rest: "command…",
     options: [
       { name: "timeout", value: "seconds", about: "Default: 60, at most 600." },
       { name: "wait", about: "Wait without asking when the command is held for approval." },
     ],
-    examples: ["relay exec agt_0m3x1 -- uptime", "relay exec agt_0m3x1 -- sh -c 'exit 7'"],
+    examples: ["relay exec web-1 -- uptime", "relay exec web-1 -- sh -c 'exit 7'"],
     exits: [
       ["any", "the exit code of the command"],
       ["124", "the command exceeded its time"],
       ["125", "there is no result: not signed in, refused, rejected, cancelled or lost"],
       ["126", "the command waits for approval"],
-      ["130", "Ctrl-C; the command was cancelled"],
+      ["130", "Ctrl-C, or nobody reads the output; the command was cancelled"],
     ],
     load: async () => (await import("./exec.ts")).exec,
   },
+  ...COMMAND_ROWS,
   {
     name: "approvals ls",
     about: "Lists requests for approval, those that wait by default.",
@@ -143,7 +166,10 @@ export const REMOTE_COMMANDS: readonly RemoteCommand[] = [
     name: "approvals approve",
     about: "Approves a command, which then runs.",
     takes: ["approval"],
-    options: [REASON],
+    options: [
+      REASON,
+      { name: "own", about: "Approve your own command without being asked, if you are alone." },
+    ],
     examples: [
       "relay approvals approve prc_0m3x1",
       "relay approvals approve prc_0m3x1 --reason 'planned restart'",

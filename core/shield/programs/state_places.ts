@@ -9,6 +9,7 @@ export const KEY_FILES = [
   "credential.json",
   "agent-key.json",
   "verdict-key",
+  "newly-paired",
   "audit-key",
   "audit-checkpoint",
 ];

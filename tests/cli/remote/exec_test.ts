@@ -2,7 +2,12 @@ import { deepStrictEqual as deq, match, strictEqual as eq } from "node:assert/st
 import { shellLine } from "../../../core/cli/remote/exec.ts";
 import { ScriptedAgent } from "../../support/agent.ts";
 import { World } from "../../support/world.ts";
-import { withTerminal } from "./terminal.ts";
+import { LOGIN, PASSWORD, type terminal, withTerminal } from "./terminal.ts";
+
+type Run = ReturnType<typeof terminal>["run"];
+
+/** How often a stream looks again at a command that waits for approval. */
+const LOOK_MS = 1_000;
 
 async function furnish(world: World) {
   const owner = await world.signUp();
@@ -11,11 +16,17 @@ async function furnish(world: World) {
   return { owner, agent, env: { RELAY_TOKEN: owner.token } };
 }
 
-/** Lets the wait of a request for a silent command pass. */
-async function passFirstWait(world: World, agent: ScriptedAgent): Promise<void> {
-  await agent.until("run");
-  await world.advance(1_000);
-}
+/** Approves or rejects the request that a printed text names, on another terminal. */
+const decider = (world: World, run: Run, decision: "approve" | "reject", token: string) => {
+  let decided = false;
+  return (text: string) => {
+    const [, id = ""] = /relay approvals approve (prc_\w+)/.exec(text) ?? [];
+    if (id === "" || decided) return;
+    decided = true;
+    run(["approvals", decision, id], { env: { RELAY_TOKEN: token } })
+      .then(() => world.advance(LOOK_MS));
+  };
+};
 
 Deno.test("shellLine: several words reach the program as they are, one is a line for the shell", async () => {
   eq(shellLine(["echo $HOME | wc"]), "echo $HOME | wc");
@@ -24,7 +35,32 @@ Deno.test("shellLine: several words reach the program as they are, one is a line
   eq(new TextDecoder().decode(stdout), words.slice(2).map((word) => `${word}\n`).join(""));
 });
 
-Deno.test("relay exec: Ctrl-C cancels the command on the agent and exits with 130", async () => {
+Deno.test("relay exec: output is printed as it comes, each stream where it belongs, in two requests", async () => {
+  await using world = await World.open();
+  const { agent, env } = await furnish(world);
+  agent.script = () => "silent";
+  await withTerminal(world, async ({ run, urls }) => {
+    const seen: string[] = [];
+    let reached = Promise.withResolvers<void>();
+    const saw = (text: string) => {
+      seen.push(text);
+      reached.resolve();
+    };
+    const printed = run(["exec", agent.id, "--", "make"], { env, saw, sawOut: saw });
+    const { command_id } = (await agent.until("run")).commands[0]!;
+    for (const [stream, data] of [["stdout", "one\n"], ["stderr", "two\n"], ["stdout", "é"]]) {
+      reached = Promise.withResolvers();
+      agent.send({ type: "output", command_id, stream: stream as "stdout", data: data! });
+      await reached.promise;
+      eq(seen.at(-1), data);
+    }
+    agent.finish({ command_id, exit_code: 7 });
+    deq(await printed, { code: 7, out: "one\né", err: "two\n" });
+    eq(urls.length, 2);
+  });
+});
+
+Deno.test("relay exec: Ctrl-C cancels the command on the agent, ends the stream and exits with 130", async () => {
   await using world = await World.open();
   const { agent, env } = await furnish(world);
   agent.script = () => "silent";
@@ -33,38 +69,44 @@ Deno.test("relay exec: Ctrl-C cancels the command on the agent and exits with 13
     const printed = run(["exec", agent.id, "--", "sleep", "600"], {
       env,
       onInterrupt: (end) => interrupt = end,
-      sleep: async (ms) => {
-        interrupt();
-        await world.advance(ms);
-      },
+      sawOut: () => interrupt(),
     });
-    await passFirstWait(world, agent);
-    const { command_id } = await agent.until("cancel");
+    const { command_id } = (await agent.until("run")).commands[0]!;
+    agent.send({ type: "output", command_id, stream: "stdout", data: "begun\n" });
+    eq((await agent.until("cancel")).command_id, command_id);
     agent.finish({ command_id, exit_code: null, signal: "SIGTERM", reason: "cancelled" });
-    eq((await printed).code, 130);
-    const ran = await agent.until("run");
-    eq(command_id, ran.commands[0]!.command_id);
+    deq(await printed, { code: 130, out: "begun\n", err: "Cancelling …\n" });
+    await world.settle();
+    eq(world.app.streams.size, 0);
   });
 });
 
-Deno.test("relay exec: a held command prints who may decide, and gives its result after the approval", async () => {
+Deno.test("relay exec: when nobody reads the output any more, the command is cancelled", async () => {
+  await using world = await World.open();
+  const { agent, env } = await furnish(world);
+  agent.script = () => "silent";
+  await withTerminal(world, async ({ run }) => {
+    const sawOut = () => {
+      throw new Deno.errors.BrokenPipe("no reader");
+    };
+    const printed = run(["exec", agent.id, "--", "yes"], { env, sawOut });
+    const { command_id } = (await agent.until("run")).commands[0]!;
+    agent.send({ type: "output", command_id, stream: "stdout", data: "y\n" });
+    await agent.until("cancel");
+    agent.finish({ command_id, exit_code: null, signal: "SIGTERM", reason: "cancelled" });
+    eq((await printed).code, 130);
+  });
+});
+
+Deno.test("relay exec: a held command prints who may decide, and streams after the approval on another terminal", async () => {
   await using world = await World.open();
   const { owner, agent, env } = await furnish(world);
   const colleague = await world.join(owner, ["admin"]);
   await withTerminal(world, async ({ run }) => {
-    const line = ["exec", agent.id, "--wait", "--", "systemctl", "stop", "nginx"];
-    let [asked, id] = [0, ""];
-    const { code, out, err } = await run(line, {
-      env,
-      saw: (text) => id ||= /relay approvals approve (prc_\w+)/.exec(text)?.[1] ?? "",
-      async sleep(ms) {
-        await world.advance(ms);
-        if (++asked !== 3) return;
-        const approving = { env: { RELAY_TOKEN: colleague.token } };
-        eq((await run(["approvals", "approve", id], approving)).code, 0);
-      },
-    });
-    deq([code, out], [0, "done\n"]);
+    const line = ["exec", agent.id, "--", "systemctl", "stop", "nginx"];
+    const saw = decider(world, run, "approve", colleague.token);
+    const { code, out, err } = await run(line, { env, answers: ["y"], saw });
+    deq([code, out], [0, "done\n"], err);
     match(err, /^Held for approval, risk \d+: .*\nA person with approvals:write may decide: /);
   });
 });
@@ -80,19 +122,34 @@ Deno.test("relay exec: a person is asked whether to wait", async () => {
   });
 });
 
+Deno.test("relay approvals approve: somebody alone approves their own command after a sign-in and a question", async () => {
+  await using world = await World.open();
+  const { agent, env } = await furnish(world);
+  await withTerminal(world, async ({ run }) => {
+    const { err } = await run(["exec", agent.id, "--", "systemctl stop nginx"], { env });
+    const [, id = ""] = /approve (prc_\w+)/.exec(err) ?? [];
+    const early = await run(["approvals", "approve", id], { env, answers: ["y"] });
+    eq(early.code, 1);
+    match(early.err, /^Sign in first, then approve again: relay login --email/);
+    await world.advance(1);
+    eq((await run(LOGIN, PASSWORD)).code, 0);
+    eq((await run(["approvals", "approve", id])).code, 1);
+    eq((await run(["approvals", "approve", id], { answers: ["n"] })).code, 1);
+    const approved = await run(["approvals", "approve", id], { answers: ["y"] });
+    eq(approved.code, 0, approved.err);
+    match(approved.err, /^This is your own command, and you are the only user\. Approve it\?/);
+    match(approved.out, /usr_\w+ approved\n/);
+  });
+});
+
 Deno.test("relay exec: a rejected, a timed out and an impossible command have codes of their own", async () => {
   await using world = await World.open();
   const { owner, agent, env } = await furnish(world);
   const colleague = await world.join(owner, ["admin"]);
   await withTerminal(world, async ({ run }) => {
-    let id = "";
     const rejected = await run(["exec", agent.id, "--wait", "--", "systemctl stop nginx"], {
       env,
-      saw: (text) => id ||= /approve (prc_\w+)/.exec(text)?.[1] ?? "",
-      async sleep(ms) {
-        await run(["approvals", "reject", id], { env: { RELAY_TOKEN: colleague.token } });
-        await world.advance(ms);
-      },
+      saw: decider(world, run, "reject", colleague.token),
     });
     eq(rejected.code, 125, rejected.err);
     match(rejected.err, /has no exit code: rejected/);

@@ -2,6 +2,7 @@ import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import { GROUPS, REMOTE_COMMANDS } from "../../../core/cli/remote/table.ts";
 import { ScriptedAgent } from "../../support/agent.ts";
 import { World } from "../../support/world.ts";
+import { machineThat } from "./machine.ts";
 import { furnishOversight, OVERSIGHT_LINES, withoutOversightIds } from "./oversight_lines.ts";
 import { withCommands } from "./page.ts";
 import { PASSWORD, type Printed, withTerminal } from "./terminal.ts";
@@ -37,6 +38,20 @@ const LINES = [
   "exec agt_missing -- uptime",
   "exec $AGENT uptime",
   "exec $AGENT -- systemctl stop nginx",
+  "commands ls",
+  "commands ls --json --limit 1",
+  "commands ls --agent web-1 --status failed --text FAILS -q",
+  "commands ls --agent web-none",
+  "commands ls --status done",
+  "commands show $COMMAND",
+  "commands show $COMMAND --json",
+  "commands show cmd_missing",
+  "commands logs $COMMAND",
+  "commands logs $COMMAND -f",
+  "commands logs $COMMAND --json",
+  "commands cancel $COMMAND",
+  "commands cancel $HELD",
+  "commands cancel $HELD2 --json",
   "approvals ls",
   "approvals ls --json",
   "approvals show $APPROVAL",
@@ -66,6 +81,16 @@ const LINES = [
   "keys revoke $KEY --dry-run",
   "keys revoke $KEY --yes",
   "keys revoke $KEY2 --yes --json",
+  "pair web-7",
+  "pair web-7 --json",
+  "agents rename $AGENT web-9",
+  "agents rename web-9 web-2",
+  "agents rename web-2-2 agt_x",
+  "agents rename web-2-2 web-9 --json",
+  "agents rename web-9",
+  "agents label web-9 env=test rack=7",
+  "agents label web-9 rack- --json",
+  "agents label web-9 rack",
   "agents rm $AGENT",
   "agents rm $AGENT --yes",
   "agents rm $AGENT2 --yes --json",
@@ -83,6 +108,9 @@ const LINES = [
   "mcp",
   "login --email person1@example.com --password-stdin -q",
   "logout --json",
+  "login --sign-up Mine",
+  "login --email new@example.com --password-stdin --sign-up Mine",
+  "login --email other@example.com --password-stdin --sign-up Mine --json",
 ];
 
 /** What an MCP client writes; its answers end the waiting. */
@@ -97,7 +125,8 @@ const withoutIds = (text: string): string =>
     /\b(svc_live|agt|cmd|key|org|prc|ses|usr)_(?!missing)(\w{4,})|\b[0-9a-f]{64}\b/g,
     (found, prefix) =>
       prefix === undefined ? "0".repeat(64) : `${prefix}_`.padEnd(found.length, "0"),
-  );
+  ).replaceAll(/(?<=--code )\S+/g, "0000-0000-0000-0000")
+    .replaceAll(/(?<="cursor": "|--cursor )[^"\s]+/g, "cursor");
 
 const shown = (line: string, { code, out, err }: Printed): string =>
   `$ relay ${line}\n${out}${err.replaceAll(/^(?=.)/gm, "! ")}[exit ${code}]\n`;
@@ -115,11 +144,17 @@ Deno.test("relay: every command prints what golden.txt shows", async () => {
   const other = await ScriptedAgent.connect(world, key.value, { name: "web-2" });
   const made: Record<string, string> = { AGENT: agent.id, AGENT2: other.id, KEY: key.id };
   made.KEY2 = (await world.key(owner, ["system:read"], { name: "probe" })).id;
-  const hold = async (): Promise<string> => {
-    const path = `/api/exec/${agent.id}?command=systemctl+stop+mysql`;
-    return (await world.call("GET", path, { as: owner.token })).body.approval_id;
+  const start = async (command: string) => {
+    const path = `/api/exec/${agent.id}?command=${command}`;
+    return (await world.call("GET", path, { as: owner.token })).body;
   };
-  for (const name of ["APPROVAL", "APPROVAL2", "APPROVAL3", "APPROVAL4"]) made[name] = await hold();
+  made.COMMAND = (await start("fails")).command_id;
+  for (const name of ["HELD", "HELD2"]) {
+    made[name] = (await start("systemctl+stop+mysql")).command_id;
+  }
+  for (const name of ["APPROVAL", "APPROVAL2", "APPROVAL3", "APPROVAL4"]) {
+    made[name] = (await start("systemctl+stop+mysql")).approval_id;
+  }
   Object.assign(made, await furnishOversight(world, owner));
   await withTerminal(world, async ({ run, profiles }) => {
     made.FILE = profiles.replace(/\.config.*/, "audit.ndjson");
@@ -129,7 +164,10 @@ Deno.test("relay: every command prints what golden.txt shows", async () => {
         .map((word) => word.replace(/^\$(\w+)$/, (_, name) => made[name]!));
       const env = first === "@colleague" ? { RELAY_TOKEN: colleague.token } : {};
       const words = first === "@colleague" ? others : [first, ...others];
-      const printed = await run(words, { ...(first === "mcp" ? MESSAGES : PASSWORD), env });
+      const machine = machineThat(world);
+      const saw = (text: string) => void machine(text);
+      const options = first === "mcp" ? MESSAGES : { ...PASSWORD, saw, sawOut: saw };
+      const printed = await run(words, { ...options, env });
       transcript += `${shown(line, printed)}\n`;
     }
     const text = withoutOversightIds(withoutIds(transcript)).replaceAll(

@@ -15,14 +15,14 @@ interface Options {
   readonly input?: string;
   /** The standard input, where it stays open. */
   readonly stdin?: ReadableStream<Uint8Array>;
-  /** Receives what is written to the standard output, as it is written. */
-  readonly sawOut?: (text: string) => void;
   /** Stands between the command and the relay. */
   readonly through?: (send: typeof fetch) => typeof fetch;
   /** The answers of a person; without them nobody is there. */
   readonly answers?: readonly string[];
   /** Receives what is written to the standard error, as it is written. */
   readonly saw?: (text: string) => void;
+  /** Receives what is written to the standard output, as it is written. */
+  readonly sawOut?: (text: string) => void;
   /** Called instead of waiting. */
   readonly sleep?: (ms: number) => Promise<void>;
   /** Receives what ends the waiting, as Ctrl-C does. */
@@ -32,30 +32,29 @@ interface Options {
 /** A terminal in front of a world: its home is a folder, its relay any address. */
 export function terminal(world: World, home: string) {
   const urls: string[] = [];
-  const run = async (line: readonly string[], options: Options = {}): Promise<Printed> => {
-    let [out, err] = ["", ""];
+  const hostOf = (options: Options, printed: { out: string; err: string }): Host => {
     const answers = [...options.answers ?? []];
     const send: typeof fetch = async (url, init) => {
       const { origin, pathname, search } = new URL(url as string);
       urls.push(origin);
       return await world.send(new Request(`http://localhost${pathname}${search}`, init));
     };
-    const host: Host = {
+    return {
       env: { HOME: home, ...options.env },
       fetch: options.through?.(send) ?? send,
       write(text) {
-        out += text;
+        printed.out += text;
         options.sawOut?.(text);
         return Promise.resolve();
       },
       writeError(text) {
-        err += text;
+        printed.err += text;
         options.saw?.(text);
         return Promise.resolve();
       },
       interactive: options.answers !== undefined,
       ask(question) {
-        err += `${question} `;
+        printed.err += `${question} `;
         return answers.shift() ?? null;
       },
       readLine: () => options.input ?? "",
@@ -71,11 +70,15 @@ export function terminal(world: World, home: string) {
       },
       deviceName: () => "ana@laptop",
     };
-    const [group = "", ...args] = line;
-    const code = await runRemote(group, args, host);
-    return { code, out, err };
   };
-  return { run, urls, profiles: `${home}/.config/relay/profiles.json` };
+  const run = async (line: readonly string[], options: Options = {}): Promise<Printed> => {
+    const printed = { out: "", err: "" };
+    const [group = "", ...args] = line;
+    const code = await runRemote(group, args, hostOf(options, printed));
+    return { code, ...printed };
+  };
+  const host = () => hostOf({}, { out: "", err: "" });
+  return { run, host, urls, profiles: `${home}/.config/relay/profiles.json` };
 }
 
 /** A world with a signed-in terminal in a folder of its own. */

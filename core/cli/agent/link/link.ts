@@ -10,6 +10,7 @@ import {
 } from "../../../protocol/protocol.ts";
 import { printableLine } from "../../printable_line.ts";
 import type { AgentHost, AgentSocket, SocketEnd } from "../interfaces.ts";
+import { anotherKey, pairAgain, type Target } from "./trust_again.ts";
 
 /** The time from dialling to `welcome`, after which the agent dials again. */
 const WELCOME_TIMEOUT_MS = 15_000;
@@ -55,7 +56,7 @@ export interface Link {
 /** Dials the relay once, completes the handshake and keeps the link until it ends. */
 export function openLink(
   host: AgentHost,
-  target: { readonly url: string; readonly token: string },
+  target: Target,
   events: LinkEvents,
 ): Link {
   const { clock } = host;
@@ -146,11 +147,7 @@ export function openLink(
     answeredAt = welcomedAt = clock.now();
     const welcomed = events.welcomed(frame, socket);
     if (welcomed === "another_key") {
-      return refuse(
-        "this agent refuses the relay: its verdict key differs from that of the first contact; for a new " +
-          "relay, give the agent another --state directory; if the relay's operator gives you its new key, " +
-          "write it into the file verdict-key of the state directory",
-      );
+      return refuse(anotherKey(target, frame.verdict_key));
     }
     if (welcomed === "unproven") {
       return hangUp("verdict_refused", "the relay does not hold the verdict key that it presents");
@@ -173,7 +170,8 @@ export function openLink(
     const { code, reason, status } = socketEnd;
     const said = printableLine([lastError, reason].filter((text) => text !== "").join("; "));
     if (status === 401 || status === 403) {
-      end({ kind: "refused", why: `${REFUSED}: HTTP ${status} ${printableLine(reason)}`.trim() });
+      const why = `${REFUSED}: HTTP ${status} ${printableLine(reason)}`.trim();
+      end({ kind: "refused", why: why + pairAgain(target) });
     } else if (closeByCode(code)?.after === "stop") {
       const name = closeByCode(code)?.name;
       end({ kind: "refused", why: `${REFUSED}: ${name} (${code}) ${said}`.trim() });

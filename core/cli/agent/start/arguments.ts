@@ -13,6 +13,8 @@ export interface AgentArguments {
   readonly stateDir?: string;
   /** The one-time code of `relay agent pair`. */
   readonly code?: string;
+  /** The verdict key of `relay agent trust`. */
+  readonly key?: string;
   readonly labels: Readonly<Record<string, string>>;
   /** Files and folders that may be backed up, as given. */
   readonly backup: readonly string[];
@@ -21,7 +23,7 @@ export interface AgentArguments {
 /** Parses the arguments of `relay agent`. @throws {UsageError} */
 export async function parseAgentArguments(args: readonly string[]): Promise<AgentArguments> {
   const { options } = await parseArguments({
-    texts: ["url", "token", "token-file", "run-as", "name", "state", "code"],
+    texts: ["url", "token", "token-file", "run-as", "name", "state", "code", "key"],
     lists: ["label", "backup"],
     switches: ["token-stdin"],
   }, args);

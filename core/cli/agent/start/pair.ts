@@ -3,6 +3,7 @@ import { printableLine } from "../../printable_line.ts";
 import { relayAddress } from "../../address.ts";
 import { withRemedy } from "../../unreached.ts";
 import type { AgentFiles } from "../interfaces.ts";
+import { trustNextLink } from "../link/pin.ts";
 
 /** The result of pairing in the state directory: the relay's address and the credential. */
 export interface Pairing {
@@ -36,6 +37,7 @@ export async function pairMachine(
     });
     const { credential } = await relay.call("devices.confirm", { body: { device_id, token } });
     const pairing = { url, device_id, credential };
+    trustNextLink(stateDir, files);
     files.write(pathOf(stateDir), JSON.stringify(pairing) + "\n");
     return agent_name === undefined ? pairing : { ...pairing, agent_name };
   } catch (error) {

@@ -37,6 +37,7 @@ export function readStart(given: AgentArguments): Start {
 /** @throws {Error} with a sentence that names what is wrong */
 function startOf(given: AgentArguments): Start {
   if (given.code !== undefined) throw new Error("--code belongs to `relay agent pair`.");
+  if (given.key !== undefined) throw new Error("--key belongs to `relay agent trust`.");
   const environment = takeEnvironment();
   const stateDir = given.stateDir ?? defaultStateDir();
   const { files, tree } = machineHost;
