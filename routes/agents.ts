@@ -16,7 +16,15 @@ import {
   REPORTED_STATUSES,
 } from "../kv/records/agent.ts";
 import { route, type RouteSpec } from "./call/route.ts";
-import { AgentRef, DeletedResource, Id, listOf, PageQuery, Timestamp } from "./schemas/schemas.ts";
+import {
+  AgentRef,
+  DeletedResource,
+  Flag,
+  Id,
+  listOf,
+  PageQuery,
+  Timestamp,
+} from "./schemas/schemas.ts";
 
 /** Labels that one request may set or remove: as many as an agent may have, both ways. */
 const CHANGED_LABELS_MAX = 64;
@@ -44,6 +52,7 @@ const Agent = z.object({
     description: "When its newest link began; kept after that link has ended.",
   }),
   version: z.string(),
+  outdated: z.boolean().meta({ description: "True when the relay's own version is newer." }),
   platform: z.string(),
   hostname: z.string(),
   labels: Labels.meta({
@@ -74,13 +83,17 @@ const ListQuery = PageQuery.extend({
     description: "The agent with exactly this name.",
   }),
   label: Label.optional().meta({ description: "Agents with this label, as `key=value`." }),
+  outdated: Flag.optional().meta({
+    description: "`true`: agents of an earlier version than the relay's. `false`: all others.",
+  }),
 });
 
 const list = {
   method: "GET",
   access: { scope: "agents:read" },
   description:
-    "The list is in order of registration. A search by label examines the first 10,000 agents.",
+    "The list is in order of registration. A search by label or `outdated` examines the first " +
+    "10,000 agents.",
   effect: "read",
   query: ListQuery,
   success: { status: 200, body: AgentList },

@@ -201,6 +201,8 @@ export interface Operations {
       readonly name?: string | undefined;
       /** Agents with this label, as `key=value`. */
       readonly label?: string | undefined;
+      /** `true`: agents of an earlier version than the relay's. `false`: all others. */
+      readonly outdated?: Flag | undefined;
     };
     answer: AgentList;
   };
@@ -217,6 +219,8 @@ export interface Operations {
       readonly name?: string | undefined;
       /** Agents with this label, as `key=value`. */
       readonly label?: string | undefined;
+      /** `true`: agents of an earlier version than the relay's. `false`: all others. */
+      readonly outdated?: Flag | undefined;
     };
     answer: AgentList;
   };
@@ -2116,6 +2120,8 @@ export interface Agent {
   readonly last_seen_at: string | null;
   /** Unique in its space. Paths take it in place of the id. */
   readonly name: string;
+  /** True when the relay's own version is newer. */
+  readonly outdated: boolean;
   readonly platform: string;
   readonly policy_version: string | null;
   /** The labels of its pairing code and those set by PATCH. The agent cannot change them. */

@@ -115,4 +115,4 @@ export {
   type TransferOrder,
   type TransferReply,
 } from "./transfers.ts";
-export { VERSION } from "./version.ts";
+export { isOlder, VERSION } from "./version.ts";

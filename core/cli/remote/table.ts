@@ -67,6 +67,7 @@ export const REMOTE_COMMANDS: readonly RemoteCommand[] = [
       { name: "status", value: "status", about: "online, degraded or offline." },
       { name: "name", value: "name", about: "With exactly this name." },
       { name: "label", value: "key=value", letter: "l", about: "With this label." },
+      { name: "outdated", about: "Of an earlier version than the relay's." },
       LIMIT,
       OFFSET,
     ],

@@ -23,6 +23,7 @@ const LINES = [
   "agents ls -o yaml",
   "agents ls -q",
   "agents ls -l env=none",
+  "agents ls --outdated",
   "agents show $AGENT",
   "agents show $AGENT --json",
   "agents show agt_missing",
@@ -99,7 +100,10 @@ Deno.test("relay: every command prints what golden.txt shows", async () => {
     command === "fails"
       ? { stdout: "half\n", stderr: "no such thing\n", exit_code: 7 }
       : { stdout: `ran ${command}\n` };
-  const other = await ScriptedAgent.connect(world, key.value, { name: "web-2" });
+  const other = await ScriptedAgent.connect(world, key.value, {
+    name: "web-2",
+    hello: (own) => ({ ...own, agent: { ...own.agent, version: "0.0.9" } }),
+  });
   const made: Record<string, string> = { AGENT: agent.id, AGENT2: other.id, KEY: key.id };
   made.KEY2 = (await world.key(owner, ["system:read"], { name: "probe" })).id;
   const hold = async (): Promise<string> => {
