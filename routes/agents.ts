@@ -8,7 +8,7 @@ import {
   showAgent,
   updateAgent,
 } from "../core/agents/agents.ts";
-import { labelKey, labelValue } from "../core/protocol/protocol.ts";
+import { labelKey, labelValue, programForm } from "../core/protocol/protocol.ts";
 import {
   AGENT_ID_PREFIX,
   AGENT_NAME,
@@ -33,6 +33,9 @@ const CHANGED_LABELS_MAX = 64;
 export const AgentStatus = z.enum(["online", "degraded", "offline"]).meta({ id: "AgentStatus" });
 const ReportedStatus = z.enum(REPORTED_STATUSES).meta({ id: "ReportedStatus" });
 
+/** How an agent's program is installed. */
+const ProgramForm = programForm.meta({ id: "ProgramForm" });
+
 const Labels = z.record(z.string(), z.string());
 
 /** The parameters of a path that names an agent. */
@@ -55,6 +58,10 @@ const Agent = z.object({
   outdated: z.boolean().meta({ description: "True when the relay's own version is newer." }),
   platform: z.string(),
   hostname: z.string(),
+  program: ProgramForm.nullable().meta({
+    description: "How its program is installed. Executables and bundles can be upgraded over " +
+      "the link. Null for versions that do not report it.",
+  }),
   labels: Labels.meta({
     description: "The labels in force, for policies and filters: `reported_labels`, overridden " +
       "by `relay_labels`.",

@@ -26,6 +26,7 @@ export function showAgent(agent: AgentRecord) {
     outdated: isOlder(agent.version, VERSION),
     platform: agent.platform,
     hostname: agent.hostname,
+    program: agent.program?.form ?? null,
     labels: agent.labels,
     reported_labels: agent.reported_labels,
     relay_labels: agent.relay_labels,

@@ -157,6 +157,36 @@ export interface Operations {
     };
     answer: Account;
   };
+  /** Stop an upgrade of agents */
+  "agent_upgrades.cancel": {
+    params: {
+      /** An opaque id. */
+      readonly id: string;
+    };
+    body: Readonly<Record<string, never>>;
+    answer: Upgrade;
+  };
+  /** Get an upgrade of agents */
+  "agent_upgrades.get": {
+    params: {
+      /** An opaque id. */
+      readonly id: string;
+    };
+    answer: Upgrade;
+  };
+  /** Upgrade agents to the relay's version */
+  "agent_upgrades.start": {
+    body: {
+      /** All agents. */
+      readonly all?: true | undefined;
+      /** Agents that have all of these labels. */
+      readonly labels?: Readonly<Record<string, string>> | undefined;
+      /** Agents by name or id. */
+      readonly names?: readonly string[] | undefined;
+      readonly stop_after_failures?: number | undefined;
+    };
+    answer: UpgradeStarted;
+  };
   /** Deregister an agent and close its link */
   "agents.delete": {
     params: {
@@ -2124,6 +2154,8 @@ export interface Agent {
   readonly outdated: boolean;
   readonly platform: string;
   readonly policy_version: string | null;
+  /** How its program is installed. Executables and bundles can be upgraded over the link. Null for versions that do not report it. */
+  readonly program: ProgramForm | null;
   /** The labels of its pairing code and those set by PATCH. The agent cannot change them. */
   readonly relay_labels: Readonly<Record<string, string>>;
   /** The labels that the agent reports of itself. */
@@ -2139,6 +2171,8 @@ export interface AgentList {
 }
 
 export type AgentStatus = "online" | "degraded" | "offline";
+
+export type AgentUpgradeStatus = "waiting" | "running" | "complete" | "failed";
 
 export interface Alert {
   readonly agent_id: string | null;
@@ -3306,6 +3340,8 @@ export interface PolicyVersionDocument {
   readonly version: string;
 }
 
+export type ProgramForm = "executable" | "bundle" | "source";
+
 export interface PulledEvent {
   readonly agent_id?: string | undefined;
   readonly event_id: string;
@@ -3458,6 +3494,7 @@ export type ResourceType =
   | "session"
   | "shield"
   | "telegram_link"
+  | "upgrade"
   | "user"
   | "webhook";
 
@@ -3870,6 +3907,45 @@ export interface TelegramMessage {
 }
 
 export type TrustStatus = "pending" | "trusted" | "revoked";
+
+export interface Upgrade {
+  /** In the order in which they are upgraded. */
+  readonly agents: readonly ({
+    readonly agent_id: string;
+    /** Why the agent kept its program. */
+    readonly error: string | null;
+    readonly previous_version: string | null;
+    readonly status: AgentUpgradeStatus;
+  })[];
+  readonly created_at: string;
+  readonly created_by: string;
+  readonly failed: number;
+  readonly finished_at: string | null;
+  readonly id: string;
+  readonly status: UpgradeStatus;
+  readonly stop_after_failures: number;
+  readonly succeeded: number;
+  /** The relay's own version. */
+  readonly version: string;
+}
+
+export interface UpgradeStarted {
+  /** Agents beyond the first 1,000, for the next upgrade. */
+  readonly remaining: number;
+  /** Agents that are not upgraded, and why; at most 100. */
+  readonly skipped: readonly {
+    readonly agent_id: string;
+    /** True for an agent that needs no upgrade. */
+    readonly current: boolean;
+    readonly name: string;
+    readonly reason: string;
+  }[];
+  /** Null when no agent can be upgraded. */
+  readonly upgrade: Upgrade | null;
+}
+
+/** `stopped` after failures or a cancellation, with agents left. */
+export type UpgradeStatus = "running" | "complete" | "stopped";
 
 export interface User {
   readonly active: boolean;

@@ -27,6 +27,16 @@ export const systemTree: AgentTree = {
     }
     if (Deno.build.os !== "windows") Deno.chmodSync(path, mode);
   },
+  create(path, mode) {
+    const file = Deno.openSync(path, { write: true, createNew: true, mode });
+    return {
+      append: (bytes) => writeAll(file, bytes),
+      close() {
+        file.syncSync();
+        file.close();
+      },
+    };
+  },
   link(path, target) {
     Deno.mkdirSync(dirname(path), { recursive: true });
     Deno.symlinkSync(target, path);
