@@ -25,7 +25,10 @@ const Upgrade = z.object({
   failed: z.int(),
   agents: z.array(z.object({
     agent_id: z.string(),
-    status: z.enum(["waiting", ...JOB_STATUSES]).meta({ id: "AgentUpgradeStatus" }),
+    status: z.enum(["waiting", ...JOB_STATUSES, "deleted"]).meta({
+      id: "AgentUpgradeStatus",
+      description: "`deleted`: the agent was asked, and deleted since.",
+    }),
     previous_version: z.string().nullable(),
     error: z.string().nullable().meta({ description: "Why the agent kept its program." }),
   })).meta({ description: "In the order in which they are upgraded." }),

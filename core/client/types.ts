@@ -2172,7 +2172,8 @@ export interface AgentList {
 
 export type AgentStatus = "online" | "degraded" | "offline";
 
-export type AgentUpgradeStatus = "waiting" | "running" | "complete" | "failed";
+/** `deleted`: the agent was asked, and deleted since. */
+export type AgentUpgradeStatus = "waiting" | "running" | "complete" | "failed" | "deleted";
 
 export interface Alert {
   readonly agent_id: string | null;

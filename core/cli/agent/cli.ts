@@ -76,9 +76,12 @@ async function keepRunning(
   fromStdin: boolean,
 ): Promise<number> {
   const { log } = machineHost;
-  for (const warning of warnings) log.warn(warning);
-  if (sendsInTheClear(options.url)) {
-    log.warn(`the link to ${options.url} is not encrypted: use https beyond a trusted network`);
+  // The installed program has said it already when it supervises this one.
+  if (options.upgrade === null) {
+    for (const warning of warnings) log.warn(warning);
+    if (sendsInTheClear(options.url)) {
+      log.warn(`the link to ${options.url} is not encrypted: use https beyond a trusted network`);
+    }
   }
 
   const controller = new AbortController();

@@ -66,7 +66,7 @@ export async function startUpgrade(work: Writing, parts: PartsOfRoute, request: 
   });
   await dropOldest(work);
   const { upgrade } = await step({ ...work, ...parts }, tx, tenant, record);
-  return { upgrade: await showUpgrade(work, upgrade), skipped, remaining };
+  return { upgrade: await showUpgrade(work, upgrade, "running"), skipped, remaining };
 }
 
 /** Keeps the newest upgrades. Each agent keeps as many jobs, so those of the kept ones are there. */
@@ -133,7 +133,12 @@ async function ownedUpgrade({ db, actor }: Work, id: string): Promise<UpgradeRec
   return upgrade;
 }
 
-async function showUpgrade({ store, actor: { tenant } }: Work, upgrade: UpgradeRecord) {
+/** `withoutJob` is the state of an asked agent whose job is not in the store: its jobs go when it is deleted. */
+async function showUpgrade(
+  { store, actor: { tenant } }: Work,
+  upgrade: UpgradeRecord,
+  withoutJob: "running" | "deleted" = "deleted",
+) {
   const jobs = new Map<string, AgentUpgradeRecord>();
   const list = { index: "upgrade", prefix: [upgrade.id], limit: PAGE };
   for await (const job of everyListed(store, agentUpgrades, tenant, list)) {
@@ -150,7 +155,7 @@ async function showUpgrade({ store, actor: { tenant } }: Work, upgrade: UpgradeR
       const job = jobs.get(agent_id);
       return {
         agent_id,
-        status: job?.status ?? (at < upgrade.started ? "running" as const : "waiting" as const),
+        status: job?.status ?? (at < upgrade.started ? withoutJob : "waiting" as const),
         previous_version: job?.previous_version ?? null,
         error: job?.error ?? null,
       };
