@@ -25,6 +25,7 @@ const Upgrade = z.object({
   failed: z.int(),
   agents: z.array(z.object({
     agent_id: z.string(),
+    name: z.string().nullable().meta({ description: "Null until the agent is asked." }),
     status: z.enum(["waiting", ...JOB_STATUSES, "deleted"]).meta({
       id: "AgentUpgradeStatus",
       description: "`deleted`: the agent was asked, and deleted since.",

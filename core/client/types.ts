@@ -3915,6 +3915,8 @@ export interface Upgrade {
     readonly agent_id: string;
     /** Why the agent kept its program. */
     readonly error: string | null;
+    /** Null until the agent is asked. */
+    readonly name: string | null;
     readonly previous_version: string | null;
     readonly status: AgentUpgradeStatus;
   })[];

@@ -94,6 +94,8 @@ export const deletedAgents = collection({
 /** The upgrade of one agent. */
 const AgentUpgradeRecord = z.strictObject({
   ...JOB_FIELDS,
+  /** The agent's name when it was asked. */
+  name: z.string(),
   /** The upgrade of several agents that it belongs to. */
   upgrade_id: z.string(),
   version: z.string(),

@@ -11,7 +11,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   whoami: "show who is signed in, where and with which rights",
   logout: "end the session and forget it",
   status: "show whether the relay, its agents and approvals are well",
-  agents: "list, show, restart and remove agents",
+  agents: "list, show, restart, upgrade and remove agents",
   exec: "run a command on an agent",
   approvals: "decide about commands that wait for approval",
   keys: "create, rotate, revoke and explain API keys",
@@ -97,6 +97,22 @@ export const REMOTE_COMMANDS: readonly RemoteCommand[] = [
     options: [],
     examples: ["relay agents restart agt_0m3x1", "relay agents restart agt_0m3x1 -q"],
     load: async () => (await import("./agents.ts")).restartAgent,
+  },
+  {
+    name: "agents upgrade",
+    about: "Sends outdated agents the relay's version of the program, in stages, and waits.",
+    takes: ["agent…?"],
+    options: [
+      { name: "label", value: "key=value", letter: "l", many: true, about: "With this label." },
+      { name: "all", about: "All agents." },
+      { name: "stop-after", value: "failures", about: "Stop after this many; default: 1." },
+    ],
+    examples: ["relay agents upgrade web-1 web-2", "relay agents upgrade -l env=test"],
+    exits: [
+      ["1", "an agent could not be upgraded, or was not asked after a failure"],
+      ["130", "Ctrl-C; agents that are being upgraded go on"],
+    ],
+    load: async () => (await import("./upgrade.ts")).upgradeAgents,
   },
   {
     name: "exec",

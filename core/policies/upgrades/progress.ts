@@ -74,6 +74,7 @@ async function startJob(
   tx.insert(agentUpgrades, tenant, {
     id: ports.entropy.id("upj"),
     agent_id: agentId,
+    name: agent.name,
     upgrade_id: id,
     status: "running",
     attempt: 0,
@@ -112,7 +113,7 @@ export async function endAgentUpgrade(
     const resource = { type: "agent", id: job.agent_id } as const;
     const { upgrade_id, previous_version, sha256, created_by: user } = job;
     const by = { ports, signals, actor: RELAY_ACTOR };
-    const common = { name: agent?.name ?? job.agent_id, upgrade_id, user };
+    const common = { name: agent?.name ?? job.name, upgrade_id, user };
     if (error === null) {
       const version = agent?.version ?? job.version;
       const details = { ...common, version, previous_version, sha256: sha256! };

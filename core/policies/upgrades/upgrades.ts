@@ -155,6 +155,7 @@ async function showUpgrade(
       const job = jobs.get(agent_id);
       return {
         agent_id,
+        name: job?.name ?? null,
         status: job?.status ?? (at < upgrade.started ? withoutJob : "waiting" as const),
         previous_version: job?.previous_version ?? null,
         error: job?.error ?? null,
