@@ -60,5 +60,5 @@ Deno.test("docs/agent-protocol.md: every frame and signature of its example is v
       : [agentKey, receiptText(agentId, frame.results)];
     assert.equal(frame.signature, signText(key, text));
   }
-  assert.equal(signatures, 7);
+  assert.equal(signatures, 8);
 });

@@ -1,9 +1,11 @@
-import { deepStrictEqual as deq, match, strictEqual as eq } from "node:assert/strict";
+import { deepStrictEqual as deq, match, rejects, strictEqual as eq } from "node:assert/strict";
 import { VERSION } from "../../../core/protocol/protocol.ts";
 import type { RelayFrame } from "../../../core/protocol/protocol.ts";
 import type { ProgramFacts } from "../../../core/protocol/upgrades.ts";
+import { agentPrograms } from "../../../core/cli/agent_programs.ts";
 import { sha256Hex } from "../../../core/codec/text.ts";
 import { newIdentity, ScriptedAgent } from "../../support/agent.ts";
+import { withFolder } from "../../support/processes.ts";
 import { World } from "../../support/world.ts";
 import { withTerminal } from "./terminal.ts";
 
@@ -112,5 +114,26 @@ Deno.test("relay agents upgrade: Ctrl-C stops the upgrade, and exits with 130", 
       ["-", "waiting", "-", VERSION, "-"],
     ]]);
     match(err, /Stopping\. Agents that are being upgraded go on\./);
+  });
+});
+
+Deno.test("agentPrograms: finds files by version and platform, reads any part, and sees a replaced file", async () => {
+  await withFolder(async (folder) => {
+    const programs = agentPrograms(folder);
+    const put = (name: string, text: string) => Deno.writeTextFile(`${folder}/relay-${name}`, text);
+    await put("0.2.0.js", "bundle");
+    await put("0.2.0-linux-x86_64", "executable");
+    await put("0.2.0-darwin-aarch64", "");
+    const bundle = (await programs.find("0.2.0", "any"))!;
+    deq([bundle.sha256, bundle.bytes], [sha256Hex("bundle"), 6]);
+    eq(new TextDecoder().decode(await bundle.read(2, 3)), "ndl");
+    eq((await programs.find("0.2.0", "linux-x86_64"))?.sha256, sha256Hex("executable"));
+    for (const [version, platform] of [["0.2.1", "any"], ["0.2.0", "darwin-aarch64"]] as const) {
+      eq(await programs.find(version, platform), null);
+    }
+    await put("0.2.0.js", "b");
+    eq((await programs.find("0.2.0", "any"))?.sha256, sha256Hex("b"));
+    await rejects(bundle.read(0, 6), /has become shorter/);
+    eq(await agentPrograms(null).find("0.2.0", "any"), null);
   });
 });
