@@ -9,6 +9,7 @@ import {
   writeMarker,
 } from "../../core/cli/agent/upgrade/marker.ts";
 import { openUpgrades } from "../../core/cli/agent/upgrade/receive.ts";
+import { startStored } from "../../core/cli/agent/upgrade/process.ts";
 import { superviseAgent } from "../../core/cli/agent/upgrade/supervise.ts";
 import type { TransferReply } from "../../core/protocol/transfers.ts";
 import type { ProgramForm, UpgradeFrame } from "../../core/protocol/upgrades.ts";
@@ -330,5 +331,32 @@ Deno.test("superviseAgent: an installed program that is as new replaces a stored
     deq(filesOf(stateDir), ["program.json"]);
     agent.end(0);
     eq(await agent.code, 0);
+  });
+});
+
+Deno.test("startStored: a bundle gets the arguments, the agent's own variables and the credential of standard input", async () => {
+  await withFolder(async (stateDir) => {
+    const text = `
+      const line = new Uint8Array(64);
+      const n = Deno.stdin.readSync(line);
+      const { RELAY_TOKEN, RELAY_AGENT_UPGRADE } = Deno.env.toObject();
+      const got = [Deno.args, RELAY_TOKEN, RELAY_AGENT_UPGRADE, new TextDecoder().decode(line.subarray(0, n))];
+      Deno.writeTextFileSync(Deno.args[1], JSON.stringify(got));
+      Deno.exit(Deno.stdin.readSync(line) === null ? 1 : 5);`;
+    const program = { ...put(stateDir, "0.2.0"), sha256: sha256Hex(text) };
+    Deno.writeTextFileSync(programPath({ stateDir }, program), text);
+    const out = `${stateDir}/got.json`;
+    const invocation = { args: [out], environment: { RELAY_TOKEN: "svc_1" }, stdin: "svc_2" };
+    const child = startStored({ stateDir, tree: systemTree }, program, invocation);
+    // It reads on as long as this process lives.
+    while (systemTree.look(out) === null) await new Promise((resolve) => setTimeout(resolve, 20));
+    child.stop();
+    eq(await child.ended, 143);
+    deq(JSON.parse(Deno.readTextFileSync(out)), [
+      ["agent", out],
+      "svc_1",
+      program.job_id,
+      "svc_2\n",
+    ]);
   });
 });

@@ -50,10 +50,8 @@ Deno.test("upgrade: a real agent returns to its program when the new one crashes
     try {
       const owner = clientOf(url, await signUpOwner(clientOf(url)));
       const token = await makeKey(owner, ["agents:admin"]);
-      await Deno.writeTextFile(`${folder}/token`, token, { mode: 0o600 });
       const args = ["agent", "--url", url, "--state", `${folder}/state`];
-      const start = () =>
-        startMain([...args, "--token-file", `${folder}/token`, "--label", "a=b"], {}, { main });
+      const start = () => startMain([...args, "--label", "a=b"], { RELAY_TOKEN: token }, { main });
       const versionOf = async (id: string) => {
         const { body } = await owner<Record<string, unknown>>("GET", `/api/v1/agents/${id}`);
         return [body.version, body.outdated, body.status, body.labels];

@@ -293,6 +293,15 @@ Deno.test("upgrades: an agent that is lost, or deleted, does not hold the others
   deq([ended.status, ended.agents[2].error], ["complete", "the agent did not reconnect in time"]);
 });
 
+Deno.test("upgrades: an agent that got the version in another way needs nothing", async () => {
+  await using world = await World.open({ programs: PROGRAMS });
+  const fleet = await Fleet.open(world, 2);
+  const { body: { upgrade: { id } } } = await fleet.start({ all: true });
+  await fleet.agent("web-2").back(VERSION, {});
+  await fleet.succeed("web-1");
+  deq([(await fleet.show(id)).succeeded, fleet.agent("web-2").orders], [2, []]);
+});
+
 Deno.test("upgrades: a requester who lost the right upgrades no further agent", async () => {
   await using world = await World.open({ programs: PROGRAMS });
   const fleet = await Fleet.open(world, 2);

@@ -84,6 +84,8 @@ export interface AgentTree {
   /** Names in a folder, sorted by code units. */
   list(path: string): string[];
   read(path: string): Uint8Array<ArrayBuffer>;
+  /** The SHA-256 of a file, hex; it may be too large to read at once. */
+  sha256(path: string): string;
   readLink(path: string): string;
   /** The path with all links resolved; null when it does not exist. */
   realPath(path: string): string | null;

@@ -39,7 +39,9 @@ export const upgradeEvents = {
       ...agent,
       version: z.string().describe("The version that it has now."),
       previous_version: z.string(),
-      sha256: z.string().describe("SHA-256 of the program, hex."),
+      sha256: z.string().nullable().describe(
+        "SHA-256 of the program, hex; null when the agent got it in another way.",
+      ),
     }),
     example: {
       ...agentExample,

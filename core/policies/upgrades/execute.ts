@@ -2,14 +2,14 @@ import { Buffer } from "node:buffer";
 import { type AgentUpgradeRecord, agentUpgrades } from "../../../kv/records/backup.ts";
 import type { Tenant } from "../../../kv/store/collection.ts";
 import type { Link } from "../../agents/agents.ts";
-import { PIECE_BYTES } from "../../protocol/protocol.ts";
+import { isOlder, PIECE_BYTES } from "../../protocol/protocol.ts";
 import { type Ask, JobFailed } from "../backups/archives.ts";
 import { programFor } from "./programs.ts";
 import { endAgentUpgrade, type UpgradeParts } from "./progress.ts";
 
 /**
  * Ends the upgrade of an agent that has come back: with the new program, or with the one before if the new one failed.
- * False while the agent has neither, because it has yet to take the program or to start it.
+ * An agent that meanwhile got the version in another way needs nothing. False while the agent has neither, because it has yet to take the program or to start it.
  */
 export async function judgeUpgrade(
   parts: UpgradeParts,
@@ -19,7 +19,8 @@ export async function judgeUpgrade(
 ): Promise<boolean> {
   if (agent === null) return true;
   const { program, link } = agent;
-  if (program?.upgrade === job.id) await endAgentUpgrade(parts, tenant, job, null);
+  const hasVersion = job.sent_link === null && !isOlder(agent.version, job.version);
+  if (program?.upgrade === job.id || hasVersion) await endAgentUpgrade(parts, tenant, job, null);
   else if (program?.failed?.job_id === job.id) {
     await endAgentUpgrade(parts, tenant, job, program.failed.message);
   } else if (job.sent_link === null) return false;
@@ -39,8 +40,10 @@ export async function executeUpgrade(
 ): Promise<void> {
   const { agent } = link;
   if (agent === null) return;
-  const found = await programFor(parts.ports.programs, agent);
-  if (found === null) throw new JobFailed(`the relay has no program for ${agent.platform}`);
+  const found = await programFor(parts.ports.programs, job.version, agent);
+  if (found === null) {
+    throw new JobFailed(`the relay has no program of version ${job.version} for ${agent.platform}`);
+  }
   const { platform, program: { sha256, bytes, read } } = found;
   const order = { job_id: job.id, version: job.version, platform, sha256, bytes };
   // Kept before the agent can come back with it.

@@ -2,13 +2,14 @@ import type { AgentRecord } from "../../../kv/records/agent.ts";
 import type { AgentProgram, AgentPrograms } from "../../ports/ports.ts";
 import { ANY_PLATFORM, isOlder, VERSION } from "../../protocol/protocol.ts";
 
-/** The program of this version for an agent, and the platform that it is for; null when the relay has none. */
+/** The program of a version for an agent, and the platform that it is for; null when the relay has none. */
 export async function programFor(
   programs: AgentPrograms,
+  version: string,
   { program, platform: own }: Pick<AgentRecord, "program" | "platform">,
 ): Promise<{ readonly platform: string; readonly program: AgentProgram } | null> {
   const platform = program?.form === "bundle" ? ANY_PLATFORM : own;
-  const found = await programs.find(VERSION, platform);
+  const found = await programs.find(version, platform);
   return found && { platform, program: found };
 }
 
@@ -26,7 +27,7 @@ export async function obstacleOf(
     ? "it is installed from source: update its checkout and restart it there"
     : agent.instance === null
     ? "it is offline"
-    : await programFor(programs, agent) === null
+    : await programFor(programs, VERSION, agent) === null
     ? `the relay has no program for ${
       agent.program.form === "bundle" ? "bundles" : agent.platform
     }: see RELAY_AGENT_PROGRAMS`

@@ -116,7 +116,7 @@ export async function endAgentUpgrade(
     const common = { name: agent?.name ?? job.name, upgrade_id, user };
     if (error === null) {
       const version = agent?.version ?? job.version;
-      const details = { ...common, version, previous_version, sha256: sha256! };
+      const details = { ...common, version, previous_version, sha256 };
       emit(by, tx, tenant, { type: "agent_upgraded", resource, details });
     } else {
       const details = { ...common, version: job.version, reason: error };

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { z } from "zod";
 import { programForm } from "../../../protocol/protocol.ts";
 import type { AgentTree } from "../interfaces.ts";
@@ -68,14 +67,14 @@ export function programPath(
   { stateDir }: Pick<ProgramStore, "stateDir">,
   { sha256, form }: Pick<StoredProgram, "sha256" | "form">,
 ): string {
-  return `${stateDir}/program-${sha256.slice(0, 16)}${form === "bundle" ? ".js" : ""}`;
+  const suffix = form === "bundle" ? ".js" : Deno.build.os === "windows" ? ".exe" : "";
+  return `${stateDir}/program-${sha256.slice(0, 16)}${suffix}`;
 }
 
 /** True while a program's file is what its digest says. */
 export function isWhole(store: ProgramStore, program: StoredProgram): boolean {
   try {
-    const bytes = store.tree.read(programPath(store, program));
-    return createHash("sha256").update(bytes).digest("hex") === program.sha256;
+    return store.tree.sha256(programPath(store, program)) === program.sha256;
   } catch {
     return false;
   }

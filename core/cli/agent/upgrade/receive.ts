@@ -108,15 +108,28 @@ export function openUpgrades(parts: UpgradeParts): AgentUpgrades {
   }
 
   function drop() {
-    incoming?.file.close();
+    if (incoming === null) return;
+    const { file } = incoming;
     incoming = null;
+    try {
+      file.close();
+      clear();
+    } catch (error) {
+      log.error(`an incomplete program cannot be removed: ${error}`);
+    }
+  }
+
+  function clear() {
     if (tree.look(fresh) !== null) tree.remove(fresh);
   }
 
   function take({ order, link, file, hash }: Incoming) {
-    file.close();
     incoming = null;
-    if (hash.digest("hex") !== order.sha256) throw new Error("it does not match its digest");
+    file.close();
+    if (hash.digest("hex") !== order.sha256) {
+      clear();
+      throw new Error("it does not match its digest");
+    }
     const { job_id, version, sha256 } = order;
     const form = machine.form === "bundle" ? "bundle" : "executable";
     const program: StoredProgram = { job_id, version, sha256, form };
@@ -155,6 +168,8 @@ export function openUpgrades(parts: UpgradeParts): AgentUpgrades {
         const why = obstacle(order);
         if (why !== null) throw new Error(why);
         drop();
+        // A kill may have left one.
+        clear();
         const file = tree.create(fresh, 0o700);
         incoming = { order, link, file, hash: createHash("sha256"), at: 0 };
         log.info(`receiving version ${order.version} from the relay (${order.bytes} bytes)`);
