@@ -302,6 +302,17 @@ Deno.test("upgrades: an agent that got the version in another way needs nothing"
   deq([(await fleet.show(id)).succeeded, fleet.agent("web-2").orders], [2, []]);
 });
 
+Deno.test("upgrades: a program of another version than its file says stops the upgrade", async () => {
+  await using world = await World.open({ programs: PROGRAMS });
+  const fleet = await Fleet.open(world, 2);
+  const { body: { upgrade: { id } } } = await fleet.start({ all: true });
+  const { orders: [order], back } = fleet.agent("web-1");
+  await back("0.0.9", { upgrade: order!.job_id });
+  const { status, agents: [first] } = await fleet.show(id);
+  eq(status, "stopped");
+  match(first.error, RegExp(`provided as version ${VERSION} has version 0.0.9: check its file`));
+});
+
 Deno.test("upgrades: a requester who lost the right upgrades no further agent", async () => {
   await using world = await World.open({ programs: PROGRAMS });
   const fleet = await Fleet.open(world, 2);

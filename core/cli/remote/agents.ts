@@ -65,6 +65,7 @@ const print = ({ out }: Call, agent: Agent) =>
     ["hostname", agent.hostname],
     ["platform", agent.platform],
     ["version", versionOf(agent)],
+    ["installed as", agent.program ?? "unknown"],
     ["labels", labelsOf(agent)],
     ["policy", agent.policy_version],
     ["last seen", agent.last_seen_at],

@@ -18,17 +18,20 @@ export async function judgeUpgrade(
   job: AgentUpgradeRecord,
 ): Promise<boolean> {
   if (agent === null) return true;
-  const { program, link } = agent;
-  const hasVersion = job.sent_link === null && !isOlder(agent.version, job.version);
-  if (program?.upgrade === job.id || hasVersion) await endAgentUpgrade(parts, tenant, job, null);
-  else if (program?.failed?.job_id === job.id) {
-    await endAgentUpgrade(parts, tenant, job, program.failed.message);
-  } else if (job.sent_link === null) return false;
-  else if (job.sent_link !== link) {
-    await endAgentUpgrade(parts, tenant, job, "the agent came back with its earlier program");
-  }
+  const { program, link, version } = agent;
+  const end = (error: string | null) => endAgentUpgrade(parts, tenant, job, error);
+  if (program?.upgrade === job.id) {
+    await end(version === job.version ? null : otherVersion(job, version));
+  } else if (program?.failed?.job_id === job.id) await end(program.failed.message);
+  else if (job.sent_link === null) {
+    if (isOlder(version, job.version)) return false;
+    await end(null);
+  } else if (job.sent_link !== link) await end("the agent came back with its earlier program");
   return true;
 }
+
+const otherVersion = ({ version }: AgentUpgradeRecord, found: string): string =>
+  `the program that was provided as version ${version} has version ${found}: check its file`;
 
 /** Sends an agent the new program. The agent then starts it, and comes back over a new link. */
 export async function executeUpgrade(
