@@ -36,6 +36,7 @@ Deno.test("agents: the first contact registers an agent with its own description
     id: agent.id,
     ...facts,
     outdated: false,
+    program: null,
     display_name: null,
     reported_labels: { env: "prod" },
     relay_labels: {},
