@@ -6,20 +6,23 @@ import { ownForm } from "./agent/host.ts";
 
 const PLATFORM = `${Deno.build.os}-${Deno.build.arch}`;
 
+const PLATFORM_NAME = /^[0-9a-z_-]{1,64}$/;
+
 /**
  * The programs in a folder, and the relay's own if it is a single file. Files are named by version and platform, such
  * as `relay-0.1.0-linux-x86_64`, and `relay-0.1.0.js` for a bundle.
  */
 export function agentPrograms(folder: string | null): AgentPrograms {
-  /** The digests of files, by path, size and time of the last change. */
-  const digests = new Map<string, string>();
+  /** The digest of each file, with the size and the time of the change that it is of. */
+  const digests = new Map<string, { readonly state: string; readonly sha256: string }>();
 
   async function open(path: string): Promise<AgentProgram | null> {
     const found = await Deno.stat(path).catch(() => null);
     if (!found?.isFile || found.size === 0) return null;
-    const state = `${path} ${found.size} ${found.mtime?.getTime()}`;
-    const sha256 = digests.get(state) ?? await digestOf(path);
-    digests.set(state, sha256);
+    const state = `${found.size} ${found.mtime?.getTime()}`;
+    const known = digests.get(path);
+    const sha256 = known?.state === state ? known.sha256 : await digestOf(path);
+    digests.set(path, { state, sha256 });
     return {
       sha256,
       bytes: found.size,
@@ -39,6 +42,8 @@ export function agentPrograms(folder: string | null): AgentPrograms {
 
   return {
     async find(version, platform) {
+      // An agent reports its platform itself, and must not choose a file.
+      if (!PLATFORM_NAME.test(platform)) return null;
       const name = platform === ANY_PLATFORM ? `${version}.js` : `${version}-${platform}`;
       for (const path of [folder && `${folder}/relay-${name}`, ownPath(version, platform)]) {
         const program = path === null || path === "" ? null : await open(path);

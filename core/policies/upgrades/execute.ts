@@ -9,7 +9,7 @@ import { endAgentUpgrade, type UpgradeParts } from "./progress.ts";
 
 /**
  * Ends the upgrade of an agent that has come back: with the new program, or with the one before if the new one failed.
- * An agent that meanwhile got the version in another way needs nothing. False while the agent has neither, because it has yet to take the program or to start it.
+ * An agent that meanwhile got the version in another way needs nothing. False while the agent has yet to be sent it.
  */
 export async function judgeUpgrade(
   parts: UpgradeParts,

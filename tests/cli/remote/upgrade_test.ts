@@ -131,6 +131,11 @@ Deno.test("agentPrograms: finds files by version and platform, reads any part, a
     for (const [version, platform] of [["0.2.1", "any"], ["0.2.0", "darwin-aarch64"]] as const) {
       eq(await programs.find(version, platform), null);
     }
+    await Deno.mkdir(`${folder}/relay-0.2.0-`);
+    await Deno.writeTextFile(`${folder}/secret`, "not a program");
+    for (const platform of ["/../secret", "../secret", "", "linux.x86"]) {
+      eq(await programs.find("0.2.0", platform), null);
+    }
     await put("0.2.0.js", "b");
     eq((await programs.find("0.2.0", "any"))?.sha256, sha256Hex("b"));
     await rejects(bundle.read(0, 6), /has become shorter/);
