@@ -6,6 +6,7 @@ import { VERSION } from "../../core/protocol/protocol.ts";
 import { publicKeyOf, upgradeText, verifiesText } from "../../core/protocol/statements.ts";
 import type { ProgramFacts, UpgradeFrame } from "../../core/protocol/upgrades.ts";
 import { sha256Hex } from "../../core/codec/text.ts";
+import { upgrades } from "../../kv/records/backup.ts";
 import { newIdentity, ScriptedAgent } from "../support/agent.ts";
 import { eventsOf } from "../support/linked_agent.ts";
 import { type Account, World } from "../support/world.ts";
@@ -291,6 +292,32 @@ Deno.test("upgrades: an agent that is lost, or deleted, does not hold the others
   await world.app.transfers.sweep();
   const ended = await fleet.show(id);
   deq([ended.status, ended.agents[2].error], ["complete", "the agent did not reconnect in time"]);
+});
+
+Deno.test("upgrades: the sweep takes the steps that a crash left", async () => {
+  await using world = await World.open({ programs: PROGRAMS });
+  const fleet = await Fleet.open(world, 2);
+  const { clock, app } = world;
+  const { org, userId } = fleet.owner;
+  const left = {
+    id: "upg_left",
+    version: VERSION,
+    status: "running" as const,
+    agent_ids: fleet.agents.map(({ link }) => link.id),
+    started: 0,
+    succeeded: 0,
+    failed: 0,
+    stop_after: 1,
+    created_by: userId,
+    created_at_ms: clock.now(),
+    finished_at_ms: null,
+  };
+  await app.store.transact((tx) => tx.insert(upgrades, { org, space: "live" }, left));
+  await app.transfers.sweep();
+  await world.settle();
+  deq(fleet.asked(), ["web-1"]);
+  await fleet.succeed("web-1");
+  deq(fleet.asked(), ["web-2"]);
 });
 
 Deno.test("upgrades: an agent that got the version in another way needs nothing", async () => {
