@@ -130,7 +130,7 @@ export interface Relay extends Context {
   /** Makes compliance reports. */
   readonly reports: JobRunner;
   readonly integrations: IntegrationRunner;
-  /** Backups and restores that are under way. */
+  /** Backups, restores and upgrades that are under way. */
   readonly transfers: Transfers;
   readonly metrics: Metrics;
   readonly streams: Streams;

@@ -8,7 +8,7 @@ import {
   showAgent,
   updateAgent,
 } from "../core/agents/agents.ts";
-import { labelKey, labelValue } from "../core/protocol/protocol.ts";
+import { labelKey, labelValue, programForm } from "../core/protocol/protocol.ts";
 import {
   AGENT_ID_PREFIX,
   AGENT_NAME,
@@ -16,7 +16,15 @@ import {
   REPORTED_STATUSES,
 } from "../kv/records/agent.ts";
 import { route, type RouteSpec } from "./call/route.ts";
-import { AgentRef, DeletedResource, Id, listOf, PageQuery, Timestamp } from "./schemas/schemas.ts";
+import {
+  AgentRef,
+  DeletedResource,
+  Flag,
+  Id,
+  listOf,
+  PageQuery,
+  Timestamp,
+} from "./schemas/schemas.ts";
 
 /** Labels that one request may set or remove: as many as an agent may have, both ways. */
 const CHANGED_LABELS_MAX = 64;
@@ -24,6 +32,9 @@ const CHANGED_LABELS_MAX = 64;
 /** The status of an agent, by its link. */
 export const AgentStatus = z.enum(["online", "degraded", "offline"]).meta({ id: "AgentStatus" });
 const ReportedStatus = z.enum(REPORTED_STATUSES).meta({ id: "ReportedStatus" });
+
+/** How an agent's program is installed. */
+const ProgramForm = programForm.meta({ id: "ProgramForm" });
 
 const Labels = z.record(z.string(), z.string());
 
@@ -44,8 +55,13 @@ const Agent = z.object({
     description: "When its newest link began; kept after that link has ended.",
   }),
   version: z.string(),
+  outdated: z.boolean().meta({ description: "True when the relay's own version is newer." }),
   platform: z.string(),
   hostname: z.string(),
+  program: ProgramForm.nullable().meta({
+    description: "How its program is installed. Executables and bundles can be upgraded over " +
+      "the link. Null for versions that do not report it.",
+  }),
   labels: Labels.meta({
     description: "The labels in force, for policies and filters: `reported_labels`, overridden " +
       "by `relay_labels`.",
@@ -74,13 +90,17 @@ const ListQuery = PageQuery.extend({
     description: "The agent with exactly this name.",
   }),
   label: Label.optional().meta({ description: "Agents with this label, as `key=value`." }),
+  outdated: Flag.optional().meta({
+    description: "`true`: agents of an earlier version than the relay's. `false`: all others.",
+  }),
 });
 
 const list = {
   method: "GET",
   access: { scope: "agents:read" },
   description:
-    "The list is in order of registration. A search by label examines the first 10,000 agents.",
+    "The list is in order of registration. A search by label or `outdated` examines the first " +
+    "10,000 agents.",
   effect: "read",
   query: ListQuery,
   success: { status: 200, body: AgentList },

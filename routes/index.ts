@@ -4,6 +4,7 @@ import { adminAccountRoutes } from "./admin_accounts.ts";
 import { adminConfigRoutes } from "./admin_config.ts";
 import { adminDashboardRoutes } from "./admin_dashboard.ts";
 import { adminPlanRoutes } from "./admin_plans.ts";
+import { agentUpgradeRoutes } from "./agent_upgrades.ts";
 import { agentRoutes } from "./agents.ts";
 import { alertRoutes } from "./alerts.ts";
 import { apiKeyRoutes } from "./api_keys.ts";
@@ -45,6 +46,7 @@ export const routes: readonly Route[] = [
   ...deviceLoginRoutes,
   ...accountCareRoutes,
   ...agentRoutes,
+  ...agentUpgradeRoutes,
   ...deviceRoutes,
   ...commandRoutes,
   ...commandOutputRoutes,

@@ -29,7 +29,7 @@ import type { Context } from "../context/context.ts";
 import type { Background } from "../ports/ports.ts";
 import type { AgentRecord } from "../../kv/records/agent.ts";
 import { Inspections } from "./inspections.ts";
-import type { AgentPolicies, DigestedOrder, Link, LinkListeners } from "./link.ts";
+import type { AgentPolicies, DigestedOrder, Link, LinkListeners, UpgradeOrder } from "./link.ts";
 import { openSigner } from "./link_signer.ts";
 import { noteRefusal } from "./refusals.ts";
 import { disconnectAgent, noteHeartbeat, RefusedAgent, registerAgent } from "./register.ts";
@@ -130,6 +130,10 @@ export class Connection implements Link {
 
   transfer(jobId: string, kind: TransferKind, sha256: string | null, storedBytes: number): boolean {
     return this.#phase === "open" && this.#sender.transfer(jobId, kind, sha256, storedBytes);
+  }
+
+  upgrade(order: UpgradeOrder): boolean {
+    return this.#phase === "open" && this.#sender.upgrade(order);
   }
 
   inspect(): Promise<StateFrame | null> {

@@ -13,6 +13,7 @@ import type {
   StateFrame,
   TransferKind,
   TransferReply,
+  UpgradeFrame,
 } from "../protocol/protocol.ts";
 
 /** A command to send, with the SHA-256 of its UTF-8 bytes in hex. */
@@ -26,6 +27,9 @@ export interface Receipt extends OutputDigests {
   readonly verdict: string;
   readonly signature: string;
 }
+
+/** A program for an agent, without what the link adds. */
+export type UpgradeOrder = Omit<UpgradeFrame, "type" | "serial" | "expires_at_ms" | "signature">;
 
 /** One agent's connection. */
 export interface Link {
@@ -55,6 +59,8 @@ export interface Link {
     sha256: string | null,
     storedBytes: number,
   ): boolean;
+  /** Orders an upgrade of the agent's program; false when the link is closed. */
+  upgrade(order: UpgradeOrder): boolean;
   /** The agent's state, once it is on record; null when the agent does not answer or the link closes. */
   inspect(): Promise<StateFrame | null>;
   /** Sends the newest checkpoint, which the agent keeps as a witness. */

@@ -8,6 +8,7 @@ import type { Tenant } from "../../kv/store/collection.ts";
 import type { Reader } from "../../kv/store/reader.ts";
 import { listPage, pageOf, type Paging } from "../../kv/store/paging.ts";
 import { iso, isoOrNull } from "../codec/codec.ts";
+import { isOlder, VERSION } from "../protocol/protocol.ts";
 import type { Links } from "./links.ts";
 import { agentIdOf, freeName } from "./names.ts";
 
@@ -22,8 +23,10 @@ export function showAgent(agent: AgentRecord) {
     last_seen_at: isoOrNull(lastSeenMs(agent)),
     connected_at: isoOrNull(agent.connected_at_ms),
     version: agent.version,
+    outdated: isOlder(agent.version, VERSION),
     platform: agent.platform,
     hostname: agent.hostname,
+    program: agent.program?.form ?? null,
     labels: agent.labels,
     reported_labels: agent.reported_labels,
     relay_labels: agent.relay_labels,
@@ -37,18 +40,19 @@ export interface AgentFilter {
   readonly status?: AgentRecord["status"] | undefined;
   readonly name?: string | undefined;
   readonly label?: { readonly key: string; readonly value: string } | undefined;
+  readonly outdated?: boolean | undefined;
 }
 
-/** Agents that a search by label reads: as many as a list can page through. */
+/** Agents that a search by label or version reads: as many as a list can page through. */
 const SEARCHED_MAX = 10_000;
 
 /** The caller's agents, in the order of their registration. */
 export async function listAgents(
   { db, actor: { tenant } }: Work,
-  { status, name, label, ...paging }: Paging & AgentFilter,
+  { status, name, label, outdated, ...paging }: Paging & AgentFilter,
 ) {
   const by = status === undefined ? {} : { index: "status", prefix: [status] };
-  if (name === undefined && label === undefined) {
+  if (name === undefined && label === undefined && outdated === undefined) {
     const { items, pagination } = await listPage(db, agents, tenant, { ...paging, ...by });
     return { agents: items.map(showAgent), pagination };
   }
@@ -58,7 +62,8 @@ export async function listAgents(
   const { items, pagination } = pageOf(
     all.filter((agent) =>
       (status === undefined || agent.status === status) &&
-      (label === undefined || agent.labels[label.key] === label.value)
+      (label === undefined || agent.labels[label.key] === label.value) &&
+      (outdated === undefined || isOlder(agent.version, VERSION) === outdated)
     ),
     paging,
   );

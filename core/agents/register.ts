@@ -81,6 +81,7 @@ export async function registerAgent(
       version: hello.agent.version,
       platform: hello.agent.platform,
       hostname: hello.agent.hostname,
+      program: programOf(hello),
       ...labelsFor(known, device, hello),
       policy_version: heldVersion(hello.policy_version),
       public_key: hello.public_key,
@@ -152,6 +153,12 @@ async function mayServe(
 
 function newAgent(id: string, created_at_ms: number) {
   return { id, created_at_ms, reported_status: null, reported_at_ms: null };
+}
+
+function programOf({ program }: HelloFrame): AgentRecord["program"] {
+  if (program === undefined) return null;
+  const { form, upgrade = null, failed = null } = program;
+  return { form, upgrade, failed };
 }
 
 /** The policy version that an agent reports, as its record shows it: null for no policy. */

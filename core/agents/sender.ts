@@ -10,7 +10,7 @@ import {
   type TransferKind,
 } from "../protocol/protocol.ts";
 import type { Clock } from "../ports/ports.ts";
-import type { AgentPolicies, CommandListener, DigestedOrder } from "./link.ts";
+import type { AgentPolicies, CommandListener, DigestedOrder, UpgradeOrder } from "./link.ts";
 import type { LinkSigner } from "./link_signer.ts";
 
 /** Closes links whose agents read slowly, since unsent frames take the relay's memory. */
@@ -78,6 +78,11 @@ export class Sender {
   /** Orders a transfer; needs a signer. */
   transfer(job_id: string, kind: TransferKind, sha256: string | null, stored_bytes: number) {
     return this.send(this.#signer!.transfer({ job_id, kind, sha256, stored_bytes }));
+  }
+
+  /** Orders an upgrade; needs a signer. */
+  upgrade(order: UpgradeOrder): boolean {
+    return this.send(this.#signer!.upgrade(order, this.clock.now()));
   }
 
   /** The link has closed: reports the queued commands as unsent. */

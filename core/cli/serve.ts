@@ -1,4 +1,5 @@
 import { openStore } from "../../kv/maintenance/open.ts";
+import { agentPrograms } from "./agent_programs.ts";
 import { onStopSignal } from "./process.ts";
 import { VERSION } from "../protocol/protocol.ts";
 import {
@@ -95,8 +96,9 @@ export async function startFrom(env: Environment, hosted: boolean): Promise<Star
   let running: Running | null = null;
   const settings = readSettings(env, (path) => Deno.readTextFileSync(path), hosted);
   const opened = await openStore(settings.kv, systemClock);
-  const ports = systemPorts(() =>
-    (running?.app.config() ?? settings.config).outbound.allow_private_targets
+  const ports = systemPorts(
+    () => (running?.app.config() ?? settings.config).outbound.allow_private_targets,
+    agentPrograms(settings.given.RELAY_AGENT_PROGRAMS),
   );
   try {
     const secrets = secretsOf(settings, ports.entropy, await isSealed(opened.store));

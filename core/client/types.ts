@@ -157,6 +157,36 @@ export interface Operations {
     };
     answer: Account;
   };
+  /** Stop an upgrade of agents */
+  "agent_upgrades.cancel": {
+    params: {
+      /** An opaque id. */
+      readonly id: string;
+    };
+    body: Readonly<Record<string, never>>;
+    answer: Upgrade;
+  };
+  /** Get an upgrade of agents */
+  "agent_upgrades.get": {
+    params: {
+      /** An opaque id. */
+      readonly id: string;
+    };
+    answer: Upgrade;
+  };
+  /** Upgrade agents to the relay's version */
+  "agent_upgrades.start": {
+    body: {
+      /** All agents. */
+      readonly all?: true | undefined;
+      /** Agents that have all of these labels. */
+      readonly labels?: Readonly<Record<string, string>> | undefined;
+      /** Agents by name or id. */
+      readonly names?: readonly string[] | undefined;
+      readonly stop_after_failures?: number | undefined;
+    };
+    answer: UpgradeStarted;
+  };
   /** Deregister an agent and close its link */
   "agents.delete": {
     params: {
@@ -201,6 +231,8 @@ export interface Operations {
       readonly name?: string | undefined;
       /** Agents with this label, as `key=value`. */
       readonly label?: string | undefined;
+      /** `true`: agents of an earlier version than the relay's. `false`: all others. */
+      readonly outdated?: Flag | undefined;
     };
     answer: AgentList;
   };
@@ -217,6 +249,8 @@ export interface Operations {
       readonly name?: string | undefined;
       /** Agents with this label, as `key=value`. */
       readonly label?: string | undefined;
+      /** `true`: agents of an earlier version than the relay's. `false`: all others. */
+      readonly outdated?: Flag | undefined;
     };
     answer: AgentList;
   };
@@ -2134,8 +2168,12 @@ export interface Agent {
   readonly last_seen_at: string | null;
   /** Unique in its space. Paths take it in place of the id. */
   readonly name: string;
+  /** True when the relay's own version is newer. */
+  readonly outdated: boolean;
   readonly platform: string;
   readonly policy_version: string | null;
+  /** How its program is installed. Executables and bundles can be upgraded over the link. Null for versions that do not report it. */
+  readonly program: ProgramForm | null;
   /** The labels of its pairing code and those set by PATCH. The agent cannot change them. */
   readonly relay_labels: Readonly<Record<string, string>>;
   /** The labels that the agent reports of itself. */
@@ -2151,6 +2189,9 @@ export interface AgentList {
 }
 
 export type AgentStatus = "online" | "degraded" | "offline";
+
+/** `deleted`: the agent was asked, and deleted since. */
+export type AgentUpgradeStatus = "waiting" | "running" | "complete" | "failed" | "deleted";
 
 export interface Alert {
   readonly acknowledged_at: string | null;
@@ -3332,6 +3373,8 @@ export interface PolicyVersionDocument {
   readonly version: string;
 }
 
+export type ProgramForm = "executable" | "bundle" | "source";
+
 export interface PulledEvent {
   readonly agent_id?: string | undefined;
   readonly event_id: string;
@@ -3484,6 +3527,7 @@ export type ResourceType =
   | "session"
   | "shield"
   | "telegram_link"
+  | "upgrade"
   | "user"
   | "webhook";
 
@@ -3896,6 +3940,47 @@ export interface TelegramMessage {
 }
 
 export type TrustStatus = "pending" | "trusted" | "revoked";
+
+export interface Upgrade {
+  /** In the order in which they are upgraded. */
+  readonly agents: readonly ({
+    readonly agent_id: string;
+    /** Why the agent kept its program. */
+    readonly error: string | null;
+    /** Null until the agent is asked. */
+    readonly name: string | null;
+    readonly previous_version: string | null;
+    readonly status: AgentUpgradeStatus;
+  })[];
+  readonly created_at: string;
+  readonly created_by: string;
+  readonly failed: number;
+  readonly finished_at: string | null;
+  readonly id: string;
+  readonly status: UpgradeStatus;
+  readonly stop_after_failures: number;
+  readonly succeeded: number;
+  /** The relay's own version. */
+  readonly version: string;
+}
+
+export interface UpgradeStarted {
+  /** Agents beyond the first 1,000, for the next upgrade. */
+  readonly remaining: number;
+  /** Agents that are not upgraded, and why; at most 100. */
+  readonly skipped: readonly {
+    readonly agent_id: string;
+    /** True for an agent that needs no upgrade. */
+    readonly current: boolean;
+    readonly name: string;
+    readonly reason: string;
+  }[];
+  /** Null when no agent can be upgraded. */
+  readonly upgrade: Upgrade | null;
+}
+
+/** `stopped` after failures or a cancellation, with agents left. */
+export type UpgradeStatus = "running" | "complete" | "stopped";
 
 export interface User {
   readonly active: boolean;

@@ -77,6 +77,10 @@ export const ENVIRONMENT = {
     read: signupOf,
     show: (_, { signup }) => signup,
   }),
+  RELAY_AGENT_PROGRAMS: variable({
+    meaning: "folder of the programs that agents are upgraded to (docs/upgrades.md)",
+    read: (text) => text ?? null,
+  }),
   RELAY_CONFIG: variable({
     meaning: `a JSON file, or JSON: ${CONFIG_FIELDS.join(", ")}`,
     read: configSourceOf,

@@ -5,10 +5,12 @@ import { ENVIRONMENT, type Environment, isService, isServicePort } from "./envir
 const OTHERS = ["RELAY_URL", "RELAY_TOKEN", "RELAY_WEBHOOK_SECRET", "RELAY_KEY"];
 const NAMES = [...Object.keys(ENVIRONMENT), ...OTHERS];
 
-/** More old secrets, variables of the tests, and what containers get for services. */
+/** More old secrets, variables of the tests and of agents, and what containers get for services. */
 const IGNORED = [
   /^RELAY_SECRET_OLD_\w+$/,
   /^RELAY_TEST_\w+$/,
+  // An agent sets it for the program that it supervises.
+  /^RELAY_AGENT_UPGRADE$/,
   /_SERVICE_(HOST|PORT)(_\w+)?$/,
   /_PORT_\d+_(TCP|UDP|SCTP)(_\w+)?$/,
 ];

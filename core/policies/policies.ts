@@ -5,7 +5,7 @@
  * with a version of each changed policy and an event. An apply carries out exactly the plan that a dry run
  * shows; a dry run writes nothing, and a failed apply leaves everything as it was. Agents get the policies that concern them, and drift
  * compares what they report with what is applied. Backups and restores carry an agent's configuration over its
- * link.
+ * link, and upgrades carry the relay's version of the program to agents in stages.
  *
  * State in memory: `PolicyCache` caches documents of versions, which never change. The runners of syncs and transfers
  * know what runs in this process, and `AwaitedFetches` limits the fetches of each instance. A lease or an attempt
@@ -37,4 +37,5 @@ export {
 export type { RepositoryCredentials } from "./source.ts";
 export { REPOSITORY } from "./standing.ts";
 export { syncRunner } from "./syncs.ts";
+export { cancelUpgrade, getUpgrade, startUpgrade, UPGRADED_MAX } from "./upgrades/upgrades.ts";
 export { diffVersions, getVersion, listVersions, rollBack, unpin } from "./versions.ts";

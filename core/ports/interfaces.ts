@@ -69,6 +69,21 @@ export interface Log {
   error(message: string, fields?: Readonly<Record<string, unknown>>): void;
 }
 
+/** The program of an agent, as a file. */
+export interface AgentProgram {
+  /** SHA-256, hex. */
+  readonly sha256: string;
+  readonly bytes: number;
+  /** @throws {Error} when the file has changed or cannot be read */
+  read(offset: number, length: number): Promise<Uint8Array>;
+}
+
+/** The programs that the relay's operator provides for agents. */
+export interface AgentPrograms {
+  /** The program of a version, for a platform or `any`; null when there is none. */
+  find(version: string, platform: string): Promise<AgentProgram | null>;
+}
+
 export interface Ports {
   readonly clock: Clock;
   readonly entropy: Entropy;
@@ -76,4 +91,5 @@ export interface Ports {
   readonly log: Log;
   /** The cost of hashing new passwords. */
   readonly passwordCost: Cost;
+  readonly programs: AgentPrograms;
 }

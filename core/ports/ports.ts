@@ -12,6 +12,8 @@
 export { Background } from "./background.ts";
 export { makeGate } from "./gate.ts";
 export {
+  type AgentProgram,
+  type AgentPrograms,
   type Cancel,
   type Clock,
   type Entropy,

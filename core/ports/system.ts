@@ -1,6 +1,6 @@
 import { withoutUsers } from "../../kv/engine/errors.ts";
 import { logLine } from "./log_line.ts";
-import type { Clock, Entropy, Log, Ports } from "./interfaces.ts";
+import type { AgentPrograms, Clock, Entropy, Log, Ports } from "./interfaces.ts";
 import { safeOutbound } from "./outbound/safe_outbound.ts";
 import { passwordCost } from "./password_hash.ts";
 
@@ -69,8 +69,13 @@ function write(level: string, message: string, fields: Readonly<Record<string, u
   logLine(console.error, withoutUsers(JSON.stringify({ at, level, message, ...fields })));
 }
 
+const NO_PROGRAMS: AgentPrograms = { find: () => Promise.resolve(null) };
+
 /** The ports of a running program. */
-export function systemPorts(allowPrivateTargets: () => boolean): Ports {
+export function systemPorts(
+  allowPrivateTargets: () => boolean,
+  programs: AgentPrograms = NO_PROGRAMS,
+): Ports {
   const clock = systemClock;
   return {
     clock,
@@ -78,5 +83,6 @@ export function systemPorts(allowPrivateTargets: () => boolean): Ports {
     outbound: safeOutbound({ allowPrivateTargets, clock }),
     log: systemLog,
     passwordCost: passwordCost(),
+    programs,
   };
 }

@@ -10,6 +10,7 @@ import {
   transferReadyFrame,
   transferWantFrame,
 } from "./transfers.ts";
+import { programFacts, upgradeFrame, upgradeReadyFrame } from "./upgrades.ts";
 
 /**
  * The frames of the WebSocket subprotocol `relay.agent.v1`: JSON text frames that differ in `type`. Unknown fields
@@ -106,6 +107,8 @@ const helloFrame = z.object({
   witnessed: count.optional(),
   /** Its pinned verdict key; null for none yet, absent when it cannot follow handovers. */
   verdict_key: rawKey.nullable().optional(),
+  /** How it is installed; absent when it cannot be upgraded over the link. */
+  program: programFacts.optional(),
 });
 
 const heartbeatFrame = z.object({
@@ -265,6 +268,7 @@ const AGENT_FRAMES = {
   transfer_data: transferDataFrame,
   transfer_done: transferDoneFrame,
   transfer_failed: transferFailedFrame,
+  upgrade_ready: upgradeReadyFrame,
 } as const;
 
 const RELAY_FRAMES = {
@@ -277,6 +281,7 @@ const RELAY_FRAMES = {
   transfer_want: transferWantFrame,
   transfer_data: transferDataFrame,
   transfer_end: transferEndFrame,
+  upgrade: upgradeFrame,
   cancel: cancelFrame,
   restart: restartFrame,
   checkpoint: checkpointFrame,

@@ -95,6 +95,7 @@ export {
   receiptText,
   signText,
   transferText,
+  upgradeText,
   verdictText,
   verifiesText,
   welcomeText,
@@ -115,4 +116,11 @@ export {
   type TransferOrder,
   type TransferReply,
 } from "./transfers.ts";
-export { VERSION } from "./version.ts";
+export {
+  ANY_PLATFORM,
+  type ProgramFacts,
+  type ProgramForm,
+  programForm,
+  type UpgradeFrame,
+} from "./upgrades.ts";
+export { isOlder, VERSION } from "./version.ts";

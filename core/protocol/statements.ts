@@ -10,6 +10,7 @@ import {
 } from "./frames.ts";
 import { canonicalJson, sha256Hex } from "../codec/codec.ts";
 import type { TransferFrame } from "./transfers.ts";
+import type { UpgradeFrame } from "./upgrades.ts";
 
 /**
  * The texts that relay and agent sign, as UTF-8. Each kind begins with its own name, each line ends with a line
@@ -86,6 +87,16 @@ export function transferText(
 ): string {
   return `relay.transfer.v1\n${agentId}\n${nonce}\n${serial}\n` +
     `${kind} ${job_id} ${sha256 ?? "-"} ${stored_bytes}\n`;
+}
+
+/** The relay's order to replace the agent's program once, on this link, until it expires. */
+export function upgradeText(
+  { agentId, nonce }: LinkIdentity,
+  order: Omit<UpgradeFrame, "type" | "signature">,
+): string {
+  const { serial, expires_at_ms, job_id, version, platform, sha256, bytes } = order;
+  return `relay.upgrade.v1\n${agentId}\n${nonce}\n${serial}\n${expires_at_ms}\n` +
+    `${job_id} ${version} ${platform} ${sha256} ${bytes}\n`;
 }
 
 /** Digests of a command's whole output, signed with its result. */

@@ -20,11 +20,13 @@ const PIECE_CHARS = Math.ceil(PIECE_BYTES / 3) * 4;
 /** Policies whose digests a state may list. */
 const POLICIES_LISTED = 64;
 
-const whole = (max: number) =>
+export const whole = (max: number) =>
   z.string().max(max).refine((text) => text.isWellFormed(), "must not hold unpaired surrogates");
-const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
-const jobId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
+export const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+export const jobId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
 const bytes = z.int().min(0).max(MAX_ARCHIVE_BYTES);
+/** The start of a piece, in an archive or in a program. */
+const offset = z.int().min(0).max(2 ** 31);
 
 /** An agent's current state; answers `inspect`, and is sent unasked when its policy file changes. */
 export const stateFrame = z.object({
@@ -83,13 +85,13 @@ export const transferReadyFrame = z.object({
 export const transferWantFrame = z.object({
   type: z.literal("transfer_want"),
   job_id: jobId,
-  offset: bytes,
+  offset,
 });
 
 export const transferDataFrame = z.object({
   type: z.literal("transfer_data"),
   job_id: jobId,
-  offset: bytes,
+  offset,
   /** Base64. */
   data: z.string().max(PIECE_CHARS).regex(/^[A-Za-z0-9+/]*={0,2}$/),
 });
@@ -137,7 +139,8 @@ export type TransferReply =
   | TransferWant
   | TransferData
   | z.infer<typeof transferDoneFrame>
-  | z.infer<typeof transferFailedFrame>;
+  | z.infer<typeof transferFailedFrame>
+  | { readonly type: "upgrade_ready"; readonly job_id: string };
 /** Frames of the relay during a transfer. */
 export type TransferOrder =
   | TransferFrame

@@ -30,6 +30,12 @@ export const AgentRecord = z.strictObject({
   version: z.string(),
   platform: z.string(),
   hostname: z.string(),
+  /** How its program is installed, and its last upgrades; null when the program tells nothing. */
+  program: z.strictObject({
+    form: z.enum(["executable", "bundle", "source"]),
+    upgrade: z.string().nullable(),
+    failed: z.strictObject({ job_id: z.string(), message: z.string() }).nullable(),
+  }).nullable().default(null),
   /** The labels in force: those that it reports, overridden by the relay's. */
   labels: Labels,
   /** The labels that it reported with its newest link. */

@@ -46,7 +46,7 @@ function dial(
     clock,
     entropy: { unit: () => 0, bytes: (n) => new Uint8Array(n) },
     log: { info() {}, warn() {}, error() {} },
-    machine: { version: "1", platform: "test", hostname: "box" },
+    machine: { version: "1", platform: "test", form: "source", hostname: "box" },
     tree: {} as AgentHost["tree"],
     files: {
       makeDir() {},

@@ -8,6 +8,7 @@ import {
   receiptText,
   signText,
   transferText,
+  upgradeText,
   verdictText,
   welcomeText,
 } from "../../core/protocol/statements.ts";
@@ -54,8 +55,10 @@ Deno.test("docs/agent-protocol.md: every frame and signature of its example is v
       ? [verdictKey, policyText({ agentId, nonce }, frame)]
       : frame.type === "transfer"
       ? [verdictKey, transferText({ agentId, nonce }, frame)]
+      : frame.type === "upgrade"
+      ? [verdictKey, upgradeText({ agentId, nonce }, frame)]
       : [agentKey, receiptText(agentId, frame.results)];
     assert.equal(frame.signature, signText(key, text));
   }
-  assert.equal(signatures, 7);
+  assert.equal(signatures, 8);
 });

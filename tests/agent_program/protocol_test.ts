@@ -50,6 +50,7 @@ const AGENT_FRAMES: AgentFrame[] = [
     signature: "b".repeat(86),
     running: ["cmd_1"],
     nonce: "n".repeat(24),
+    program: { form: "bundle", upgrade: "upj_1", failed: { job_id: "upj_2", message: "no link" } },
   },
   { type: "heartbeat", status: "degraded" },
   { type: "started", command_id: "cmd_1" },
@@ -90,6 +91,7 @@ const AGENT_FRAMES: AgentFrame[] = [
     },
   },
   { type: "transfer_failed", job_id: "rst_1", message: "no space left" },
+  { type: "upgrade_ready", job_id: "upj_1" },
 ];
 
 const RELAY_FRAMES: RelayFrame[] = [
@@ -131,6 +133,17 @@ const RELAY_FRAMES: RelayFrame[] = [
   { type: "transfer_want", job_id: "bkp_1", offset: 0 },
   { type: "transfer_data", job_id: "rst_1", offset: 0, data: "AAA=" },
   { type: "transfer_end", job_id: "bkp_1" },
+  {
+    type: "upgrade",
+    serial: 1,
+    expires_at_ms: 1_900_000_060_000,
+    job_id: "upj_1",
+    version: "0.2.0",
+    platform: "linux-x86_64",
+    sha256: "a".repeat(64),
+    bytes: 9,
+    signature: "b".repeat(86),
+  },
   { type: "cancel", command_id: "cmd_1" },
   { type: "restart" },
   { type: "checkpoint", note: "a note", public_key: "a key", proof: ["A".repeat(43) + "="] },

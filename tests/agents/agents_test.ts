@@ -1,4 +1,5 @@
 import { deepStrictEqual as deq, notStrictEqual, strictEqual as eq } from "node:assert/strict";
+import { type HelloFrame, isOlder } from "../../core/protocol/protocol.ts";
 import { newIdentity, ScriptedAgent } from "../support/agent.ts";
 import { shared } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";
@@ -34,6 +35,8 @@ Deno.test("agents: the first contact registers an agent with its own description
   deq(await show(world, owner, agent.id), {
     id: agent.id,
     ...facts,
+    outdated: false,
+    program: null,
     display_name: null,
     reported_labels: { env: "prod" },
     relay_labels: {},
@@ -315,4 +318,29 @@ Deno.test("agents: a link that another relay replaced no longer changes the agen
   await one.settle();
   eq((await show(two, owner, now.id)).status, "online");
   deq((await typesOf(two, owner, now.id)).slice(2), ["agent_disconnected", "agent_connected"]);
+});
+
+Deno.test("isOlder: numbers are compared as numbers, and other versions have no order", () => {
+  const pairs = [["0.9.9", "0.10.0"], ["0.1.9", "1.0.0"], ["0.1.0", "0.1.1"]] as const;
+  for (const [low, high] of pairs) deq([isOlder(low, high), isOlder(high, low)], [true, false]);
+  for (const text of ["", "1.0", "1.0.0-rc.1", "v9.0.0", "0.1.0"]) {
+    eq(isOlder("0.1.0", text), false);
+  }
+});
+
+Deno.test("agents: an agent of an earlier version than the relay's is outdated, and lists can select it", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const key = await world.key(owner, RIGHTS);
+  const hello = (own: HelloFrame) => ({ ...own, agent: { ...own.agent, version: "0.0.9" } });
+  await ScriptedAgent.connect(world, key.value, { name: "new" });
+  await ScriptedAgent.connect(world, key.value, { name: "old", hello });
+  const namesOf = async (query: string) => {
+    const { body } = await world.call("GET", `/api/v1/agents${query}`, { as: owner.token });
+    return [body.agents.map(({ name }: { name: string }) => name), body.pagination.total];
+  };
+  deq(await namesOf(""), [["new", "old"], 2]);
+  deq(await namesOf("?outdated=true"), [["old"], 1]);
+  deq(await namesOf("?outdated=false"), [["new"], 1]);
+  deq((await show(world, owner, "old")).outdated, true);
 });

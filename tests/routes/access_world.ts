@@ -2,6 +2,7 @@ import { strictEqual as eq } from "node:assert/strict";
 import { routes } from "../../routes/index.ts";
 import type { Route } from "../../routes/call/route.ts";
 import { forbidding, withRepository } from "../policies/git_fixtures.ts";
+import { upgrades } from "../../kv/records/backup.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import type { Account, World } from "../support/world.ts";
 import { rawRows } from "../support/raw_rows.ts";
@@ -84,6 +85,7 @@ export async function furnish(world: World, account: Account): Promise<Ids> {
     "/api/integrations/{id}": installed.body.id,
     ...Object.fromEntries(AGENT_PATHS.map((path) => [path, agent.id])),
     "/api/v1/agents/{id}": agent.id,
+    "/api/v1/agent-upgrades/{id}": await makeUpgrade(world, account, agent.id),
     "/api/exec/{agent_id}": agent.id,
     "/commands/{command_id}": run.body.command_id,
     "/api/v1/api-keys/{id}": key.id,
@@ -92,6 +94,25 @@ export async function furnish(world: World, account: Account): Promise<Ids> {
     "/deliveries/{del_id}": ping.body.id,
     "/recoveries/{recovery_id}": recovery.id,
   };
+}
+
+/** An upgrade of the past; answers its id. */
+async function makeUpgrade({ app }: World, { org, userId }: Account, agentId: string) {
+  const upgrade = {
+    id: app.ports.entropy.id("upg"),
+    version: "0.1.0",
+    status: "complete" as const,
+    agent_ids: [agentId],
+    started: 1,
+    succeeded: 1,
+    failed: 0,
+    stop_after: 1,
+    created_by: userId,
+    created_at_ms: app.ports.clock.now(),
+    finished_at_ms: app.ports.clock.now(),
+  };
+  await app.store.transact((tx) => tx.insert(upgrades, { org, space: "live" }, upgrade));
+  return upgrade.id;
 }
 
 /** Links a chat to the person; answers the link's id. */
@@ -152,6 +173,7 @@ export const MISSING: Ids = {
   "/api/exec/{agent_id}": "agt_missing",
   "/commands/{command_id}": "cmd_missing",
   "/api/v1/api-keys/{id}": "key_missing",
+  "/api/v1/agent-upgrades/{id}": "upg_missing",
   "/api/admin/limits/{id}": "key_missing",
   "/api/v1/webhooks/{id}": "whk_missing",
   "/deliveries/{del_id}": "dlv_missing",

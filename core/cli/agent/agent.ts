@@ -17,12 +17,16 @@ import { openRefusals } from "./commands/refusals.ts";
 import { recoverRestore } from "./backup/restore.ts";
 import { openState, type VerdictCounts } from "./state.ts";
 import { openTransfers } from "./backup/transfers.ts";
+import { openUpgrades } from "./upgrade/receive.ts";
 import { openVerdicts } from "./link/verdicts.ts";
 
 /** The exit code of an agent that the relay restarts. */
 export const RESTART_EXIT_CODE = 75;
 
-/** The time that commands get to end after a `restart`. */
+/** The exit code of an agent that has received another program, which its supervisor starts. */
+export const UPGRADE_EXIT_CODE = 76;
+
+/** The time that commands get to end after a `restart` or an upgrade. */
 const RESTART_GRACE_MS = 10_000;
 /** A link that lasted this long resets the backoff. */
 const STEADY_MS = 5_000;
@@ -30,7 +34,7 @@ const NONCE_BYTES = 18;
 
 /**
  * Runs the agent until it ends. Resolves to its exit code: 0 when `signal` was aborted, 1 when the relay refuses it
- * for good, 75 when the relay restarts it. Throws when the state directory cannot be used or an option does not fit
+ * for good, 75 when the relay restarts it, 76 when it has received another program. Throws when the state directory cannot be used or an option does not fit
  * the protocol.
  */
 export async function runAgent(options: AgentOptions, host: AgentHost): Promise<number> {
@@ -55,6 +59,14 @@ export async function runAgent(options: AgentOptions, host: AgentHost): Promise<
     host.log.info("completed the restore that was interrupted");
   }
   const transfers = openTransfers(configuration, host.log);
+  const upgrades = openUpgrades({
+    stateDir,
+    tree: host.tree,
+    log: host.log,
+    machine: host.machine,
+    jobId: options.upgrade ?? null,
+    switchOver: () => void finish(UPGRADE_EXIT_CODE, RESTART_GRACE_MS, "upgrading"),
+  });
   const counts: VerdictCounts = { verified: 0, refused: 0, last_refusal: null };
   const state = openState(configuration, host.files, host.clock, () => counts);
   const outbox = openOutbox(host.clock, identity.sign);
@@ -71,6 +83,7 @@ export async function runAgent(options: AgentOptions, host: AgentHost): Promise<
     refusals,
     state,
     transfers,
+    upgrades,
     witnessFiles,
     counts,
     restart: () => void finish(RESTART_EXIT_CODE, RESTART_GRACE_MS, "restarting"),
@@ -100,6 +113,7 @@ export async function runAgent(options: AgentOptions, host: AgentHost): Promise<
       commandIds: [...commands.running(), ...outbox.unsettled()],
       policyVersion: policies.version(),
       witnessed: witnessedSize(stateDir, witnessFiles),
+      program: upgrades.facts(),
       pinnedKey: pinnedVerdictKey(stateDir, host.files),
     });
   }
@@ -121,6 +135,7 @@ export async function runAgent(options: AgentOptions, host: AgentHost): Promise<
     host.log.info(`connected to ${options.url} as ${frame.name} (${frame.agent_id})`);
     session = { welcome: frame, nonce, verdicts, socket };
     outbox.attach(socket, frame.agent_id);
+    upgrades.confirm();
     return "accepted";
   }
 
@@ -136,6 +151,7 @@ export async function runAgent(options: AgentOptions, host: AgentHost): Promise<
       const end: LinkEnd = await link.ended;
       outbox.detach();
       transfers.detach();
+      upgrades.detach();
       state.detach();
       if (ending) return;
       if (end.kind === "refused") {

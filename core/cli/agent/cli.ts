@@ -1,6 +1,6 @@
 import { UsageError } from "../arguments.ts";
 import { asksForHelp } from "../help.ts";
-import { RESTART_EXIT_CODE, runAgent } from "./agent.ts";
+import { runAgent } from "./agent.ts";
 import { type AgentArguments, parseAgentArguments } from "./start/arguments.ts";
 import { onStopSignal } from "../process.ts";
 import { defaultStateDir, machineHost, ownUser, takeEnvironment } from "./host.ts";
@@ -9,6 +9,8 @@ import { publicKeyOf } from "../../protocol/protocol.ts";
 import { pairMachine } from "./start/pair.ts";
 import { readStart, type Start } from "./start/start.ts";
 import { findOpenState } from "./start/state_modes.ts";
+import { startStored } from "./upgrade/process.ts";
+import { superviseAgent } from "./upgrade/supervise.ts";
 
 const HELP = `relay agent: run the commands of a relay on this machine
 
@@ -59,7 +61,8 @@ export async function agentCommand(args: string[]): Promise<number> {
   try {
     if (args[0] === "pair") return await pair(await parseAgentArguments(args.slice(1)));
     if (args[0] === "trust") return trust(await parseAgentArguments(args.slice(1)));
-    return await keepRunning(readStart(await parseAgentArguments(args)));
+    const given = await parseAgentArguments(args);
+    return await keepRunning(readStart(given), args, given.tokenStdin === true);
   } catch (error) {
     const { message } = error as Error;
     if (error instanceof UsageError) {
@@ -71,22 +74,43 @@ export async function agentCommand(args: string[]): Promise<number> {
   }
 }
 
-/** Runs the agent, again after each restart that the relay requests. */
-async function keepRunning({ options, host, ownRights, warnings }: Start): Promise<number> {
+/** Runs the agent, again after each restart or upgrade that the relay requests. */
+async function keepRunning(
+  { options, host, ownRights, warnings, environment }: Start,
+  args: readonly string[],
+  fromStdin: boolean,
+): Promise<number> {
   const { log } = machineHost;
-  for (const warning of warnings) log.warn(warning);
-  if (sendsInTheClear(options.url)) {
-    log.warn(`the link to ${options.url} is not encrypted: use https beyond a trusted network`);
+  // The installed program has said it already when it supervises this one.
+  if (options.upgrade === null) {
+    for (const warning of warnings) log.warn(warning);
+    if (sendsInTheClear(options.url)) {
+      log.warn(`the link to ${options.url} is not encrypted: use https beyond a trusted network`);
+    }
   }
 
   const controller = new AbortController();
   const forget = onStopSignal(() => controller.abort());
   try {
     refuseOpenState(options.stateDir, ownRights);
-    for (;;) {
-      const code = await runAgent({ ...options, signal: controller.signal }, host);
-      if (code !== RESTART_EXIT_CODE || controller.signal.aborted) return code;
+    const { signal } = controller;
+    const runInstalled = () => runAgent({ ...options, signal }, host);
+    if (options.upgrade !== null) {
+      // The installed program supervises this one, which must not outlive it.
+      Deno.stdin.readable.pipeTo(new WritableStream()).finally(() => controller.abort());
+      return await runInstalled();
     }
+    const store = { stateDir: options.stateDir, tree: host.tree };
+    const invocation = { args, environment, stdin: fromStdin ? options.token : null };
+    return await superviseAgent({
+      ...store,
+      clock: host.clock,
+      log,
+      version: host.machine.version,
+      signal,
+      runInstalled,
+      start: (program) => startStored(store, program, invocation),
+    });
   } finally {
     forget();
   }

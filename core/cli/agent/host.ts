@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import process from "node:process";
 import program from "../../../deno.json" with { type: "json" };
 import { type Clock, type Log, logLine, systemEntropy } from "../../ports/ports.ts";
+import type { ProgramForm } from "../../protocol/protocol.ts";
 import { dial } from "./link/dial.ts";
 import { systemTree } from "./tree.ts";
 import type { Account, AgentFiles, AgentHost, ChildProcess, ProcessEnd } from "./interfaces.ts";
@@ -15,6 +16,7 @@ export const machineHost: AgentHost = {
   machine: {
     version: program.version,
     platform: `${Deno.build.os}-${Deno.build.arch}`,
+    form: ownForm(),
     get hostname() {
       return Deno.hostname();
     },
@@ -24,6 +26,12 @@ export const machineHost: AgentHost = {
   dial,
   spawn,
 };
+
+/** How this program is installed. A bundle is one module. */
+export function ownForm(): ProgramForm {
+  if (Deno.build.standalone) return "executable";
+  return import.meta.url === Deno.mainModule ? "bundle" : "source";
+}
 
 /** The agent's machine, with commands running as another user. */
 export const hostRunningAs = (account: Account): AgentHost => ({

@@ -1,4 +1,5 @@
 import type { Clock, Entropy, Log } from "../../ports/ports.ts";
+import type { ProgramForm } from "../../protocol/protocol.ts";
 
 /** One end of a WebSocket. After `closed` nothing else is reported, and `send` does nothing. */
 export interface AgentSocket {
@@ -69,18 +70,29 @@ export interface TreeEntry {
   readonly owner: number | null;
 }
 
-/** The files that are backed up and restored. Methods throw the system's errors. */
+/** A file that is written piece by piece. */
+export interface NewFile {
+  append(bytes: Uint8Array): void;
+  /** Syncs it to disk and closes it. */
+  close(): void;
+}
+
+/** The files that are backed up and restored, and new programs. Methods throw the system's errors. */
 export interface AgentTree {
   /** Null when there is nothing. */
   look(path: string): TreeEntry | null;
   /** Names in a folder, sorted by code units. */
   list(path: string): string[];
   read(path: string): Uint8Array<ArrayBuffer>;
+  /** The SHA-256 of a file, hex; it may be too large to read at once. */
+  sha256(path: string): string;
   readLink(path: string): string;
   /** The path with all links resolved; null when it does not exist. */
   realPath(path: string): string | null;
   /** Writes a file and syncs it to disk; makes missing folders. */
   write(path: string, bytes: Uint8Array, mode: number): void;
+  /** Makes a file, which must not exist. */
+  create(path: string, mode: number): NewFile;
   link(path: string, target: string): void;
   /** Renames atomically, replacing what is there. */
   rename(from: string, to: string): void;
@@ -105,6 +117,8 @@ export interface AgentHost {
   readonly machine: {
     readonly version: string;
     readonly platform: string;
+    /** How the running program is installed. */
+    readonly form: ProgramForm;
     readonly hostname: string;
   };
   readonly files: AgentFiles;
@@ -125,6 +139,8 @@ export interface AgentOptions {
   readonly labels?: Readonly<Record<string, string>>;
   /** The directory of the agent's key and journal; made if missing. */
   readonly stateDir: string;
+  /** The upgrade that brought this program; null or absent for the installed one. */
+  readonly upgrade?: string | null;
   /** Absolute paths of the files and folders that may be backed up and restored. */
   readonly backup?: readonly string[];
   /** Aborted to stop: running commands are killed and the exit code is 0. */

@@ -7,6 +7,7 @@ import {
   type StateFrame,
   type TransferOrder,
   type TransferReply,
+  type UpgradeFrame,
   type WelcomeFrame,
 } from "../../protocol/protocol.ts";
 import type { Log } from "../../ports/ports.ts";
@@ -18,6 +19,7 @@ import type { AgentFiles, AgentSocket } from "./interfaces.ts";
 import type { Refusals } from "./commands/refusals.ts";
 import type { StateReporter, VerdictCounts } from "./state.ts";
 import type { AgentTransfers } from "./backup/transfers.ts";
+import type { AgentUpgrades } from "./upgrade/receive.ts";
 import type { Verdicts } from "./link/verdicts.ts";
 import { keepCheckpoint, witnessedSize } from "./witness.ts";
 
@@ -39,6 +41,7 @@ export interface OrderParts {
   readonly refusals: Refusals;
   readonly state: StateReporter;
   readonly transfers: AgentTransfers;
+  readonly upgrades: AgentUpgrades;
   /** The files of checkpoints. */
   readonly witnessFiles: Pick<AgentFiles, "read" | "write">;
   readonly counts: VerdictCounts;
@@ -105,6 +108,14 @@ export function openOrders(parts: OrderParts): Obey {
     return null;
   }
 
+  function upgrade(order: UpgradeFrame, session: Session): CloseName | null {
+    const { relayNow } = session.verdicts;
+    const why = parts.upgrades.begin(order, { ...session, relayNow, send: sender(session) });
+    if (why === null) return null;
+    log.error(`an upgrade was refused: ${why}`);
+    return refused(why);
+  }
+
   function carry(order: TransferOrder, session: Session): CloseName | null {
     const why = parts.transfers.take(order, { ...session, send: sender(session) });
     if (why === null) return null;
@@ -129,6 +140,10 @@ export function openOrders(parts: OrderParts): Obey {
       case "restart":
         parts.restart();
         return null;
+      case "upgrade":
+        return upgrade(order, session);
+      case "transfer_data":
+        return parts.upgrades.receive(order) ? null : carry(order, session);
       default:
         return carry(order, session);
     }

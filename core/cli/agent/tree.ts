@@ -1,6 +1,10 @@
+import { createHash } from "node:crypto";
 import { dirname } from "node:path";
 import type { AgentTree } from "./interfaces.ts";
 import { writeAll } from "../../../kv/maintenance/disk.ts";
+
+/** The part of a large file that is in memory at a time. */
+const HASHED_BYTES = 1024 * 1024;
 
 /** Files of the system, for backup and restore. */
 export const systemTree: AgentTree = {
@@ -13,6 +17,19 @@ export const systemTree: AgentTree = {
   },
   list: (path) => [...Deno.readDirSync(path)].map(({ name }) => name).sort(),
   read,
+  sha256(path) {
+    const file = Deno.openSync(path);
+    try {
+      const hash = createHash("sha256");
+      const buffer = new Uint8Array(HASHED_BYTES);
+      for (let n = file.readSync(buffer); n !== null; n = file.readSync(buffer)) {
+        hash.update(buffer.subarray(0, n));
+      }
+      return hash.digest("hex");
+    } finally {
+      file.close();
+    }
+  },
   readLink: (path) => Deno.readLinkSync(path),
   realPath: (path) => orNull(() => Deno.realPathSync(path)),
   write(path, bytes, mode) {
@@ -26,6 +43,16 @@ export const systemTree: AgentTree = {
       file.close();
     }
     if (Deno.build.os !== "windows") Deno.chmodSync(path, mode);
+  },
+  create(path, mode) {
+    const file = Deno.openSync(path, { write: true, createNew: true, mode });
+    return {
+      append: (bytes) => writeAll(file, bytes),
+      close() {
+        file.syncSync();
+        file.close();
+      },
+    };
   },
   link(path, target) {
     Deno.mkdirSync(dirname(path), { recursive: true });

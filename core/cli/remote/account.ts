@@ -61,9 +61,10 @@ export const status: Run = async ({ relay, target, out }) => {
     client.call("health.detail"),
     client.call("account.info"),
   ]);
-  const [agents, online, approvals] = await Promise.all([
+  const [agents, online, outdated, approvals] = await Promise.all([
     total(client.call("agents.list", { query: { limit: 1 } })),
     total(client.call("agents.list", { query: { limit: 1, status: "online" } })),
+    total(client.call("agents.list", { query: { limit: 1, outdated: "true" } })),
     total(client.call("approvals.list", { query: { limit: 1, status: "pending" } })),
   ]);
   const down = Object.entries(health.components).filter(([, state]) => state !== "ok");
@@ -74,6 +75,7 @@ export const status: Run = async ({ relay, target, out }) => {
     version: health.version ?? null,
     agents,
     agents_online: online,
+    agents_outdated: outdated,
     approvals_pending: approvals,
   };
   await out.item(answer, health.status, [
@@ -81,11 +83,17 @@ export const status: Run = async ({ relay, target, out }) => {
     ["down", down.length === 0 ? undefined : down.map(([name]) => name).join(", ")],
     ["version", health.version],
     ["signed in as", `${user.email} of ${organization.name}`],
-    ["agents", agents === null ? undefined : `${online} of ${agents} online`],
+    ["agents", agents === null ? undefined : agentsLine({ agents, online, outdated })],
     ["approvals", approvals === null ? undefined : `${approvals} waiting`],
   ]);
   return health.status === "ok" ? 0 : 1;
 };
+
+const agentsLine = (
+  { agents, online, outdated }: Readonly<Record<"agents" | "online" | "outdated", number | null>>,
+): string =>
+  `${online} of ${agents} online` +
+  (outdated ? `, ${outdated} outdated: relay agents ls --outdated` : "");
 
 /** The total of a list; null when the caller may not see it. */
 async function total(

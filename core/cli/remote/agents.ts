@@ -4,12 +4,13 @@ import type { Call, Run } from "./command.ts";
 import { labelChanges } from "./labels.ts";
 
 /** `relay agents ls` */
-export const listAgents: Run = async ({ relay, text, number, out }) => {
+export const listAgents: Run = async ({ relay, text, number, has, out }) => {
   const answer = await relay().call("agents.list", {
     query: {
       status: text("status") as Agent["status"] | undefined,
       name: text("name"),
       label: text("label"),
+      outdated: has("outdated") ? "true" : undefined,
       limit: number("limit"),
       offset: number("offset"),
     },
@@ -20,7 +21,14 @@ export const listAgents: Run = async ({ relay, text, number, out }) => {
     answer,
     heading,
     agents.map((agent) =>
-      [agent.id, agent.name, agent.status, agent.platform, agent.version, labelsOf(agent)] as const
+      [
+        agent.id,
+        agent.name,
+        agent.status,
+        agent.platform,
+        versionOf(agent),
+        labelsOf(agent),
+      ] as const
     ),
   );
   if (pagination.has_more) await out.note(`${agents.length} of ${pagination.total}: use --offset.`);
@@ -73,13 +81,17 @@ const print = ({ out }: Call, agent: Agent) =>
     ["status", agent.status],
     ["hostname", agent.hostname],
     ["platform", agent.platform],
-    ["version", agent.version],
+    ["version", versionOf(agent)],
+    ["installed as", agent.program ?? "unknown"],
     ["labels", labelsOf(agent)],
     ["policy", agent.policy_version],
     ["last seen", agent.last_seen_at],
     ["connected", agent.connected_at],
     ["created", agent.created_at],
   ]);
+
+const versionOf = ({ version, outdated }: Agent): string =>
+  outdated ? `${version} (outdated)` : version;
 
 const labelsOf = ({ labels }: Agent): string =>
   Object.entries(labels).map(([key, value]) => `${key}=${value}`).join(",");

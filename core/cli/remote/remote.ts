@@ -79,7 +79,7 @@ async function callOf(
     aliases: Object.fromEntries(
       all.flatMap(({ letter, name }) => letter === undefined ? [] : [[letter, name]]),
     ),
-    positional: takes.some((what) => what.endsWith("…")) ? WORDS_MAX : takes.length,
+    positional: takes.some((what) => what.includes("…")) ? WORDS_MAX : takes.length,
   }, own);
   const needed = takes.filter((what) => !what.endsWith("?")).length;
   if (positional.length < needed || (rest.length > 0) !== (command.rest !== undefined)) {

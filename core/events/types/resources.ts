@@ -31,6 +31,7 @@ export const RESOURCE_TYPES = [
   "session",
   "shield",
   "telegram_link",
+  "upgrade",
   "user",
   "webhook",
 ] as const;

@@ -8,6 +8,7 @@ import { outsideEvents } from "./outside.ts";
 import { peopleEvents } from "./people.ts";
 import { selfApprovalEvents } from "./self_approval.ts";
 import { standingEvents } from "./standing.ts";
+import { upgradeEvents } from "./upgrades.ts";
 import { webhookEvents } from "./webhooks.ts";
 
 /** Every event type that only the audit log has. Those that webhooks also carry are in WEBHOOK_EVENTS. */
@@ -15,6 +16,7 @@ export const AUDIT_EVENTS = {
   ...keyEvents,
   ...peopleEvents,
   ...agentEvents,
+  ...upgradeEvents,
   ...selfApprovalEvents,
   ...gitopsEvents,
   ...outsideEvents,

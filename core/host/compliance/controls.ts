@@ -165,6 +165,7 @@ export const CONTROLS: readonly Control[] = [
     queries: [
       "agents_changed",
       "agent_restarts",
+      "agents_upgraded",
       "agents_lost",
       "agents_backed_up",
       "agents_restored",

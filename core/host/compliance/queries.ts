@@ -209,6 +209,10 @@ export const QUERIES = {
     title: "Agents asked to restart",
     event_types: ["agent_restart_requested"],
   },
+  agents_upgraded: {
+    title: "Upgrades of agents' programs",
+    event_types: ["upgrade_started", "upgrade_ended", "agent_upgraded", "agent_upgrade_failed"],
+  },
   proofs_refused: {
     title: "Verdicts, receipts, approvals or checkpoints that did not verify",
     event_types: ["verdict_refused", "receipt_refused", "approval_mismatch", "checkpoint_refused"],

@@ -1,7 +1,14 @@
 import { dropBlob } from "../../../kv/store/blob.ts";
 import type { Collection, Tenant } from "../../../kv/store/collection.ts";
 import { everyListed } from "../../../kv/store/iterate.ts";
-import { backups, deletedAgents, type JobRecord, restores } from "../../../kv/records/backup.ts";
+import {
+  agentUpgrades,
+  backups,
+  deletedAgents,
+  type JobRecord,
+  restores,
+  UPGRADES_KEPT,
+} from "../../../kv/records/backup.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import type { Store } from "../../../kv/store/store.ts";
 import type { Context } from "../../context/context.ts";
@@ -12,10 +19,15 @@ type Kept = Readonly<Record<JobRecord["status"], number>>;
 
 const BACKUPS_KEPT: Kept = { running: Infinity, complete: 20, failed: 20 };
 const RESTORES_KEPT: Kept = { running: Infinity, complete: 100, failed: 20 };
+const UPGRADES_OF_AGENT: Kept = {
+  running: Infinity,
+  complete: UPGRADES_KEPT,
+  failed: UPGRADES_KEPT,
+};
 const NONE: Kept = { running: 0, complete: 0, failed: 0 };
 const PAGE = 200;
 
-export type JobKind = "backup" | "restore";
+type JobKind = "backup" | "restore";
 
 /** Ends a job as failed. */
 export async function failJob<T extends JobRecord>(
@@ -40,19 +52,21 @@ export async function failJob<T extends JobRecord>(
   await pruneJobs(store, tenant, ended);
 }
 
-/** Drops the oldest backups and restores of a job's agent beyond the limits. */
+/** Drops the oldest backups, restores and upgrades of a job's agent beyond the limits. */
 export async function pruneJobs(store: Store, tenant: Tenant, job: JobRecord): Promise<void> {
   await prune(store, tenant, restores, job.agent_id, RESTORES_KEPT);
+  await prune(store, tenant, agentUpgrades, job.agent_id, UPGRADES_OF_AGENT);
   // A dry run adds no backup.
   if (job.dry_run) return;
   await prune(store, tenant, backups, job.agent_id, BACKUPS_KEPT);
 }
 
-/** Drops every backup and restore of an agent that was deleted. */
+/** Drops every backup, restore and upgrade of an agent that was deleted. */
 export async function dropJobs(store: Store, tenant: Tenant, agentId: string): Promise<void> {
   // Restores first: a restore under way adds a backup only while its record exists.
   await prune(store, tenant, restores, agentId, NONE);
   await prune(store, tenant, backups, agentId, NONE);
+  await prune(store, tenant, agentUpgrades, agentId, NONE);
   await store.transact((tx) => tx.delete(deletedAgents, tenant, agentId));
 }
 

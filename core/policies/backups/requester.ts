@@ -5,19 +5,17 @@ import type { Scope } from "../../identity/identity.ts";
 import type { Context } from "../../context/context.ts";
 import { rightsToGive } from "../../access/access.ts";
 
-/** The right that a backup or a restore needs. */
-const RIGHT: Scope = "policy:write";
-
 /**
- * True while the requester of a backup or a restore still has the right to it: a job starts again with each
- * link of its agent, which may be long after the request.
+ * True while the requester of a job still has the right to it: a job starts again with each link of its agent, which
+ * may be long after the request.
  */
 export async function mayRequesterStill(
   { store, ports }: Pick<Context, "store" | "ports">,
   tenant: Tenant,
   { created_by: id }: Pick<JobRecord, "created_by">,
+  right: Scope,
 ): Promise<boolean> {
   const key = await store.get(apiKeys, tenant, id);
   const source = { userId: key?.created_by ?? id, keyId: key === null ? null : id };
-  return (await rightsToGive(store, tenant, source, ports.clock.now())).has(RIGHT);
+  return (await rightsToGive(store, tenant, source, ports.clock.now())).has(right);
 }

@@ -1,14 +1,24 @@
 import { isWithin } from "../../../kv/store/clock.ts";
 import type { Collection, Tenant } from "../../../kv/store/collection.ts";
 import { everyQueued } from "../../../kv/store/iterate.ts";
-import { backups, deletedAgents, type JobRecord, restores } from "../../../kv/records/backup.ts";
-import type { Link, Links } from "../../agents/agents.ts";
+import {
+  agentUpgrades,
+  backups,
+  deletedAgents,
+  type JobRecord,
+  restores,
+  upgrades,
+} from "../../../kv/records/backup.ts";
+import { AGENT_RIGHT, type Link, type Links } from "../../agents/agents.ts";
+import type { Scope } from "../../identity/identity.ts";
 import { type Background, JobRunner } from "../../ports/ports.ts";
 import type { TransferReply } from "../../protocol/protocol.ts";
 import { type Ask, JobFailed } from "./archives.ts";
 import { executeBackup, executeRestore, type ExecutionParts } from "./execute.ts";
 import { mayRequesterStill } from "./requester.ts";
-import { dropJobs, failJob, type JobKind, pruneJobs } from "./job_records.ts";
+import { executeUpgrade, judgeUpgrade } from "../upgrades/execute.ts";
+import { continueUpgrade, endAgentUpgrade, type UpgradeParts } from "../upgrades/progress.ts";
+import { dropJobs, failJob, pruneJobs } from "./job_records.ts";
 
 /** Concurrent jobs, in total and of one organization: each holds an archive in memory. */
 const SLOTS = { all: 8, ofOne: 4 };
@@ -23,6 +33,9 @@ const ATTEMPTS_MAX = 5;
 /** Jobs read at once. */
 const PAGE = 100;
 
+const BACKUP = { kind: "backup", of: backups } as const;
+const RESTORE = { kind: "restore", of: restores } as const;
+
 /** Raised when the link is lost during a job, which continues with the agent's next link. */
 class LinkLost extends Error {
   override readonly name = "LinkLost";
@@ -35,16 +48,17 @@ interface Waiting {
   lose(): void;
 }
 
-/** The parts of the relay that run backups and restores. */
+/** The parts of the relay that run backups, restores and upgrades. */
 export interface TransferParts extends ExecutionParts {
-  readonly links: Pick<Links, "of">;
+  readonly links: Pick<Links, "of" | "holder">;
   readonly background: Background;
   /** Names this process in the records of its jobs. */
   readonly instance: string;
 }
 
-/** Runs the backups and restores of agents that are linked to this process. */
+/** Runs the backups, restores and upgrades of agents that are linked to this process. */
 export class Transfers {
+  readonly #upgradeParts: UpgradeParts;
   readonly #jobs: JobRunner;
   /** Agents that wait for a slot or for the end of their running job, by organization. */
   readonly #later = new Map<string, Map<string, Tenant>>();
@@ -53,9 +67,10 @@ export class Transfers {
   readonly #ends = new Map<Link, number>();
 
   constructor(private readonly parts: TransferParts) {
+    this.#upgradeParts = { ...parts, transfers: this };
     this.#jobs = new JobRunner({
       ports: parts.ports,
-      failure: "a backup or restore could not be run",
+      failure: "a backup, restore or upgrade could not be run",
       slots: SLOTS,
       search: () => this.#startLater(),
     });
@@ -131,24 +146,49 @@ export class Transfers {
     const { parts } = this;
     const ask: Ask = (link, id, send) => this.#ask(link, id, send);
     const backup = await this.#claim(backups, tenant, agentId);
-    const restore = backup === null ? await this.#claim(restores, tenant, agentId) : null;
-    const job = backup ?? restore;
-    if (job === null) return;
+    if (backup !== null) {
+      return await this.#runJob(tenant, link, backup, "policy:write", {
+        execute: () => executeBackup(parts, ask, tenant, link, backup),
+        fail: (why) => failJob(parts, tenant, BACKUP, backup, why),
+      });
+    }
+    const restore = await this.#claim(restores, tenant, agentId);
+    if (restore !== null) {
+      return await this.#runJob(tenant, link, restore, "policy:write", {
+        execute: () => executeRestore(parts, ask, tenant, link, restore),
+        fail: (why) => failJob(parts, tenant, RESTORE, restore, why),
+      });
+    }
+    const upgrade = await this.#claim(agentUpgrades, tenant, agentId);
+    if (upgrade === null || await judgeUpgrade(this.#upgradeParts, tenant, link, upgrade)) return;
+    await this.#runJob(tenant, link, upgrade, AGENT_RIGHT, {
+      execute: () => executeUpgrade(this.#upgradeParts, ask, tenant, link, upgrade),
+      fail: (why) => endAgentUpgrade(this.#upgradeParts, tenant, upgrade, why),
+    });
+  }
+
+  async #runJob(
+    tenant: Tenant,
+    link: Link,
+    job: JobRecord,
+    right: Scope,
+    { execute, fail }: {
+      readonly execute: () => Promise<void>;
+      readonly fail: (why: string) => Promise<void>;
+    },
+  ): Promise<void> {
+    const { parts } = this;
     this.#ends.set(link, parts.ports.clock.now() + JOB_RUN_MS_MAX);
     try {
       if (job.attempt > ATTEMPTS_MAX) throw new JobFailed("the link broke too often");
-      if (!await mayRequesterStill(parts, tenant, job)) {
+      if (!await mayRequesterStill(parts, tenant, job, right)) {
         throw new JobFailed("the requester no longer has the right to it");
       }
-      if (backup !== null) await executeBackup(parts, ask, tenant, link, backup);
-      if (restore !== null) await executeRestore(parts, ask, tenant, link, restore);
+      await execute();
       await pruneJobs(parts.store, tenant, job);
     } catch (error) {
       if (error instanceof LinkLost) return;
-      const why = error instanceof JobFailed ? error.message : "the relay failed to run it";
-      if (backup !== null) {
-        await failJob(parts, tenant, { kind: "backup", of: backups }, job, why);
-      } else await failJob(parts, tenant, { kind: "restore", of: restores }, job, why);
+      await fail(error instanceof JobFailed ? error.message : "the relay failed to run it");
       if (!(error instanceof JobFailed)) throw error;
     } finally {
       this.#ends.delete(link);
@@ -171,30 +211,47 @@ export class Transfers {
 
   /** Fails jobs whose agent did not come back, starts waiting ones, and drops the jobs of deleted agents. */
   async sweep(): Promise<void> {
-    await this.#sweep("backup", backups);
-    await this.#sweep("restore", restores);
-    const { store } = this.parts;
-    const deleted = await store.queued(deletedAgents, "oldest", { limit: PAGE });
-    for (const { tenant, record } of deleted.items) await dropJobs(store, tenant, record.id);
+    const { parts } = this;
+    await this.#sweep(backups, (of, job, why) => failJob(parts, of, BACKUP, job, why));
+    await this.#sweep(restores, (of, job, why) => failJob(parts, of, RESTORE, job, why));
+    await this.#sweep(
+      agentUpgrades,
+      (of, job, why) => endAgentUpgrade(this.#upgradeParts, of, job, why),
+    );
+    const open = everyQueued(parts.store, upgrades, "open", { limit: PAGE });
+    for await (const { tenant, record } of open) {
+      await continueUpgrade(this.#upgradeParts, tenant, record.id);
+    }
+    const deleted = await parts.store.queued(deletedAgents, "oldest", { limit: PAGE });
+    for (const { tenant, record } of deleted.items) await this.#drop(tenant, record.id);
   }
 
-  async #sweep<T extends JobRecord>(kind: JobKind, of: Collection<T>): Promise<void> {
+  async #sweep<T extends JobRecord>(
+    of: Collection<T>,
+    fail: (tenant: Tenant, job: T, why: string) => Promise<void>,
+  ): Promise<void> {
     const { store, ports } = this.parts;
     for await (const { tenant, record } of everyQueued(store, of, "open", { limit: PAGE })) {
       if (this.#jobs.isRunning(record.agent_id)) continue;
       if (isWithin(record.created_at_ms, JOB_MS_MAX, ports.clock.now())) {
         this.begin(tenant, record.agent_id);
-      } else {
-        const why = "the agent did not reconnect in time";
-        await failJob(this.parts, tenant, { kind, of }, record, why);
-      }
+      } else await fail(tenant, record, "the agent did not reconnect in time");
     }
   }
 
   /** Drops the jobs and backups of a deleted agent. Never fails: the sweep drops what is left. */
   forget(tenant: Tenant, agentId: string): void {
-    const { store, background } = this.parts;
-    background.run("dropping backups of a deleted agent", () => dropJobs(store, tenant, agentId));
+    const { background } = this.parts;
+    background.run("dropping backups of a deleted agent", () => this.#drop(tenant, agentId));
+  }
+
+  async #drop(tenant: Tenant, agentId: string): Promise<void> {
+    const { store } = this.parts;
+    const upgrade = await store.find(agentUpgrades, tenant, "running", [agentId]);
+    if (upgrade !== null) {
+      await endAgentUpgrade(this.#upgradeParts, tenant, upgrade, "the agent was deleted");
+    }
+    await dropJobs(store, tenant, agentId);
   }
 
   /** Starts no more jobs; interrupted ones continue after the next start. */

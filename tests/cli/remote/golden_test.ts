@@ -25,11 +25,16 @@ const LINES = [
   "agents ls -o yaml",
   "agents ls -q",
   "agents ls -l env=none",
+  "agents ls --outdated",
   "agents show $AGENT",
   "agents show $AGENT --json",
   "agents show agt_missing",
   "agents restart $AGENT",
   "agents restart $AGENT --json",
+  "agents upgrade",
+  "agents upgrade $AGENT $AGENT2",
+  "agents upgrade -l env=prod --json",
+  "agents upgrade --all --label env",
   "agents sho $AGENT",
   "exec $AGENT -- uptime",
   "exec $AGENT --json -- uptime",
@@ -141,7 +146,10 @@ Deno.test("relay: every command prints what golden.txt shows", async () => {
     command === "fails"
       ? { stdout: "half\n", stderr: "no such thing\n", exit_code: 7 }
       : { stdout: `ran ${command}\n` };
-  const other = await ScriptedAgent.connect(world, key.value, { name: "web-2" });
+  const other = await ScriptedAgent.connect(world, key.value, {
+    name: "web-2",
+    hello: (own) => ({ ...own, agent: { ...own.agent, version: "0.0.9" } }),
+  });
   const made: Record<string, string> = { AGENT: agent.id, AGENT2: other.id, KEY: key.id };
   made.KEY2 = (await world.key(owner, ["system:read"], { name: "probe" })).id;
   const start = async (command: string) => {

@@ -4,6 +4,7 @@ import {
   challengeText,
   type HelloFrame,
   MAX_NAMED_COMMANDS,
+  type ProgramFacts,
   rawKey,
 } from "../../../protocol/protocol.ts";
 import type { Identity } from "../identity.ts";
@@ -38,6 +39,7 @@ export interface Introduction {
   readonly policyVersion: string | undefined;
   /** The size of the audit log in the stored checkpoint; 0 for none. */
   readonly witnessed: number;
+  readonly program: ProgramFacts;
   /** The pinned verdict key. */
   readonly pinnedKey: string | null;
 }
@@ -45,7 +47,8 @@ export interface Introduction {
 /** The text of `hello`, which proves that the agent has its key. */
 export function writeHello(
   identity: Identity,
-  { facts, challenge, nonce, commandIds, policyVersion, witnessed, pinnedKey }: Introduction,
+  { facts, challenge, nonce, commandIds, policyVersion, witnessed, program, pinnedKey }:
+    Introduction,
 ): string {
   const frame: HelloFrame = {
     type: "hello",
@@ -56,6 +59,7 @@ export function writeHello(
     nonce,
     ...(policyVersion !== undefined && { policy_version: policyVersion }),
     ...(witnessed > 0 && { witnessed }),
+    program,
     // A malformed key matches no relay's key, and the relay says so.
     verdict_key: rawKey.safeParse(pinnedKey).data ?? null,
   };

@@ -12,6 +12,8 @@ import {
 export interface Verdicts {
   /** Why none of a frame's commands may start, or null. A frame passes only once. */
   refuse(frame: RunFrame): string | null;
+  /** The relay's time now, in ms. */
+  relayNow(): number;
 }
 
 /**
@@ -26,8 +28,10 @@ export function openVerdicts(welcome: WelcomeFrame, nonce: string, clock: Clock)
   const link = { agentId: welcome.agent_id, nonce };
   // Expiry follows the relay's clock, since this machine's may be wrong.
   const offsetMs = welcome.time_ms - clock.now();
+  const relayNow = () => clock.now() + offsetMs;
   let last = 0;
   return {
+    relayNow,
     refuse(frame) {
       if (frame.signature === "") return "it has no verdict";
       if (!verifiesText(key, verdictText(link, frame), frame.signature)) {
@@ -35,7 +39,7 @@ export function openVerdicts(welcome: WelcomeFrame, nonce: string, clock: Clock)
       }
       if (frame.batch <= last) return "its verdict was used before";
       last = frame.batch;
-      if (clock.now() + offsetMs >= frame.expires_at_ms) return "its verdict has expired";
+      if (relayNow() >= frame.expires_at_ms) return "its verdict has expired";
       return null;
     },
   };

@@ -15,6 +15,7 @@ import {
 import { type Pairing, readPairing } from "./pair.ts";
 import type { AgentHost, AgentOptions } from "../interfaces.ts";
 import { findToken } from "./token.ts";
+import { UPGRADE_VARIABLE } from "../upgrade/process.ts";
 
 /** The settled options of an agent. */
 export interface Start {
@@ -23,6 +24,8 @@ export interface Start {
   /** True when commands run as the agent's own user. */
   readonly ownRights: boolean;
   readonly warnings: readonly string[];
+  /** The agent's own variables, which commands do not get. */
+  readonly environment: Readonly<Record<string, string>>;
 }
 
 /** Adds what the environment, the token's source and an earlier pairing say. @throws {UsageError} */
@@ -65,6 +68,7 @@ function startOf(given: AgentArguments): Start {
     labels: given.labels,
     backup: given.backup.map(absolutePath),
     stateDir,
+    upgrade: environment[UPGRADE_VARIABLE] ?? null,
   };
   const facts = describeAgent(options, machineHost);
   if ("failure" in facts) throw new Error(facts.failure);
@@ -75,6 +79,7 @@ function startOf(given: AgentArguments): Start {
     options,
     host,
     ownRights: runAs === undefined,
+    environment,
     warnings: warnings.filter((warning) => warning !== null),
   };
 }

@@ -1,0 +1,360 @@
+import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:assert/strict";
+import type { KeyObject } from "node:crypto";
+import { startable } from "../../core/policies/upgrades/stages.ts";
+import type { AgentPrograms } from "../../core/ports/ports.ts";
+import { VERSION } from "../../core/protocol/protocol.ts";
+import { publicKeyOf, upgradeText, verifiesText } from "../../core/protocol/statements.ts";
+import type { ProgramFacts, UpgradeFrame } from "../../core/protocol/upgrades.ts";
+import { sha256Hex } from "../../core/codec/text.ts";
+import { upgrades } from "../../kv/records/backup.ts";
+import { newIdentity, ScriptedAgent } from "../support/agent.ts";
+import { eventsOf } from "../support/linked_agent.ts";
+import { type Account, World } from "../support/world.ts";
+
+const PROGRAM = new TextEncoder().encode("a program\n".repeat(20_000));
+const SHA256 = sha256Hex(PROGRAM);
+/** A relay with a bundle, and no executable. */
+const PROGRAMS: AgentPrograms = {
+  find: (_, platform) =>
+    Promise.resolve(
+      platform !== "any" ? null : {
+        sha256: SHA256,
+        bytes: PROGRAM.length,
+        read: (offset, length) => Promise.resolve(PROGRAM.subarray(offset, offset + length)),
+      },
+    ),
+};
+
+/** An agent with an upgradable program, which takes what it is sent and then waits for the test. */
+interface Upgradable {
+  readonly name: string;
+  readonly identity: KeyObject;
+  link: ScriptedAgent;
+  /** The orders that it got, oldest first. */
+  readonly orders: UpgradeFrame[];
+  received: Uint8Array[];
+  /** Comes back with this version, and with what it tells about its program. */
+  back(version: string, program: Partial<ProgramFacts>): Promise<void>;
+}
+
+class Fleet {
+  readonly agents: Upgradable[] = [];
+
+  private constructor(
+    readonly world: World,
+    readonly owner: Account,
+    private readonly key: string,
+  ) {}
+
+  static async open(world: World, size: number): Promise<Fleet> {
+    const owner = await world.signUp();
+    const { value } = await world.key(owner, ["agents:admin"]);
+    const fleet = new Fleet(world, owner, value);
+    for (let n = 1; n <= size; n++) await fleet.add(`web-${n}`);
+    return fleet;
+  }
+
+  async add(name: string, version = "0.0.1", program: ProgramFacts | null = { form: "bundle" }) {
+    const connect = (identity: KeyObject, version: string, program: ProgramFacts | null) =>
+      ScriptedAgent.connect(this.world, this.key, {
+        name,
+        identity,
+        hello: (own) => ({
+          ...own,
+          agent: { ...own.agent, version },
+          ...(program !== null && { program }),
+        }),
+        take: (frame, link) => {
+          const tell = (text: object) => queueMicrotask(() => link.sendRaw(JSON.stringify(text)));
+          if (frame.type === "upgrade") {
+            agent.orders.push(frame);
+            agent.received = [];
+            tell({ type: "transfer_want", job_id: frame.job_id, offset: 0 });
+          }
+          if (frame.type !== "transfer_data") return;
+          agent.received.push(Uint8Array.fromBase64(frame.data));
+          const { job_id, bytes } = agent.orders.at(-1)!;
+          const offset = agent.received.reduce((sum, { length }) => sum + length, 0);
+          if (offset < bytes) tell({ type: "transfer_want", job_id, offset });
+          else tell({ type: "upgrade_ready", job_id });
+        },
+      });
+    const identity = newIdentity();
+    const agent: Upgradable = {
+      name,
+      identity,
+      orders: [],
+      received: [],
+      link: undefined as unknown as ScriptedAgent,
+      back: async (version, program) => {
+        agent.link.drop();
+        agent.link = await connect(identity, version, { form: "bundle", ...program });
+        await this.world.settle();
+      },
+    };
+    agent.link = await connect(identity, version, program);
+    this.agents.push(agent);
+  }
+
+  /** The agents that were asked and have not come back. */
+  asked(): string[] {
+    return this.agents.filter(({ orders, link }) =>
+      orders.length > 0 && link.received.includes(orders.at(-1)!)
+    ).map(({ name }) => name);
+  }
+
+  agent(name: string): Upgradable {
+    return this.agents.find((agent) => agent.name === name)!;
+  }
+
+  async succeed(...names: string[]): Promise<void> {
+    for (const name of names) {
+      const agent = this.agent(name);
+      await agent.back(VERSION, { upgrade: agent.orders.at(-1)!.job_id });
+    }
+  }
+
+  async fail(name: string): Promise<void> {
+    const { orders, back } = this.agent(name);
+    const failed = { job_id: orders.at(-1)!.job_id, message: "it ended with exit code 3" };
+    await back("0.0.1", { failed });
+  }
+
+  async start(body: object) {
+    const path = "/api/v1/agent-upgrades";
+    const answer = await this.world.call("POST", path, { as: this.owner.token, body });
+    await this.world.settle();
+    return answer;
+  }
+
+  async show(id: string) {
+    const path = `/api/v1/agent-upgrades/${id}`;
+    return (await this.world.call("GET", path, { as: this.owner.token })).body;
+  }
+}
+
+Deno.test("startable: one agent alone, then a tenth, then the others, at most 8 at once", () => {
+  const all = { total: 40, failed: 0, stopAfter: 2 };
+  const at = (started: number, succeeded: number, failed = 0) =>
+    startable({ ...all, started, succeeded, failed });
+  deq([at(0, 0), at(1, 0), at(1, 1), at(4, 1), at(4, 3), at(4, 4), at(12, 4), at(12, 6)], [
+    1,
+    0,
+    3,
+    0,
+    0,
+    8,
+    0,
+    2,
+  ]);
+  deq([at(1, 0, 1), at(4, 2, 1), at(4, 3, 1), at(9, 4, 2), at(40, 40)], [0, 0, 8, 0, 0]);
+  deq([1, 2, 3].map((total) => startable({ ...all, total, started: 1, succeeded: 1 })), [0, 1, 2]);
+});
+
+Deno.test("upgrades: agents get the whole program under a signed order, in stages, and everything is on record", async () => {
+  await using world = await World.open({ programs: PROGRAMS });
+  const fleet = await Fleet.open(world, 13);
+  const started = await fleet.start({ all: true });
+  const { upgrade: { id, version, agents } } = started.body;
+  deq([version, agents.length, started.body.skipped], [VERSION, 13, []]);
+  deq(fleet.asked(), ["web-1"]);
+
+  const { orders: [order], received, link } = fleet.agent("web-1");
+  const welcome = await link.until("welcome");
+  const text = upgradeText({ agentId: link.id, nonce: link.nonce }, order!);
+  ok(verifiesText(publicKeyOf(welcome.verdict_key)!, text, order!.signature));
+  deq([order!.version, order!.platform, order!.sha256], [VERSION, "any", SHA256]);
+  eq(order!.expires_at_ms, world.clock.now() + 60_000);
+  eq(sha256Hex(new Uint8Array(await new Blob(received as BlobPart[]).arrayBuffer())), SHA256);
+
+  await fleet.succeed("web-1");
+  deq(fleet.asked(), ["web-2"]);
+  await fleet.succeed("web-2");
+  eq(fleet.asked().length, 8);
+  while (fleet.asked().length > 0) await fleet.succeed(fleet.asked()[0]!);
+  const ended = await fleet.show(id);
+  deq([ended.status, ended.succeeded, ended.failed], ["complete", 13, 0]);
+  deq(new Set(ended.agents.map(({ status }: { status: string }) => status)), new Set(["complete"]));
+  deq(
+    (await eventsOf(world, fleet.owner, id)).map(({ event_type, details }) => [
+      event_type,
+      details,
+    ]),
+    [
+      ["upgrade_started", { version: VERSION, agents: 13, stop_after: 1 }],
+      ["upgrade_ended", { version: VERSION, status: "complete", upgraded: 13, failed: 0, left: 0 }],
+    ],
+  );
+  const own = await eventsOf(world, fleet.owner, link.id);
+  deq(own.find(({ event_type }) => event_type === "agent_upgraded")?.details, {
+    name: "web-1",
+    upgrade_id: id,
+    user: fleet.owner.userId,
+    version: VERSION,
+    previous_version: "0.0.1",
+    sha256: SHA256,
+  });
+});
+
+Deno.test("upgrades: an agent that came back with its earlier program stops the upgrade, with the reason", async () => {
+  await using world = await World.open({ programs: PROGRAMS });
+  const fleet = await Fleet.open(world, 3);
+  const { body: { upgrade: { id } } } = await fleet.start({ all: true, stop_after_failures: 5 });
+  await fleet.fail("web-1");
+  deq(fleet.asked(), []);
+  const stopped = await fleet.show(id);
+  eq(stopped.status, "stopped");
+  deq(stopped.agents.map(({ status, error }: Record<string, unknown>) => [status, error]), [
+    ["failed", "it ended with exit code 3"],
+    ["waiting", null],
+    ["waiting", null],
+  ]);
+  // It may be tried again, and later failures may be allowed.
+  const again = (await fleet.start({ all: true, stop_after_failures: 2 })).body.upgrade.id;
+  await fleet.succeed("web-1");
+  await fleet.fail("web-2");
+  deq(fleet.asked(), ["web-3"]);
+  await fleet.agent("web-3").back("0.0.1", {});
+  const ended = await fleet.show(again);
+  deq([ended.status, ended.succeeded, ended.failed], ["complete", 1, 2]);
+  eq(ended.agents[2].error, "the agent came back with its earlier program");
+  const events = await eventsOf(world, fleet.owner, fleet.agent("web-2").link.id);
+  deq(events.find(({ event_type }) => event_type === "agent_upgrade_failed")?.details, {
+    name: "web-2",
+    upgrade_id: again,
+    user: fleet.owner.userId,
+    version: VERSION,
+    reason: "it ended with exit code 3",
+  });
+});
+
+Deno.test("upgrades: agents that cannot be upgraded are named with the reason and stay as they are", async () => {
+  await using world = await World.open({ programs: PROGRAMS });
+  const fleet = await Fleet.open(world, 0);
+  await fleet.add("current", VERSION);
+  await fleet.add("silent", "0.0.1", null);
+  await fleet.add("checkout", "0.0.1", { form: "source" });
+  await fleet.add("binary", "0.0.1", { form: "executable" });
+  await fleet.add("away");
+  fleet.agent("away").link.drop();
+  await world.settle();
+  const reasonsOf = async (body: object) => {
+    const answer = await fleet.start(body);
+    eq(answer.body.upgrade, null);
+    return answer.body.skipped.map(({ name, reason, current }: Record<string, unknown>) =>
+      current ? `${name} is current` : `${name}: ${reason}`
+    ).join("\n");
+  };
+  const all = await reasonsOf({ all: true });
+  match(all, /^silent: version 0.0.1 cannot be upgraded over its link: install/m);
+  match(all, /^checkout: it is installed from source: update its checkout/m);
+  match(all, /^binary: the relay has no program for linux-x86_64: see RELAY_AGENT_PROGRAMS/m);
+  match(all, /^away: it is offline/m);
+  eq(all.split("\n").length, 4);
+  eq(await reasonsOf({ names: ["current"] }), "current is current");
+  eq(await reasonsOf({ labels: { env: "none" } }), "");
+  deq(fleet.asked(), []);
+  const missing = await fleet.start({ names: ["current", "nobody"] });
+  deq([missing.status, missing.body.error.code], [404, "AGENT_NOT_FOUND"]);
+  eq((await fleet.start({ all: true, names: ["current"] })).status, 400);
+  eq((await fleet.start({})).status, 400);
+});
+
+Deno.test("upgrades: one at a time, and a cancelled one asks no further agent", async () => {
+  await using world = await World.open({ programs: PROGRAMS });
+  const fleet = await Fleet.open(world, 2);
+  const { body: { upgrade: { id } } } = await fleet.start({ names: ["web-1", "web-2", "web-1"] });
+  const second = await fleet.start({ all: true });
+  deq([second.status, second.body.error.details.id], [409, id]);
+  const cancel = () =>
+    world.call("POST", `/api/v1/agent-upgrades/${id}/cancel`, { as: fleet.owner.token, body: {} });
+  eq((await cancel()).body.status, "running");
+  await fleet.succeed("web-1");
+  const ended = await fleet.show(id);
+  deq([ended.status, ended.succeeded], ["stopped", 1]);
+  deq(fleet.asked(), []);
+  eq((await cancel()).status, 409);
+});
+
+Deno.test("upgrades: an agent that is lost, or deleted, does not hold the others up for ever", async () => {
+  await using world = await World.open({ programs: PROGRAMS });
+  const fleet = await Fleet.open(world, 3);
+  const { body: { upgrade: { id } } } = await fleet.start({ all: true, stop_after_failures: 3 });
+  await fleet.succeed("web-1");
+  const { token: as } = fleet.owner;
+  await world.call("DELETE", `/api/v1/agents/${fleet.agent("web-2").link.id}`, { as });
+  await world.settle();
+  const shown = await fleet.show(id);
+  deq([shown.agents[1].status, shown.failed], ["deleted", 1]);
+  fleet.agent("web-3").link.drop();
+  await world.settle();
+  world.clock.advance(15 * 60_000);
+  await world.app.transfers.sweep();
+  const ended = await fleet.show(id);
+  deq([ended.status, ended.agents[2].error], ["complete", "the agent did not reconnect in time"]);
+});
+
+Deno.test("upgrades: the sweep takes the steps that a crash left", async () => {
+  await using world = await World.open({ programs: PROGRAMS });
+  const fleet = await Fleet.open(world, 2);
+  const { clock, app } = world;
+  const { org, userId } = fleet.owner;
+  const left = {
+    id: "upg_left",
+    version: VERSION,
+    status: "running" as const,
+    agent_ids: fleet.agents.map(({ link }) => link.id),
+    started: 0,
+    succeeded: 0,
+    failed: 0,
+    stop_after: 1,
+    created_by: userId,
+    created_at_ms: clock.now(),
+    finished_at_ms: null,
+  };
+  await app.store.transact((tx) => tx.insert(upgrades, { org, space: "live" }, left));
+  await app.transfers.sweep();
+  await world.settle();
+  deq(fleet.asked(), ["web-1"]);
+  await fleet.succeed("web-1");
+  deq(fleet.asked(), ["web-2"]);
+});
+
+Deno.test("upgrades: an agent that got the version in another way needs nothing", async () => {
+  await using world = await World.open({ programs: PROGRAMS });
+  const fleet = await Fleet.open(world, 2);
+  const { body: { upgrade: { id } } } = await fleet.start({ all: true });
+  await fleet.agent("web-2").back(VERSION, {});
+  await fleet.succeed("web-1");
+  deq([(await fleet.show(id)).succeeded, fleet.agent("web-2").orders], [2, []]);
+});
+
+Deno.test("upgrades: a program of another version than its file says stops the upgrade", async () => {
+  await using world = await World.open({ programs: PROGRAMS });
+  const fleet = await Fleet.open(world, 2);
+  const { body: { upgrade: { id } } } = await fleet.start({ all: true });
+  const { orders: [order], back } = fleet.agent("web-1");
+  await back("0.0.9", { upgrade: order!.job_id });
+  const { status, agents: [first] } = await fleet.show(id);
+  eq(status, "stopped");
+  match(first.error, RegExp(`provided as version ${VERSION} has version 0.0.9: check its file`));
+});
+
+Deno.test("upgrades: a requester who lost the right upgrades no further agent", async () => {
+  await using world = await World.open({ programs: PROGRAMS });
+  const fleet = await Fleet.open(world, 2);
+  const key = await world.key(fleet.owner, ["agents:admin", "agents:read"]);
+  const answer = await world.call("POST", "/api/v1/agent-upgrades", {
+    as: key.value,
+    body: { all: true },
+  });
+  await world.settle();
+  await world.call("POST", `/api/v1/api-keys/${key.id}/revoke`, {
+    as: fleet.owner.token,
+    body: {},
+  });
+  await fleet.succeed("web-1");
+  const ended = await fleet.show(answer.body.upgrade.id);
+  eq(ended.agents[1].error, "the requester no longer has the right to it");
+  deq(fleet.agent("web-2").orders, []);
+});
