@@ -233,6 +233,7 @@ function eventOf(
       duration_ms: record.duration_ms,
       exit_code: record.exit_code,
       output_bytes: Buffer.byteLength(ending.stdout ?? "") + Buffer.byteLength(ending.stderr ?? ""),
+      parent_id: record.parent_id,
       policy_version: record.policy_version,
       reason: ending.why,
       receipt: ending.receipt && showReceipt(ending.receipt),

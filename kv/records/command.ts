@@ -39,13 +39,15 @@ export const CommandRecord = z.strictObject({
   shield_result: z.unknown(),
   /** Its request for approval, if any. */
   approval_id: z.string().nullable(),
+  /** The fleet command that it belongs to. */
+  parent_id: z.string().optional(),
   /** The alert that it answers. */
   alert_id: z.string().optional(),
   /** The alert whose story it belongs to: the one that it answers, or the one that its denial raised. */
   thread: z.string().optional(),
   /** Names the claim of the process that took it from the queue. */
   claim: z.string().optional(),
-  /** When it expires in the queue. */
+  /** When it expires in the queue; null for a queued command of a fleet command whose turn has not come. */
   start_before_ms: z.number().nullable(),
   /** The instances whose callers wait for its end. */
   reply_to: z.array(z.string()).max(64).optional(),
@@ -85,8 +87,12 @@ export const commands = collection({
   index: {
     agent: (c) => [c.agent_id],
     open: (c) => OPEN_STATUSES.includes(c.status) ? [] : null,
+    parent: (c) => c.parent_id === undefined ? null : [c.parent_id],
+    parent_status: (c) => c.parent_id === undefined ? null : [c.parent_id, c.status],
   },
-  queue: { queued: (c) => c.status === "queued" ? [c.agent_id] : null },
+  queue: {
+    queued: (c) => c.status === "queued" && c.start_before_ms !== null ? [c.agent_id] : null,
+  },
   unique: { idempotency: (c) => c.idempotency && keyOfCaller(c.actor, c.idempotency.key) },
 });
 
