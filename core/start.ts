@@ -34,6 +34,7 @@ import {
 import { Background, type Log, makeSealer, type Ports, type Sealer } from "./ports/ports.ts";
 import {
   Elsewhere,
+  FleetCommands,
   insertShield,
   LiveOutput,
   MADE_INGEST_TOKENS,
@@ -144,8 +145,10 @@ export async function startRelay(
   await app.integrations.start();
   app.log.wake();
   app.metrics.watch(gaugesOf(app));
-  if (store.sole) await recoverCommands(app);
-  else {
+  if (store.sole) {
+    await recoverCommands(app);
+    await app.fleetCommands.sweep();
+  } else {
     app.inbox.start();
     app.startNews.start();
     app.watch.start();
@@ -272,6 +275,7 @@ async function buildParts(store: Store, settings: ServerSettings, ports: Ports):
     inquiries: new Inquiries({ context, instance, links }),
     commands,
     elsewhere: new Elsewhere({ context, background, instance }),
+    fleetCommands: new FleetCommands(() => app),
     liveOutput: new LiveOutput({ context, background, commands, links, instance }),
     presence: new Presence(
       store,

@@ -39,19 +39,21 @@ const Filter = z.strictObject({
   }),
 });
 
+/** A command in lists. */
+export const ListedCommand = Command.omit({ stdout: true, stderr: true, shield_result: true })
+  .extend({
+    command: z.string().meta({ description: "The first 2,000 characters." }),
+    command_truncated: z.literal(true).optional(),
+    command_sha256: z.string().optional().meta({
+      description: "SHA-256 of the whole command, if it is cut.",
+    }),
+    actor: z.string().meta({ description: "The user or API key that asked." }),
+    verdict: Verdict,
+    risk_score: z.int(),
+  }).meta({ id: "ListedCommand" });
+
 const CommandList = z.object({
-  commands: z.array(
-    Command.omit({ stdout: true, stderr: true, shield_result: true }).extend({
-      command: z.string().meta({ description: "The first 2,000 characters." }),
-      command_truncated: z.literal(true).optional(),
-      command_sha256: z.string().optional().meta({
-        description: "SHA-256 of the whole command, if it is cut.",
-      }),
-      actor: z.string().meta({ description: "The user or API key that asked." }),
-      verdict: Verdict,
-      risk_score: z.int(),
-    }).meta({ id: "ListedCommand" }),
-  ),
+  commands: z.array(ListedCommand),
   cursor: z.string().nullable().meta({
     description: "Where the next page begins; null at the end.",
   }),
@@ -86,6 +88,7 @@ export const commandListRoutes = [
       agent_id: Id.optional().meta({
         description: "Commands of this agent, which may have been deleted.",
       }),
+      parent_id: Id.optional().meta({ description: "Commands of this fleet command." }),
     }),
     faults: [],
     tool: { destructive: false },

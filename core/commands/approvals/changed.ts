@@ -14,8 +14,9 @@ import {
   rightsToGive,
 } from "../../access/access.ts";
 import type { Context } from "../../context/context.ts";
-import { decide, examineCommand } from "../../shield/shield.ts";
+import { decide } from "../../shield/shield.ts";
 import { type RequiredApprovals, requiredApprovals } from "./request.ts";
+import { cachedExamination } from "../guard/examination_cache.ts";
 import {
   modeFor,
   policiesFor,
@@ -56,7 +57,7 @@ export async function changeSince(
   if (modeFor(shield, merged, id) !== "enforce") return null;
   const requester = await db.get(users, homeOf(tenant.org), requested_user);
   const who = { userId: requested_user, actorId: requested_by, roles: requester?.roles ?? [] };
-  const { result, approvals } = decide(examineCommand(command), merged.policy, {
+  const { result, approvals } = decide(cachedExamination(command), merged.policy, {
     labels,
     who,
     atMs: nowMs,

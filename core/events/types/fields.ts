@@ -14,7 +14,8 @@ export const instant = (of: string) => z.iso.datetime().describe(`When ${of}, IS
 export const count = (of: string) => z.int().min(0).describe(`${of}.`);
 
 /** The agents that a request for approval of a fleet command covers. */
-export const approvedAgents = count("How many agents it covers; only of a fleet command").optional();
+export const approvedAgents = count("How many agents it covers; only of a fleet command")
+  .optional();
 
 /** A duration in milliseconds. */
 export const durationMs = z.number().min(0).describe("The duration in milliseconds.");

@@ -1,0 +1,26 @@
+import { fleetCommands } from "../../../kv/records/fleet_command.ts";
+import { Fault } from "../../fault/fault.ts";
+import type { Stepping } from "../../work/work.ts";
+import { countsOf, statusOf } from "./counts.ts";
+import { ownedFleetCommand } from "./show.ts";
+
+/**
+ * Cancels a fleet command: its commands that have not started do not start, and those that run are asked to end. The
+ * instance that drives it does so after the commit.
+ * @throws {Fault} NOT_FOUND, CONFLICT when it has ended
+ */
+export async function cancelFleetCommand(work: Stepping, id: string): Promise<void> {
+  const { actor, ports, signals, store } = work;
+  const { tenant } = actor;
+  await store.transact(async (tx) => {
+    const fleet = await ownedFleetCommand({ db: tx, actor }, id);
+    if (fleet.status === "ended") {
+      const status = statusOf(fleet, await countsOf(store, tenant, id));
+      throw new Fault("CONFLICT", `The fleet command is already ${status}.`, { status });
+    }
+    if (fleet.stop?.reason === "cancelled") return;
+    const stop = { reason: "cancelled", by: actor.id, at_ms: ports.clock.now() } as const;
+    tx.put(fleetCommands, tenant, { ...fleet, stop });
+    tx.afterCommit(() => signals.fleetCommandChanged.send({ tenant, id }));
+  });
+}

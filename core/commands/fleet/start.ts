@@ -1,0 +1,262 @@
+import { commands } from "../../../kv/records/command.ts";
+import {
+  approvedAgents,
+  type FleetCommandRecord,
+  fleetCommands,
+} from "../../../kv/records/fleet_command.ts";
+import type { Tx } from "../../../kv/store/tx.ts";
+import { DAY_MS } from "../../../kv/store/durations.ts";
+import { tooMany } from "../../access/access.ts";
+import { canonicalJson } from "../../codec/codec.ts";
+import { emit } from "../../events/events.ts";
+import { Fault } from "../../fault/fault.ts";
+import {
+  checkIdempotencyKey,
+  digestOfCall,
+  earlierCall,
+  type KeyRecords,
+  once,
+  type Stepping,
+} from "../../work/work.ts";
+import { agentsSha256 } from "../approvals/approved.ts";
+import { heldBy, insertApproval } from "../approvals/request.ts";
+import { insertDenied } from "../denial.ts";
+import { type ShieldInForce, shieldInForce } from "../guard/in_force.ts";
+import { COMMAND_KEYS } from "../run.ts";
+import { textForEvent } from "../text.ts";
+import { mustHaveAlert } from "../thread.ts";
+import { endUnsent, type FleetParts, forEach } from "./parts.ts";
+import { type HeldGroup, type Plan, planCommands, type Planned } from "./plan.ts";
+import { selectAgents, type Selector } from "./select.ts";
+
+/** Fleet commands hold the keys of the calls that started them. */
+const FLEET_KEYS: KeyRecords<FleetCommandRecord> = {
+  of: fleetCommands,
+  index: "idempotency",
+  idempotencyOf: ({ idempotency }) => idempotency,
+  details: () => ({}),
+};
+
+/** The command that a caller wants to run on many agents. */
+export interface FleetRequest {
+  readonly selector: Selector;
+  readonly command: string;
+  readonly timeoutMs: number;
+  readonly parallel: number;
+  readonly stopAfterFailures: number | null;
+  readonly alertId?: string | undefined;
+}
+
+/**
+ * Starts a command on many agents: judges it for each, records all, and then starts them a few at a time. Repeated
+ * with its Idempotency-Key it returns the first one.
+ * @throws {Fault} AGENT_NOT_FOUND, NOT_FOUND for the alert, VALIDATION_FAILED, CONFLICT, UNAVAILABLE
+ */
+export async function startFleetCommand(
+  work: Stepping,
+  parts: FleetParts,
+  request: FleetRequest,
+): Promise<FleetCommandRecord> {
+  const idempotency = idempotencyOf(work, request);
+  const first = () => startNew(work, parts, request, idempotency);
+  if (idempotency === null) return await first();
+  await earlierCall(COMMAND_KEYS, work.db, work.actor, idempotency);
+  const find = () => earlierCall(FLEET_KEYS, work.db, work.actor, idempotency);
+  return await once(FLEET_KEYS, {
+    find,
+    repeat: async (earlier) => {
+      await parts.fleetCommands.whenRecorded(earlier.id);
+      const now = await find();
+      if (now !== null && now.status !== "preparing") return now;
+      const message = "This fleet command is still being recorded. Try again.";
+      throw new Fault("UNAVAILABLE", message, { retry_after: 1 });
+    },
+    first,
+  });
+}
+
+async function startNew(
+  work: Stepping,
+  parts: FleetParts,
+  request: FleetRequest,
+  idempotency: FleetCommandRecord["idempotency"],
+): Promise<FleetCommandRecord> {
+  const { actor, config, ports, store } = work;
+  const agents = await selectAgents(work, request.selector);
+  if (request.alertId !== undefined) await mustHaveAlert(work, request.alertId);
+  const shield = await shieldInForce(work.db, actor.tenant);
+  const nowMs = ports.clock.now();
+  const waitMs = shield.own.approvals.expires_seconds * 1000;
+  const fleet: FleetCommandRecord = {
+    id: ports.entropy.id("flt"),
+    command: request.command,
+    timeout_ms: request.timeoutMs,
+    parallel: request.parallel,
+    stop_after_failures: request.stopAfterFailures,
+    total: agents.length,
+    status: "preparing",
+    stop: null,
+    owner: parts.instance,
+    approvals: [],
+    actor: actor.id,
+    user_id: actor.userId,
+    request_id: work.request.id,
+    ...(request.alertId !== undefined && { alert_id: request.alertId }),
+    idempotency,
+    created_at_ms: nowMs,
+    finished_at_ms: null,
+    expires_at_ms: nowMs + waitMs + config().retention_days.commands * DAY_MS,
+  };
+  return await parts.fleetCommands.whileRecording(fleet.id, async () => {
+    const plan = await planCommands(work, parts, fleet, agents, shield);
+    await store.transact((tx) => tx.insert(fleetCommands, actor.tenant, fleet));
+    await record(work, fleet, plan, shield);
+    const waiting = await withinLimits(work, parts, plan);
+    const begun = await activate(work, fleet, plan, shield);
+    parts.fleetCommands.begin(actor.tenant, begun, waiting);
+    return begun;
+  });
+}
+
+/** The bytes of rows that one commit holds at most, and how many. */
+const [COMMIT_BYTES, COMMIT_ROWS] = [400_000, 64];
+/** The size of a row beside its command. */
+const ROW_BYTES = 2_000;
+
+/** Records all commands. None starts before the last one is recorded. */
+async function record(
+  work: Stepping,
+  fleet: FleetCommandRecord,
+  { allowed, held, denied }: Plan,
+  shield: ShieldInForce,
+): Promise<void> {
+  const { actor: { tenant }, store } = work;
+  const waiting = [
+    ...allowed,
+    ...held.flatMap(({ id, members }) =>
+      members.map((member) => ({ ...member, fresh: heldBy(id, member.fresh, shield) }))
+    ),
+  ];
+  await forEach(waiting, ({ fresh, judgement }) => judgement.note(fresh.id));
+  const rows = COMMIT_BYTES / (ROW_BYTES + 2 * fleet.command.length);
+  const size = Math.max(1, Math.min(COMMIT_ROWS, Math.floor(rows)));
+  for (let at = 0; at < waiting.length; at += size) {
+    await store.transact(async (tx) => {
+      await mustBePreparing(work, tx, fleet);
+      for (const { fresh } of waiting.slice(at, at + size)) tx.insert(commands, tenant, fresh);
+    });
+  }
+  await forEach(denied, ({ fresh, judgement }) =>
+    store.transact(async (tx) => {
+      await mustBePreparing(work, tx, fleet);
+      await insertDenied(work, tx, fresh, judgement);
+    }));
+}
+
+/** Another instance may have taken this one for dead, and ended the preparation. @throws {Fault} UNAVAILABLE */
+async function mustBePreparing(
+  { actor: { tenant } }: Stepping,
+  tx: Tx,
+  { id, owner }: FleetCommandRecord,
+): Promise<FleetCommandRecord> {
+  const now = await tx.get(fleetCommands, tenant, id);
+  if (now?.status === "preparing" && now.owner === owner) return now;
+  throw new Fault("UNAVAILABLE", "The relay took too long to record all commands. Try again.");
+}
+
+/** Charges the limits for each command. Fails those that a limit refuses; returns the others that were allowed. */
+async function withinLimits(
+  work: Stepping,
+  { limiter }: FleetParts,
+  { allowed, held, denied }: Plan,
+): Promise<string[]> {
+  const { actor, ports } = work;
+  const members = [...allowed, ...held.flatMap(({ members }) => members)];
+  // The request itself was charged as one. What the shield denied costs the same.
+  const wanted = members.length + denied.length;
+  const { admitted, refusal } = await limiter.takeForCommands(actor, wanted - 1);
+  if (refusal === null) return idsOf(allowed);
+  const why = tooMany(refusal, ports.clock.now()).message;
+  const refused = members.slice(admitted + 1);
+  await forEach(refused, async ({ fresh: { id }, judgement }) => {
+    const from = judgement.result.verdict === "approve" ? "pending_approval" : "queued";
+    await endUnsent(work, actor.tenant, id, from, { status: "failed", why });
+  });
+  return idsOf(allowed.slice(0, admitted + 1));
+}
+
+const idsOf = (planned: readonly Planned[]): string[] => planned.map(({ fresh: { id } }) => id);
+
+/** Releases a recorded fleet command, with its requests for approval, in one commit. */
+async function activate(
+  work: Stepping,
+  fleet: FleetCommandRecord,
+  { allowed, held, denied }: Plan,
+  shield: ShieldInForce,
+): Promise<FleetCommandRecord> {
+  const { actor: { tenant, userId }, store } = work;
+  const members = [...allowed, ...denied, ...held.flatMap(({ members }) => members)];
+  return await store.transact(async (tx) => {
+    const now = await mustBePreparing(work, tx, fleet);
+    for (const group of held) await requestApproval(work, tx, fleet, group, shield);
+    emit(work, tx, tenant, {
+      type: "fleet_command_started",
+      resource: { type: "fleet_command", id: fleet.id },
+      thread: fleet.alert_id,
+      details: {
+        ...textForEvent(fleet.command),
+        agents: fleet.total,
+        agents_sha256: agentsSha256(agentIds(members)),
+        parallel: fleet.parallel,
+        stop_after_failures: fleet.stop_after_failures,
+        user: userId,
+      },
+    });
+    work.recordUse(tx, 202);
+    const approvals = held.map(({ id }) => id);
+    return tx.put(fleetCommands, tenant, { ...now, status: "running", approvals });
+  });
+}
+
+const agentIds = (members: readonly Planned[]): string[] =>
+  members.map(({ fresh }) => fresh.agent_id).sort();
+
+/** One request for the commands that need the same approvals, bound to their agents. */
+async function requestApproval(
+  work: Stepping,
+  tx: Tx,
+  fleet: FleetCommandRecord,
+  { id, needed, members }: HeldGroup,
+  shield: ShieldInForce,
+): Promise<void> {
+  const agent_ids = agentIds(members);
+  const worst = members.map(({ judgement }) => judgement.result)
+    .reduce((a, b) => b.risk_score > a.risk_score ? b : a);
+  const thread = fleet.alert_id === undefined
+    ? {}
+    : { alert_id: fleet.alert_id, thread: fleet.alert_id };
+  const approval = await insertApproval(work, tx, {
+    id,
+    command_id: fleet.id,
+    agent_id: null,
+    agents: { count: agent_ids.length, sha256: agentsSha256(agent_ids) },
+    command: fleet.command,
+    shield_result: worst,
+    ...thread,
+    created_at_ms: fleet.created_at_ms,
+    expires_at_ms: fleet.expires_at_ms,
+  }, { shield, needed });
+  const list = { id, agent_ids, expires_at_ms: approval.purge_at_ms };
+  tx.insert(approvedAgents, work.actor.tenant, list);
+}
+
+function idempotencyOf(
+  { request: { idempotencyKey: key } }: Stepping,
+  { selector, command, timeoutMs, parallel, stopAfterFailures, alertId }: FleetRequest,
+): FleetCommandRecord["idempotency"] {
+  if (key === null) return null;
+  checkIdempotencyKey(key);
+  const chosen = canonicalJson(selector);
+  const how = [timeoutMs, parallel, stopAfterFailures ?? 0, alertId ?? ""];
+  return { key, digest: digestOfCall("fleet", chosen, ...how, command) };
+}
