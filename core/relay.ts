@@ -1,6 +1,6 @@
+import { fleetCommands } from "../kv/records/command.ts";
 import { sweepBlobs } from "../kv/store/blob.ts";
 import { agents } from "../kv/records/agent.ts";
-import { fleetCommands } from "../kv/records/fleet_command.ts";
 import { ANNOUNCEMENT, SYSTEM, type Tenant } from "../kv/store/collection.ts";
 import { dropInbox, Inbox, wakeKey } from "../kv/instances/inbox.ts";
 import { KeyWatch, type WatchedKey } from "../kv/instances/watch.ts";

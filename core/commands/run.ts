@@ -1,4 +1,3 @@
-import type { AgentRecord } from "../../kv/records/agent.ts";
 import { type CommandRecord, commands, isOpen } from "../../kv/records/command.ts";
 import {
   Accepted,

@@ -70,3 +70,16 @@ export const approvals = collection({
   queue: { pending: (a) => a.status === "pending" ? [a.expires_at_ms] : null },
   expiresAt: (a) => a.purge_at_ms,
 });
+
+/** The agents that a request for approval covers. */
+export const approvedAgents = collection({
+  name: "approved_agents",
+  schema: z.strictObject({
+    /** The id of the request. */
+    id: z.string(),
+    /** In ascending order. */
+    agent_ids: z.array(z.string()),
+    expires_at_ms: z.number(),
+  }),
+  expiresAt: (agents) => agents.expires_at_ms,
+});

@@ -2,68 +2,12 @@ import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/stric
 import { sha256Hex } from "../../core/codec/text.ts";
 import { commands } from "../../kv/records/command.ts";
 import { ScriptedAgent } from "../support/agent.ts";
-import { shared } from "../support/kv.ts";
 import { AGENT_RIGHTS, eventsOf, finish, runsOf } from "../support/linked_agent.ts";
-import { NO_LIMITS } from "../support/no_limits.ts";
-import { type Account, type Answer, World } from "../support/world.ts";
+import { type Answer, World } from "../support/world.ts";
+import { countsOf, finishAll, makeFleet, sent, show, silent, start } from "./fleet_fixtures.ts";
 
 /** Needs an approval. */
 const HELD = "rm /tmp/../etc/hosts";
-
-interface Fleet {
-  readonly owner: Account;
-  /** The key that the agents registered with. */
-  readonly key: string;
-  readonly agents: readonly ScriptedAgent[];
-}
-
-/** An organization with so many agents: `web-01`, `web-02`, … */
-async function makeFleet(world: World, count: number): Promise<Fleet> {
-  const owner = await world.signUp();
-  const key = await world.key(owner, AGENT_RIGHTS);
-  const agents: ScriptedAgent[] = [];
-  for (let n = 1; n <= count; n++) {
-    const name = `web-${String(n).padStart(2, "0")}`;
-    const labels = { env: n % 2 === 0 ? "test" : "staging" };
-    agents.push(await ScriptedAgent.connect(world, key.value, { name, labels }));
-  }
-  return { owner, key: key.value, agents };
-}
-
-async function start(
-  world: World,
-  { token }: Pick<Account, "token">,
-  body: Record<string, unknown>,
-  headers: Record<string, string> = {},
-): Promise<Answer> {
-  const answer = await world.call("POST", "/api/v1/commands", {
-    as: token,
-    body: { command: "uptime", ...body },
-    headers,
-  });
-  await world.settle();
-  return answer;
-}
-
-const show = async (world: World, { token }: Pick<Account, "token">, id: string, query = "") =>
-  (await world.call("GET", `/api/v1/commands/${id}${query}`, { as: token })).body;
-
-/** The counts that are not 0. */
-async function countsOf(world: World, account: Account, id: string) {
-  const { counts, total } = await show(world, account, id);
-  const some = Object.entries<number>(counts).filter(([, n]) => n > 0);
-  eq(some.reduce((sum, [, n]) => sum + n, 0), total);
-  return Object.fromEntries(some);
-}
-
-const silent = (agents: readonly ScriptedAgent[]) =>
-  agents.forEach((agent) => agent.script = () => "silent");
-
-/** Ends the running commands of an agent. */
-const finishAll = (agent: ScriptedAgent, exit_code = 0) =>
-  runsOf(agent).forEach(({ command_id }) => finish(agent, command_id, { exit_code }));
-
-const sent = (agents: readonly ScriptedAgent[]) => agents.map((agent) => runsOf(agent).length);
 
 Deno.test("fleet_commands.start: each agent runs the command once, as a command of its own with its event", async () => {
   await using world = await World.open();
@@ -347,73 +291,4 @@ Deno.test("fleet_commands.start: what changed while a command waited counts when
     eq(failed.reason, reason);
   }
   deq(sent(agents), [2, 0, 0]);
-});
-
-Deno.test("fleet_commands.start: an agent that is gone fails at once; one that just lost its link is waited for", async () => {
-  await using world = await World.open();
-  const { owner, key, agents } = await makeFleet(world, 3);
-  const [first, second] = agents as [ScriptedAgent, ScriptedAgent];
-  first.drop();
-  await world.advance(31_000);
-  second.drop();
-  await world.settle();
-  const { body } = await start(world, owner, { all: true, parallel: 1 });
-  deq(await countsOf(world, owner, body.id), { failed: 1, queued: 1, succeeded: 1 });
-  const { commands: [failed] } = await show(world, owner, body.id, "?status=failed");
-  deq([failed.agent_name, failed.reason], ["web-01", "its agent is not connected"]);
-  await ScriptedAgent.connect(world, key, { identity: second.identity });
-  await world.advance(1_000);
-  deq(await countsOf(world, owner, body.id), { failed: 1, succeeded: 2 });
-});
-
-Deno.test("fleet_commands.start: repeated with its Idempotency-Key it is the first one", async () => {
-  await using world = await World.open();
-  const { owner, agents } = await makeFleet(world, 2);
-  const key = { "idempotency-key": "k1" };
-  const [first, second] = await Promise.all([
-    start(world, owner, { all: true }, key),
-    start(world, owner, { all: true }, key),
-  ]);
-  const both = [first, second].filter(({ status }) => status === 202);
-  ok(both.length > 0);
-  const third = await start(world, owner, { all: true }, key);
-  eq(third.status, 202);
-  for (const { body } of both) eq(body.id, third.body.id);
-  const other = await start(world, owner, { all: true, parallel: 2 }, key);
-  deq([other.status, other.body.error.code], [409, "CONFLICT"]);
-  deq(sent(agents), [1, 1]);
-});
-
-Deno.test("fleet_commands.start: each command counts as a request, and those that a limit refuses fail with its error", async () => {
-  const live = { ...NO_LIMITS.limits.live, requests_per_minute: 5 };
-  const config = { ...NO_LIMITS, limits: { ...NO_LIMITS.limits, live } };
-  await using world = await World.open({ config });
-  const { owner, agents } = await makeFleet(world, 7);
-  const { value } = await world.key(owner, AGENT_RIGHTS);
-  const { body } = await start(world, { token: value }, { all: true });
-  deq(await countsOf(world, owner, body.id), { succeeded: 5, failed: 2 });
-  const { commands: [refused] } = await show(world, owner, body.id, "?status=failed");
-  ok(refused.reason.startsWith("Reached the limit of 5 requests per minute for this API key."));
-  deq(sent(agents), [1, 1, 1, 1, 1, 0, 0]);
-});
-
-Deno.test("fleet_commands.start: a crash in the middle repeats nothing, and the rest runs after the restart", async () => {
-  const kv = await Deno.openKv(":memory:");
-  const dead = await World.open({ kv: shared(kv) });
-  const { owner, key, agents } = await makeFleet(dead, 6);
-  silent(agents);
-  const { body } = await start(dead, owner, { all: true, parallel: 2 });
-  finishAll(agents[0]!);
-  await dead.settle();
-  deq(await countsOf(dead, owner, body.id), { succeeded: 1, running: 2, queued: 3 });
-  // The process has crashed: nothing was stopped.
-  await using world = await World.open({ kv, seed: 2 });
-  deq(await countsOf(world, owner, body.id), { succeeded: 1, lost: 2, queued: 3 });
-  const back = await Promise.all(
-    agents.map(({ identity }) => ScriptedAgent.connect(world, key, { identity })),
-  );
-  await world.advance(2_000);
-  const ended = await show(world, owner, body.id);
-  deq([ended.status, await countsOf(world, owner, body.id)], ["failed", { succeeded: 4, lost: 2 }]);
-  deq(agents.map((agent, at) => sent([agent])[0]! + sent([back[at]!])[0]!), [1, 1, 1, 1, 1, 1]);
 });

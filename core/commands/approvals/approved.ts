@@ -1,7 +1,6 @@
 import type { Tenant } from "../../../kv/store/collection.ts";
-import { type ApprovalRecord, approvals } from "../../../kv/records/approval.ts";
+import { type ApprovalRecord, approvals, approvedAgents } from "../../../kv/records/approval.ts";
 import type { CommandRecord } from "../../../kv/records/command.ts";
-import { approvedAgents } from "../../../kv/records/fleet_command.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import { agents } from "../../../kv/records/agent.ts";
 import { sha256Hex } from "../../codec/codec.ts";

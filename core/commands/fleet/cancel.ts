@@ -1,4 +1,4 @@
-import { fleetCommands } from "../../../kv/records/fleet_command.ts";
+import { fleetCommands } from "../../../kv/records/command.ts";
 import { Fault } from "../../fault/fault.ts";
 import type { Stepping } from "../../work/work.ts";
 import { countsOf, statusOf } from "./counts.ts";

@@ -2,9 +2,9 @@ import {
   COMMAND_STATUSES,
   commands,
   type CommandStatus,
+  type FleetCommandRecord,
   OPEN_STATUSES,
 } from "../../../kv/records/command.ts";
-import type { FleetCommandRecord } from "../../../kv/records/fleet_command.ts";
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { indexKeys } from "../../../kv/store/iterate.ts";
 import type { Store } from "../../../kv/store/store.ts";

@@ -1,9 +1,11 @@
-import { type CommandRecord, commands, isOpen } from "../../../kv/records/command.ts";
 import {
+  type CommandRecord,
+  commands,
   type FleetCommandRecord,
   fleetCommands,
   type FleetStop,
-} from "../../../kv/records/fleet_command.ts";
+  isOpen,
+} from "../../../kv/records/command.ts";
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { emit } from "../../events/events.ts";
 import type { Cancel } from "../../ports/ports.ts";

@@ -1,4 +1,4 @@
-import { type FleetCommandRecord, fleetCommands } from "../../../kv/records/fleet_command.ts";
+import { type FleetCommandRecord, fleetCommands } from "../../../kv/records/command.ts";
 import type { Found } from "../../../kv/store/reader.ts";
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { everyQueued } from "../../../kv/store/iterate.ts";

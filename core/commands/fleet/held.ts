@@ -1,6 +1,5 @@
 import { approvals } from "../../../kv/records/approval.ts";
-import { commands } from "../../../kv/records/command.ts";
-import type { FleetCommandRecord, FleetStop } from "../../../kv/records/fleet_command.ts";
+import { commands, type FleetCommandRecord, type FleetStop } from "../../../kv/records/command.ts";
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { RELAY_ACTOR } from "../../events/events.ts";
 import { resolveApproval } from "../approvals/resolve.ts";

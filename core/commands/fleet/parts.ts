@@ -1,10 +1,8 @@
 import { type CommandRecord, commands } from "../../../kv/records/command.ts";
 import type { Tenant } from "../../../kv/store/collection.ts";
-import type { Limiter } from "../../access/access.ts";
 import type { Background } from "../../ports/ports.ts";
 import type { CommandParts } from "../parts.ts";
 import { type Ending, settleCommand, type SettlementContext } from "../settle.ts";
-import type { FleetCommands } from "./fleet_commands.ts";
 
 /** The parts that drive fleet commands. */
 export interface DriveParts
@@ -13,14 +11,6 @@ export interface DriveParts
   readonly background: Background;
   /** The id of this process. */
   readonly instance: string;
-}
-
-/** The parts that start them. */
-export interface FleetParts extends CommandParts {
-  readonly fleetCommands: FleetCommands;
-  /** The id of this process. */
-  readonly instance: string;
-  readonly limiter: Pick<Limiter, "takeForCommands">;
 }
 
 /** How many commands are read or written at once. */

@@ -1,6 +1,5 @@
 import type { AgentRecord } from "../../../kv/records/agent.ts";
-import type { CommandRecord } from "../../../kv/records/command.ts";
-import type { FleetCommandRecord } from "../../../kv/records/fleet_command.ts";
+import type { CommandRecord, FleetCommandRecord } from "../../../kv/records/command.ts";
 import type { Stepping } from "../../work/work.ts";
 import { type RequiredApprovals, requiredApprovals } from "../approvals/request.ts";
 import { beginRecord } from "../begin.ts";

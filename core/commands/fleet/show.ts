@@ -1,6 +1,10 @@
 import { agents } from "../../../kv/records/agent.ts";
-import type { CommandRecord, CommandStatus } from "../../../kv/records/command.ts";
-import { type FleetCommandRecord, fleetCommands } from "../../../kv/records/fleet_command.ts";
+import {
+  type CommandRecord,
+  type CommandStatus,
+  type FleetCommandRecord,
+  fleetCommands,
+} from "../../../kv/records/command.ts";
 import { iso, isoOrNull } from "../../codec/codec.ts";
 import { Fault } from "../../fault/fault.ts";
 import type { Work } from "../../work/work.ts";

@@ -1,12 +1,8 @@
-import { commands } from "../../../kv/records/command.ts";
-import {
-  approvedAgents,
-  type FleetCommandRecord,
-  fleetCommands,
-} from "../../../kv/records/fleet_command.ts";
+import { approvedAgents } from "../../../kv/records/approval.ts";
+import { commands, type FleetCommandRecord, fleetCommands } from "../../../kv/records/command.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import { DAY_MS } from "../../../kv/store/durations.ts";
-import { tooMany } from "../../access/access.ts";
+import { type Limiter, tooMany } from "../../access/access.ts";
 import { canonicalJson } from "../../codec/codec.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
@@ -22,12 +18,22 @@ import { agentsSha256 } from "../approvals/approved.ts";
 import { heldBy, insertApproval } from "../approvals/request.ts";
 import { insertDenied } from "../denial.ts";
 import { type ShieldInForce, shieldInForce } from "../guard/in_force.ts";
+import type { CommandParts } from "../parts.ts";
 import { COMMAND_KEYS } from "../run.ts";
 import { textForEvent } from "../text.ts";
 import { mustHaveAlert } from "../thread.ts";
-import { endUnsent, type FleetParts, forEach } from "./parts.ts";
+import type { FleetCommands } from "./fleet_commands.ts";
+import { endUnsent, forEach } from "./parts.ts";
 import { type HeldGroup, type Plan, planCommands, type Planned } from "./plan.ts";
 import { selectAgents, type Selector } from "./select.ts";
+
+/** The parts that start fleet commands. */
+interface FleetParts extends CommandParts {
+  readonly fleetCommands: FleetCommands;
+  /** The id of this process. */
+  readonly instance: string;
+  readonly limiter: Pick<Limiter, "takeForCommands">;
+}
 
 /** Fleet commands hold the keys of the calls that started them. */
 const FLEET_KEYS: KeyRecords<FleetCommandRecord> = {

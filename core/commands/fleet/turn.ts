@@ -1,6 +1,11 @@
 import { type AgentRecord, agents } from "../../../kv/records/agent.ts";
-import { type CommandRecord, commands, isOpen } from "../../../kv/records/command.ts";
-import { type FleetCommandRecord, fleetCommands } from "../../../kv/records/fleet_command.ts";
+import {
+  type CommandRecord,
+  commands,
+  type FleetCommandRecord,
+  fleetCommands,
+  isOpen,
+} from "../../../kv/records/command.ts";
 import { isWithin } from "../../../kv/store/clock.ts";
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { changeSince } from "../approvals/changed.ts";
