@@ -19,18 +19,25 @@ const PARALLEL_MAX = 200;
 const PARALLEL_DEFAULT = 20;
 const LABELS_MAX = 32;
 const WAIT_SECONDS_MAX = 60;
+const SELECT_ONCE = "must be given, or else one of `labels` and `all`, but only one of the three";
+
+const FleetStatus = z.enum(["running", "succeeded", "failed", "cancelled"])
+  .meta({ id: "FleetStatus" });
+const FleetStop = z.object({
+  reason: z.enum(["cancelled", "failures", "relay_stopped"]).meta({ id: "FleetStopReason" }),
+  by: z.string().nullable().meta({ description: "Who cancelled it." }),
+  at: Timestamp,
+}).meta({ id: "FleetStop" });
 
 const FleetCommand = z.object({
   id: z.string(),
   command: z.string(),
-  status: z.enum(["running", "succeeded", "failed", "cancelled"]).meta({
+  status: FleetStatus.meta({
     description: "`succeeded` when all commands have; `cancelled` when somebody cancelled it.",
   }),
-  stopped: z.object({
-    reason: z.enum(["cancelled", "failures", "relay_stopped"]),
-    by: z.string().nullable(),
-    at: Timestamp,
-  }).nullable().meta({ description: "Why no further command starts; null while they do." }),
+  stopped: FleetStop.nullable().meta({
+    description: "Why no further command starts; null while they do.",
+  }),
   total: z.int().meta({ description: "The number of agents." }),
   counts: z.record(CommandStatus, z.int()).meta({
     description: "How many commands have each status. Their sum is `total`.",
@@ -115,7 +122,7 @@ export const fleetCommandRoutes = [
     effect: "steps",
     audit: { byRule: "fleet_command_started, fleet_command_ended, and the events of each command" },
     body: StartBody,
-    rules: { body: "must have exactly one of `names`, `labels` and `all`" },
+    rules: { "body.names": SELECT_ONCE },
     success: { status: 202, body: FleetCommand },
     faults: ["AGENT_NOT_FOUND", "NOT_FOUND", "CONFLICT", "UNAVAILABLE"],
     tool: { destructive: true },
@@ -199,8 +206,7 @@ export const fleetCommandRoutes = [
 /** @throws {Fault} VALIDATION_FAILED unless exactly one way to select agents was given */
 function mustSelectOnce(given: readonly unknown[]): void {
   if (given.filter((one) => one !== undefined).length === 1) return;
-  const message = "must have exactly one of `names`, `labels` and `all`";
-  throw new Fault("VALIDATION_FAILED", `The body ${message}.`, {
-    issues: [{ path: "body", message }],
+  throw new Fault("VALIDATION_FAILED", `body.names: ${SELECT_ONCE}`, {
+    issues: [{ path: "body.names", message: SELECT_ONCE }],
   });
 }
