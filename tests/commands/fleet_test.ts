@@ -74,7 +74,7 @@ Deno.test("fleet_commands.start: selects by name, label or all within the space,
   const refused: [Record<string, unknown>, number, string][] = [
     [{ names: ["web-01", "web-99"] }, 404, 'There is no agent "web-99".'],
     [{ names: [other.agents[0]!.id] }, 404, `There is no agent "${other.agents[0]!.id}".`],
-    [{ labels: { env: "none" } }, 404, "No agent matches."],
+    [{ labels: { env: "none" } }, 404, "No agent matches the selection."],
     [{}, 400, "only one of the three"],
     [{ all: true, names: ["web-01"] }, 400, "only one of the three"],
     [{ all: true, parallel: 201 }, 400, "body.parallel"],

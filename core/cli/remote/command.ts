@@ -19,7 +19,7 @@ export interface RemoteCommand {
   /** Its words: `agents ls`. */
   readonly name: string;
   readonly about: string;
-  /** Its positional arguments: `<id>`. */
+  /** Its positional arguments: one that ends in `?` may be left out. */
   readonly takes: readonly string[];
   /** Placeholder of what follows `--`. */
   readonly rest?: string;
@@ -35,7 +35,7 @@ export type Run = (call: Call) => Promise<number | void>;
 
 /** One call of a command. */
 export interface Call {
-  /** The positional arguments: one for each that the command takes. */
+  /** The positional arguments, in the order in which the command takes them. */
   readonly args: readonly string[];
   /** What followed `--`. */
   readonly rest: readonly string[];

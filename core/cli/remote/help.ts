@@ -5,7 +5,7 @@ import { GROUPS } from "./table.ts";
 export const usageOf = ({ name, takes, rest, options }: RemoteCommand): string =>
   [
     `relay ${name}`,
-    ...takes.map((what) => `<${what}>`),
+    ...takes.map((what) => what.endsWith("?") ? `[${what.slice(0, -1)}]` : `<${what}>`),
     ...(options.length > 0 ? ["[options]"] : []),
     ...(rest === undefined ? [] : [`-- <${rest}>`]),
   ].join(" ");

@@ -62,6 +62,7 @@ async function callOf(
   rest: readonly string[],
   host: Host,
 ): Promise<Call> {
+  const { takes } = command;
   const all = [...command.options, ...EVERYWHERE];
   const names = (some: typeof all) => some.map(({ name }) => name);
   const { options, positional } = await parseArguments({
@@ -71,11 +72,10 @@ async function callOf(
     aliases: Object.fromEntries(
       all.flatMap(({ letter, name }) => letter === undefined ? [] : [[letter, name]]),
     ),
-    positional: command.takes.length,
+    positional: takes.length,
   }, own);
-  if (
-    positional.length < command.takes.length || (rest.length > 0) !== (command.rest !== undefined)
-  ) {
+  const needed = takes.filter((what) => !what.endsWith("?")).length;
+  if (positional.length < needed || (rest.length > 0) !== (command.rest !== undefined)) {
     throw new UsageError(`Usage: ${usageOf(command)}.`);
   }
   const value = (name: string) => (options as Readonly<Record<string, unknown>>)[name];

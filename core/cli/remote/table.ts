@@ -5,6 +5,24 @@ const LIMIT: Option = { name: "limit", value: "number", about: "At most this man
 const OFFSET: Option = { name: "offset", value: "number", about: "Skip this many." };
 const REASON: Option = { name: "reason", value: "text", about: "For people and the audit log." };
 
+/** Options of commands for many agents. */
+const MANY: readonly Option[] = [
+  {
+    name: "label",
+    value: "key=value",
+    letter: "l",
+    many: true,
+    about: "On all agents with this label.",
+  },
+  { name: "all", about: "On all agents." },
+  { name: "parallel", value: "number", about: "So many agents at once; default: 20." },
+  {
+    name: "stop-after-failures",
+    value: "number",
+    about: "Start no further ones after so many failures.",
+  },
+];
+
 /** The first words of the commands, as the help lists them. */
 export const GROUPS: Readonly<Record<string, string>> = {
   login: "sign this terminal in",
@@ -99,22 +117,24 @@ export const REMOTE_COMMANDS: readonly RemoteCommand[] = [
   },
   {
     name: "exec",
-    about: "Runs a command on an agent, waits for its end, and exits with its exit code.",
-    takes: ["agent"],
+    about: "Runs a command on an agent and exits with its exit code, or on many at once.",
+    takes: ["agent?"],
     rest: "command…",
     options: [
+      ...MANY,
       { name: "timeout", value: "seconds", about: "Default: 60, at most 600." },
       { name: "wait", about: "Wait without asking when the command is held for approval." },
     ],
-    examples: ["relay exec agt_0m3x1 -- uptime", "relay exec agt_0m3x1 -- sh -c 'exit 7'"],
+    examples: ["relay exec agt_0m3x1 -- uptime", "relay exec -l env=test -- uptime"],
     exits: [
       ["any", "the exit code of the command"],
+      ["1", "with -l or --all: not all commands succeeded"],
       ["124", "the command exceeded its time"],
       ["125", "there is no result: not signed in, refused, rejected, cancelled or lost"],
       ["126", "the command waits for approval"],
       ["130", "Ctrl-C; the command was cancelled"],
     ],
-    load: async () => (await import("./exec.ts")).exec,
+    load: async () => (await import("./exec_many.ts")).execOnSome,
   },
   {
     name: "approvals ls",

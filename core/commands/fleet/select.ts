@@ -26,7 +26,7 @@ export async function selectAgents(work: Work, selector: Selector): Promise<Agen
     ? await matching(work, selector.labels ?? {})
     : await named(work, selector.names);
   if (found.length === 0) {
-    throw new Fault("AGENT_NOT_FOUND", "No agent matches. List the agents with their labels.");
+    throw new Fault("AGENT_NOT_FOUND", "No agent matches the selection.");
   }
   return found.sort((a, b) => a.name < b.name ? -1 : 1);
 }
