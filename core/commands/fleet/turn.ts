@@ -63,10 +63,22 @@ export async function takeTurn(
   if (link === undefined) {
     return await elsewhere.handOverTurn(tenant, record, holder!, turn) ?? "later";
   }
-  const taken = await running.take(tenant, id, link, turn);
+  // A claim by an approval makes as many checks as a shared store takes, so its turn has a commit of its own.
+  const apart = record.approval_id !== null && !store.sole;
+  if (apart && !await recordTurn(parts, tenant, id, turn)) return "later";
+  const taken = await running.take(tenant, id, link, apart ? undefined : turn);
   if (taken === null) return "later";
   return { done: running.start(tenant, taken.record, taken.begun, link) };
 }
+
+/** Releases a command, so that it can be claimed. A released one that nobody claims in time fails. */
+const recordTurn = ({ store }: DriveParts, tenant: Tenant, id: string, turn: Turn) =>
+  store.transact(async (tx) => {
+    const row = await tx.get(commands, tenant, id);
+    const ready = row && await turn(tx, row);
+    if (ready !== null) tx.put(commands, tenant, ready);
+    return ready !== null;
+  });
 
 /** False for an agent that is not expected soon. After a restart of the relay, agents count as linked for a minute. */
 const mayComeBack = ({ status, lost_at_ms }: AgentRecord, nowMs: number): boolean =>
