@@ -133,7 +133,8 @@ class Watch {
     const { client, fleet: { id, counts } } = this;
     const ended = ENDED.split(",").reduce((sum, name) => sum + counts[name as Status]!, 0);
     if (ended === this.#seen.size) return;
-    for (let cursor: string | null | undefined; cursor !== null;) {
+    let cursor: string | null | undefined;
+    do {
       const query = { output: "true", status: ENDED, limit: PAGE, cursor } as const;
       const page = await client.call("fleet_commands.get", { params: { id }, query });
       cursor = page.cursor;
@@ -142,7 +143,7 @@ class Watch {
         this.#seen.add(member.command_id);
         await this.#print(member);
       }
-    }
+    } while (cursor !== null);
   }
 
   async #print(member: FleetMember): Promise<void> {
