@@ -133,17 +133,17 @@ class Watch {
     const { client, fleet: { id, counts } } = this;
     const ended = ENDED.split(",").reduce((sum, name) => sum + counts[name as Status]!, 0);
     if (ended === this.#seen.size) return;
-    let cursor: string | null | undefined;
+    let cursor: string | undefined;
     do {
       const query = { output: "true", status: ENDED, limit: PAGE, cursor } as const;
       const page = await client.call("fleet_commands.get", { params: { id }, query });
-      cursor = page.cursor;
+      cursor = page.cursor ?? undefined;
       for (const member of [...page.commands].sort(byName)) {
         if (this.#seen.has(member.command_id)) continue;
         this.#seen.add(member.command_id);
         await this.#print(member);
       }
-    } while (cursor !== null);
+    } while (cursor !== undefined);
   }
 
   async #print(member: FleetMember): Promise<void> {
