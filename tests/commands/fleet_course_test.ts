@@ -3,8 +3,9 @@ import { openMemoryStore } from "../cluster/shared_store.ts";
 import { tool } from "../mcp/client.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { shared } from "../support/kv.ts";
-import { AGENT_RIGHTS } from "../support/linked_agent.ts";
+import { AGENT_RIGHTS, runsOf } from "../support/linked_agent.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";
+import { mulberry32 } from "../support/random.ts";
 import { World } from "../support/world.ts";
 import { countsOf, finishAll, makeFleet, sent, show, silent, start } from "./fleet_fixtures.ts";
 
@@ -86,8 +87,9 @@ Deno.test("fleet_commands.start: another instance goes on after the driving one'
   const { body } = await start(one, owner, { all: true, parallel: 2 });
   await two.settle();
   deq(await countsOf(two, owner, body.id), { running: 2, queued: 4 });
-  // The first one's clock stands still from here on, so it is dead.
+  // The first one's clock stands still from here on, so it counts as dead. It wakes up in the middle.
   for (let n = 0; n < 4; n++) await two.advance(5_000);
+  await one.advance(1_000);
   for (let n = 0; n < 3; n++) {
     for (const agent of agents) finishAll(agent);
     await two.advance(2_000);
@@ -140,4 +142,89 @@ Deno.test("fleet_commands: an AI client starts one, waits for its end and reads 
   });
   const [one] = read.body.result.structuredContent.commands;
   deq([one.agent_name, one.status, one.stdout], ["web-02", "succeeded", "done\n"]);
+});
+
+Deno.test("fleet_commands: in any history no command runs twice, and all totals are right", async () => {
+  const seed = crypto.getRandomValues(new Uint16Array(1))[0]!;
+  console.log(`fleet history seed ${seed}`);
+  const dice = mulberry32(seed);
+  const below = (n: number) => Math.floor(dice() * n);
+  for (let history = 0; history < 5; history++) {
+    const kv = await Deno.openKv(":memory:");
+    let world = await World.open({ kv: shared(kv), seed: 1 });
+    const { owner, key, agents: first } = await makeFleet(world, 5);
+    const ids = first.map(({ id }) => id);
+    let agents = [...first];
+    const everyLink = [...first];
+    const fleets: string[] = [];
+    const connect = async (at: number) => {
+      const { identity } = agents[at]!;
+      const agent = await ScriptedAgent.connect(world, key, { identity });
+      silent([agent]);
+      everyLink.push(agent);
+      agents = agents.with(at, agent);
+    };
+    const post = async (path: string) => {
+      const { status } = await world.call("POST", path, { as: owner.token, body: {} });
+      ok([200, 409].includes(status), `${path} answered ${status}`);
+    };
+    silent(agents);
+    const steps: (() => Promise<unknown>)[] = [
+      async () => {
+        const stop_after_failures = dice() < 0.3 ? 1 + below(2) : undefined;
+        const parallel = 1 + below(4);
+        const { status, body } = await start(world, owner, {
+          all: true,
+          parallel,
+          stop_after_failures,
+        });
+        eq(status, 202);
+        fleets.push(body.id);
+      },
+      async () =>
+        fleets.length > 0 && await post(`/api/v1/commands/${fleets[below(fleets.length)]}/cancel`),
+      async () => {
+        const { body } = await world.call("GET", "/api/v1/commands", { as: owner.token });
+        const one = body.commands[below(body.commands.length)];
+        if (one?.status === "queued") {
+          await post(`/api/v1/agents/${one.agent_id}/commands/${one.command_id}/cancel`);
+        }
+      },
+      () => Promise.resolve(agents[below(5)]!.drop()),
+      () => connect(below(5)),
+      () => world.advance(1_000 + below(20_000)),
+      async () => {
+        // The relay crashes and starts again.
+        const nowMs = world.clock.nowMs;
+        world = await World.open({ kv: shared(kv), seed: 2 + fleets.length + everyLink.length });
+        world.clock.nowMs = Math.max(world.clock.nowMs, nowMs);
+        for (let at = 0; at < 5; at++) await connect(at);
+      },
+      ...Array.from(
+        { length: 6 },
+        () => () => Promise.resolve(finishAll(agents[below(5)]!, below(3) === 0 ? 1 : 0)),
+      ),
+    ];
+    for (let step = 0; step < 40; step++) {
+      await steps[below(steps.length)]!();
+      await world.settle();
+    }
+    for (let at = 0; at < 5; at++) await connect(at);
+    for (let round = 0; round < 40; round++) {
+      for (const agent of agents) finishAll(agent);
+      await world.advance(2_000);
+    }
+    const runs = everyLink.flatMap((agent) => runsOf(agent).map(({ command_id }) => command_id));
+    eq(new Set(runs).size, runs.length, `seed ${seed}`);
+    for (const id of fleets) {
+      const fleet = await show(world, owner, id);
+      ok(fleet.status !== "running", `seed ${seed}: ${id} ${JSON.stringify(fleet.counts)}`);
+      await countsOf(world, owner, id);
+      deq(fleet.commands.map(({ agent_id }: { agent_id: string }) => agent_id).sort(), ids.sort());
+      for (const { command_id, status } of fleet.commands) {
+        if (status === "succeeded") ok(runs.includes(command_id), `seed ${seed}: ${command_id}`);
+      }
+    }
+    await world[Symbol.asyncDispose]();
+  }
 });

@@ -1,7 +1,7 @@
 import type { AgentRecord } from "../../../kv/records/agent.ts";
 import type { CommandRecord, FleetCommandRecord } from "../../../kv/records/command.ts";
 import type { Stepping } from "../../work/work.ts";
-import { type RequiredApprovals, requiredApprovals } from "../approvals/request.ts";
+import { heldBy, type RequiredApprovals, requiredApprovals } from "../approvals/request.ts";
 import { beginRecord } from "../begin.ts";
 import { judgeForAgent, type Judgement } from "../guard/judge.ts";
 import type { ShieldInForce } from "../guard/in_force.ts";
@@ -10,6 +10,7 @@ import { forEach } from "./parts.ts";
 
 /** A command of a fleet command before it is recorded, as the shield judged it for its agent. */
 export interface Planned {
+  /** Its row: waiting for its turn, or held. */
   readonly fresh: CommandRecord;
   readonly judgement: Judgement;
 }
@@ -49,10 +50,16 @@ export async function planCommands(
     const key = JSON.stringify([needed.required, needed.roles]);
     const group = groups.get(key) ?? { id: work.ports.entropy.id("prc"), needed, members: [] };
     groups.set(key, group);
-    group.members.push(one);
+    group.members.push({ ...one, fresh: heldBy(group.id, one.fresh, shield) });
   }
+  // The totals are counted from all of them, so none expires while others may still wait.
+  const waitMs = groups.size > 0 ? shield.own.approvals.expires_seconds * 1000 : 0;
   const judged = (verdict: "allow" | "deny") =>
-    planned.filter(({ judgement }) => judgement.result.verdict === verdict);
+    planned.filter(({ judgement }) => judgement.result.verdict === verdict)
+      .map(({ fresh, judgement }) => ({
+        fresh: { ...fresh, expires_at_ms: fresh.expires_at_ms + waitMs },
+        judgement,
+      }));
   return { allowed: judged("allow"), held: [...groups.values()], denied: judged("deny") };
 }
 

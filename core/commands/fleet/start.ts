@@ -15,7 +15,7 @@ import {
   type Stepping,
 } from "../../work/work.ts";
 import { agentsSha256 } from "../approvals/approved.ts";
-import { heldBy, insertApproval } from "../approvals/request.ts";
+import { insertApproval } from "../approvals/request.ts";
 import { insertDenied } from "../denial.ts";
 import { type ShieldInForce, shieldInForce } from "../guard/in_force.ts";
 import type { CommandParts } from "../parts.ts";
@@ -92,7 +92,6 @@ async function startNew(
   if (request.alertId !== undefined) await mustHaveAlert(work, request.alertId);
   const shield = await shieldInForce(work.db, actor.tenant);
   const nowMs = ports.clock.now();
-  const waitMs = shield.own.approvals.expires_seconds * 1000;
   const fleet: FleetCommandRecord = {
     id: ports.entropy.id("flt"),
     command: request.command,
@@ -111,18 +110,30 @@ async function startNew(
     idempotency,
     created_at_ms: nowMs,
     finished_at_ms: null,
-    expires_at_ms: nowMs + waitMs + config().retention_days.commands * DAY_MS,
+    expires_at_ms: nowMs + config().retention_days.commands * DAY_MS,
   };
   return await parts.fleetCommands.whileRecording(fleet.id, async () => {
     const plan = await planCommands(work, parts, fleet, agents, shield);
-    await store.transact((tx) => tx.insert(fleetCommands, actor.tenant, fleet));
-    await record(work, fleet, plan, shield);
+    const kept = { ...fleet, expires_at_ms: firstExpiryOf(plan) };
+    await store.transact((tx) => tx.insert(fleetCommands, actor.tenant, kept));
+    await record(work, kept, plan);
     const waiting = await withinLimits(work, parts, plan);
-    const begun = await activate(work, fleet, plan, shield);
+    const begun = await activate(work, kept, plan, shield);
     parts.fleetCommands.begin(actor.tenant, begun, waiting);
     return begun;
   });
 }
+
+/** When the first of its commands expires: a fleet command is kept as long as its totals are whole. */
+const firstExpiryOf = (plan: Plan): number =>
+  Math.min(...membersOf(plan).map(({ fresh }) => fresh.expires_at_ms));
+
+/** All commands: those that may start, the held ones, and those that the shield denies. */
+const membersOf = ({ allowed, held, denied }: Plan): Planned[] => [
+  ...allowed,
+  ...held.flatMap(({ members }) => members),
+  ...denied,
+];
 
 /** The bytes of rows that one commit holds at most, and how many. */
 const [COMMIT_BYTES, COMMIT_ROWS] = [400_000, 64];
@@ -133,16 +144,11 @@ const ROW_BYTES = 2_000;
 async function record(
   work: Stepping,
   fleet: FleetCommandRecord,
-  { allowed, held, denied }: Plan,
-  shield: ShieldInForce,
+  plan: Plan,
 ): Promise<void> {
   const { actor: { tenant }, store } = work;
-  const waiting = [
-    ...allowed,
-    ...held.flatMap(({ id, members }) =>
-      members.map((member) => ({ ...member, fresh: heldBy(id, member.fresh, shield) }))
-    ),
-  ];
+  const { denied } = plan;
+  const waiting = membersOf({ ...plan, denied: [] });
   await forEach(waiting, ({ fresh, judgement }) => judgement.note(fresh.id));
   const rows = COMMIT_BYTES / (ROW_BYTES + 2 * fleet.command.length);
   const size = Math.max(1, Math.min(COMMIT_ROWS, Math.floor(rows)));
@@ -174,16 +180,15 @@ async function mustBePreparing(
 async function withinLimits(
   work: Stepping,
   { limiter }: FleetParts,
-  { allowed, held, denied }: Plan,
+  plan: Plan,
 ): Promise<string[]> {
   const { actor, ports } = work;
-  const members = [...allowed, ...held.flatMap(({ members }) => members)];
+  const { allowed } = plan;
   // The request itself was charged as one. What the shield denied costs the same.
-  const wanted = members.length + denied.length;
-  const { admitted, refusal } = await limiter.takeForCommands(actor, wanted - 1);
+  const { admitted, refusal } = await limiter.takeForCommands(actor, membersOf(plan).length - 1);
   if (refusal === null) return idsOf(allowed);
   const why = tooMany(refusal, ports.clock.now()).message;
-  const refused = members.slice(admitted + 1);
+  const refused = membersOf({ ...plan, denied: [] }).slice(admitted + 1);
   await forEach(refused, async ({ fresh: { id }, judgement }) => {
     const from = judgement.result.verdict === "approve" ? "pending_approval" : "queued";
     await endUnsent(work, actor.tenant, id, from, { status: "failed", why });
@@ -197,11 +202,11 @@ const idsOf = (planned: readonly Planned[]): string[] => planned.map(({ fresh: {
 async function activate(
   work: Stepping,
   fleet: FleetCommandRecord,
-  { allowed, held, denied }: Plan,
+  plan: Plan,
   shield: ShieldInForce,
 ): Promise<FleetCommandRecord> {
   const { actor: { tenant, userId }, store } = work;
-  const members = [...allowed, ...denied, ...held.flatMap(({ members }) => members)];
+  const { held } = plan;
   return await store.transact(async (tx) => {
     const now = await mustBePreparing(work, tx, fleet);
     for (const group of held) await requestApproval(work, tx, fleet, group, shield);
@@ -212,7 +217,7 @@ async function activate(
       details: {
         ...textForEvent(fleet.command),
         agents: fleet.total,
-        agents_sha256: agentsSha256(agentIds(members)),
+        agents_sha256: agentsSha256(agentIds(membersOf(plan))),
         parallel: fleet.parallel,
         stop_after_failures: fleet.stop_after_failures,
         user: userId,
