@@ -1,14 +1,20 @@
 import { type CommandRecord, commands } from "../../kv/records/command.ts";
 import type { Tx } from "../../kv/store/tx.ts";
 import { emit } from "../events/events.ts";
-import type { Stepping } from "../work/work.ts";
+import type { Actor, RequestInfo } from "../identity/identity.ts";
 import { alertOfDenial, denialAlertId, denyingRule } from "./alerts/denied.ts";
 import type { Judgement } from "./guard/judge.ts";
+import type { SettlementContext } from "./settle.ts";
 import { textForEvent } from "./text.ts";
+
+interface Denying extends SettlementContext {
+  readonly actor: Actor;
+  readonly request: RequestInfo;
+}
 
 /** Records a command that the shield denies, with its event and its alert. */
 export async function insertDenied(
-  work: Stepping,
+  work: Denying,
   tx: Tx,
   fresh: CommandRecord,
   { result: shield, decidedBy }: Pick<Judgement, "result" | "decidedBy">,

@@ -49,7 +49,7 @@ export interface RunningHere {
 }
 
 /** What a search needs. */
-type Finding = Pick<Work, "actor" | "db" | "store">;
+export type Finding = Pick<Work, "actor" | "db" | "store">;
 
 /** A place between two commands: before this id, which was made at this time. */
 interface Place {

@@ -1,6 +1,7 @@
 import { fleetCommands } from "../../../kv/records/command.ts";
 import { Fault } from "../../fault/fault.ts";
-import type { Stepping } from "../../work/work.ts";
+import type { Finding } from "../list.ts";
+import type { SettlementContext } from "../settle.ts";
 import { countsOf, statusOf } from "./counts.ts";
 import { ownedFleetCommand } from "./show.ts";
 
@@ -9,8 +10,10 @@ import { ownedFleetCommand } from "./show.ts";
  * instance that drives it does so after the commit.
  * @throws {Fault} NOT_FOUND, CONFLICT when it has ended
  */
-export async function cancelFleetCommand(work: Stepping, id: string): Promise<void> {
-  const { actor, ports, signals, store } = work;
+export async function cancelFleetCommand(
+  { actor, ports, signals, store }: SettlementContext & Pick<Finding, "actor">,
+  id: string,
+): Promise<void> {
   const { tenant } = actor;
   await store.transact(async (tx) => {
     const fleet = await ownedFleetCommand({ db: tx, actor }, id);

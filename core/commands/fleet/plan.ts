@@ -1,6 +1,5 @@
 import type { AgentRecord } from "../../../kv/records/agent.ts";
 import type { CommandRecord, FleetCommandRecord } from "../../../kv/records/command.ts";
-import type { Stepping } from "../../work/work.ts";
 import { heldBy, type RequiredApprovals, requiredApprovals } from "../approvals/request.ts";
 import { beginRecord } from "../begin.ts";
 import { judgeForAgent, type Judgement } from "../guard/judge.ts";
@@ -30,9 +29,19 @@ export interface Plan {
   readonly denied: readonly Planned[];
 }
 
+/** All commands: those that may start, the held ones, and those that the shield denies. */
+export const membersOf = ({ allowed, held, denied }: Plan): Planned[] => [
+  ...allowed,
+  ...held.flatMap(({ members }) => members),
+  ...denied,
+];
+
+/** The context of a judgement. */
+type Judging = Parameters<typeof judgeForAgent>[0];
+
 /** Judges a fleet command for each of its agents. */
 export async function planCommands(
-  work: Stepping,
+  work: Judging,
   parts: CommandParts,
   fleet: FleetCommandRecord,
   agents: readonly AgentRecord[],
@@ -64,7 +73,7 @@ export async function planCommands(
 }
 
 function commandOf(
-  { config, ports }: Stepping,
+  { config, ports }: Judging,
   fleet: FleetCommandRecord,
   agent: AgentRecord,
   { result: shield, retentionDays }: Judgement,

@@ -1,8 +1,9 @@
 import { type AgentRecord, agents } from "../../../kv/records/agent.ts";
+import type { Tenant } from "../../../kv/store/collection.ts";
 import { everyListed } from "../../../kv/store/iterate.ts";
+import type { Reader } from "../../../kv/store/reader.ts";
 import { agentIdOf } from "../../agents/agents.ts";
 import { Fault } from "../../fault/fault.ts";
-import type { Work } from "../../work/work.ts";
 
 /** The most agents of one fleet command. */
 export const AGENTS_MAX = 1_000;
@@ -18,20 +19,24 @@ export interface Selector {
 }
 
 /**
- * The agents of the caller's space that a selector names, by name.
+ * The agents that a selector names, by name.
  * @throws {Fault} AGENT_NOT_FOUND for a name of no agent and when none matches, VALIDATION_FAILED for too many
  */
-export async function selectAgents(work: Work, selector: Selector): Promise<AgentRecord[]> {
-  const found = selector.names === undefined
-    ? await matching(work, selector.labels ?? {})
-    : await named(work, selector.names);
+export async function selectAgents(
+  db: Reader,
+  tenant: Tenant,
+  { names, labels = {} }: Selector,
+): Promise<AgentRecord[]> {
+  const found = names === undefined
+    ? await matching(db, tenant, labels)
+    : await named(db, tenant, names);
   if (found.length === 0) {
     throw new Fault("AGENT_NOT_FOUND", "No agent matches the selection.");
   }
   return found.sort((a, b) => a.name < b.name ? -1 : 1);
 }
 
-async function named({ db, actor: { tenant } }: Work, names: readonly string[]) {
+async function named(db: Reader, tenant: Tenant, names: readonly string[]) {
   const found = new Map<string, AgentRecord>();
   for (const name of names) {
     const agent = await db.get(agents, tenant, await agentIdOf(db, tenant, name));
@@ -44,7 +49,8 @@ async function named({ db, actor: { tenant } }: Work, names: readonly string[]) 
 }
 
 async function matching(
-  { db, actor: { tenant } }: Work,
+  db: Reader,
+  tenant: Tenant,
   labels: Readonly<Record<string, string>>,
 ): Promise<AgentRecord[]> {
   const wanted = Object.entries(labels);

@@ -7,8 +7,13 @@ import {
 } from "../../../kv/records/command.ts";
 import { iso, isoOrNull } from "../../codec/codec.ts";
 import { Fault } from "../../fault/fault.ts";
-import type { Work } from "../../work/work.ts";
-import { type CommandPaging, findCommands, type RunningHere, showListed } from "../list.ts";
+import {
+  type CommandPaging,
+  findCommands,
+  type Finding,
+  type RunningHere,
+  showListed,
+} from "../list.ts";
 import { type Counts, countsOf, statusOf } from "./counts.ts";
 
 /** The commands of a fleet command that an answer shows. */
@@ -21,7 +26,7 @@ export interface Shown extends CommandPaging {
 
 /** The caller's fleet command. @throws {Fault} NOT_FOUND */
 export async function ownedFleetCommand(
-  { db, actor }: Pick<Work, "db" | "actor">,
+  { db, actor }: Pick<Finding, "db" | "actor">,
   id: string,
 ): Promise<FleetCommandRecord> {
   const fleet = await db.get(fleetCommands, actor.tenant, id);
@@ -34,7 +39,7 @@ export async function ownedFleetCommand(
 
 /** A fleet command with its totals and a page of its commands. @throws {Fault} NOT_FOUND, VALIDATION_FAILED */
 export async function getFleetCommand(
-  work: Work,
+  work: Finding,
   running: RunningHere,
   id: string,
   shown: Shown,
@@ -57,7 +62,7 @@ const outputIn = ({ output, stdout, stderr }: CommandRecord) =>
   output === null ? { stdout, stderr } : { output_omitted: true as const };
 
 /** A fleet command with its totals. @throws {Fault} NOT_FOUND */
-export async function showFleetCommand(work: Pick<Work, "store" | "actor" | "db">, id: string) {
+export async function showFleetCommand(work: Finding, id: string) {
   return show(await ownedFleetCommand(work, id), await countsOf(work.store, work.actor.tenant, id));
 }
 

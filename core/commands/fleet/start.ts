@@ -1,10 +1,7 @@
-import { approvedAgents } from "../../../kv/records/approval.ts";
-import { commands, type FleetCommandRecord, fleetCommands } from "../../../kv/records/command.ts";
-import type { Tx } from "../../../kv/store/tx.ts";
+import { type FleetCommandRecord, fleetCommands } from "../../../kv/records/command.ts";
 import { DAY_MS } from "../../../kv/store/durations.ts";
 import { type Limiter, tooMany } from "../../access/access.ts";
 import { canonicalJson } from "../../codec/codec.ts";
-import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import {
   checkIdempotencyKey,
@@ -14,17 +11,14 @@ import {
   once,
   type Stepping,
 } from "../../work/work.ts";
-import { agentsSha256 } from "../approvals/approved.ts";
-import { insertApproval } from "../approvals/request.ts";
-import { insertDenied } from "../denial.ts";
-import { type ShieldInForce, shieldInForce } from "../guard/in_force.ts";
+import { shieldInForce } from "../guard/in_force.ts";
 import type { CommandParts } from "../parts.ts";
 import { COMMAND_KEYS } from "../run.ts";
-import { textForEvent } from "../text.ts";
 import { mustHaveAlert } from "../thread.ts";
 import type { FleetCommands } from "./fleet_commands.ts";
 import { endUnsent, forEach } from "./parts.ts";
-import { type HeldGroup, type Plan, planCommands, type Planned } from "./plan.ts";
+import { membersOf, type Plan, planCommands, type Planned } from "./plan.ts";
+import { activate, recordCommands } from "./record.ts";
 import { selectAgents, type Selector } from "./select.ts";
 
 /** The parts that start fleet commands. */
@@ -88,7 +82,7 @@ async function startNew(
   idempotency: FleetCommandRecord["idempotency"],
 ): Promise<FleetCommandRecord> {
   const { actor, config, ports, store } = work;
-  const agents = await selectAgents(work, request.selector);
+  const agents = await selectAgents(work.db, actor.tenant, request.selector);
   if (request.alertId !== undefined) await mustHaveAlert(work, request.alertId);
   const shield = await shieldInForce(work.db, actor.tenant);
   const nowMs = ports.clock.now();
@@ -116,7 +110,7 @@ async function startNew(
     const plan = await planCommands(work, parts, fleet, agents, shield);
     const kept = { ...fleet, expires_at_ms: firstExpiryOf(plan) };
     await store.transact((tx) => tx.insert(fleetCommands, actor.tenant, kept));
-    await record(work, kept, plan);
+    await recordCommands(work, kept, plan);
     const waiting = await withinLimits(work, parts, plan);
     const begun = await activate(work, kept, plan, shield);
     parts.fleetCommands.begin(actor.tenant, begun, waiting);
@@ -127,54 +121,6 @@ async function startNew(
 /** When the first of its commands expires: a fleet command is kept as long as its totals are whole. */
 const firstExpiryOf = (plan: Plan): number =>
   Math.min(...membersOf(plan).map(({ fresh }) => fresh.expires_at_ms));
-
-/** All commands: those that may start, the held ones, and those that the shield denies. */
-const membersOf = ({ allowed, held, denied }: Plan): Planned[] => [
-  ...allowed,
-  ...held.flatMap(({ members }) => members),
-  ...denied,
-];
-
-/** The bytes of rows that one commit holds at most, and how many. */
-const [COMMIT_BYTES, COMMIT_ROWS] = [400_000, 64];
-/** The size of a row beside its command. */
-const ROW_BYTES = 2_000;
-
-/** Records all commands. None starts before the last one is recorded. */
-async function record(
-  work: Stepping,
-  fleet: FleetCommandRecord,
-  plan: Plan,
-): Promise<void> {
-  const { actor: { tenant }, store } = work;
-  const { denied } = plan;
-  const waiting = membersOf({ ...plan, denied: [] });
-  await forEach(waiting, ({ fresh, judgement }) => judgement.note(fresh.id));
-  const rows = COMMIT_BYTES / (ROW_BYTES + 2 * fleet.command.length);
-  const size = Math.max(1, Math.min(COMMIT_ROWS, Math.floor(rows)));
-  for (let at = 0; at < waiting.length; at += size) {
-    await store.transact(async (tx) => {
-      await mustBePreparing(work, tx, fleet);
-      for (const { fresh } of waiting.slice(at, at + size)) tx.insert(commands, tenant, fresh);
-    });
-  }
-  await forEach(denied, ({ fresh, judgement }) =>
-    store.transact(async (tx) => {
-      await mustBePreparing(work, tx, fleet);
-      await insertDenied(work, tx, fresh, judgement);
-    }));
-}
-
-/** Another instance may have taken this one for dead, and ended the preparation. @throws {Fault} UNAVAILABLE */
-async function mustBePreparing(
-  { actor: { tenant } }: Stepping,
-  tx: Tx,
-  { id, owner }: FleetCommandRecord,
-): Promise<FleetCommandRecord> {
-  const now = await tx.get(fleetCommands, tenant, id);
-  if (now?.status === "preparing" && now.owner === owner) return now;
-  throw new Fault("UNAVAILABLE", "The relay took too long to record all commands. Try again.");
-}
 
 /** Charges the limits for each command. Fails those that a limit refuses; returns the others that were allowed. */
 async function withinLimits(
@@ -197,69 +143,6 @@ async function withinLimits(
 }
 
 const idsOf = (planned: readonly Planned[]): string[] => planned.map(({ fresh: { id } }) => id);
-
-/** Releases a recorded fleet command, with its requests for approval, in one commit. */
-async function activate(
-  work: Stepping,
-  fleet: FleetCommandRecord,
-  plan: Plan,
-  shield: ShieldInForce,
-): Promise<FleetCommandRecord> {
-  const { actor: { tenant, userId }, store } = work;
-  const { held } = plan;
-  return await store.transact(async (tx) => {
-    const now = await mustBePreparing(work, tx, fleet);
-    for (const group of held) await requestApproval(work, tx, fleet, group, shield);
-    emit(work, tx, tenant, {
-      type: "fleet_command_started",
-      resource: { type: "fleet_command", id: fleet.id },
-      thread: fleet.alert_id,
-      details: {
-        ...textForEvent(fleet.command),
-        agents: fleet.total,
-        agents_sha256: agentsSha256(agentIds(membersOf(plan))),
-        parallel: fleet.parallel,
-        stop_after_failures: fleet.stop_after_failures,
-        user: userId,
-      },
-    });
-    work.recordUse(tx, 202);
-    const approvals = held.map(({ id }) => id);
-    return tx.put(fleetCommands, tenant, { ...now, status: "running", approvals });
-  });
-}
-
-const agentIds = (members: readonly Planned[]): string[] =>
-  members.map(({ fresh }) => fresh.agent_id).sort();
-
-/** One request for the commands that need the same approvals, bound to their agents. */
-async function requestApproval(
-  work: Stepping,
-  tx: Tx,
-  fleet: FleetCommandRecord,
-  { id, needed, members }: HeldGroup,
-  shield: ShieldInForce,
-): Promise<void> {
-  const agent_ids = agentIds(members);
-  const worst = members.map(({ judgement }) => judgement.result)
-    .reduce((a, b) => b.risk_score > a.risk_score ? b : a);
-  const thread = fleet.alert_id === undefined
-    ? {}
-    : { alert_id: fleet.alert_id, thread: fleet.alert_id };
-  const approval = await insertApproval(work, tx, {
-    id,
-    command_id: fleet.id,
-    agent_id: null,
-    agents: { count: agent_ids.length, sha256: agentsSha256(agent_ids) },
-    command: fleet.command,
-    shield_result: worst,
-    ...thread,
-    created_at_ms: fleet.created_at_ms,
-    expires_at_ms: fleet.expires_at_ms,
-  }, { shield, needed });
-  const list = { id, agent_ids, expires_at_ms: approval.purge_at_ms };
-  tx.insert(approvedAgents, work.actor.tenant, list);
-}
 
 function idempotencyOf(
   { request: { idempotencyKey: key } }: Stepping,
