@@ -125,7 +125,7 @@ export const REMOTE_COMMANDS: readonly RemoteCommand[] = [
       { name: "timeout", value: "seconds", about: "Default: 60, at most 600." },
       { name: "wait", about: "Wait without asking when the command is held for approval." },
     ],
-    examples: ["relay exec agt_0m3x1 -- uptime", "relay exec -l env=test -- uptime"],
+    examples: ["relay exec web-1 -- uptime", "relay exec -l env=test -- uptime"],
     exits: [
       ["any", "the exit code of the command"],
       ["1", "with -l or --all: not all commands succeeded"],
