@@ -238,6 +238,17 @@ Deno.test("fleet_commands.start: a rejection, an expiry and a cancel end all hel
   const pid = cancelled.approvals[0];
   const late = await world.call("POST", `/api/shield/approve/${pid}`, { as: admin.token });
   eq(late.status, 409);
+  const alone = await hold();
+  for (const { agent_id, command_id } of (await show(world, owner, alone.id)).commands) {
+    const one = `/api/v1/agents/${agent_id}/commands/${command_id}/cancel`;
+    eq((await world.call("POST", one, { as: owner.token, body: {} })).status, 200);
+  }
+  await world.settle();
+  eq((await show(world, owner, alone.id)).status, "failed");
+  const { body: idle } = await world.call("GET", `/api/shield/approvals/${alone.approvals[0]}`, {
+    as: admin.token,
+  });
+  deq([idle.status, idle.reason], ["expired", "its commands were cancelled"]);
   const expired = await hold();
   await world.advance(330_000);
   deq(await countsOf(world, owner, expired.id), { expired: 3 });

@@ -20,6 +20,7 @@ export async function withdrawCommand(
     const settled = await settleCommand(work, tenant, { ...open, cancelledBy: actor.id }, {
       status: "cancelled",
     });
+    if (parent_id !== undefined) work.signals.fleetCommandChanged.send({ tenant, id: parent_id });
     return settled?.status === "cancelled" ? settled : null;
   }
   return await store.transact(async (tx) => {

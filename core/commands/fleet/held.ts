@@ -28,14 +28,18 @@ export async function resolveHeld(
     fleet.approvals.map((id) => store.get(approvals, tenant, id)),
   );
   const ready: string[] = [];
-  let waiting = false;
+  /** The requests that hold a command back. */
+  const holding = new Set<string>();
   await forEach(await heldIds(parts, tenant, fleet.id), async (id) => {
     const status = await store.transact(async (tx) => {
       const row = await tx.get(commands, tenant, id);
       if (row?.status !== "pending_approval") return null;
       const request = requests.find((request) => request?.id === row.approval_id);
       const { status, reason } = request ?? { status: "expired", reason: "its request is gone" };
-      if (status === "pending") return status;
+      if (status === "pending") {
+        holding.add(row.approval_id!);
+        return status;
+      }
       if (status === "approved") tx.put(commands, tenant, { ...row, status: "queued" });
       else {
         const finished_at_ms = ports.clock.now();
@@ -46,9 +50,29 @@ export async function resolveHeld(
       return status;
     });
     if (status === "approved") ready.push(id);
-    waiting ||= status === "pending";
   });
-  return { ready: ready.sort(), waiting };
+  const idle = requests.filter((request) => request !== null && !holding.has(request.id));
+  for (const request of idle) await withdraw(parts, tenant, request!.id, null, CANCELLED);
+  return { ready: ready.sort(), waiting: holding.size > 0 };
+}
+
+const CANCELLED = "its commands were cancelled";
+
+/** Ends a request, if it is still open. */
+async function withdraw(
+  { ports, signals, store }: DriveParts,
+  tenant: Tenant,
+  id: string,
+  by: string | null,
+  reason: string,
+): Promise<void> {
+  const actor = by === null ? RELAY_ACTOR : { id: by };
+  await store.transact(async (tx) => {
+    const approval = await tx.get(approvals, tenant, id);
+    if (approval?.status !== "pending") return;
+    const how = { status: "expired", reason, by: null, withdrawn: true } as const;
+    await resolveApproval({ ports, signals, actor }, tx, tenant, approval, how);
+  });
 }
 
 /** Withdraws the requests of a stopped fleet command, and cancels its held commands. */
@@ -58,16 +82,7 @@ export async function withdrawHeld(
   fleet: FleetCommandRecord,
   { by, why }: Pick<FleetStop, "by"> & { readonly why: string },
 ): Promise<void> {
-  const { ports, signals, store } = parts;
-  const actor = by === null ? RELAY_ACTOR : { id: by };
-  for (const id of fleet.approvals) {
-    await store.transact(async (tx) => {
-      const approval = await tx.get(approvals, tenant, id);
-      if (approval?.status !== "pending") return;
-      const how = { status: "expired", reason: why, by: null, withdrawn: true } as const;
-      await resolveApproval({ ports, signals, actor }, tx, tenant, approval, how);
-    });
-  }
+  for (const id of fleet.approvals) await withdraw(parts, tenant, id, by, why);
   const ending = { status: "cancelled", why, by } as const;
   await forEach(
     await heldIds(parts, tenant, fleet.id),
