@@ -1,3 +1,4 @@
+import { fleetCommands } from "../kv/records/command.ts";
 import { sweepBlobs } from "../kv/store/blob.ts";
 import { agents } from "../kv/records/agent.ts";
 import { ANNOUNCEMENT, SYSTEM, type Tenant } from "../kv/store/collection.ts";
@@ -33,6 +34,7 @@ import {
 } from "./agents/agents.ts";
 import {
   Elsewhere,
+  FleetCommands,
   INGEST_TOKEN,
   lapseForAgent,
   lapseOutdated,
@@ -110,6 +112,8 @@ export interface Relay extends Context {
   readonly commands: RunningCommands;
   /** Commands that callers here want and that run over links of other instances. */
   readonly elsewhere: Elsewhere;
+  /** Commands for many agents that this instance drives. */
+  readonly fleetCommands: FleetCommands;
   /** The output of commands while they run. */
   readonly liveOutput: LiveOutput;
   /** Which instances share the store and live. */
@@ -164,6 +168,9 @@ export function wireSignals(app: Relay): void {
   signals.commandApproved.on(({ tenant, agentId }) => {
     startQueued(app, tenant, agentId);
     tellHolder(app, tenant, agentId);
+  });
+  signals.fleetCommandChanged.on(({ tenant, id }) => {
+    if (!app.fleetCommands.look(id)) tellDriver(app, tenant, id);
   });
   signals.commandStarted.on(({ tenant, command }) => {
     liveOutput.started(command.id);
@@ -229,6 +236,16 @@ function tellHolder(app: Relay, tenant: Tenant, agentId: string): void {
   });
 }
 
+/** Tells the instance that drives a fleet command to look at it. */
+function tellDriver({ background, instance, ports, store }: Relay, tenant: Tenant, id: string) {
+  background.run("telling the instance that drives a fleet command", async () => {
+    const fleet = await store.get(fleetCommands, tenant, id);
+    if (fleet === null || fleet.status === "ended" || fleet.owner === instance) return;
+    const message = { kind: "fleet_command", tenant, id } as const;
+    await store.transact((tx) => sendMessage(ports, tx, fleet.owner, message));
+  });
+}
+
 /** Handles a message of another instance. Handling one twice has no further effect. */
 export async function takeMessage(app: Relay, value: unknown): Promise<void> {
   const { commands, elsewhere, inquiries, links, liveOutput, signals } = app;
@@ -243,6 +260,8 @@ export async function takeMessage(app: Relay, value: unknown): Promise<void> {
       return startQueued(app, message.tenant, message.agent_id);
     case "cancel":
       return void commands.cancel(message.command_id, message.by);
+    case "fleet_command":
+      return void app.fleetCommands.look(message.id);
     case "ended":
       return await elsewhere.ended(message.tenant, message.command_id);
     case "relinked":
@@ -299,6 +318,7 @@ export function storeReturned({ background, inbox, log, presence, watch }: Relay
 export async function takeOver(app: Relay, dead: string): Promise<void> {
   await disconnectAgentsOf(app, dead);
   await recoverCommands(app, { dead });
+  await app.fleetCommands.takeOver(dead);
   await app.log.flush();
   await dropInbox(app.store, dead);
 }
@@ -315,6 +335,7 @@ export const periodicTasks = (app: Relay): Tasks => ({
   "expiring keys": () => notifyOfExpiringKeys(app),
   "plan limits": () => notifyOfPlanLimits(app, app.limiter),
   commands: () => sweepQueued(app),
+  "fleet commands": () => app.fleetCommands.sweep(),
   sessions: () => app.mcpSessions.sweep(),
   "stale agents": () => sweepStaleAgents(app),
   // Policies that another instance applied, and those of agents that were not linked then.
@@ -336,6 +357,7 @@ export const stopTasks = (app: Relay): Tasks => ({
   watch: () => app.watch.stop(),
   inbox: () => app.inbox.stop(),
   "news of starts": () => app.startNews.stop(),
+  "fleet commands": () => app.fleetCommands.stop(),
   links: () => app.links.idle(),
   "ends of links": () => within(app.ports.clock, BACKGROUND_MS, app.background.idle()),
   commands: () => app.commands.stop(),

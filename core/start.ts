@@ -6,7 +6,6 @@ import { LeasedCounters } from "../kv/limits/counters.ts";
 import { LeasedSlots } from "../kv/limits/slots.ts";
 import { EventLog } from "../kv/log/log.ts";
 import type { OpenStore } from "../kv/maintenance/open.ts";
-import { isUnavailability } from "../kv/engine/errors.ts";
 import type { Store } from "../kv/store/store.ts";
 import { organizations } from "../kv/records/organization.ts";
 import {
@@ -31,9 +30,11 @@ import {
   MADE_DEVICES,
   MADE_PAIRING_CODES,
 } from "./agents/agents.ts";
-import { Background, type Log, makeSealer, type Ports, type Sealer } from "./ports/ports.ts";
+import { makeSealer, type Sealer } from "./codec/codec.ts";
+import { Background, type Ports } from "./ports/ports.ts";
 import {
   Elsewhere,
+  FleetCommands,
   insertShield,
   LiveOutput,
   MADE_INGEST_TOKENS,
@@ -48,11 +49,13 @@ import {
   Activity,
   admitSecrets,
   Housekeeping,
+  logTrouble,
   Metrics,
   reportRunner,
   runAll,
   seedPlans,
   subscribe,
+  withoutRepeats,
 } from "./host/host.ts";
 import { insertAuditKeys, Sequencer, StartNews, Streams } from "./events/events.ts";
 import {
@@ -144,8 +147,10 @@ export async function startRelay(
   await app.integrations.start();
   app.log.wake();
   app.metrics.watch(gaugesOf(app));
-  if (store.sole) await recoverCommands(app);
-  else {
+  if (store.sole) {
+    await recoverCommands(app);
+    await app.fleetCommands.sweep();
+  } else {
     app.inbox.start();
     app.startNews.start();
     app.watch.start();
@@ -245,7 +250,6 @@ async function buildParts(store: Store, settings: ServerSettings, ports: Ports):
     notifyAdministrators: (tx, tenant, notice) => notifyAdministrators(context, tx, tenant, notice),
   });
   const streams = new Streams({ ...context, background, epoch, authenticator });
-  const others = () => app.presence.others();
   const app: Relay = {
     ...context,
     background,
@@ -272,6 +276,7 @@ async function buildParts(store: Store, settings: ServerSettings, ports: Ports):
     inquiries: new Inquiries({ context, instance, links }),
     commands,
     elsewhere: new Elsewhere({ context, background, instance }),
+    fleetCommands: new FleetCommands(() => app),
     liveOutput: new LiveOutput({ context, background, commands, links, instance }),
     presence: new Presence(
       store,
@@ -310,7 +315,10 @@ async function buildParts(store: Store, settings: ServerSettings, ports: Ports):
     transfers: new Transfers({ ...context, background, instance, links, policyCache }),
     metrics,
     streams,
-    startNews: new StartNews({ ...context, background, streams, instance }, others),
+    startNews: new StartNews(
+      { ...context, background, streams, instance },
+      () => app.presence.others(),
+    ),
     epoch,
     instance,
     startedAtMs: clock.now(),
@@ -378,19 +386,4 @@ function listenForAlarms(app: Relay): void {
     app.integrations.wake();
   };
   app.store.kv.listenQueue(wake).catch(() => {});
-}
-
-/** A log without the lines that only repeat what `logTrouble` says once. */
-function withoutRepeats(log: Log, { health }: Store): Log {
-  const unless = (write: Log["error"]): Log["error"] => (message, fields) => {
-    if (health.failure === null || !isUnavailability(fields?.error)) write(message, fields);
-  };
-  return { ...log, error: unless(log.error), warn: unless(log.warn) };
-}
-
-/** Logs that commits began to fail, during which requests get 503, or that they succeed again. */
-function logTrouble({ log }: Ports, why: Error | null): void {
-  if (why === null) return log.info("the store takes changes again");
-  const error = `${why.message}: check the store's disk or server, and run \`relay doctor\``;
-  log.error("the store takes no changes", { error });
 }

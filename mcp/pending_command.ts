@@ -1,4 +1,4 @@
-import { SealError } from "../core/ports/ports.ts";
+import { SealError } from "../core/codec/codec.ts";
 import { digestOf } from "../routes/call/once.ts";
 import { approvalQuestion, withdraws } from "./approval_question.ts";
 import type { Exchange, Tool } from "./exchange.ts";

@@ -26,9 +26,19 @@ const ApprovalStatus = z.enum(APPROVAL_STATUSES).meta({ id: "ApprovalStatus" });
 const Approval = z.object({
   pid: z.string().meta({ description: "The id of the blocked process." }),
   status: ApprovalStatus,
-  command_id: z.string(),
-  command_status: CommandStatus.nullable(),
-  agent_id: z.string(),
+  command_id: z.string().meta({
+    description: "The command, or the fleet command whose held commands it covers.",
+  }),
+  command_status: CommandStatus.nullable().meta({ description: "Null for a fleet command." }),
+  agent_id: z.string().nullable().meta({ description: "Null for a fleet command." }),
+  agents: z.object({
+    count: z.int(),
+    sha256: z.string().meta({
+      description: "SHA-256 of the agents' ids in ascending order, one a line.",
+    }),
+  }).optional().meta({
+    description: "The agents of a fleet command. `GET /api/v1/commands/{id}` lists them.",
+  }),
   command: z.string(),
   command_sha256: z.string(),
   alert_id: z.string().optional().meta({ description: "The alert that the command answers." }),

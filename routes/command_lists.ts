@@ -39,24 +39,26 @@ const Filter = z.strictObject({
   }),
 });
 
+/** A command in lists. */
+export const ListedCommand = Command.omit({
+  stdout: true,
+  stderr: true,
+  output_unavailable: true,
+  shield_result: true,
+})
+  .extend({
+    command: z.string().meta({ description: "The first 2,000 characters." }),
+    command_truncated: z.literal(true).optional(),
+    command_sha256: z.string().optional().meta({
+      description: "SHA-256 of the whole command, if it is cut.",
+    }),
+    actor: z.string().meta({ description: "The user or API key that asked." }),
+    verdict: Verdict,
+    risk_score: z.int(),
+  }).meta({ id: "ListedCommand" });
+
 const CommandList = z.object({
-  commands: z.array(
-    Command.omit({
-      stdout: true,
-      stderr: true,
-      output_unavailable: true,
-      shield_result: true,
-    }).extend({
-      command: z.string().meta({ description: "The first 2,000 characters." }),
-      command_truncated: z.literal(true).optional(),
-      command_sha256: z.string().optional().meta({
-        description: "SHA-256 of the whole command, if it is cut.",
-      }),
-      actor: z.string().meta({ description: "The user or API key that asked." }),
-      verdict: Verdict,
-      risk_score: z.int(),
-    }).meta({ id: "ListedCommand" }),
-  ),
+  commands: z.array(ListedCommand),
   cursor: z.string().nullable().meta({
     description: "Where the next page begins; null at the end.",
   }),
@@ -92,6 +94,7 @@ export const commandListRoutes = [
       command_id: Id.optional().meta({
         description: "Exactly this command, such as to find its agent.",
       }),
+      parent_id: Id.optional().meta({ description: "Commands of this fleet command." }),
     }),
     agent: "agent_id",
     faults: ["AGENT_NOT_FOUND"],

@@ -52,6 +52,9 @@ export const Command = z.object({
   approval_id: z.string().nullable().meta({
     description: "The id of the blocked process that awaits a decision.",
   }),
+  parent_id: z.string().optional().meta({
+    description: "The fleet command that it belongs to.",
+  }),
   alert_id: z.string().optional().meta({ description: "The alert that it answers." }),
   thread: z.string().optional().meta({ description: "The alert whose story it belongs to." }),
   exit_code: z.int().nullable(),

@@ -19,6 +19,7 @@ import { deviceLoginRoutes } from "./device_logins.ts";
 import { deviceRoutes } from "./devices.ts";
 import { docsRoutes } from "./docs.ts";
 import { eventRoutes } from "./events.ts";
+import { fleetCommandRoutes } from "./fleet_commands.ts";
 import { gitopsRoutes } from "./gitops.ts";
 import { gitopsAgentRoutes } from "./gitops_agents.ts";
 import { gitopsPolicyRoutes } from "./gitops_policies.ts";
@@ -51,6 +52,7 @@ export const routes: readonly Route[] = [
   ...commandRoutes,
   ...commandOutputRoutes,
   ...commandListRoutes,
+  ...fleetCommandRoutes,
   ...approvalRoutes,
   ...alertRoutes,
   ...ingestTokenRoutes,

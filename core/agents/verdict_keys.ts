@@ -11,7 +11,7 @@ import {
   OPERATOR_ACTOR,
 } from "../events/events.ts";
 import { handoverText, MAX_HANDOVERS, signText, type WelcomeFrame } from "../protocol/protocol.ts";
-import type { Sealer } from "../ports/ports.ts";
+import type { Sealer } from "../codec/codec.ts";
 import type { Link } from "./link.ts";
 
 /** Creates the keys that sign a new organization's verdicts: one for each space. */

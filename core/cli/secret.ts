@@ -1,5 +1,6 @@
 import { vacuum } from "../../kv/maintenance/vacuum.ts";
-import { makeSealer, systemEntropy } from "../ports/ports.ts";
+import { makeSealer } from "../codec/codec.ts";
+import { systemEntropy } from "../ports/ports.ts";
 import {
   nextSecret,
   promoteSecret,

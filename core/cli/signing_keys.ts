@@ -1,6 +1,7 @@
 import { readStoreSettings } from "../context/context.ts";
 import { KEY_KINDS, type KeyKind, rotateKeys, type Rotation, secretsKnown } from "../host/host.ts";
-import { makeSealer, systemClock, systemEntropy } from "../ports/ports.ts";
+import { makeSealer } from "../codec/codec.ts";
+import { systemClock, systemEntropy } from "../ports/ports.ts";
 import { UsageError } from "./arguments.ts";
 import { runCommand } from "./command.ts";
 import { storeLocation, withStore } from "./store.ts";

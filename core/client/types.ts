@@ -669,6 +669,8 @@ export interface Operations {
       readonly agent_id?: string | undefined;
       /** Exactly this command, such as to find its agent. */
       readonly command_id?: string | undefined;
+      /** Commands of this fleet command. */
+      readonly parent_id?: string | undefined;
     };
     answer: CommandList;
   };
@@ -937,6 +939,57 @@ export interface Operations {
       /** The sequence number of the last event examined. */
       readonly next: number;
     };
+  };
+  /** Cancel a fleet command */
+  "fleet_commands.cancel": {
+    params: {
+      /** The fleet command's id. */
+      readonly id: string;
+    };
+    body: Readonly<Record<string, never>>;
+    answer: FleetCommand;
+  };
+  /** Get a fleet command's totals and a page of its commands */
+  "fleet_commands.get": {
+    params: {
+      /** The fleet command's id. */
+      readonly id: string;
+    };
+    query?: {
+      /** Commands with one of these statuses, separated by commas. */
+      readonly status?: string | undefined;
+      /** Show the output of each ended command, if it is at most 8 KiB. */
+      readonly output?: "true" | undefined;
+      /** The maximum number of entries. */
+      readonly limit?: number | undefined;
+      /** The `cursor` of the previous response. */
+      readonly cursor?: string | undefined;
+    };
+    answer: FleetCommandPage;
+  };
+  /** Start a command on many agents */
+  "fleet_commands.start": {
+    body: {
+      /** The alert that the command answers. Their events then have the same `thread`. */
+      readonly alert_id?: string | undefined;
+      /** Every agent. */
+      readonly all?: true | undefined;
+      /** A command line for the agent's shell. */
+      readonly command: string;
+      /** Agents that have all of these labels. */
+      readonly labels?: Readonly<Record<string, string>> | undefined;
+      /** These agents, by name or id. */
+      readonly names?: readonly string[] | undefined;
+      /** How many of the commands run at once. */
+      readonly parallel?: number | undefined;
+      /** After so many commands failed, timed out or were lost, no further one starts. */
+      readonly stop_after_failures?: number | undefined;
+      /** Seconds that the command may run; Relay then ends it. */
+      readonly timeout?: number | undefined;
+      /** Seconds to wait for the end of all; 0 responds at once. */
+      readonly wait?: number | undefined;
+    };
+    answer: FleetCommand;
   };
   /** Adopt a suspended Git repository */
   "gitops.adopt_repository": {
@@ -2401,12 +2454,21 @@ export interface ApiKeyUsage {
 }
 
 export interface Approval {
-  readonly agent_id: string;
+  /** Null for a fleet command. */
+  readonly agent_id: string | null;
+  /** The agents of a fleet command. `GET /api/v1/commands/{id}` lists them. */
+  readonly agents?: {
+    readonly count: number;
+    /** SHA-256 of the agents' ids in ascending order, one a line. */
+    readonly sha256: string;
+  } | undefined;
   /** The alert that the command answers. */
   readonly alert_id?: string | undefined;
   readonly command: string;
+  /** The command, or the fleet command whose held commands it covers. */
   readonly command_id: string;
   readonly command_sha256: string;
+  /** Null for a fleet command. */
   readonly command_status: CommandStatus | null;
   readonly created_at: string;
   readonly decisions: readonly ({
@@ -2567,6 +2629,8 @@ export interface Command {
   readonly finished_at: string | null;
   /** Present when the instance that runs the command did not answer: `stdout` and `stderr` are empty because the output so far is not known. Ask again. */
   readonly output_unavailable?: true | undefined;
+  /** The fleet command that it belongs to. */
+  readonly parent_id?: string | undefined;
   /** Why there is no result. */
   readonly reason: string | null;
   readonly shield_result: ShieldResult;
@@ -2882,6 +2946,108 @@ export interface Evaluation {
 
 export type Flag = "true" | "false";
 
+export interface FleetCommand {
+  /** The user or API key that asked. */
+  readonly actor: string;
+  /** The alert that it answers. */
+  readonly alert_id?: string | undefined;
+  /** The requests for approval of the commands that were held. */
+  readonly approvals: readonly string[];
+  readonly command: string;
+  /** How many commands have each status. Their sum is `total`. */
+  readonly counts: Readonly<Record<string, number>>;
+  readonly created_at: string;
+  readonly finished_at: string | null;
+  readonly id: string;
+  readonly parallel: number;
+  /** `succeeded` when all commands have; `cancelled` when somebody cancelled it. */
+  readonly status: FleetStatus;
+  readonly stop_after_failures: number | null;
+  /** Why no further command starts; null while they do. */
+  readonly stopped: FleetStop | null;
+  /** Seconds that each command may run. */
+  readonly timeout: number;
+  /** The number of agents. */
+  readonly total: number;
+}
+
+export interface FleetCommandPage {
+  /** The user or API key that asked. */
+  readonly actor: string;
+  /** The alert that it answers. */
+  readonly alert_id?: string | undefined;
+  /** The requests for approval of the commands that were held. */
+  readonly approvals: readonly string[];
+  readonly command: string;
+  readonly commands: readonly FleetMember[];
+  /** How many commands have each status. Their sum is `total`. */
+  readonly counts: Readonly<Record<string, number>>;
+  readonly created_at: string;
+  /** Where the next page begins; null at the end. */
+  readonly cursor: string | null;
+  readonly finished_at: string | null;
+  readonly id: string;
+  readonly parallel: number;
+  /** `succeeded` when all commands have; `cancelled` when somebody cancelled it. */
+  readonly status: FleetStatus;
+  readonly stop_after_failures: number | null;
+  /** Why no further command starts; null while they do. */
+  readonly stopped: FleetStop | null;
+  /** Seconds that each command may run. */
+  readonly timeout: number;
+  /** The number of agents. */
+  readonly total: number;
+}
+
+export interface FleetMember {
+  /** The user or API key that asked. */
+  readonly actor: string;
+  readonly agent_id: string;
+  /** Null for a deleted agent. */
+  readonly agent_name: string | null;
+  /** The alert that it answers. */
+  readonly alert_id?: string | undefined;
+  /** The id of the blocked process that awaits a decision. */
+  readonly approval_id: string | null;
+  /** The first 2,000 characters. */
+  readonly command: string;
+  readonly command_id: string;
+  /** SHA-256 of the whole command, if it is cut. */
+  readonly command_sha256?: string | undefined;
+  readonly command_truncated?: true | undefined;
+  readonly created_at: string;
+  readonly duration_ms: number | null;
+  readonly exit_code: number | null;
+  readonly finished_at: string | null;
+  /** The output is larger than 8 KiB. Read the command itself. */
+  readonly output_omitted?: true | undefined;
+  /** The fleet command that it belongs to. */
+  readonly parent_id?: string | undefined;
+  /** Why there is no result. */
+  readonly reason: string | null;
+  readonly risk_score: number;
+  readonly signal: string | null;
+  readonly started_at: string | null;
+  readonly status: CommandStatus;
+  readonly stderr?: string | undefined;
+  readonly stdout?: string | undefined;
+  /** The alert whose story it belongs to. */
+  readonly thread?: string | undefined;
+  readonly truncated: boolean;
+  readonly verdict: Verdict;
+}
+
+export type FleetStatus = "running" | "succeeded" | "failed" | "cancelled";
+
+export interface FleetStop {
+  readonly at: string;
+  /** Who cancelled it. */
+  readonly by: string | null;
+  readonly reason: FleetStopReason;
+}
+
+export type FleetStopReason = "cancelled" | "failures" | "relay_stopped";
+
 export interface GitPolicy {
   /** The labels that select agents. */
   readonly agent_labels: Readonly<Record<string, string>>;
@@ -3096,6 +3262,8 @@ export interface ListedCommand {
   readonly duration_ms: number | null;
   readonly exit_code: number | null;
   readonly finished_at: string | null;
+  /** The fleet command that it belongs to. */
+  readonly parent_id?: string | undefined;
   /** Why there is no result. */
   readonly reason: string | null;
   readonly risk_score: number;
@@ -3509,6 +3677,7 @@ export type ResourceType =
   | "device"
   | "endpoint"
   | "external"
+  | "fleet_command"
   | "ingest_token"
   | "installation"
   | "integration"

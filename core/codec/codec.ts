@@ -9,6 +9,7 @@ export { canonicalJson } from "./canonical.ts";
 export { iso, isoOrNull } from "./instant.ts";
 export { ISO_CHARS_MAX, ISO_PATTERN, readIso } from "./iso.ts";
 export { PERIOD_CHARS_MAX, PERIOD_FORMS, PERIOD_RULE, readPeriod } from "./period.ts";
+export { decryptOnce, encryptOnce, makeSealer, MASK, type Sealer, SealError } from "./seal.ts";
 export { STANDARD_SECRET_PREFIX, standardKey } from "./standard_webhooks.ts";
 export {
   base62Length,
@@ -17,5 +18,4 @@ export {
   encodeBase62,
   encodeUint32Base62,
   nearestOf,
-  sha256Hex,
 } from "./text.ts";

@@ -2,11 +2,6 @@ import { createHash, timingSafeEqual } from "node:crypto";
 
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** The SHA-256 of bytes, or of a text's UTF-8 bytes, as 64 lower-case hex digits. */
-export function sha256Hex(data: string | Uint8Array): string {
-  return createHash("sha256").update(data).digest("hex");
-}
-
 /** Compares two secrets in a time that depends on neither their difference nor their lengths. */
 export function constantTimeEqual(a: string, b: string): boolean {
   const same = timingSafeEqual(sha256(a), sha256(b));

@@ -34,6 +34,14 @@ export interface Taken {
   readonly begun: Begun;
 }
 
+/** Makes a queued command ready to be sent in the transaction that claims it; null when it may not be. */
+export type Turn = (
+  tx: Tx,
+  queued: CommandRecord,
+) => CommandRecord | null | Promise<CommandRecord | null>;
+
+const ready: Turn = (_, queued) => queued;
+
 /** A command whose row is being written, for requests that find the row before its writer returns. */
 interface Beginning {
   readonly end: PromiseWithResolvers<CommandRecord>;
@@ -93,18 +101,20 @@ export class Beginnings {
   /**
    * Claims a queued command, so that no other process sends it. Null when it is no longer queued, when the link is no
    * longer the agent's newest, or when the shield's settings changed since a command without approval was judged.
+   * `turn` makes a command of a fleet command ready.
    */
   async take(
     tenant: Tenant,
     id: string,
     link: Link,
+    turn: Turn = ready,
   ): Promise<Taken | null> {
     let place = "", approved = "";
     const { ports } = this.parts.context;
     const claim = ports.entropy.id("clm");
     const record = await this.#write(tenant, id, async (tx) => {
       const [queued, newest, shield] = await Promise.all([
-        tx.get(commands, tenant, id),
+        tx.get(commands, tenant, id).then((row) => row && turn(tx, row)),
         isNewest(tx, tenant, link),
         shieldInForce(tx, tenant),
       ]);

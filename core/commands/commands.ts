@@ -6,7 +6,8 @@
  * Several instances: records and journal are in the store. In memory are the commands that run over this process's
  * links, which only it can settle, and the callers here that wait for commands elsewhere or read their output, of
  * which a copy comes through the store. From the journal, the instance that takes over learns which commands were
- * lost. Sessions of the shield's behaviour layer are in memory only for a sole process. Remembered examinations depend
+ * lost. A fleet command is driven by the instance that its row names, and by another one after that one's death; its
+ * totals are counted from the rows of its commands. Sessions of the shield's behaviour layer are in memory only for a sole process. Remembered examinations depend
  * on a command's text alone.
  */
 
@@ -20,6 +21,11 @@ export { lapseForAgent, lapseOutdated, lapseOverdue } from "./approvals/lapse.ts
 export { getApproval, listApprovals, statusNow } from "./approvals/show.ts";
 export { abandonCommand, cancelCommand } from "./cancel.ts";
 export { runCanary } from "./guard/canary.ts";
+export { cancelFleetCommand } from "./fleet/cancel.ts";
+export { FleetCommands } from "./fleet/fleet_commands.ts";
+export { AGENTS_MAX } from "./fleet/select.ts";
+export { getFleetCommand, showFleetCommand } from "./fleet/show.ts";
+export { startFleetCommand } from "./fleet/start.ts";
 export { LiveOutput } from "./live_output.ts";
 export { Elsewhere } from "./elsewhere.ts";
 export {

@@ -5,6 +5,7 @@ import type { Context } from "../context/context.ts";
 import { sendMessage } from "../work/work.ts";
 import type { Background, Cancel } from "../ports/ports.ts";
 import { findCommand } from "./finished.ts";
+import type { Turn } from "./beginnings.ts";
 import { settleCommand } from "./settle.ts";
 
 /** How long the agent's instance may take to claim a command. A command that it does not claim fails unsent. */
@@ -21,6 +22,11 @@ interface Waiting {
 /** A command that has not ended, and its end. */
 interface Followed {
   readonly done: Promise<CommandRecord>;
+}
+
+/** A command that was handed over, and its end. */
+interface Started extends Followed {
+  readonly record: CommandRecord;
 }
 
 interface ElsewhereParts {
@@ -48,34 +54,64 @@ export class Elsewhere {
     tenant: Tenant,
     fresh: CommandRecord,
     holder: string,
-  ): Promise<{ record: CommandRecord; done: Promise<CommandRecord> }> {
+  ): Promise<Started> {
+    const handed = await this.#handOver(tenant, fresh, holder, (tx, queued) => {
+      return tx.insert(commands, tenant, queued(fresh));
+    });
+    return handed!;
+  }
+
+  /** The same for a command that is recorded already; null when `turn` does not make it ready. */
+  async handOverTurn(
+    tenant: Tenant,
+    recorded: CommandRecord,
+    holder: string,
+    turn: Turn,
+  ): Promise<Started | null> {
+    return await this.#handOver(tenant, recorded, holder, async (tx, queued) => {
+      const row = await tx.get(commands, tenant, recorded.id);
+      const ready = row && await turn(tx, row);
+      return ready && tx.put(commands, tenant, queued(ready));
+    });
+  }
+
+  async #handOver(
+    tenant: Tenant,
+    command: CommandRecord,
+    holder: string,
+    write: (
+      tx: Tx,
+      queued: (record: CommandRecord) => CommandRecord,
+    ) => CommandRecord | null | Promise<CommandRecord | null>,
+  ): Promise<Started | null> {
     const { context: { ports, store }, background, instance } = this.parts;
-    const record: CommandRecord = {
-      ...fresh,
+    const { id: command_id, agent_id } = command;
+    const queued = (record: CommandRecord): CommandRecord => ({
+      ...record,
       status: "queued",
       started_at_ms: null,
       start_before_ms: ports.clock.now() + HAND_OVER_MS,
       reply_to: [instance],
-    };
-    const done = this.#wait(tenant, record);
+    });
+    const done = this.#wait(tenant, command);
+    let record: CommandRecord | null = null;
     try {
-      await store.transact((tx) => {
-        tx.insert(commands, tenant, record);
-        const message = {
-          kind: "queued",
-          tenant,
-          command_id: record.id,
-          agent_id: record.agent_id,
-        } as const;
-        sendMessage(ports, tx, holder, message);
+      record = await store.transact(async (tx) => {
+        const written = await write(tx, queued);
+        if (written === null) return null;
+        sendMessage(ports, tx, holder, { kind: "queued", tenant, command_id, agent_id });
+        return written;
       });
-    } catch (error) {
-      this.#forget(record.id);
-      throw error;
+    } finally {
+      if (record === null) this.#forget(command_id);
     }
+    if (record === null) return null;
     ports.clock.after(HAND_OVER_MS, () => {
-      if (!this.#waiting.has(record.id)) return;
-      background.run("failing a command that was not sent", () => this.#failUnsent(tenant, record));
+      if (!this.#waiting.has(command_id)) return;
+      background.run(
+        "failing a command that was not sent",
+        () => this.#failUnsent(tenant, command),
+      );
     });
     return { record, done };
   }
@@ -128,7 +164,8 @@ export class Elsewhere {
   /** Asks for a message at the end of an open command; null when it has ended. */
   async #askForNews(tx: Tx, tenant: Tenant, id: string): Promise<CommandRecord | null> {
     const record = await tx.get(commands, tenant, id);
-    const handedOver = record?.status === "queued" && record.approval_id === null;
+    const handedOver = record?.status === "queued" && record.start_before_ms !== null &&
+      (record.approval_id === null || record.parent_id !== undefined);
     if (record === null || record.status !== "running" && !handedOver) return null;
     const replyTo = new Set(record.reply_to).add(this.parts.instance);
     return tx.put(commands, tenant, { ...record, reply_to: [...replyTo] });

@@ -14,7 +14,7 @@ import { ownedAgent } from "../agents/agents.ts";
 import { iso, isoOrNull } from "../codec/codec.ts";
 import { Fault } from "../fault/fault.ts";
 import type { ShieldResult } from "../shield/shield.ts";
-import type { Reading } from "../work/work.ts";
+import type { Reading, Work } from "../work/work.ts";
 import { findCommand, packedCommands } from "./finished.ts";
 import { textForEvent } from "./text.ts";
 import { threadOf } from "./thread.ts";
@@ -24,6 +24,8 @@ export interface CommandFilter {
   /** Exactly this command. */
   readonly command_id?: string | undefined;
   readonly agent_id?: string | undefined;
+  /** The fleet command that they belong to. */
+  readonly parent_id?: string | undefined;
   /** Any of these. */
   readonly status?: readonly CommandStatus[] | undefined;
   /** A label that the agent has now. */
@@ -38,16 +40,19 @@ export interface CommandFilter {
   readonly endMs?: number | undefined;
 }
 
-interface CommandPaging {
+export interface CommandPaging {
   readonly limit: number;
   readonly cursor?: string | undefined;
 }
 
 /** The commands that run here. */
-interface RunningHere {
+export interface RunningHere {
   running(tenant: Tenant, id: string): CommandRecord | null;
   withoutRow(tenant: Tenant): CommandRecord[];
 }
+
+/** What a search needs. */
+export type Finding = Pick<Work, "actor" | "db" | "store">;
 
 /** A place between two commands: before this id, which was made at this time. */
 interface Place {
@@ -63,17 +68,28 @@ const placeOf = (ms: number): Place => ({ id: leastCommandId(ms), ms: Math.max(0
 /** After every id. */
 const END = placeOf(Date.UTC(5000, 0));
 
+/** Commands that match, as a list shows them. @throws {Fault} VALIDATION_FAILED for a cursor of another list */
+export async function listCommands(
+  work: Reading,
+  running: RunningHere,
+  filter: CommandFilter,
+  paging: CommandPaging,
+) {
+  const { found, cursor } = await findCommands(work, running, filter, paging);
+  return { commands: found.map(showListed), cursor };
+}
+
 /**
  * Commands that match, newest first, whether they wait, run or have ended. A cursor is a place between two commands,
  * which new commands do not shift.
  * @throws {Fault} VALIDATION_FAILED for a cursor of another list
  */
-export async function listCommands(
-  work: Reading,
+export async function findCommands(
+  work: Finding,
   running: RunningHere,
   filter: CommandFilter,
   { limit, cursor }: CommandPaging,
-) {
+): Promise<{ found: CommandRecord[]; cursor: string | null }> {
   const { startMs = 0, endMs } = filter;
   const from = placeOf(startMs - SLACK_MS);
   const last = endMs === undefined ? END : placeOf(endMs + SLACK_MS);
@@ -89,7 +105,7 @@ export async function listCommands(
     newest = record.id;
     if (await matches(record)) found.push(record);
   }
-  return { commands: found.map(showListed), cursor: more ? cursorText(newest) : null };
+  return { found, cursor: more ? cursorText(newest) : null };
 }
 
 /** The commands of one agent. @throws {Fault} AGENT_NOT_FOUND, VALIDATION_FAILED */
@@ -108,15 +124,20 @@ export async function listAgentCommands(
  * then found in the store.
  */
 function candidates(
-  work: Reading,
+  work: Finding,
   running: RunningHere,
-  { command_id, agent_id: owner, status }: CommandFilter,
+  { command_id, agent_id: owner, parent_id: parent, status }: CommandFilter,
   from: Place,
   before: Place,
 ): AsyncIterable<CommandRecord> {
   const { store, actor: { tenant } } = work;
   if (from.id >= before.id) return some([]);
   if (command_id !== undefined) return one(work, running, command_id);
+  if (parent !== undefined) {
+    // All of them have rows.
+    const by = { index: "parent", key: [parent] };
+    return newestFirst(store, commands, tenant, { from: from.id, before: before.id, by });
+  }
   const here = running.withoutRow(tenant)
     .filter(({ id, agent_id }) => id < before.id && (owner ?? agent_id) === agent_id);
   const isOpen = status?.every((one) => OPEN_STATUSES.includes(one)) ?? false;
@@ -132,7 +153,7 @@ function candidates(
 
 /** The command of an id, if there is one. */
 async function* one(
-  { store, db, actor: { tenant } }: Reading,
+  { store, db, actor: { tenant } }: Finding,
   running: RunningHere,
   id: string,
 ): AsyncGenerator<CommandRecord> {
@@ -146,8 +167,8 @@ async function* some(records: readonly CommandRecord[]): AsyncGenerator<CommandR
 
 /** The test of all conditions. The labels of each agent are read once. */
 function matcher(
-  { db, actor: { tenant } }: Reading,
-  { agent_id, status, label, actor, text, verdict, startMs, endMs }: CommandFilter,
+  { db, actor: { tenant } }: Finding,
+  { agent_id, parent_id, status, label, actor, text, verdict, startMs, endMs }: CommandFilter,
 ): (record: CommandRecord) => boolean | Promise<boolean> {
   const wanted = text?.toLowerCase();
   const labelled = new Map<string, Promise<boolean>>();
@@ -160,6 +181,7 @@ function matcher(
   };
   return (record) =>
     (agent_id === undefined || agent_id === record.agent_id) &&
+    (parent_id === undefined || parent_id === record.parent_id) &&
     (status?.includes(record.status) ?? true) &&
     (actor === undefined || actor === record.actor) &&
     (verdict === undefined || verdict === (record.shield_result as ShieldResult).verdict) &&
@@ -184,7 +206,7 @@ function readCursor(text: string): Place {
 }
 
 /** A command as lists show it: without output, and with long text cut. */
-function showListed(record: CommandRecord) {
+export function showListed(record: CommandRecord) {
   const { verdict, risk_score } = record.shield_result as ShieldResult;
   return {
     command_id: record.id,
@@ -195,6 +217,7 @@ function showListed(record: CommandRecord) {
     verdict,
     risk_score,
     approval_id: record.approval_id,
+    ...(record.parent_id !== undefined && { parent_id: record.parent_id }),
     ...threadOf(record),
     exit_code: record.exit_code,
     signal: record.signal,

@@ -126,8 +126,9 @@ function drain(log: OutputLog, listener: (text: string) => void): () => void {
 }
 
 /** True for a command that runs at its agent's instance, or that was handed over to it. */
-const isSent = ({ status, approval_id }: CommandRecord) =>
-  status === "running" || status === "queued" && approval_id === null;
+const isSent = ({ status, approval_id, start_before_ms }: CommandRecord) =>
+  status === "running" ||
+  status === "queued" && approval_id === null && start_before_ms !== null;
 
 /** The output so far of a command that has not ended. */
 export interface OutputSoFar {

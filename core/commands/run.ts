@@ -1,4 +1,3 @@
-import type { AgentRecord } from "../../kv/records/agent.ts";
 import { type CommandRecord, commands, isOpen } from "../../kv/records/command.ts";
 import {
   Accepted,
@@ -10,18 +9,16 @@ import {
   type Stepping,
 } from "../work/work.ts";
 import { offline, ownedAgent } from "../agents/agents.ts";
-import { emit } from "../events/events.ts";
 import { Fault } from "../fault/fault.ts";
-import { alertOfDenial, denialAlertId, denyingRule } from "./alerts/denied.ts";
 import { requestApproval } from "./approvals/request.ts";
 import { judgeForAgent, type Judgement } from "./guard/judge.ts";
 import { knownShield, shieldInForce } from "./guard/in_force.ts";
 import type { ShieldResult } from "../shield/shield.ts";
 import { type Beginning, beginRecord } from "./begin.ts";
+import { insertDenied } from "./denial.ts";
 import type { CommandParts } from "./parts.ts";
 import type { InSettlement } from "./settle.ts";
 import { showCommand, viewOf } from "./show.ts";
-import { textForEvent } from "./text.ts";
 import { mustHaveAlert } from "./thread.ts";
 
 /** Commands hold the keys of the calls that started them, from the commit of the row to the end of its retention. */
@@ -146,7 +143,7 @@ async function startNew(
   const { result: shield, approvals, retentionDays, note } = judgement;
   const judged = { shield, policyVersion: settings.version, retentionDays };
   const fresh = newCommand(work, request, judged, idempotency);
-  if (shield.verdict === "deny") return await block(work, agent, fresh, judgement);
+  if (shield.verdict === "deny") return await block(work, fresh, judgement);
   if (shield.verdict === "approve" || request.hold) {
     const { command } = await requestApproval(work, fresh, settings, approvals);
     await note(fresh.id);
@@ -215,39 +212,11 @@ function newCommand(
 /** Records the refusal and throws it. */
 async function block(
   work: Stepping,
-  agent: AgentRecord,
   fresh: CommandRecord,
-  { result: shield, decidedBy }: Judgement,
+  judgement: Judgement,
 ): Promise<never> {
-  const { actor, ports, store } = work;
-  const rule = denyingRule(shield);
-  const { thread = denialAlertId(actor.tenant, agent.id, rule) } = fresh;
-  await store.transact(async (tx) => {
-    await alertOfDenial(ports, tx, actor.tenant, fresh, shield);
-    tx.insert(commands, actor.tenant, {
-      ...fresh,
-      thread,
-      status: "denied",
-      started_at_ms: null,
-      finished_at_ms: fresh.created_at_ms,
-    });
-    const { risk_score, threats, layer } = shield;
-    emit(work, tx, actor.tenant, {
-      type: "command_denied",
-      resource: { type: "command", id: fresh.id },
-      agentId: agent.id,
-      thread,
-      details: {
-        command_id: fresh.id,
-        ...textForEvent(fresh.command),
-        shield_result: { risk_score, threats, layer },
-        policy_id: decidedBy,
-        rule_id: rule,
-        session_id: actor.sessionId ?? actor.id,
-        correlation_id: work.request.id,
-        user: actor.userId,
-      },
-    });
+  await work.store.transact(async (tx) => {
+    await insertDenied(work, tx, fresh, judgement);
     work.recordUse(tx, 403);
   });
   throw blocked({ ...fresh, status: "denied" });

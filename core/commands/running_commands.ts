@@ -11,7 +11,7 @@ import type {
   OutputFrame,
   RefusedFrame,
 } from "../protocol/protocol.ts";
-import { Beginnings, type Begun, type Taken } from "./beginnings.ts";
+import { Beginnings, type Begun, type Taken, type Turn } from "./beginnings.ts";
 import type { PoliciesInForce } from "./guard/in_force.ts";
 import { OUTPUT_BYTES_MAX, RunningOutput } from "./running_output.ts";
 import { commandSha256 } from "./text.ts";
@@ -85,8 +85,8 @@ export class RunningCommands implements CommandListener {
   }
 
   /** Claims a queued command, so that no other process sends it; null when it may not be sent here. */
-  take(tenant: Tenant, id: string, link: Link): Promise<Taken | null> {
-    return this.#beginnings.take(tenant, id, link);
+  take(tenant: Tenant, id: string, link: Link, turn?: Turn): Promise<Taken | null> {
+    return this.#beginnings.take(tenant, id, link, turn);
   }
 
   /** A command that runs here, as it was begun. */

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { Buffer } from "node:buffer";
 import type { Appending } from "../../kv/log/appends.ts";
 import { adoptBlob, dropBlob } from "../../kv/store/blob.ts";
@@ -8,7 +9,6 @@ import { sendMessage } from "../work/work.ts";
 import type { Receipt } from "../agents/agents.ts";
 import { type DetailsOf, emit, type NewEvent, RELAY_ACTOR } from "../events/events.ts";
 import { type CommandResult, EMPTY_SHA256 } from "../protocol/protocol.ts";
-import { sha256Hex } from "../codec/codec.ts";
 import { findCommand, pack, packedText } from "./finished.ts";
 import { inlineOutput, outputOf, storeOutput } from "./output.ts";
 import { OutputLog } from "./output_log.ts";
@@ -187,7 +187,8 @@ export async function settleLate(
   }
   const [stdout, stderr] = [log.text("stdout"), log.text("stderr")];
   // Output that came while no command waited for it was not kept.
-  const whole = sha256Hex(stdout) === receipt.stdout && sha256Hex(stderr) === receipt.stderr;
+  const whole = hash("sha256", stdout) === receipt.stdout &&
+    hash("sha256", stderr) === receipt.stderr;
   await settleCommand(context, tenant, { id, agentId, record, fresh: false }, {
     ...outcomeOf(frame),
     receipt,
@@ -233,6 +234,7 @@ function eventOf(
       duration_ms: record.duration_ms,
       exit_code: record.exit_code,
       output_bytes: Buffer.byteLength(ending.stdout ?? "") + Buffer.byteLength(ending.stderr ?? ""),
+      parent_id: record.parent_id,
       policy_version: record.policy_version,
       reason: ending.why,
       receipt: ending.receipt && showReceipt(ending.receipt),

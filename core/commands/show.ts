@@ -68,6 +68,7 @@ export function viewOf(record: CommandRecord, { stdout, stderr }: Output) {
     command: record.command,
     status: record.status,
     approval_id: record.approval_id,
+    ...(record.parent_id !== undefined && { parent_id: record.parent_id }),
     ...threadOf(record),
     exit_code: record.exit_code,
     signal: record.signal,

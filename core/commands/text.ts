@@ -1,5 +1,5 @@
+import { hash } from "node:crypto";
 import { RecentMap } from "../../kv/store/recent.ts";
-import { sha256Hex } from "../codec/codec.ts";
 
 /** Events hold the text of a command up to this length, and the digest of a longer one. */
 const TEXT_MAX = 2_000;
@@ -13,7 +13,7 @@ export function textForEvent(
     // The cut may split a surrogate pair.
     command: command.slice(0, TEXT_MAX).toWellFormed(),
     command_truncated: true,
-    command_sha256: sha256Hex(command),
+    command_sha256: hash("sha256", command),
   };
 }
 
@@ -24,10 +24,10 @@ const digests = new RecentMap<string>(REMEMBERED_MAX);
 
 /** The SHA-256 of a command's UTF-8 bytes, hex. */
 export function commandSha256(command: string): string {
-  if (command.length > REMEMBERED_CHARS_MAX) return sha256Hex(command);
+  if (command.length > REMEMBERED_CHARS_MAX) return hash("sha256", command);
   const remembered = digests.get(command);
   if (remembered !== undefined) return remembered;
-  const digest = sha256Hex(command);
+  const digest = hash("sha256", command);
   digests.set(command, digest);
   return digest;
 }

@@ -8,7 +8,8 @@
  */
 import type { EventLog } from "../../kv/log/log.ts";
 import type { Store } from "../../kv/store/store.ts";
-import type { Ports, Sealer } from "../ports/ports.ts";
+import type { Sealer } from "../codec/codec.ts";
+import type { Ports } from "../ports/ports.ts";
 import type { Config } from "./config.ts";
 import type { Signals } from "./signals.ts";
 

@@ -83,6 +83,9 @@ export class Signals {
   /** An approved command waits to be sent to its agent. */
   readonly commandApproved = this.#signal<{ readonly tenant: Tenant; readonly agentId: string }>();
 
+  /** A fleet command was cancelled, or a request for its held commands has ended. */
+  readonly fleetCommandChanged = this.#signal<{ readonly tenant: Tenant; readonly id: string }>();
+
   /** A command was sent to its agent. */
   readonly commandStarted = this.#signal<
     {

@@ -37,6 +37,7 @@ export { Housekeeping, runAll, type Tasks } from "./housekeeping.ts";
 export { type Gauges, Metrics } from "./metrics.ts";
 export { createPlan, deletePlan, listPlans, updatePlan } from "./plans/plans.ts";
 export { seedPlans } from "./plans/seed.ts";
+export { logTrouble, withoutRepeats } from "./store_trouble.ts";
 export { subscribe } from "./plans/subscribe.ts";
 export {
   nextSecret,

@@ -1,5 +1,6 @@
+import { hash } from "node:crypto";
 import type { PLAN_ACTIONS, PolicyItem, PolicySetRecord } from "../../kv/records/gitops.ts";
-import { canonicalJson, sha256Hex } from "../codec/codec.ts";
+import { canonicalJson } from "../codec/codec.ts";
 import { Fault } from "../fault/fault.ts";
 import { setOf } from "./policy_set.ts";
 import type { NamedDocument } from "./documents/document.ts";
@@ -43,7 +44,12 @@ export interface PlanStep {
 /** A document with the digest and size of its canonical JSON. */
 export function candidateOf(path: string, document: NamedDocument): Candidate {
   const json = canonicalJson(document);
-  return { path, document, digest: sha256Hex(json), bytes: new TextEncoder().encode(json).length };
+  return {
+    path,
+    document,
+    digest: hash("sha256", json),
+    bytes: new TextEncoder().encode(json).length,
+  };
 }
 
 /** True for a file within the part of the repository that was read. */

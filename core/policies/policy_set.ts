@@ -1,5 +1,5 @@
+import { hash } from "node:crypto";
 import { POLICIES_ID, type PolicyItem, type PolicySetRecord } from "../../kv/records/gitops.ts";
-import { sha256Hex } from "../codec/codec.ts";
 
 /** Hexadecimal digits of a set's version. */
 const VERSION_CHARS = 16;
@@ -14,7 +14,7 @@ export function setOf(items: readonly PolicyItem[]): PolicySetRecord {
 const versionOfItems = (items: readonly PolicyItem[]): string =>
   items.length === 0
     ? ""
-    : sha256Hex(items.map(({ name, digest }) => `${name} ${digest}`).join("\n"))
+    : hash("sha256", items.map(({ name, digest }) => `${name} ${digest}`).join("\n"))
       .slice(0, VERSION_CHARS);
 
 /** The id of a version's record; the padding keeps ids in the order of the numbers. */

@@ -41,4 +41,3 @@ export {
 export { systemClock, systemEntropy, systemLog, systemPorts } from "./system.ts";
 export { nextTurn } from "./turn.ts";
 export { within } from "./within.ts";
-export { decryptOnce, encryptOnce, makeSealer, MASK, type Sealer, SealError } from "./seal.ts";

@@ -1,7 +1,7 @@
+import { hash } from "node:crypto";
 import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import { z } from "zod";
-import { sha256Hex } from "../codec/codec.ts";
 import { atMost } from "./at_most.ts";
 import {
   MAX_ARCHIVE_BYTES,
@@ -77,7 +77,7 @@ export function unpackArchive(bytes: Uint8Array): Archive {
   let at = end + 1;
   const contents = head.entries.map((entry) => {
     const content = bytes.subarray(at, at += entry.bytes);
-    if (content.length !== entry.bytes || sha256Hex(content) !== entry.sha256) {
+    if (content.length !== entry.bytes || hash("sha256", content) !== entry.sha256) {
       throw new Error(`the archive's ${entry.root}/${entry.path} is damaged`);
     }
     return content;
@@ -88,7 +88,7 @@ export function unpackArchive(bytes: Uint8Array): Archive {
 
 /** A name for exactly these files; the policy is not among them, because it has a name of its own. */
 export function filesDigest(entries: readonly ArchiveEntry[]): string {
-  return sha256Hex(JSON.stringify(entries.filter(({ root }) => root !== POLICY_ROOT)));
+  return hash("sha256", JSON.stringify(entries.filter(({ root }) => root !== POLICY_ROOT)));
 }
 
 const zip = promisify(gzip);

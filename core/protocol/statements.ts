@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from "node:crypto";
+import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from "node:crypto";
 import {
   AGENT_PROTOCOL,
   type CommandOrder,
@@ -8,7 +8,7 @@ import {
   type RunFrame,
   type WelcomeFrame,
 } from "./frames.ts";
-import { canonicalJson, sha256Hex } from "../codec/codec.ts";
+import { canonicalJson } from "../codec/codec.ts";
 import type { TransferFrame } from "./transfers.ts";
 import type { UpgradeFrame } from "./upgrades.ts";
 
@@ -51,7 +51,7 @@ export const handoverText = (verdictKey: string): string => `relay.handover.v1\n
 export function verdictText(
   { agentId, nonce }: LinkIdentity,
   { batch, expires_at_ms, commands }: Pick<RunFrame, "batch" | "expires_at_ms" | "commands">,
-  digests: readonly string[] = commands.map(({ command }) => sha256Hex(command)),
+  digests: readonly string[] = commands.map(({ command }) => hash("sha256", command)),
 ): string {
   const head = `relay.verdict.v1\n${agentId}\n${nonce}\n${batch}\n${expires_at_ms}\n`;
   return head + commands.map((order, at) => orderLine(order, digests[at]!)).join("");
@@ -69,13 +69,13 @@ export function policyText(
   { agentId, nonce }: LinkIdentity,
   { serial, policy_version, policies }: Omit<PolicyFrame, "type" | "signature">,
 ): string {
-  const sha256 = sha256Hex(canonicalJson(policies));
+  const sha256 = hash("sha256", canonicalJson(policies));
   return `relay.policy.v1\n${agentId}\n${nonce}\n${serial}\n${policy_version} ${sha256}\n`;
 }
 
 /** The version of a set of policies: the start of the same digest. */
 export const policyVersionOf = (policies: PolicyFrame["policies"]): string =>
-  sha256Hex(canonicalJson(policies)).slice(0, POLICY_VERSION_CHARS);
+  hash("sha256", canonicalJson(policies)).slice(0, POLICY_VERSION_CHARS);
 
 /** The version that an agent holds when no policy concerns it. */
 export const NO_POLICY_VERSION = policyVersionOf([]);
@@ -113,7 +113,7 @@ export function claimedDigests(result: CommandResult): OutputDigests {
   };
 }
 
-const digestOf = (text: string) => text === "" ? EMPTY_SHA256 : sha256Hex(text);
+const digestOf = (text: string) => text === "" ? EMPTY_SHA256 : hash("sha256", text);
 
 /** The agent's receipt for results, with its lines in ascending order. */
 export function receiptText(

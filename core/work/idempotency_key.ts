@@ -1,8 +1,8 @@
+import { hash } from "node:crypto";
 import type { Collection, Row } from "../../kv/store/collection.ts";
 import { DuplicateError } from "../../kv/engine/errors.ts";
 import type { Reader } from "../../kv/store/reader.ts";
 import { type Idempotency, keyOfCaller } from "../../kv/records/idempotency.ts";
-import { sha256Hex } from "../codec/codec.ts";
 import { Fault } from "../fault/fault.ts";
 import type { Actor } from "../identity/identity.ts";
 
@@ -26,7 +26,7 @@ export function checkIdempotencyKey(key: string, path = "headers.idempotency-key
 
 /** The digest that distinguishes a repetition from another call. Digests are stored, so their form is fixed. */
 export const digestOfCall = (...parts: readonly (string | number | boolean)[]): string =>
-  sha256Hex(parts.join("\n"));
+  hash("sha256", parts.join("\n"));
 
 /** A kind of record that holds the keys of calls. A key is in use as long as its record is live. */
 export interface KeyRecords<T extends Row> {

@@ -18,6 +18,8 @@ export const Message = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("approved"), tenant, agent_id: z.string() }),
   /** A caller cancelled a command that runs at the receiver. */
   z.strictObject({ kind: z.literal("cancel"), command_id: z.string(), by: z.string() }),
+  /** A fleet command that the receiver drives was cancelled, or a request for its held commands has ended. */
+  z.strictObject({ kind: z.literal("fleet_command"), tenant, id: z.string() }),
   /** A command that the receiver waits for has ended. */
   z.strictObject({ kind: z.literal("ended"), tenant, command_id: z.string() }),
   /** An agent has a newer link elsewhere than the receiver's link of this number. */

@@ -20,11 +20,15 @@ export const Decision = z.strictObject({
 });
 export type Decision = z.infer<typeof Decision>;
 
-/** A command that waits for people's decision, bound to its bytes, agent and policy version. */
+/** A command that waits for people's decision, bound to its bytes, agents and policy version. */
 export const ApprovalRecord = z.strictObject({
   id: z.string(),
+  /** The command, or the fleet command whose held commands it covers. */
   command_id: z.string(),
-  agent_id: z.string(),
+  /** Null for a fleet command. */
+  agent_id: z.string().nullable(),
+  /** The agents of a fleet command: their number, and the SHA-256 of their ids in ascending order, one a line. */
+  agents: z.strictObject({ count: z.int(), sha256: z.string() }).optional(),
   command: z.string(),
   /** SHA-256 of the command's UTF-8 bytes, hex. */
   command_sha256: z.string(),
@@ -58,8 +62,24 @@ export type ApprovalRecord = z.infer<typeof ApprovalRecord>;
 export const approvals = collection({
   name: "approvals",
   schema: ApprovalRecord,
-  unique: { command: (a) => [a.command_id] },
-  index: { status: (a) => [a.status], agent: (a) => a.status === "pending" ? [a.agent_id] : null },
+  unique: { command: (a) => a.agents === undefined ? [a.command_id] : null },
+  index: {
+    status: (a) => [a.status],
+    agent: (a) => a.status === "pending" && a.agent_id !== null ? [a.agent_id] : null,
+  },
   queue: { pending: (a) => a.status === "pending" ? [a.expires_at_ms] : null },
   expiresAt: (a) => a.purge_at_ms,
+});
+
+/** The agents that a request for approval covers. */
+export const approvedAgents = collection({
+  name: "approved_agents",
+  schema: z.strictObject({
+    /** The id of the request. */
+    id: z.string(),
+    /** In ascending order. */
+    agent_ids: z.array(z.string()),
+    expires_at_ms: z.number(),
+  }),
+  expiresAt: (agents) => agents.expires_at_ms,
 });

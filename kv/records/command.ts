@@ -39,13 +39,15 @@ export const CommandRecord = z.strictObject({
   shield_result: z.unknown(),
   /** Its request for approval, if any. */
   approval_id: z.string().nullable(),
+  /** The fleet command that it belongs to. */
+  parent_id: z.string().optional(),
   /** The alert that it answers. */
   alert_id: z.string().optional(),
   /** The alert whose story it belongs to: the one that it answers, or the one that its denial raised. */
   thread: z.string().optional(),
   /** Names the claim of the process that took it from the queue. */
   claim: z.string().optional(),
-  /** When it expires in the queue. */
+  /** When it expires in the queue; null for a queued command of a fleet command whose turn has not come. */
   start_before_ms: z.number().nullable(),
   /** The instances whose callers wait for its end. */
   reply_to: z.array(z.string()).max(64).optional(),
@@ -85,9 +87,66 @@ export const commands = collection({
   index: {
     agent: (c) => [c.agent_id],
     open: (c) => OPEN_STATUSES.includes(c.status) ? [] : null,
+    parent: (c) => c.parent_id === undefined ? null : [c.parent_id],
+    parent_status: (c) => c.parent_id === undefined ? null : [c.parent_id, c.status],
   },
-  queue: { queued: (c) => c.status === "queued" ? [c.agent_id] : null },
+  queue: {
+    queued: (c) => c.status === "queued" && c.start_before_ms !== null ? [c.agent_id] : null,
+  },
   unique: { idempotency: (c) => c.idempotency && keyOfCaller(c.actor, c.idempotency.key) },
+});
+
+/** Why a fleet command starts no further commands. */
+const Stop = z.strictObject({
+  reason: z.enum(["cancelled", "failures", "relay_stopped"]),
+  /** Who cancelled it; null for the relay itself. */
+  by: z.string().nullable(),
+  at_ms: z.number(),
+});
+export type FleetStop = z.infer<typeof Stop>;
+
+/**
+ * One command for many agents. Its commands are rows of their own, which name it as their parent; their number by
+ * status is counted from those rows. Its own row changes rarely, because the commit that starts a command checks it.
+ */
+const FleetCommandRecord = z.strictObject({
+  id: z.string(),
+  command: z.string(),
+  timeout_ms: z.int(),
+  /** How many commands run at once. */
+  parallel: z.int(),
+  /** After so many failures no further command starts; null for any number. */
+  stop_after_failures: z.int().nullable(),
+  /** How many commands it has. */
+  total: z.int(),
+  /** `preparing` until all its commands are recorded; none starts before. */
+  status: z.enum(["preparing", "running", "ended"]),
+  stop: Stop.nullable(),
+  /** The instance that starts its commands. */
+  owner: z.string(),
+  /** The requests for approval of the commands that were held. */
+  approvals: z.array(z.string()),
+  actor: z.string(),
+  /** The person behind the actor. */
+  user_id: z.string(),
+  request_id: z.string(),
+  /** The alert that it answers. */
+  alert_id: z.string().optional(),
+  idempotency: Idempotency.nullable(),
+  created_at_ms: z.number(),
+  finished_at_ms: z.number().nullable(),
+  expires_at_ms: z.number(),
+});
+export type FleetCommandRecord = z.infer<typeof FleetCommandRecord>;
+
+export const fleetCommands = collection({
+  name: "fleet_commands",
+  schema: FleetCommandRecord,
+  expiresAt: (fleet) => fleet.expires_at_ms,
+  queue: { open: (fleet) => fleet.status === "ended" ? null : [fleet.owner] },
+  unique: {
+    idempotency: (fleet) => fleet.idempotency && keyOfCaller(fleet.actor, fleet.idempotency.key),
+  },
 });
 
 /** Every id of a command begins with this; then follows its time, in ms in base 36. */

@@ -9,6 +9,9 @@ import {
 import type { Found, ListOptions, Page, Reader } from "./reader.ts";
 import type { Store } from "./store.ts";
 
+/** Entries that the engine lists in one batch. */
+const LISTED_MAX = 1_000;
+
 /** A range of an index. `start` and `end` follow the prefix. */
 export interface Range {
   readonly prefix: KeyParts;
@@ -39,7 +42,10 @@ export async function* indexKeys<T extends Row>(
     : end === undefined
     ? { prefix: base, start: [...base, ...start] }
     : { start: [...base, ...start], end: [...base, ...end] };
-  const options = limit === undefined ? { reverse, batchSize: 500 } : { reverse, limit };
+  // One batch is one snapshot.
+  const options = limit === undefined
+    ? { reverse, batchSize: 500 }
+    : { reverse, limit, batchSize: Math.min(limit, LISTED_MAX) };
   for await (const { key } of kv.list(selector, options)) {
     yield key.slice(base.length) as KeyParts;
   }

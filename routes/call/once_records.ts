@@ -1,5 +1,5 @@
 import { Fault, type FaultCode } from "../../core/fault/fault.ts";
-import type { Sealer } from "../../core/ports/ports.ts";
+import type { Sealer } from "../../core/codec/codec.ts";
 import { Accepted, type KeyRecords } from "../../core/work/work.ts";
 import type { Actor, RequestInfo } from "../../core/identity/identity.ts";
 import {

@@ -1,7 +1,7 @@
+import { hash } from "node:crypto";
 import type { Cookie } from "../../core/work/work.ts";
 import type { Actor } from "../../core/identity/identity.ts";
 import type { LimitState } from "../../core/access/access.ts";
-import { sha256Hex } from "../../core/codec/codec.ts";
 import type { Content } from "../call/route.ts";
 import { streamOf } from "./response_stream.ts";
 
@@ -83,7 +83,7 @@ const etags = new WeakMap<Content, string>();
 function etagOf(answer: Content): string {
   const known = etags.get(answer);
   if (known !== undefined) return known;
-  const etag = `"${sha256Hex(answer.body as string)}"`;
+  const etag = `"${hash("sha256", answer.body as string)}"`;
   etags.set(answer, etag);
   return etag;
 }

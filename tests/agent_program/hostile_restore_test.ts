@@ -1,9 +1,9 @@
+import { hash } from "node:crypto";
 import { deepStrictEqual as deq, strictEqual as eq, throws } from "node:assert/strict";
 import { type Configuration, TEMPORARY_SUFFIX } from "../../core/cli/agent/backup/configuration.ts";
 import { recoverRestore, restoreArchive } from "../../core/cli/agent/backup/restore.ts";
 import { systemTree } from "../../core/cli/agent/tree.ts";
 import { type ArchiveEntry, packArchive } from "../../core/protocol/archive.ts";
-import { sha256Hex } from "../../core/codec/text.ts";
 
 /** A machine with one listed folder, and something beside it that is not listed. */
 async function withMachine(
@@ -36,7 +36,14 @@ function archiveOf(root: string, files: Readonly<Record<string, string | { link:
     const content = new TextEncoder().encode(typeof said === "string" ? said : "");
     contents.push(content);
     const link = typeof said === "string" ? null : said.link;
-    return { root, path, mode: 0o644, bytes: content.length, sha256: sha256Hex(content), link };
+    return {
+      root,
+      path,
+      mode: 0o644,
+      bytes: content.length,
+      sha256: hash("sha256", content),
+      link,
+    };
   });
   const settings = { name: "a", labels: {} };
   const head = { format: "relay.configuration.v1", settings, roots: [root], entries } as const;

@@ -1,5 +1,5 @@
+import { hash } from "node:crypto";
 import { deepStrictEqual as deq, match, strictEqual as eq } from "node:assert/strict";
-import { sha256Hex } from "../../core/codec/text.ts";
 import { systemTree } from "../../core/cli/agent/tree.ts";
 import {
   type ProgramMarker,
@@ -42,7 +42,7 @@ const RIGHT = {
   job_id: "upj_1",
   version: "0.2.0",
   platform: "any",
-  sha256: sha256Hex(PROGRAM),
+  sha256: hash("sha256", PROGRAM),
   bytes: PROGRAM.length,
 };
 const sign = (order: typeof RIGHT): UpgradeFrame => ({
@@ -219,7 +219,12 @@ function supervisor(stateDir: string, version = "0.1.0") {
 
 /** Puts a program into the folder. */
 function put(stateDir: string, version: string, job_id = `upj_${version}`): StoredProgram {
-  const program: StoredProgram = { job_id, version, sha256: sha256Hex(version), form: "bundle" };
+  const program: StoredProgram = {
+    job_id,
+    version,
+    sha256: hash("sha256", version),
+    form: "bundle",
+  };
   Deno.writeTextFileSync(programPath({ stateDir }, program), version);
   return program;
 }
@@ -307,7 +312,7 @@ Deno.test("superviseAgent: after a power cut the marker decides: an untried prog
     starts.push([{ trusted: old, candidate: { ...fresh, started: false } }, "0.3.0"]);
     starts.push([{ trusted: old, candidate: { ...fresh, started: true } }, "0.2.0"]);
     starts.push([{ trusted: null, candidate: { ...fresh, started: true } }, "installed"]);
-    starts.push([{ trusted: { ...old, sha256: sha256Hex("damaged") } }, "installed"]);
+    starts.push([{ trusted: { ...old, sha256: hash("sha256", "damaged") } }, "installed"]);
     for (const [marker, expected] of starts) {
       put(stateDir, "0.3.0");
       mark(stateDir, marker);
@@ -343,7 +348,7 @@ Deno.test("startStored: a bundle gets the arguments, the agent's own variables a
       const got = [Deno.args, RELAY_TOKEN, RELAY_AGENT_UPGRADE, new TextDecoder().decode(line.subarray(0, n))];
       Deno.writeTextFileSync(Deno.args[1], JSON.stringify(got));
       Deno.exit(Deno.stdin.readSync(line) === null ? 1 : 5);`;
-    const program = { ...put(stateDir, "0.2.0"), sha256: sha256Hex(text) };
+    const program = { ...put(stateDir, "0.2.0"), sha256: hash("sha256", text) };
     Deno.writeTextFileSync(programPath({ stateDir }, program), text);
     const out = `${stateDir}/got.json`;
     const invocation = { args: [out], environment: { RELAY_TOKEN: "svc_1" }, stdin: "svc_2" };

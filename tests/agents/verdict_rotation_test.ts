@@ -3,7 +3,7 @@ import { type Pinned, pinnedVerdictKey, pinVerdictKey } from "../../core/cli/age
 import { handoversFrom, verdictKeyOf } from "../../core/agents/verdict_keys.ts";
 import { MAX_HANDOVERS, type RelayFrame, type WelcomeFrame } from "../../core/protocol/protocol.ts";
 import { rotateKeys } from "../../core/host/secrets/rotate_keys.ts";
-import { makeSealer } from "../../core/ports/seal.ts";
+import { makeSealer } from "../../core/codec/seal.ts";
 import type { Tenant } from "../../kv/store/collection.ts";
 import { agents } from "../../kv/records/agent.ts";
 import { newIdentity, ScriptedAgent } from "../support/agent.ts";

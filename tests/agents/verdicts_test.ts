@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { SealError } from "../../core/ports/seal.ts";
+import { SealError } from "../../core/codec/seal.ts";
 import {
   publicKeyOf,
   rawPublicKey,

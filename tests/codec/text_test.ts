@@ -4,23 +4,12 @@ import {
   constantTimeEqual,
   encodeBase62,
   encodeUint32Base62,
-  sha256Hex,
 } from "../../core/codec/text.ts";
 import { seededBytes } from "../support/seeded.ts";
 
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const numberOf = (text: string) =>
   [...text].reduce((sum, digit) => sum * 62n + BigInt(DIGITS.indexOf(digit)), 0n);
-
-Deno.test("sha256Hex: gives the digests of FIPS 180 for text and for bytes", () => {
-  const abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-  assert.equal(sha256Hex("abc"), abc);
-  assert.equal(sha256Hex(new TextEncoder().encode("abc")), abc);
-  assert.equal(
-    sha256Hex(""),
-    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
-  );
-});
 
 Deno.test("constantTimeEqual: is true for equal texts only", () => {
   assert.equal(constantTimeEqual("", ""), true);

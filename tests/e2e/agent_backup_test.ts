@@ -1,7 +1,7 @@
+import { hash } from "node:crypto";
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { type Client, clientOf, expectStatus } from "../clients/status_client.ts";
 import type { Program } from "../../core/cli/program.ts";
-import { sha256Hex } from "../../core/codec/text.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";
 import { mulberry32 } from "../support/random.ts";
 import {
@@ -106,7 +106,7 @@ async function contents(folder: string): Promise<Record<string, string>> {
     else if (isSymlink) found[path] = `-> ${await Deno.readLink(path)}`;
     else {
       const { mode } = await Deno.stat(path);
-      found[path] = `${mode! & 0o777} ${sha256Hex(await Deno.readFile(path))}`;
+      found[path] = `${mode! & 0o777} ${hash("sha256", await Deno.readFile(path))}`;
     }
   }
   return Object.fromEntries(Object.entries(found).sort());

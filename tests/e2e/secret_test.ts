@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import assert from "node:assert/strict";
 import { clientOf, expectStatus } from "../clients/status_client.ts";
-import { makeSealer } from "../../core/ports/seal.ts";
+import { makeSealer } from "../../core/codec/seal.ts";
 import {
   makeKey,
   signUpOwner,

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:assert/strict";
-import { type Client, clientOf, expectStatus } from "../../core/cli/client.ts";
+import { type Client, clientOf, expectStatus } from "../clients/status_client.ts";
 import type { Program } from "../../core/cli/program.ts";
 import { VERSION } from "../../core/protocol/protocol.ts";
 import { bundleAgent } from "../agent_program/bundle_agent.ts";

@@ -267,6 +267,8 @@ const NO_EVIDENCE = [
   "account_settings_changed",
   "agent_connected",
   "agent_health_changed",
+  "fleet_command_ended",
+  "fleet_command_started",
   "ingest_refused",
   "integration_failed",
   "notification_sent",

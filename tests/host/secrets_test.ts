@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, ok, rejects, strictEqual as eq } from "node:assert/strict";
 import type { z } from "zod";
-import { makeSealer } from "../../core/ports/seal.ts";
+import { makeSealer } from "../../core/codec/seal.ts";
 import { rotateSecret } from "../../core/host/secrets/rotate.ts";
 import { SEALED } from "../../core/host/secrets/sealed.ts";
 import { type BackupRecord, backups } from "../../kv/records/backup.ts";

@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq, throws } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { gunzipSync } from "node:zlib";
-import { makeSealer } from "../../core/ports/seal.ts";
+import { makeSealer } from "../../core/codec/seal.ts";
 import { rotateSecret } from "../../core/host/secrets/rotate.ts";
 import type { TransferReply } from "../../core/protocol/transfers.ts";
 import { ScriptedAgent } from "../support/agent.ts";

@@ -1,6 +1,6 @@
+import { hash } from "node:crypto";
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { canonicalJson } from "../../core/codec/canonical.ts";
-import { sha256Hex } from "../../core/codec/text.ts";
 import { forbidding, type GitWorld, withRepository } from "./git_fixtures.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { type ConfiguredAgent, withConfigured } from "../support/configured_agent.ts";
@@ -272,8 +272,8 @@ Deno.test("drift: events keep the order of the agent's reports while the search 
       files: null,
       verdicts: { verified: 0, refused: 0, last_refusal: null },
     }));
-  tell(sha256Hex("edited"));
-  tell(sha256Hex(canonicalJson(policies[0])));
+  tell(hash("sha256", "edited"));
+  tell(hash("sha256", canonicalJson(policies[0])));
   await world.settle();
   const types = (await eventsOf(world, owner, agent.id)).map(({ event_type }) => event_type);
   deq(types.filter((type) => type.startsWith("drift_")), ["drift_detected", "drift_resolved"]);

@@ -1,7 +1,7 @@
+import { hash } from "node:crypto";
 import { Buffer } from "node:buffer";
 import { deepStrictEqual as deq, strictEqual as eq, throws } from "node:assert/strict";
 import { compress, packArchive, unpackArchive } from "../../core/protocol/archive.ts";
-import { sha256Hex } from "../../core/codec/text.ts";
 import { MAX_ARCHIVE_BYTES, PIECE_BYTES } from "../../core/protocol/transfers.ts";
 import { World } from "../support/world.ts";
 import { linkAgent, type Linked } from "../support/linked_agent.ts";
@@ -31,7 +31,7 @@ Deno.test("backup: fails when the agent sends tiny pieces", async () => {
   await using world = await World.open();
   const here = await linkAgent(world);
   const job_id = await beginBackup(world, here);
-  const sha256 = sha256Hex(ARCHIVE);
+  const sha256 = hash("sha256", ARCHIVE);
   here.agent.send({ type: "transfer_ready", job_id, bytes: 9, sha256, stored_bytes: 1_000 });
   await world.settle();
   here.agent.send({ type: "transfer_data", job_id, offset: 0, data: btoa("x") });
@@ -48,7 +48,7 @@ Deno.test("backup: fails after ten minutes when the agent is slow with each piec
   const here = await linkAgent(world);
   const job_id = await beginBackup(world, here);
   const stored_bytes = MAX_ARCHIVE_BYTES;
-  const sha256 = sha256Hex(ARCHIVE);
+  const sha256 = hash("sha256", ARCHIVE);
   here.agent.send({ type: "transfer_ready", job_id, bytes: 9, sha256, stored_bytes });
   const data = Buffer.alloc(PIECE_BYTES).toString("base64");
   for (let n = 0; n < 14; n++) {
@@ -70,7 +70,7 @@ Deno.test("restore: fails when the agent asks for the same piece again", async (
     type: "transfer_ready",
     job_id,
     bytes: ARCHIVE.length,
-    sha256: sha256Hex(ARCHIVE),
+    sha256: hash("sha256", ARCHIVE),
     stored_bytes: stored.length,
   });
   await world.settle();

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:assert/strict";
 import type { KeyObject } from "node:crypto";
 import { startable } from "../../core/policies/upgrades/stages.ts";
@@ -5,14 +6,13 @@ import type { AgentPrograms } from "../../core/ports/ports.ts";
 import { VERSION } from "../../core/protocol/protocol.ts";
 import { publicKeyOf, upgradeText, verifiesText } from "../../core/protocol/statements.ts";
 import type { ProgramFacts, UpgradeFrame } from "../../core/protocol/upgrades.ts";
-import { sha256Hex } from "../../core/codec/text.ts";
 import { upgrades } from "../../kv/records/backup.ts";
 import { newIdentity, ScriptedAgent } from "../support/agent.ts";
 import { eventsOf } from "../support/linked_agent.ts";
 import { type Account, World } from "../support/world.ts";
 
 const PROGRAM = new TextEncoder().encode("a program\n".repeat(20_000));
-const SHA256 = sha256Hex(PROGRAM);
+const SHA256 = hash("sha256", PROGRAM);
 /** A relay with a bundle, and no executable. */
 const PROGRAMS: AgentPrograms = {
   find: (_, platform) =>
@@ -165,7 +165,7 @@ Deno.test("upgrades: agents get the whole program under a signed order, in stage
   ok(verifiesText(publicKeyOf(welcome.verdict_key)!, text, order!.signature));
   deq([order!.version, order!.platform, order!.sha256], [VERSION, "any", SHA256]);
   eq(order!.expires_at_ms, world.clock.now() + 60_000);
-  eq(sha256Hex(new Uint8Array(await new Blob(received as BlobPart[]).arrayBuffer())), SHA256);
+  eq(hash("sha256", new Uint8Array(await new Blob(received as BlobPart[]).arrayBuffer())), SHA256);
 
   await fleet.succeed("web-1");
   deq(fleet.asked(), ["web-2"]);

@@ -63,7 +63,12 @@ export async function furnish(world: World, account: Account): Promise<Ids> {
     as,
     body: { type: "github", config: { token: "a-token" } },
   });
+  const fleet = await world.call("POST", "/api/v1/commands", {
+    as,
+    body: { all: true, command: "uptime" },
+  });
   return {
+    "/api/v1/commands/{id}": fleet.body.id,
     "/api/account/notifications/{id}": notice.id,
     "/api/audit/proof/{event_id}": event.event_id,
     "/api/v1/gitops/repos/{id}": repositoryId,
@@ -149,6 +154,7 @@ export function pathWith(route: Route, ids: Ids): string | null {
 
 /** Ids of nothing. */
 export const MISSING: Ids = {
+  "/api/v1/commands/{id}": "flt_missing",
   "/api/account/notifications/{id}": "ntf_missing",
   "/api/audit/proof/{event_id}": "6f1b0c3e-0000-4000-8000-000000000000",
   "/api/v1/gitops/repos/{id}": "rpo_missing",

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { SYSTEM, type Tenant } from "../../../kv/store/collection.ts";
 import { type InvitationRecord, invitations } from "../../../kv/records/invitation.ts";
 import { organizations } from "../../../kv/records/organization.ts";
@@ -14,7 +15,6 @@ import { mustExist } from "../roles/assign.ts";
 import { OWNER, rightsToGive, sourceBy } from "../roles/grant.ts";
 import { customOf, isBuiltIn, rightsOf } from "../roles/rights.ts";
 import { PEOPLE_MAX } from "../roles/roles.ts";
-import { sha256Hex } from "../../codec/codec.ts";
 
 /** A person who joins, and their invite code. */
 export interface Newcomer {
@@ -86,7 +86,7 @@ async function openInvitation(
   { email, invite_code }: Newcomer,
   nowMs: number,
 ): Promise<Found<InvitationRecord>> {
-  const found = await db.lookup(invitations, "code", [sha256Hex(invite_code)]);
+  const found = await db.lookup(invitations, "code", [hash("sha256", invite_code)]);
   if (found === null) throw invalid("was not issued by this server");
   const { tenant, record: invitation } = found;
   if (invitation.accepted !== null) throw over("it was already used");

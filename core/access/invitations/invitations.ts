@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { type InvitationRecord, invitations } from "../../../kv/records/invitation.ts";
 import { credentialInHand } from "../keys/made_with.ts";
 import { mustHoldNewValue } from "../keys/owned.ts";
@@ -7,7 +8,7 @@ import { Fault } from "../../fault/fault.ts";
 import { makeSecretText } from "../keys/value.ts";
 import { listPage, type Paging } from "../../../kv/store/paging.ts";
 import { DAY_MS } from "../../../kv/store/durations.ts";
-import { iso, isoOrNull, sha256Hex } from "../../codec/codec.ts";
+import { iso, isoOrNull } from "../../codec/codec.ts";
 import { mustExist } from "../roles/assign.ts";
 import { giverOf, homeOf, mustBeAbleToGive } from "../roles/grant.ts";
 import { mustAllowInvitation } from "./open.ts";
@@ -42,7 +43,7 @@ export async function invite(work: Writing, { email, roles, expires_days }: NewI
   const ends_at_ms = now + expires_days * DAY_MS;
   const invitation = tx.insert(invitations, home, {
     id: ports.entropy.id("inv"),
-    hash: sha256Hex(invite_code),
+    hash: hash("sha256", invite_code),
     email: email ?? null,
     roles: names,
     invited_by: actor.userId,

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { decodeJwt, errors, type JWTPayload, jwtVerify, type JWTVerifyGetKey } from "jose";
 import { isWithin } from "../../../kv/store/clock.ts";
@@ -8,7 +9,7 @@ import { users } from "../../../kv/records/user.ts";
 import { type ForeignToken, type Scope, SCOPE_LIST } from "../../identity/identity.ts";
 import type { Context, Issuer } from "../../context/context.ts";
 import { Fault } from "../../fault/fault.ts";
-import { canonicalEmail, sha256Hex } from "../../codec/codec.ts";
+import { canonicalEmail } from "../../codec/codec.ts";
 import { IssuerKeys, KEYS_FRESH_MS } from "./keys.ts";
 
 /** Other issuers' tokens may hold names and groups. */
@@ -75,7 +76,7 @@ export class ForeignTokens {
    */
   async read(issuer: Issuer, text: string): Promise<ForeignToken> {
     const now = this.parts.ports.clock.now();
-    const name = sha256Hex(text); // tokens are long, and no secret is kept in memory
+    const name = hash("sha256", text); // tokens are long, and no secret is kept in memory
     const earlier = this.#checked.get(name);
     const good = earlier !== undefined && earlier.token.issuer === issuer &&
       now < earlier.token.expiresAtMs && isWithin(earlier.checkedAtMs, KEYS_FRESH_MS, now);

@@ -1,6 +1,7 @@
+import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import type { Entropy } from "../../ports/ports.ts";
-import { base62Length, encodeBase62, encodeUint32Base62, sha256Hex } from "../../codec/codec.ts";
+import { base62Length, encodeBase62, encodeUint32Base62 } from "../../codec/codec.ts";
 
 /** The space that a key belongs to. */
 export type KeyType = "live" | "test";
@@ -28,7 +29,7 @@ export function parseKeyValue(text: string): { readonly type: KeyType } | null {
 
 /** The SHA-256 of a key's text in hex: stored in its place, and looked up by it. */
 export function hashKeyValue(text: string): string {
-  return sha256Hex(text);
+  return hash("sha256", text);
 }
 
 /** The part of a key that may be shown, such as `svc_live_Ab12…`. */

@@ -98,6 +98,23 @@ export class Limiter {
       : this.#remember(actor, state);
   }
 
+  /**
+   * Takes one from every limit of a REST request for each of so many further commands of one request, until a limit
+   * refuses. Returns how many were admitted, and the refusal; null for none.
+   */
+  async takeForCommands(
+    actor: Actor,
+    count: number,
+  ): Promise<{ readonly admitted: number; readonly refusal: LimitState | null }> {
+    const claims = this.#boundsOf(actor).rest;
+    if (claims === null) return { admitted: count, refusal: null };
+    for (let admitted = 0; admitted < count; admitted++) {
+      const state = this.#remember(actor, await this.#take(claims));
+      if (!state.admitted) return { admitted, refusal: state };
+    }
+    return { admitted: count, refusal: null };
+  }
+
   /** The organizations whose plan refused a request since the last call. */
   takeRefusedByPlan(): { readonly tenant: Tenant; readonly limit: number }[] {
     const refused = [...this.#refusedByPlan.values()];

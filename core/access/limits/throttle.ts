@@ -1,10 +1,10 @@
+import { hash } from "node:crypto";
 import { secretAttempts } from "../../../kv/records/secret_attempts.ts";
 import { ContentionError, StoreUnavailableError } from "../../../kv/engine/errors.ts";
 import { isImplausible } from "../../../kv/store/clock.ts";
 import { SYSTEM } from "../../../kv/store/collection.ts";
 import { MINUTE_MS } from "../../../kv/store/durations.ts";
 import type { Store } from "../../../kv/store/store.ts";
-import { sha256Hex } from "../../codec/codec.ts";
 import { Fault, type LimitHolder, limitReached } from "../../fault/fault.ts";
 
 /** Whose attempts are counted together. */
@@ -67,7 +67,7 @@ export class FailureThrottle {
   /** Changes the attempts of a key. `change` may run several times. */
   async #change(key: string, change: (attempts: Attempts) => void): Promise<void> {
     if (this.store.sole) return this.#changeOwn(key, change);
-    const id = `${this.options.scope} ${sha256Hex(key)}`;
+    const id = `${this.options.scope} ${hash("sha256", key)}`;
     await this.store.transact(async (tx) => {
       const row = await tx.get(secretAttempts, SYSTEM, id);
       const isOff = row !== null && isImplausible(row.until_ms, WINDOW_MS, this.store.clock.now());

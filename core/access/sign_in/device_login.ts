@@ -1,9 +1,10 @@
+import { hash } from "node:crypto";
 import { Buffer } from "node:buffer";
 import { SYSTEM } from "../../../kv/store/collection.ts";
 import { organizations } from "../../../kv/records/organization.ts";
 import { type DeviceLoginRecord, deviceLogins, sessions, users } from "../../../kv/records/user.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import { iso, sha256Hex } from "../../codec/codec.ts";
+import { iso } from "../../codec/codec.ts";
 import type { Context } from "../../context/context.ts";
 import { emit } from "../../events/events.ts";
 import { Fault, limitReached } from "../../fault/fault.ts";
@@ -61,7 +62,7 @@ export async function startDeviceLogin(
   const nowMs = clock.now();
   const login = tx.insert(deviceLogins, SYSTEM, {
     id: entropy.id("dlg"),
-    device_hash: sha256Hex(device_code),
+    device_hash: hash("sha256", device_code),
     code_mac: macOf({ sealer }, user_code),
     device_name,
     address: request.address,
@@ -94,7 +95,7 @@ export async function pollDeviceLogin(
 ) {
   const { store, ports } = work;
   const polled = await store.transact(async (tx) => {
-    const found = await tx.lookup(deviceLogins, "device", [sha256Hex(device_code)]);
+    const found = await tx.lookup(deviceLogins, "device", [hash("sha256", device_code)]);
     if (found === null) throw unknown("device_code");
     const login = found.record;
     mustBeOpen(login, ports.clock.now());

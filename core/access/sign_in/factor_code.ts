@@ -1,10 +1,10 @@
+import { hash } from "node:crypto";
 import { type SecondFactorRecord, secondFactors } from "../../../kv/records/second_factor.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import type { Context } from "../../context/context.ts";
 import { Fault } from "../../fault/fault.ts";
 import type { Attempted } from "../limits/throttle.ts";
 import { homeOf } from "../roles/grant.ts";
-import { sha256Hex } from "../../codec/codec.ts";
 import { stepOf } from "./totp.ts";
 
 /** Attempts at a person's codes, from any address. */
@@ -36,9 +36,9 @@ export async function checkSecondFactor(
       reason: "second_factor_required",
     });
   }
-  const hash = sha256Hex(code);
-  if (factor.recovery_hashes.includes(hash)) {
-    const recovery_hashes = factor.recovery_hashes.filter((other) => other !== hash);
+  const digest = hash("sha256", code);
+  if (factor.recovery_hashes.includes(digest)) {
+    const recovery_hashes = factor.recovery_hashes.filter((other) => other !== digest);
     tx.put(secondFactors, home, { ...factor, recovery_hashes });
     return "recovery_code";
   }

@@ -3,8 +3,7 @@ import type { SessionRecord } from "../../../kv/records/user.ts";
 import type { Context } from "../../context/context.ts";
 import { makeSecretText } from "../keys/value.ts";
 import { DAY_MS } from "../../../kv/store/durations.ts";
-import { base62Length, constantTimeEqual, encodeBase62 } from "../../codec/codec.ts";
-import type { Sealer } from "../../ports/ports.ts";
+import { base62Length, constantTimeEqual, encodeBase62, type Sealer } from "../../codec/codec.ts";
 
 /** A session ends after this long without a refresh. */
 export const SESSION_IDLE_MS = 30 * DAY_MS;

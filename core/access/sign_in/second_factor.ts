@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { SYSTEM } from "../../../kv/store/collection.ts";
 import { organizations } from "../../../kv/records/organization.ts";
 import { type SecondFactorRecord, secondFactors } from "../../../kv/records/second_factor.ts";
@@ -9,7 +10,7 @@ import type { Context } from "../../context/context.ts";
 import { type DetailsOf, emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { makeSecretText } from "../keys/value.ts";
-import { isoOrNull, sha256Hex } from "../../codec/codec.ts";
+import { isoOrNull } from "../../codec/codec.ts";
 import { personOf } from "../roles/assign.ts";
 import { homeOf } from "../roles/grant.ts";
 import { mustBeUnchanged, mustKnowPassword, startSessionsAnew } from "./password.ts";
@@ -87,7 +88,7 @@ export async function confirmSecondFactor(
       ...factor,
       confirmed_at_ms: ports.clock.now(),
       last_step: step,
-      recovery_hashes: recovery_codes.map(sha256Hex),
+      recovery_hashes: recovery_codes.map((code) => hash("sha256", code)),
     });
     const sessions_ended = await startSessionsAnew(tx, actor, user, { second_factor: true });
     emitAbout(work, tx, user, "second_factor_enabled", { email: user.email, sessions_ended });
@@ -109,7 +110,7 @@ export async function replaceRecoveryCodes(
   return await withCode(work, logins, async (tx, user) => {
     const factor = await mustBeOn(tx, actor);
     const recovery_codes = makeRecoveryCodes(ports);
-    const recovery_hashes = recovery_codes.map(sha256Hex);
+    const recovery_hashes = recovery_codes.map((code) => hash("sha256", code));
     const last_step = mustMatch(work, factor, code);
     tx.put(secondFactors, homeOf(actor.tenant.org), { ...factor, last_step, recovery_hashes });
     emitAbout(work, tx, user, "recovery_codes_replaced", { email: user.email });
@@ -132,7 +133,7 @@ export async function disableSecondFactor(
   mustBeSignedIn(actor);
   return await withCode(work, logins, async (tx, user) => {
     const factor = await mustBeOn(tx, actor);
-    if (!factor.recovery_hashes.includes(sha256Hex(code))) mustMatch(work, factor, code);
+    if (!factor.recovery_hashes.includes(hash("sha256", code))) mustMatch(work, factor, code);
     tx.delete(secondFactors, homeOf(actor.tenant.org), user.id);
     const sessions_ended = await startSessionsAnew(tx, actor, user, { second_factor: false });
     emitAbout(work, tx, user, "second_factor_disabled", { email: user.email, sessions_ended });

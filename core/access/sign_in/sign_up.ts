@@ -4,14 +4,13 @@ import { insertUser } from "../people/new_user.ts";
 import { issueTokens, openSession } from "./open_session.ts";
 import type { Stepping } from "../../work/work.ts";
 import type { RequestInfo } from "../../identity/identity.ts";
-import type { Sealer } from "../../ports/ports.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { joinByInvitation } from "../invitations/accept.ts";
 import type { SignIn } from "./parts.ts";
 import { hashPassword } from "./passwords.ts";
 import { homeOf } from "../roles/grant.ts";
-import { constantTimeEqual, encodeBase62 } from "../../codec/codec.ts";
+import { constantTimeEqual, encodeBase62, type Sealer } from "../../codec/codec.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
 
 /** The plan of a new host. No plan limits whoever runs the server. */

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { SYSTEM, type Tenant } from "../../../kv/store/collection.ts";
 import { type DeviceRecord, devices } from "../../../kv/records/device.ts";
 import { organizations } from "../../../kv/records/organization.ts";
@@ -5,7 +6,6 @@ import type { Reader } from "../../../kv/store/reader.ts";
 import type { Actor } from "../../identity/identity.ts";
 import { DEVICE_PREFIX, isChecked } from "../../access/access.ts";
 import { Fault } from "../../fault/fault.ts";
-import { sha256Hex } from "../../codec/codec.ts";
 
 /** Authenticates people and API keys. */
 interface Authenticator {
@@ -26,7 +26,7 @@ export async function authenticateSocket(
     return await authenticator.authenticate(credential, space);
   }
   if (!isChecked(credential)) throw refusal("malformed", "It is mistyped or incomplete.");
-  const found = await store.lookup(devices, "credential", [sha256Hex(credential)]);
+  const found = await store.lookup(devices, "credential", [hash("sha256", credential)]);
   if (found === null) {
     throw refusal("unknown", "The device was deleted or never existed. Pair it again.");
   }

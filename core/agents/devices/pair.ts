@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { SYSTEM, type Tenant } from "../../../kv/store/collection.ts";
 import { devices, pairingCodes } from "../../../kv/records/device.ts";
 import { organizations } from "../../../kv/records/organization.ts";
@@ -21,7 +22,7 @@ import {
 } from "../../access/access.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
-import { constantTimeEqual, iso, sha256Hex } from "../../codec/codec.ts";
+import { constantTimeEqual, iso } from "../../codec/codec.ts";
 import { firstAttempt, reservedName, reserveName, takeName } from "../names.ts";
 import { showDevice } from "./manage.ts";
 import { hashPairingCode, makePairingCode } from "./pairing_code.ts";
@@ -111,7 +112,7 @@ export async function pairDevice(
         pairing_code_id: code.id,
         labels: code.labels,
         trust: "pending",
-        token_hash: sha256Hex(token),
+        token_hash: hash("sha256", token),
         token_expires_at_ms: now + CODE_TTL_MS,
         credential_hash: null,
         agent_id: null,
@@ -159,7 +160,7 @@ export async function confirmDevice(
   return await throttle.attempt(attemptsFrom(request.address), () =>
     store.transact(async (tx) => {
       const found = await tx.lookup(devices, "id", [device_id]);
-      const right = constantTimeEqual(found?.record.token_hash ?? "", sha256Hex(token));
+      const right = constantTimeEqual(found?.record.token_hash ?? "", hash("sha256", token));
       if (found === null || !right || !await isActive(tx, found.tenant)) throw unknown("token");
       const { tenant, record } = found;
       const now = ports.clock.now();
@@ -176,7 +177,7 @@ export async function confirmDevice(
         ...record,
         agent_name,
         trust: "trusted",
-        credential_hash: sha256Hex(credential),
+        credential_hash: hash("sha256", credential),
         confirmed_at_ms: now,
       });
       reserveName(tx, tenant, device, null);

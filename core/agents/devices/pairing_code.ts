@@ -1,5 +1,5 @@
+import { hash } from "node:crypto";
 import type { Entropy } from "../../ports/ports.ts";
-import { sha256Hex } from "../../codec/codec.ts";
 
 /** Crockford's: no letter that looks like a digit, and no U. */
 const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
@@ -20,5 +20,5 @@ export function makePairingCode(entropy: Pick<Entropy, "bytes">): string {
 /** The hash by which a code is found, however its letters, dashes and spaces were typed. */
 export function hashPairingCode(text: string): string {
   const typed = text.toUpperCase().replaceAll(/[\s-]/g, "");
-  return sha256Hex(typed.replaceAll("O", "0").replaceAll(/[IL]/g, "1"));
+  return hash("sha256", typed.replaceAll("O", "0").replaceAll(/[IL]/g, "1"));
 }

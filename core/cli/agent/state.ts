@@ -1,10 +1,11 @@
+import { hash } from "node:crypto";
 import {
   filesDigest,
   POLICY_ROOT,
   policyVersionOf,
   type StateFrame,
 } from "../../protocol/protocol.ts";
-import { canonicalJson, sha256Hex } from "../../codec/codec.ts";
+import { canonicalJson } from "../../codec/codec.ts";
 import type { Cancel, Clock } from "../../ports/ports.ts";
 import { type Configuration, readConfiguration } from "./backup/configuration.ts";
 import { POLICY_FILE } from "./policies.ts";
@@ -85,7 +86,7 @@ function readPolicies(text: string | null): Pick<StateFrame, "policy_version" | 
     if (!Array.isArray(read)) return { policy_version: null, policies: [] };
     const policies = read.slice(0, POLICIES_TOLD).map((document: unknown, at) => ({
       name: nameOf(document) ?? `#${at + 1}`,
-      sha256: sha256Hex(canonicalJson(document)),
+      sha256: hash("sha256", canonicalJson(document)),
     }));
     return { policy_version: policyVersionOf(read), policies };
   } catch {

@@ -20,7 +20,7 @@ export const listApprovals: Run = async ({ relay, text, number, out }) => {
         approval.pid,
         approval.status,
         approval.shield_result.risk_score,
-        approval.agent_id,
+        agentOf(approval),
         approval.requested_by,
         approval.expires_at,
         approval.command,
@@ -78,7 +78,7 @@ const print = ({ out }: Call, approval: Approval) => {
     ["id", approval.pid],
     ["status", approval.status],
     ["command", approval.command],
-    ["agent", approval.agent_id],
+    ["agent", agentOf(approval)],
     ["risk", shield.risk_score],
     ["threats", shield.threats.join(", ")],
     ["requested by", approval.requested_by],
@@ -90,6 +90,10 @@ const print = ({ out }: Call, approval: Approval) => {
     ["command status", approval.command_status],
   ]);
 };
+
+/** The agent of a request, or the number of those of a fleet command. */
+const agentOf = ({ agent_id, agents }: Pick<Approval, "agent_id" | "agents">): string =>
+  agent_id ?? `${agents?.count} agents`;
 
 /** Who may decide a request, in words. */
 export const deciders = ({ required, roles }: Pick<Approval, "required" | "roles">): string => {

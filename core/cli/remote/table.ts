@@ -1,6 +1,24 @@
-import { LIMIT, OFFSET, REASON, type RemoteCommand, YES } from "./command.ts";
+import { LIMIT, OFFSET, type Option, REASON, type RemoteCommand, YES } from "./command.ts";
 import { COMMAND_ROWS } from "./command_rows.ts";
 import { OVERSIGHT_ROWS } from "./oversight/rows.ts";
+
+/** Options of commands for many agents. */
+const MANY: readonly Option[] = [
+  {
+    name: "label",
+    value: "key=value",
+    letter: "l",
+    many: true,
+    about: "On all agents with this label.",
+  },
+  { name: "all", about: "On all agents." },
+  { name: "parallel", value: "number", about: "So many agents at once; default: 20." },
+  {
+    name: "stop-after-failures",
+    value: "number",
+    about: "Start no further ones after so many failures.",
+  },
+];
 
 /** The first words of the commands, as the help lists them. */
 export const GROUPS: Readonly<Record<string, string>> = {
@@ -141,22 +159,25 @@ export const REMOTE_COMMANDS: readonly RemoteCommand[] = [
   },
   {
     name: "exec",
-    about: "Runs a command on an agent, prints its output live, and exits with its exit code.",
-    takes: ["agent"],
+    about:
+      "Runs a command on an agent, prints its output live and exits with its exit code; or on many.",
+    takes: ["agent?"],
     rest: "command…",
     options: [
+      ...MANY,
       { name: "timeout", value: "seconds", about: "Default: 60, at most 600." },
       { name: "wait", about: "Wait without asking when the command is held for approval." },
     ],
-    examples: ["relay exec web-1 -- uptime", "relay exec web-1 -- sh -c 'exit 7'"],
+    examples: ["relay exec web-1 -- uptime", "relay exec -l env=test -- uptime"],
     exits: [
       ["any", "the exit code of the command"],
+      ["1", "with -l or --all: not all commands succeeded"],
       ["124", "the command exceeded its time"],
       ["125", "there is no result: not signed in, refused, rejected, cancelled or lost"],
       ["126", "the command waits for approval"],
       ["130", "Ctrl-C, or nobody reads the output; the command was cancelled"],
     ],
-    load: async () => (await import("./exec.ts")).exec,
+    load: async () => (await import("./exec_many.ts")).execOnSome,
   },
   ...COMMAND_ROWS,
   {

@@ -1,6 +1,7 @@
 import type { Client, Upgrade } from "../../client/client.ts";
 import { UsageError } from "../arguments.ts";
 import type { Call, Run } from "./command.ts";
+import { labelsFrom } from "./labels.ts";
 
 const INTERRUPTED = 130;
 const POLL_MS = 1_000;
@@ -43,16 +44,9 @@ export const upgradeAgents: Run = async (call) => {
 
 /** The agents of the arguments. @throws {UsageError} unless they are chosen in exactly one way */
 function chosenAgents({ args, list, has }: Call) {
-  const labels = Object.fromEntries(
-    list("label").map((text): [key: string, value: string] => {
-      const cut = text.indexOf("=");
-      if (cut < 1) throw new UsageError(`The label ${JSON.stringify(text)} is not key=value.`);
-      return [text.slice(0, cut), text.slice(cut + 1)];
-    }),
-  );
   const ways = [
     ...args.length > 0 ? [{ names: [...args] }] : [],
-    ...list("label").length > 0 ? [{ labels }] : [],
+    ...list("label").length > 0 ? [{ labels: labelsFrom(list("label")) }] : [],
     ...has("all") ? [{ all: true as const }] : [],
   ];
   const [way, other] = ways;

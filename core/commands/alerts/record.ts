@@ -1,9 +1,9 @@
+import { hash } from "node:crypto";
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { type AlertRecord, alerts } from "../../../kv/records/alert.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import type { Ports } from "../../ports/ports.ts";
 import { DAY_MS } from "../../../kv/store/durations.ts";
-import { sha256Hex } from "../../codec/codec.ts";
 import type { Report } from "./report.ts";
 
 /** How long a resolved alert is kept. */
@@ -63,7 +63,7 @@ export function withExpiry(alert: AlertRecord, nowMs: number): AlertRecord {
 /** The id of the alert of a source and a fingerprint. */
 export function alertIdOf(tenant: Tenant, source: string, fingerprint: string): string {
   const text = JSON.stringify([tenant.org, tenant.space, source, fingerprint]);
-  return `alr_${sha256Hex(text).slice(0, 32)}`;
+  return `alr_${hash("sha256", text).slice(0, 32)}`;
 }
 
 function newAlert(

@@ -1,6 +1,7 @@
+import { hash } from "node:crypto";
 import { z } from "zod";
 import { ALERT_SEVERITIES, ALERT_STATES, type AlertSeverity } from "../../../kv/records/alert.ts";
-import { canonicalJson, sha256Hex } from "../../codec/codec.ts";
+import { canonicalJson } from "../../codec/codec.ts";
 import { atMost } from "../../protocol/protocol.ts";
 import { nextTurn } from "../../ports/ports.ts";
 import { charsOf, ENTRIES_MAX, NAME_CHARS_MAX, readSent, TEXT_CHARS_MAX } from "./sender_fields.ts";
@@ -104,4 +105,4 @@ function reportOf(input: z.infer<typeof AlertReport>): Report {
 
 /** The fingerprint of an alert without its own: a digest of its name and labels in any order. */
 export const fingerprintOf = (name: string, labels: Readonly<Record<string, string>>): string =>
-  sha256Hex(canonicalJson([name, labels])).slice(0, 32);
+  hash("sha256", canonicalJson([name, labels])).slice(0, 32);

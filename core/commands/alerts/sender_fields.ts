@@ -1,5 +1,6 @@
+import { hash } from "node:crypto";
 import { z } from "zod";
-import { isObject, sha256Hex } from "../../codec/codec.ts";
+import { isObject } from "../../codec/codec.ts";
 import { severityOf, stateOf } from "./scales.ts";
 
 /** A field of an alert: the names that senders use for it, Relay's own first, and how a value is read. */
@@ -169,7 +170,7 @@ function textOf(value: unknown): string | undefined {
 /** The sender's own name of an alert; any other form than an id is hashed. */
 function fingerprintIn(value: unknown): string | undefined {
   const name = textOf(value)?.toWellFormed();
-  return name && (idOf(name) ?? sha256Hex(name).slice(0, 32));
+  return name && (idOf(name) ?? hash("sha256", name).slice(0, 32));
 }
 
 /** An id of visible ASCII characters; undefined for any other value. */

@@ -1,5 +1,6 @@
+import { hash } from "node:crypto";
 import type { Tenant } from "../../../kv/store/collection.ts";
-import { approvals } from "../../../kv/records/approval.ts";
+import { type ApprovalRecord, approvals, approvedAgents } from "../../../kv/records/approval.ts";
 import type { CommandRecord } from "../../../kv/records/command.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import { agents } from "../../../kv/records/agent.ts";
@@ -20,13 +21,32 @@ export async function approvedDigest(
 ): Promise<string> {
   const approval = await tx.get(approvals, tenant, command?.approval_id ?? "");
   const shield = await shieldInForce(tx, tenant);
-  const holds = approval?.status === "approved" && approval.command_id === command?.id &&
-    approval.agent_id === command.agent_id && approval.policy_version === command.policy_version &&
+  const holds = approval?.status === "approved" && command !== null &&
+    await covers(context.store, tenant, approval, command) &&
+    approval.policy_version === command.policy_version &&
     approval.policy_version === shield.version;
-  const agent = holds ? await tx.get(agents, tenant, approval.agent_id) : null;
+  const agent = holds ? await tx.get(agents, tenant, command.agent_id) : null;
   if (!holds || agent === null) return "";
   if ((await validApprovals(context, tx, tenant, approval)).length < approval.required) return "";
   const nowMs = context.ports.clock.now();
   const change = await changeSince(tx, tenant, policies, { approval, agent, shield, nowMs });
   return change === null ? approval.command_sha256 : "";
 }
+
+/** Whether a request is for this command: for it alone, or for the fleet command and exactly the agents it names. */
+async function covers(
+  store: Context["store"],
+  tenant: Tenant,
+  { id, agent_id, agents, command_id }: ApprovalRecord,
+  command: CommandRecord,
+): Promise<boolean> {
+  if (agents === undefined) return command_id === command.id && agent_id === command.agent_id;
+  // Read outside the transaction, because a shared store limits its checks. The list never changes.
+  const listed = await store.get(approvedAgents, tenant, id);
+  return command_id === command.parent_id && listed !== null &&
+    agentsSha256(listed.agent_ids) === agents.sha256 &&
+    listed.agent_ids.includes(command.agent_id);
+}
+
+/** The digest of agents' ids in ascending order. */
+export const agentsSha256 = (ids: readonly string[]): string => hash("sha256", ids.join("\n"));

@@ -4,6 +4,7 @@ import { apiKeys } from "../../../kv/records/api_key.ts";
 import type { ApprovalRecord, Decision } from "../../../kv/records/approval.ts";
 import { telegramLinks } from "../../../kv/records/telegram.ts";
 import { users } from "../../../kv/records/user.ts";
+import type { Reader } from "../../../kv/store/reader.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import {
   hasSoleMember,
@@ -13,8 +14,9 @@ import {
   rightsToGive,
 } from "../../access/access.ts";
 import type { Context } from "../../context/context.ts";
-import { decide, examineCommand } from "../../shield/shield.ts";
+import { decide } from "../../shield/shield.ts";
 import { type RequiredApprovals, requiredApprovals } from "./request.ts";
+import { cachedExamination } from "../guard/examination_cache.ts";
 import {
   modeFor,
   policiesFor,
@@ -27,16 +29,21 @@ import { countedOf } from "./votes.ts";
 /** The right to decide. */
 const RIGHT = "approvals:write";
 
+/** A request, and the approvals that it asks for. */
+export type Asked =
+  & Pick<ApprovalRecord, "command" | "requested_by" | "requested_user">
+  & RequiredApprovals;
+
 /**
  * Why a request for approval no longer holds; null when it does. Since it was made, its requester's rights and roles,
  * the agent's labels and the time of day may have changed.
  */
 export async function changeSince(
-  tx: Tx,
+  db: Reader,
   tenant: Tenant,
   policies: PoliciesInForce,
   { approval, agent: { id, labels }, shield, nowMs }: {
-    readonly approval: ApprovalRecord;
+    readonly approval: Asked;
     readonly agent: AgentRecord;
     readonly shield: ShieldInForce;
     readonly nowMs: number;
@@ -44,13 +51,13 @@ export async function changeSince(
 ): Promise<string | null> {
   const { command, requested_by, requested_user } = approval;
   const keyId = requested_by === requested_user ? null : requested_by;
-  const rights = await rightsToGive(tx, tenant, { userId: requested_user, keyId }, nowMs);
+  const rights = await rightsToGive(db, tenant, { userId: requested_user, keyId }, nowMs);
   if (!rights.has("agents:write")) return "its requester may no longer run it";
   const merged = await policiesFor(policies, tenant, shield, labels);
   if (modeFor(shield, merged, id) !== "enforce") return null;
-  const requester = await tx.get(users, homeOf(tenant.org), requested_user);
+  const requester = await db.get(users, homeOf(tenant.org), requested_user);
   const who = { userId: requested_user, actorId: requested_by, roles: requester?.roles ?? [] };
-  const { result, approvals } = decide(examineCommand(command), merged.policy, {
+  const { result, approvals } = decide(cachedExamination(command), merged.policy, {
     labels,
     who,
     atMs: nowMs,

@@ -9,6 +9,7 @@ import { Fault } from "../../fault/fault.ts";
 import { type PoliciesInForce, shieldInForce } from "../guard/in_force.ts";
 import { ownedApproval, showApproval, statusNow } from "./show.ts";
 import { changeSince, validApprovals } from "./changed.ts";
+import { agentsOf } from "./request.ts";
 import { resolveApproval } from "./resolve.ts";
 import { isSelfApproval } from "./own_request.ts";
 import { addsNothing } from "./votes.ts";
@@ -78,9 +79,10 @@ async function decide(
   emit(work, tx, tenant, {
     type: "approval_given",
     resource: { type: "approval", id: approval.id },
-    agentId: approval.agent_id,
+    agentId: approval.agent_id ?? undefined,
     thread: approval.thread,
     details: {
+      ...agentsOf(approval),
       pid: approval.id,
       command_id: approval.command_id,
       decided_by: actor.id,
@@ -94,15 +96,16 @@ async function decide(
 
 function emitSelfApproval(
   work: Writing,
-  { id, agent_id, command_id, requested_by, self_approval }: ApprovalRecord,
+  { id, agent_id, agents, command_id, requested_by, self_approval }: ApprovalRecord,
   reason: string | null,
 ): void {
   const { actor, tx } = work;
   emit(work, tx, actor.tenant, {
     type: "self_approval_given",
     resource: { type: "approval", id },
-    agentId: agent_id,
+    agentId: agent_id ?? undefined,
     details: {
+      ...agentsOf({ agents }),
       pid: id,
       command_id,
       decided_by: actor.id,
@@ -149,13 +152,17 @@ async function mustStillHold(
 ): Promise<void> {
   const { tenant } = actor;
   const shield = await shieldInForce(tx, tenant);
-  const agent = await tx.get(agents, tenant, approval.agent_id);
   const nowMs = ports.clock.now();
-  const change = agent === null
-    ? "the agent was deleted"
-    : shield.version !== approval.policy_version
+  const { agent_id, policy_version } = approval;
+  const agent = agent_id === null ? null : await tx.get(agents, tenant, agent_id);
+  const change = shield.version !== policy_version
     ? "the shield's settings have changed"
-    : await changeSince(tx, tenant, policies, { approval, agent, shield, nowMs });
+    : agent !== null
+    ? await changeSince(tx, tenant, policies, { approval, agent, shield, nowMs })
+    // The agents of a fleet command are examined one by one, each before its command is sent.
+    : agent_id === null
+    ? null
+    : "the agent was deleted";
   if (change === null) return;
   throw new Fault(
     "CONFLICT",

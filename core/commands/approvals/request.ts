@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { type ApprovalRecord, approvals } from "../../../kv/records/approval.ts";
 import { type CommandRecord, commands } from "../../../kv/records/command.ts";
@@ -15,7 +16,7 @@ import { requestersOf } from "./votes.ts";
 import { textForEvent } from "../text.ts";
 import { threadOf } from "../thread.ts";
 import { emit } from "../../events/events.ts";
-import { iso, sha256Hex } from "../../codec/codec.ts";
+import { iso } from "../../codec/codec.ts";
 import type { PolicyApprovals, ShieldResult } from "../../shield/shield.ts";
 import type { ShieldInForce } from "../guard/in_force.ts";
 
@@ -43,50 +44,88 @@ export async function requestApproval(
 ): Promise<{ command: CommandRecord; approval: ApprovalRecord }> {
   const { actor, ports, store } = work;
   const { tenant } = actor;
-  const { self_approval, expires_seconds } = shield.own.approvals;
-  const { required, roles } = requiredApprovals(shield, ofPolicy);
-  const now = fresh.created_at_ms;
-  const lapsesAtMs = now + expires_seconds * 1000;
-  // Retention is counted from the end of the wait.
-  const keptUntilMs = lapsesAtMs + fresh.expires_at_ms - now;
   const id = ports.entropy.id("prc");
   return await store.transact(async (tx) => {
-    const command = tx.insert(commands, tenant, {
-      ...fresh,
-      status: "pending_approval",
-      approval_id: id,
-      started_at_ms: null,
-      expires_at_ms: keptUntilMs,
+    const command = tx.insert(commands, tenant, heldBy(id, fresh, shield));
+    const needed = requiredApprovals(shield, ofPolicy);
+    const approval = await insertApproval(work, tx, { ...fresh, id, command_id: fresh.id }, {
+      shield,
+      needed,
     });
-    const approval = tx.insert(approvals, tenant, {
-      id,
-      command_id: fresh.id,
-      agent_id: fresh.agent_id,
-      command: fresh.command,
-      command_sha256: sha256Hex(fresh.command),
-      ...threadOf(fresh),
-      policy_version: shield.version,
-      shield_result: fresh.shield_result,
-      requested_by: actor.id,
-      requested_user: actor.userId,
-      requested_also: without(await peopleBehind(tx, actor), actor.userId),
-      status: "pending",
-      required,
-      roles,
-      self_approval,
-      decisions: [],
-      reason: null,
-      created_at_ms: now,
-      expires_at_ms: lapsesAtMs,
-      resolved_at_ms: null,
-      purge_at_ms: keptUntilMs,
-    });
-    countWaiting(tx, tenant, 1);
-    emitRequested(work, tx, tenant, approval);
-    await notifyDeciders(work, tx, tenant, approval);
     work.recordUse(tx, 202);
     return { command, approval };
   });
+}
+
+/** A command that waits for this request. Retention is counted from the end of the wait. */
+export const heldBy = (
+  approval_id: string,
+  fresh: CommandRecord,
+  { own }: ShieldInForce,
+): CommandRecord => ({
+  ...fresh,
+  status: "pending_approval",
+  approval_id,
+  started_at_ms: null,
+  expires_at_ms: fresh.expires_at_ms + own.approvals.expires_seconds * 1000,
+});
+
+/** What a request is about: a command, or the held commands of a fleet command. */
+export type Subject =
+  & Pick<
+    ApprovalRecord,
+    | "id"
+    | "command_id"
+    | "agent_id"
+    | "agents"
+    | "command"
+    | "shield_result"
+    | "alert_id"
+    | "thread"
+    | "created_at_ms"
+  >
+  /** When the command expires if it does not wait. */
+  & Pick<CommandRecord, "expires_at_ms">;
+
+/** Makes a request for approval, with its event and notifications. */
+export async function insertApproval(
+  work: Stepping,
+  tx: Tx,
+  { id, command_id, agent_id, agents, command, shield_result, created_at_ms, ...about }: Subject,
+  { shield, needed }: { readonly shield: ShieldInForce; readonly needed: RequiredApprovals },
+): Promise<ApprovalRecord> {
+  const { actor } = work;
+  const { tenant } = actor;
+  const { self_approval, expires_seconds } = shield.own.approvals;
+  const waitMs = expires_seconds * 1000;
+  const approval = tx.insert(approvals, tenant, {
+    id,
+    command_id,
+    agent_id,
+    ...(agents !== undefined && { agents }),
+    command,
+    command_sha256: hash("sha256", command),
+    ...threadOf(about),
+    policy_version: shield.version,
+    shield_result,
+    requested_by: actor.id,
+    requested_user: actor.userId,
+    requested_also: without(await peopleBehind(tx, actor), actor.userId),
+    status: "pending",
+    required: needed.required,
+    roles: needed.roles,
+    self_approval,
+    decisions: [],
+    reason: null,
+    created_at_ms,
+    expires_at_ms: created_at_ms + waitMs,
+    resolved_at_ms: null,
+    purge_at_ms: about.expires_at_ms + waitMs,
+  });
+  countWaiting(tx, tenant, 1);
+  emitRequested(work, tx, tenant, approval);
+  await notifyDeciders(work, tx, tenant, approval);
+  return approval;
 }
 
 function emitRequested(
@@ -99,9 +138,10 @@ function emitRequested(
   emit(work, tx, tenant, {
     type: "approval_requested",
     resource: { type: "approval", id: approval.id },
-    agentId: approval.agent_id,
+    agentId: approval.agent_id ?? undefined,
     thread: approval.thread,
     details: {
+      ...agentsOf(approval),
       ...textForEvent(approval.command),
       command_id: approval.command_id,
       expires_at: iso(approval.expires_at_ms),
@@ -112,6 +152,10 @@ function emitRequested(
   });
 }
 
+/** The number of agents, in events about a fleet command. */
+export const agentsOf = ({ agents }: Pick<ApprovalRecord, "agents">): { agents?: number } =>
+  agents === undefined ? {} : { agents: agents.count };
+
 /** Notifies the people who may decide. */
 async function notifyDeciders(
   work: Stepping,
@@ -119,12 +163,12 @@ async function notifyDeciders(
   tenant: Tenant,
   { id, command, command_id, agent_id, expires_at_ms, ...approval }: ApprovalRecord,
 ): Promise<void> {
-  const { roles } = approval;
+  const { agents, roles } = approval;
   const mayBeOwn = approval.self_approval || await hasSoleMember(tx, tenant.org);
   const details = {
     pid: id,
     command_id,
-    agent_id,
+    ...(agent_id === null ? agentsOf({ agents }) : { agent_id }),
     command: [...command].slice(0, SHOWN_CHARACTERS).join(""),
     requested_by: approval.requested_by,
     expires_at: iso(expires_at_ms),
@@ -132,7 +176,7 @@ async function notifyDeciders(
   const notice = {
     type: "approval_requested",
     resource: { type: "approval", id },
-    agentId: agent_id,
+    ...(agent_id !== null && { agentId: agent_id }),
     details,
   } as const;
   await notifyHolders(

@@ -5,6 +5,7 @@ import type { Tx } from "../../../kv/store/tx.ts";
 import type { Actor, RequestInfo } from "../../identity/identity.ts";
 import type { Context } from "../../context/context.ts";
 import { countWaiting } from "./count.ts";
+import { agentsOf } from "./request.ts";
 import { emit } from "../../events/events.ts";
 import { iso } from "../../codec/codec.ts";
 import { textForEvent } from "../text.ts";
@@ -41,15 +42,19 @@ export async function resolveApproval(
   if (wasPending) countWaiting(tx, tenant, -1);
   const waitedMs = wasPending && status !== "expired" ? now - approval.created_at_ms : null;
   let commandEnded: "rejected" | "expired" | "cancelled" | null = null;
-  const command = await tx.get(commands, tenant, approval.command_id);
-  if (command?.status === "pending_approval") {
+  const { agent_id: agentId, command_id } = approval;
+  const command = agentId === null ? null : await tx.get(commands, tenant, command_id);
+  if (agentId === null) {
+    // The instance that drives the fleet command decides its held commands.
+    tx.afterCommit(() => signals.fleetCommandChanged.send({ tenant, id: command_id }));
+  } else if (command?.status === "pending_approval") {
     if (status === "approved") {
       tx.put(commands, tenant, {
         ...command,
         status: "queued",
         start_before_ms: now + START_WITHIN_MS,
       });
-      tx.afterCommit(() => signals.commandApproved.send({ tenant, agentId: approval.agent_id }));
+      tx.afterCommit(() => signals.commandApproved.send({ tenant, agentId }));
     } else {
       commandEnded = withdrawn ? "cancelled" : status;
       tx.put(commands, tenant, { ...command, status: commandEnded, reason, finished_at_ms: now });
@@ -59,11 +64,12 @@ export async function resolveApproval(
   emit(work, tx, tenant, {
     type: "approval_resolved",
     resource: { type: "approval", id: approval.id },
-    agentId: approval.agent_id,
+    agentId: agentId ?? undefined,
     thread: approval.thread,
     details: {
+      ...agentsOf(approval),
       ...textForEvent(approval.command),
-      command_id: approval.command_id,
+      command_id,
       decided_at: iso(now),
       decided_by: by?.id ?? null,
       decision: status,

@@ -24,6 +24,7 @@ export async function showApproval({ actor, db, ports }: Work, approval: Approva
     command_id: approval.command_id,
     command_status: command?.status ?? null,
     agent_id: approval.agent_id,
+    ...(approval.agents !== undefined && { agents: approval.agents }),
     command: approval.command,
     command_sha256: approval.command_sha256,
     ...threadOf(approval),

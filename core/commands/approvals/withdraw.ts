@@ -10,15 +10,17 @@ import { resolveApproval } from "./resolve.ts";
  */
 export async function withdrawCommand(
   work: Stepping,
-  { id, agent_id: agentId, approval_id, status }: CommandRecord,
+  { id, agent_id: agentId, approval_id, parent_id, status }: CommandRecord,
 ): Promise<CommandRecord | null> {
   const { actor, store } = work;
   const { tenant } = actor;
-  if (status === "queued") {
-    const open = { id, agentId, record: null, fresh: false, from: ["queued"] } as const;
+  // The request of a fleet command goes on for its other commands.
+  if (status === "queued" || parent_id !== undefined) {
+    const open = { id, agentId, record: null, fresh: false, from: [status] } as const;
     const settled = await settleCommand(work, tenant, { ...open, cancelledBy: actor.id }, {
       status: "cancelled",
     });
+    if (parent_id !== undefined) work.signals.fleetCommandChanged.send({ tenant, id: parent_id });
     return settled?.status === "cancelled" ? settled : null;
   }
   return await store.transact(async (tx) => {

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { rowKeyText, type Tenant } from "../../../kv/store/collection.ts";
 import {
   type ShieldMode,
@@ -14,7 +15,7 @@ import {
 import type { Store } from "../../../kv/store/store.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import { canonicalJson, sha256Hex } from "../../codec/codec.ts";
+import { canonicalJson } from "../../codec/codec.ts";
 import type { Pack, Policy } from "../../shield/shield.ts";
 
 /** The shield's settings without the name that their content gives them. */
@@ -55,7 +56,7 @@ const SETTINGS_ID = "shield";
 
 /** The record of these choices, with a version that names exactly them. */
 export function withVersion(choices: Choices): ShieldSettingsRecord {
-  const version = sha256Hex(canonicalJson(choices)).slice(0, 16);
+  const version = hash("sha256", canonicalJson(choices)).slice(0, 16);
   return { ...choices, id: SETTINGS_ID, version };
 }
 

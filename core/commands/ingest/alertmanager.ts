@@ -1,10 +1,11 @@
+import { hash } from "node:crypto";
 import { z } from "zod";
 import { readReports, REPORTS_MAX } from "../alerts/report.ts";
 import { stateOf } from "../alerts/scales.ts";
 import { cut } from "../alerts/sender_fields.ts";
 import { recordReports } from "../alerts/record_all.ts";
 import type { Stepping } from "../../work/work.ts";
-import { canonicalJson, sha256Hex } from "../../codec/codec.ts";
+import { canonicalJson } from "../../codec/codec.ts";
 import { ACCEPTED, reasonsOf, receive, type Received, refuse } from "./receive.ts";
 import { readLenient } from "./lenient.ts";
 import { withUniformTiming } from "./uniform_timing.ts";
@@ -36,11 +37,14 @@ async function takeAlertmanager(received: Received<z.infer<typeof Message>>) {
     message.alerts,
     (alert) => readLenient(alert, { defaults: { name: "alert", state: stateOf(message.status) } }),
   );
-  const delivery = sha256Hex(canonicalJson([
-    message.groupKey?.toWellFormed() ?? null,
-    message.status,
-    reports.map((r) => [r.fingerprint, r.state, r.startsAtMs, r.endsAtMs].join(" ")).sort(),
-  ]));
+  const delivery = hash(
+    "sha256",
+    canonicalJson([
+      message.groupKey?.toWellFormed() ?? null,
+      message.status,
+      reports.map((r) => [r.fingerprint, r.state, r.startsAtMs, r.endsAtMs].join(" ")).sort(),
+    ]),
+  );
   await recordReports(received, { source: SOURCE, delivery }, reports, {
     always: false,
     details: {

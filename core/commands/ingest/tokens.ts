@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import {
   type IngestPurpose,
   type IngestTokenRecord,
@@ -24,7 +25,7 @@ import type { Entropy } from "../../ports/ports.ts";
 import type { Work, Writing } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
 import { listPage, type Paging } from "../../../kv/store/paging.ts";
-import { iso, sha256Hex } from "../../codec/codec.ts";
+import { iso } from "../../codec/codec.ts";
 import { INGEST_TOKEN } from "./standing.ts";
 import { rememberDeletedBot } from "./bot_makers.ts";
 
@@ -69,7 +70,7 @@ export async function createIngestToken(
 function newValue(entropy: Entropy) {
   const token = makeCheckedText(PREFIX, entropy);
   const masked = `${token.slice(0, PREFIX.length + SHOWN_CHARS)}…`;
-  return { token, hash: sha256Hex(token), masked };
+  return { token, hash: hash("sha256", token), masked };
 }
 
 /**
@@ -112,7 +113,7 @@ export async function findIngestToken(
   purpose: IngestPurpose,
 ): Promise<Found<IngestTokenRecord> | null> {
   if (value === null || !value.startsWith(PREFIX) || !isChecked(value)) return null;
-  const found = await store.lookup(ingestTokens, "hash", [sha256Hex(value)]);
+  const found = await store.lookup(ingestTokens, "hash", [hash("sha256", value)]);
   return found?.record.purpose === purpose ? found : null;
 }
 

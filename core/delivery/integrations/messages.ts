@@ -42,7 +42,7 @@ const MESSAGES: Readonly<Record<TopicEvent, (row: EventRow, details: Details) =>
       title: "A command waits for approval",
       facts: [
         ["Command", commandOf(details)],
-        ["Agent", text(agent_id)],
+        ["Agent", text(agent_id ?? `${text(details["agents"])} agents`)],
         ["Risk", text(details.shield_result?.risk_score)],
         ["Threats", details.shield_result?.threats.join(", ") || "none named"],
         ["Requested by", text(details["requested_by"])],

@@ -8,7 +8,7 @@ import type { Tenant } from "../../../kv/store/collection.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import { Fault } from "../../fault/fault.ts";
 import type { Work } from "../../work/work.ts";
-import type { Sealer } from "../../ports/ports.ts";
+import type { Sealer } from "../../codec/codec.ts";
 import { serviceOf } from "./catalog.ts";
 
 /** Integrations of one organization, few enough to offer an event to all of them at once. */

@@ -1,4 +1,5 @@
-import { MASK, TRANSPORT_HEADERS } from "../../ports/ports.ts";
+import { MASK } from "../../codec/codec.ts";
+import { TRANSPORT_HEADERS } from "../../ports/ports.ts";
 import { Fault } from "../../fault/fault.ts";
 import type { Scope } from "../../identity/identity.ts";
 

@@ -1,7 +1,8 @@
 import type { Tenant } from "../../../kv/store/collection.ts";
 import type { DeliveryRecord, WebhookRecord } from "../../../kv/records/webhook.ts";
 import type { Context } from "../../context/context.ts";
-import type { OutboundRequest, Sealer } from "../../ports/ports.ts";
+import type { Sealer } from "../../codec/codec.ts";
+import type { OutboundRequest } from "../../ports/ports.ts";
 import { type CustomHeaders, mergeCustomHeaders } from "./custom_headers.ts";
 import { policyOf } from "../jobs/retry_policy.ts";
 import { signDelivery } from "./signing.ts";

@@ -1,8 +1,9 @@
+import { hash } from "node:crypto";
 import { type Tenant, tenantKey } from "../../../kv/store/collection.ts";
 import type { Sequenced } from "../../../kv/log/log.ts";
 import type { EventRow } from "../emit.ts";
 import type { Scope } from "../../identity/identity.ts";
-import { isoOrNull, sha256Hex } from "../../codec/codec.ts";
+import { isoOrNull } from "../../codec/codec.ts";
 import { isWebhookEvent, WEBHOOK_EVENTS, type WebhookEventType } from "../types/webhook_events.ts";
 import { NOTIFICATION, NOTIFICATION_EVENT, notificationsIn } from "./notification.ts";
 import { type Severity, severityOf } from "./severity.ts";
@@ -49,7 +50,7 @@ export interface Prepared extends Announcement {
  * before a restored backup are not accepted after it.
  */
 export const historyOf = (epoch: string, tenant: Tenant): string =>
-  `${epoch}_${sha256Hex(tenantKey(tenant)).slice(0, 8)}`;
+  `${epoch}_${hash("sha256", tenantKey(tenant)).slice(0, 8)}`;
 
 /** The id of a position in a log. */
 export const idOf = (history: string, seq: number): string => `${history}:${seq}`;

@@ -4,8 +4,7 @@ import { auditKeys, auditTreeId, auditTrees } from "../../../kv/records/audit.ts
 import type { Reader } from "../../../kv/store/reader.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import { eventJson, OPERATOR_ACTOR } from "../emit.ts";
-import { iso } from "../../codec/codec.ts";
-import type { Sealer } from "../../ports/ports.ts";
+import { iso, type Sealer } from "../../codec/codec.ts";
 import {
   keyText,
   MAX_HANDOVERS,

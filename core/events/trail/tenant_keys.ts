@@ -1,7 +1,8 @@
 import { Buffer } from "node:buffer";
 import type { KeyObject } from "node:crypto";
 import { type Tenant, tenantKey } from "../../../kv/store/collection.ts";
-import type { Ports, Sealer } from "../../ports/ports.ts";
+import type { Sealer } from "../../codec/codec.ts";
+import type { Ports } from "../../ports/ports.ts";
 import { privateKeyOf, rawPublicKey } from "../../protocol/protocol.ts";
 
 const KEY_BYTES = 32;

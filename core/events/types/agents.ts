@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { SHIELD_MODES } from "../../../kv/records/shield.ts";
-import { count, id, instant, ranCommand, ranExample, receipt } from "./fields.ts";
+import { approvedAgents, count, id, instant, ranCommand, ranExample, receipt } from "./fields.ts";
 import { event } from "./event.ts";
 
 const agentName = z.string().describe("The agent's name.");
@@ -156,6 +156,7 @@ export const agentEvents = {
   approval_given: event({
     meaning: "one of several required approvals was given",
     details: z.strictObject({
+      agents: approvedAgents,
       pid: id("blocked process"),
       command_id: id("command"),
       decided_by: z.string().describe("Who gave it: a user, an API key or a Telegram link."),

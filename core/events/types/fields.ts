@@ -13,6 +13,10 @@ export const instant = (of: string) => z.iso.datetime().describe(`When ${of}, IS
 /** A count or a size. */
 export const count = (of: string) => z.int().min(0).describe(`${of}.`);
 
+/** The agents that a request for approval of a fleet command covers. */
+export const approvedAgents = count("How many agents it covers; only of a fleet command")
+  .optional();
+
 /** A duration in milliseconds. */
 export const durationMs = z.number().min(0).describe("The duration in milliseconds.");
 
@@ -37,6 +41,7 @@ export const receipt = z.strictObject({
 /** The fields of every event about the end of a command. */
 export const ranCommand = {
   command_id: id("command"),
+  parent_id: id("fleet command that it belongs to").optional(),
   ...cutCommand,
   exit_code: z.int().nullable().describe("Null when a signal ended it, or it is unknown."),
   signal: z.string().nullable().describe("The signal that ended it, such as `SIGKILL`."),

@@ -13,6 +13,7 @@ export const RESOURCE_TYPES = [
   "device",
   "endpoint",
   "external",
+  "fleet_command",
   "ingest_token",
   "installation",
   "integration",

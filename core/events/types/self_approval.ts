@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { id, instant } from "./fields.ts";
+import { approvedAgents, id, instant } from "./fields.ts";
 import { event } from "./event.ts";
 
 const asked = z.string().describe("The id of the user who requested it.");
@@ -32,6 +32,7 @@ export const selfApprovalEvents = {
   self_approval_given: event({
     meaning: "somebody who may have made a request approved it",
     details: z.strictObject({
+      agents: approvedAgents,
       pid: id("blocked process"),
       command_id: id("command"),
       decided_by: z.string().describe("Who approved: a user, an API key or a Telegram link."),

@@ -1,6 +1,7 @@
 import { agentEvents } from "./agents.ts";
 import { auditEvents } from "./audit.ts";
 import type { AuditEventType } from "./event.ts";
+import { fleetEvents } from "./fleet.ts";
 import { gitopsEvents } from "./gitops.ts";
 import { hostEvents } from "./host.ts";
 import { keyEvents } from "./keys.ts";
@@ -17,6 +18,7 @@ export const AUDIT_EVENTS = {
   ...peopleEvents,
   ...agentEvents,
   ...upgradeEvents,
+  ...fleetEvents,
   ...selfApprovalEvents,
   ...gitopsEvents,
   ...outsideEvents,

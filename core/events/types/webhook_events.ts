@@ -2,6 +2,7 @@ import { z } from "zod";
 
 import {
   actor,
+  approvedAgents,
   cutCommand,
   durationMs,
   id,
@@ -71,8 +72,9 @@ const policy = {
 };
 
 const approval = {
+  agents: approvedAgents,
   pid: id("blocked process"),
-  command_id: id("command"),
+  command_id: id("command, or of the fleet command whose held commands it covers"),
   ...cutCommand,
   requested_by: actor("asked for the command"),
 };

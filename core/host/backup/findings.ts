@@ -3,8 +3,7 @@ import type { FileSize } from "../../../kv/maintenance/file.ts";
 import type { KeyParts } from "../../../kv/store/collection.ts";
 import { newestSchema } from "../../../kv/maintenance/migrations.ts";
 import { DAY_MS, MINUTE_MS } from "../../../kv/store/durations.ts";
-import { iso } from "../../codec/codec.ts";
-import type { Sealer } from "../../ports/ports.ts";
+import { iso, type Sealer } from "../../codec/codec.ts";
 
 /** The result of one check. The texts of `note` (it works) and `fault` (it does not) say what to do. */
 export interface Finding {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { refuseNewer } from "../../../kv/maintenance/migrations.ts";
-import { canonicalJson, constantTimeEqual } from "../../codec/codec.ts";
-import { type Entropy, makeSealer, type Sealer } from "../../ports/ports.ts";
+import { canonicalJson, constantTimeEqual, makeSealer, type Sealer } from "../../codec/codec.ts";
+import type { Entropy } from "../../ports/ports.ts";
 import type { Secrets } from "../secrets/file.ts";
 
 /** The only format of a backup: a folder with these two files. */

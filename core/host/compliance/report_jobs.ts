@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { adoptBlob, dropBlob, writeBlob } from "../../../kv/store/blob.ts";
 import { type Tenant, tenantKey } from "../../../kv/store/collection.ts";
 import { BLOB_BYTES_MAX } from "../../../kv/engine/engine_limits.ts";
@@ -5,7 +6,7 @@ import { everyQueued } from "../../../kv/store/iterate.ts";
 import { type ReportRecord, reports } from "../../../kv/records/report.ts";
 import { auditKeyOf, emit, originOf, RELAY_ACTOR, WEBHOOK_EVENTS } from "../../events/events.ts";
 import { readStatement, signNote } from "../../protocol/protocol.ts";
-import { canonicalJson, iso, sha256Hex } from "../../codec/codec.ts";
+import { canonicalJson, iso } from "../../codec/codec.ts";
 import { JobRunner, stepEach } from "../../ports/ports.ts";
 import type { Counted } from "./count.ts";
 import { makePack, type Pack } from "./pack.ts";
@@ -102,7 +103,7 @@ async function fittingPack(
     const json = canonicalJson(pack);
     const bytes = new TextEncoder().encode(json);
     if (bytes.length <= BLOB_BYTES_MAX || listedMax === 0) {
-      return { pack, bytes, sha256: sha256Hex(json) };
+      return { pack, bytes, sha256: hash("sha256", json) };
     }
   }
 }

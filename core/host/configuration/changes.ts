@@ -1,4 +1,5 @@
-import { isObject, sha256Hex } from "../../codec/codec.ts";
+import { hash } from "node:crypto";
+import { isObject } from "../../codec/codec.ts";
 
 /** Values by their paths, such as `limits.live.requests_per_minute`. */
 export type Leaves = ReadonlyMap<string, unknown>;
@@ -48,7 +49,7 @@ export function recordedChanges(changes: readonly Change[]): Change[] {
 
 function shortened(value: unknown): unknown {
   const text = JSON.stringify(value);
-  return bytesOf(text) <= RECORDED_VALUE_BYTES ? value : `sha256:${sha256Hex(text)}`;
+  return bytesOf(text) <= RECORDED_VALUE_BYTES ? value : `sha256:${hash("sha256", text)}`;
 }
 
 const bytesOf = (text: string): number => new TextEncoder().encode(text).length;

@@ -2,7 +2,7 @@ import { SYSTEM } from "../../../kv/store/collection.ts";
 import { type InstallationRecord, installations } from "../../../kv/records/installation.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import type { Sealer } from "../../ports/ports.ts";
+import type { Sealer } from "../../codec/codec.ts";
 
 /** Secrets of one store at most; each start with another secret adds one. */
 const SECRETS_MAX = 8;

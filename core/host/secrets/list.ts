@@ -5,8 +5,7 @@ import { integrations } from "../../../kv/records/integration.ts";
 import { webhooks } from "../../../kv/records/webhook.ts";
 import { type KeyStatus, statusOf } from "../../access/access.ts";
 import { DAY_MS } from "../../../kv/store/durations.ts";
-import { iso, isoOrNull } from "../../codec/codec.ts";
-import type { Sealer } from "../../ports/ports.ts";
+import { iso, isoOrNull, type Sealer } from "../../codec/codec.ts";
 import type { Work } from "../../work/work.ts";
 import type { Paging } from "../../../kv/store/paging.ts";
 

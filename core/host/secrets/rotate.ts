@@ -1,7 +1,7 @@
 import { SYSTEM, type Tenant } from "../../../kv/store/collection.ts";
 import { installations } from "../../../kv/records/installation.ts";
 import type { Store } from "../../../kv/store/store.ts";
-import { type Sealer, SealError } from "../../ports/ports.ts";
+import { type Sealer, SealError } from "../../codec/codec.ts";
 import { admitSecrets, retireSecrets } from "./installation.ts";
 import { SEALED, type SealedFields } from "./sealed.ts";
 import { tenantsOf } from "../tenants.ts";

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { type AgentRecord, agents } from "../../../kv/records/agent.ts";
 import {
@@ -11,7 +12,7 @@ import type { Reader } from "../../../kv/store/reader.ts";
 import { heldVersion } from "../../agents/agents.ts";
 import type { Reading } from "../../work/work.ts";
 import type { Context } from "../../context/context.ts";
-import { canonicalJson, iso, isoOrNull, sha256Hex } from "../../codec/codec.ts";
+import { canonicalJson, iso, isoOrNull } from "../../codec/codec.ts";
 import { type DetailsOf, emit, RELAY_ACTOR } from "../../events/events.ts";
 import type { StateFrame } from "../../protocol/protocol.ts";
 import type { PolicyCache } from "../policy_cache.ts";
@@ -47,7 +48,7 @@ async function compare(
   const left = new Map(reported.policies.map(({ name, sha256 }) => [name, sha256]));
   const items: Compared[] = sent.documents.map((document) => {
     const name = String(document["name"]);
-    const digest = sha256Hex(canonicalJson(document));
+    const digest = hash("sha256", canonicalJson(document));
     const own = left.get(name);
     left.delete(name);
     const version = set.items.find((item) => item.name === name)?.version ?? 0;

@@ -1,11 +1,11 @@
+import { hash } from "node:crypto";
 import { Buffer } from "node:buffer";
 import { type BlobRef, readBlob, writeBlob } from "../../../kv/store/blob.ts";
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { BLOB_BYTES_MAX } from "../../../kv/engine/engine_limits.ts";
 import type { BackupRecord } from "../../../kv/records/backup.ts";
 import type { Link } from "../../agents/agents.ts";
-import { sha256Hex } from "../../codec/codec.ts";
-import { decryptOnce, encryptOnce, SealError } from "../../ports/ports.ts";
+import { decryptOnce, encryptOnce, SealError } from "../../codec/codec.ts";
 import {
   decompress,
   filesDigest,
@@ -60,7 +60,7 @@ export async function fetchArchive(
   }
   link.send({ type: "transfer_end", job_id: id });
   const archive = await decompress(stored).catch(() => new Uint8Array());
-  if (archive.length !== ready.bytes || sha256Hex(archive) !== ready.sha256) {
+  if (archive.length !== ready.bytes || hash("sha256", archive) !== ready.sha256) {
     throw new JobFailed("the archive does not match the digest that the agent gave");
   }
   const { entries, roots } = headOf(archive);

@@ -1,10 +1,10 @@
+import { hash } from "node:crypto";
 import { gitDeliveries, repositories, type RepositoryRecord } from "../../../kv/records/gitops.ts";
 import type { Found } from "../../../kv/store/reader.ts";
 import type { GitHookHeaders, RequestInfo } from "../../identity/identity.ts";
 import type { Context } from "../../context/context.ts";
 import { type Background, nextTurn } from "../../ports/ports.ts";
 import { ACCEPTED } from "../../commands/commands.ts";
-import { sha256Hex } from "../../codec/codec.ts";
 import { addressOf, pathOf } from "../git/address.ts";
 import type { SyncQueue } from "../sync_schedule.ts";
 import { type Proof, proofOf } from "./proof.ts";
@@ -155,7 +155,7 @@ async function requestSync(
     const repository = await tx.get(repositories, tenant, id);
     if (repository === null) return;
     const now = ports.clock.now();
-    const ids = marks.map((mark) => `${id}.${sha256Hex(mark)}`);
+    const ids = marks.map((mark) => `${id}.${hash("sha256", mark)}`);
     const seen = await Promise.all(ids.map((each) => tx.get(gitDeliveries, tenant, each)));
     if (seen.some((delivery) => delivery !== null)) return;
     for (const each of ids) {

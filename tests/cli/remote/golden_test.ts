@@ -42,6 +42,13 @@ const LINES = [
   "exec $AGENT -- rm -rf /",
   "exec agt_missing -- uptime",
   "exec $AGENT uptime",
+  "exec -l env=prod -- uptime",
+  "exec -l env=prod --json -- uptime",
+  "exec --all -- fails",
+  "exec -l env=none -- uptime",
+  "exec -l env -- uptime",
+  "exec $AGENT -l env=prod -- uptime",
+  "exec -- uptime",
   "exec $AGENT -- systemctl stop nginx",
   "commands ls",
   "commands ls --json --limit 1",
@@ -127,7 +134,7 @@ const MESSAGES = {
 /** Ids, keys and codes as long as they are, so that columns stay where they are. */
 const withoutIds = (text: string): string =>
   text.replaceAll(
-    /\b(svc_live|agt|cmd|key|org|prc|ses|usr)_(?!missing)(\w{4,})|\b[0-9a-f]{64}\b/g,
+    /\b(svc_live|agt|cmd|flt|key|org|prc|ses|usr)_(?!missing)(\w{4,})|\b[0-9a-f]{64}\b/g,
     (found, prefix) =>
       prefix === undefined ? "0".repeat(64) : `${prefix}_`.padEnd(found.length, "0"),
   ).replaceAll(/(?<=--code )\S+/g, "0000-0000-0000-0000")

@@ -1,9 +1,9 @@
+import { hash } from "node:crypto";
 import { deepStrictEqual as deq, match, rejects, strictEqual as eq } from "node:assert/strict";
 import { VERSION } from "../../../core/protocol/protocol.ts";
 import type { RelayFrame } from "../../../core/protocol/protocol.ts";
 import type { ProgramFacts } from "../../../core/protocol/upgrades.ts";
 import { agentPrograms } from "../../../core/cli/agent_programs.ts";
-import { sha256Hex } from "../../../core/codec/text.ts";
 import { newIdentity, ScriptedAgent } from "../../support/agent.ts";
 import { withFolder } from "../../support/processes.ts";
 import { World } from "../../support/world.ts";
@@ -13,7 +13,7 @@ const PROGRAM = new TextEncoder().encode("a program");
 const PROGRAMS = {
   find: () =>
     Promise.resolve({
-      sha256: sha256Hex(PROGRAM),
+      sha256: hash("sha256", PROGRAM),
       bytes: PROGRAM.length,
       read: () => Promise.resolve(PROGRAM),
     }),
@@ -125,9 +125,9 @@ Deno.test("agentPrograms: finds files by version and platform, reads any part, a
     await put("0.2.0-linux-x86_64", "executable");
     await put("0.2.0-darwin-aarch64", "");
     const bundle = (await programs.find("0.2.0", "any"))!;
-    deq([bundle.sha256, bundle.bytes], [sha256Hex("bundle"), 6]);
+    deq([bundle.sha256, bundle.bytes], [hash("sha256", "bundle"), 6]);
     eq(new TextDecoder().decode(await bundle.read(2, 3)), "ndl");
-    eq((await programs.find("0.2.0", "linux-x86_64"))?.sha256, sha256Hex("executable"));
+    eq((await programs.find("0.2.0", "linux-x86_64"))?.sha256, hash("sha256", "executable"));
     for (const [version, platform] of [["0.2.1", "any"], ["0.2.0", "darwin-aarch64"]] as const) {
       eq(await programs.find(version, platform), null);
     }
@@ -137,7 +137,7 @@ Deno.test("agentPrograms: finds files by version and platform, reads any part, a
       eq(await programs.find("0.2.0", platform), null);
     }
     await put("0.2.0.js", "b");
-    eq((await programs.find("0.2.0", "any"))?.sha256, sha256Hex("b"));
+    eq((await programs.find("0.2.0", "any"))?.sha256, hash("sha256", "b"));
     await rejects(bundle.read(0, 6), /has become shorter/);
     eq(await agentPrograms(null).find("0.2.0", "any"), null);
   });

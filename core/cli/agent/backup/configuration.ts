@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import {
   type Archive,
   type ArchiveEntry,
@@ -7,7 +8,6 @@ import {
   MAX_PATH_LENGTH,
   POLICY_ROOT,
 } from "../../../protocol/protocol.ts";
-import { sha256Hex } from "../../../codec/codec.ts";
 import { POLICY_FILE } from "../policies.ts";
 import type { AgentTree } from "../interfaces.ts";
 
@@ -64,7 +64,7 @@ export function readConfiguration(configuration: Configuration): Archive {
   const entries: ArchiveEntry[] = [];
   const contents: Uint8Array[] = [];
   const add = (entry: Pick<ArchiveEntry, "root" | "path" | "mode">, content: Uint8Array) => {
-    entries.push({ ...entry, bytes: content.length, sha256: sha256Hex(content), link: null });
+    entries.push({ ...entry, bytes: content.length, sha256: hash("sha256", content), link: null });
     contents.push(content);
   };
   const policy = tree.look(`${stateDir}/${POLICY_FILE}`);
@@ -75,7 +75,7 @@ export function readConfiguration(configuration: Configuration): Archive {
   let left = MAX_CONFIGURATION_BYTES;
   for (const { root, path, link, mode, place } of walk(configuration)) {
     if (link !== null) {
-      entries.push({ root, path, mode, bytes: 0, sha256: sha256Hex(new Uint8Array()), link });
+      entries.push({ root, path, mode, bytes: 0, sha256: hash("sha256", new Uint8Array()), link });
       contents.push(new Uint8Array());
       continue;
     }

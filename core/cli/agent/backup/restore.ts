@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import {
   type Archive,
   type ArchiveEntry,
@@ -5,7 +6,6 @@ import {
   type RestorePlan,
   unpackArchive,
 } from "../../../protocol/protocol.ts";
-import { sha256Hex } from "../../../codec/codec.ts";
 import { type Configuration, mustStay, placeOf, TEMPORARY_SUFFIX, walk } from "./configuration.ts";
 import { POLICY_FILE } from "../policies.ts";
 
@@ -107,7 +107,7 @@ function changeOf(
     return found.kind === "link" && tree.readLink(place) === link ? null : "replace";
   }
   const same = found.kind === "file" && found.mode === mode && found.bytes === bytes &&
-    sha256Hex(tree.read(place)) === sha256;
+    hash("sha256", tree.read(place)) === sha256;
   return same ? null : "replace";
 }
 

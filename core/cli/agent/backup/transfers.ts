@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { Buffer } from "node:buffer";
 import {
   compress,
@@ -15,7 +16,6 @@ import {
   type WelcomeFrame,
 } from "../../../protocol/protocol.ts";
 import type { Log } from "../../../ports/ports.ts";
-import { sha256Hex } from "../../../codec/codec.ts";
 import { type Configuration, readConfiguration } from "./configuration.ts";
 import { planRestore, restoreArchive } from "./restore.ts";
 
@@ -94,7 +94,7 @@ export function openTransfers(configuration: Configuration, log: Log): AgentTran
       type: "transfer_ready",
       job_id,
       bytes: archive.length,
-      sha256: sha256Hex(archive),
+      sha256: hash("sha256", archive),
       stored_bytes: bytes.length,
     });
   }
@@ -124,12 +124,14 @@ export function openTransfers(configuration: Configuration, log: Log): AgentTran
     bytes: Uint8Array,
   ) {
     const archive = await decompress(bytes);
-    if (sha256Hex(archive) !== sha256) throw new Error("the archive does not match its digest");
+    if (hash("sha256", archive) !== sha256) {
+      throw new Error("the archive does not match its digest");
+    }
     const plan = kind === "restore"
       ? restoreArchive(configuration, archive)
       : planRestore(configuration, unpackArchive(archive)).plan;
     if (kind === "restore") log.info(`restored the configuration ${sha256.slice(0, 16)}`);
-    const now = sha256Hex(packArchive(readConfiguration(configuration)));
+    const now = hash("sha256", packArchive(readConfiguration(configuration)));
     link.send({ type: "transfer_done", job_id, sha256: now, plan });
   }
 

@@ -1,6 +1,6 @@
+import { hash } from "node:crypto";
 import type { Clock, Log } from "../../../ports/ports.ts";
 import type { CommandOrder } from "../../../protocol/protocol.ts";
-import { sha256Hex } from "../../../codec/codec.ts";
 import type { AgentFiles } from "../interfaces.ts";
 
 /** Maximum number of lines; beyond it the older half is dropped. */
@@ -32,7 +32,7 @@ export function openRefusals(
       try {
         append(
           orders.map(({ command_id, command }) =>
-            JSON.stringify({ at, command_id, command_sha256: sha256Hex(command), reason })
+            JSON.stringify({ at, command_id, command_sha256: hash("sha256", command), reason })
           ),
         );
       } catch (error) {

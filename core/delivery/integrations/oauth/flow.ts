@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import type { Tenant } from "../../../../kv/store/collection.ts";
 import {
   type IntegrationRecord,
@@ -12,7 +13,7 @@ import type { Context } from "../../../context/context.ts";
 import { ANONYMOUS } from "../../../access/access.ts";
 import { emit, type Reauthorization } from "../../../events/events.ts";
 import { Fault } from "../../../fault/fault.ts";
-import { constantTimeEqual, iso, sha256Hex } from "../../../codec/codec.ts";
+import { constantTimeEqual, iso } from "../../../codec/codec.ts";
 import { mustReadTopics, showIntegration } from "../manage.ts";
 import { FLOWS_MAX, oauthClientOf, openFlows, ownedIntegration } from "../record.ts";
 import { stageRevocations } from "../revoke.ts";
@@ -70,8 +71,8 @@ export async function beginFlow(work: Stepping, origin: string, integrationId: s
         value_hash: actor.key?.valueHash ?? "",
         ends_at_ms: Math.min(actor.expiresAtMs, expires_at_ms),
       },
-      state_hash: sha256Hex(state),
-      cookie_hash: sha256Hex(cookie),
+      state_hash: hash("sha256", state),
+      cookie_hash: hash("sha256", cookie),
       sealed_verifier: sealer.seal(verifier, id),
       expires_at_ms,
     });
@@ -103,7 +104,7 @@ export async function finishFlow(
 ) {
   const { store, sealer, signals } = work;
   const { state = "" } = query;
-  const found = await store.lookup(oauthFlows, "state", [sha256Hex(state)]);
+  const found = await store.lookup(oauthFlows, "state", [hash("sha256", state)]);
   const actor = await returningUser(work, authenticator, state, found);
   if (found === null) throw unknownState();
   const { tenant, record: flow } = found;
@@ -193,7 +194,7 @@ async function returningUser(
   if (shown === null) throw new Fault("MISSING_CREDENTIALS");
   if (found === null) throw unknownState();
   const { tenant, record } = found;
-  if (!constantTimeEqual(sha256Hex(shown), record.cookie_hash)) {
+  if (!constantTimeEqual(hash("sha256", shown), record.cookie_hash)) {
     throw new Fault("MISSING_CREDENTIALS", "The cookie does not belong to this flow. Begin again.");
   }
   return mustHave(await beginnerOf(authenticator, tenant, record));
@@ -255,4 +256,4 @@ function clientOf(context: Pick<Context, "sealer">, record: IntegrationRecord): 
 const newSecret = ({ entropy }: Pick<Context["ports"], "entropy">): string =>
   entropy.bytes(SECRET_BYTES).toBase64({ alphabet: "base64url", omitPadding: true });
 
-const cookieOf = (state: string): string => FLOW_COOKIE + sha256Hex(state).slice(0, 16);
+const cookieOf = (state: string): string => FLOW_COOKIE + hash("sha256", state).slice(0, 16);

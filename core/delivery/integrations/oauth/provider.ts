@@ -1,9 +1,9 @@
+import { hash } from "node:crypto";
 import * as oauth from "oauth4webapi";
 import type { OauthProvider } from "../../../../kv/records/integration.ts";
 import type { Context } from "../../../context/context.ts";
 import { Fault } from "../../../fault/fault.ts";
 import { OutboundError, type OutboundResponse } from "../../../ports/ports.ts";
-import { sha256Hex } from "../../../codec/codec.ts";
 import type { OauthClient } from "../service.ts";
 
 const DEADLINE_MS = 10_000;
@@ -206,7 +206,7 @@ export async function exchangeCode(
 /** A digest of the account that the response's ID token names; null without one. */
 export function accountOf(answer: oauth.TokenEndpointResponse): string | null {
   const claims = oauth.getValidatedIdTokenClaims(answer);
-  return claims === undefined ? null : sha256Hex(claims.sub);
+  return claims === undefined ? null : hash("sha256", claims.sub);
 }
 
 /** New tokens for a refresh token. @throws what `describeTrouble` describes */

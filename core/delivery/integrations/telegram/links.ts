@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { type IngestTokenRecord, ingestTokens } from "../../../../kv/records/ingest.ts";
 import {
   telegramCodes,
@@ -17,7 +18,7 @@ import type { Actor } from "../../../identity/identity.ts";
 import { emit } from "../../../events/events.ts";
 import { Fault } from "../../../fault/fault.ts";
 import { listPage, type Paging } from "../../../../kv/store/paging.ts";
-import { iso, sha256Hex } from "../../../codec/codec.ts";
+import { iso } from "../../../codec/codec.ts";
 import { botMakers, CODE_TTL_MS, deletedBotMakers } from "../../../commands/commands.ts";
 import type { Sender } from "./update.ts";
 
@@ -36,7 +37,7 @@ export async function createLinkCode({ ports, actor, tx }: Writing) {
   const expires_at_ms = clock.now() + CODE_TTL_MS;
   const people = unite(await peopleBehind(tx, actor), await botMakers(tx, actor.tenant.org));
   const also_of = without(people, actor.userId);
-  const record = { id: actor.userId, hash: sha256Hex(code), also_of, expires_at_ms };
+  const record = { id: actor.userId, hash: hash("sha256", code), also_of, expires_at_ms };
   tx.put(telegramCodes, homeOf(actor.tenant.org), record);
   return { code, message: `/link ${code}`, expires_at: iso(expires_at_ms) };
 }
@@ -80,7 +81,7 @@ export async function linkAccount(
 ): Promise<string> {
   const { ports, actor, tx } = work;
   const home = homeOf(actor.tenant.org);
-  const known = await tx.find(telegramCodes, home, "hash", [sha256Hex(code)]);
+  const known = await tx.find(telegramCodes, home, "hash", [hash("sha256", code)]);
   const alive = await tx.get(ingestTokens, actor.tenant, token.id) !== null;
   if (known === null || !alive) return "This code is not valid. Create a new one in Relay.";
   if (await tx.countBy(telegramLinks, home, "user", [known.id]) >= LINKS_MAX) {

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import assert from "node:assert/strict";
 
-import { makeSealer, SealError, type SealErrorReason } from "../../core/ports/seal.ts";
+import { makeSealer, SealError, type SealErrorReason } from "../../core/codec/seal.ts";
 import { seededBytes } from "../support/seeded.ts";
 
 const entropy = seededBytes(11);

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from "node:crypto";
-import { constantTimeEqual } from "../codec/codec.ts";
+import { constantTimeEqual } from "./text.ts";
 
 /** Shown in answers in place of a sealed value. */
 export const MASK = "********";

@@ -1,0 +1,113 @@
+import { deepStrictEqual as deq, match, strictEqual as eq } from "node:assert/strict";
+import { finish, runsOf } from "../../support/linked_agent.ts";
+import { World } from "../../support/world.ts";
+import { finishAll, makeFleet, sent, silent } from "../../commands/fleet_fixtures.ts";
+import { type terminal, withTerminal } from "./terminal.ts";
+
+type Run = ReturnType<typeof terminal>["run"];
+
+const isCancel = ({ type }: { readonly type: string }): boolean => type === "cancel";
+
+/** Lets the wait of the first request pass. */
+async function passFirstWait(world: World): Promise<void> {
+  await world.settle();
+  await world.advance(1_000);
+}
+
+/** Runs a command on all agents, and lets the wait of its first request pass. */
+async function onAll(
+  world: World,
+  run: Run,
+  options: Parameters<Run>[1],
+  words: readonly string[],
+) {
+  const printed = run(["exec", "--all", ...words], options);
+  await passFirstWait(world);
+  return await printed;
+}
+
+Deno.test("relay exec --all: Ctrl-C cancels those that run and those that wait, and exits with 130", async () => {
+  await using world = await World.open();
+  const { owner, agents } = await makeFleet(world, 3);
+  silent(agents);
+  await withTerminal(world, async ({ run }) => {
+    let interrupt = () => {};
+    const printed = await onAll(world, run, {
+      env: { RELAY_TOKEN: owner.token },
+      onInterrupt: (end) => interrupt = end,
+      async sleep(ms) {
+        interrupt();
+        await world.advance(ms);
+        for (const agent of agents.filter(({ received }) => received.some(isCancel))) {
+          for (const { command_id } of runsOf(agent)) {
+            const ended = { reason: "cancelled", exit_code: null, signal: "SIGTERM" } as const;
+            finish(agent, command_id, ended);
+          }
+        }
+        await world.settle();
+      },
+    }, ["--parallel", "1", "--", "sleep 600"]);
+    eq(printed.code, 130);
+    match(printed.err, /^Cancelling …\n/);
+    match(printed.err, /\n3 agents: 3 cancelled\.\n$/);
+    eq(sent(agents).reduce((sum, n) => sum + n, 0), 1);
+  });
+});
+
+Deno.test("relay exec --all: prints each result as it comes, and the lines of both streams behind the name", async () => {
+  await using world = await World.open();
+  const { owner, agents } = await makeFleet(world, 3);
+  silent(agents);
+  agents[0]!.script = () => ({ stdout: "a\nb\n", stderr: "c" });
+  agents[1]!.script = () => ({ stdout: `${"x".repeat(9_000)}\n` });
+  await withTerminal(world, async ({ run }) => {
+    let waits = 0;
+    const { code, out, err } = await onAll(world, run, {
+      env: { RELAY_TOKEN: owner.token },
+      async sleep(ms) {
+        await world.advance(ms);
+        if (++waits === 2) finishAll(agents[2]!, 4);
+        await world.settle();
+      },
+    }, ["--", "uptime"]);
+    deq(out.split("\n"), ["web-01: a", "web-01: b", `web-02: ${"x".repeat(9_000)}`, ""]);
+    deq(err.split("\n"), [
+      "web-01: c",
+      "web-03: failed, exit code 4",
+      "3 agents: 2 succeeded, 1 failed.",
+      "",
+    ]);
+    eq(code, 1);
+  });
+});
+
+Deno.test("relay exec --all: tells who may approve, and waits only if asked to", async () => {
+  await using world = await World.open();
+  const { owner, agents } = await makeFleet(world, 2);
+  const colleague = await world.join(owner, ["admin"]);
+  const env = { RELAY_TOKEN: owner.token };
+  const words = ["--", "systemctl stop nginx"];
+  await withTerminal(world, async ({ run }) => {
+    const left = await onAll(world, run, { env }, words);
+    eq(left.code, 126);
+    match(
+      left.err,
+      /^Held for approval on 2 of 2 agents\. .*\n {2}relay approvals approve prc_\w+\n/,
+    );
+    deq(sent(agents), [0, 0]);
+    let [waits, id] = [0, ""];
+    const { code, out } = await onAll(world, run, {
+      env,
+      saw: (text) => id ||= /approve (prc_\w+)/.exec(text)?.[1] ?? "",
+      async sleep(ms) {
+        await world.advance(ms);
+        if (++waits !== 2) return;
+        const approving = { env: { RELAY_TOKEN: colleague.token } };
+        eq((await run(["approvals", "approve", id], approving)).code, 0);
+        await world.settle();
+      },
+    }, ["--wait", ...words]);
+    deq([code, out], [0, "web-01: done\nweb-02: done\n"]);
+    deq(sent(agents), [1, 1]);
+  });
+});
