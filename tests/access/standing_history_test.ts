@@ -317,7 +317,7 @@ class History {
     const names: string[] | undefined = body.result?.tools.map(({ name }: { name: string }) =>
       name
     );
-    eq(names?.includes("approve"), rights?.has("approvals:write"), `step ${step}: tools`);
+    eq(names?.includes("approve_command"), rights?.has("approvals:write"), `step ${step}: tools`);
   }
 
   /** An event goes to those webhooks whose makers may read it now, and to no other. */
