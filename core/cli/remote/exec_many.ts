@@ -8,6 +8,7 @@ import { UsageError } from "../arguments.ts";
 import type { Call, Run } from "./command.ts";
 import { exec, shellLine } from "./exec.ts";
 import { labelsFrom } from "./labels.ts";
+import { LiveLines } from "./live_lines.ts";
 
 const HELD = 126;
 const INTERRUPTED = 130;
@@ -18,6 +19,8 @@ const POLL_MS_MAX = 2_000;
 /** How long a cancelled fleet command is watched. */
 const CANCEL_MS = 10_000;
 const PAGE = 200;
+/** How many commands are followed at once; the output of others is printed when they end. */
+const LIVE_MAX = 20;
 const ENDED = "succeeded,failed,denied,rejected,expired,cancelled,timed_out,lost";
 
 /** `relay exec`: on the agent that is named, or on those that the options choose. */
@@ -32,6 +35,7 @@ export const execOnSome: Run = (call) => {
 const execOnMany: Run = async (call) => {
   const { host, out } = call;
   const interrupted = new AbortController();
+  let watch: Watch | undefined;
   // The first Ctrl-C cancels the fleet command, the next one ends this program.
   const forget = host.onInterrupt(() => {
     forget();
@@ -40,7 +44,7 @@ const execOnMany: Run = async (call) => {
   try {
     const client = call.relay();
     const begun = await client.call("fleet_commands.start", { body: bodyOf(call) });
-    const watch = new Watch(call, client, begun);
+    watch = new Watch(call, client, begun);
     await watch.tellHeld();
     const ended = await watch.untilEnded(interrupted.signal);
     if (out.format !== "table" || call.has("quiet")) {
@@ -52,6 +56,7 @@ const execOnMany: Run = async (call) => {
     await out.note("Not waiting. The held commands run when they are approved.");
     return HELD;
   } finally {
+    watch?.leave();
     forget();
   }
 };
@@ -74,13 +79,18 @@ class Watch {
   /** The commands that have ended, in the order in which they were seen. */
   readonly members: FleetMember[] = [];
   readonly #seen = new Set<string>();
+  /** The running commands whose output is followed. */
+  readonly #live = new Map<string, LiveLines>();
+  readonly #printsLines: boolean;
   #waits = false;
 
   constructor(
     private readonly call: Call,
     private readonly client: Client,
     private fleet: FleetCommand,
-  ) {}
+  ) {
+    this.#printsLines = call.out.format === "table" && !call.has("quiet");
+  }
 
   /** Tells which requests hold commands back, and whether to wait for them. */
   async tellHeld(): Promise<void> {
@@ -103,6 +113,7 @@ class Watch {
     let cancelledMs: number | null = null;
     for (let ms = POLL_MS;; ms = Math.min(ms * 2, POLL_MS_MAX)) {
       await this.#printEnded();
+      await this.#followRunning();
       if (this.fleet.status !== "running" || this.#onlyHeld()) return this.fleet;
       if (cancelledMs !== null && host.now() - cancelledMs > CANCEL_MS) return this.fleet;
       await host.sleep(ms, cancelledMs === null ? interrupted : undefined);
@@ -115,6 +126,24 @@ class Watch {
       const page = await client.call("fleet_commands.get", { params, query: { limit: 1 } });
       const { commands: _, cursor: _cursor, ...fleet } = page;
       this.fleet = fleet;
+    }
+  }
+
+  /** Leaves the output of commands that still run. */
+  leave(): void {
+    for (const lines of this.#live.values()) lines.leave();
+  }
+
+  async #followRunning(): Promise<void> {
+    const { call: { host }, client, fleet: { id, counts: { running = 0 } } } = this;
+    if (!this.#printsLines || this.#live.size >= Math.min(running, LIVE_MAX)) return;
+    const query = { status: "running", limit: LIVE_MAX } as const;
+    const page = await client.call("fleet_commands.get", { params: { id }, query });
+    for (const member of page.commands) {
+      if (this.#live.has(member.command_id) || this.#live.size >= LIVE_MAX) continue;
+      const lines = new LiveLines(host, member);
+      this.#live.set(member.command_id, lines);
+      lines.follow(client);
     }
   }
 
@@ -148,10 +177,11 @@ class Watch {
       ? await client.call("commands.get", { params })
       : member;
     this.members.push({ ...member, stdout, stderr });
-    if (out.format !== "table" || this.call.has("quiet")) return;
+    if (!this.#printsLines) return;
     const name = member.agent_name ?? member.agent_id;
-    await host.write(prefixed(name, stdout));
-    await host.writeError(prefixed(name, stderr));
+    const lines = this.#live.get(member.command_id) ?? new LiveLines(host, member);
+    this.#live.delete(member.command_id);
+    await lines.end({ stdout, stderr });
     if (member.truncated) await out.note(`${name}: the output was longer; this is a part of it.`);
     if (member.status !== "succeeded") await out.note(`${name}: ${endOf(member)}`);
   }
@@ -161,12 +191,6 @@ const byName = (a: FleetMember, b: FleetMember): number =>
   (a.agent_name ?? "") < (b.agent_name ?? "") ? -1 : 1;
 
 type Status = keyof FleetCommand["counts"];
-
-/** Each line behind the agent's name. */
-function prefixed(name: string, text: string): string {
-  if (text === "") return "";
-  return text.replace(/\n$/, "").split("\n").map((line) => `${name}: ${line}\n`).join("");
-}
 
 /** How a command ended that did not succeed. */
 function endOf({ status, exit_code, signal, reason }: FleetMember): string {

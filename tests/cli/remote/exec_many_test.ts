@@ -1,4 +1,5 @@
 import { deepStrictEqual as deq, match, strictEqual as eq } from "node:assert/strict";
+import type { CommandOrder } from "../../../core/protocol/protocol.ts";
 import { finish, runsOf } from "../../support/linked_agent.ts";
 import { World } from "../../support/world.ts";
 import { finishAll, makeFleet, sent, silent } from "../../commands/fleet_fixtures.ts";
@@ -109,5 +110,52 @@ Deno.test("relay exec --all: tells who may approve, and waits only if asked to",
     }, ["--wait", ...words]);
     deq([code, out], [0, "web-01: done\nweb-02: done\n"]);
     deq(sent(agents), [1, 1]);
+  });
+});
+
+Deno.test("relay exec --all: lines of running commands are printed as they come, each once, and the rest at the end", async () => {
+  await using world = await World.open();
+  const { owner, agents } = await makeFleet(world, 2);
+  silent(agents);
+  await withTerminal(world, async ({ run }) => {
+    let [out, waits] = ["", 0];
+    let saw = Promise.withResolvers<void>();
+    const write = (stream: "stdout" | "stderr", data: string) => {
+      const [{ command_id }] = runsOf(agents[0]!) as [CommandOrder];
+      agents[0]!.send({ type: "output", command_id, stream, data });
+    };
+    /** Lets the pause between two pieces for another instance pass. */
+    const passPause = async () => {
+      await world.settle();
+      await world.advance(50);
+      await saw.promise;
+    };
+    const printed = await onAll(world, run, {
+      env: { RELAY_TOKEN: owner.token },
+      sawOut(text) {
+        out += text;
+        saw.resolve();
+      },
+      async sleep(ms) {
+        if (++waits === 1) {
+          write("stdout", "one\ntw");
+          await passPause();
+          eq(out, "web-01: one\n");
+          saw = Promise.withResolvers();
+          write("stderr", "wrong");
+          write("stdout", "o\nthree");
+          await passPause();
+          eq(out, "web-01: one\nweb-01: two\n");
+          agents.forEach((agent) => finishAll(agent));
+        }
+        await world.advance(ms);
+        await world.settle();
+      },
+    }, ["--", "make"]);
+    deq(printed, {
+      code: 0,
+      out: "web-01: one\nweb-01: two\nweb-01: three\n",
+      err: "web-01: wrong\n2 agents: 2 succeeded.\n",
+    });
   });
 });
