@@ -1,9 +1,9 @@
 import { type Client, type Command, RelayError } from "../../client/client.ts";
 import { UsageError } from "../arguments.ts";
-import { deciders } from "./approvals.ts";
 import type { Call, Run } from "./command.ts";
 import { failureOf } from "./failure.ts";
 import { type CommandEnd, followCommand, printer } from "./follow.ts";
+import { waitsForDecision, whoMayDecide } from "./held.ts";
 
 const TIMED_OUT = 124;
 const NO_RESULT = 125;
@@ -77,16 +77,12 @@ export async function exitCodeOf({ out }: Pick<Call, "out">, end: CommandEnd): P
 }
 
 /** Tells who may approve the command, and whether to wait for them. */
-async function mayWait({ has, host, out }: Call, client: Client, command: Command) {
+async function mayWait(call: Call, client: Client, command: Command): Promise<boolean> {
   const pid = command.approval_id!;
   const { explanation, risk_score } = command.shield_result;
-  await out.note(`Held for approval, risk ${risk_score}: ${explanation}`);
-  const approval = await client.call("approvals.get", { params: { pid } }).catch(unseen);
-  const who = approval === null ? "a person with approvals:write" : deciders(approval);
-  await out.note(`${capital(who)} may decide: relay approvals approve ${pid}`);
-  if (has("wait")) return true;
-  const answer = host.interactive ? host.ask("Wait for the decision? [Y/n]") : "n";
-  return !/^n/i.test(answer?.trim() ?? "n");
+  await call.out.note(`Held for approval, risk ${risk_score}: ${explanation}`);
+  await call.out.note(await whoMayDecide(client, pid));
+  return waitsForDecision(call);
 }
 
 /** Arguments as one line for the agent's shell: a single one as it is, several as separate words. */
@@ -106,10 +102,3 @@ function unread(error: unknown): null {
 function hadEnded(error: unknown): void {
   if (!(error instanceof RelayError) || error.code !== "CONFLICT") throw error;
 }
-
-function unseen(error: unknown): null {
-  if (error instanceof RelayError && (error.status === 403 || error.status === 404)) return null;
-  throw error;
-}
-
-const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -7,6 +7,7 @@ import {
 import { UsageError } from "../arguments.ts";
 import type { Call, Run } from "./command.ts";
 import { exec, shellLine } from "./exec.ts";
+import { waitsForDecision, whoMayDecide } from "./held.ts";
 import { labelsFrom } from "./labels.ts";
 import { LiveLines } from "./live_lines.ts";
 
@@ -94,16 +95,11 @@ class Watch {
 
   /** Tells which requests hold commands back, and whether to wait for them. */
   async tellHeld(): Promise<void> {
-    const { fleet: { approvals, counts }, call: { has, host, out } } = this;
+    const { fleet: { approvals, counts, total }, call, client } = this;
     if (!counts.pending_approval) return;
-    const whose = `${counts.pending_approval} of ${this.fleet.total} agents`;
-    await out.note(`Held for approval on ${whose}. A person with approvals:write may decide:`);
-    for (const pid of approvals) await out.note(`  relay approvals approve ${pid}`);
-    if (has("wait")) this.#waits = true;
-    else if (host.interactive) {
-      const answer = host.ask("Wait for the decision? [Y/n]");
-      this.#waits = !/^n/i.test(answer?.trim() ?? "n");
-    }
+    await call.out.note(`Held for approval on ${counts.pending_approval} of ${total} agents.`);
+    for (const pid of approvals) await call.out.note(await whoMayDecide(client, pid));
+    this.#waits = waitsForDecision(call);
   }
 
   /** Resolves when all commands have ended, or only held ones are left and nobody waits for those. */

@@ -93,7 +93,7 @@ Deno.test("relay exec --all: tells who may approve, and waits only if asked to",
     eq(left.code, 126);
     match(
       left.err,
-      /^Held for approval on 2 of 2 agents\. .*\n {2}relay approvals approve prc_\w+\n/,
+      /^Held for approval on 2 of 2 agents\.\nA person with .* may decide: relay approvals approve prc_\w+\n/,
     );
     deq(sent(agents), [0, 0]);
     let [waits, id] = [0, ""];
