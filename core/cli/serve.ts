@@ -143,14 +143,10 @@ function greet(settings: Settings, port: number, { claimed, claimCode }: Running
 
 /** The instructions for the first signup. */
 function firstSignup(url: string, withCode: boolean): string {
-  const body = JSON.stringify({
-    email: "you@example.com",
-    password: "…",
-    organization: "…",
-    ...(withCode && { claim_code: "…" }),
-  });
+  const code = withCode ? " --claim-code <code>" : "";
   return `
 
-Nobody has signed up yet. The first account administers this relay. The answer holds a token for further requests.
-  curl ${url}/api/v1/signup --json '${body}'`;
+Nobody has signed up yet. The first account administers this relay:
+  echo '<password>' | relay login --url ${url} \\
+    --email you@example.com --password-stdin --sign-up <organization>${code}`;
 }
