@@ -68,10 +68,18 @@ Deno.test("relay serve: prints the first steps until the first signup", async ()
   await withFolder(async (folder) => {
     const env = { RELAY_KV: `${folder}/relay.kv` };
     const first = await startRelayProcess(env);
-    const [, said] = await first.relay.line(/^\s+curl \S+ --json '(.+)'$/, START_MS);
-    const account = { ...JSON.parse(said!), password: "correct horse", organization: "A" };
-    const { status } = await clientOf(first.url)("POST", "/api/v1/signup", account);
-    assert.equal(status, 201);
+    const [begin] = await first.relay.line(/^ +echo .+ relay login .+\\$/, START_MS);
+    const [end] = await first.relay.line(/^ +--email .+ --sign-up <organization>$/, START_MS);
+    const relay = `relay() { "${Deno.execPath()}" run -A "${
+      new URL("../../main.ts", import.meta.url).pathname
+    }" "$@"; }`;
+    const { code, stdout } = await new Deno.Command("bash", {
+      args: ["-c", `${relay}\n${begin}\n${end.replace("<organization>", "A")}`],
+      env: { XDG_CONFIG_HOME: folder },
+      stdin: "null",
+    }).output();
+    assert.equal(code, 0);
+    assert.match(new TextDecoder().decode(stdout), /^signed in as +you@example\.com of A$/m);
     await first.relay.kill();
     const again = await startRelayProcess(env);
     await again.relay.line(/^\s+signup /, START_MS);
