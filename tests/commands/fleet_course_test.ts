@@ -2,7 +2,7 @@ import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/stric
 import { openMemoryStore } from "../cluster/shared_store.ts";
 import { tool } from "../mcp/client.ts";
 import { ScriptedAgent } from "../support/agent.ts";
-import { shared } from "../support/kv.ts";
+import { overKv, shared } from "../support/kv.ts";
 import { AGENT_RIGHTS, runsOf } from "../support/linked_agent.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";
 import { mulberry32 } from "../support/random.ts";
@@ -97,6 +97,47 @@ Deno.test("fleet_commands.start: another instance goes on after the driving one'
   const ended = await show(two, owner, body.id);
   deq([ended.status, await countsOf(two, owner, body.id)], ["succeeded", { succeeded: 6 }]);
   deq(sent(agents), [1, 1, 1, 1, 1, 1]);
+  await two[Symbol.asyncDispose]();
+  await one[Symbol.asyncDispose]();
+});
+
+Deno.test("fleet_commands.start: a failure during a takeover counts once for `stop_after_failures`", async () => {
+  const { opened: kv } = openMemoryStore();
+  let onCounted: (() => Promise<unknown>) | null = null;
+  const list = <T>(selector: Deno.KvListSelector, options?: Deno.KvListOptions) => {
+    const found = kv.list<T>(selector, options);
+    if (!("prefix" in selector) || !selector.prefix.includes("commands.parent_status")) {
+      return found;
+    }
+    const next = found.next.bind(found);
+    found.next = async () => {
+      const item = await next();
+      const counted = item.done ? onCounted : null;
+      if (counted !== null) onCounted = null;
+      await counted?.();
+      return item;
+    };
+    return found;
+  };
+  const one = await World.open({ kv, sole: false });
+  const two = await World.open({ kv: overKv(kv, { list }), sole: false, seed: 2 });
+  const { owner, agents } = await makeFleet(two, 4);
+  silent(agents);
+  const limits = { parallel: 2, stop_after_failures: 2 };
+  const { body } = await start(one, owner, { all: true, ...limits });
+  await two.settle();
+  onCounted = () => {
+    finishAll(agents[0]!, 1);
+    return two.app.commands.waitFor(runsOf(agents[0]!)[0]!.command_id)!;
+  };
+  // The first one's clock stands still from here on, so it counts as dead.
+  for (let n = 0; n < 4; n++) await two.advance(5_000);
+  eq(onCounted, null);
+  for (let n = 0; n < 3; n++) {
+    for (const agent of agents.slice(1)) finishAll(agent);
+    await two.advance(2_000);
+  }
+  deq(await countsOf(two, owner, body.id), { succeeded: 3, failed: 1 });
   await two[Symbol.asyncDispose]();
   await one[Symbol.asyncDispose]();
 });

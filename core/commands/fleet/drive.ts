@@ -10,7 +10,7 @@ import type { Tenant } from "../../../kv/store/collection.ts";
 import { emit } from "../../events/events.ts";
 import type { Cancel } from "../../ports/ports.ts";
 import { abandonCommand } from "../cancel.ts";
-import { countsOf, failuresIn, idsByStatus, isFailure, openIn } from "./counts.ts";
+import { countsIn, countsOf, failuresIn, idsByStatus, isFailure, openIn } from "./counts.ts";
 import { resolveHeld, withdrawHeld } from "./held.ts";
 import { type DriveParts, endUnsent, forEach } from "./parts.ts";
 import { takeTurn } from "./turn.ts";
@@ -69,7 +69,8 @@ export class Drive {
     for (const status of ["queued", "running"] as const) {
       for (const open of ids.get(status) ?? []) this.#join(open);
     }
-    this.#failures = failuresIn(await countsOf(store, tenant, id));
+    // Counted from the same read: a command that fails afterwards is counted at its end.
+    this.#failures = failuresIn(countsIn(ids));
     this.wake(true);
   }
 
