@@ -57,6 +57,17 @@ Deno.test("fleet_commands.start: each command counts as a request, and those tha
   deq(sent(agents), [1, 1, 1, 1, 1, 0, 0]);
 });
 
+Deno.test("fleet_commands.start: what a limit refuses counts for `stop_after_failures`", async () => {
+  const live = { ...NO_LIMITS.limits.live, requests_per_minute: 5 };
+  const config = { ...NO_LIMITS, limits: { ...NO_LIMITS.limits, live } };
+  await using world = await World.open({ config });
+  const { owner, agents } = await makeFleet(world, 7);
+  const { value } = await world.key(owner, AGENT_RIGHTS);
+  const { body } = await start(world, { token: value }, { all: true, stop_after_failures: 2 });
+  deq(await countsOf(world, owner, body.id), { failed: 2, cancelled: 5 });
+  deq(sent(agents), [0, 0, 0, 0, 0, 0, 0]);
+});
+
 Deno.test("fleet_commands.start: a crash in the middle repeats nothing, and the rest runs after the restart", async () => {
   const kv = await Deno.openKv(":memory:");
   const dead = await World.open({ kv: shared(kv) });

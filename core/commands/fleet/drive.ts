@@ -56,9 +56,10 @@ export class Drive {
     return this.#end.promise;
   }
 
-  /** Begins with commands of which none has started. */
-  begin(waiting: readonly string[]): void {
+  /** Begins with commands of which none has started, after so many failures. */
+  begin(waiting: readonly string[], failures: number): void {
     this.#waiting = [...waiting];
+    this.#failures = failures;
     this.wake(true);
   }
 
