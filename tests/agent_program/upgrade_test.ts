@@ -343,13 +343,17 @@ Deno.test("superviseAgent: after a power cut the marker decides: an untried prog
 
 Deno.test("superviseAgent: an installed program that is as new replaces a stored one", async () => {
   await withFolder(async (stateDir) => {
-    mark(stateDir, { trusted: put(stateDir, "0.2.0") });
-    const agent = supervisor(stateDir, "0.2.0");
-    eq(await agent.first(), "installed");
-    deq(agent.marker().trusted, null);
-    deq(filesOf(stateDir), ["program.json"]);
-    agent.end(0);
-    eq(await agent.code, 0);
+    const stored = put(stateDir, "0.2.0");
+    for (const marker of [{ trusted: stored }, { candidate: { ...stored, started: false } }]) {
+      put(stateDir, "0.2.0");
+      mark(stateDir, marker);
+      const agent = supervisor(stateDir, "0.2.0");
+      eq(await agent.first(), "installed");
+      deq(agent.marker(), { trusted: null, candidate: null, failed: null });
+      deq(filesOf(stateDir), ["program.json"]);
+      agent.end(0);
+      eq(await agent.code, 0);
+    }
   });
 });
 
