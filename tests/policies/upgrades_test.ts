@@ -258,6 +258,7 @@ Deno.test("upgrades: agents that cannot be upgraded are named with the reason an
   deq([missing.status, missing.body.error.code], [404, "AGENT_NOT_FOUND"]);
   eq((await fleet.start({ all: true, names: ["current"] })).status, 400);
   eq((await fleet.start({})).status, 400);
+  eq((await fleet.start({ labels: {} })).status, 400);
 });
 
 Deno.test("upgrades: one at a time, and a cancelled one asks no further agent", async () => {
