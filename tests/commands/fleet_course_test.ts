@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { openMemoryStore } from "../cluster/shared_store.ts";
-import { tool } from "../mcp/client.ts";
+import { tool, toolError } from "../mcp/client.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { overKv, shared } from "../support/kv.ts";
 import { AGENT_RIGHTS, runsOf } from "../support/linked_agent.ts";
@@ -41,6 +41,12 @@ Deno.test("fleet_commands.start: repeated with its Idempotency-Key it is the fir
   for (const { body } of both) eq(body.id, third.body.id);
   const other = await start(world, owner, { all: true, parallel: 2 }, key);
   deq([other.status, other.body.error.code], [409, "CONFLICT"]);
+  const as = owner.token;
+  const path = `/api/exec/web-01?command=uptime`;
+  const single = await world.call("GET", path, { as, headers: key });
+  deq([single.status, single.body.error.code], [409, "CONFLICT"]);
+  const restart = await tool(world, "restart_agent", { id: "web-01" }, { as, headers: key });
+  eq(toolError(restart).code, "CONFLICT");
   deq(sent(agents), [1, 1]);
 });
 

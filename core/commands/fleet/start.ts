@@ -7,13 +7,12 @@ import {
   checkIdempotencyKey,
   digestOfCall,
   earlierCall,
-  type KeyRecords,
   once,
   type Stepping,
 } from "../../work/work.ts";
 import { shieldInForce } from "../guard/in_force.ts";
 import type { CommandParts } from "../parts.ts";
-import { COMMAND_KEYS } from "../run.ts";
+import { COMMAND_KEYS, FLEET_KEYS } from "../keys.ts";
 import { mustHaveAlert } from "../thread.ts";
 import type { FleetCommands } from "./fleet_commands.ts";
 import { endUnsent, forEach } from "./parts.ts";
@@ -28,14 +27,6 @@ interface FleetParts extends CommandParts {
   readonly instance: string;
   readonly limiter: Pick<Limiter, "takeForCommands">;
 }
-
-/** Fleet commands hold the keys of the calls that started them. */
-const FLEET_KEYS: KeyRecords<FleetCommandRecord> = {
-  of: fleetCommands,
-  index: "idempotency",
-  idempotencyOf: ({ idempotency }) => idempotency,
-  details: () => ({}),
-};
 
 /** The command that a caller wants to run on many agents. */
 export interface FleetRequest {
