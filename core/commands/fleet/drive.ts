@@ -15,7 +15,7 @@ import { resolveHeld, withdrawHeld } from "./held.ts";
 import { type DriveParts, endUnsent, forEach } from "./parts.ts";
 import { takeTurn } from "./turn.ts";
 
-/** How often commands are looked at of which no news comes by itself. */
+/** How often to look at commands whose changes nobody reports here. */
 const LOOK_MS = 1_000;
 
 /**
@@ -75,7 +75,7 @@ export class Drive {
     this.wake(true);
   }
 
-  /** Goes on where something may have changed; `look` when that was not this drive's own doing. */
+  /** Goes on where something may have changed; `look` when the change came from elsewhere. */
   wake(look = false): void {
     this.#look ||= look;
     this.#again = true;
@@ -243,7 +243,7 @@ export class Drive {
     await store.transact(async (tx) => {
       const fleet = await tx.get(fleetCommands, tenant, id);
       if (fleet?.owner !== instance || fleet.status !== "running") return;
-      // Of one whose preparation was cut off, only some commands were recorded.
+      // A preparation that was cut off recorded only some of its commands.
       const total = Object.values(counts).reduce((sum, n) => sum + n, 0);
       const finished_at_ms = ports.clock.now();
       tx.put(fleetCommands, tenant, { ...fleet, total, status: "ended", finished_at_ms });
