@@ -95,6 +95,9 @@ Deno.test("relay exec --all: tells who may approve, and waits only if asked to",
       /^Held for approval on 2 of 2 agents\. .*\n {2}relay approvals approve prc_\w+\n/,
     );
     deq(sent(agents), [0, 0]);
+    const [, pid = ""] = /approve (prc_\w+)/.exec(left.err)!;
+    const shown = await run(["approvals", "show", pid], { env });
+    match(shown.out, /\nagent +2 agents\nagents +web-01, web-02\n/);
     let [waits, id] = [0, ""];
     const { code, out } = await onAll(world, run, {
       env,
