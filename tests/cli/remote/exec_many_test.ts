@@ -78,6 +78,21 @@ Deno.test("relay exec --all: prints each result as it comes, and the lines of bo
       "",
     ]);
     eq(code, 1);
+    const paths: string[] = [];
+    const quiet = await onAll(world, run, {
+      env: { RELAY_TOKEN: owner.token },
+      through: (send) => (url, init) => {
+        paths.push(new URL(url as string).pathname);
+        return send(url, init);
+      },
+      async sleep(ms) {
+        await world.advance(ms);
+        finishAll(agents[2]!);
+        await world.settle();
+      },
+    }, ["-q", "--", "uptime"]);
+    match(quiet.out, /^flt_\w+\n$/);
+    deq(paths.filter((path) => path.includes("/agents/")), []);
   });
 });
 
