@@ -6,9 +6,8 @@ import {
   startUpgrade,
   UPGRADED_MAX,
 } from "../core/policies/policies.ts";
-import { labelKey, labelValue } from "../core/protocol/protocol.ts";
 import { route } from "./call/route.ts";
-import { AgentRef, Id, Timestamp } from "./schemas/schemas.ts";
+import { AgentRef, Id, LabelSelector, Timestamp } from "./schemas/schemas.ts";
 
 /** Agents that one request may name. */
 const NAMED_MAX = 100;
@@ -72,10 +71,7 @@ export const agentUpgradeRoutes = [
       names: z.array(AgentRef).min(1).max(NAMED_MAX).optional().meta({
         description: "Agents by name or id.",
       }),
-      labels: z.record(labelKey, labelValue).optional().meta({
-        description: "Agents that have all of these labels.",
-        maxProperties: 16,
-      }),
+      labels: LabelSelector.optional(),
       all: z.literal(true).optional().meta({ description: "All agents." }),
       stop_after_failures: z.int().min(1).max(UPGRADED_MAX).default(1),
     }).refine(

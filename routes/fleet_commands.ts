@@ -8,16 +8,22 @@ import {
 } from "../core/commands/commands.ts";
 import { Fault } from "../core/fault/fault.ts";
 import { within } from "../core/ports/ports.ts";
-import { labelKey, labelValue } from "../core/protocol/protocol.ts";
 import { COMMAND_STATUSES } from "../kv/records/command.ts";
 import { ListedCommand } from "./command_lists.ts";
 import { CommandStatus, CommandText, Timeout } from "./commands.ts";
 import { route } from "./call/route.ts";
-import { AgentRef, AlertId, commaList, Id, PageLimit, Timestamp } from "./schemas/schemas.ts";
+import {
+  AgentRef,
+  AlertId,
+  commaList,
+  Id,
+  LabelSelector,
+  PageLimit,
+  Timestamp,
+} from "./schemas/schemas.ts";
 
 const PARALLEL_MAX = 200;
 const PARALLEL_DEFAULT = 20;
-const LABELS_MAX = 32;
 const WAIT_SECONDS_MAX = 60;
 const SELECT_ONCE = "must be given, or else one of `labels` and `all`, but only one of the three";
 
@@ -78,13 +84,7 @@ const Selector = {
   names: z.array(AgentRef).min(1).max(AGENTS_MAX).optional().meta({
     description: "These agents, by name or id.",
   }),
-  labels: z.record(labelKey, labelValue).refine(
-    (labels) => Object.keys(labels).length <= LABELS_MAX,
-    `must hold at most ${LABELS_MAX} labels`,
-  ).optional().meta({
-    description: "Agents that have all of these labels.",
-    examples: [{ env: "test" }],
-  }),
+  labels: LabelSelector.optional(),
   all: z.literal(true).optional().meta({ description: "Every agent." }),
 };
 

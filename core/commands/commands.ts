@@ -72,6 +72,7 @@ export { startHandedOver, startQueued, sweepQueued } from "./queue.ts";
 export type { OutputSink } from "./output_stream.ts";
 export { openOutput, readOutput } from "./read_output.ts";
 export { recoverCommands } from "./recover.ts";
-export { COMMAND_KEYS, runCommand, startCommand } from "./run.ts";
+export { COMMAND_KEYS, FLEET_KEYS } from "./keys.ts";
+export { runCommand, startCommand } from "./run.ts";
 export { RunningCommands } from "./running_commands.ts";
 export { getCommand, getOwnCommand, ownedCommand, showCommand } from "./show.ts";

@@ -4,7 +4,6 @@ import {
   checkIdempotencyKey,
   digestOfCall,
   earlierCall,
-  type KeyRecords,
   once,
   type Stepping,
 } from "../work/work.ts";
@@ -16,18 +15,11 @@ import { knownShield, shieldInForce } from "./guard/in_force.ts";
 import type { ShieldResult } from "../shield/shield.ts";
 import { type Beginning, beginRecord } from "./begin.ts";
 import { insertDenied } from "./denial.ts";
+import { COMMAND_KEYS, FLEET_KEYS } from "./keys.ts";
 import type { CommandParts } from "./parts.ts";
 import type { InSettlement } from "./settle.ts";
 import { showCommand, viewOf } from "./show.ts";
 import { mustHaveAlert } from "./thread.ts";
-
-/** Commands hold the keys of the calls that started them, from the commit of the row to the end of its retention. */
-export const COMMAND_KEYS: KeyRecords<CommandRecord> = {
-  of: commands,
-  index: "idempotency",
-  idempotencyOf: ({ idempotency }) => idempotency,
-  details: ({ id }) => ({ command_id: id }),
-};
 
 /** The command that a caller wants to run. */
 export interface CommandRequest {
@@ -101,6 +93,7 @@ export async function startCommand(
   const first = () => startNew(work, parts, request, idempotency, inSettlement);
   if (idempotency === null) return await first();
   await ownedAgent(work, request.agentId);
+  await earlierCall(FLEET_KEYS, work.db, work.actor, idempotency);
   return await once(COMMAND_KEYS, {
     find: () => earlierCall(COMMAND_KEYS, work.db, work.actor, idempotency),
     repeat: (earlier) => followCommand(work, parts, earlier),

@@ -1,7 +1,7 @@
 import type { Relay } from "../../core/relay.ts";
 import { canonicalJson } from "../../core/codec/codec.ts";
 import { Fault } from "../../core/fault/fault.ts";
-import { COMMAND_KEYS } from "../../core/commands/commands.ts";
+import { COMMAND_KEYS, FLEET_KEYS } from "../../core/commands/commands.ts";
 import {
   checkIdempotencyKey,
   digestOfCall,
@@ -54,6 +54,7 @@ async function firstCall(keyed: KeyedCall): Promise<unknown> {
   if (route.idempotencyKey) return await call(relay, route, actor, request, input);
   // A command that holds the key has another digest, so this throws.
   await earlierCall(COMMAND_KEYS, relay.store, actor, keyed);
+  await earlierCall(FLEET_KEYS, relay.store, actor, keyed);
   return route.effect === "write" ? await inOneCommit(keyed) : await inSteps(keyed);
 }
 

@@ -14,6 +14,7 @@ import {
   passwordProblem,
 } from "../../core/access/access.ts";
 import { SCOPE_LIST } from "../../core/identity/identity.ts";
+import { labelKey, labelValue } from "../../core/protocol/protocol.ts";
 import { SEVERITIES } from "../../core/events/events.ts";
 import { SUSPENSION_REASONS } from "../../kv/records/standing.ts";
 import { SHIELD_MODES } from "../../kv/records/shield.ts";
@@ -44,6 +45,22 @@ export const AgentRef = Id.meta({ description: "The agent's id or its name." });
 /** A filter by agent in a query. */
 export const AgentFilter = Id.meta({
   description: "The agent's id or its name. A deleted agent is found by its id only.",
+});
+
+const LABELS_MAX = 32;
+
+/** The labels that select agents. None would select every agent, which `all` says plainly. */
+export const LabelSelector = z.record(labelKey, labelValue).refine(
+  (labels) => {
+    const count = Object.keys(labels).length;
+    return count >= 1 && count <= LABELS_MAX;
+  },
+  `must hold 1 to ${LABELS_MAX} labels`,
+).meta({
+  description: "Agents that have all of these labels.",
+  minProperties: 1,
+  maxProperties: LABELS_MAX,
+  examples: [{ env: "test" }],
 });
 
 /** The two spaces of an organization: real data, and data for tests. */

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { findOpenState } from "../../core/cli/agent/start/state_modes.ts";
+import { systemTree } from "../../core/cli/agent/tree.ts";
 import { withFolder } from "../support/processes.ts";
 import { runOf, textOf } from "./agent_support.ts";
 import { type FakeLink, fakeToken, startFakeRelay } from "./fake_relay.ts";
@@ -109,7 +111,7 @@ Deno.test("relay agent: warns about a state directory or token file that others 
     program.kill("SIGTERM");
     const { stderr } = await ended;
     await relay.stop();
-    const remedy = `chmod 700 ${stateDir} && chmod 600 ${stateDir}/*`;
+    const remedy = `chmod -R go= ${stateDir}`;
     const line =
       `other users may read or change ${stateDir}, ${stateDir}/credential.json: ${remedy}`;
     assert.ok(stderr.includes(`warning: ${line}\n`), stderr);
@@ -120,6 +122,18 @@ Deno.test("relay agent: warns about a state directory or token file that others 
     for (const name of made) {
       assert.equal(Deno.statSync(`${stateDir}/${name}`).mode! & 0o777, 0o600, name);
     }
+  });
+});
+
+Deno.test("findOpenState: its remedy closes the directory, and a stored program still starts", async () => {
+  await withFolder(async (stateDir) => {
+    Deno.chmodSync(stateDir, 0o755);
+    Deno.writeTextFileSync(`${stateDir}/program-1`, "#!/bin/sh\n");
+    Deno.chmodSync(`${stateDir}/program-1`, 0o755);
+    const { remedy } = findOpenState(stateDir, Deno.uid(), systemTree)!;
+    await new Deno.Command("sh", { args: ["-c", remedy] }).output();
+    assert.equal(findOpenState(stateDir, Deno.uid(), systemTree), null);
+    assert.ok((await new Deno.Command(`${stateDir}/program-1`).output()).success);
   });
 });
 
@@ -181,7 +195,7 @@ Deno.test({
       Deno.mkdirSync(stateDir);
       Deno.chmodSync(stateDir, 0o755);
       const wide = await start("--run-as", USER);
-      assert.match(wide.stderr, /^error: .*, so commands might too: chmod 700 /);
+      assert.match(wide.stderr, /^error: .*, so commands might too: chmod -R go= /);
       Deno.chmodSync(stateDir, 0o700);
       Deno.chownSync(stateDir, 65534, 65534);
       const foreign = await start("--run-as", USER);

@@ -51,14 +51,14 @@ const sign = (order: typeof RIGHT): UpgradeFrame => ({
 });
 
 /** The agent's end of upgrades over a folder, and what it sent. */
-function receiver(stateDir: string, form: ProgramForm = "bundle") {
+function receiver(stateDir: string, form: ProgramForm = "bundle", tree = systemTree) {
   const sent: TransferReply[] = [];
   const logged: string[] = [];
   let switched = 0;
   const write = (line: string) => void logged.push(line);
   const upgrades = openUpgrades({
     stateDir,
-    tree: systemTree,
+    tree,
     log: { info: write, warn: write, error: write },
     machine: { version: "0.1.0", platform: "linux-x86_64", form, hostname: "box" },
     jobId: null,
@@ -170,6 +170,20 @@ Deno.test("openUpgrades: bytes that do not match the digest, pieces that do not 
       0,
     ]]);
     deq(filesOf(stateDir), []);
+  });
+});
+
+Deno.test("openUpgrades: a program whose marker does not fit on the disk is removed", async () => {
+  await withFolder(async (stateDir) => {
+    const write = () => {
+      throw new Error("no space left on the device");
+    };
+    const full = receiver(stateDir, "bundle", { ...systemTree, write });
+    full.begin(sign(RIGHT));
+    full.piece(PROGRAM);
+    const last = full.sent.at(-1)!;
+    eq(last.type === "transfer_failed" && last.message, "no space left on the device");
+    deq([full.switched(), filesOf(stateDir)], [0, []]);
   });
 });
 
@@ -329,13 +343,17 @@ Deno.test("superviseAgent: after a power cut the marker decides: an untried prog
 
 Deno.test("superviseAgent: an installed program that is as new replaces a stored one", async () => {
   await withFolder(async (stateDir) => {
-    mark(stateDir, { trusted: put(stateDir, "0.2.0") });
-    const agent = supervisor(stateDir, "0.2.0");
-    eq(await agent.first(), "installed");
-    deq(agent.marker().trusted, null);
-    deq(filesOf(stateDir), ["program.json"]);
-    agent.end(0);
-    eq(await agent.code, 0);
+    const stored = put(stateDir, "0.2.0");
+    for (const marker of [{ trusted: stored }, { candidate: { ...stored, started: false } }]) {
+      put(stateDir, "0.2.0");
+      mark(stateDir, marker);
+      const agent = supervisor(stateDir, "0.2.0");
+      eq(await agent.first(), "installed");
+      deq(agent.marker(), { trusted: null, candidate: null, failed: null });
+      deq(filesOf(stateDir), ["program.json"]);
+      agent.end(0);
+      eq(await agent.code, 0);
+    }
   });
 });
 

@@ -1,8 +1,8 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { openMemoryStore } from "../cluster/shared_store.ts";
-import { tool } from "../mcp/client.ts";
+import { tool, toolError } from "../mcp/client.ts";
 import { ScriptedAgent } from "../support/agent.ts";
-import { shared } from "../support/kv.ts";
+import { overKv, shared } from "../support/kv.ts";
 import { AGENT_RIGHTS, runsOf } from "../support/linked_agent.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";
 import { mulberry32 } from "../support/random.ts";
@@ -41,6 +41,12 @@ Deno.test("fleet_commands.start: repeated with its Idempotency-Key it is the fir
   for (const { body } of both) eq(body.id, third.body.id);
   const other = await start(world, owner, { all: true, parallel: 2 }, key);
   deq([other.status, other.body.error.code], [409, "CONFLICT"]);
+  const as = owner.token;
+  const path = `/api/exec/web-01?command=uptime`;
+  const single = await world.call("GET", path, { as, headers: key });
+  deq([single.status, single.body.error.code], [409, "CONFLICT"]);
+  const restart = await tool(world, "restart_agent", { id: "web-01" }, { as, headers: key });
+  eq(toolError(restart).code, "CONFLICT");
   deq(sent(agents), [1, 1]);
 });
 
@@ -55,6 +61,17 @@ Deno.test("fleet_commands.start: each command counts as a request, and those tha
   const { commands: [refused] } = await show(world, owner, body.id, "?status=failed");
   ok(refused.reason.startsWith("Reached the limit of 5 requests per minute for this API key."));
   deq(sent(agents), [1, 1, 1, 1, 1, 0, 0]);
+});
+
+Deno.test("fleet_commands.start: what a limit refuses counts for `stop_after_failures`", async () => {
+  const live = { ...NO_LIMITS.limits.live, requests_per_minute: 5 };
+  const config = { ...NO_LIMITS, limits: { ...NO_LIMITS.limits, live } };
+  await using world = await World.open({ config });
+  const { owner, agents } = await makeFleet(world, 7);
+  const { value } = await world.key(owner, AGENT_RIGHTS);
+  const { body } = await start(world, { token: value }, { all: true, stop_after_failures: 2 });
+  deq(await countsOf(world, owner, body.id), { failed: 2, cancelled: 5 });
+  deq(sent(agents), [0, 0, 0, 0, 0, 0, 0]);
 });
 
 Deno.test("fleet_commands.start: a crash in the middle repeats nothing, and the rest runs after the restart", async () => {
@@ -97,6 +114,47 @@ Deno.test("fleet_commands.start: another instance goes on after the driving one'
   const ended = await show(two, owner, body.id);
   deq([ended.status, await countsOf(two, owner, body.id)], ["succeeded", { succeeded: 6 }]);
   deq(sent(agents), [1, 1, 1, 1, 1, 1]);
+  await two[Symbol.asyncDispose]();
+  await one[Symbol.asyncDispose]();
+});
+
+Deno.test("fleet_commands.start: a failure during a takeover counts once for `stop_after_failures`", async () => {
+  const { opened: kv } = openMemoryStore();
+  let onCounted: (() => Promise<unknown>) | null = null;
+  const list = <T>(selector: Deno.KvListSelector, options?: Deno.KvListOptions) => {
+    const found = kv.list<T>(selector, options);
+    if (!("prefix" in selector) || !selector.prefix.includes("commands.parent_status")) {
+      return found;
+    }
+    const next = found.next.bind(found);
+    found.next = async () => {
+      const item = await next();
+      const counted = item.done ? onCounted : null;
+      if (counted !== null) onCounted = null;
+      await counted?.();
+      return item;
+    };
+    return found;
+  };
+  const one = await World.open({ kv, sole: false });
+  const two = await World.open({ kv: overKv(kv, { list }), sole: false, seed: 2 });
+  const { owner, agents } = await makeFleet(two, 4);
+  silent(agents);
+  const limits = { parallel: 2, stop_after_failures: 2 };
+  const { body } = await start(one, owner, { all: true, ...limits });
+  await two.settle();
+  onCounted = () => {
+    finishAll(agents[0]!, 1);
+    return two.app.commands.waitFor(runsOf(agents[0]!)[0]!.command_id)!;
+  };
+  // The first one's clock stands still from here on, so it counts as dead.
+  for (let n = 0; n < 4; n++) await two.advance(5_000);
+  eq(onCounted, null);
+  for (let n = 0; n < 3; n++) {
+    for (const agent of agents.slice(1)) finishAll(agent);
+    await two.advance(2_000);
+  }
+  deq(await countsOf(two, owner, body.id), { succeeded: 3, failed: 1 });
   await two[Symbol.asyncDispose]();
   await one[Symbol.asyncDispose]();
 });

@@ -6,7 +6,7 @@ import type { AgentPrograms } from "../../core/ports/ports.ts";
 import { VERSION } from "../../core/protocol/protocol.ts";
 import { publicKeyOf, upgradeText, verifiesText } from "../../core/protocol/statements.ts";
 import type { ProgramFacts, UpgradeFrame } from "../../core/protocol/upgrades.ts";
-import { upgrades } from "../../kv/records/backup.ts";
+import { agentUpgrades, upgrades } from "../../kv/records/backup.ts";
 import { newIdentity, ScriptedAgent } from "../support/agent.ts";
 import { eventsOf } from "../support/linked_agent.ts";
 import { type Account, World } from "../support/world.ts";
@@ -258,6 +258,7 @@ Deno.test("upgrades: agents that cannot be upgraded are named with the reason an
   deq([missing.status, missing.body.error.code], [404, "AGENT_NOT_FOUND"]);
   eq((await fleet.start({ all: true, names: ["current"] })).status, 400);
   eq((await fleet.start({})).status, 400);
+  eq((await fleet.start({ labels: {} })).status, 400);
 });
 
 Deno.test("upgrades: one at a time, and a cancelled one asks no further agent", async () => {
@@ -294,6 +295,30 @@ Deno.test("upgrades: an agent that is lost, or deleted, does not hold the others
   deq([ended.status, ended.agents[2].error], ["complete", "the agent did not reconnect in time"]);
 });
 
+Deno.test("upgrades: an agent that is deleted while an instance claims its upgrade counts as failed", async () => {
+  await using world = await World.open({ programs: PROGRAMS });
+  const fleet = await Fleet.open(world, 2);
+  const { body: { upgrade: { id } } } = await fleet.start({ all: true });
+  const { store } = world.app;
+  const find = store.find.bind(store);
+  let claimed = false;
+  store.find = async (of, tenant, index, key) => {
+    const found = await find(of, tenant, index, key);
+    if (!Object.is(of, agentUpgrades) || found === null || claimed) return found;
+    claimed = true;
+    await store.transact(async (tx) => {
+      const job = await tx.get(agentUpgrades, tenant, found.id);
+      tx.put(agentUpgrades, tenant, { ...job!, attempt: job!.attempt + 1 });
+    });
+    return found;
+  };
+  const { token: as } = fleet.owner;
+  await world.call("DELETE", `/api/v1/agents/${fleet.agent("web-1").link.id}`, { as });
+  await world.settle();
+  const { status, failed } = await fleet.show(id);
+  deq([claimed, status, failed], [true, "stopped", 1]);
+});
+
 Deno.test("upgrades: the sweep takes the steps that a crash left", async () => {
   await using world = await World.open({ programs: PROGRAMS });
   const fleet = await Fleet.open(world, 2);
@@ -325,7 +350,8 @@ Deno.test("upgrades: an agent that got the version in another way needs nothing"
   const fleet = await Fleet.open(world, 2);
   const { body: { upgrade: { id } } } = await fleet.start({ all: true });
   await fleet.agent("web-2").back(VERSION, {});
-  await fleet.succeed("web-1");
+  // Its installed program was replaced while it had the one that it was sent.
+  await fleet.agent("web-1").back(VERSION, {});
   deq([(await fleet.show(id)).succeeded, fleet.agent("web-2").orders], [2, []]);
 });
 

@@ -34,8 +34,8 @@ const NONCE_BYTES = 18;
 
 /**
  * Runs the agent until it ends. Resolves to its exit code: 0 when `signal` was aborted, 1 when the relay refuses it
- * for good, 75 when the relay restarts it, 76 when it has received another program. Throws when the state directory cannot be used or an option does not fit
- * the protocol.
+ * for good, 75 when the relay restarts it, 76 when it has received another program. Throws when the state directory
+ * cannot be used or an option does not fit the protocol.
  */
 export async function runAgent(options: AgentOptions, host: AgentHost): Promise<number> {
   const { stateDir } = options;

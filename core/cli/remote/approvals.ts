@@ -1,5 +1,7 @@
-import { type Approval, RelayError } from "../../client/client.ts";
+import { type Approval, type Client, RelayError } from "../../client/client.ts";
 import type { Call, Run } from "./command.ts";
+
+const PAGE = 200;
 
 /** `relay approvals ls` */
 export const listApprovals: Run = async ({ relay, text, number, out }) => {
@@ -35,8 +37,25 @@ export const listApprovals: Run = async ({ relay, text, number, out }) => {
 /** `relay approvals show` */
 export const showApproval: Run = async (call) => {
   const [pid = ""] = call.args;
-  await print(call, await call.relay().call("approvals.get", { params: { pid } }));
+  const client = call.relay();
+  const approval = await client.call("approvals.get", { params: { pid } });
+  const isFleet = approval.agents !== undefined && call.out.format === "table";
+  await print(call, approval, isFleet ? await namesOf(client, approval) : undefined);
 };
+
+/** The names of the agents that a request covers: those of the commands which it holds, or held. */
+async function namesOf(client: Client, { pid, command_id: id }: Approval): Promise<string> {
+  const names: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const query = { limit: PAGE, cursor };
+    const page = await client.call("fleet_commands.get", { params: { id }, query });
+    const held = page.commands.filter(({ approval_id }) => approval_id === pid);
+    names.push(...held.map(({ agent_name, agent_id }) => agent_name ?? agent_id));
+    cursor = page.cursor ?? undefined;
+  } while (cursor !== undefined);
+  return names.sort().join(", ");
+}
 
 /** `relay approvals approve` */
 export const approve: Run = async (call) => {
@@ -72,13 +91,14 @@ export const reject: Run = async (call) => {
   await print(call, await relay().call("approvals.reject", { params: { pid }, body }));
 };
 
-const print = ({ out }: Call, approval: Approval) => {
+const print = ({ out }: Call, approval: Approval, agents?: string) => {
   const { shield_result: shield, decisions } = approval;
   return out.item(approval, approval.pid, [
     ["id", approval.pid],
     ["status", approval.status],
     ["command", approval.command],
     ["agent", agentOf(approval)],
+    ["agents", agents],
     ["risk", shield.risk_score],
     ["threats", shield.threats.join(", ")],
     ["requested by", approval.requested_by],

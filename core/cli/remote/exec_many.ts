@@ -77,7 +77,7 @@ function bodyOf({ has, list, number, rest }: Call) {
 
 /** Prints the results of a fleet command as they come. */
 class Watch {
-  /** The commands that have ended, in the order in which they were seen. */
+  /** For programs: the commands that have ended, in the order in which they were seen. */
   readonly members: FleetMember[] = [];
   readonly #seen = new Set<string>();
   /** The running commands whose output is followed. */
@@ -167,13 +167,13 @@ class Watch {
   }
 
   async #print(member: FleetMember): Promise<void> {
-    const { call: { host, out }, client } = this;
+    const { call: { has, host, out }, client } = this;
+    if (has("quiet")) return;
     const params = { id: member.agent_id, command_id: member.command_id };
     const { stdout = "", stderr = "" } = member.output_omitted
       ? await client.call("commands.get", { params })
       : member;
-    this.members.push({ ...member, stdout, stderr });
-    if (!this.#printsLines) return;
+    if (!this.#printsLines) return void this.members.push({ ...member, stdout, stderr });
     const name = member.agent_name ?? member.agent_id;
     const lines = this.#live.get(member.command_id) ?? new LiveLines(host, member);
     this.#live.delete(member.command_id);

@@ -1,4 +1,5 @@
 import type { Client, FleetMember, OutputChunk } from "../../client/client.ts";
+import { printableLine } from "../printable_line.ts";
 import { followCommand } from "./follow.ts";
 import type { Host } from "./host.ts";
 
@@ -46,7 +47,12 @@ export class LiveLines {
 
   async #print(stream: Stream, lines: string): Promise<void> {
     if (lines === "") return;
-    const text = lines.slice(0, -1).split("\n").map((line) => `${this.#name}: ${line}\n`).join("");
+    const text = lines.slice(0, -1).split("\n").map((line) => `${this.#name}: ${harmless(line)}\n`)
+      .join("");
     await (stream === "stdout" ? this.host.write(text) : this.host.writeError(text));
   }
 }
+
+/** A line in which nothing can move the cursor and write over the lines of other agents. */
+const harmless = (line: string): string =>
+  line.replace(/\r$/, "").split("\t").map(printableLine).join("\t");

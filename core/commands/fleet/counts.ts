@@ -30,8 +30,10 @@ export async function idsByStatus(
 /** How many commands of a fleet command have each status. */
 export type Counts = Readonly<Record<CommandStatus, number>>;
 
-export async function countsOf(store: Store, tenant: Tenant, parentId: string): Promise<Counts> {
-  const ids = await idsByStatus(store, tenant, parentId);
+export const countsOf = async (store: Store, tenant: Tenant, parentId: string): Promise<Counts> =>
+  countsIn(await idsByStatus(store, tenant, parentId));
+
+export function countsIn(ids: ReadonlyMap<CommandStatus, readonly string[]>): Counts {
   const counts = COMMAND_STATUSES.map((status) => [status, ids.get(status)?.length ?? 0]);
   return Object.fromEntries(counts) as Counts;
 }

@@ -10,12 +10,12 @@ import type { Tenant } from "../../../kv/store/collection.ts";
 import { emit } from "../../events/events.ts";
 import type { Cancel } from "../../ports/ports.ts";
 import { abandonCommand } from "../cancel.ts";
-import { countsOf, failuresIn, idsByStatus, isFailure, openIn } from "./counts.ts";
+import { countsIn, countsOf, failuresIn, idsByStatus, isFailure, openIn } from "./counts.ts";
 import { resolveHeld, withdrawHeld } from "./held.ts";
 import { type DriveParts, endUnsent, forEach } from "./parts.ts";
 import { takeTurn } from "./turn.ts";
 
-/** How often commands are looked at of which no news comes by itself. */
+/** How often to look at commands whose changes nobody reports here. */
 const LOOK_MS = 1_000;
 
 /**
@@ -56,9 +56,10 @@ export class Drive {
     return this.#end.promise;
   }
 
-  /** Begins with commands of which none has started. */
-  begin(waiting: readonly string[]): void {
+  /** Begins with commands of which none has started, after so many failures. */
+  begin(waiting: readonly string[], failures: number): void {
     this.#waiting = [...waiting];
+    this.#failures = failures;
     this.wake(true);
   }
 
@@ -69,11 +70,12 @@ export class Drive {
     for (const status of ["queued", "running"] as const) {
       for (const open of ids.get(status) ?? []) this.#join(open);
     }
-    this.#failures = failuresIn(await countsOf(store, tenant, id));
+    // Counted from the same read: a command that fails afterwards is counted at its end.
+    this.#failures = failuresIn(countsIn(ids));
     this.wake(true);
   }
 
-  /** Goes on where something may have changed; `look` when that was not this drive's own doing. */
+  /** Goes on where something may have changed; `look` when the change came from elsewhere. */
   wake(look = false): void {
     this.#look ||= look;
     this.#again = true;
@@ -241,7 +243,7 @@ export class Drive {
     await store.transact(async (tx) => {
       const fleet = await tx.get(fleetCommands, tenant, id);
       if (fleet?.owner !== instance || fleet.status !== "running") return;
-      // Of one whose preparation was cut off, only some commands were recorded.
+      // A preparation that was cut off recorded only some of its commands.
       const total = Object.values(counts).reduce((sum, n) => sum + n, 0);
       const finished_at_ms = ports.clock.now();
       tx.put(fleetCommands, tenant, { ...fleet, total, status: "ended", finished_at_ms });

@@ -39,9 +39,14 @@ export class FleetCommands {
     return this.#preparing.get(id);
   }
 
-  /** Starts the commands of a new fleet command. */
-  begin(tenant: Tenant, fleet: FleetCommandRecord, waiting: readonly string[]): void {
-    this.#drive(tenant, fleet)?.begin(waiting);
+  /** Starts the commands of a new fleet command, of which so many have failed already. */
+  begin(
+    tenant: Tenant,
+    fleet: FleetCommandRecord,
+    waiting: readonly string[],
+    failures: number,
+  ): void {
+    this.#drive(tenant, fleet)?.begin(waiting, failures);
   }
 
   /** Resolves when a fleet command has ended; undefined when it is not driven here. */

@@ -7,13 +7,12 @@ import {
   checkIdempotencyKey,
   digestOfCall,
   earlierCall,
-  type KeyRecords,
   once,
   type Stepping,
 } from "../../work/work.ts";
 import { shieldInForce } from "../guard/in_force.ts";
 import type { CommandParts } from "../parts.ts";
-import { COMMAND_KEYS } from "../run.ts";
+import { COMMAND_KEYS, FLEET_KEYS } from "../keys.ts";
 import { mustHaveAlert } from "../thread.ts";
 import type { FleetCommands } from "./fleet_commands.ts";
 import { endUnsent, forEach } from "./parts.ts";
@@ -28,14 +27,6 @@ interface FleetParts extends CommandParts {
   readonly instance: string;
   readonly limiter: Pick<Limiter, "takeForCommands">;
 }
-
-/** Fleet commands hold the keys of the calls that started them. */
-const FLEET_KEYS: KeyRecords<FleetCommandRecord> = {
-  of: fleetCommands,
-  index: "idempotency",
-  idempotencyOf: ({ idempotency }) => idempotency,
-  details: () => ({}),
-};
 
 /** The command that a caller wants to run on many agents. */
 export interface FleetRequest {
@@ -111,9 +102,9 @@ async function startNew(
     const kept = { ...fleet, expires_at_ms: firstExpiryOf(plan) };
     await store.transact((tx) => tx.insert(fleetCommands, actor.tenant, kept));
     await recordCommands(work, kept, plan);
-    const waiting = await withinLimits(work, parts, plan);
+    const { waiting, refused } = await withinLimits(work, parts, plan);
     const begun = await activate(work, kept, plan, shield);
-    parts.fleetCommands.begin(actor.tenant, begun, waiting);
+    parts.fleetCommands.begin(actor.tenant, begun, waiting, refused);
     return begun;
   });
 }
@@ -122,24 +113,27 @@ async function startNew(
 const firstExpiryOf = (plan: Plan): number =>
   Math.min(...membersOf(plan).map(({ fresh }) => fresh.expires_at_ms));
 
-/** Charges the limits for each command. Fails those that a limit refuses; returns the others that were allowed. */
+/**
+ * Charges the limits for each command. Fails those that a limit refuses, and returns their number and the others that
+ * were allowed.
+ */
 async function withinLimits(
   work: Stepping,
   { limiter }: FleetParts,
   plan: Plan,
-): Promise<string[]> {
+): Promise<{ readonly waiting: string[]; readonly refused: number }> {
   const { actor, ports } = work;
   const { allowed } = plan;
   // The request itself was charged as one. What the shield denied costs the same.
   const { admitted, refusal } = await limiter.takeForCommands(actor, membersOf(plan).length - 1);
-  if (refusal === null) return idsOf(allowed);
+  if (refusal === null) return { waiting: idsOf(allowed), refused: 0 };
   const why = tooMany(refusal, ports.clock.now()).message;
   const refused = membersOf({ ...plan, denied: [] }).slice(admitted + 1);
   await forEach(refused, async ({ fresh: { id }, judgement }) => {
     const from = judgement.result.verdict === "approve" ? "pending_approval" : "queued";
     await endUnsent(work, actor.tenant, id, from, { status: "failed", why });
   });
-  return idsOf(allowed.slice(0, admitted + 1));
+  return { waiting: idsOf(allowed.slice(0, admitted + 1)), refused: refused.length };
 }
 
 const idsOf = (planned: readonly Planned[]): string[] => planned.map(({ fresh: { id } }) => id);

@@ -247,9 +247,10 @@ export class Transfers {
 
   async #drop(tenant: Tenant, agentId: string): Promise<void> {
     const { store } = this.parts;
-    const upgrade = await store.find(agentUpgrades, tenant, "running", [agentId]);
-    if (upgrade !== null) {
-      await endAgentUpgrade(this.#upgradeParts, tenant, upgrade, "the agent was deleted");
+    const running = () => store.find(agentUpgrades, tenant, "running", [agentId]);
+    // An instance may claim it meanwhile, which counts another attempt.
+    for (let job = await running(); job !== null; job = await running()) {
+      await endAgentUpgrade(this.#upgradeParts, tenant, job, "the agent was deleted");
     }
     await dropJobs(store, tenant, agentId);
   }

@@ -23,10 +23,9 @@ export async function judgeUpgrade(
   if (program?.upgrade === job.id) {
     await end(version === job.version ? null : otherVersion(job, version));
   } else if (program?.failed?.job_id === job.id) await end(program.failed.message);
-  else if (job.sent_link === null) {
-    if (isOlder(version, job.version)) return false;
-    await end(null);
-  } else if (job.sent_link !== link) await end("the agent came back with its earlier program");
+  else if (!isOlder(version, job.version)) await end(null);
+  else if (job.sent_link === null) return false;
+  else if (job.sent_link !== link) await end("the agent came back with its earlier program");
   return true;
 }
 

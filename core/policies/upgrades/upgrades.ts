@@ -76,7 +76,7 @@ async function dropOldest({ store, tx, actor: { tenant } }: Writing): Promise<vo
   if (items.length === UPGRADES_KEPT && oldest) tx.delete(upgrades, tenant, oldest.id);
 }
 
-/** The chosen agents that can be upgraded, and why others cannot. Current ones are told only if they were named. */
+/** The chosen agents that can be upgraded, and why others cannot. Current ones are listed only if they were named. */
 async function choose(work: Writing, request: UpgradeRequest) {
   const chosen: AgentRecord[] = [];
   const skipped: { agent_id: string; name: string; current: boolean; reason: string }[] = [];

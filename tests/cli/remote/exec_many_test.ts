@@ -79,6 +79,21 @@ Deno.test("relay exec --all: prints each result as it comes, and the lines of bo
       "",
     ]);
     eq(code, 1);
+    const paths: string[] = [];
+    const quiet = await onAll(world, run, {
+      env: { RELAY_TOKEN: owner.token },
+      through: (send) => (url, init) => {
+        paths.push(new URL(url as string).pathname);
+        return send(url, init);
+      },
+      async sleep(ms) {
+        await world.advance(ms);
+        finishAll(agents[2]!);
+        await world.settle();
+      },
+    }, ["-q", "--", "uptime"]);
+    match(quiet.out, /^flt_\w+\n$/);
+    deq(paths.filter((path) => path.includes("/agents/")), []);
   });
 });
 
@@ -96,6 +111,9 @@ Deno.test("relay exec --all: tells who may approve, and waits only if asked to",
       /^Held for approval on 2 of 2 agents\.\nA person with .* may decide: relay approvals approve prc_\w+\n/,
     );
     deq(sent(agents), [0, 0]);
+    const [, pid = ""] = /approve (prc_\w+)/.exec(left.err)!;
+    const shown = await run(["approvals", "show", pid], { env });
+    match(shown.out, /\nagent +2 agents\nagents +web-01, web-02\n/);
     let [waits, id] = [0, ""];
     const { code, out } = await onAll(world, run, {
       env,
@@ -143,7 +161,7 @@ Deno.test("relay exec --all: lines of running commands are printed as they come,
           eq(out, "web-01: one\n");
           saw = Promise.withResolvers();
           write("stderr", "wrong");
-          write("stdout", "o\nthree");
+          write("stdout", "o\nthr\u001b[2K\tee");
           await passPause();
           eq(out, "web-01: one\nweb-01: two\n");
           agents.forEach((agent) => finishAll(agent));
@@ -154,7 +172,7 @@ Deno.test("relay exec --all: lines of running commands are printed as they come,
     }, ["--", "make"]);
     deq(printed, {
       code: 0,
-      out: "web-01: one\nweb-01: two\nweb-01: three\n",
+      out: "web-01: one\nweb-01: two\nweb-01: thr\ufffd[2K\tee\n",
       err: "web-01: wrong\n2 agents: 2 succeeded.\n",
     });
   });

@@ -34,7 +34,8 @@ export function findOpenState(
     entry !== null && entry.kind !== "link" && (entry.mode & OTHERS) !== 0
   );
   if (wide.length === 0) return null;
-  const remedy = `chmod 700 ${folder} && chmod 600 ${folder}/*`;
+  // It keeps the owner's right to execute, which a stored program needs.
+  const remedy = `chmod -R go= ${folder}`;
   return { problem: `other users may read or change ${listOf(wide)}`, remedy };
 }
 

@@ -135,7 +135,12 @@ export function openUpgrades(parts: UpgradeParts): AgentUpgrades {
     const program: StoredProgram = { job_id, version, sha256, form };
     tree.rename(fresh, programPath(parts, program));
     const { trusted } = readMarker(parts);
-    writeMarker(parts, { trusted, candidate: { ...program, started: false }, failed: null });
+    try {
+      writeMarker(parts, { trusted, candidate: { ...program, started: false }, failed: null });
+    } catch (error) {
+      dropProgram(parts, program);
+      throw error;
+    }
     log.info(`received version ${version} (${sha256.slice(0, 16)}), and starts it`);
     link.send({ type: "upgrade_ready", job_id });
     parts.switchOver();

@@ -56,6 +56,10 @@ export async function superviseAgent(parts: SupervisorParts): Promise<number> {
   async function runNext(): Promise<number | null> {
     const { candidate, trusted } = unwritten ?? readMarker(parts);
     unwritten = null;
+    // The installed program may have been replaced by one that is as new.
+    if (candidate !== null && !isOlder(version, candidate.version)) {
+      return decide({ ...readMarker(parts), candidate: null }, candidate);
+    }
     if (candidate !== null) {
       const why = candidate.started
         ? "it was stopped before the relay had welcomed it"
@@ -65,7 +69,6 @@ export async function superviseAgent(parts: SupervisorParts): Promise<number> {
       return why === null ? await tryOut(candidate) : rollBack(candidate, why);
     }
     if (trusted === null) return await parts.runInstalled();
-    // The installed program may have been replaced by one that is as new.
     if (!isOlder(version, trusted.version)) return forget(trusted, null);
     if (!isWhole(parts, trusted)) return forget(trusted, "its file is damaged");
     try {
