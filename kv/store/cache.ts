@@ -9,8 +9,8 @@ export interface Entry {
 
 /**
  * A read cache for a process that is its store's only writer. A commit updates or drops the keys that it
- * changes before its callers are answered, and a load that a commit overtook is not kept. So a request that
- * starts after an answer never sees an older value.
+ * changes before its callers are answered, and a load that a commit or a newer value overtook is not kept.
+ * So a request that starts after an answer never sees an older value.
  */
 export class ReadCache {
   readonly #entries = new Map<string, RecentMap<Entry>>();
@@ -32,7 +32,9 @@ export class ReadCache {
     this.#loading.set(keyText, tickets.add(ticket));
     try {
       const entry = await read();
-      if (entry.versionstamp !== null && tickets.has(ticket)) {
+      // A load that began later may be answered first, with a commit that is not answered yet.
+      const newest = this.get(group, keyText)?.versionstamp ?? "";
+      if (entry.versionstamp !== null && entry.versionstamp >= newest && tickets.has(ticket)) {
         this.#keep(group, limit, keyText, entry);
       }
       return entry;

@@ -104,15 +104,20 @@ Deno.test("relay audit verify: the program needs the file and the key, and its e
     const hidden = await put("hidden.ndjson", '{"error":{"\u001b[8m\u009b8m\u202e\r');
     const said = (await relay("audit", "verify", hidden)).stderr;
     eq(/[^\P{Cc}\n]|\p{Cf}/u.test(said), false, JSON.stringify(said));
-    // A proof from a checkpoint that was not given proves nothing.
-    const without = ["verify", some, "--key", key, "--consistency", good];
-    // Of two checkpoints one would be passed over.
-    const twice = ["verify", whole, "--checkpoint", kept, "--checkpoint", kept];
-    for (
-      const args of [["verify", `${folder}/none`], ["check", whole], without, twice]
-    ) {
+    const misuses: [string[], RegExp][] = [
+      [["verify", `${folder}/none`], /^relay: No such file/],
+      [["check", whole], /^There is no command "relay audit check"/],
+      // A proof from a checkpoint that was not given proves nothing.
+      [["verify", some, "--key", key, "--consistency", good], /^The option --consistency needs/],
+      // Of two checkpoints one would be passed over.
+      [
+        ["verify", whole, "--checkpoint", kept, "--checkpoint", kept],
+        /^The option --checkpoint may be given only once/,
+      ],
+    ];
+    for (const [args, says] of misuses) {
       const { code, stderr } = await relay("audit", ...args);
-      deq([code, stderr.length > 0], [2, true]);
+      deq([code, says.test(stderr)], [2, true], stderr);
     }
   } finally {
     await Deno.remove(folder, { recursive: true });

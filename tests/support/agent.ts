@@ -97,6 +97,7 @@ export class ScriptedAgent {
     options: Options = {},
   ): Promise<ScriptedAgent> {
     const agent = new ScriptedAgent(options.identity ?? newIdentity(), options, world.clock);
+    await world.renewPresence();
     const actor: Actor = await authenticateSocket(world.app, credential, "live");
     const info = { id: "req" };
     agent.#link = world.app.links.open(actor, info, {

@@ -160,14 +160,20 @@ export class World implements AsyncDisposable {
 
   /** Sends a request through the whole server; the answer is read by whoever asks. */
   async send(request: Request, from = "192.0.2.1"): Promise<Response> {
-    // A clock that was set forward looks like a freeze until the next renewal, at most 5 s later.
-    if (this.instances.length > 1) {
-      await Promise.all(this.apps.map(({ presence }) => presence.mayHold || presence.wake()));
-    }
+    await this.renewPresence();
     const { serve } = this.instances[this.#requests++ % this.instances.length]!;
     return await serve(request, {
       remoteAddr: { transport: "tcp", hostname: from, port: 1 },
     });
+  }
+
+  /**
+   * Ends what looks like a freeze to each of several instances after the clock was set forward: until the next
+   * renewal, at most 5 s later, they take no links and no commands.
+   */
+  async renewPresence(): Promise<void> {
+    if (this.instances.length === 1) return;
+    await Promise.all(this.apps.map(({ presence }) => presence.mayHold || presence.wake()));
   }
 
   /** Sends a request through the whole server and leaves the answer's body unread. */

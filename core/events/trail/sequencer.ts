@@ -9,6 +9,7 @@ import {
   auditTrees,
   emptyTree,
 } from "../../../kv/records/audit.ts";
+import { ContentionError, StoreUnavailableError } from "../../../kv/engine/errors.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import type { Context } from "../../context/context.ts";
 import { Background } from "../../ports/ports.ts";
@@ -75,11 +76,17 @@ export class Sequencer implements AuditTree {
   /**
    * Resolves with the tree once every event committed before the call is a leaf. If the log was truncated by
    * tampering, this is the tree before that, so it can still be shown.
+   * @throws {StoreUnavailableError} {ContentionError} when the store prevents a step
    */
   async reach(tenant: Tenant): Promise<AuditTreeRecord> {
     const { log, store } = this.relay;
     await log.flush();
-    await this.#follower!.catchUp(tenant).catch((error) => this.#complain(error));
+    try {
+      await this.#follower!.catchUp(tenant);
+    } catch (error) {
+      if (error instanceof StoreUnavailableError || error instanceof ContentionError) throw error;
+      this.#complain(error);
+    }
     return await store.get(auditTrees, tenant, auditTreeId(tenant)) ?? emptyTree(tenant);
   }
 

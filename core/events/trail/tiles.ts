@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import type { Tenant } from "../../../kv/store/collection.ts";
 import type { Sequenced } from "../../../kv/log/log.ts";
 import { auditTiles, auditTreeId, auditTrees, tileId } from "../../../kv/records/audit.ts";
@@ -124,16 +125,18 @@ async function growAbove(
       const there = (place - index * TILE) * HASH_BYTES;
       const taken = added.subarray(at, at + TILE * HASH_BYTES - there);
       const hashes = new Uint8Array(there + taken.length);
+      hashes.set(taken, there);
       if (there > 0) {
         const before = (await tx.get(auditTiles, tenant, tileId(level, index)))?.hashes;
-        const length = before?.length ?? 0;
-        // Another instance may have grown the tree since it was read here. Then the check of the tree's row fails.
-        if (length < there || length > there && tx.store.sole) {
-          throw new Error(`the tree's tile ${tileId(level, index)} does not end at ${place}`);
+        // After a step that has committed since the tree was read, the tile has more hashes, which are the same as
+        // those added here. Then the check of the tree's row fails.
+        if (!before || before.length < there || !startsAlike(before, hashes, there)) {
+          throw new Error(
+            `the tree's tile ${tileId(level, index)} does not match the log at ${place}`,
+          );
         }
-        hashes.set(before!.subarray(0, there));
+        hashes.set(before.subarray(0, there));
       }
-      hashes.set(taken, there);
       const tile = { id: tileId(level, index), hashes };
       if (there > 0) tx.put(auditTiles, tenant, tile);
       else tx.insert(auditTiles, tenant, tile);
@@ -144,6 +147,12 @@ async function growAbove(
     place = Math.floor((place - added.length / HASH_BYTES) / TILE);
     added = joined(complete);
   }
+}
+
+/** True when two tiles have no different hashes from number `from` on. */
+function startsAlike(one: Uint8Array, other: Uint8Array, from: number): boolean {
+  const end = Math.min(one.length, other.length);
+  return Buffer.compare(one.subarray(from, end), other.subarray(from, end)) === 0;
 }
 
 function joined(hashes: readonly Uint8Array[]): Uint8Array {

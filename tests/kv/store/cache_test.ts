@@ -42,6 +42,15 @@ Deno.test("ReadCache.load: an overtaken load does not affect a later one", async
   deepStrictEqual(cache.get("g", "a"), at("2"));
 });
 
+Deno.test("ReadCache.load: a load that is answered late does not replace a newer value", async () => {
+  const cache = new ReadCache(), slow = gate<Entry>();
+  const first = cache.load("g", 2, "a", () => slow.promise);
+  await cache.load("g", 2, "a", () => Promise.resolve(at("2")));
+  slow.resolve(at("1"));
+  deepStrictEqual(await first, at("1"), "its own caller may still get it");
+  deepStrictEqual(cache.get("g", "a"), at("2"));
+});
+
 Deno.test("ReadCache.load: a load that fails or finds nothing caches nothing", async () => {
   const cache = new ReadCache();
   await cache.load("g", 2, "a", () => Promise.reject(new Error("no"))).catch(() => {});
