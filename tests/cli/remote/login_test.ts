@@ -132,6 +132,20 @@ Deno.test("relay: an expired session is refreshed once, also by commands at the 
   });
 });
 
+Deno.test("relay logout: a session that has ended is forgotten, too", async () => {
+  await using world = await World.open();
+  await world.signUp();
+  await withTerminal(world, async ({ run, profiles }) => {
+    eq((await run(LOGIN, PASSWORD)).code, 0);
+    world.clock.nowMs += 31 * 24 * HOUR_MS;
+    eq((await run(["whoami"])).code, 3);
+    const { code, out } = await run(["logout"]);
+    eq(code, 0);
+    match(out, /had ended/);
+    deq(JSON.parse(await Deno.readTextFile(profiles)).profiles, {});
+  });
+});
+
 Deno.test("relay login --token-stdin: keeps an API key, which logout leaves valid", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
