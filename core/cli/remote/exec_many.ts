@@ -6,7 +6,7 @@ import {
 } from "../../client/client.ts";
 import { UsageError } from "../arguments.ts";
 import type { Call, Run } from "./command.ts";
-import { exec, shellLine } from "./exec.ts";
+import { CUT, exec, shellLine } from "./exec.ts";
 import { labelsFrom } from "./labels.ts";
 
 const HELD = 126;
@@ -42,7 +42,11 @@ const execOnMany: Run = async (call) => {
     const begun = await client.call("fleet_commands.start", { body: bodyOf(call) });
     const watch = new Watch(call, client, begun);
     await watch.tellHeld();
-    const ended = await watch.untilEnded(interrupted.signal);
+    const ended = await watch.untilEnded(interrupted.signal).catch(async (error) => {
+      // Nobody reads the output any more, as after `| head`.
+      if (error instanceof Deno.errors.BrokenPipe) await cancel(client, begun.id);
+      throw error;
+    });
     if (out.format !== "table" || call.has("quiet")) {
       await out.item({ ...ended, commands: watch.members }, ended.id, []);
     }
@@ -71,7 +75,7 @@ function bodyOf({ has, list, number, rest }: Call) {
 
 /** Prints the results of a fleet command as they come. */
 class Watch {
-  /** The commands that have ended, in the order in which they were seen. */
+  /** The commands that have ended, in the order in which they were seen; none when they are printed as they come. */
   readonly members: FleetMember[] = [];
   readonly #seen = new Set<string>();
   #waits = false;
@@ -110,7 +114,7 @@ class Watch {
         cancelledMs = host.now();
         ms = POLL_MS;
         await out.note("Cancelling …");
-        await client.call("fleet_commands.cancel", { params, body: {} }).catch(hadEnded);
+        await cancel(client, this.fleet.id);
       }
       const page = await client.call("fleet_commands.get", { params, query: { limit: 1 } });
       const { commands: _, cursor: _cursor, ...fleet } = page;
@@ -147,12 +151,14 @@ class Watch {
     const { stdout = "", stderr = "" } = member.output_omitted
       ? await client.call("commands.get", { params })
       : member;
-    this.members.push({ ...member, stdout, stderr });
-    if (out.format !== "table" || this.call.has("quiet")) return;
+    if (out.format !== "table" || this.call.has("quiet")) {
+      this.members.push({ ...member, stdout, stderr });
+      return;
+    }
     const name = member.agent_name ?? member.agent_id;
     await host.write(prefixed(name, stdout));
     await host.writeError(prefixed(name, stderr));
-    if (member.truncated) await out.note(`${name}: the output was longer; this is a part of it.`);
+    if (member.truncated) await out.note(`${name}: ${CUT}`);
     if (member.status !== "succeeded") await out.note(`${name}: ${endOf(member)}`);
   }
 }
@@ -182,6 +188,11 @@ function summaryOf({ total, counts }: FleetCommand): string {
   return `${total} ${total === 1 ? "agent" : "agents"}: ${parts.join(", ")}.`;
 }
 
-function hadEnded(error: unknown): void {
-  if (!(error instanceof RelayError) || error.code !== "CONFLICT") throw error;
+async function cancel(client: Client, id: string): Promise<void> {
+  try {
+    await client.call("fleet_commands.cancel", { params: { id }, body: {} });
+  } catch (error) {
+    const hadEnded = error instanceof RelayError && error.code === "CONFLICT";
+    if (!hadEnded) throw error;
+  }
 }
