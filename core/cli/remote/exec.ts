@@ -2,7 +2,6 @@ import { type Client, type Command, RelayError } from "../../client/client.ts";
 import { UsageError } from "../arguments.ts";
 import { deciders } from "./approvals.ts";
 import type { Call, Run } from "./command.ts";
-import { failureOf } from "./failure.ts";
 import { type CommandEnd, followCommand, printer } from "./follow.ts";
 
 const TIMED_OUT = 124;
@@ -32,7 +31,7 @@ export const exec: Run = async (call) => {
   } catch (error) {
     if (error instanceof UsageError || error instanceof Deno.errors.BrokenPipe) throw error;
     // Codes below 124 are the command's own.
-    await host.writeError(`${failureOf(error, "exec").text}\n`);
+    await host.writeError(`${call.explain(error).text}\n`);
     return NO_RESULT;
   } finally {
     forget();

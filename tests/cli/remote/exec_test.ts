@@ -155,7 +155,7 @@ Deno.test("relay approvals approve: somebody alone approves their own command af
     const [, id = ""] = /approve (prc_\w+)/.exec(err) ?? [];
     const early = await run(["approvals", "approve", id], { env, answers: ["y"] });
     eq(early.code, 1);
-    match(early.err, /^Sign in first, then approve again: relay login --email/);
+    match(early.err, /^Sign in first, then approve again: relay login --url \S+ --email/);
     await world.advance(1);
     eq((await run(LOGIN, PASSWORD)).code, 0);
     eq((await run(["approvals", "approve", id])).code, 1);

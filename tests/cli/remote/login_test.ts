@@ -110,6 +110,11 @@ Deno.test("relay: a profile's credential is sent to its own relay only", async (
     const env = { RELAY_URL: "https://three.example", RELAY_TOKEN: owner.token };
     match((await run(["whoami"], { env })).out, /none: RELAY_TOKEN is set/);
     deq([...new Set(urls)], ["https://three.example"]);
+    // What is printed to do next names the relay, too.
+    const refused = await run(["whoami"], { env: { ...env, RELAY_TOKEN: "wrong" } });
+    match(refused.err, /\nSign in again: relay login --url https:\/\/three\.example\n$/);
+    const mistyped = await run([...LOGIN, "--url", "one.example"], { input: "wrong" });
+    deq([mistyped.code, /Sign in again/.test(mistyped.err)], [3, false]);
   });
 });
 
