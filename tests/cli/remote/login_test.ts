@@ -167,6 +167,24 @@ Deno.test("relay login --token-stdin: keeps an API key, which logout leaves vali
   });
 });
 
+Deno.test("relay: an argument with a dash is an option or wrong, never a name", async () => {
+  await using world = await World.open();
+  await withTerminal(world, async ({ run, urls }) => {
+    const lines = {
+      "agents ls --constructor=x":
+        'There is no option "--constructor". See: relay agents ls --help',
+      "agents rm -yweb-1": 'There is no option "-yweb-1". See: relay agents rm --help',
+      "exec -lenv=test -- ls": 'There is no option "-lenv=test". See: relay exec --help',
+      "exec --lable=a=b -- ls":
+        'There is no option "--lable". Did you mean --label? See: relay exec --help',
+    };
+    for (const [line, err] of Object.entries(lines)) {
+      deq(await run(line.split(" ")), { code: 2, out: "", err: `${err}\n` });
+    }
+    deq(urls, []);
+  });
+});
+
 Deno.test("relay login: options that exclude or need each other are refused", async () => {
   await using world = await World.open();
   const { run, urls } = terminal(world, "/nonexistent");
