@@ -18,11 +18,7 @@ export const exec: Run = async (call) => {
   const timeout = number("timeout");
   if (timeout === 0) throw new UsageError("The option --timeout needs a number from 1 to 600.");
   const interrupted = new AbortController();
-  // The first Ctrl-C ends the command on the agent, the next one this program.
-  const forget = host.onInterrupt(() => {
-    forget();
-    interrupted.abort();
-  });
+  const forget = host.onInterrupt(() => interrupted.abort());
   try {
     const client = relay();
     const body = { command: shellLine(rest), timeout };

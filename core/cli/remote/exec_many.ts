@@ -32,11 +32,7 @@ export const execOnSome: Run = (call) => {
 const execOnMany: Run = async (call) => {
   const { host, out } = call;
   const interrupted = new AbortController();
-  // The first Ctrl-C cancels the fleet command, the next one ends this program.
-  const forget = host.onInterrupt(() => {
-    forget();
-    interrupted.abort();
-  });
+  const forget = host.onInterrupt(() => interrupted.abort());
   try {
     const client = call.relay();
     const begun = await client.call("fleet_commands.start", { body: bodyOf(call) });
