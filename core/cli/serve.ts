@@ -142,15 +142,9 @@ function greet(settings: Settings, port: number, { claimed, claimCode }: Running
 }
 
 /** The instructions for the first signup. */
-function firstSignup(url: string, withCode: boolean): string {
-  const body = JSON.stringify({
-    email: "you@example.com",
-    password: "…",
-    organization: "…",
-    ...(withCode && { claim_code: "…" }),
-  });
-  return `
+const firstSignup = (url: string, withCode: boolean): string => `
 
-Nobody has signed up yet. The first account administers this relay. The answer holds a token for further requests.
-  curl ${url}/api/v1/signup --json '${body}'`;
-}
+Nobody has signed up yet. The first account administers this relay. Type the password, or pass it by a pipe:
+  relay login --url ${url} --email you@example.com --password-stdin --sign-up <organization>${
+  withCode ? " --claim-code <code>" : ""
+}`;

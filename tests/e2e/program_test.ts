@@ -68,10 +68,18 @@ Deno.test("relay serve: prints the first steps until the first signup", async ()
   await withFolder(async (folder) => {
     const env = { RELAY_KV: `${folder}/relay.kv` };
     const first = await startRelayProcess(env);
-    const [, said] = await first.relay.line(/^\s+curl \S+ --json '(.+)'$/, START_MS);
-    const account = { ...JSON.parse(said!), password: "correct horse", organization: "A" };
-    const { status } = await clientOf(first.url)("POST", "/api/v1/signup", account);
-    assert.equal(status, 201);
+    const [, said] = await first.relay.line(/^\s+relay (login \S.+)$/, START_MS);
+    const words = said!.replace("<organization>", "A").split(" ");
+    const login = new Deno.Command(Deno.execPath(), {
+      args: ["run", "-A", "--no-check", "main.ts", ...words],
+      env: { XDG_CONFIG_HOME: folder },
+      stdin: "piped",
+      stdout: "null",
+    }).spawn();
+    const input = login.stdin.getWriter();
+    await input.write(new TextEncoder().encode("correct horse\n"));
+    await input.close();
+    assert.equal((await login.status).code, 0);
     await first.relay.kill();
     const again = await startRelayProcess(env);
     await again.relay.line(/^\s+signup /, START_MS);
