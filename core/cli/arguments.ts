@@ -71,6 +71,9 @@ export async function parseArguments<
   const stderr = { write: (line: string) => void problems.push(line.trim()) };
   await run(application, args, { process: { stdout: stderr, stderr } });
   if (problems[0] !== undefined) throw new UsageError(problems[0]);
+  // Stricli takes a letter with its value, as in -lenv=prod, for a positional argument.
+  const dashed = positional.find((argument) => /^-./.test(argument));
+  if (dashed !== undefined) throw new UsageError(noOption(dashed));
   return { options: options as Options<Text, List, Switch>, positional };
 }
 
@@ -97,12 +100,12 @@ const valueOf = (name: string) => (value: string): string => {
 
 /** Finds arguments that Stricli 1.3 misreads. */
 function misread(argument: string): string | null {
-  const [, name] = /^--([\w-]+)=?$/.exec(argument) ?? [];
+  const [, name] = /^--([\w-]+)(?:=.*)?$/s.exec(argument) ?? [];
   if (name === undefined) return null;
   // It looks options up in objects that inherit names such as toString.
-  if (name in {}) return noOption(argument);
+  if (name in {}) return noOption(`--${name}`);
   // It takes an option with an empty value for a positional argument.
-  return argument.endsWith("=") ? needsValue(name) : null;
+  return argument === `--${name}=` ? needsValue(name) : null;
 }
 
 const noOption = (option: string) => `There is no option ${JSON.stringify(option)}.`;

@@ -142,11 +142,9 @@ function greet(settings: Settings, port: number, { claimed, claimCode }: Running
 }
 
 /** The instructions for the first signup. */
-function firstSignup(url: string, withCode: boolean): string {
-  const code = withCode ? " --claim-code <code>" : "";
-  return `
+const firstSignup = (url: string, withCode: boolean): string => `
 
-Nobody has signed up yet. The first account administers this relay:
-  echo '<password>' | relay login --url ${url} \\
-    --email you@example.com --password-stdin --sign-up <organization>${code}`;
-}
+Nobody has signed up yet. The first account administers this relay. Type the password, or pass it by a pipe:
+  relay login --url ${url} --email you@example.com --password-stdin --sign-up <organization>${
+  withCode ? " --claim-code <code>" : ""
+}`;

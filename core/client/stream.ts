@@ -3,7 +3,7 @@ import type { Platform } from "./platform.ts";
 import { backoffMs } from "./retry.ts";
 import { EventParser, type StreamEvent } from "./sse.ts";
 
-/** A stream without a heartbeat for this long counts as lost. */
+/** A stream without its beginning or a heartbeat for this long counts as lost. */
 const SILENCE_MS = 60_000;
 /** Failures in a row, without an event between them, after which the reader gives up. */
 const FAILURES_MAX = 10;
@@ -34,9 +34,9 @@ export async function* followStream(options: StreamOptions): AsyncGenerator<Stre
     let waitMs: number | null;
     try {
       const both = AbortSignal.any([signal, connection.signal]);
-      const response = await options.open(lastEventId, both);
+      const response = await unlessSilent(options.open(lastEventId, both), platform, both);
       const parser = new EventParser(lastEventId, options.path);
-      for await (const text of chunks(response, platform, both)) {
+      for await (const text of chunks(response?.body ?? null, platform, both)) {
         for (const event of parser.read(text)) {
           lastEventId = event.id;
           failures = 0;
@@ -65,7 +65,7 @@ export async function* followStream(options: StreamOptions): AsyncGenerator<Stre
 
 /** The text of a body as it arrives; ends when it ends, is lost, or stays silent. */
 async function* chunks(
-  { body }: Response,
+  body: Response["body"],
   platform: Platform,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
@@ -74,18 +74,27 @@ async function* chunks(
   const decoder = new TextDecoder();
   try {
     while (true) {
-      const quiet = new AbortController();
-      const silent = platform.sleep(SILENCE_MS, AbortSignal.any([signal, quiet.signal]));
-      const read = await Promise.race([
-        reader.read().catch(() => null),
-        silent.then(() => null),
-      ]);
-      quiet.abort();
+      const read = await unlessSilent(reader.read().catch(() => null), platform, signal);
       if (read === null || read.done) return;
       yield decoder.decode(read.value, { stream: true });
     }
   } finally {
     await reader.cancel().catch(() => {});
+  }
+}
+
+/** What the relay sends next; null after a silence, or when the signal is aborted. */
+async function unlessSilent<T>(
+  next: Promise<T>,
+  platform: Platform,
+  signal: AbortSignal,
+): Promise<T | null> {
+  const heard = new AbortController();
+  const silent = platform.sleep(SILENCE_MS, AbortSignal.any([signal, heard.signal]));
+  try {
+    return await Promise.race([next, silent.then(() => null)]);
+  } finally {
+    heard.abort();
   }
 }
 

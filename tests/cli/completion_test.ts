@@ -67,6 +67,18 @@ Deno.test("agentNames: names of the relay's agents; none, in silence, without a 
   });
 });
 
+Deno.test("agentNames: a text that is no name is left out, since bash would run what it holds", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  await withTerminal(world, async ({ host }) => {
+    const names = ["web-1", "$(touch /tmp/file)", "`id`", "Web", "-x", "a\nb", "a b", "web-2"];
+    const agents = names.map((name) => ({ name }));
+    const hostile = () => Promise.resolve(Response.json({ agents }));
+    const env = { RELAY_TOKEN: owner.token };
+    deq(await agentNames({ ...host(), env, fetch: hostile }), ["web-1", "web-2"]);
+  });
+});
+
 Deno.test("relay completion: zsh and fish get scripts, another shell is refused", async () => {
   for (const shell of ["zsh", "fish"]) eq((await scriptOf(shell)).code, 0);
   eq(

@@ -143,3 +143,23 @@ Deno.test("client.stream: an event without an end is cut at a bound", async () =
   const error = await take(events, 1).catch((error) => error);
   eq(error instanceof RelayError && error.code, "UNREADABLE");
 });
+
+Deno.test("client.stream: a relay that does not answer at all is asked again", async () => {
+  const asked: AbortSignal[] = [];
+  let silences = 0;
+  const platform = recordedPlatform();
+  const relay = createClient({
+    url: "https://r.example",
+    platform: {
+      ...platform,
+      sleep: (ms, signal) =>
+        ms === 60_000 && silences++ === 0 ? Promise.resolve() : platform.sleep(ms, signal),
+    },
+    fetch: (_url, init) => {
+      asked.push(init!.signal!);
+      return asked.length === 1 ? new Promise(() => {}) : Promise.resolve(whole(event(1)));
+    },
+  });
+  deq(await take(relay.stream("events.stream"), 1), [1]);
+  deq(asked.map(({ aborted }) => aborted), [true, true]);
+});

@@ -145,3 +145,16 @@ Deno.test("relay exec: Ctrl-C ends the whole process group; after kill -9 of the
     else deq([code, lines.length], [0, 100]);
   });
 });
+
+Deno.test("machine.onInterrupt: the first Ctrl-C calls back, the second ends the program", async () => {
+  const host = import.meta.resolve("../../core/cli/remote/host.ts");
+  const code = `import { machine } from "${host}";
+    machine.onInterrupt(() => console.log("stopping"));
+    console.log("ready");
+    setInterval(() => {}, 60_000);`;
+  const args = ["eval", code];
+  const child = new Deno.Command(Deno.execPath(), { args, stdout: "piped" }).spawn();
+  let lines = 0;
+  for await (const _ of child.stdout) child.kill(++lines > 2 ? "SIGKILL" : "SIGINT");
+  deq([(await child.status).signal, lines], ["SIGINT", 2]);
+});

@@ -1,6 +1,7 @@
 import { type Client, RelayError } from "../../client/client.ts";
 import type { Run } from "./command.ts";
 import { changeProfiles, profilesPath } from "./profiles.ts";
+import { NotSignedInError } from "./target.ts";
 
 /** `relay whoami` */
 export const whoami: Run = async ({ relay, target, host, out }) => {
@@ -49,6 +50,7 @@ async function endSession(client: Client): Promise<boolean> {
     await client.call("account.end_session", { params: { id: own.id } });
     return true;
   } catch (error) {
+    if (error instanceof NotSignedInError) return false;
     if (error instanceof RelayError && error.status === 401) return false;
     throw error;
   }

@@ -64,7 +64,7 @@ export const approve: Run = async (call) => {
   } catch (error) {
     const next = error instanceof RelayError ? error.details.next : undefined;
     if (next === "sign_in") {
-      const login = "relay login --email <address> --password-stdin";
+      const login = `relay login --url ${call.target().url} --email <address> --password-stdin`;
       await call.out.note(`Sign in first, then approve again: ${login}`);
     }
     if (next !== "confirm" || !confirmsOwn(call)) throw error;

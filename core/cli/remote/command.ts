@@ -1,4 +1,5 @@
 import type { Client } from "../../client/client.ts";
+import type { Failure } from "./failure.ts";
 import type { Host } from "./host.ts";
 import type { Output } from "./output.ts";
 import type { Target } from "./target.ts";
@@ -46,6 +47,8 @@ export interface Call {
   list(name: string): readonly string[];
   has(name: string): boolean;
   readonly out: Output;
+  /** What an error means to a person. */
+  explain(error: unknown): Failure;
   readonly host: Host;
   /** The relay and the credential that were chosen. @throws {NotSignedInError} */
   target(): Target;

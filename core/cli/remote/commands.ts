@@ -6,7 +6,7 @@ import type {
   OutputChunk,
 } from "../../client/client.ts";
 import type { Call, Run } from "./command.ts";
-import { exitCodeOf } from "./exec.ts";
+import { CUT, exitCodeOf } from "./exec.ts";
 import { followCommand, printer } from "./follow.ts";
 
 /** The form of an agent's id, which no name has. */
@@ -56,16 +56,14 @@ export const commandLogs: Run = async ({ relay, out, has, host, args: [id = ""] 
   const { params } = await find(client, id);
   const plain = out.format === "table" && !has("quiet");
   const printed = plain ? printer(host) : () => Promise.resolve();
-  if (has("follow")) {
-    const followed = { agent_id: params.id, command_id: params.command_id };
-    const end = await followCommand(client, followed, printed);
-    if (plain) return end === null ? undefined : await exitCodeOf({ out }, end);
+  const followed = { agent_id: params.id, command_id: params.command_id };
+  const end = has("follow") ? await followCommand(client, followed, printed) : null;
+  if (end === null || !plain) {
+    const { answer, chunks } = await readAll(client, params, printed);
+    if (!plain) await out.item({ ...answer, chunks }, id, []);
+    else if (answer.truncated) await out.note(`relay: ${CUT}`);
   }
-  const { answer, chunks } = await readAll(client, params, printed);
-  if (!plain) await out.item({ ...answer, chunks }, id, []);
-  else if (answer.truncated) {
-    await out.note("relay: the output was longer; this is a part of it.");
-  }
+  if (end !== null) return await exitCodeOf({ out }, end);
 };
 
 /** `relay commands cancel` */

@@ -1,7 +1,6 @@
 import { type Client, type Command, RelayError } from "../../client/client.ts";
 import { UsageError } from "../arguments.ts";
 import type { Call, Run } from "./command.ts";
-import { failureOf } from "./failure.ts";
 import { type CommandEnd, followCommand, printer } from "./follow.ts";
 import { waitsForDecision, whoMayDecide } from "./held.ts";
 
@@ -10,26 +9,25 @@ const NO_RESULT = 125;
 const HELD = 126;
 const INTERRUPTED = 130;
 
+/** Told after output that is not whole: only 1 MiB is kept, and an agent without a link sends none. */
+export const CUT = "this is only a part of the output; the rest was not kept.";
+
 /** `relay exec` */
 export const exec: Run = async (call) => {
   const { relay, args: [id = ""], rest, number, host } = call;
   const timeout = number("timeout");
   if (timeout === 0) throw new UsageError("The option --timeout needs a number from 1 to 600.");
   const interrupted = new AbortController();
-  // The first Ctrl-C ends the command on the agent, the next one this program.
-  const forget = host.onInterrupt(() => {
-    forget();
-    interrupted.abort();
-  });
+  const forget = host.onInterrupt(() => interrupted.abort());
   try {
     const client = relay();
     const body = { command: shellLine(rest), timeout };
     const begun = await client.call("commands.start", { params: { id }, body });
     return await finish(call, client, begun, interrupted.signal);
   } catch (error) {
-    if (error instanceof UsageError) throw error;
+    if (error instanceof UsageError || error instanceof Deno.errors.BrokenPipe) throw error;
     // Codes below 124 are the command's own.
-    await host.writeError(`${failureOf(error, "exec").text}\n`);
+    await host.writeError(`${call.explain(error).text}\n`);
     return NO_RESULT;
   } finally {
     forget();
@@ -66,7 +64,7 @@ async function finish(
 /** Says what is special about the end of a command; the exit code of this program. */
 export async function exitCodeOf({ out }: Pick<Call, "out">, end: CommandEnd): Promise<number> {
   const { status, exit_code, reason, signal, command_id, truncated } = end;
-  if (truncated) await out.note("relay: the output was longer; this is a part of it.");
+  if (truncated) await out.note(`relay: ${CUT}`);
   if (exit_code !== null && (status === "succeeded" || status === "failed")) return exit_code;
   const why = reason ?? signal ?? "";
   await out.note(`relay: the command ${command_id} has no exit code: ${status} ${why}`.trimEnd());

@@ -6,7 +6,7 @@ import {
 } from "../../client/client.ts";
 import { UsageError } from "../arguments.ts";
 import type { Call, Run } from "./command.ts";
-import { exec, shellLine } from "./exec.ts";
+import { CUT, exec, shellLine } from "./exec.ts";
 import { waitsForDecision, whoMayDecide } from "./held.ts";
 import { labelsFrom } from "./labels.ts";
 import { LiveLines } from "./live_lines.ts";
@@ -37,17 +37,17 @@ const execOnMany: Run = async (call) => {
   const { host, out } = call;
   const interrupted = new AbortController();
   let watch: Watch | undefined;
-  // The first Ctrl-C cancels the fleet command, the next one ends this program.
-  const forget = host.onInterrupt(() => {
-    forget();
-    interrupted.abort();
-  });
+  const forget = host.onInterrupt(() => interrupted.abort());
   try {
     const client = call.relay();
     const begun = await client.call("fleet_commands.start", { body: bodyOf(call) });
     watch = new Watch(call, client, begun);
     await watch.tellHeld();
-    const ended = await watch.untilEnded(interrupted.signal);
+    const ended = await watch.untilEnded(interrupted.signal).catch(async (error) => {
+      // Nobody reads the output any more, as after `| head`.
+      if (error instanceof Deno.errors.BrokenPipe) await cancel(client, begun.id);
+      throw error;
+    });
     if (out.format !== "table" || call.has("quiet")) {
       await out.item({ ...ended, commands: watch.members }, ended.id, []);
     }
@@ -77,7 +77,7 @@ function bodyOf({ has, list, number, rest }: Call) {
 
 /** Prints the results of a fleet command as they come. */
 class Watch {
-  /** For programs: the commands that have ended, in the order in which they were seen. */
+  /** The commands that have ended, in the order in which they were seen; none when they are printed as they come. */
   readonly members: FleetMember[] = [];
   readonly #seen = new Set<string>();
   /** The running commands whose output is followed. */
@@ -110,6 +110,7 @@ class Watch {
     for (let ms = POLL_MS;; ms = Math.min(ms * 2, POLL_MS_MAX)) {
       await this.#printEnded();
       await this.#followRunning();
+      for (const lines of this.#live.values()) lines.mustHaveReader();
       if (this.fleet.status !== "running" || this.#onlyHeld()) return this.fleet;
       if (cancelledMs !== null && host.now() - cancelledMs > CANCEL_MS) return this.fleet;
       await host.sleep(ms, cancelledMs === null ? interrupted : undefined);
@@ -117,7 +118,7 @@ class Watch {
         cancelledMs = host.now();
         ms = POLL_MS;
         await out.note("Cancelling …");
-        await client.call("fleet_commands.cancel", { params, body: {} }).catch(hadEnded);
+        await cancel(client, this.fleet.id);
       }
       const page = await client.call("fleet_commands.get", { params, query: { limit: 1 } });
       const { commands: _, cursor: _cursor, ...fleet } = page;
@@ -178,7 +179,7 @@ class Watch {
     const lines = this.#live.get(member.command_id) ?? new LiveLines(host, member);
     this.#live.delete(member.command_id);
     await lines.end({ stdout, stderr });
-    if (member.truncated) await out.note(`${name}: the output was longer; this is a part of it.`);
+    if (member.truncated) await out.note(`${name}: ${CUT}`);
     if (member.status !== "succeeded") await out.note(`${name}: ${endOf(member)}`);
   }
 }
@@ -202,6 +203,11 @@ function summaryOf({ total, counts }: FleetCommand): string {
   return `${total} ${total === 1 ? "agent" : "agents"}: ${parts.join(", ")}.`;
 }
 
-function hadEnded(error: unknown): void {
-  if (!(error instanceof RelayError) || error.code !== "CONFLICT") throw error;
+async function cancel(client: Client, id: string): Promise<void> {
+  try {
+    await client.call("fleet_commands.cancel", { params: { id }, body: {} });
+  } catch (error) {
+    const hadEnded = error instanceof RelayError && error.code === "CONFLICT";
+    if (!hadEnded) throw error;
+  }
 }

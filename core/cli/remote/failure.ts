@@ -5,30 +5,31 @@ import { withRemedy } from "../unreached.ts";
 import { NotSignedInError } from "./target.ts";
 
 /** A failure as a person sees it: what is wrong, what to do next, and the exit code. */
-interface Failure {
+export interface Failure {
   readonly text: string;
   readonly exit: number;
 }
 
-/** What to do about the failure of a command. */
-export function failureOf(error: unknown, command: string): Failure {
+/** What to do about the failure of a command, which used a credential for the relay at `url`, or none yet. */
+export function failureOf(error: unknown, command: string, url?: string): Failure {
   const message = printableLine(error instanceof Error ? error.message : String(error));
   if (error instanceof UsageError) {
     return { text: `${message} See: relay ${command} --help`, exit: 2 };
   }
   if (error instanceof NotSignedInError) return { text: `relay: ${message}`, exit: 3 };
   if (!(error instanceof RelayError)) return { text: `relay: ${message}`, exit: 1 };
-  const next = nextOf(error);
+  const next = nextOf(error, url);
   const id = error.requestId === null || error.status < 500 ? "" : ` (request ${error.requestId})`;
   const text = `relay: ${withRemedy(message)}${id}${next === "" ? "" : `\n${next}`}`;
   return { text, exit: error.status === 401 ? 3 : error.status === 0 ? 4 : 1 };
 }
 
-function nextOf({ code, status, details }: RelayError): string {
+function nextOf({ code, status, details }: RelayError, url?: string): string {
   if (code === "UNREACHED") {
-    return "Check the address and whether the relay runs: relay whoami shows the profile.";
+    return "Check whether the relay runs. Another one: --url or --profile.";
   }
-  if (status === 401) return "Sign in again: relay login";
+  // Without the address a password could go to another relay.
+  if (status === 401 && url !== undefined) return `Sign in again: relay login --url ${url}`;
   if (code === "INSUFFICIENT_SCOPES") {
     const required = [details.required].flat().map((scope) => printableLine(`${scope}`));
     return `Ask an administrator for ${required.join(" or ")}. Your rights: relay whoami`;

@@ -22,7 +22,7 @@ export interface Host {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** Calls back after a time; returns how to stop that. */
   after(ms: number, task: () => void): () => void;
-  /** Calls back on Ctrl-C instead of ending the program; returns how to stop that. */
+  /** Calls back on the first Ctrl-C, the next one ends the program; returns how to stop that. */
   onInterrupt(interrupted: () => void): () => void;
   /** What this terminal calls itself at a sign-in. */
   deviceName(): string;
@@ -55,7 +55,13 @@ export const machine: Host = {
     const timer = setTimeout(task, ms);
     return () => clearTimeout(timer);
   },
-  onInterrupt: onStopSignal,
+  onInterrupt(interrupted) {
+    const forget = onStopSignal(() => {
+      forget();
+      interrupted();
+    });
+    return forget;
+  },
   deviceName: () =>
     `${Deno.env.get("USER") ?? Deno.env.get("USERNAME") ?? "user"}@${Deno.hostname()}`,
 };

@@ -9,6 +9,7 @@ type Stream = OutputChunk["stream"];
 export class LiveLines {
   readonly #name: string;
   readonly #stop = new AbortController();
+  #failure: unknown = null;
   readonly #taken: Record<Stream, number> = { stdout: 0, stderr: 0 };
   /** Lines that have not ended. */
   readonly #rest: Record<Stream, string> = { stdout: "", stderr: "" };
@@ -20,7 +21,12 @@ export class LiveLines {
   /** Prints output as it comes. What cannot be followed is printed at the end. */
   follow(client: Client): void {
     followCommand(client, this.member, (chunk) => this.#take(chunk), this.#stop.signal)
-      .catch(() => {});
+      .catch((error) => this.#failure = error);
+  }
+
+  /** @throws {Deno.errors.BrokenPipe} when nobody reads the output any more */
+  mustHaveReader(): void {
+    if (this.#failure instanceof Deno.errors.BrokenPipe) throw this.#failure;
   }
 
   /** Prints what is left of the whole output. */

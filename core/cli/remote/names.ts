@@ -5,6 +5,8 @@ import { findTarget } from "./target.ts";
 /** A person waits for the completion of a word. */
 const ANSWER_MS = 1_000;
 const NAMES_MAX = 200;
+/** The form of a name. Bash runs what it completes as code, so another text from a relay is left out. */
+const NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 
 /** Names of agents at the relay that commands use; none without an answer in time. */
 export async function agentNames(host: Host): Promise<string[]> {
@@ -16,7 +18,7 @@ export async function agentNames(host: Host): Promise<string[]> {
     await createClient({ url, fetch: host.fetch }).call("health.live", { signal });
     const { agents } = await createClient({ url, token, fetch: host.fetch })
       .call("agents.list", { query: { limit: NAMES_MAX }, signal });
-    return agents.map(({ name }) => name);
+    return agents.map(({ name }) => name).filter((name) => NAME.test(name));
   } catch {
     return [];
   }

@@ -41,13 +41,15 @@ export async function runRemote(
     await print(commandHelp(command));
     return 0;
   }
+  let explain: Call["explain"] = (error) => failureOf(error, command.name);
   try {
     const rest = cut < 0 ? [] : given.slice(cut + 1);
     const call = await callOf(command, own, rest, host);
+    explain = call.explain;
     return await (await command.load())(call) ?? 0;
   } catch (error) {
     if (error instanceof Deno.errors.BrokenPipe) return UNREAD;
-    const { text, exit } = failureOf(error, command.name);
+    const { text, exit } = explain(error);
     await complain(text);
     return exit;
   }
@@ -112,6 +114,7 @@ async function callOf(
     has,
     out: openOutput(choices, host),
     host,
+    explain: (error) => failureOf(error, command.name, target?.url),
     target: found,
     relay: () => createClient({ url: found().url, token: found().token, fetch: host.fetch }),
   };

@@ -74,11 +74,16 @@ interface Kept {
 async function freshToken({ path, name, url }: Kept, host: Host): Promise<string> {
   const known = readProfiles(path).profiles[name];
   if (known?.url === url && isFresh(known, host.now())) return known.token;
+  const again = `Sign in again: relay login --url ${url} --profile ${name}`;
   return await changeProfiles(path, async (all) => {
     const profile = all.profiles[name];
-    if (profile === undefined) throw new NotSignedInError(`There is no profile ${name} any more.`);
+    if (profile === undefined) {
+      throw new NotSignedInError(`There is no profile ${name} any more. ${again}`);
+    }
     if (profile.url !== url) {
-      throw new NotSignedInError(`The profile ${name} is for ${profile.url} now, not for ${url}.`);
+      throw new NotSignedInError(
+        `The profile ${name} is for ${profile.url} now, not for ${url}. ${again}`,
+      );
     }
     // Another process may have refreshed it meanwhile.
     if (isFresh(profile, host.now())) return [all, profile.token];
@@ -88,8 +93,7 @@ async function freshToken({ path, name, url }: Kept, host: Host): Promise<string
       body: { refresh_token },
     }).catch((error) => {
       if (!(error instanceof RelayError) || error.status !== 401) throw error;
-      const where = `--url ${url} --profile ${name}`;
-      throw new NotSignedInError(`The session has ended. Sign in again: relay login ${where}`);
+      throw new NotSignedInError(`The session has ended. ${again}`);
     });
     const refreshed = { ...profile, token, expires_at, refresh_token: next };
     return [{ ...all, profiles: { ...all.profiles, [name]: refreshed } }, token];

@@ -55,6 +55,24 @@ Deno.test("relay exec --all: Ctrl-C cancels those that run and those that wait, 
   });
 });
 
+Deno.test("relay exec --all: when nobody reads the output any more, what runs and waits is cancelled", async () => {
+  await using world = await World.open();
+  const { owner, agents } = await makeFleet(world, 3);
+  silent(agents);
+  agents[0]!.script = () => ({ stdout: "a\n" });
+  await withTerminal(world, async ({ run }) => {
+    const { code } = await onAll(world, run, {
+      env: { RELAY_TOKEN: owner.token },
+      sawOut() {
+        throw new Deno.errors.BrokenPipe("no reader");
+      },
+    }, ["--", "uptime"]);
+    await world.settle();
+    eq(code, 141);
+    deq(agents.map(({ received }) => received.some(isCancel)), [false, true, true]);
+  });
+});
+
 Deno.test("relay exec --all: prints each result as it comes, and the lines of both streams behind the name", async () => {
   await using world = await World.open();
   const { owner, agents } = await makeFleet(world, 3);

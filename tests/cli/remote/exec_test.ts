@@ -98,6 +98,31 @@ Deno.test("relay exec: when nobody reads the output any more, the command is can
   });
 });
 
+Deno.test("relay exec --json: a reader that has left is no failure to tell of", async () => {
+  await using world = await World.open();
+  const { agent, env } = await furnish(world);
+  await withTerminal(world, async ({ run }) => {
+    const sawOut = () => {
+      throw new Deno.errors.BrokenPipe("no reader");
+    };
+    const { code, err } = await run(["exec", agent.id, "--json", "--", "ls"], { env, sawOut });
+    deq([code, err], [141, ""]);
+  });
+});
+
+Deno.test("relay commands logs -f: exits with the command's exit code in every format", async () => {
+  await using world = await World.open();
+  const { agent, env } = await furnish(world);
+  agent.script = () => ({ stdout: "done\n", exit_code: 7 });
+  await withTerminal(world, async ({ run }) => {
+    eq((await run(["exec", agent.id, "--", "false"], { env })).code, 7);
+    const id = (await run(["commands", "ls", "-q"], { env })).out.trim();
+    for (const option of ["-otable", "--json", "-q"].map((o) => o === "-otable" ? [] : [o])) {
+      eq((await run(["commands", "logs", id, "-f", ...option], { env })).code, 7, `${option}`);
+    }
+  });
+});
+
 Deno.test("relay exec: a held command prints who may decide, and streams after the approval on another terminal", async () => {
   await using world = await World.open();
   const { owner, agent, env } = await furnish(world);
@@ -130,7 +155,7 @@ Deno.test("relay approvals approve: somebody alone approves their own command af
     const [, id = ""] = /approve (prc_\w+)/.exec(err) ?? [];
     const early = await run(["approvals", "approve", id], { env, answers: ["y"] });
     eq(early.code, 1);
-    match(early.err, /^Sign in first, then approve again: relay login --email/);
+    match(early.err, /^Sign in first, then approve again: relay login --url \S+ --email/);
     await world.advance(1);
     eq((await run(LOGIN, PASSWORD)).code, 0);
     eq((await run(["approvals", "approve", id])).code, 1);

@@ -110,6 +110,11 @@ Deno.test("relay: a profile's credential is sent to its own relay only", async (
     const env = { RELAY_URL: "https://three.example", RELAY_TOKEN: owner.token };
     match((await run(["whoami"], { env })).out, /none: RELAY_TOKEN is set/);
     deq([...new Set(urls)], ["https://three.example"]);
+    // What is printed to do next names the relay, too.
+    const refused = await run(["whoami"], { env: { ...env, RELAY_TOKEN: "wrong" } });
+    match(refused.err, /\nSign in again: relay login --url https:\/\/three\.example\n$/);
+    const mistyped = await run([...LOGIN, "--url", "one.example"], { input: "wrong" });
+    deq([mistyped.code, /Sign in again/.test(mistyped.err)], [3, false]);
   });
 });
 
@@ -132,6 +137,20 @@ Deno.test("relay: an expired session is refreshed once, also by commands at the 
   });
 });
 
+Deno.test("relay logout: a session that has ended is forgotten, too", async () => {
+  await using world = await World.open();
+  await world.signUp();
+  await withTerminal(world, async ({ run, profiles }) => {
+    eq((await run(LOGIN, PASSWORD)).code, 0);
+    world.clock.nowMs += 31 * 24 * HOUR_MS;
+    eq((await run(["whoami"])).code, 3);
+    const { code, out } = await run(["logout"]);
+    eq(code, 0);
+    match(out, /had ended/);
+    deq(JSON.parse(await Deno.readTextFile(profiles)).profiles, {});
+  });
+});
+
 Deno.test("relay login --token-stdin: keeps an API key, which logout leaves valid", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
@@ -145,6 +164,24 @@ Deno.test("relay login --token-stdin: keeps an API key, which logout leaves vali
     eq((await run(["logout"])).code, 0);
     const still = await world.call("GET", "/api/account/info", { as: value });
     eq(still.status, 200);
+  });
+});
+
+Deno.test("relay: an argument with a dash is an option or wrong, never a name", async () => {
+  await using world = await World.open();
+  await withTerminal(world, async ({ run, urls }) => {
+    const lines = {
+      "agents ls --constructor=x":
+        'There is no option "--constructor". See: relay agents ls --help',
+      "agents rm -yweb-1": 'There is no option "-yweb-1". See: relay agents rm --help',
+      "exec -lenv=test -- ls": 'There is no option "-lenv=test". See: relay exec --help',
+      "exec --lable=a=b -- ls":
+        'There is no option "--lable". Did you mean --label? See: relay exec --help',
+    };
+    for (const [line, err] of Object.entries(lines)) {
+      deq(await run(line.split(" ")), { code: 2, out: "", err: `${err}\n` });
+    }
+    deq(urls, []);
   });
 });
 

@@ -232,10 +232,14 @@ Deno.test("relay mcp: the session of the profile is refreshed, and its end is to
   eq((await client.call("list_agents")).structuredContent.agents.length, 1);
   eq((await here.run(["logout"])).code, 0);
   const { code, message } = await client.call("list_agents");
-  deq([code, message], [401, "There is no profile default any more. Sign in again: relay login"]);
+  const again = "Sign in again: relay login --url http://127.0.0.1:9081 --profile default";
+  deq([code, message], [401, `There is no profile default any more. ${again}`]);
   eq(client.err, `relay: ${message}\n`);
   eq((await here.run(LOGIN, PASSWORD)).code, 0);
   eq((await client.call("list_agents")).structuredContent.agents.length, 1);
+  world.clock.nowMs += 100 * 24 * HOUR_MS;
+  const ended = (await client.call("list_agents")).message as string;
+  eq(ended, `The session has ended. ${again}`);
   await client.close();
 });
 

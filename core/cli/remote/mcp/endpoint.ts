@@ -142,9 +142,13 @@ const unreadable = (message: string) =>
 
 /** What `fetch` or reading threw; `details.sent` is false when nothing reached the relay. */
 function failureOf(cause: unknown, url: string): unknown {
-  if (cause instanceof RelayError) return cause;
   if (cause instanceof NotSignedInError) {
     return new RelayError(cause.message, { status: 401, code: "INVALID_TOKEN", path: PATH, cause });
+  }
+  if (cause instanceof RelayError) {
+    if (cause.status !== 401) return cause;
+    const message = `${cause.message} Sign in again: relay login --url ${url}`;
+    return new RelayError(message, { status: 401, code: cause.code, path: PATH, cause });
   }
   const { cause: reason, message } = cause as Error;
   const why = reason instanceof Error ? reason.message : message;

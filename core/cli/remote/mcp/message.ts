@@ -100,8 +100,7 @@ export function failureText(message: Message, error: RelayError): string {
   const ran = code === "UNREACHED" && !isRepeatable(message) && details.sent !== false
     ? " The call may have had its effect: look with list_commands before you repeat it."
     : "";
-  const why = status === 401 ? `${error.message} Sign in again: relay login` : error.message;
-  return errorText(message.id, status || UNAVAILABLE, `${why}${ran}`, { code, details });
+  return errorText(message.id, status || UNAVAILABLE, `${error.message}${ran}`, { code, details });
 }
 
 export const isFields = (value: unknown): value is Fields =>

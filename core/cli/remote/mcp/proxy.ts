@@ -263,8 +263,8 @@ export class Proxy {
     if (this.#troubled || !(error instanceof RelayError)) return;
     if (error.code !== "UNREACHED" && error.status !== 401) return;
     this.#troubled = true;
-    const next = error.status === 401 ? "Sign in again: relay login" : "Trying again.";
-    await this.note(`relay: ${error.message} ${next}`);
+    const next = error.status === 401 ? "" : " Trying again.";
+    await this.note(`relay: ${error.message}${next}`);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Evaluation } from "../../../client/client.ts";
-import { UsageError } from "../../arguments.ts";
 import type { Call, Run } from "../command.ts";
+import { labelsFrom } from "../labels.ts";
 
 /** The exit code of each verdict. */
 const EXIT = { allow: 0, approve: 10, deny: 11 } as const;
@@ -26,15 +26,8 @@ export const testCommand: Run = async (call) => {
 /** The labels of the agent, overridden by those that were given; undefined for none. */
 async function labelsOf({ relay, text, list }: Call): Promise<Record<string, string> | undefined> {
   const id = text("agent");
-  const given = list("label").map(labelOf);
-  if (id === undefined) return given.length === 0 ? undefined : Object.fromEntries(given);
+  const given = labelsFrom(list("label"));
+  if (id === undefined) return Object.keys(given).length === 0 ? undefined : given;
   const { labels } = await relay().call("agents.get", { params: { id } });
-  return { ...labels, ...Object.fromEntries(given) };
-}
-
-/** @throws {UsageError} */
-function labelOf(text: string): [key: string, value: string] {
-  const at = text.indexOf("=");
-  if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
-  throw new UsageError(`The label ${JSON.stringify(text)} is not like key=value.`);
+  return { ...labels, ...given };
 }

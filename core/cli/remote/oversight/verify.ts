@@ -8,7 +8,6 @@ import {
 import { keyText, type NoteKey, readKey } from "../../../protocol/protocol.ts";
 import { UsageError } from "../../arguments.ts";
 import type { Call, Run } from "../command.ts";
-import { failureOf } from "../failure.ts";
 import { openExport } from "./audit.ts";
 import { describeFinding, describeVerdict } from "./verdict.ts";
 
@@ -36,7 +35,7 @@ export const verify: Run = async (call) => {
     if (verdict.finding !== null) return INVALID;
     return verdict.witness === "not comparable" ? UNCHECKED : 0;
   } catch (error) {
-    const { text, exit } = failureOf(error, "audit verify");
+    const { text, exit } = call.explain(error);
     await host.writeError(`${text}\n`);
     // A refusal of the relay says nothing about the log.
     return exit === INVALID ? UNCHECKED : exit;
