@@ -21,13 +21,13 @@ export const whoami: Run = async ({ relay, target, host, out }) => {
 };
 
 /** `relay logout` */
-export const logout: Run = async ({ relay, target, host, out }) => {
+export const logout: Run = async ({ relay, target, has, host, out }) => {
   const { profile, url } = target();
   if (profile === null) {
     await out.note("RELAY_TOKEN is set, so there is no profile to remove. Unset it.");
     return 1;
   }
-  const ended = await endSession(relay());
+  const ended = has("forget") ? false : await endSession(relay());
   await changeProfiles(profilesPath(host.env), ({ current, profiles }) => {
     const { [profile]: _, ...others } = profiles;
     const next = current === profile ? Object.keys(others)[0] ?? "default" : current;
@@ -35,7 +35,7 @@ export const logout: Run = async ({ relay, target, host, out }) => {
   });
   await out.item({ profile, url, session_ended: ended }, profile, [
     ["signed out of", url],
-    ["session", ended ? "ended" : "had ended"],
+    ["session", ended ? "ended" : has("forget") ? "not asked to end" : "had ended"],
   ]);
 };
 

@@ -1,8 +1,14 @@
 import { UsageError } from "../arguments.ts";
 
 /** Labels from `key=value`. @throws {UsageError} */
-export const labelsFrom = (words: readonly string[]): Record<string, string> =>
-  Object.fromEntries(words.map(labelFrom));
+export function labelsFrom(words: readonly string[]): Record<string, string> {
+  const labels = new Map<string, string>();
+  for (const [key, value] of words.map(labelFrom)) {
+    if (labels.has(key)) throw new UsageError(`The label ${JSON.stringify(key)} is given twice.`);
+    labels.set(key, value);
+  }
+  return Object.fromEntries(labels);
+}
 
 /** Changes of labels from `key=value`, which sets one, and `key-`, which removes one. @throws {UsageError} */
 export const labelChanges = (words: readonly string[]): Record<string, string | null> =>

@@ -73,7 +73,10 @@ export const REMOTE_COMMANDS: readonly RemoteCommand[] = [
     name: "logout",
     about: "Ends the session at the relay and removes the profile. An API key stays valid.",
     takes: [],
-    options: [],
+    options: [{
+      name: "forget",
+      about: "Only remove the profile, such as of a relay that is gone.",
+    }],
     examples: ["relay logout", "relay logout --profile staging"],
     load: async () => (await import("./account.ts")).logout,
   },
