@@ -90,7 +90,7 @@ async function lookUp(
   }
 }
 
-/** The holder of a credential or, without one, of the session cookie. This is the only reader of the cookie. */
+/** The holder of a credential or, without one, of the session cookie. The cookie counts nowhere else. */
 async function holderOf(
   relay: Relay,
   credential: string | null,

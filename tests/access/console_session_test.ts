@@ -1,51 +1,28 @@
 import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:assert/strict";
-import { claimCodeOf } from "../../core/access/access.ts";
 import { SESSION_IDLE_MS, SESSION_MAX_MS } from "../../core/access/sign_in/refresh_token.ts";
 import type { Settings } from "../../core/context/settings.ts";
 import { openMemoryStore } from "../cluster/shared_store.ts";
 import { NO_LIMITS } from "../support/no_limits.ts";
+import { StreamClient } from "../support/stream.ts";
 import { rawRows } from "../support/raw_rows.ts";
-import { type Account, type Answer, OWN_PAGE, World } from "../support/world.ts";
+import { type Account, OWN_PAGE, World } from "../support/world.ts";
 import { alive, codeOf, enrol, refused } from "./account_fixtures.ts";
+import {
+  cookieIn,
+  found,
+  type Headers,
+  INFO,
+  infoBy,
+  PASSWORD,
+  SESSION,
+  signedIn,
+  signIn,
+} from "./console_fixtures.ts";
 
-const SESSION = "/api/v1/console-session";
-const INFO = "/api/account/info";
 const SETTINGS = "/api/account/settings";
 const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;
-const PASSWORD = "password 1";
 const HTTPS = { publicUrl: "https://relay.example", local: false };
-
-type Headers = Readonly<Record<string, string>>;
-
-const signIn = (world: World, email: string, password = PASSWORD, more: object = {}) =>
-  world.call("POST", SESSION, { headers: OWN_PAGE, body: { email, password, ...more } });
-
-/** `name=value` of an answer that sets a cookie. */
-const cookieIn = ({ headers }: Answer): string => headers.get("set-cookie")!.split(";")[0]!;
-
-const EMAIL = "ada@example.com";
-
-/** The first person of a relay, of one that asks for its claim code too. */
-async function found(world: World): Promise<Account> {
-  const claim_code = claimCodeOf(world.app);
-  const body = { email: EMAIL, password: PASSWORD, organization: "Engines", claim_code };
-  const answer = await world.call("POST", "/api/v1/signup", { body });
-  eq(answer.status, 201, answer.text);
-  const { token, user, organization } = answer.body;
-  return { token, userId: user.id, org: organization.id, email: EMAIL };
-}
-
-/** A person who is signed in by cookie, and the headers of a page of theirs. */
-async function signedIn(world: World): Promise<Account & { cookie: string; page: Headers }> {
-  const account = await found(world);
-  const answer = await signIn(world, account.email);
-  eq(answer.status, 200, answer.text);
-  const cookie = cookieIn(answer);
-  return { ...account, cookie, page: { ...OWN_PAGE, cookie } };
-}
-
-const infoBy = (world: World, headers: Headers) => world.call("GET", INFO, { headers });
 
 /** Every entry of the store with its version. */
 async function stored(world: World): Promise<string[]> {
@@ -349,6 +326,24 @@ Deno.test("console session: an ended session is refused at once at every instanc
   eq((await one.call("DELETE", `/api/account/sessions/${id}`, { as: token })).status, 204);
   for (const world of [two, one]) eq((await infoBy(world, page)).status, 401);
   eq(await alive(two, token), true);
+});
+
+Deno.test("console session: a stream ends with its session, and a deactivated user's cookie with the user", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const other = await world.join(owner, ["operator"]);
+  const page = { ...OWN_PAGE, cookie: cookieIn(await signIn(world, other.email)) };
+  const stream = await StreamClient.open(world, undefined, { headers: page });
+  await stream.next();
+  eq((await world.call("DELETE", SESSION, { headers: page })).status, 204);
+  await world.advance(1_000);
+  eq((await stream.next())!.data.name, "credential_ended");
+  eq(await stream.next(), null);
+  const again = { ...OWN_PAGE, cookie: cookieIn(await signIn(world, other.email)) };
+  eq((await infoBy(world, again)).status, 200);
+  const path = `/api/v1/users/${other.userId}/deactivate`;
+  eq((await world.call("POST", path, { as: owner.token })).status, 200);
+  deq(refused(await infoBy(world, again)), [401, "INVALID_TOKEN"]);
 });
 
 Deno.test("console session: the second factor counts, and a changed password ends other cookies", async () => {
