@@ -33,6 +33,14 @@ export const SignedIn = z.object({
   }),
 }).meta({ id: "SignedIn" });
 
+/** What a person signs in with. */
+export const LoginBody = z.strictObject({
+  email: KnownEmail,
+  password: z.string().min(1).max(1024),
+  code: z.string().min(1).max(64).optional()
+    .meta({ description: "A code from the authenticator, or a recovery code." }),
+}).meta({ id: "Login" });
+
 const AccountInfo = z.object({
   user: z.object({
     id: z.string(),
@@ -100,12 +108,7 @@ export const accountRoutes = [
     description:
       "Users with a second factor also send its `code`. Without it the response is 401 with the " +
       "`details.reason` second_factor_required.",
-    body: z.strictObject({
-      email: KnownEmail,
-      password: z.string().min(1).max(1024),
-      code: z.string().min(1).max(64).optional()
-        .meta({ description: "A code from the authenticator, or a recovery code." }),
-    }),
+    body: LoginBody,
     success: { status: 200, body: SignedIn },
     faults: ["INVALID_LOGIN"],
     handle: (work, { body }, { signIn, background }) =>

@@ -15,6 +15,7 @@ import { commandListRoutes } from "./command_lists.ts";
 import { commandRoutes } from "./commands.ts";
 import { complianceRoutes } from "./compliance.ts";
 import type { Route } from "./call/route.ts";
+import { consoleSessionRoutes } from "./console_sessions.ts";
 import { deviceLoginRoutes } from "./device_logins.ts";
 import { deviceRoutes } from "./devices.ts";
 import { docsRoutes } from "./docs.ts";
@@ -44,6 +45,7 @@ import { socket } from "./ws.ts";
 export const routes: readonly Route[] = [
   ...healthRoutes,
   ...accountRoutes,
+  ...consoleSessionRoutes,
   ...deviceLoginRoutes,
   ...accountCareRoutes,
   ...agentRoutes,

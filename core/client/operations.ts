@@ -74,6 +74,8 @@ export const OPERATIONS: Readonly<
   "compliance.reports": ["GET", "/api/v1/compliance/reports", "safe"],
   "config.get": ["GET", "/api/admin/config", "safe"],
   "config.reload": ["POST", "/api/admin/config/reload", "never"],
+  "console_session.begin": ["POST", "/api/v1/console-session", "never"],
+  "console_session.end": ["DELETE", "/api/v1/console-session", "safe"],
   "dashboard.stats": ["GET", "/api/admin/dashboard-stats", "safe"],
   "device_logins.decide": ["POST", "/api/account/device-login/decide", "never"],
   "device_logins.page": ["GET", "/device", "safe"],

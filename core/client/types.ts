@@ -25,15 +25,7 @@ export interface Operations {
   /** Get the public keys that verify JWTs */
   "account.jwks": { answer: Jwks };
   /** Sign in and get a JWT */
-  "account.login": {
-    body: {
-      /** A code from the authenticator, or a recovery code. */
-      readonly code?: string | undefined;
-      readonly email: string;
-      readonly password: string;
-    };
-    answer: SignedIn;
-  };
+  "account.login": { body: Login; answer: SignedIn };
   /** List your notifications, newest first */
   "account.notifications": {
     query?: {
@@ -786,6 +778,16 @@ export interface Operations {
       })[];
       readonly loaded_at: string;
     };
+  };
+  /** Sign a browser in by cookie */
+  "console_session.begin": { body: Login; answer: ConsoleSession };
+  /** Sign out, here or everywhere */
+  "console_session.end": {
+    query?: {
+      /** Ends all sessions of the user. */
+      readonly everywhere?: Flag | undefined;
+    };
+    answer: undefined;
   };
   /** Get dashboard figures */
   "dashboard.stats": { answer: DashboardStats };
@@ -2714,6 +2716,13 @@ export interface Configuration {
   })[];
 }
 
+export interface ConsoleSession {
+  /** When the session ends unless it is used. */
+  readonly expires_at: string;
+  /** Present when the organization requires a second factor and the user has none: until one is set up, the token has no rights. */
+  readonly second_factor?: "setup_required" | undefined;
+}
+
 export interface CreatedWith {
   readonly id: string;
   readonly kind: CredentialKind;
@@ -3274,6 +3283,13 @@ export interface ListedCommand {
   readonly thread?: string | undefined;
   readonly truncated: boolean;
   readonly verdict: Verdict;
+}
+
+export interface Login {
+  /** A code from the authenticator, or a recovery code. */
+  readonly code?: string | undefined;
+  readonly email: string;
+  readonly password: string;
 }
 
 export interface MadeWithApiKey {

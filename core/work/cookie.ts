@@ -10,3 +10,12 @@ export interface Cookie {
 export class WithCookie<T> {
   constructor(readonly value: T, readonly cookie: Cookie) {}
 }
+
+/** A result together with the session cookie to set; the transport names the cookie. */
+export class WithSession<T> {
+  constructor(
+    readonly value: T,
+    /** Null signs the browser out. */
+    readonly session: Omit<Cookie, "name">,
+  ) {}
+}

@@ -1,5 +1,12 @@
 import type { z } from "zod";
-import type { Accepted, Reading, Stepping, WithCookie, Writing } from "../../core/work/work.ts";
+import type {
+  Accepted,
+  Reading,
+  Stepping,
+  WithCookie,
+  WithSession,
+  Writing,
+} from "../../core/work/work.ts";
 import type { Actor, RequestInfo, Scope } from "../../core/identity/identity.ts";
 import type { Relay } from "../../core/relay.ts";
 import type { DetailsOf, EventType, ResourceType } from "../../core/events/events.ts";
@@ -17,6 +24,8 @@ export type Access =
     readonly credential?: "optional";
     /** A device's credential counts here. Elsewhere it opens only the device's own link. */
     readonly devices?: true;
+    /** Only the relay's own pages may call it, because the answer sets a cookie. */
+    readonly ownPages?: true;
   }
   /** Any live credential; the rule decides the rest. */
   | {
@@ -183,6 +192,7 @@ type Answer<R extends z.ZodType> =
   | z.input<R>
   | Accepted<z.input<R>>
   | WithCookie<z.input<R>>
+  | WithSession<z.input<R>>
   | Content
   | EventStream;
 

@@ -50,9 +50,14 @@ export function okJson(text: string, headers: Readonly<Record<string, string>>):
 }
 
 /** A cookie for this host alone, hidden from scripts and from requests that other sites post. */
-export function setCookie({ name, value, maxAgeSeconds }: Cookie): string {
+export function setCookie(
+  { name, value, maxAgeSeconds }: Cookie,
+  sameSite: "Lax" | "Strict" = "Lax",
+  secure = true,
+): string {
   const age = value === null ? 0 : maxAgeSeconds;
-  return `${name}=${value ?? ""}; Path=/; Max-Age=${age}; Secure; HttpOnly; SameSite=Lax`;
+  const only = `${secure ? "Secure; " : ""}HttpOnly; SameSite=${sameSite}`;
+  return `${name}=${value ?? ""}; Path=/; Max-Age=${age}; ${only}`;
 }
 
 /**

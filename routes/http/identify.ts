@@ -1,18 +1,29 @@
 import type { Relay } from "../../core/relay.ts";
 import type { Actor, RequestInfo } from "../../core/identity/identity.ts";
-import { ANONYMOUS, type LimitState, mustPass } from "../../core/access/access.ts";
+import { ANONYMOUS, holderOfCookie, type LimitState, mustPass } from "../../core/access/access.ts";
 import { authenticateSocket } from "../../core/agents/agents.ts";
 import { Fault } from "../../core/fault/fault.ts";
 import { credentialOf, hasCookie, hasCredential, spaceOf } from "./request.ts";
+import { mustBeOwnPage, sessionCookieOf } from "./session_cookie.ts";
 import type { Route } from "../call/route.ts";
 
+/** A request whose caller is not known yet. */
+export interface Arrived {
+  readonly raw: Request;
+  readonly info: RequestInfo;
+  /** True when the request may change something, whatever its method. */
+  readonly changes: boolean;
+}
+
 /** True when this route reads the credential of a request. */
-export function readsCredential({ access }: Route, headers: Headers): boolean {
+export function readsCredential(relay: Relay, { access }: Route, raw: Request): boolean {
+  const { headers } = raw;
   if ("signedIn" in access && access.orCookie !== undefined) {
     return hasCredential(headers) || !hasCookie(headers, access.orCookie);
   }
   if (!("public" in access)) return true;
-  return access.credential === "optional" && hasCredential(headers);
+  return access.credential === "optional" &&
+    (hasCredential(headers) || sessionCookieOf(relay, raw) !== null);
 }
 
 type Authenticate = typeof authenticateSocket;
@@ -27,15 +38,14 @@ export const authenticatorFor = ({ access }: Pick<Route, "access">): Authenticat
 /** Authenticates the caller. It returns no promise for a recently used key, which is the usual case. */
 export function identify(
   relay: Relay,
-  headers: Headers,
-  request: RequestInfo,
+  arrived: Arrived,
   limited: (state: LimitState) => void,
   find: (headers: Headers) => string | null = credentialOf,
   who: Authenticate = authenticate,
 ): Actor | Promise<Actor> {
-  const credential = find(headers);
+  const credential = find(arrived.raw.headers);
   const known = credential === null ? null : relay.authenticator.knownHolder(credential);
-  return known ?? lookUp(relay, credential, headers, request, limited, who);
+  return known ?? lookUp(relay, credential, arrived, limited, who);
 }
 
 /**
@@ -44,12 +54,11 @@ export function identify(
  */
 export async function identifyIfAccepted(
   relay: Relay,
-  headers: Headers,
-  request: RequestInfo,
+  arrived: Arrived,
   who: Authenticate,
 ): Promise<Actor> {
   try {
-    return await identify(relay, headers, request, () => {}, credentialOf, who);
+    return await identify(relay, arrived, () => {}, credentialOf, who);
   } catch (error) {
     if (error instanceof Fault && (error.status === 401 || error.status === 429)) return ANONYMOUS;
     throw error;
@@ -60,8 +69,7 @@ export async function identifyIfAccepted(
 async function lookUp(
   relay: Relay,
   credential: string | null,
-  headers: Headers,
-  request: RequestInfo,
+  arrived: Arrived,
   limited: (state: LimitState) => void,
   who: Authenticate,
 ): Promise<Actor> {
@@ -73,24 +81,37 @@ async function lookUp(
         { reason: "malformed" },
       );
     }
-    return await who(relay, credential, spaceOf(headers, credential));
+    return await holderOf(relay, credential, arrived, who);
   } catch (error) {
-    const limit = await relay.limiter.takeForAddress(request.address);
+    const limit = await relay.limiter.takeForAddress(arrived.info.address);
     limited(limit);
     mustPass(limit, relay.ports.clock.now());
     throw error;
   }
 }
 
+/** The holder of a credential or, without one, of the session cookie. The cookie counts nowhere else. */
+async function holderOf(
+  relay: Relay,
+  credential: string | null,
+  { raw, info, changes }: Arrived,
+  who: Authenticate,
+): Promise<Actor> {
+  const space = spaceOf(raw.headers, credential);
+  const cookie = credential === null ? sessionCookieOf(relay, raw) : null;
+  if (cookie === null) return await who(relay, credential, space);
+  mustBeOwnPage(relay, raw, changes);
+  return await holderOfCookie(relay, cookie, space, info);
+}
+
 /**
- * Authenticates the credential of a request again: after its body has arrived, and while its response is open.
+ * Authenticates the caller of a request again: after its body has arrived, and while its response is open.
  * @throws {Fault} INVALID_TOKEN, INVALID_API_KEY
  */
 export function identifyAgain(
   relay: Relay,
-  headers: Headers,
+  arrived: Arrived,
   who: Authenticate = authenticate,
 ): Promise<Actor> {
-  const credential = credentialOf(headers);
-  return who(relay, credential, spaceOf(headers, credential));
+  return holderOf(relay, credentialOf(arrived.raw.headers), arrived, who);
 }

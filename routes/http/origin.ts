@@ -4,7 +4,8 @@ import { Fault } from "../../core/fault/fault.ts";
 import { headersOf } from "./answer.ts";
 import { failure } from "./refusal.ts";
 
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i;
+/** A host of this machine, with or without a port. */
+export const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i;
 
 /** The request headers that CORS allows a page of an allowed site, beside those that every page may send. */
 const REQUEST_HEADERS = [
@@ -45,7 +46,7 @@ interface OriginRules {
 }
 
 /** The host that a request asks for. */
-const hostOf = (request: Request): string =>
+export const hostOf = (request: Request): string =>
   request.headers.get("host") ?? new URL(request.url).host;
 
 /**

@@ -24,6 +24,12 @@ export const hasCredential = (headers: Headers): boolean =>
 export const hasCookie = (headers: Headers, prefix: string): boolean =>
   headers.get("cookie")?.split(/; */).some((pair) => pair.startsWith(prefix)) ?? false;
 
+/** The value of the cookie with this name; null without one. */
+export function cookieOf(headers: Headers, name: string): string | null {
+  const pairs = headers.get("cookie")?.split(/; */) ?? [];
+  return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1) ?? null;
+}
+
 /** The Bearer token or API key of a request; empty when the Authorization header holds neither. */
 export const credentialOf = (headers: Headers): string | null =>
   headers.has("authorization") ? bearerOf(headers) ?? "" : headers.get("x-api-key");
@@ -102,8 +108,7 @@ export class HttpRequestInfo implements RequestInfo {
   }
 
   cookie(name: string): string | null {
-    const pairs = this.#header("cookie")?.split(/; */) ?? [];
-    return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1) ?? null;
+    return cookieOf(this.c.req.raw.headers, name);
   }
 
   get forwarded(): boolean {

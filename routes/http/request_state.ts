@@ -9,6 +9,7 @@ import { type Env, HttpRequestInfo } from "./request.ts";
 /** A request in progress: the caller, the limit and the connection, which every response to it needs. */
 export class RequestState {
   readonly info: HttpRequestInfo;
+  readonly raw: Request;
   readonly headers: Headers;
   actor: Actor = ANONYMOUS;
   /** The limit that the response shows; null until one was checked. */
@@ -19,7 +20,8 @@ export class RequestState {
 
   constructor(private readonly relay: Relay, c: Context<Env>) {
     this.info = new HttpRequestInfo(relay, c);
-    this.headers = c.req.raw.headers;
+    this.raw = c.req.raw;
+    this.headers = this.raw.headers;
   }
 
   /** Notes a limit that the request met on its way. */

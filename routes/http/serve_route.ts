@@ -1,7 +1,7 @@
 import type { Context } from "@hono/hono";
 import { ANONYMOUS } from "../../core/access/access.ts";
 import type { Relay } from "../../core/relay.ts";
-import { Accepted, WithCookie } from "../../core/work/work.ts";
+import { Accepted, WithCookie, WithSession } from "../../core/work/work.ts";
 import { call } from "../call/call.ts";
 import { queryFor } from "../call/input.ts";
 import { deny, denyTestSpace, isClosedTo, missingRights } from "../call/rights.ts";
@@ -9,6 +9,7 @@ import { type Content, EventStream, type Route } from "../call/route.ts";
 import { content, type Envelope, fixedContent, headersOf, json, setCookie } from "./answer.ts";
 import { BODY_BYTES_MAX, readJson } from "./body.ts";
 import {
+  type Arrived,
   authenticatorFor,
   identify,
   identifyAgain,
@@ -20,6 +21,7 @@ import { notAllowed, overLimit } from "./refusal.ts";
 import type { Env } from "./request.ts";
 import { RequestState } from "./request_state.ts";
 import { headOf } from "./response_stream.ts";
+import { mustBeOwnPage, setSessionCookie } from "./session_cookie.ts";
 
 /** Serves one request to a route: admits it, calls the rule and answers. */
 export async function serveRoute(relay: Relay, route: Route, c: Context<Env>): Promise<Response> {
@@ -47,23 +49,31 @@ export async function serveRoute(relay: Relay, route: Route, c: Context<Env>): P
 
 /** Authenticates the caller and takes the request from the limits that bind it. @throws {Fault} */
 async function admit(relay: Relay, route: Route, state: RequestState): Promise<void> {
-  const { headers, info } = state;
-  if (readsCredential(route, headers)) {
+  if (readsCredential(relay, route, state.raw)) {
+    const arrived = arrivedAt(route, state);
     const identified = "public" in route.access
-      ? identifyIfAccepted(relay, headers, info, authenticatorFor(route))
-      : identify(relay, headers, info, state.limited);
+      ? identifyIfAccepted(relay, arrived, authenticatorFor(route))
+      : identify(relay, arrived, state.limited);
     state.actor = identified instanceof Promise ? await identified : identified;
   }
   if (state.actor !== ANONYMOUS) await state.admit("rest");
   else if (!route.unlimited && state.limit === null) await state.takeForAddress();
 }
 
+/** A few routes change something by GET, or read by POST: either counts as a change. */
+const arrivedAt = ({ method, effect }: Route, { raw, info }: RequestState): Arrived => ({
+  raw,
+  info,
+  changes: method !== "GET" || effect !== "read",
+});
+
 /** @throws {Fault} FORBIDDEN, INSUFFICIENT_SCOPES, after the denial is recorded */
 async function mustBeAllowed(
   relay: Relay,
   route: Route,
-  { actor, info }: RequestState,
+  { actor, info, raw }: RequestState,
 ): Promise<void> {
+  if ("public" in route.access && route.access.ownPages) mustBeOwnPage(relay, raw, true);
   if (isClosedTo(actor, route)) throw await denyTestSpace(relay, route, actor, info);
   const missing = missingRights(route, actor);
   if (missing !== null) throw await deny(relay, route, actor, info, missing);
@@ -90,13 +100,20 @@ async function dispatch(
     bodyText: () => bodyText,
     accept: c.req.header("accept") ?? "*/*",
     namesAgent,
-    identifyAgain: () => identifyAgain(relay, headers, authenticatorFor(route)),
+    identifyAgain: () => identifyAgain(relay, arrivedAt(route, state), authenticatorFor(route)),
   });
   if (result instanceof Accepted) return json(envelope, 202, result.value);
   const { success } = route;
   if (result instanceof WithCookie) {
     const response = json(envelope, success.status, result.value);
     response.headers.append("set-cookie", setCookie(result.cookie));
+    return response;
+  }
+  if (result instanceof WithSession) {
+    const response = "body" in success
+      ? json(envelope, success.status, result.value)
+      : new Response(null, { status: success.status, headers: headersOf(envelope) });
+    response.headers.append("set-cookie", setSessionCookie(relay, state.raw, result.session));
     return response;
   }
   if ("body" in success) {

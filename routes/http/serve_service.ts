@@ -53,9 +53,10 @@ export async function serveService(
   const { raw } = c.req;
   let response: Response;
   try {
+    const arrived = { raw, info: state.info, changes: true };
     const known = !service.public && hasCredential(raw.headers);
     if (known) {
-      state.actor = await identify(relay, raw.headers, state.info, state.limited);
+      state.actor = await identify(relay, arrived, state.limited);
       await state.admit(service.call);
     } else await state.takeForAddress();
     state.mustPass();
@@ -69,7 +70,7 @@ export async function serveService(
       query,
       info: state.info,
       envelope: state.envelope(),
-      identifyAgain: async () => known ? await identifyAgain(relay, raw.headers) : ANONYMOUS,
+      identifyAgain: async () => known ? await identifyAgain(relay, arrived) : ANONYMOUS,
       keepOpen: () => isStream = true,
     });
     if (isStream && state.holdsConnection) {

@@ -34,10 +34,16 @@ export async function serveUpgrade(
   const state = new RequestState(relay, c);
   let response: Response;
   try {
-    const { info, headers, limited } = state;
+    const { raw, info, limited } = state;
     const find = (headers: Headers) => credentialOf(headers) ?? bearerOffered(headers);
-    state.actor = await identify(relay, headers, info, limited, find, authenticateSocket);
-    response = await handle(relay, state.actor, c.req.raw, info, limited);
+    state.actor = await identify(
+      relay,
+      { raw, info, changes: true },
+      limited,
+      find,
+      authenticateSocket,
+    );
+    response = await handle(relay, state.actor, raw, info, limited);
     // The runtime makes the response of an upgrade, which lacks the headers of every response.
     const every = headersOf(state.envelope());
     for (const name in every) response.headers.set(name, every[name]!);

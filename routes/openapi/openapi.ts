@@ -247,7 +247,10 @@ function admission({ access, liveOnly }: Route): string {
     ? " Not available in the test space: test keys, and users with `X-Relay-Space: test`, get " +
       "403."
     : "";
-  if ("public" in access) return `Public: ${access.public}.${closed}`;
+  if ("public" in access) {
+    const only = access.ownPages ? " Only pages of the relay's own origin may call it." : "";
+    return `Public: ${access.public}.${only}${closed}`;
+  }
   if ("signedIn" in access && access.orCookie !== undefined) {
     return `Requires a credential, or the cookie \`${access.orCookie}…\`.${closed}`;
   }

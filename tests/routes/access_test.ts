@@ -5,7 +5,7 @@ import { SCOPE_LIST } from "../../core/identity/scopes.ts";
 import { AGENT_RIGHTS } from "../support/linked_agent.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { rawRows } from "../support/raw_rows.ts";
-import { World } from "../support/world.ts";
+import { OWN_PAGE, World } from "../support/world.ts";
 import {
   bodyOf,
   furnish,
@@ -168,7 +168,7 @@ Deno.test("access: malformed bodies are refused with the path of the fault, and 
   const account = await world.signUp();
   const ids = await furnish(world, account);
   const before = await stored(world);
-  const json = { "content-type": "application/json" };
+  const json = { ...OWN_PAGE, "content-type": "application/json" };
   for (const route of routes.filter((route) => route.body !== undefined)) {
     const path = pathWith(route, ids) ?? route.path;
     const send = (body: unknown, headers = json) =>
@@ -180,7 +180,7 @@ Deno.test("access: malformed bodies are refused with the path of the fault, and 
       ...(isOpen(route) ? [] : [[400, { surprise: true }] as [number, unknown]]),
       [400, new Uint8Array([0x22, 0xff, 0x22])],
       [413, `"${"x".repeat(route.bodyBytesMax ?? 1024 * 1024)}"`],
-      [415, "a=b", { "content-type": "application/x-www-form-urlencoded" }],
+      [415, "a=b", { ...json, "content-type": "application/x-www-form-urlencoded" }],
     ];
     for (const [status, body, headers] of broken) {
       const answer = await send(body, headers as typeof json);

@@ -8,6 +8,7 @@ const WITHOUT_A_RIGHT = {
   public: {
     account: "jwks login refresh signup",
     agents: "heartbeat",
+    console_session: "begin",
     device_logins: "page poll start",
     devices: "confirm pair",
     docs: "home openapi page policy_schema",
@@ -18,6 +19,7 @@ const WITHOUT_A_RIGHT = {
     account:
       "change_password end_session info notifications read_notification sessions settings update_settings",
     api_keys: "delete explain get list revoke usage",
+    console_session: "end",
     device_logins: "decide read",
     integrations: "oauth_callback",
     second_factor: "confirm disable enrol read recovery_codes",

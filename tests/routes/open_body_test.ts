@@ -7,7 +7,7 @@ import {
   storedKeys,
 } from "../commands/ingest_fixtures.ts";
 import { longestParsed } from "../support/longest_parsed.ts";
-import { World } from "../support/world.ts";
+import { OWN_PAGE, World } from "../support/world.ts";
 
 const OPEN_BYTES = 16 * 1024;
 const AM = "/api/webhooks/alertmanager";
@@ -35,7 +35,7 @@ const send = (world: World, path: string, body: BodyInit, headers: Record<string
   world.send(
     new Request(`http://localhost${path}`, {
       method: "POST",
-      headers: { ...JSON_TYPE, ...headers },
+      headers: { ...JSON_TYPE, ...OWN_PAGE, ...headers },
       body,
     }),
   );

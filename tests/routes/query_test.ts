@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import { routes } from "../../routes/index.ts";
-import { World } from "../support/world.ts";
+import { OWN_PAGE, World } from "../support/world.ts";
 
 /** What monitors and hosts call by addresses that others have added parameters to. */
 const OPEN_QUERIES = [
@@ -33,6 +33,7 @@ Deno.test("query: an unknown query parameter is ignored by health, metrics and r
     const at = params === undefined ? path : path.replaceAll(/\{\w+\}/g, "x_1");
     const answer = await world.call(method, `${at}?surprise=1`, {
       as: token,
+      headers: OWN_PAGE,
       ...(body && { body: {} }),
     });
     eq(answer.status, 400, `${id} answered ${answer.text}`);

@@ -27,7 +27,8 @@ export class StreamClient {
 
   static async open(
     world: World,
-    as: string,
+    /** Undefined for a caller by headers. */
+    as: string | undefined,
     { path = "/api/events", query = "", headers = {} }: Asked = {},
   ): Promise<StreamClient> {
     const response = await world.raw("GET", `${path}${query}`, {

@@ -323,6 +323,9 @@ async function rest(app: Relay): Promise<void> {
   await integrations.idle();
 }
 
+/** The headers of a request by a page of the relay itself. */
+export const OWN_PAGE = { origin: "http://localhost", "sec-fetch-site": "same-origin" } as const;
+
 /** What the relay of a world is started with, unless its test says otherwise. */
 const ENVIRONMENT = {
   RELAY_PORT: "0",

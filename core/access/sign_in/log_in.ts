@@ -1,7 +1,7 @@
 import { SYSTEM } from "../../../kv/store/collection.ts";
 import { organizations } from "../../../kv/records/organization.ts";
 import { type UserRecord, users } from "../../../kv/records/user.ts";
-import { issueTokens, openSession } from "./open_session.ts";
+import { type Begun, issueTokens, openSession } from "./open_session.ts";
 import { checkSecondFactor, factorAttempts } from "./factor_code.ts";
 import type { Stepping } from "../../work/work.ts";
 import type { Background } from "../../ports/ports.ts";
@@ -31,6 +31,16 @@ interface Parts extends Pick<SignIn, "tokens" | "logins"> {
  * @throws {Fault} INVALID_LOGIN, RATE_LIMIT_EXCEEDED
  */
 export async function logIn(work: Stepping, parts: Parts, input: Login) {
+  const { organization, user, session } = await beginSession(work, parts, input);
+  return await issueTokens(work, parts.tokens, organization, user, session);
+}
+
+/** Opens a session for the user with these credentials. @throws {Fault} as `logIn` */
+export async function beginSession(
+  work: Stepping,
+  parts: Omit<Parts, "tokens">,
+  input: Login,
+): Promise<Begun> {
   const { store, ports } = work;
   const who = passwordAttempts(networkOf(work.request.address), input.email);
   const found = await parts.logins.attempt(who, () => byPassword(work, parts, input));
@@ -41,8 +51,7 @@ export async function logIn(work: Stepping, parts: Parts, input: Login) {
   const password = needsRehash(found.record.password, ports)
     ? await hashPassword(input.password, ports)
     : found.record.password;
-  const { user, session } = await enter(work, parts, found, password, input.code);
-  return await issueTokens(work, parts.tokens, organization, user, session);
+  return { organization, ...await enter(work, parts, found, password, input.code) };
 }
 
 /** Attempts at the password of an email, from one network. */
@@ -55,7 +64,7 @@ const passwordAttempts = (network: string, email: string): Attempted => ({
 /** The user with this email and password. @throws {Fault} INVALID_LOGIN */
 async function byPassword(
   work: Stepping,
-  parts: Parts,
+  parts: Omit<Parts, "tokens">,
   { email, password }: Login,
 ): Promise<Found<UserRecord>> {
   const found = await work.store.lookup(users, "email", [email]);
@@ -68,7 +77,7 @@ async function byPassword(
 /** Checks the second factor and opens the session, unless the user has changed meanwhile. */
 async function enter(
   work: Stepping,
-  parts: Parts,
+  parts: Omit<Parts, "tokens">,
   found: Found<UserRecord>,
   password: string,
   code: string | undefined,

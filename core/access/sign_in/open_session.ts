@@ -45,6 +45,19 @@ export async function openSession(
   });
 }
 
+/** A session with its user and organization. */
+export interface Begun {
+  readonly organization: OrganizationRecord;
+  readonly user: UserRecord;
+  readonly session: SessionRecord;
+}
+
+/** Says that a session has no rights before its user sets up a second factor. */
+export const missingFactor = ({ organization, session }: Omit<Begun, "user">) =>
+  organization.require_second_factor && !session.second_factor
+    ? { second_factor: "setup_required" as const }
+    : {};
+
 /** The answer to a signup, a sign-in or a refresh: a new JWT, and the refresh token with this number. */
 export async function issueTokens(
   { ports, sealer }: Pick<Context, "ports" | "sealer">,
@@ -57,7 +70,6 @@ export async function issueTokens(
   const nowMs = ports.clock.now();
   const ttlMs = Math.min(TOKEN_TTL_MS, session.expires_at_ms - nowMs);
   const claims = { sub: user.id, org: organization.id, sid: session.id };
-  const withoutRights = organization.require_second_factor && !session.second_factor;
   return {
     token: await tokens.sign(claims, { nowMs, ttlMs, jti: ports.entropy.uuid() }),
     token_type: "Bearer" as const,
@@ -66,6 +78,6 @@ export async function issueTokens(
     refresh_expires_at: iso(session.expires_at_ms),
     user: { id: user.id, email: user.email, role: user.roles[0] ?? "none" },
     organization: { id: organization.id, name: organization.name },
-    ...(withoutRights && { second_factor: "setup_required" as const }),
+    ...missingFactor({ organization, session }),
   };
 }

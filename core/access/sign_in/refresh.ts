@@ -73,7 +73,13 @@ export async function refreshSession(
   );
 }
 
-function rotate(tx: Tx, tenant: Tenant, session: SessionRecord, nowMs: number): SessionRecord {
+/** Moves the end of a session that is in use. */
+export function rotate(
+  tx: Tx,
+  tenant: Tenant,
+  session: SessionRecord,
+  nowMs: number,
+): SessionRecord {
   return tx.put(sessions, tenant, {
     ...session,
     expires_at_ms: sessionEndsAtMs(session.created_at_ms, nowMs),

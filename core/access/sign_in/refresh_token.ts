@@ -17,6 +17,10 @@ const FORMAT = new RegExp(
   `^rrt_([A-Za-z0-9_]{1,64})\\.([A-Za-z0-9_]{1,64})\\.([1-9]\\d{0,8})\\.([0-9A-Za-z]{${MAC_LENGTH}})$`,
 );
 
+const COOKIE_FORMAT = new RegExp(
+  `^rsc_([A-Za-z0-9_]{1,64})\\.([A-Za-z0-9_]{1,64})\\.[0-9A-Za-z]{${MAC_LENGTH}}$`,
+);
+
 /** The parts of a refresh token; `isGenuine` verifies them. */
 export interface NamedToken {
   readonly text: string;
@@ -36,14 +40,24 @@ export const makeRefreshSecret = (
 ): string => sealer.seal(makeSecretText("", SECRET_BYTES, ports.entropy), sessionId);
 
 /** The refresh token with this number. It is derived, so no token is stored. */
-export function refreshToken(
+export const refreshToken = (
   sealer: Sealer,
   org: string,
-  { id, sealed_refresh_secret: sealed }: SessionRecord,
+  session: SessionRecord,
   count: number,
+): string => signed(sealer, session, `rrt_${org}.${session.id}.${count}`);
+
+/** The value of a session's cookie. It is derived too, and stays the same while the session lasts. */
+export const cookieValue = (sealer: Sealer, org: string, session: SessionRecord): string =>
+  signed(sealer, session, `rsc_${org}.${session.id}`);
+
+/** A text with its MAC by the session's key. */
+function signed(
+  sealer: Sealer,
+  { id, sealed_refresh_secret: sealed }: SessionRecord,
+  body: string,
 ): string {
   if (sealed === null) throw new TypeError("a session of an earlier version has no refresh token");
-  const body = `rrt_${org}.${id}.${count}`;
   const mac = createHmac("sha256", sealer.open(sealed, id)).update(body).digest();
   return `${body}.${encodeBase62(mac)}`;
 }
@@ -59,4 +73,10 @@ export function parseRefreshToken(text: string): NamedToken | null {
 export function isGenuine(sealer: Sealer, session: SessionRecord, token: NamedToken): boolean {
   if (session.sealed_refresh_secret === null || token.count > session.refresh_count) return false;
   return constantTimeEqual(refreshToken(sealer, token.org, session, token.count), token.text);
+}
+
+/** The organization and the session that a cookie's value names; null for any other text. */
+export function parseCookieValue(text: string): Pick<NamedToken, "org" | "sessionId"> | null {
+  const [, org, sessionId] = COOKIE_FORMAT.exec(text) ?? [];
+  return org === undefined || sessionId === undefined ? null : { org, sessionId };
 }

@@ -3,6 +3,7 @@ import { type SessionRecord, sessions } from "../../../kv/records/user.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import type { Work, Writing } from "../../work/work.ts";
+import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { pageOf, type Paging } from "../../../kv/store/paging.ts";
 import { iso, isoOrNull } from "../../codec/codec.ts";
@@ -41,6 +42,21 @@ export async function endSession({ actor, tx }: Writing, id: string) {
   }
   tx.delete(sessions, home, id);
   return { id, address: session.address, user_id: actor.userId };
+}
+
+/** Signs the caller out: ends this session, or all of theirs. @throws {Fault} FORBIDDEN */
+export async function endOwnSessions(work: Writing, everywhere: boolean): Promise<void> {
+  const { actor, tx } = work;
+  mustBeSignedIn(actor);
+  const home = homeOf(actor.tenant.org);
+  const ids = everywhere
+    ? (await openSessions(tx, home, actor.userId)).map(({ id }) => id)
+    : [actor.sessionId];
+  for (const id of ids) {
+    const { address, user_id } = await endSession(work, id);
+    const resource = { type: "session", id } as const;
+    emit(work, tx, home, { type: "session_ended", resource, details: { address, user_id } });
+  }
 }
 
 /** Ends a person's sessions except `kept`; returns how many. */

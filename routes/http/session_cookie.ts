@@ -1,0 +1,74 @@
+import type { Cookie } from "../../core/work/work.ts";
+import type { Settings } from "../../core/context/context.ts";
+import { Fault } from "../../core/fault/fault.ts";
+import { setCookie } from "./answer.ts";
+import { hostOf, LOOPBACK } from "./origin.ts";
+import { cookieOf } from "./request.ts";
+
+/** The settings that say where the relay's pages are. */
+interface Parts {
+  readonly settings: Pick<Settings, "publicUrl">;
+}
+
+/** The origin of the relay's own pages, as the browser of this request should name it. */
+const ownOrigin = ({ settings }: Parts, request: Request): URL =>
+  new URL(settings.publicUrl ?? `${new URL(request.url).protocol}//${hostOf(request)}`);
+
+/**
+ * The name of the session cookie. Browsers send a cookie to every port of its host, so the name has the port: two
+ * relays on one host do not overwrite each other's cookie. `__Host-` requires `Secure`, which not every browser
+ * accepts over plain HTTP on loopback.
+ */
+const nameFor = ({ protocol, port }: URL): string =>
+  protocol === "https:" ? `__Host-relay_session_${port || 443}` : `relay_session_${port || 80}`;
+
+/** The value of the session cookie; null without one. */
+export function sessionCookieOf(parts: Parts, request: Request): string | null {
+  const { headers } = request;
+  return headers.has("cookie") ? cookieOf(headers, nameFor(ownOrigin(parts, request))) : null;
+}
+
+/** The `Set-Cookie` of a sign-in or, for the value null, of a sign-out. */
+export function setSessionCookie(
+  parts: Parts,
+  request: Request,
+  session: Omit<Cookie, "name">,
+): string {
+  const own = ownOrigin(parts, request);
+  return setCookie({ ...session, name: nameFor(own) }, "Strict", own.protocol === "https:");
+}
+
+/**
+ * Refuses a request that a page of another origin may have caused, for the session cookie or with it. `SameSite`
+ * does not stop the pages of other ports of the host, and `none` may be a link in another program.
+ * @throws {Fault} FORBIDDEN
+ */
+export function mustBeOwnPage(parts: Parts, request: Request, changes: boolean): void {
+  const { headers, method } = request;
+  const own = ownOrigin(parts, request);
+  const site = headers.get("sec-fetch-site");
+  const origin = headers.get("origin");
+  const isSocket = headers.has("upgrade");
+  if (changes && [own, URL.parse(origin ?? "")].some(isInsecure)) {
+    throw new Fault("FORBIDDEN", INSECURE);
+  }
+  // Chromium sends no Sec-Fetch-Site when it opens a WebSocket, but always the Origin.
+  const hasGoodSite = site === "same-origin" || site === null && (isSocket || !changes) ||
+    site === "none" && !changes;
+  if (!hasGoodSite) throw new Fault("FORBIDDEN", FOREIGN);
+  // Browsers leave the Origin out of a GET by a page of the same origin.
+  const hasGoodOrigin = origin === own.origin || origin === null && method === "GET" && !isSocket;
+  if (!hasGoodOrigin) throw new Fault("FORBIDDEN", wrongOrigin(own.origin));
+}
+
+/** True where browsers do not keep the cookie to themselves: plain HTTP beyond this machine. */
+const isInsecure = (url: URL | null): boolean =>
+  url?.protocol === "http:" && !LOOPBACK.test(url.host);
+
+const INSECURE = "HTTPS needed: a browser signs in by cookie over HTTPS, or over HTTP on the " +
+  "relay's own machine. Serve HTTPS and set RELAY_PUBLIC_URL.";
+const FOREIGN = "The session cookie is only for requests of the relay's own pages, with " +
+  "`Sec-Fetch-Site: same-origin`. Elsewhere, send a bearer token or an API key.";
+const wrongOrigin = (own: string) =>
+  `The session cookie is only for pages of ${own}, by their \`Origin\` header. Open that ` +
+  "address. If it is not this server's, set RELAY_PUBLIC_URL.";
