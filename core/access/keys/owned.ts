@@ -1,7 +1,7 @@
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { type ApiKeyRecord, apiKeys } from "../../../kv/records/api_key.ts";
 import { mustActForPerson } from "../people/person.ts";
-import type { Work } from "../../work/work.ts";
+import type { Reader } from "../../../kv/store/reader.ts";
 import type { Actor, Scope } from "../../identity/identity.ts";
 import { Fault } from "../../fault/fault.ts";
 
@@ -11,7 +11,7 @@ import { Fault } from "../../fault/fault.ts";
  * @throws {Fault} NOT_FOUND, FORBIDDEN for a token that is limited to its scopes
  */
 export async function ownedKey(
-  { db, actor }: Pick<Work, "db" | "actor">,
+  { db, actor }: { readonly db: Reader; readonly actor: Actor },
   id: string,
   right: Scope,
 ): Promise<ApiKeyRecord> {
@@ -32,7 +32,7 @@ function mayManage(actor: Actor, key: ApiKeyRecord, right: Scope): boolean {
 
 /** The tenant of a key of the caller's organization. */
 export const tenantOfKey = (
-  { actor }: Pick<Work, "actor">,
+  { actor }: { readonly actor: Actor },
   { type }: Pick<ApiKeyRecord, "type">,
 ): Tenant => ({ org: actor.tenant.org, space: type });
 

@@ -1,6 +1,6 @@
 import type { ApiKeyRecord } from "../../../kv/records/api_key.ts";
-import type { Work } from "../../work/work.ts";
-import type { Scope } from "../../identity/identity.ts";
+
+import type { Actor, Scope } from "../../identity/identity.ts";
 import type { Context } from "../../context/context.ts";
 import { DAY_MS } from "../../../kv/store/durations.ts";
 import { iso, isoOrNull } from "../../codec/codec.ts";
@@ -31,7 +31,7 @@ const isOver = (status: KeyStatus): boolean => status === "expired" || status ==
 
 /** A key as every answer shows it, with its last use. */
 export async function showKeyWithUse(
-  work: Pick<Work, "ports" | "config" | "actor">,
+  work: Pick<Context, "ports" | "config"> & { readonly actor: Actor },
   usage: Pick<Usage, "lastUsed">,
   key: ApiKeyRecord,
 ) {
