@@ -2113,7 +2113,7 @@ export interface Streams {
   /** Stream events (server-sent events) */
   "events.stream": {
     query?: {
-      /** Event types, `notification` or `command_started`, separated by commas. */
+      /** Event types, `notification`, `command_started` or `changed`, separated by commas. Without it, a stream has all of them but `changed`. */
       readonly types?: string | undefined;
       /** The agent's id or its name. A deleted agent is found by its id only. */
       readonly agent_id?: string | undefined;

@@ -23,6 +23,7 @@ export {
 export type { Reauthorization } from "./reauthorization.ts";
 export { medianWait, ruleOfDenial, statisticsOf, waitStatistic } from "./statistics.ts";
 export { reconnectDelayMs, STREAM_ENDS, type StreamEnd } from "./streams/ends.ts";
+export { CHANGED } from "./streams/changes.ts";
 export { COMMAND_STARTED, type Message, MESSAGE_ID, prepare } from "./streams/message.ts";
 export { NOTIFICATION } from "./streams/notification.ts";
 export { SEVERITIES } from "./streams/severity.ts";

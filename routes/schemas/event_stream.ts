@@ -1,4 +1,5 @@
 import {
+  CHANGED,
   COMMAND_STARTED,
   EVENT_TYPES,
   MESSAGE_ID,
@@ -8,8 +9,10 @@ import {
 import { z } from "zod";
 import { AgentFilter, commaList, Severity, Thread } from "./schemas.ts";
 
-const Types = commaList([...EVENT_TYPES, NOTIFICATION, COMMAND_STARTED], 2000).meta({
-  description: "Event types, `notification` or `command_started`, separated by commas.",
+const Types = commaList([...EVENT_TYPES, NOTIFICATION, COMMAND_STARTED, CHANGED], 2000).meta({
+  description:
+    "Event types, `notification`, `command_started` or `changed`, separated by commas. " +
+    "Without it, a stream has all of them but `changed`.",
   examples: ["command_executed"],
 });
 

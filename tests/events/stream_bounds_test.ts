@@ -72,6 +72,27 @@ Deno.test("streams: a socket that resumes gets its present rights, not those of 
   });
 });
 
+Deno.test("streams: a resume frame asks for changes, and the next one leaves them", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const { value } = await world.key(owner, ["agents:read"]);
+  await withSocket(world, value, async ({ socket, next }) => {
+    eq((await next()).type, "hello");
+    for (const types of ["changed", "agent_created"]) {
+      socket.send(JSON.stringify({ type: "resume", types }));
+      if (types === "agent_created") await world.advance(1_000);
+      eq((await next()).type, "hello");
+      if (types === "changed") {
+        const anything = { resource_type: null, resource_id: null };
+        deq(await next(), { type: "changed", id: null, data: anything });
+      }
+    }
+    await happen(world, owner, "agent_created", "agt_1");
+    await world.advance(1_000);
+    eq((await next()).type, "event");
+  });
+});
+
 Deno.test("streams: a socket resumes at most once a second", async () => {
   await using world = await World.open();
   const owner = await world.signUp();

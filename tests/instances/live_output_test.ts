@@ -4,7 +4,7 @@ import { ManualClock } from "../support/clock.ts";
 import { random } from "../support/random.ts";
 import { rawRows } from "../support/raw_rows.ts";
 import { type Received, StreamClient } from "../support/stream.ts";
-import type { World } from "../support/world.ts";
+import { World } from "../support/world.ts";
 import { pair } from "./pair.ts";
 
 /** A command that runs at the first instance. */
@@ -242,4 +242,40 @@ Deno.test("instances: a started command is announced to the streams of every ins
       .filter((type) => type !== "heartbeat");
   deq(await typesOf(clients[2]!), ["command_executed", "end"]);
   deq(await typesOf(clients[3]!), ["end"]);
+});
+
+Deno.test("instances: a change at one instance is announced at every instance within a second", async () => {
+  await using cluster = await pair();
+  const { one, two, owner: { token, org }, agent } = cluster;
+  await using three = await World.open({ kv: two.kv, sole: false, clock: one.clock, seed: 3 });
+  const worlds = [one, two, three];
+  const settle = async () => {
+    for (const world of worlds) await world.settle();
+  };
+  const query = "?types=changed";
+  const clients = await Promise.all(
+    worlds.map((world) => StreamClient.open(world, token, { query })),
+  );
+  one.clock.advance(5_000);
+  await settle();
+  const command = await play(one, token, agent);
+  const body = { name: "reader", scopes: ["agents:read"] };
+  const made = await two.call("POST", "/api/v1/api-keys", { as: token, body });
+  for (let ms = 0; ms < 900; ms += 50) {
+    one.clock.advance(50);
+    await settle();
+  }
+  for (const world of worlds) world.app.streams.stop();
+  for (const client of clients) {
+    const changes = (await readAll(one, client)).filter(({ event }) => event === "changed")
+      .map(({ data }) => `${data.resource_type} ${data.resource_id}`);
+    eq(changes[0], "null null");
+    deq(changes.slice(1).toSorted(), [
+      `api_key ${made.body.id}`,
+      `audit_log ${org}/live`,
+      `command ${command.id}`,
+    ]);
+  }
+  command.finish();
+  await settle();
 });

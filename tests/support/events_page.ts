@@ -1,12 +1,20 @@
 import { z } from "zod";
 import { OWN_EVENTS } from "../../core/events/emit.ts";
+import { RESOURCE_READERS } from "../../core/events/types/resources.ts";
 import { isWebhookEvent } from "../../core/events/types/webhook_events.ts";
 
 /** The text of docs/audit-events.md: every event type that Relay writes, from the tables of types. */
 export function eventsPage(): string {
   const types = Object.keys(OWN_EVENTS).sort();
-  return `${HEAD}${types.map(rowOf).join("\n")}\n\n${types.map(sectionOf).join("\n\n")}\n`;
+  return `${HEAD}${types.map(rowOf).join("\n")}\n\n${types.map(sectionOf).join("\n\n")}\n\n` +
+    `${RESOURCES}${Object.entries(RESOURCE_READERS).map(readersOf).join("\n")}\n`;
 }
+
+/** A table row: a resource type and the rights of which one is needed to hear of its changes. */
+const readersOf = ([type, readers]: [string, readonly string[]]): string =>
+  `| \`${type}\` | ${
+    readers.map((reader) => reader === "own" ? "your own" : `\`${reader}\``).join(" or ")
+  } |`;
 
 /** A table row: link, meaning, and whether webhooks carry the type. */
 const rowOf = (type: string): string =>
@@ -53,6 +61,16 @@ const EXAMPLE_ROW = {
   resource_type: "api_key",
   timestamp: "2030-01-01T00:00:00.000Z",
 };
+
+const RESOURCES = `## Resource types
+
+[Streams](streams.md#changes) announce a changed resource to holders of any of these rights. *Your own* is
+what you changed, and your own user. Changes of types without a right are not announced: the API shows no
+such resource, or only its \`notification\` message does.
+
+| \`resource_type\` | Needs |
+| --------------- | ----- |
+`;
 
 const HEAD = `# Events of the audit log
 

@@ -15,6 +15,7 @@ export interface Message {
     | "event"
     | "notification"
     | "command_started"
+    | "changed"
     | "status"
     | "output"
     | "result"

@@ -1,7 +1,10 @@
-import type { EventLog } from "../../../kv/log/log.ts";
+import type { EventLog, Sequenced } from "../../../kv/log/log.ts";
+import type { Clock } from "../../../kv/store/clock.ts";
 import type { Actor } from "../../identity/identity.ts";
+import { announceChange, type Change, CHANGED, changesIn, mayReadChange } from "./changes.ts";
 import type { StreamEnd } from "./ends.ts";
 import { type Announcement, idOf, type Message, type Prepared } from "./message.ts";
+import { PendingChanges } from "./pending_changes.ts";
 import { mayRead } from "./rights.ts";
 import { isAtLeast, type Severity } from "./severity.ts";
 
@@ -44,7 +47,7 @@ export interface OpenStream {
 
 /** A client with more unread bytes is disconnected. */
 export const BUFFER_BYTES_MAX = 1024 * 1024;
-/** Catching up pauses while this many bytes are unread. */
+/** Catching up and changes wait while this many bytes are unread. */
 const CATCH_UP_BYTES = 128 * 1024;
 const PAGE = 200;
 
@@ -62,6 +65,10 @@ export class Stream implements OpenStream {
   #waitedBefore = false;
   /** An event arrived that does not follow the position, so the log must be read again. */
   #behind = false;
+  /** Null for subscribers who did not ask for changes. */
+  readonly #changes: PendingChanges | null;
+  /** True while changes wait for the client to read. */
+  #changesWait = false;
 
   constructor(
     public actor: Actor,
@@ -71,13 +78,21 @@ export class Stream implements OpenStream {
     from: number,
     private readonly source: {
       readonly log: EventLog;
-      readonly prepare: (
-        events: Awaited<ReturnType<EventLog["read"]>>,
-      ) => readonly (Prepared | null)[];
+      readonly clock: Pick<Clock, "after">;
+      /** The number of the newest event when the stream was opened. Later ones are announced as changes. */
+      readonly head: number;
+      readonly prepare: (events: readonly Sequenced[]) => readonly (Prepared | null)[];
       readonly failed: (error: unknown) => void;
     },
   ) {
     this.#position = from;
+    this.#changes = filter.types?.has(CHANGED)
+      ? new PendingChanges(source.clock, (changes) => this.#tellChanges(changes))
+      : null;
+  }
+
+  get wantsChanges(): boolean {
+    return this.#changes !== null;
   }
 
   /** The number of the last event that was sent or filtered out. */
@@ -89,15 +104,19 @@ export class Stream implements OpenStream {
     return this.#ended;
   }
 
-  /** Takes new events, numbered from `first` without a gap. */
-  take(first: number, events: readonly (Prepared | null)[]): void {
+  /** Takes new events, numbered from `first` without a gap, and what each of them changed. */
+  take(
+    first: number,
+    events: readonly (Prepared | null)[],
+    changes: readonly (readonly Change[])[],
+  ): void {
     if (this.#ended) return;
     if (this.#catchingUp || first !== this.#position + 1) {
       this.#behind = true;
       this.catchUp();
       return;
     }
-    this.#send(events);
+    for (const [at, event] of events.entries()) this.#send(event, changes[at]);
   }
 
   /** Reads the log from the position to its end. */
@@ -112,7 +131,7 @@ export class Stream implements OpenStream {
 
   beat(history: string): void {
     if (this.#waitedBefore) return this.end("too_slow");
-    this.#waitedBefore = this.#waiting;
+    this.#waitedBefore = this.#waiting || this.#changesWait;
     this.say({ kind: "heartbeat", id: idOf(history, this.#position), json: "{}" });
   }
 
@@ -123,6 +142,16 @@ export class Stream implements OpenStream {
     if (!this.#ended && this.#wants(news)) this.say(news);
   }
 
+  /** Announces a change, together with others, if the subscriber wants and may read it. */
+  change(change: Change): void {
+    if (!this.#ended && this.#wantsChange(change)) this.#changes?.add(change);
+  }
+
+  /** Says that anything may have changed before the stream was opened. */
+  beginChanges(): void {
+    if (this.#changes !== null) this.say(announceChange(null));
+  }
+
   /** Sends a message. Ends the stream when too much is unread. */
   say(message: Message): void {
     this.sink.send(message);
@@ -131,12 +160,13 @@ export class Stream implements OpenStream {
 
   end(name: StreamEnd): void {
     if (this.#ended) return;
-    this.#ended = true;
+    this.left();
     this.sink.end(name);
   }
 
   left(): void {
     this.#ended = true;
+    this.#changes?.stop();
   }
 
   async #readLog(): Promise<void> {
@@ -148,8 +178,9 @@ export class Stream implements OpenStream {
         if (this.#ended || events.length === 0) break;
         // Retention removed the next events meanwhile, so the client must be told of the gap.
         if (events[0]!.seq !== this.#position + 1) return this.end("interrupted");
-        for (const event of prepare(events)) {
-          this.#send([event]);
+        const changes = this.#changes === null ? [] : changesIn(this.actor.tenant, events);
+        for (const [at, event] of prepare(events).entries()) {
+          this.#send(event, changes[at]);
           if (this.sink.bufferedBytes > CATCH_UP_BYTES) await this.#drained();
         }
       }
@@ -163,13 +194,26 @@ export class Stream implements OpenStream {
     this.#waiting = this.#waitedBefore = false;
   }
 
-  #send(events: readonly (Prepared | null)[]): void {
-    for (const event of events) {
-      if (this.#ended) return;
-      this.#position++;
-      if (event === null || !this.#wants(event)) continue;
-      this.say(this.#personalized(event));
-    }
+  #send(event: Prepared | null, changes: readonly Change[] = []): void {
+    if (this.#ended) return;
+    this.#position++;
+    if (this.#position > this.source.head) { for (const change of changes) this.change(change); }
+    if (event !== null && this.#wants(event)) this.say(this.#personalized(event));
+  }
+
+  /** Sends changes, or null when there were too many; false when the client has to read first. */
+  #tellChanges(changes: readonly Change[] | null): boolean {
+    this.#changesWait = this.sink.bufferedBytes > CATCH_UP_BYTES;
+    if (this.#changesWait) return false;
+    if (!this.#waiting) this.#waitedBefore = false;
+    if (changes === null) this.say(announceChange(null));
+    // The right to read a resource may have ended since it changed.
+    else for (const each of changes) if (this.#wantsChange(each)) this.say(announceChange(each));
+    return true;
+  }
+
+  #wantsChange(change: Change): boolean {
+    return this.#matches(change) && mayReadChange(this.actor, change);
   }
 
   /** A notification has a different text for each recipient. */
@@ -178,13 +222,23 @@ export class Stream implements OpenStream {
     return json === undefined ? event : { kind: event.kind, id: event.id, json };
   }
 
-  #wants({ type, agentId, thread, severity, scope, personal }: Announcement): boolean {
-    const { filter, actor } = this;
+  #wants(news: Announcement): boolean {
+    const { actor } = this;
+    const { scope, personal } = news;
     if (personal !== undefined && (actor.kind !== "user" || !personal.has(actor.userId))) {
       return false;
     }
-    return (scope === null || actor.rights.has(scope)) &&
-      (filter.types === undefined || filter.types.has(type)) &&
+    return (scope === null || actor.rights.has(scope)) && this.#matches(news);
+  }
+
+  #matches(
+    { type, agentId, thread, severity }: Pick<
+      Announcement,
+      "type" | "agentId" | "thread" | "severity"
+    >,
+  ): boolean {
+    const { filter } = this;
+    return (filter.types === undefined || filter.types.has(type)) &&
       (filter.agentId === undefined || filter.agentId === agentId) &&
       (filter.thread === undefined || filter.thread === thread) &&
       (filter.severity === undefined || isAtLeast(severity, filter.severity));

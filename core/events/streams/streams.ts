@@ -6,6 +6,7 @@ import type { Context } from "../../context/context.ts";
 import type { Background, Cancel } from "../../ports/ports.ts";
 import { Fault, type LimitHolder, limitReached } from "../../fault/fault.ts";
 import type { Reauthorization } from "../reauthorization.ts";
+import { type Change, changeOfStart, changesIn, isChange } from "./changes.ts";
 import type { StreamEnd } from "./ends.ts";
 import {
   announceStart,
@@ -47,6 +48,8 @@ export interface StreamNeeds {
 /** The open streams of this process: of events, and what `join` adds. */
 export class Streams {
   readonly #byTenant = new Map<string, Set<OpenStream>>();
+  /** The number of streams that announce changes, by tenant. */
+  readonly #changeReaders = new Map<string, number>();
   #open = 0;
   #timer: Cancel | null = null;
   #pollTimer: Cancel | null = null;
@@ -64,7 +67,10 @@ export class Streams {
   /** Subscribes to the log. */
   start(): void {
     const { log } = this.relay;
-    log.watch((type, tenant) => isStreamed(type) && this.#byTenant.has(tenantKey(tenant)));
+    log.watch((type, tenant) =>
+      isStreamed(type) && this.#byTenant.has(tenantKey(tenant)) ||
+      this.#changeReaders.size > 0 && isChange(type) && this.#changeReaders.has(tenantKey(tenant))
+    );
     log.onSequenced((tenant, events) => this.#sequenced(tenant, events));
     log.onPulse((of) => this.#catchUpInBackground(of));
   }
@@ -87,15 +93,18 @@ export class Streams {
   ): Promise<Stream> {
     const { log, ports } = this.relay;
     const { tenant } = actor;
-    const { from, recovered } = await this.#startOf(tenant, lastEventId);
+    const { from, head, recovered } = await this.#startOf(tenant, lastEventId);
     const stream: Stream = new Stream(actor, ports.clock.now(), filter, sink, from, {
       log,
+      clock: ports.clock,
+      head,
       prepare: (events) => this.#prepare(tenant, events),
       failed: (error) =>
         ports.log.error("a stream could not read the log", { error: String(error) }),
     });
     this.join(stream);
     stream.say(this.#hello(tenant, from, recovered));
+    stream.beginChanges();
     stream.catchUp();
     return stream;
   }
@@ -109,6 +118,7 @@ export class Streams {
     const key = tenantKey(stream.actor.tenant);
     const streams = this.#byTenant.get(key) ?? new Set();
     this.#byTenant.set(key, streams.add(stream));
+    this.#countChangeReader(stream, 1);
     this.#open++;
     this.#timer ??= this.#sweepLater();
     if (!this.relay.store.sole) this.#pollTimer ??= this.#pollLater();
@@ -120,8 +130,10 @@ export class Streams {
     const streams = this.#eventStreams(tenantKey(tenant));
     if (streams.length === 0) return;
     const news = announceStart(command);
+    const change = this.#changeReaders.has(tenantKey(tenant)) ? changeOfStart(command) : null;
     for (const stream of streams) {
       stream.announce(news);
+      if (change !== null) stream.change(change);
       if (stream.ended) this.leave(stream);
     }
   }
@@ -153,6 +165,7 @@ export class Streams {
     const streams = this.#byTenant.get(key);
     if (!streams?.delete(stream)) return;
     this.#open--;
+    this.#countChangeReader(stream, -1);
     if (streams.size === 0) this.#byTenant.delete(key);
   }
 
@@ -176,7 +189,7 @@ export class Streams {
     const { log } = this.relay;
     await log.flush();
     const head = await log.head(tenant);
-    if (lastEventId === null) return { from: head, recovered: false };
+    if (lastEventId === null) return { from: head, head, recovered: false };
     const place = positionOf(lastEventId);
     if (place === null) {
       throw new Fault(
@@ -190,7 +203,7 @@ export class Streams {
     const kept = place.history === this.#historyOf(tenant) && place.seq <= head;
     const [next] = kept && place.seq < head ? await log.read(tenant, place.seq, 1) : [];
     const recovered = kept && (place.seq === head || next?.seq === place.seq + 1);
-    return { from: recovered ? place.seq : head, recovered };
+    return { from: recovered ? place.seq : head, head, recovered };
   }
 
   #historyOf(tenant: Tenant): string {
@@ -201,6 +214,14 @@ export class Streams {
     const id = idOf(this.#historyOf(tenant), from);
     const json = JSON.stringify({ recovered, from: id, heartbeat_seconds: HEARTBEAT_SECONDS });
     return { kind: "hello", id, json };
+  }
+
+  #countChangeReader(stream: OpenStream, by: 1 | -1): void {
+    if (!(stream instanceof Stream) || !stream.wantsChanges) return;
+    const key = tenantKey(stream.actor.tenant);
+    const readers = (this.#changeReaders.get(key) ?? 0) + by;
+    if (readers === 0) this.#changeReaders.delete(key);
+    else this.#changeReaders.set(key, readers);
   }
 
   #eventStreams(key: string): Stream[] {
@@ -223,12 +244,14 @@ export class Streams {
   }
 
   #sequenced(tenant: Tenant, events: readonly Sequenced[]): void {
-    const streams = this.#byTenant.get(tenantKey(tenant));
+    const key = tenantKey(tenant);
+    const streams = this.#byTenant.get(key);
     if (streams === undefined || events.length === 0) return;
     const prepared = this.#prepare(tenant, events);
+    const changes = this.#changeReaders.has(key) ? changesIn(tenant, events) : NO_CHANGES;
     for (const stream of streams) {
       if (!(stream instanceof Stream)) continue;
-      stream.take(events[0]!.seq, prepared);
+      stream.take(events[0]!.seq, prepared, changes);
       if (stream.ended) this.leave(stream);
     }
   }
@@ -355,6 +378,8 @@ export class Streams {
 }
 
 const everyTenant = () => true;
+
+const NO_CHANGES: readonly (readonly Change[])[] = [];
 
 const tooMany = (limit: number, of: LimitHolder) =>
   limitReached(
