@@ -85,6 +85,7 @@ export class ScriptedAgent {
     credential: string,
     options: Options = {},
   ): Promise<ScriptedAgent> {
+    await world.renewPresence();
     const agent = await ScriptedAgent.open(world, credential, options);
     await agent.#welcome.promise;
     return agent;
@@ -97,7 +98,6 @@ export class ScriptedAgent {
     options: Options = {},
   ): Promise<ScriptedAgent> {
     const agent = new ScriptedAgent(options.identity ?? newIdentity(), options, world.clock);
-    await world.renewPresence();
     const actor: Actor = await authenticateSocket(world.app, credential, "live");
     const info = { id: "req" };
     agent.#link = world.app.links.open(actor, info, {
