@@ -27,27 +27,25 @@ import {
   AGENT_RIGHT,
   closeFormerKeyLinks,
   disconnectAgentsOf,
-  Inquiries,
-  Links,
-  notifyLostAgents,
-  sweepStaleAgents,
-} from "./agents/agents.ts";
-import {
   Elsewhere,
   FleetCommands,
   INGEST_TOKEN,
+  Inquiries,
   lapseForAgent,
   lapseOutdated,
   lapseOverdue,
+  Links,
   LiveOutput,
+  notifyLostAgents,
   recoverCommands,
   RunningCommands,
   type Sessions,
   startHandedOver,
   startQueued,
   sweepQueued,
+  sweepStaleAgents,
   WAITING,
-} from "./commands/commands.ts";
+} from "./agents/agents.ts";
 import {
   dropExpiredRows,
   Sequencer,

@@ -23,27 +23,25 @@ import {
   Usage,
 } from "./access/access.ts";
 import {
+  Elsewhere,
+  FleetCommands,
   Inquiries,
+  insertShield,
   insertVerdictKeys,
   type LinkListeners,
   Links,
-  MADE_DEVICES,
-  MADE_PAIRING_CODES,
-} from "./agents/agents.ts";
-import { makeSealer, type Sealer } from "./codec/codec.ts";
-import { Background, type Ports } from "./ports/ports.ts";
-import {
-  Elsewhere,
-  FleetCommands,
-  insertShield,
   LiveOutput,
+  MADE_DEVICES,
   MADE_INGEST_TOKENS,
+  MADE_PAIRING_CODES,
   recoverCommands,
   RunningCommands,
   SoleSessions,
   startQueued,
   StoredSessions,
-} from "./commands/commands.ts";
+} from "./agents/agents.ts";
+import { makeSealer, type Sealer } from "./codec/codec.ts";
+import { Background, type Ports } from "./ports/ports.ts";
 import {
   ActiveConfiguration,
   Activity,

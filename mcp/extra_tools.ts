@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { CommandRecord } from "../kv/records/command.ts";
 import type { Stepping } from "../core/work/work.ts";
 import { READERS, tailAudit } from "../core/events/events.ts";
-import { abandonCommand, runCommand } from "../core/commands/commands.ts";
+import { abandonCommand, runCommand } from "../core/agents/agents.ts";
 import { AuditEvent, AuditTypes } from "../routes/audit.ts";
 import { Command, CommandText, Timeout } from "../routes/commands.ts";
 import { type Route, route } from "../routes/call/route.ts";

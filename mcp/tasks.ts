@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { cancelCommand, getOwnCommand, type showCommand } from "../core/commands/commands.ts";
+import { cancelCommand, getOwnCommand, type showCommand } from "../core/agents/agents.ts";
 import { Fault } from "../core/fault/fault.ts";
 import { call } from "../routes/call/call.ts";
 import { Command } from "../routes/commands.ts";

@@ -5,7 +5,7 @@ import {
   listAlerts,
   REPORTS_MAX,
   resolveAlert,
-} from "../core/commands/commands.ts";
+} from "../core/agents/agents.ts";
 import { ALERT_STATES } from "../kv/records/alert.ts";
 import { route } from "./call/route.ts";
 import {

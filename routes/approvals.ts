@@ -6,7 +6,7 @@ import {
   getShieldSettings,
   listApprovals,
   updateShieldSettings,
-} from "../core/commands/commands.ts";
+} from "../core/agents/agents.ts";
 import { Policy, ShieldResult } from "../core/shield/shield.ts";
 import { APPROVAL_STATUSES } from "../kv/records/approval.ts";
 import { CommandStatus } from "./commands.ts";

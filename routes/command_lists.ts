@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { listAgentCommands, listCommands } from "../core/commands/commands.ts";
+import { listAgentCommands, listCommands } from "../core/agents/agents.ts";
 import { Verdict } from "../core/shield/shield.ts";
 import { COMMAND_STATUSES } from "../kv/records/command.ts";
 import { AgentParams, Label } from "./agents.ts";

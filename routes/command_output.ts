@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { openOutput, ownedCommand, readOutput } from "../core/commands/commands.ts";
+import { openOutput, ownedCommand, readOutput } from "../core/agents/agents.ts";
 import { reconnectDelayMs } from "../core/events/events.ts";
 import { acceptedOf } from "./call/accept.ts";
 import { EventStream, route } from "./call/route.ts";

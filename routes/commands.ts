@@ -6,7 +6,7 @@ import {
   runCommand,
   showCommand,
   startCommand,
-} from "../core/commands/commands.ts";
+} from "../core/agents/agents.ts";
 import { Fault } from "../core/fault/fault.ts";
 import { ShieldResult } from "../core/shield/shield.ts";
 import { within } from "../core/ports/ports.ts";

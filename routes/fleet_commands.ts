@@ -5,7 +5,7 @@ import {
   getFleetCommand,
   showFleetCommand,
   startFleetCommand,
-} from "../core/commands/commands.ts";
+} from "../core/agents/agents.ts";
 import { Fault } from "../core/fault/fault.ts";
 import { within } from "../core/ports/ports.ts";
 import { COMMAND_STATUSES } from "../kv/records/command.ts";

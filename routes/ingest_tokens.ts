@@ -4,7 +4,7 @@ import {
   createIngestToken,
   deleteIngestToken,
   listIngestTokens,
-} from "../core/commands/commands.ts";
+} from "../core/agents/agents.ts";
 import { INGEST_PURPOSES } from "../kv/records/ingest.ts";
 import { route } from "./call/route.ts";
 import {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { listPatterns, switchPatterns } from "../core/commands/commands.ts";
+import { listPatterns, switchPatterns } from "../core/agents/agents.ts";
 import { PackName, RuleId } from "../core/shield/shield.ts";
 import { route } from "./call/route.ts";
 import { PageQuery, Pagination } from "./schemas/schemas.ts";

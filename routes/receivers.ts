@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { findIngestToken, receiveAlertmanager, receiveGeneric } from "../core/commands/commands.ts";
+import { findIngestToken, receiveAlertmanager, receiveGeneric } from "../core/agents/agents.ts";
 import type { IngestPurpose } from "../kv/records/ingest.ts";
 import { BODY_BYTES_MAX } from "./http/body.ts";
 import { type LargerBody, route } from "./call/route.ts";

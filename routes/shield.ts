@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { atMost } from "../core/protocol/protocol.ts";
-import { evaluateCommands, replayPolicy, runCanary } from "../core/commands/commands.ts";
+import { evaluateCommands, replayPolicy, runCanary } from "../core/agents/agents.ts";
 import { Policy, ShieldLayer, ShieldResult, Verdict } from "../core/shield/shield.ts";
 import { CanaryStatus } from "./gitops_agents.ts";
 import { route } from "./call/route.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { findIngestToken } from "../core/commands/commands.ts";
+import { findIngestToken } from "../core/agents/agents.ts";
 import {
   createLinkCode,
   deleteLink,

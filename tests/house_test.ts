@@ -17,7 +17,6 @@ const AREAS = [
   "events",
   "access",
   "agents",
-  "commands",
   "policies",
   "delivery",
   "host",

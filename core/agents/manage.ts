@@ -9,7 +9,7 @@ import type { Reader } from "../../kv/store/reader.ts";
 import { listPage, pageOf, type Paging } from "../../kv/store/paging.ts";
 import { iso, isoOrNull } from "../codec/codec.ts";
 import { isOlder, VERSION } from "../protocol/protocol.ts";
-import type { Links } from "./links.ts";
+import type { Links } from "./links/links.ts";
 import { agentIdOf, freeName } from "./names.ts";
 
 /** An agent as answers show it. */

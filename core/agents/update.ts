@@ -2,7 +2,7 @@ import { agents } from "../../kv/records/agent.ts";
 import { sendMessage, type Stepping, type Writing } from "../work/work.ts";
 import { changedLabels, labelsBy, sameLabels } from "./labels.ts";
 import { emitUpdated } from "./emit_updated.ts";
-import type { Links } from "./links.ts";
+import type { Links } from "./links/links.ts";
 import { ownedAgent, showAgent } from "./manage.ts";
 import { type Attempts, firstAttempt, giveName, takeName } from "./names.ts";
 

@@ -1,8 +1,7 @@
 import { SYSTEM } from "../../kv/store/collection.ts";
 import { readTally } from "../../kv/store/tally.ts";
-import { agentsByStatus } from "../agents/agents.ts";
+import { agentsByStatus, WAITING } from "../agents/agents.ts";
 import type { Work } from "../work/work.ts";
-import { WAITING } from "../commands/commands.ts";
 import { DAY_MS, HOUR_MS } from "../../kv/store/durations.ts";
 import { iso } from "../codec/codec.ts";
 import { homeOf } from "../access/access.ts";

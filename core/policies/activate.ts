@@ -10,7 +10,7 @@ import type { RequestInfo } from "../identity/identity.ts";
 import type { Context } from "../context/context.ts";
 import { emit } from "../events/events.ts";
 import { Fault } from "../fault/fault.ts";
-import { shieldInForce } from "../commands/commands.ts";
+import { shieldInForce } from "../agents/agents.ts";
 import { versionId } from "./policy_set.ts";
 import { enforce } from "./enforce.ts";
 import { policyEvent } from "./policy_event.ts";

@@ -13,7 +13,7 @@ import {
   type PolicyFor,
   replayCommands,
   shieldInForce,
-} from "../commands/commands.ts";
+} from "../agents/agents.ts";
 import type { Policy } from "../shield/shield.ts";
 import { nextTurn } from "../ports/ports.ts";
 import { activate } from "./activate.ts";

@@ -1,7 +1,7 @@
 import type { Tenant } from "../../kv/store/collection.ts";
 import { type PolicySetRecord, policySets } from "../../kv/records/gitops.ts";
 import type { Tx } from "../../kv/store/tx.ts";
-import { inForce, type ShieldInForce } from "../commands/commands.ts";
+import { inForce, type ShieldInForce } from "../agents/agents.ts";
 import type { Context } from "../context/context.ts";
 
 /** Puts policies in force, and signals a new version to other areas after the commit. */

@@ -7,7 +7,7 @@ import { listPage, type Paging } from "../../kv/store/paging.ts";
 import { basicAuth, iso } from "../codec/codec.ts";
 import { mustBeDialable } from "../ports/ports.ts";
 import { REPOSITORY } from "./standing.ts";
-import { shieldInForce } from "../commands/commands.ts";
+import { shieldInForce } from "../agents/agents.ts";
 import { addressOf } from "./git/address.ts";
 import { enforce } from "./enforce.ts";
 import { policyEvent } from "./policy_event.ts";

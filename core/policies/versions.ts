@@ -11,7 +11,7 @@ import { emit } from "../events/events.ts";
 import { Fault } from "../fault/fault.ts";
 import { listPage, type Paging } from "../../kv/store/paging.ts";
 import { iso } from "../codec/codec.ts";
-import { shieldInForce } from "../commands/commands.ts";
+import { shieldInForce } from "../agents/agents.ts";
 import { setOf, versionId } from "./policy_set.ts";
 import { diffDocuments } from "./documents/diff.ts";
 import { type NamedDocument, PolicyDocument } from "./documents/document.ts";

@@ -1,7 +1,7 @@
 import type { Relay } from "../../core/relay.ts";
 import { canonicalJson } from "../../core/codec/codec.ts";
 import { Fault } from "../../core/fault/fault.ts";
-import { COMMAND_KEYS, FLEET_KEYS } from "../../core/commands/commands.ts";
+import { COMMAND_KEYS, FLEET_KEYS } from "../../core/agents/agents.ts";
 import {
   checkIdempotencyKey,
   digestOfCall,

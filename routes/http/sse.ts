@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import type { OutputSink } from "../../core/commands/commands.ts";
+import type { OutputSink } from "../../core/agents/agents.ts";
 import { type Message, STREAM_ENDS, type StreamEnd } from "../../core/events/events.ts";
 import type { Clock } from "../../kv/store/clock.ts";
 

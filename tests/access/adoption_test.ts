@@ -3,7 +3,7 @@ import { repositoryCredentialOf } from "../../core/delivery/integrations/reposit
 import { inForce, withRepository } from "../policies/git_fixtures.ts";
 import { installed, sentTo } from "../delivery/integrations/fixtures.ts";
 import { type Account, World } from "../support/world.ts";
-import { alertsOf, makeIngestToken } from "../commands/ingest_fixtures.ts";
+import { alertsOf, makeIngestToken } from "../agents/commands/ingest_fixtures.ts";
 import { setUser } from "./keys/key_fixtures.ts";
 import { happen } from "../events/stream_fixtures.ts";
 

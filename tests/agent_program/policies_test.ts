@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import { openPolicies } from "../../core/cli/agent/policies.ts";
-import { openSigner } from "../../core/agents/link_signer.ts";
+import { openSigner } from "../../core/agents/links/link_signer.ts";
 import { privateKeyOf, rawPublicKey } from "../../core/protocol/statements.ts";
 import { openMemoryFiles } from "./agent_support.ts";
 

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import type { Configuration } from "../../core/cli/agent/backup/configuration.ts";
 import type { AgentTree } from "../../core/cli/agent/interfaces.ts";
 import { openTransfers } from "../../core/cli/agent/backup/transfers.ts";
-import { openSigner } from "../../core/agents/link_signer.ts";
+import { openSigner } from "../../core/agents/links/link_signer.ts";
 import { compress } from "../../core/protocol/archive.ts";
 import { privateKeyOf, rawPublicKey } from "../../core/protocol/statements.ts";
 import type { TransferReply } from "../../core/protocol/transfers.ts";

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { AgentReportLimiter } from "../../core/agents/report_limiter.ts";
+import { AgentReportLimiter } from "../../core/agents/links/report_limiter.ts";
 import type { Tenant } from "../../kv/store/collection.ts";
 import { users } from "../../kv/records/user.ts";
 import { StoreUnavailableError } from "../../kv/engine/errors.ts";

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
-import { sweepStaleAgents } from "../../core/agents/register.ts";
+import { sweepStaleAgents } from "../../core/agents/links/register.ts";
 import { agents, REPORTED_STATUSES } from "../../kv/records/agent.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { type Account, World } from "../support/world.ts";

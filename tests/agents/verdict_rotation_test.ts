@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, ok, rejects, strictEqual as eq } from "node:assert/strict";
 import { type Pinned, pinnedVerdictKey, pinVerdictKey } from "../../core/cli/agent/link/pin.ts";
-import { handoversFrom, verdictKeyOf } from "../../core/agents/verdict_keys.ts";
+import { handoversFrom, verdictKeyOf } from "../../core/agents/links/verdict_keys.ts";
 import { MAX_HANDOVERS, type RelayFrame, type WelcomeFrame } from "../../core/protocol/protocol.ts";
 import { rotateKeys } from "../../core/host/secrets/rotate_keys.ts";
 import { makeSealer } from "../../core/codec/seal.ts";

@@ -6,7 +6,7 @@ import {
   signText,
   verifiesText,
 } from "../../core/protocol/statements.ts";
-import { verdictKeyOf } from "../../core/agents/verdict_keys.ts";
+import { verdictKeyOf } from "../../core/agents/links/verdict_keys.ts";
 import { commands } from "../../kv/records/command.ts";
 import { tenantKey } from "../../kv/store/collection.ts";
 import { verdictKeys } from "../../kv/records/verdict_key.ts";

@@ -3,7 +3,7 @@ import { StoreUnavailableError } from "../../kv/engine/errors.ts";
 import { everyQueued } from "../../kv/store/iterate.ts";
 import { readJournals } from "../../kv/store/journal.ts";
 import type { Store } from "../../kv/store/store.ts";
-import { JOURNAL } from "../../core/commands/running_commands.ts";
+import { JOURNAL } from "../../core/agents/commands/running_commands.ts";
 import { delay } from "./wait.ts";
 
 /** Others have taken over everything that a dead instance held after this time. */

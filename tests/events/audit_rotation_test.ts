@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
 import { keepCheckpoint, witnessedSize } from "../../core/cli/agent/witness.ts";
-import { checkpointFrame } from "../../core/agents/witness.ts";
+import { checkpointFrame } from "../../core/agents/links/witness.ts";
 import { readHandover, signHandover } from "../../core/protocol/checkpoints/handover.ts";
 import { auditKeyOf } from "../../core/events/trail/audit_keys.ts";
 import { verifyExport } from "../../core/events/trail/verify_export.ts";

@@ -7,7 +7,7 @@ import { type Account, World } from "../support/world.ts";
 import { found, HOUR_MS, make, rowsOf } from "./compliance_fixtures.ts";
 import { AGENT_RIGHTS, exec, linkAgent, type Linked } from "../support/linked_agent.ts";
 import { liveOf } from "../delivery/webhooks/hook_fixtures.ts";
-import { makeIngestToken } from "../commands/ingest_fixtures.ts";
+import { makeIngestToken } from "../agents/commands/ingest_fixtures.ts";
 
 const RISKY = "systemctl stop nginx";
 const CHAT = 5_123_456_789;

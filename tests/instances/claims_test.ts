@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
-import { sweepQueued } from "../../core/commands/commands.ts";
+import { sweepQueued } from "../../core/agents/agents.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { claimingPair, failNext, lost } from "./claims.ts";
 

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { pack, packedText } from "../../core/commands/finished.ts";
+import { pack, packedText } from "../../core/agents/commands/finished.ts";
 import { type CommandRecord, commands, leastCommandId } from "../../kv/records/command.ts";
 import { HARMLESS } from "../../core/shield/shield.ts";
 import { overKv } from "../support/kv.ts";

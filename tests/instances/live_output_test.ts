@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
-import { play, type Played, readAll, transcript } from "../commands/output_fixtures.ts";
+import { play, type Played, readAll, transcript } from "../agents/commands/output_fixtures.ts";
 import { ManualClock } from "../support/clock.ts";
 import { random } from "../support/random.ts";
 import { rawRows } from "../support/raw_rows.ts";

@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, ok } from "node:assert/strict";
 import { z } from "zod";
-import { readReports } from "../../core/commands/alerts/report.ts";
+import { readReports } from "../../core/agents/alerts/report.ts";
 import { atMost } from "../../core/protocol/at_most.ts";
 import { Policy } from "../../core/shield/shield.ts";
 import { nextTurn } from "../../core/ports/turn.ts";

@@ -5,7 +5,7 @@ import {
   makeIngestToken,
   NOTIFICATION,
   storedKeys,
-} from "../commands/ingest_fixtures.ts";
+} from "../agents/commands/ingest_fixtures.ts";
 import { longestParsed } from "../support/longest_parsed.ts";
 import { OWN_PAGE, World } from "../support/world.ts";
 

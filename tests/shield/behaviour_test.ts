@@ -4,7 +4,7 @@ import { examineCommand } from "../../core/shield/examine.ts";
 import { inspectCommand } from "../../core/shield/inspect.ts";
 import { Policy } from "../../core/shield/policy/policy.ts";
 import type { ShieldResult } from "../../core/shield/model.ts";
-import { SessionMemory, WINDOW_MS } from "../../core/commands/guard/session_memory.ts";
+import { SessionMemory, WINDOW_MS } from "../../core/agents/guard/session_memory.ts";
 
 /** A session whose commands are judged one after the other, at instants moved by hand. */
 class Played {

@@ -7,7 +7,7 @@ import { inspectCommand } from "../../core/shield/inspect.ts";
 import { MAX_COMMAND_BYTES } from "../../core/shield/interpreter/limits.ts";
 import { Policy } from "../../core/shield/policy/policy.ts";
 import { ShieldResult } from "../../core/shield/model.ts";
-import { SessionMemory } from "../../core/commands/guard/session_memory.ts";
+import { SessionMemory } from "../../core/agents/guard/session_memory.ts";
 import { CORES, OBFUSCATIONS, WRAPPERS } from "./cases.ts";
 
 /** More of everything by SHIELD_FUZZ_INPUTS, another run by SHIELD_FUZZ_SEED. */

@@ -1,5 +1,5 @@
 import { ok, strictEqual as eq } from "node:assert/strict";
-import { cachedExamination } from "../../core/commands/guard/examination_cache.ts";
+import { cachedExamination } from "../../core/agents/guard/examination_cache.ts";
 
 Deno.test("cachedExamination: a short line is cached unless its expansion is long", () => {
   const short = "ls -la /srv/remembered";

@@ -3,7 +3,7 @@ import { judgeChain } from "../../core/shield/behaviour.ts";
 import { examineCommand } from "../../core/shield/examine.ts";
 import type { Example } from "../../core/shield/model.ts";
 import { RULES } from "../../core/shield/packs/packs.ts";
-import { SessionMemory } from "../../core/commands/guard/session_memory.ts";
+import { SessionMemory } from "../../core/agents/guard/session_memory.ts";
 
 /** The ids of the rules that fire on a command, or on the last command of a session. */
 function firing(example: Example): readonly string[] {

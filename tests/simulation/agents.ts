@@ -1,5 +1,5 @@
 import type { KeyObject } from "node:crypto";
-import type { Wire } from "../../core/agents/sender.ts";
+import type { Wire } from "../../core/agents/links/sender.ts";
 import { privateKeyOf } from "../../core/protocol/statements.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import type { Random } from "../support/random.ts";

@@ -1,3 +1,3 @@
 import { loadTests } from "../load_tests.ts";
 
-await loadTests("agents", "agent_program");
+await loadTests("agents");

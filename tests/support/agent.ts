@@ -3,7 +3,7 @@ import { createHash, type Hash, type KeyObject } from "node:crypto";
 import { openVerdicts, type Verdicts } from "../../core/cli/agent/link/verdicts.ts";
 import type { Actor } from "../../core/identity/identity.ts";
 import { authenticateSocket } from "../../core/agents/devices/holder.ts";
-import type { Connection } from "../../core/agents/connection.ts";
+import type { Connection } from "../../core/agents/links/connection.ts";
 import {
   type AgentFrame,
   type CommandOrder,

@@ -5,7 +5,7 @@ import { organizations } from "../../../kv/records/organization.ts";
 import { reserveQuota } from "../../../kv/store/quota.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
 import type { Stepping, Writing } from "../../work/work.ts";
-import { AGENT_RIGHT } from "../links.ts";
+import { AGENT_RIGHT } from "../links/links.ts";
 import {
   type Attempted,
   credentialInHand,

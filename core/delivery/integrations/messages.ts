@@ -1,4 +1,4 @@
-import { denialAlertId } from "../../commands/commands.ts";
+import { denialAlertId } from "../../agents/agents.ts";
 import { type EventRow, ruleOfDenial } from "../../events/events.ts";
 import type { Message, Subject } from "./service.ts";
 import { isTopicEvent, type TopicEvent, type TopicName, topicOf } from "./topics.ts";

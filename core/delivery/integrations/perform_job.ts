@@ -10,7 +10,7 @@ import { approvals } from "../../../kv/records/approval.ts";
 import type { Context } from "../../context/context.ts";
 import { emit, type EventRow, RELAY_ACTOR } from "../../events/events.ts";
 import { OutboundError, type OutboundResponse } from "../../ports/ports.ts";
-import { statusNow } from "../../commands/commands.ts";
+import { statusNow } from "../../agents/agents.ts";
 import { claimJob, getClaimed, type JobCollection, scheduleRetry } from "../jobs/job.ts";
 import { afterFailure, isDue, retryAfterMs, RetryPolicy } from "../jobs/retry_policy.ts";
 import { serviceOf } from "./catalog.ts";

@@ -2,7 +2,7 @@ import type { Tenant } from "../../../kv/store/collection.ts";
 import type { PolicyItem } from "../../../kv/records/gitops.ts";
 import type { ShieldSettingsRecord } from "../../../kv/records/shield.ts";
 import type { Context } from "../../context/context.ts";
-import { shieldInForce } from "../../commands/commands.ts";
+import { shieldInForce } from "../../agents/agents.ts";
 
 /** The rules for commands at the time of the report. */
 export interface PoliciesInForce {

@@ -1,10 +1,9 @@
 import { canaryRuns } from "../../../kv/records/agent_state.ts";
 import { verdictKeys } from "../../../kv/records/verdict_key.ts";
 import { tenantKey } from "../../../kv/store/collection.ts";
-import { heldVersion } from "../../agents/agents.ts";
+import { heldVersion, modeFor, policiesFor, shieldInForce } from "../../agents/agents.ts";
 import type { Reading } from "../../work/work.ts";
 import { iso } from "../../codec/codec.ts";
-import { modeFor, policiesFor, shieldInForce } from "../../commands/commands.ts";
 import { reportOf, type ReportParts } from "./report.ts";
 
 /** How the shield guards an agent now. @throws {Fault} AGENT_NOT_FOUND */

@@ -1,5 +1,5 @@
 import type { ShieldMode } from "../../../kv/records/shield.ts";
-import type { MergedPolicy } from "../../commands/commands.ts";
+import type { MergedPolicy } from "../../agents/agents.ts";
 import { APPROVE_SCORE, DENY_SCORE, type Policy, type PolicyRule } from "../../shield/shield.ts";
 import type { NamedDocument } from "./document.ts";
 

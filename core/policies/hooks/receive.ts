@@ -4,7 +4,7 @@ import type { Found } from "../../../kv/store/reader.ts";
 import type { GitHookHeaders, RequestInfo } from "../../identity/identity.ts";
 import type { Context } from "../../context/context.ts";
 import { type Background, nextTurn } from "../../ports/ports.ts";
-import { ACCEPTED } from "../../commands/commands.ts";
+import { ACCEPTED } from "../../agents/agents.ts";
 import { addressOf, pathOf } from "../git/address.ts";
 import type { SyncQueue } from "../sync_schedule.ts";
 import { type Proof, proofOf } from "./proof.ts";

@@ -2,7 +2,7 @@ import { deepStrictEqual as deq, match, strictEqual as eq } from "node:assert/st
 import type { CommandOrder } from "../../../core/protocol/protocol.ts";
 import { finish, runsOf } from "../../support/linked_agent.ts";
 import { World } from "../../support/world.ts";
-import { finishAll, makeFleet, sent, silent } from "../../commands/fleet_fixtures.ts";
+import { finishAll, makeFleet, sent, silent } from "../../agents/commands/fleet_fixtures.ts";
 import { type terminal, withTerminal } from "./terminal.ts";
 
 type Run = ReturnType<typeof terminal>["run"];

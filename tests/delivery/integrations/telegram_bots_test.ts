@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { World } from "../../support/world.ts";
 import { exec, linkAgent } from "../../support/linked_agent.ts";
-import { makeIngestToken } from "../../commands/ingest_fixtures.ts";
+import { makeIngestToken } from "../../agents/commands/ingest_fixtures.ts";
 import { setUser } from "../../access/keys/key_fixtures.ts";
 
 const BOB = 5_123_456_789;

@@ -2,7 +2,7 @@ import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/stric
 import { users } from "../../../kv/records/user.ts";
 import { type Account, World } from "../../support/world.ts";
 import { eventsOf, exec, linkAgent, type Linked, runsOf } from "../../support/linked_agent.ts";
-import { makeIngestToken, shownOf, storedKeys } from "../../commands/ingest_fixtures.ts";
+import { makeIngestToken, shownOf, storedKeys } from "../../agents/commands/ingest_fixtures.ts";
 
 const RISKY = "systemctl stop nginx";
 const ACCEPTED = '{"accepted":true}';

@@ -19,7 +19,7 @@ import { emit } from "../../../events/events.ts";
 import { Fault } from "../../../fault/fault.ts";
 import { listPage, type Paging } from "../../../../kv/store/paging.ts";
 import { iso } from "../../../codec/codec.ts";
-import { botMakers, CODE_TTL_MS, deletedBotMakers } from "../../../commands/commands.ts";
+import { botMakers, CODE_TTL_MS, deletedBotMakers } from "../../../agents/agents.ts";
 import type { Sender } from "./update.ts";
 
 /** 80 bits, which nobody guesses within ten minutes. */

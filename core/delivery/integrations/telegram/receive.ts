@@ -5,7 +5,7 @@ import {
   makersOf,
   type PoliciesInForce,
   receive,
-} from "../../../commands/commands.ts";
+} from "../../../agents/agents.ts";
 import { SYSTEM, type Tenant } from "../../../../kv/store/collection.ts";
 import type { IngestTokenRecord } from "../../../../kv/records/ingest.ts";
 import { organizations } from "../../../../kv/records/organization.ts";

@@ -1,0 +1,174 @@
+import { agents } from "../../../kv/records/agent.ts";
+import { type ApprovalRecord, approvals, type Decision } from "../../../kv/records/approval.ts";
+import { type UserRecord, users } from "../../../kv/records/user.ts";
+import { homeOf, type People, peopleBehind, without } from "../../access/access.ts";
+import type { Writing } from "../../work/work.ts";
+import { withCommandId } from "../commands/command_fault.ts";
+import { emit } from "../../events/events.ts";
+import { Fault } from "../../fault/fault.ts";
+import { type PoliciesInForce, shieldInForce } from "../guard/in_force.ts";
+import { ownedApproval, showApproval, statusNow } from "./show.ts";
+import { changeSince, validApprovals } from "./changed.ts";
+import { agentsOf } from "./request.ts";
+import { resolveApproval } from "./resolve.ts";
+import { isSelfApproval } from "./own_request.ts";
+import { addsNothing } from "./votes.ts";
+
+/** A person's decision on a blocked process. */
+export interface DecisionInput {
+  readonly approve: boolean;
+  readonly reason: string | null;
+  /** Whether the only member of an organization confirms that they approve their own request. */
+  readonly confirmSelfApproval?: boolean;
+}
+
+/**
+ * Records a person's decision. One rejection ends the request; the required number of approvals sends the command.
+ * @throws {Fault} NOT_FOUND, CONFLICT when it is decided, lapsed or outdated, FORBIDDEN when the caller may not decide it
+ */
+export async function decideApproval(
+  work: Writing,
+  policies: PoliciesInForce,
+  id: string,
+  decision: DecisionInput,
+) {
+  const approval = await ownedApproval(work, id);
+  return await withCommandId(approval.command_id, () => decide(work, policies, approval, decision));
+}
+
+async function decide(
+  work: Writing,
+  policies: PoliciesInForce,
+  approval: ApprovalRecord,
+  { approve, reason, confirmSelfApproval = false }: DecisionInput,
+) {
+  const { actor, ports, tx } = work;
+  const { tenant } = actor;
+  mustBeOpen(approval, ports.clock.now());
+  const decider = await tx.get(users, homeOf(tenant.org), actor.userId);
+  const people = await peopleBehind(tx, actor);
+  const self_approved = approve &&
+    await isSelfApproval(work, approval, people, confirmSelfApproval);
+  mustHaveRole(approval, decider);
+  if (approve) {
+    await mustBeFirst(work, approval, people);
+    await mustStillHold(work, policies, approval);
+  }
+  const decision: Decision = {
+    user_id: actor.userId,
+    actor: actor.id,
+    also_of: without(people, actor.userId),
+    approve,
+    self_approved,
+    reason,
+    at_ms: ports.clock.now(),
+  };
+  // An earlier approval of theirs that no longer counts is replaced.
+  const others = approval.decisions.filter(({ user_id }) => user_id !== actor.userId);
+  const earlier = approve ? others : approval.decisions;
+  const decided = { ...approval, decisions: [...earlier, decision] };
+  if (!approve) {
+    const how = { status: "rejected", reason, by: actor } as const;
+    return await showApproval(work, await resolveApproval(work, tx, tenant, decided, how));
+  }
+  if (self_approved) emitSelfApproval(work, approval, reason);
+  if ((await validApprovals(work, tx, tenant, decided)).length >= approval.required) {
+    const how = { status: "approved", reason, by: actor } as const;
+    return await showApproval(work, await resolveApproval(work, tx, tenant, decided, how));
+  }
+  emit(work, tx, tenant, {
+    type: "approval_given",
+    resource: { type: "approval", id: approval.id },
+    agentId: approval.agent_id ?? undefined,
+    thread: approval.thread,
+    details: {
+      ...agentsOf(approval),
+      pid: approval.id,
+      command_id: approval.command_id,
+      decided_by: actor.id,
+      requested_by: approval.requested_by,
+      reason,
+      required: approval.required,
+    },
+  });
+  return await showApproval(work, tx.put(approvals, tenant, decided));
+}
+
+function emitSelfApproval(
+  work: Writing,
+  { id, agent_id, agents, command_id, requested_by, self_approval }: ApprovalRecord,
+  reason: string | null,
+): void {
+  const { actor, tx } = work;
+  emit(work, tx, actor.tenant, {
+    type: "self_approval_given",
+    resource: { type: "approval", id },
+    agentId: agent_id ?? undefined,
+    details: {
+      ...agentsOf({ agents }),
+      pid: id,
+      command_id,
+      decided_by: actor.id,
+      requested_by,
+      reason,
+      allowed_by: self_approval ? "settings" : "sole_member",
+    },
+  });
+}
+
+function mustBeOpen(approval: ApprovalRecord, nowMs: number): void {
+  const status = statusNow(approval, nowMs);
+  if (status === "pending") return;
+  throw new Fault("CONFLICT", `This request is already ${status}.`, { status });
+}
+
+function mustHaveRole({ roles }: ApprovalRecord, decider: UserRecord | null): void {
+  if (roles.length > 0 && !roles.some((role) => decider?.roles.includes(role))) {
+    throw new Fault("FORBIDDEN", `Only ${roles.join(" or ")} may decide this.`, { roles });
+  }
+}
+
+/** Each person approves once, whatever credential they use. */
+async function mustBeFirst(
+  work: Writing,
+  approval: ApprovalRecord,
+  people: People,
+): Promise<void> {
+  if (!addsNothing(await validApprovals(work, work.tx, work.actor.tenant, approval), people)) {
+    return;
+  }
+  throw new Fault(
+    "CONFLICT",
+    "You, or another holder of your credential, already approved this. It needs the approval " +
+      "of another user.",
+  );
+}
+
+/** Refuses an approval after the agent or the settings have changed: it applies to exactly those of the request. */
+async function mustStillHold(
+  { actor, ports, tx }: Writing,
+  policies: PoliciesInForce,
+  approval: ApprovalRecord,
+): Promise<void> {
+  const { tenant } = actor;
+  const shield = await shieldInForce(tx, tenant);
+  const nowMs = ports.clock.now();
+  const { agent_id, policy_version } = approval;
+  const agent = agent_id === null ? null : await tx.get(agents, tenant, agent_id);
+  const change = shield.version !== policy_version
+    ? "the shield's settings have changed"
+    : agent !== null
+    ? await changeSince(tx, tenant, policies, { approval, agent, shield, nowMs })
+    // The agents of a fleet command are examined one by one, each before its command is sent.
+    : agent_id === null
+    ? null
+    : "the agent was deleted";
+  if (change === null) return;
+  throw new Fault(
+    "CONFLICT",
+    `This request is no longer valid: ${change}. Request approval again.`,
+    {
+      status: "expired",
+    },
+  );
+}

@@ -1,3 +1,0 @@
-import { loadTests } from "../load_tests.ts";
-
-await loadTests("commands");
