@@ -32,6 +32,7 @@ const OTHER_TESTS = [
   "bench",
   "build",
   "clients",
+  "console",
   "contract",
   "cluster",
   "crash",

@@ -1,0 +1,33 @@
+import { signal } from "@preact/signals";
+import { type AccountInfo, call, RelayError, type Scope } from "./api.ts";
+
+/** Who is signed in: null for nobody, undefined until the relay has said. */
+export const me = signal<AccountInfo | null | undefined>(undefined);
+/** True after a session ended under a page that was in use; the page stays, and asks for the password again. */
+export const expired = signal(false);
+
+/** Reads who is signed in. @throws {RelayError} when the relay cannot be reached */
+export async function readSession(): Promise<void> {
+  try {
+    const info = await call("account.info");
+    me.value = info;
+    expired.value = false;
+  } catch (error) {
+    if (!isSignedOut(error)) throw error;
+    if (me.value) expired.value = true;
+    else me.value = null;
+  }
+}
+
+/** True when a call failed because there is no session, or it has ended. */
+export const isSignedOut = (error: unknown): boolean =>
+  error instanceof RelayError && error.status === 401;
+
+/** True when the viewer holds the right: what they may not do has no button. */
+export const may = (right: Scope): boolean => me.value?.scopes.includes(right) ?? false;
+
+/** Ends this session, or all sessions of the viewer. */
+export async function signOut(everywhere = false): Promise<void> {
+  await call("console_session.end", { query: everywhere ? { everywhere: "true" } : {} });
+  me.value = null;
+}
