@@ -31,6 +31,8 @@ type Received =
 export class Channel {
   readonly #tabs = new Set<(message: FromHub) => void>();
   readonly follows: Follows;
+  readonly #host: Host;
+  readonly #space: Space;
   #state: LinkState = "connecting";
   #socket: Socket | null = null;
   /** True once the socket's stream has begun. */
@@ -45,7 +47,9 @@ export class Channel {
   #attempt = 0;
   #isOver = true;
 
-  constructor(private readonly host: Host, private readonly space: Space) {
+  constructor(host: Host, space: Space) {
+    this.#host = host;
+    this.#space = space;
     this.follows = new Follows(host, (frame) => this.#send(frame));
   }
 
@@ -89,12 +93,12 @@ export class Channel {
   }
 
   #connect(): void {
-    const socket = this.host.open(this.space, this.#lastId);
+    const socket = this.#host.open(this.#space, this.#lastId);
     this.#socket = socket;
     this.#attempt++;
     socket.onmessage = ({ data }) => this.#take(JSON.parse(data));
     socket.onclose = ({ code }) => this.#lose(code);
-    this.#cancelQuiet = this.host.after(QUIET_MS, () => this.#lose(null));
+    this.#cancelQuiet = this.#host.after(QUIET_MS, () => this.#lose(null));
   }
 
   #take(message: Received | AboutCommand): void {
@@ -124,16 +128,16 @@ export class Channel {
     this.#begun = true;
     this.#cancelLost?.();
     this.#cancelLost = null;
-    this.#cancelSteady = this.host.after(STEADY_MS, () => this.#failures = 0);
+    this.#cancelSteady = this.#host.after(STEADY_MS, () => this.#failures = 0);
     this.#setState("live");
     this.follows.resume();
   }
 
   #expectMore(): void {
     this.#cancelQuiet();
-    this.#cancelQuiet = this.host.after(QUIET_MS, () => {
+    this.#cancelQuiet = this.#host.after(QUIET_MS, () => {
       if (this.#begun) this.#send({ type: "ping" });
-      this.#cancelQuiet = this.host.after(ANSWER_MS, () => this.#lose(null));
+      this.#cancelQuiet = this.#host.after(ANSWER_MS, () => this.#lose(null));
     });
   }
 
@@ -143,11 +147,11 @@ export class Channel {
     this.#drop();
     this.#down();
     const attempt = this.#attempt;
-    const isSignedOut = code === CREDENTIAL_ENDED || wasRefused && await this.host.isSignedOut();
+    const isSignedOut = code === CREDENTIAL_ENDED || wasRefused && await this.#host.isSignedOut();
     if (attempt !== this.#attempt) return;
     if (isSignedOut) return this.signedOut();
-    const waitMs = Math.min(backoffMs(this.#failures++, this.host.random()), RETRY_MS_MAX);
-    this.#cancelRetry = this.host.after(waitMs, () => this.#connect());
+    const waitMs = Math.min(backoffMs(this.#failures++, this.#host.random()), RETRY_MS_MAX);
+    this.#cancelRetry = this.#host.after(waitMs, () => this.#connect());
   }
 
   /** Forgets the socket. Its events count no more. */
@@ -164,7 +168,7 @@ export class Channel {
   }
 
   #down(): void {
-    this.#cancelLost ??= this.host.after(SHOWN_AFTER_MS, () => this.#setState("lost"));
+    this.#cancelLost ??= this.#host.after(SHOWN_AFTER_MS, () => this.#setState("lost"));
   }
 
   #send(frame: unknown): void {

@@ -36,12 +36,14 @@ interface Followed {
  */
 export class Follows {
   readonly #followed = new Map<string, Followed>();
+  readonly #host: Pick<Host, "after">;
+  readonly #send: (frame: unknown) => void;
 
-  constructor(
-    private readonly host: Pick<Host, "after">,
-    /** Sends a frame, if the link is there. */
-    private readonly send: (frame: unknown) => void,
-  ) {}
+  /** `send` sends a frame, if the link is there. */
+  constructor(host: Pick<Host, "after">, send: (frame: unknown) => void) {
+    this.#host = host;
+    this.#send = send;
+  }
 
   /** Adds a reader; returns how to remove it. */
   add({ agentId, commandId, from }: Wish, tell: Follower["tell"]): () => void {
@@ -85,14 +87,14 @@ export class Follows {
     followed.cancel();
     followed.position = Math.min(...[...followed.followers].map(({ position }) => position));
     const { agentId, position } = followed;
-    this.send({ type: "follow", agent_id: agentId, command_id: commandId, from: position });
+    this.#send({ type: "follow", agent_id: agentId, command_id: commandId, from: position });
   }
 
   #remove(commandId: string, followed: Followed, follower: Follower): void {
     const isLast = followed.followers.delete(follower) && followed.followers.size === 0;
     if (!isLast || this.#followed.get(commandId) !== followed) return;
     this.#forget(commandId, followed);
-    this.send({ type: "unfollow", command_id: commandId });
+    this.#send({ type: "unfollow", command_id: commandId });
   }
 
   /** Tells the last message to the readers who have everything before it. The others are on an earlier stream. */
@@ -128,7 +130,7 @@ export class Follows {
 
   #again(commandId: string, followed: Followed, ms: number): void {
     followed.cancel();
-    followed.cancel = this.host.after(ms, () => this.#follow(commandId, followed));
+    followed.cancel = this.#host.after(ms, () => this.#follow(commandId, followed));
   }
 
   #forget(commandId: string, followed: Followed): void {

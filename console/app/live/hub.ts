@@ -24,8 +24,11 @@ interface Attached {
  */
 export class Hub {
   readonly #channels = new Map<string, Attached>();
+  readonly #host: Host;
 
-  constructor(private readonly host: Host) {}
+  constructor(host: Host) {
+    this.#host = host;
+  }
 
   /** Adds a tab. */
   join(tell: (message: FromHub) => void): Tab {
@@ -65,7 +68,7 @@ export class Hub {
     }
     const key = `${account} ${space}`;
     const found = this.#channels.get(key) ??
-      { key, account, channel: new Channel(this.host, space) };
+      { key, account, channel: new Channel(this.#host, space) };
     this.#channels.set(key, found);
     return found;
   }
