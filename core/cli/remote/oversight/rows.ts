@@ -212,9 +212,7 @@ export const OVERSIGHT_ROWS: readonly RemoteCommand[] = [
       TYPE,
       {
         name: "secret-stdin",
-        about:
-          "Read the secret that signs from the standard input, not from RELAY_WEBHOOK_SECRET. " +
-          "Default: a new one.",
+        about: "Read the secret from the input; else RELAY_WEBHOOK_SECRET, or a new one.",
       },
       {
         name: "since",
