@@ -107,6 +107,8 @@ const PROGRAM_FILE = /^program(\.new|-[0-9a-f]{16}(\.js|\.exe)?)$/;
  */
 export function dropUnnamed(store: ProgramStore): void {
   const { stateDir, tree } = store;
+  // The first start makes the directory later.
+  if (tree.look(stateDir) === null) return;
   const { trusted, candidate } = parseMarker(store);
   const named = [trusted, candidate].map((kept) => kept && programPath(store, kept));
   for (const name of tree.list(stateDir)) {
