@@ -18,16 +18,22 @@ if (hosted) {
   Deno.exit(await runProgram(Deno.args, { env: Deno.env.toObject(), serving }));
 }
 
-/** The endpoints and MCP in front of a relay. */
+/** The console, the endpoints and MCP in front of a relay. */
 async function serving(): Promise<Serving> {
+  const { serveConsole } = await import("./console/console.ts");
   const { serveMcp } = await import("./mcp/endpoint.ts");
   const { mount } = await import("./routes/http/mount.ts");
   const { failedBare } = await import("./routes/http/refusal.ts");
   const { routes, upgrades } = await import("./routes/index.ts");
   return {
     front({ app }) {
+      const console = serveConsole();
       const mcp = serveMcp(app, routes);
-      return { handler: mount(app, routes, upgrades, mcp.services), close: () => mcp.close() };
+      const api = mount(app, routes, upgrades, mcp.services);
+      return {
+        handler: (request, info) => console(request) ?? api(request, info),
+        close: () => mcp.close(),
+      };
     },
     refuse: failedBare,
   };

@@ -20,15 +20,15 @@ export class EventParser {
   #data: string[] = [];
   #chars = 0;
   #id: string | null;
+  readonly #path: string;
+  readonly #charsMax: number;
   /** The delay before a reconnection that the server asked for last. */
   retryMs: number | null = null;
 
-  constructor(
-    lastEventId: string | null,
-    private readonly path: string,
-    private readonly charsMax = EVENT_CHARS_MAX,
-  ) {
+  constructor(lastEventId: string | null, path: string, charsMax = EVENT_CHARS_MAX) {
     this.#id = lastEventId;
+    this.#path = path;
+    this.#charsMax = charsMax;
   }
 
   /** The events that the next piece of text completes. @throws {RelayError} */
@@ -71,12 +71,12 @@ export class EventParser {
   }
 
   #bound(more: number): void {
-    if (this.#chars + more > this.charsMax) {
-      throw this.#unreadable(`The stream holds an event with over ${this.charsMax} characters.`);
+    if (this.#chars + more > this.#charsMax) {
+      throw this.#unreadable(`The stream holds an event with over ${this.#charsMax} characters.`);
     }
   }
 
   #unreadable(message: string): RelayError {
-    return new RelayError(message, { status: 0, code: "UNREADABLE", path: this.path });
+    return new RelayError(message, { status: 0, code: "UNREADABLE", path: this.#path });
   }
 }

@@ -9,7 +9,7 @@ const share = Number(Deno.env.get("RELAY_CLUSTER_SHARE") ?? 0.25);
 const seed = Number(Deno.env.get("RELAY_CLUSTER_SEED") ?? 32);
 const whole = share === 1;
 const FOLDERS =
-  /^tests\/(access|agents|commands|delivery|e2e|events|host|mcp|policies|routes)\/.*_test\.ts$/;
+  /^tests\/(access|agents|delivery|e2e|events|host|mcp|policies|routes)\/.*_test\.ts$/;
 /** The tests that start the program itself and go through what a user does: agents, MCP, events, webhooks. */
 const PROGRAM_TESTS = [
   "tests/delivery/webhooks/real_delivery_test.ts",
@@ -51,15 +51,17 @@ async function run(
     { length: processes },
     (_, part) => files.filter((_, at) => at % processes === part),
   );
-  const passed = await Promise.all(parts.map((part) => runPart(part, env)));
+  const ended = await Promise.all(parts.map((part) => runPart(part, env)));
+  const failed = ended.filter(({ code }) => code !== 0);
+  eq(failed.length, 0, failed.map(({ text }) => text).join("\n"));
+  const passed = ended.map(({ text }) => Number(/ (\d+) passed/.exec(text)?.[1]));
   ok(passed.reduce((sum, n) => sum + n) > files.length, `only ${passed} tests ran`);
 }
 
-/** The number of tests that passed. */
 async function runPart(
   files: readonly string[],
   env: Readonly<Record<string, string>>,
-): Promise<number> {
+): Promise<{ readonly code: number; readonly text: string }> {
   const { code, stdout } = await new Deno.Command(Deno.execPath(), {
     args: ["test", "-A", "--no-check", "--preload", PRELOAD, CHOSEN],
     env: {
@@ -71,9 +73,7 @@ async function runPart(
     stdin: "null",
     stderr: "inherit",
   }).output();
-  const text = new TextDecoder().decode(stdout);
-  eq(code, 0, text);
-  return Number(/ (\d+) passed/.exec(text)?.[1]);
+  return { code, text: new TextDecoder().decode(stdout) };
 }
 
 Deno.test("cluster: the tests of the areas pass on three instances behind a round-robin", async () => {

@@ -6,8 +6,9 @@ export interface SourceGraph {
   readonly imports: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
-const ROOTS = ["core", "kv", "mcp", "routes"];
-const SPECIFIER = /(?:^(?:import|export)\s[^;"']*?from\s+|^import\s+|\bimport\(\s*)"(\.[^"]+)"/gm;
+const ROOTS = ["console", "core", "kv", "mcp", "routes"];
+const SPECIFIER =
+  /(?:^(?:import|export)\s[^;"']*?from\s+|^import\s+|\bimport\(\s*)"(\.[^"]+)"(?! with \{ type: "text" \})/gm;
 
 /** Reads the graph of main.ts and the files below some folders from their import lines. */
 export async function readSourceGraph(roots: readonly string[] = ROOTS): Promise<SourceGraph> {

@@ -1,6 +1,7 @@
 import { clientOperations, clientTypes } from "../client/client_source.ts";
 import { withCommands } from "../cli/remote/page.ts";
 import { withInstallLinks } from "../mcp/install_links.ts";
+import { consoleFiles } from "../console/console_files.ts";
 import { contractText } from "./contract.ts";
 import { eventsPage } from "./events_page.ts";
 import { withSettingsTables } from "./settings_table.ts";
@@ -19,3 +20,4 @@ const commands = await Deno.readTextFile(new URL("cli.md", docs));
 await write("cli.md", withCommands(commands));
 const mcp = await Deno.readTextFile(new URL("mcp.md", docs));
 await write("mcp.md", withInstallLinks(mcp));
+await write("../console/files.ts", await consoleFiles());

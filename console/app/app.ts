@@ -1,0 +1,97 @@
+import { effect, signal } from "@preact/signals";
+import type { ComponentType } from "preact";
+import { useEffect } from "preact/hooks";
+import { RelayError } from "./api.ts";
+import { Failure, Loading } from "./components/states.ts";
+import { Frame } from "./frame.ts";
+import { html } from "./html.ts";
+import { addressOf, go, matchPath, path } from "./router.ts";
+import { type Screen, type ScreenProps, SCREENS } from "./screens.ts";
+import { expired, may, me, readSession } from "./session.ts";
+import { SignInAgain } from "./components/sign_in_again.ts";
+
+/** The screen of the address, with its code once that is loaded. */
+interface Shown {
+  readonly screen: Screen;
+  readonly props: ScreenProps;
+  readonly component: ComponentType<ScreenProps>;
+}
+
+const shown = signal<Shown | null>(null);
+const failure = signal<unknown>(null);
+
+/** The whole console. */
+export function App() {
+  useEffect(() => {
+    begin();
+    return effect(show);
+  }, []);
+  if (failure.value !== null) {
+    return html`
+      <main>
+        <${Failure} error=${failure.value} again=${begin} />
+      </main>
+    `;
+  }
+  if (me.value === undefined || shown.value === null) return html`<${Loading} />`;
+  const { screen, props, component } = shown.value;
+  const page = html`<${component} key=${path.value} ...${props} />`;
+  if (screen.public || me.value === null) return html`<main id="main" class="alone">${page}</main>`;
+  const permitted = screen.needs === undefined || screen.needs.some(may);
+  return html`
+    <${Frame} screen=${screen}>
+      ${permitted ? page : html`<${NotPermitted} screen=${screen} />`}
+    <//>
+    ${expired.value && html`<${SignInAgain} />`}
+  `;
+}
+
+function begin(): void {
+  failure.value = null;
+  readSession().catch((error) => failure.value = error);
+}
+
+/** Shows the screen of the address, or the sign-in for people without a session. */
+function show(): void {
+  const at = path.value;
+  if (me.value === undefined) return;
+  const found = screenAt(at);
+  if (found === null) return go("/");
+  if (me.value === null && !found.screen.public) {
+    const next = at === "/" ? {} : { next: addressOf(at).slice("/console".length) + location.hash };
+    return go("/sign-in", next);
+  }
+  found.screen.load().then(({ default: component }) => {
+    if (path.value !== at) return;
+    document.title = `${found.screen.title} · Relay`;
+    failure.value = null;
+    shown.value = { ...found, component };
+  }, () => failure.value = new RelayError(UPGRADED, { status: 0, code: "UNREACHED", path: at }));
+}
+
+const UPGRADED = "This part of the console could not be loaded. Relay may be starting, or was " +
+  "upgraded: reload the page.";
+
+function screenAt(at: string): { screen: Screen; props: ScreenProps } | null {
+  for (const screen of SCREENS) {
+    const props = matchPath(screen.path, at);
+    if (props !== null) return { screen, props };
+  }
+  return null;
+}
+
+function NotPermitted({ screen }: { readonly screen: Screen }) {
+  return html`
+    <section class="empty">
+      <h1>${screen.title}</h1>
+      <p>
+        You need the right ${screen.needs!.map((right) =>
+          html`
+            <code>${right}</code>
+          `
+        )} to see
+        this. Ask an administrator of your organization.
+      </p>
+    </section>
+  `;
+}

@@ -1,0 +1,134 @@
+import { signal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
+import { space } from "./api.ts";
+import { Help } from "./components/help.ts";
+import { Palette } from "./components/palette.ts";
+import { html } from "./html.ts";
+import { addKeys } from "./keys.ts";
+import { connection, startLive } from "./live/live.ts";
+import { addressOf, go, path } from "./router.ts";
+import { type Screen, SCREENS } from "./screens.ts";
+import { may, me, signOut } from "./session.ts";
+
+const GROUPS = ["Work", "Safety", "Connections", "Organization"] as const;
+
+/** What lies over the page. */
+const over = signal<"palette" | "help" | null>(null);
+const close = () => over.value = null;
+/** True while the navigation is open on a phone. */
+const menu = signal(false);
+
+/** The frame of all screens: navigation, state of the live connection, space and account. */
+export function Frame({ screen, children }: {
+  readonly screen: Screen;
+  readonly children: ComponentChildren;
+}) {
+  useEffect(startLive, []);
+  useEffect(() =>
+    addKeys([
+      {
+        key: "Ctrl-K",
+        about: "Find agents, commands and settings",
+        run: () => over.value = "palette",
+      },
+      { key: "?", about: "Show these keys", run: () => over.value = "help" },
+      { key: "/", about: "Search in the list", run: focusSearch },
+    ]), []);
+  useEffect(() => void (menu.value = false), [path.value]);
+  return html`
+    <a class="skip" href="#main">Skip to the content</a>
+    <header class="top">
+      <button
+        type="button" class="menu" aria-expanded=${menu.value} aria-controls="nav"
+        onClick=${() => menu.value = !menu.value}
+      >Menu</button>
+      <a class="brand" href=${addressOf("/")}>Relay</a>
+      <${Link} />
+      <button type="button" class="find" onClick=${() => over.value = "palette"}>
+        Find <kbd>Ctrl K</kbd>
+      </button>
+      <${Spaces} />
+      <${Account} />
+    </header>
+    <nav id="nav" class=${menu.value ? "nav open" : "nav"} aria-label="Console">
+      ${GROUPS.map((group) => html`<${Group} group=${group} screen=${screen} />`)}
+      <p><a href="/docs">API reference</a></p>
+    </nav>
+    <main id="main" tabindex="-1">${children}</main>
+    ${over.value === "palette" && html`<${Palette} onClose=${close} />`}
+    ${over.value === "help" && html`<${Help} onClose=${close} />`}
+  `;
+}
+
+function focusSearch(): void {
+  document.querySelector<HTMLElement>("#main input[type=search]")?.focus();
+}
+
+function Group({ group, screen }: { readonly group: string; readonly screen: Screen }) {
+  const shown = SCREENS.filter((one) =>
+    one.group === group && (one.needs === undefined || one.needs.some(may))
+  );
+  if (shown.length === 0) return null;
+  return html`
+    <h2>${group}</h2>
+    <ul>
+      ${shown.map((one) =>
+        html`
+          <li>
+            <a href=${addressOf(one.path)} aria-current=${isWithin(one, screen)
+              ? "page"
+              : undefined}>
+              ${one.title}
+            </a>
+          </li>
+        `
+      )}
+    </ul>
+  `;
+}
+
+/** True when a screen is this one or one below it, such as an agent below the agents. */
+const isWithin = (one: Screen, screen: Screen): boolean =>
+  one === screen || one.path !== "/" && screen.path.startsWith(`${one.path}/`);
+
+/** Says when the page is not live, so that nobody takes an old list for the present one. */
+function Link() {
+  const state = connection.value;
+  return html`
+    <p class=${`link ${state}`} role="status">
+      ${{ connecting: "", live: "Live", lost: "Not live: reconnecting…" }[state]}
+    </p>
+  `;
+}
+
+function Spaces() {
+  const change = (event: Event) => {
+    space.value = (event.target as HTMLSelectElement).value as typeof space.value;
+    go("/");
+  };
+  return html`
+    <label class=${`space ${space.value}`}>
+      <span class="unseen">Space</span>
+      <select value=${space.value} onChange=${change}>
+        <option value="live">Live</option>
+        <option value="test">Test</option>
+      </select>
+    </label>
+  `;
+}
+
+function Account() {
+  const { user, organization } = me.value!;
+  return html`
+    <details class="account">
+      <summary>${user.email}</summary>
+      <div>
+        <p>${organization.name}</p>
+        <p><a href=${addressOf("/settings")}>Settings</a></p>
+        <button type="button" onClick=${() => signOut()}>Sign out</button>
+        <button type="button" onClick=${() => signOut(true)}>Sign out everywhere</button>
+      </div>
+    </details>
+  `;
+}

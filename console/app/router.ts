@@ -1,0 +1,77 @@
+import { computed, signal } from "@preact/signals";
+import { space } from "./api.ts";
+
+const BASE = "/console";
+
+interface Place {
+  /** The path below /console, such as `/agents/agt_1`. */
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+}
+
+const here = (): Place => ({
+  path: location.pathname.slice(BASE.length) || "/",
+  query: Object.fromEntries(new URLSearchParams(location.search)),
+});
+
+const place = signal<Place>(here());
+
+export const path = computed(() => place.value.path);
+/** The filters of a screen are in its address. */
+export const query = computed(() => place.value.query);
+
+/** The address of a screen. */
+export function addressOf(to: string, filters: Readonly<Record<string, string>> = {}): string {
+  const [bare, given] = to.split("?");
+  const params = new URLSearchParams(given);
+  for (const [name, value] of Object.entries(filters)) if (value !== "") params.set(name, value);
+  if (space.value === "test") params.set("space", "test");
+  const search = `${params}`;
+  return `${BASE}${bare === "/" ? "" : bare}${search === "" ? "" : `?${search}`}`;
+}
+
+/** Goes to a screen. */
+export function go(to: string, filters?: Readonly<Record<string, string>>): void {
+  history.pushState(null, "", addressOf(to, filters));
+  place.value = here();
+  scrollTo(0, 0);
+}
+
+/** Changes filters of the present screen, without an entry in the browser's history for each. */
+export function setQuery(changes: Readonly<Record<string, string>>): void {
+  const next = { ...place.value.query, ...changes };
+  const kept = Object.fromEntries(Object.entries(next).filter(([, value]) => value !== ""));
+  history.replaceState(null, "", addressOf(place.value.path, kept));
+  place.value = here();
+}
+
+/** Follows the browser's buttons and the links of the console. */
+export function startRouter(): void {
+  addEventListener("popstate", () => place.value = here());
+  document.addEventListener("click", (event) => {
+    const link = (event.target as Element).closest("a");
+    if (link === null || event.defaultPrevented || event.button !== 0) return;
+    if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    const { pathname, search } = link;
+    const isOurs = link.origin === location.origin && !link.hasAttribute("download") &&
+      link.target === "" && (pathname === BASE || pathname.startsWith(`${BASE}/`));
+    if (!isOurs) return;
+    event.preventDefault();
+    history.pushState(null, "", pathname + search);
+    place.value = here();
+    scrollTo(0, 0);
+  });
+}
+
+/** The values of a pattern such as `/agents/:id` in a path; null when it does not match. */
+export function matchPath(pattern: string, path: string): Readonly<Record<string, string>> | null {
+  const [names, parts] = [pattern.split("/"), path.split("/")];
+  if (names.length !== parts.length) return null;
+  const found: Record<string, string> = {};
+  for (const [n, name] of names.entries()) {
+    const part = parts[n]!;
+    if (name.startsWith(":")) found[name.slice(1)] = decodeURIComponent(part);
+    else if (name !== part) return null;
+  }
+  return found;
+}

@@ -1,0 +1,5 @@
+import { html } from "../../html.ts";
+
+export default function Key() {
+  return html`<h1>API key</h1>`;
+}

@@ -1,0 +1,5 @@
+import { html } from "../../html.ts";
+
+export default function Webhooks() {
+  return html`<h1>Webhooks</h1>`;
+}

@@ -1,0 +1,5 @@
+import { html } from "../../html.ts";
+
+export default function Settings() {
+  return html`<h1>Settings</h1>`;
+}

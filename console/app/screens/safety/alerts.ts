@@ -1,0 +1,5 @@
+import { html } from "../../html.ts";
+
+export default function Alerts() {
+  return html`<h1>Alerts</h1>`;
+}

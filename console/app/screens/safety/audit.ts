@@ -1,0 +1,5 @@
+import { html } from "../../html.ts";
+
+export default function Audit() {
+  return html`<h1>Audit</h1>`;
+}

@@ -1,0 +1,5 @@
+import { html } from "../../html.ts";
+
+export default function Compliance() {
+  return html`<h1>Compliance</h1>`;
+}

@@ -1,0 +1,5 @@
+import { html } from "../../html.ts";
+
+export default function Playground() {
+  return html`<h1>Playground</h1>`;
+}

@@ -1,0 +1,5 @@
+import { html } from "../../html.ts";
+
+export default function Agent() {
+  return html`<h1>Agent</h1>`;
+}

@@ -1,0 +1,5 @@
+import { html } from "../../html.ts";
+
+export default function Approvals() {
+  return html`<h1>Approvals</h1>`;
+}

@@ -1,0 +1,5 @@
+import { html } from "../../html.ts";
+
+export default function Command() {
+  return html`<h1>Command</h1>`;
+}

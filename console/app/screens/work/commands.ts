@@ -1,0 +1,5 @@
+import { html } from "../../html.ts";
+
+export default function Commands() {
+  return html`<h1>Commands</h1>`;
+}

@@ -1,0 +1,5 @@
+import { html } from "../../html.ts";
+
+export default function Run() {
+  return html`<h1>Run</h1>`;
+}
