@@ -41,6 +41,23 @@ export const LoginBody = z.strictObject({
     .meta({ description: "A code from the authenticator, or a recovery code." }),
 }).meta({ id: "Login" });
 
+/** What a person signs up with. */
+export const SignUpBody = z.strictObject({
+  email: Email,
+  password: NewPassword,
+  organization: Name.optional().meta({
+    description: "The organization's name; not needed to join one.",
+  }),
+  claim_code: z.string().max(128).optional(),
+  invite_code: z.string().min(1).max(128).optional()
+    .meta({ description: "Joins the inviting organization instead of creating one." }),
+}).meta({ id: "SignUp" });
+export const SIGN_UP_RULES = {
+  "body.invite_code": "must belong to an open invitation",
+  "body.claim_code": "must be the code that the server printed",
+  "body.organization": "is required unless an invitation is given",
+} as const;
+
 const AccountInfo = z.object({
   user: z.object({
     id: z.string(),
@@ -77,21 +94,8 @@ export const accountRoutes = [
     noStore: true,
     effect: "steps",
     audit: { byRule: "organization_created, user_created" },
-    body: z.strictObject({
-      email: Email,
-      password: NewPassword,
-      organization: Name.optional().meta({
-        description: "The organization's name; not needed to join one.",
-      }),
-      claim_code: z.string().max(128).optional(),
-      invite_code: z.string().min(1).max(128).optional()
-        .meta({ description: "Joins the inviting organization instead of creating one." }),
-    }),
-    rules: {
-      "body.invite_code": "must belong to an open invitation",
-      "body.claim_code": "must be the code that the server printed",
-      "body.organization": "is required unless an invitation is given",
-    },
+    body: SignUpBody,
+    rules: SIGN_UP_RULES,
     success: { status: 201, body: SignedIn },
     faults: ["FORBIDDEN", "CONFLICT", "GONE"],
     handle: (work, { body }, { signIn }) => signUp(work, signIn, body),

@@ -74,7 +74,7 @@ export {
 export { rightsOf } from "./roles/rights.ts";
 export { createRole, deleteRole, listRoles, readRole, updateRole } from "./roles/roles.ts";
 export { accountInfo } from "./sign_in/account.ts";
-export { holderOfCookie, logInByCookie, logOut } from "./sign_in/cookie_session.ts";
+export { holderOfCookie, logInByCookie, logOut, signUpByCookie } from "./sign_in/cookie_session.ts";
 export {
   decideDeviceLogin,
   pollDeviceLogin,

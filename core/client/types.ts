@@ -74,18 +74,7 @@ export interface Operations {
   /** Get the account's language and timezone */
   "account.settings": { answer: AccountSettings };
   /** Sign up a user */
-  "account.signup": {
-    body: {
-      readonly claim_code?: string | undefined;
-      readonly email: string;
-      /** Joins the inviting organization instead of creating one. */
-      readonly invite_code?: string | undefined;
-      /** The organization's name; not needed to join one. */
-      readonly organization?: string | undefined;
-      readonly password: string;
-    };
-    answer: SignedIn;
-  };
+  "account.signup": { body: SignUp; answer: SignedIn };
   /** Change language or timezone */
   "account.update_settings": {
     body: {
@@ -789,6 +778,8 @@ export interface Operations {
     };
     answer: undefined;
   };
+  /** Sign a user up, and their browser in by cookie */
+  "console_session.sign_up": { body: SignUp; answer: ConsoleSession };
   /** Get dashboard figures */
   "dashboard.stats": { answer: DashboardStats };
   /** Approve or deny the sign-in of a terminal */
@@ -4049,6 +4040,16 @@ export interface ShieldSettings {
   readonly pending_self_approval: PendingSelfApproval | null;
   readonly policy: ShieldPolicy | null;
   readonly policy_version: string;
+}
+
+export interface SignUp {
+  readonly claim_code?: string | undefined;
+  readonly email: string;
+  /** Joins the inviting organization instead of creating one. */
+  readonly invite_code?: string | undefined;
+  /** The organization's name; not needed to join one. */
+  readonly organization?: string | undefined;
+  readonly password: string;
 }
 
 export interface SignedIn {

@@ -8,7 +8,7 @@ const WITHOUT_A_RIGHT = {
   public: {
     account: "jwks login refresh signup",
     agents: "heartbeat",
-    console_session: "begin",
+    console_session: "begin sign_up",
     device_logins: "page poll start",
     devices: "confirm pair",
     docs: "home openapi page policy_schema",

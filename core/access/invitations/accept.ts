@@ -5,7 +5,7 @@ import { organizations } from "../../../kv/records/organization.ts";
 import { users } from "../../../kv/records/user.ts";
 import type { Found, Reader } from "../../../kv/store/reader.ts";
 import { insertUser } from "../people/new_user.ts";
-import { issueTokens, openSession } from "../sign_in/open_session.ts";
+import { type Begun, openSession } from "../sign_in/open_session.ts";
 import type { SignIn } from "../sign_in/parts.ts";
 import type { Stepping } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
@@ -24,16 +24,16 @@ export interface Newcomer {
 }
 
 /**
- * Creates a user in the organization that invites them, with the invitation's roles, and signs them in. The
- * person who invited must still be able to give those roles.
+ * Creates a user in the organization that invites them, with the invitation's roles and a session. The person who
+ * invited must still be able to give those roles.
  * @throws {Fault} FORBIDDEN, VALIDATION_FAILED for no invitation or one for another email, GONE for one
  * that is over, CONFLICT
  */
 export async function joinByInvitation(
   work: Stepping,
-  { tokens, settings }: Pick<SignIn, "tokens" | "settings">,
+  { settings }: Pick<SignIn, "settings">,
   input: Newcomer,
-) {
+): Promise<Begun> {
   const { store, ports } = work;
   if (settings.signup === "closed") {
     throw new Fault("FORBIDDEN", "This server accepts no new users.");
@@ -41,7 +41,7 @@ export async function joinByInvitation(
   // Checked before the expensive hash, and again in the transaction: somebody else may be faster.
   await openInvitation(store, input, ports.clock.now());
   const password = await hashPassword(input.password, ports);
-  const { organization, user, session } = await store.transact(async (tx) => {
+  return await store.transact(async (tx) => {
     const { tenant, record: invitation } = await openInvitation(tx, input, ports.clock.now());
     const organization = await tx.get(organizations, SYSTEM, tenant.org);
     if (organization === null) throw over("its organization no longer exists");
@@ -77,7 +77,6 @@ export async function joinByInvitation(
       session: await openSession(work, tx, tenant, user, { second_factor: false }),
     };
   });
-  return await issueTokens(work, tokens, organization, user, session);
 }
 
 /** The invitation of a code, if it can be accepted now. @throws {Fault} VALIDATION_FAILED, GONE */
