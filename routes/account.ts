@@ -1,5 +1,11 @@
 import { z } from "zod";
-import { accountInfo, logIn, refreshSession, signUp } from "../core/access/access.ts";
+import {
+  accountInfo,
+  logIn,
+  refreshSession,
+  signUp,
+  usePasswordReset,
+} from "../core/access/access.ts";
 import { route } from "./call/route.ts";
 import {
   Email,
@@ -136,6 +142,24 @@ export const accountRoutes = [
     success: { status: 200, body: SignedIn },
     faults: ["INVALID_TOKEN"],
     handle: (work, { body }, { signIn }) => refreshSession(work, signIn, body.refresh_token),
+  }),
+  route({
+    id: "account.reset_password",
+    method: "POST",
+    path: "/api/v1/password-reset",
+    summary: "Set a new password with a link's token",
+    description:
+      "An administrator creates the token with POST /api/v1/users/{id}/password-reset. All " +
+      "sessions of the user end; the second factor stays. A token that does not work any more, " +
+      "or never did, gets 410.",
+    access: { public: "the token is the credential" },
+    noStore: true,
+    effect: "steps",
+    audit: { byRule: "password_reset_used" },
+    body: z.strictObject({ token: z.string().min(1).max(128), password: NewPassword }),
+    success: { status: 200, body: z.object({ email: z.string(), sessions_ended: z.int() }) },
+    faults: ["GONE"],
+    handle: (work, { body }, { signIn }) => usePasswordReset(work, signIn, body),
   }),
   route({
     id: "account.info",

@@ -87,6 +87,7 @@ export { changePassword } from "./sign_in/password.ts";
 export { PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN, passwordProblem } from "./sign_in/passwords.ts";
 export { refreshSession } from "./sign_in/refresh.ts";
 export { type Reset, resetPassword } from "./sign_in/reset.ts";
+export { createPasswordReset, usePasswordReset } from "./sign_in/reset_link.ts";
 export {
   confirmSecondFactor,
   disableSecondFactor,

@@ -22,6 +22,7 @@ export const OPERATIONS: Readonly<
   "account.notifications": ["GET", "/api/account/notifications", "safe"],
   "account.read_notification": ["POST", "/api/account/notifications/{id}/read", "never"],
   "account.refresh": ["POST", "/api/v1/token/refresh", "never"],
+  "account.reset_password": ["POST", "/api/v1/password-reset", "never"],
   "account.sessions": ["GET", "/api/account/sessions", "safe"],
   "account.settings": ["GET", "/api/account/settings", "safe"],
   "account.signup": ["POST", "/api/v1/signup", "never"],
@@ -171,6 +172,7 @@ export const OPERATIONS: Readonly<
   "users.activate": ["POST", "/api/v1/users/{id}/activate", "never"],
   "users.deactivate": ["POST", "/api/v1/users/{id}/deactivate", "never"],
   "users.list": ["GET", "/api/v1/users", "safe"],
+  "users.reset_password": ["POST", "/api/v1/users/{id}/password-reset", "never"],
   "webhooks.adopt": ["POST", "/api/v1/webhooks/{id}/adopt", "never"],
   "webhooks.cancel_recovery": [
     "POST",

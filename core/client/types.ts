@@ -58,6 +58,17 @@ export interface Operations {
     };
     answer: SignedIn;
   };
+  /** Set a new password with a link's token */
+  "account.reset_password": {
+    body: {
+      readonly password: string;
+      readonly token: string;
+    };
+    answer: {
+      readonly email: string;
+      readonly sessions_ended: number;
+    };
+  };
   /** List your own sessions, newest first */
   "account.sessions": {
     query?: {
@@ -1367,6 +1378,8 @@ export interface Operations {
       readonly invited_with: CreatedWith | null;
       readonly roles: readonly string[];
       readonly status: InvitationStatus;
+      /** The page that accepts it. Without RELAY_PUBLIC_URL it is relative. */
+      readonly url: string;
     };
   };
   /** List the organization's invitations, newest first */
@@ -1823,6 +1836,20 @@ export interface Operations {
     answer: {
       readonly pagination: Pagination;
       readonly users: readonly User[];
+    };
+  };
+  /** Create a link that resets a user's password */
+  "users.reset_password": {
+    params: {
+      /** An opaque id. */
+      readonly id: string;
+    };
+    body: Readonly<Record<string, never>>;
+    answer: {
+      readonly expires_at: string;
+      readonly token: string;
+      /** The page that takes the new password. Without RELAY_PUBLIC_URL it is relative. */
+      readonly url: string;
     };
   };
   /** Adopt a suspended webhook */

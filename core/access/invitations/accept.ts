@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { SYSTEM, type Tenant } from "../../../kv/store/collection.ts";
+import { SYSTEM } from "../../../kv/store/collection.ts";
 import { type InvitationRecord, invitations } from "../../../kv/records/invitation.ts";
 import { organizations } from "../../../kv/records/organization.ts";
 import { users } from "../../../kv/records/user.ts";
@@ -12,8 +12,8 @@ import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { hashPassword } from "../sign_in/passwords.ts";
 import { mustExist } from "../roles/assign.ts";
-import { OWNER, rightsToGive, sourceBy } from "../roles/grant.ts";
-import { customOf, isBuiltIn, rightsOf } from "../roles/rights.ts";
+import { mayStillGive, sourceBy } from "../roles/grant.ts";
+import { customOf, isBuiltIn } from "../roles/rights.ts";
 import { PEOPLE_MAX } from "../roles/roles.ts";
 
 /** A person who joins, and their invite code. */
@@ -97,24 +97,11 @@ async function openInvitation(
   const known = await customOf(db, tenant.org, invitation.roles);
   const isKnown = (name: string) => isBuiltIn(name) || known.some(({ id }) => id === name);
   if (!invitation.roles.every(isKnown)) throw over("one of its roles no longer exists");
-  if (!await isCovered(db, tenant, invitation, nowMs)) {
+  const source = sourceBy(invitation.invited_by, invitation.invited_with);
+  if (!await mayStillGive(db, tenant, source, invitation.roles, nowMs)) {
     throw over("the user who invited you may no longer assign its roles");
   }
   return found;
-}
-
-async function isCovered(
-  db: Reader,
-  tenant: Tenant,
-  { roles, invited_by, invited_with }: InvitationRecord,
-  nowMs: number,
-): Promise<boolean> {
-  const organization = await db.get(organizations, SYSTEM, tenant.org);
-  const giver = await db.get(users, tenant, invited_by);
-  if (organization === null || roles.includes(OWNER) && !giver?.roles.includes(OWNER)) return false;
-  const rights = await rightsToGive(db, tenant, sourceBy(invited_by, invited_with), nowMs);
-  return rights.has("system:write") &&
-    (await rightsOf(db, organization, roles)).isSubsetOf(rights);
 }
 
 const over = (why: string) =>
