@@ -3,6 +3,7 @@ import {
   accountInfo,
   logIn,
   refreshSession,
+  renameOrganization,
   signUp,
   usePasswordReset,
 } from "../core/access/access.ts";
@@ -64,6 +65,14 @@ export const SIGN_UP_RULES = {
   "body.organization": "is required unless an invitation is given",
 } as const;
 
+const Organization = z.object({
+  id: z.string(),
+  name: z.string(),
+  plan: z.string(),
+  host: z.boolean(),
+  created_at: Timestamp,
+}).meta({ id: "Organization" });
+
 const AccountInfo = z.object({
   user: z.object({
     id: z.string(),
@@ -71,13 +80,7 @@ const AccountInfo = z.object({
     roles: z.array(z.string()),
     created_at: Timestamp,
   }),
-  organization: z.object({
-    id: z.string(),
-    name: z.string(),
-    plan: z.string(),
-    host: z.boolean(),
-    created_at: Timestamp,
-  }),
+  organization: Organization,
   credential: z.object({ type: z.enum(["jwt", "api_key"]), id: z.string() }),
   scopes: z.array(ScopeName),
   space: Space,
@@ -172,6 +175,20 @@ export const accountRoutes = [
     faults: ["NOT_FOUND"],
     tool: { name: "get_account", destructive: false },
     handle: (work) => accountInfo(work),
+  }),
+  route({
+    id: "account.rename_organization",
+    method: "PATCH",
+    path: "/api/account/organization",
+    summary: "Rename the organization",
+    access: { scope: "system:write" },
+    effect: "write",
+    liveOnly: true,
+    audit: { byRule: "organization_renamed, when it changes something" },
+    body: z.strictObject({ name: Name }),
+    success: { status: 200, body: Organization },
+    faults: ["NOT_FOUND"],
+    handle: (work, { body }) => renameOrganization(work, body.name),
   }),
   route({
     id: "account.jwks",

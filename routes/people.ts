@@ -25,6 +25,13 @@ const User = z.object({
   roles: z.array(z.string()),
   active: z.boolean(),
   created_at: Timestamp,
+  second_factor: z.boolean().nullable().meta({
+    description: "Whether the user has one. Null for callers without system:write.",
+  }),
+  signed_in_at: Timestamp.nullable().meta({
+    description: "When the newest session that has not ended began. Null without one, and for " +
+      "callers without system:write.",
+  }),
 }).meta({ id: "User" });
 
 const Invitation = z.object({

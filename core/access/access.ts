@@ -73,7 +73,7 @@ export {
 } from "./roles/grant.ts";
 export { rightsOf } from "./roles/rights.ts";
 export { createRole, deleteRole, listRoles, readRole, updateRole } from "./roles/roles.ts";
-export { accountInfo } from "./sign_in/account.ts";
+export { accountInfo, renameOrganization } from "./sign_in/account.ts";
 export { holderOfCookie, logInByCookie, logOut, signUpByCookie } from "./sign_in/cookie_session.ts";
 export {
   decideDeviceLogin,

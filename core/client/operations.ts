@@ -22,6 +22,7 @@ export const OPERATIONS: Readonly<
   "account.notifications": ["GET", "/api/account/notifications", "safe"],
   "account.read_notification": ["POST", "/api/account/notifications/{id}/read", "never"],
   "account.refresh": ["POST", "/api/v1/token/refresh", "never"],
+  "account.rename_organization": ["PATCH", "/api/account/organization", "never"],
   "account.reset_password": ["POST", "/api/v1/password-reset", "never"],
   "account.sessions": ["GET", "/api/account/sessions", "safe"],
   "account.settings": ["GET", "/api/account/settings", "safe"],

@@ -58,6 +58,13 @@ export interface Operations {
     };
     answer: SignedIn;
   };
+  /** Rename the organization */
+  "account.rename_organization": {
+    body: {
+      readonly name: string;
+    };
+    answer: Organization;
+  };
   /** Set a new password with a link's token */
   "account.reset_password": {
     body: {
@@ -2167,13 +2174,7 @@ export interface AccountInfo {
     readonly id: string;
     readonly type: "jwt" | "api_key";
   };
-  readonly organization: {
-    readonly created_at: string;
-    readonly host: boolean;
-    readonly id: string;
-    readonly name: string;
-    readonly plan: string;
-  };
+  readonly organization: Organization;
   readonly scopes: readonly Scope[];
   readonly space: Space;
   readonly user: {
@@ -3402,6 +3403,14 @@ export interface Order {
   readonly subscription_id: string;
 }
 
+export interface Organization {
+  readonly created_at: string;
+  readonly host: boolean;
+  readonly id: string;
+  readonly name: string;
+  readonly plan: string;
+}
+
 export interface OutputChunk {
   readonly data: string;
   /** The bytes of both streams that came before `data`. */
@@ -4201,6 +4210,10 @@ export interface User {
   readonly email: string;
   readonly id: string;
   readonly roles: readonly string[];
+  /** Whether the user has one. Null for callers without system:write. */
+  readonly second_factor: boolean | null;
+  /** When the newest session that has not ended began. Null without one, and for callers without system:write. */
+  readonly signed_in_at: string | null;
 }
 
 export type Verdict = "allow" | "approve" | "deny";
