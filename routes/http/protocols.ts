@@ -12,8 +12,8 @@ export const isOption = (name: string): boolean =>
 
 /** The WebSocket subprotocols that a client offers. */
 export const offeredProtocols = (headers: Headers): string[] =>
-  (headers.get("sec-websocket-protocol") ?? "").split(",").map((name) => name.trim())
-    .filter((name) => name !== "");
+  headers.get("sec-websocket-protocol")?.split(",").map((name) => name.trim())
+    .filter((name) => name !== "") ?? [];
 
 /** The credential among them, or null. */
 export const bearerOffered = (headers: Headers): string | null => offeredAfter(headers, BEARER);

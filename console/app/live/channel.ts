@@ -10,9 +10,11 @@ const SHOWN_AFTER_MS = 1_000;
 const RETRY_MS_MAX = 5_000;
 /** A link that was there for this long begins its next attempts without delay. */
 const STEADY_MS = 10_000;
-/** A link without a message for this long is asked for an answer. The relay says something every 15 s. */
-const QUIET_MS = 10_000;
+/** A link without a message for this long is asked for an answer. */
+const QUIET_MS = 5_000;
 const ANSWER_MS = 5_000;
+/** The most time from an attempt to the stream's first message. */
+const OPEN_MS = 10_000;
 /** The close code of a session that has ended. */
 const CREDENTIAL_ENDED = 4401;
 
@@ -98,7 +100,7 @@ export class Channel {
     this.#attempt++;
     socket.onmessage = ({ data }) => this.#take(JSON.parse(data));
     socket.onclose = ({ code }) => this.#lose(code);
-    this.#cancelQuiet = this.#host.after(QUIET_MS, () => this.#lose(null));
+    this.#cancelQuiet = this.#host.after(OPEN_MS, () => this.#lose(null));
   }
 
   #take(message: Received | AboutCommand): void {

@@ -15,7 +15,7 @@ const notificationListeners = new Set<(notification: unknown) => void>();
 
 /** True from the end of a session until it is known who is signed in now. */
 const isAsking = signal(false);
-/** Whose changes this tab shows; null for nobody's. */
+/** Whose rows this tab shows, and in which space; null while nobody is known to be signed in. */
 const shown = computed(() => {
   const info = expired.value || isAsking.value ? null : me.value;
   return info ? `${info.organization.id}/${info.user.id} ${space.value}` : null;
@@ -84,7 +84,11 @@ export function followOutput(
 
 /** Joins the hub anew, with everything that this tab follows. */
 function attach(): void {
-  if (shown.value === null) return send!({ type: "detach" });
+  if (shown.value === null) {
+    // A tab whose session has ended stays, to hear of a sign-in in another tab.
+    if (me.peek() === null) send!({ type: "detach" });
+    return;
+  }
   const [account, of] = shown.value.split(" ") as [string, Space];
   send!({ type: "attach", account, space: of });
   for (const [key, { agentId, commandId, from }] of following) {
@@ -96,6 +100,7 @@ function receive(message: FromHub): void {
   switch (message.type) {
     case "connection":
       state.value = message.state;
+      if (message.state === "live" && expired.value) askWhoIsSignedIn();
       return;
     case "changed":
       return changeListeners.forEach((tell) => tell(message.change));
