@@ -78,7 +78,8 @@ export class ConsoleTest {
   async agentWith(code: string, name: string): Promise<Program> {
     const state = `${this.folder}/${name}`;
     const args = ["agent", "pair", "--url", this.url, "--code", code, "--name", name];
-    const agent = startMain([...args, "--state", state], { HOME: state });
+    await startMain([...args, "--state", state]).ended;
+    const agent = startMain(["agent", "--state", state]);
     this.#started.push(agent);
     await agent.line(/connected|linked/i, START_MS);
     return agent;
