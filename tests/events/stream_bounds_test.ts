@@ -6,7 +6,7 @@ import { Streams } from "../../core/events/streams/streams.ts";
 import { WEBHOOK_EVENTS } from "../../core/events/types/webhook_events.ts";
 import { StoreUnavailableError } from "../../kv/engine/errors.ts";
 import { apiKeys } from "../../kv/records/api_key.ts";
-import { cookieIn, PASSWORD, SESSION, signIn } from "../access/console_fixtures.ts";
+import { cookieIn, PASSWORD, SESSION, signIn } from "../access/console/console_fixtures.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { type Received, StreamClient } from "../support/stream.ts";
 import { OWN_PAGE, World } from "../support/world.ts";
