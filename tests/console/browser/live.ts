@@ -1,7 +1,7 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { type Client, expectStatus } from "../../clients/status_client.ts";
-import { CHROMIUM, ConsoleTest, OWNER, PASSWORD, type Person } from "./harness.ts";
+import { CHROMIUM, ConsoleTest, OWNER, PASSWORD, type Person, STEP_MS } from "./harness.ts";
 
 const ignore = CHROMIUM === null;
 const CUT_MS = 20_000;
@@ -28,9 +28,13 @@ async function streams(page: Page): Promise<number> {
 }
 
 /** Waits until the relay has so many streams open. */
-const streamsAre = (page: Page, count: number) =>
-  page.waitForFunction(`fetch("/metrics").then((answer) => answer.text())
-    .then((text) => /^relay_event_streams_open ${count}$/m.test(text))`);
+async function streamsAre(page: Page, count: number): Promise<void> {
+  const endMs = performance.now() + STEP_MS;
+  while (await streams(page) !== count && performance.now() < endMs) {
+    await page.waitForTimeout(50);
+  }
+  eq(await streams(page), count);
+}
 
 async function firstAgent(owner: Client): Promise<string> {
   const { agents } = (await owner<{ agents: { id: string }[] }>("GET", "/api/v1/agents")).body;
@@ -52,10 +56,10 @@ async function seeLabel(owner: Client, value: string, pages: readonly Page[]): P
 const follow = (page: Page, agentId: string, commandId: string) =>
   page.evaluate(`import(document.body.dataset.worker.replace("worker.ts", "live.ts"))
     .then(({ followOutput }) => {
-      globalThis.text = "";
+      const told = globalThis.told = { text: "", end: Promise.withResolvers() };
       followOutput(${JSON.stringify({ agentId, commandId, from: 0 })}, ({ type, data }) => {
-        if (type === "output") globalThis.text += data.data;
-        else if (type !== "status") globalThis.end = type + " " + data.status;
+        if (type === "output") told.text += data.data;
+        else if (type !== "status") told.end.resolve(type + " " + data.status);
       });
     })`);
 
@@ -103,8 +107,8 @@ Deno.test(
     await streamsAre(one, 2);
     const output = Array.from({ length: 40_000 }, (_, n) => `${n + 1}\n`).join("") + "end\n";
     for (const page of [one, two]) {
-      await page.waitForFunction("globalThis.end");
-      deq(await page.evaluate("[text, end]"), [output, "result succeeded"]);
+      eq(await page.evaluate("told.end.promise"), "result succeeded");
+      eq(await page.evaluate("told.text"), output);
     }
     await streamsAre(one, 1);
   },
