@@ -78,6 +78,7 @@ export const OPERATIONS: Readonly<
   "config.reload": ["POST", "/api/admin/config/reload", "never"],
   "console_session.begin": ["POST", "/api/v1/console-session", "never"],
   "console_session.end": ["DELETE", "/api/v1/console-session", "safe"],
+  "console_session.options": ["GET", "/api/v1/console-session", "safe"],
   "console_session.sign_up": ["POST", "/api/v1/console-session/sign-up", "never"],
   "dashboard.stats": ["GET", "/api/admin/dashboard-stats", "safe"],
   "device_logins.decide": ["POST", "/api/account/device-login/decide", "never"],

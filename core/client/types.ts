@@ -796,6 +796,8 @@ export interface Operations {
     };
     answer: undefined;
   };
+  /** Get the ways to sign in and sign up */
+  "console_session.options": { answer: SignInOptions };
   /** Sign a user up, and their browser in by cookie */
   "console_session.sign_up": { body: SignUp; answer: ConsoleSession };
   /** Get dashboard figures */
@@ -4076,6 +4078,22 @@ export interface ShieldSettings {
   readonly pending_self_approval: PendingSelfApproval | null;
   readonly policy: ShieldPolicy | null;
   readonly policy_version: string;
+}
+
+export interface SignInOptions {
+  /** Whether that sign-up needs the claim code. */
+  readonly claim_code: boolean;
+  /** False before the first sign-up, which claims the relay. */
+  readonly claimed: boolean;
+  /** Where people may sign in by OpenID Connect. */
+  readonly issuers: readonly {
+    readonly issuer: string;
+    readonly name: string;
+    /** Where a link of the sign-in page leads. */
+    readonly url: string;
+  }[];
+  /** Who may sign up later: everyone, invited people, or nobody. */
+  readonly sign_up: "open" | "invite" | "closed";
 }
 
 export interface SignUp {
