@@ -465,9 +465,9 @@ export interface Operations {
       /** The id of the request for approval. */
       readonly pid: string;
     };
-    answer: Approval;
+    answer: ReadApproval;
   };
-  /** List approval requests, newest first */
+  /** List approval requests */
   "approvals.list": {
     query?: {
       /** The maximum number of entries. */
@@ -476,6 +476,8 @@ export interface Operations {
       readonly offset?: number | undefined;
       /** Requests with this status. */
       readonly status?: ApprovalStatus | undefined;
+      /** Which come first. */
+      readonly order?: "newest" | "oldest" | undefined;
     };
     answer: {
       readonly approvals: readonly Approval[];
@@ -2597,6 +2599,16 @@ export interface Backup {
   readonly stored_bytes: number;
 }
 
+/** What the caller may decide now. */
+export interface CallerDecision {
+  readonly may_approve: boolean;
+  readonly may_reject: boolean;
+  /** What the only member does to approve their own request. */
+  readonly next: "sign_in" | "confirm" | "change_password" | null;
+  /** Why the caller may not approve, and what to do next. */
+  readonly why_not: string | null;
+}
+
 export interface CanaryReport {
   readonly agent: {
     readonly agent_id: string;
@@ -3597,6 +3609,55 @@ export interface PulledEvent {
   /** The sequence number in the organization's log. */
   readonly seq: number;
   readonly timestamp: string;
+}
+
+export interface ReadApproval {
+  /** Null for a fleet command. */
+  readonly agent_id: string | null;
+  /** The agents of a fleet command. `GET /api/v1/commands/{id}` lists them. */
+  readonly agents?: {
+    readonly count: number;
+    /** SHA-256 of the agents' ids in ascending order, one a line. */
+    readonly sha256: string;
+  } | undefined;
+  /** The alert that the command answers. */
+  readonly alert_id?: string | undefined;
+  readonly caller: CallerDecision;
+  readonly command: string;
+  /** The command, or the fleet command whose held commands it covers. */
+  readonly command_id: string;
+  readonly command_sha256: string;
+  /** Null for a fleet command. */
+  readonly command_status: CommandStatus | null;
+  readonly created_at: string;
+  readonly decisions: readonly ({
+    readonly actor: string;
+    /** The others who may hold the deciding credential, for whom the decision counts too; `*` means anyone. */
+    readonly also_of: readonly string[];
+    readonly at: string;
+    readonly decision: "approved" | "rejected";
+    readonly reason: string | null;
+    /** True when the approval may be by somebody who made the request. */
+    readonly self_approved: boolean;
+    readonly user_id: string;
+  })[];
+  readonly expires_at: string;
+  /** The id of the blocked process. */
+  readonly pid: string;
+  readonly policy_version: string;
+  readonly reason: string | null;
+  /** The others who may hold the requesting credential; `*` means anyone. */
+  readonly requested_also: readonly string[];
+  readonly requested_by: string;
+  /** The number of people who must approve. */
+  readonly required: number;
+  readonly resolved_at: string | null;
+  /** The roles that may decide; empty means any. */
+  readonly roles: readonly string[];
+  readonly shield_result: ShieldResult;
+  readonly status: ApprovalStatus;
+  /** The alert whose story it belongs to. */
+  readonly thread?: string | undefined;
 }
 
 export interface RegisteredAuditEvent {
