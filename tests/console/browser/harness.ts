@@ -76,11 +76,15 @@ export class ConsoleTest {
 
   /** A real agent that pairs with a code. */
   async agentWith(code: string, name: string): Promise<Program> {
-    const state = `${this.folder}/${name}`;
-    const args = ["agent", "pair", "--url", this.url, "--code", code, "--name", name];
-    const agent = startMain([...args, "--state", state], { HOME: state });
+    const state = ["--state", `${this.folder}/${name}`];
+    const pairing = startMain(
+      ["agent", "pair", "--url", this.url, "--code", code, "--name", name, ...state],
+    );
+    await pairing.line(/^paired as/, START_MS);
+    await pairing.ended;
+    const agent = startMain(["agent", ...state]);
     this.#started.push(agent);
-    await agent.line(/connected|linked/i, START_MS);
+    await agent.line(/^connected to/, START_MS);
     return agent;
   }
 

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { call } from "../../api.ts";
 import { ChangeError, Field, useChange } from "../../components/form.ts";
 import { html } from "../../html.ts";
@@ -23,9 +23,9 @@ function Form({ code, isGiven }: {
   const submit = (event: Event) => {
     event.preventDefault();
     change.run(async () => {
-      const who = { email: email.text, password: password.text };
-      await call("account.signup", { body: { ...who, invite_code: code.text.trim() } });
-      await call("console_session.begin", { body: who });
+      await call("console_session.sign_up", {
+        body: { email: email.text, password: password.text, invite_code: code.text.trim() },
+      });
       await readSession();
       go("/");
     });

@@ -29,14 +29,13 @@ function Form({ claimed }: { readonly claimed: boolean }) {
       const who = { email: email.text, password: password.text };
       const claim_code = claim.text.trim();
       try {
-        await call("account.signup", {
+        await call("console_session.sign_up", {
           body: { ...who, organization: organization.text, ...claim_code !== "" && { claim_code } },
         });
       } catch (error) {
         if (asksForClaim(error)) setNeedsClaim(true);
         throw error;
       }
-      await call("console_session.begin", { body: who });
       await readSession();
     });
   };
