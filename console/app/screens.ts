@@ -43,7 +43,7 @@ export const SCREENS: readonly Screen[] = [
   {
     path: "/agents/add",
     title: "Add a machine",
-    needs: ["agents:write"],
+    needs: ["agents:admin"],
     load: () => import("./screens/work/agent_add.ts"),
   },
   {

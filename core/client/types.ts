@@ -228,6 +228,8 @@ export interface Operations {
       readonly status?: AgentStatus | undefined;
       /** The agent with exactly this name. */
       readonly name?: string | undefined;
+      /** A text that occurs in the name or the host name, ignoring case. */
+      readonly text?: string | undefined;
       /** Agents with this label, as `key=value`. */
       readonly label?: string | undefined;
       /** `true`: agents of an earlier version than the relay's. `false`: all others. */
@@ -246,6 +248,8 @@ export interface Operations {
       readonly status?: AgentStatus | undefined;
       /** The agent with exactly this name. */
       readonly name?: string | undefined;
+      /** A text that occurs in the name or the host name, ignoring case. */
+      readonly text?: string | undefined;
       /** Agents with this label, as `key=value`. */
       readonly label?: string | undefined;
       /** `true`: agents of an earlier version than the relay's. `false`: all others. */
@@ -886,6 +890,14 @@ export interface Operations {
     };
     answer: undefined;
   };
+  /** Void a pairing code */
+  "devices.delete_code": {
+    params: {
+      /** An opaque id. */
+      readonly id: string;
+    };
+    answer: undefined;
+  };
   /** List devices */
   "devices.list": {
     query?: {
@@ -901,6 +913,19 @@ export interface Operations {
     answer: {
       readonly devices: readonly Device[];
       readonly pagination: Pagination;
+    };
+  };
+  /** List pairing codes */
+  "devices.list_codes": {
+    query?: {
+      /** The maximum number of entries. */
+      readonly limit?: number | undefined;
+      /** The number of entries to skip. */
+      readonly offset?: number | undefined;
+    };
+    answer: {
+      readonly pagination: Pagination;
+      readonly pairing_codes: readonly PairingCode[];
     };
   };
   /** Start pairing a device */
@@ -3168,6 +3193,8 @@ export interface Guard {
 
 export interface Health {
   readonly agents_linked?: number | undefined;
+  /** False until the first signup, which creates the organization that runs the installation. Absent while the store is down. */
+  readonly claimed?: boolean | undefined;
   readonly commands_under_way?: number | undefined;
   readonly components: Readonly<Record<string, "ok" | "down">>;
   readonly jobs_due?: number | undefined;
@@ -3454,6 +3481,15 @@ export interface Pagination {
   readonly limit: number;
   readonly offset: number;
   readonly total: number;
+}
+
+export interface PairingCode {
+  readonly created_by: string;
+  /** What created it: an API key (`api_key`), a sign-in (`session`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
+  readonly created_with: CreatedWith | null;
+  readonly expires_at: string;
+  readonly id: string;
+  readonly labels: Readonly<Record<string, string>>;
 }
 
 export interface PatternList {
