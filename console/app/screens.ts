@@ -119,6 +119,12 @@ export const SCREENS: readonly Screen[] = [
     load: () => import("./screens/safety/audit.ts"),
   },
   {
+    path: "/audit/:id",
+    title: "Audit row",
+    needs: ["audit:read", "system:read"],
+    load: () => import("./screens/safety/audit_row.ts"),
+  },
+  {
     path: "/compliance",
     title: "Compliance",
     group: "Safety",
