@@ -41,39 +41,41 @@ import file38 from "./app/screens/entry/sign_up.ts" with { type: "text" };
 import file39 from "./app/screens/organization/host.ts" with { type: "text" };
 import file40 from "./app/screens/organization/people.ts" with { type: "text" };
 import file41 from "./app/screens/organization/settings.ts" with { type: "text" };
-import file42 from "./app/screens/safety/alerts.ts" with { type: "text" };
-import file43 from "./app/screens/safety/audit.ts" with { type: "text" };
-import file44 from "./app/screens/safety/audit_export.ts" with { type: "text" };
-import file45 from "./app/screens/safety/audit_filters.ts" with { type: "text" };
-import file46 from "./app/screens/safety/audit_head.ts" with { type: "text" };
-import file47 from "./app/screens/safety/audit_row.ts" with { type: "text" };
-import file48 from "./app/screens/safety/compliance.ts" with { type: "text" };
-import file49 from "./app/screens/safety/playground.ts" with { type: "text" };
-import file50 from "./app/screens/safety/policies.ts" with { type: "text" };
-import file51 from "./app/screens/safety/policy.ts" with { type: "text" };
-import file52 from "./app/screens/safety/report.ts" with { type: "text" };
-import file53 from "./app/screens/work/agent.ts" with { type: "text" };
-import file54 from "./app/screens/work/agent_add.ts" with { type: "text" };
-import file55 from "./app/screens/work/agents.ts" with { type: "text" };
-import file56 from "./app/screens/work/approval.ts" with { type: "text" };
-import file57 from "./app/screens/work/approvals.ts" with { type: "text" };
-import file58 from "./app/screens/work/command.ts" with { type: "text" };
-import file59 from "./app/screens/work/commands.ts" with { type: "text" };
-import file60 from "./app/screens/work/fleet_command.ts" with { type: "text" };
-import file61 from "./app/screens/work/overview.ts" with { type: "text" };
-import file62 from "./app/screens/work/run.ts" with { type: "text" };
-import file63 from "./app/session.ts" with { type: "text" };
-import file64 from "./app/style.css" with { type: "text" };
-import file65 from "../core/client/client.ts" with { type: "text" };
-import file66 from "../core/client/error.ts" with { type: "text" };
-import file67 from "../core/client/exchange.ts" with { type: "text" };
-import file68 from "../core/client/operations.ts" with { type: "text" };
-import file69 from "../core/client/platform.ts" with { type: "text" };
-import file70 from "../core/client/retry.ts" with { type: "text" };
-import file71 from "../core/client/sse.ts" with { type: "text" };
-import file72 from "../core/client/stream.ts" with { type: "text" };
-import file73 from "../core/client/types.ts" with { type: "text" };
-import file74 from "../core/client/webhook.ts" with { type: "text" };
+import file42 from "./app/screens/safety/alert.ts" with { type: "text" };
+import file43 from "./app/screens/safety/alert_story.ts" with { type: "text" };
+import file44 from "./app/screens/safety/alerts.ts" with { type: "text" };
+import file45 from "./app/screens/safety/audit.ts" with { type: "text" };
+import file46 from "./app/screens/safety/audit_export.ts" with { type: "text" };
+import file47 from "./app/screens/safety/audit_filters.ts" with { type: "text" };
+import file48 from "./app/screens/safety/audit_head.ts" with { type: "text" };
+import file49 from "./app/screens/safety/audit_row.ts" with { type: "text" };
+import file50 from "./app/screens/safety/compliance.ts" with { type: "text" };
+import file51 from "./app/screens/safety/playground.ts" with { type: "text" };
+import file52 from "./app/screens/safety/policies.ts" with { type: "text" };
+import file53 from "./app/screens/safety/policy.ts" with { type: "text" };
+import file54 from "./app/screens/safety/report.ts" with { type: "text" };
+import file55 from "./app/screens/work/agent.ts" with { type: "text" };
+import file56 from "./app/screens/work/agent_add.ts" with { type: "text" };
+import file57 from "./app/screens/work/agents.ts" with { type: "text" };
+import file58 from "./app/screens/work/approval.ts" with { type: "text" };
+import file59 from "./app/screens/work/approvals.ts" with { type: "text" };
+import file60 from "./app/screens/work/command.ts" with { type: "text" };
+import file61 from "./app/screens/work/commands.ts" with { type: "text" };
+import file62 from "./app/screens/work/fleet_command.ts" with { type: "text" };
+import file63 from "./app/screens/work/overview.ts" with { type: "text" };
+import file64 from "./app/screens/work/run.ts" with { type: "text" };
+import file65 from "./app/session.ts" with { type: "text" };
+import file66 from "./app/style.css" with { type: "text" };
+import file67 from "../core/client/client.ts" with { type: "text" };
+import file68 from "../core/client/error.ts" with { type: "text" };
+import file69 from "../core/client/exchange.ts" with { type: "text" };
+import file70 from "../core/client/operations.ts" with { type: "text" };
+import file71 from "../core/client/platform.ts" with { type: "text" };
+import file72 from "../core/client/retry.ts" with { type: "text" };
+import file73 from "../core/client/sse.ts" with { type: "text" };
+import file74 from "../core/client/stream.ts" with { type: "text" };
+import file75 from "../core/client/types.ts" with { type: "text" };
+import file76 from "../core/client/webhook.ts" with { type: "text" };
 import library0 from "preact" with { type: "text" };
 import library1 from "preact/hooks" with { type: "text" };
 import library2 from "htm" with { type: "text" };
@@ -124,39 +126,41 @@ export const FILES: Readonly<Record<string, string>> = {
   "console/app/screens/organization/host.ts": file39,
   "console/app/screens/organization/people.ts": file40,
   "console/app/screens/organization/settings.ts": file41,
-  "console/app/screens/safety/alerts.ts": file42,
-  "console/app/screens/safety/audit.ts": file43,
-  "console/app/screens/safety/audit_export.ts": file44,
-  "console/app/screens/safety/audit_filters.ts": file45,
-  "console/app/screens/safety/audit_head.ts": file46,
-  "console/app/screens/safety/audit_row.ts": file47,
-  "console/app/screens/safety/compliance.ts": file48,
-  "console/app/screens/safety/playground.ts": file49,
-  "console/app/screens/safety/policies.ts": file50,
-  "console/app/screens/safety/policy.ts": file51,
-  "console/app/screens/safety/report.ts": file52,
-  "console/app/screens/work/agent.ts": file53,
-  "console/app/screens/work/agent_add.ts": file54,
-  "console/app/screens/work/agents.ts": file55,
-  "console/app/screens/work/approval.ts": file56,
-  "console/app/screens/work/approvals.ts": file57,
-  "console/app/screens/work/command.ts": file58,
-  "console/app/screens/work/commands.ts": file59,
-  "console/app/screens/work/fleet_command.ts": file60,
-  "console/app/screens/work/overview.ts": file61,
-  "console/app/screens/work/run.ts": file62,
-  "console/app/session.ts": file63,
-  "console/app/style.css": file64,
-  "core/client/client.ts": file65,
-  "core/client/error.ts": file66,
-  "core/client/exchange.ts": file67,
-  "core/client/operations.ts": file68,
-  "core/client/platform.ts": file69,
-  "core/client/retry.ts": file70,
-  "core/client/sse.ts": file71,
-  "core/client/stream.ts": file72,
-  "core/client/types.ts": file73,
-  "core/client/webhook.ts": file74,
+  "console/app/screens/safety/alert.ts": file42,
+  "console/app/screens/safety/alert_story.ts": file43,
+  "console/app/screens/safety/alerts.ts": file44,
+  "console/app/screens/safety/audit.ts": file45,
+  "console/app/screens/safety/audit_export.ts": file46,
+  "console/app/screens/safety/audit_filters.ts": file47,
+  "console/app/screens/safety/audit_head.ts": file48,
+  "console/app/screens/safety/audit_row.ts": file49,
+  "console/app/screens/safety/compliance.ts": file50,
+  "console/app/screens/safety/playground.ts": file51,
+  "console/app/screens/safety/policies.ts": file52,
+  "console/app/screens/safety/policy.ts": file53,
+  "console/app/screens/safety/report.ts": file54,
+  "console/app/screens/work/agent.ts": file55,
+  "console/app/screens/work/agent_add.ts": file56,
+  "console/app/screens/work/agents.ts": file57,
+  "console/app/screens/work/approval.ts": file58,
+  "console/app/screens/work/approvals.ts": file59,
+  "console/app/screens/work/command.ts": file60,
+  "console/app/screens/work/commands.ts": file61,
+  "console/app/screens/work/fleet_command.ts": file62,
+  "console/app/screens/work/overview.ts": file63,
+  "console/app/screens/work/run.ts": file64,
+  "console/app/session.ts": file65,
+  "console/app/style.css": file66,
+  "core/client/client.ts": file67,
+  "core/client/error.ts": file68,
+  "core/client/exchange.ts": file69,
+  "core/client/operations.ts": file70,
+  "core/client/platform.ts": file71,
+  "core/client/retry.ts": file72,
+  "core/client/sse.ts": file73,
+  "core/client/stream.ts": file74,
+  "core/client/types.ts": file75,
+  "core/client/webhook.ts": file76,
 };
 
 /** The libraries that they import by name. */

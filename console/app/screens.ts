@@ -112,6 +112,12 @@ export const SCREENS: readonly Screen[] = [
     load: () => import("./screens/safety/alerts.ts"),
   },
   {
+    path: "/alerts/:id",
+    title: "Alert",
+    needs: ["system:read"],
+    load: () => import("./screens/safety/alert.ts"),
+  },
+  {
     path: "/audit",
     title: "Audit",
     group: "Safety",

@@ -64,7 +64,7 @@ function RowFacts({ event, seq }: {
         <dd>${resource_type.replaceAll("_", " ")} <${Name} id=${resource_id} linked /></dd>
         ${thread !== undefined && html`
           <dt>Story</dt>
-          <dd><a href=${addressOf("/alerts", { story: thread })}>${thread}</a></dd>
+          <dd><a href=${addressOf(`/alerts/${thread}`)}>${thread}</a></dd>
         `}
         ${request_id !== undefined && html`
           <dt>Request</dt>
