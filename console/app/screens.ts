@@ -112,11 +112,23 @@ export const SCREENS: readonly Screen[] = [
     load: () => import("./screens/safety/alerts.ts"),
   },
   {
+    path: "/alerts/:id",
+    title: "Alert",
+    needs: ["system:read"],
+    load: () => import("./screens/safety/alert.ts"),
+  },
+  {
     path: "/audit",
     title: "Audit",
     group: "Safety",
     needs: ["audit:read", "system:read"],
     load: () => import("./screens/safety/audit.ts"),
+  },
+  {
+    path: "/audit/:id",
+    title: "Audit row",
+    needs: ["audit:read", "system:read"],
+    load: () => import("./screens/safety/audit_row.ts"),
   },
   {
     path: "/compliance",

@@ -19,7 +19,7 @@
 
 export { denialAlertId } from "./alerts/denied.ts";
 export { ingestAlerts } from "./alerts/import.ts";
-export { acknowledgeAlert, listAlerts, resolveAlert } from "./alerts/manage.ts";
+export { acknowledgeAlert, getAlert, listAlerts, resolveAlert } from "./alerts/manage.ts";
 export { REPORTS_MAX } from "./alerts/report.ts";
 export { WAITING } from "./approvals/count.ts";
 export { decideApproval } from "./approvals/decide.ts";

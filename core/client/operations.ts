@@ -42,6 +42,7 @@ export const OPERATIONS: Readonly<
   "agents.restart": ["POST", "/api/v1/agents/{id}/restart", "never"],
   "agents.update": ["PATCH", "/api/v1/agents/{id}", "never"],
   "alerts.acknowledge": ["POST", "/api/shield/acknowledge", "never"],
+  "alerts.get": ["GET", "/api/shield/alerts/{id}", "safe"],
   "alerts.ingest": ["POST", "/api/shield/ingest", "never"],
   "alerts.list": ["GET", "/api/shield/alerts", "safe"],
   "alerts.resolve": ["POST", "/api/shield/resolve", "never"],

@@ -282,6 +282,14 @@ export interface Operations {
   };
   /** Acknowledge an alert */
   "alerts.acknowledge": { body: AlertRemark; answer: Alert };
+  /** Get an alert */
+  "alerts.get": {
+    params: {
+      /** An opaque id. */
+      readonly id: string;
+    };
+    answer: Alert;
+  };
   /** Import alerts */
   "alerts.ingest": {
     body: {
