@@ -2,69 +2,86 @@
 import file0 from "./app/api.ts" with { type: "text" };
 import file1 from "./app/app.ts" with { type: "text" };
 import file2 from "./app/components/badge.ts" with { type: "text" };
-import file3 from "./app/components/copy.ts" with { type: "text" };
-import file4 from "./app/components/dialog.ts" with { type: "text" };
-import file5 from "./app/components/form.ts" with { type: "text" };
-import file6 from "./app/components/help.ts" with { type: "text" };
-import file7 from "./app/components/palette.ts" with { type: "text" };
-import file8 from "./app/components/sign_in_again.ts" with { type: "text" };
-import file9 from "./app/components/states.ts" with { type: "text" };
-import file10 from "./app/components/table.ts" with { type: "text" };
-import file11 from "./app/components/time.ts" with { type: "text" };
-import file12 from "./app/components/visible_text.ts" with { type: "text" };
-import file13 from "./app/data.ts" with { type: "text" };
-import file14 from "./app/frame.ts" with { type: "text" };
-import file15 from "./app/html.ts" with { type: "text" };
-import file16 from "./app/icon.svg" with { type: "text" };
-import file17 from "./app/keys.ts" with { type: "text" };
-import file18 from "./app/live/live.ts" with { type: "text" };
-import file19 from "./app/main.ts" with { type: "text" };
-import file20 from "./app/pages.ts" with { type: "text" };
-import file21 from "./app/router.ts" with { type: "text" };
-import file22 from "./app/screens.ts" with { type: "text" };
-import file23 from "./app/screens/connections/delivery.ts" with { type: "text" };
-import file24 from "./app/screens/connections/devices.ts" with { type: "text" };
-import file25 from "./app/screens/connections/integrations.ts" with { type: "text" };
-import file26 from "./app/screens/connections/key.ts" with { type: "text" };
-import file27 from "./app/screens/connections/keys.ts" with { type: "text" };
-import file28 from "./app/screens/connections/webhook.ts" with { type: "text" };
-import file29 from "./app/screens/connections/webhooks.ts" with { type: "text" };
-import file30 from "./app/screens/entry/join.ts" with { type: "text" };
-import file31 from "./app/screens/entry/reset.ts" with { type: "text" };
-import file32 from "./app/screens/entry/sign_in.ts" with { type: "text" };
-import file33 from "./app/screens/entry/sign_up.ts" with { type: "text" };
-import file34 from "./app/screens/organization/host.ts" with { type: "text" };
-import file35 from "./app/screens/organization/people.ts" with { type: "text" };
-import file36 from "./app/screens/organization/settings.ts" with { type: "text" };
-import file37 from "./app/screens/safety/alerts.ts" with { type: "text" };
-import file38 from "./app/screens/safety/audit.ts" with { type: "text" };
-import file39 from "./app/screens/safety/compliance.ts" with { type: "text" };
-import file40 from "./app/screens/safety/playground.ts" with { type: "text" };
-import file41 from "./app/screens/safety/policies.ts" with { type: "text" };
-import file42 from "./app/screens/safety/policy.ts" with { type: "text" };
-import file43 from "./app/screens/safety/report.ts" with { type: "text" };
-import file44 from "./app/screens/work/agent.ts" with { type: "text" };
-import file45 from "./app/screens/work/agent_add.ts" with { type: "text" };
-import file46 from "./app/screens/work/agents.ts" with { type: "text" };
-import file47 from "./app/screens/work/approval.ts" with { type: "text" };
-import file48 from "./app/screens/work/approvals.ts" with { type: "text" };
-import file49 from "./app/screens/work/command.ts" with { type: "text" };
-import file50 from "./app/screens/work/commands.ts" with { type: "text" };
-import file51 from "./app/screens/work/fleet_command.ts" with { type: "text" };
-import file52 from "./app/screens/work/overview.ts" with { type: "text" };
-import file53 from "./app/screens/work/run.ts" with { type: "text" };
-import file54 from "./app/session.ts" with { type: "text" };
-import file55 from "./app/style.css" with { type: "text" };
-import file56 from "../core/client/client.ts" with { type: "text" };
-import file57 from "../core/client/error.ts" with { type: "text" };
-import file58 from "../core/client/exchange.ts" with { type: "text" };
-import file59 from "../core/client/operations.ts" with { type: "text" };
-import file60 from "../core/client/platform.ts" with { type: "text" };
-import file61 from "../core/client/retry.ts" with { type: "text" };
-import file62 from "../core/client/sse.ts" with { type: "text" };
-import file63 from "../core/client/stream.ts" with { type: "text" };
-import file64 from "../core/client/types.ts" with { type: "text" };
-import file65 from "../core/client/webhook.ts" with { type: "text" };
+import file3 from "./app/components/bytes.ts" with { type: "text" };
+import file4 from "./app/components/chart.ts" with { type: "text" };
+import file5 from "./app/components/copy.ts" with { type: "text" };
+import file6 from "./app/components/dialog.ts" with { type: "text" };
+import file7 from "./app/components/form.ts" with { type: "text" };
+import file8 from "./app/components/help.ts" with { type: "text" };
+import file9 from "./app/components/inputs.ts" with { type: "text" };
+import file10 from "./app/components/palette.ts" with { type: "text" };
+import file11 from "./app/components/scale.ts" with { type: "text" };
+import file12 from "./app/components/shown_once.ts" with { type: "text" };
+import file13 from "./app/components/sign_in_again.ts" with { type: "text" };
+import file14 from "./app/components/states.ts" with { type: "text" };
+import file15 from "./app/components/table.ts" with { type: "text" };
+import file16 from "./app/components/time.ts" with { type: "text" };
+import file17 from "./app/components/visible_text.ts" with { type: "text" };
+import file18 from "./app/data.ts" with { type: "text" };
+import file19 from "./app/frame.ts" with { type: "text" };
+import file20 from "./app/html.ts" with { type: "text" };
+import file21 from "./app/icon.svg" with { type: "text" };
+import file22 from "./app/keys.ts" with { type: "text" };
+import file23 from "./app/live/live.ts" with { type: "text" };
+import file24 from "./app/main.ts" with { type: "text" };
+import file25 from "./app/pages.ts" with { type: "text" };
+import file26 from "./app/repeat.ts" with { type: "text" };
+import file27 from "./app/router.ts" with { type: "text" };
+import file28 from "./app/screens.ts" with { type: "text" };
+import file29 from "./app/screens/connections/delivery.ts" with { type: "text" };
+import file30 from "./app/screens/connections/delivery_words.ts" with { type: "text" };
+import file31 from "./app/screens/connections/devices.ts" with { type: "text" };
+import file32 from "./app/screens/connections/event_choice.ts" with { type: "text" };
+import file33 from "./app/screens/connections/headers_field.ts" with { type: "text" };
+import file34 from "./app/screens/connections/integrations.ts" with { type: "text" };
+import file35 from "./app/screens/connections/key.ts" with { type: "text" };
+import file36 from "./app/screens/connections/keys.ts" with { type: "text" };
+import file37 from "./app/screens/connections/signature_help.ts" with { type: "text" };
+import file38 from "./app/screens/connections/signature_snippets.ts" with { type: "text" };
+import file39 from "./app/screens/connections/suspended.ts" with { type: "text" };
+import file40 from "./app/screens/connections/webhook.ts" with { type: "text" };
+import file41 from "./app/screens/connections/webhook_create.ts" with { type: "text" };
+import file42 from "./app/screens/connections/webhook_deliveries.ts" with { type: "text" };
+import file43 from "./app/screens/connections/webhook_recover.ts" with { type: "text" };
+import file44 from "./app/screens/connections/webhook_settings.ts" with { type: "text" };
+import file45 from "./app/screens/connections/webhook_test_send.ts" with { type: "text" };
+import file46 from "./app/screens/connections/webhooks.ts" with { type: "text" };
+import file47 from "./app/screens/entry/join.ts" with { type: "text" };
+import file48 from "./app/screens/entry/reset.ts" with { type: "text" };
+import file49 from "./app/screens/entry/sign_in.ts" with { type: "text" };
+import file50 from "./app/screens/entry/sign_up.ts" with { type: "text" };
+import file51 from "./app/screens/organization/host.ts" with { type: "text" };
+import file52 from "./app/screens/organization/people.ts" with { type: "text" };
+import file53 from "./app/screens/organization/settings.ts" with { type: "text" };
+import file54 from "./app/screens/safety/alerts.ts" with { type: "text" };
+import file55 from "./app/screens/safety/audit.ts" with { type: "text" };
+import file56 from "./app/screens/safety/compliance.ts" with { type: "text" };
+import file57 from "./app/screens/safety/playground.ts" with { type: "text" };
+import file58 from "./app/screens/safety/policies.ts" with { type: "text" };
+import file59 from "./app/screens/safety/policy.ts" with { type: "text" };
+import file60 from "./app/screens/safety/report.ts" with { type: "text" };
+import file61 from "./app/screens/work/agent.ts" with { type: "text" };
+import file62 from "./app/screens/work/agent_add.ts" with { type: "text" };
+import file63 from "./app/screens/work/agents.ts" with { type: "text" };
+import file64 from "./app/screens/work/approval.ts" with { type: "text" };
+import file65 from "./app/screens/work/approvals.ts" with { type: "text" };
+import file66 from "./app/screens/work/command.ts" with { type: "text" };
+import file67 from "./app/screens/work/commands.ts" with { type: "text" };
+import file68 from "./app/screens/work/fleet_command.ts" with { type: "text" };
+import file69 from "./app/screens/work/overview.ts" with { type: "text" };
+import file70 from "./app/screens/work/run.ts" with { type: "text" };
+import file71 from "./app/session.ts" with { type: "text" };
+import file72 from "./app/style.css" with { type: "text" };
+import file73 from "../core/client/client.ts" with { type: "text" };
+import file74 from "../core/client/error.ts" with { type: "text" };
+import file75 from "../core/client/exchange.ts" with { type: "text" };
+import file76 from "../core/client/operations.ts" with { type: "text" };
+import file77 from "../core/client/platform.ts" with { type: "text" };
+import file78 from "../core/client/retry.ts" with { type: "text" };
+import file79 from "../core/client/sse.ts" with { type: "text" };
+import file80 from "../core/client/stream.ts" with { type: "text" };
+import file81 from "../core/client/types.ts" with { type: "text" };
+import file82 from "../core/client/webhook.ts" with { type: "text" };
 import library0 from "preact" with { type: "text" };
 import library1 from "preact/hooks" with { type: "text" };
 import library2 from "htm" with { type: "text" };
@@ -76,69 +93,86 @@ export const FILES: Readonly<Record<string, string>> = {
   "console/app/api.ts": file0,
   "console/app/app.ts": file1,
   "console/app/components/badge.ts": file2,
-  "console/app/components/copy.ts": file3,
-  "console/app/components/dialog.ts": file4,
-  "console/app/components/form.ts": file5,
-  "console/app/components/help.ts": file6,
-  "console/app/components/palette.ts": file7,
-  "console/app/components/sign_in_again.ts": file8,
-  "console/app/components/states.ts": file9,
-  "console/app/components/table.ts": file10,
-  "console/app/components/time.ts": file11,
-  "console/app/components/visible_text.ts": file12,
-  "console/app/data.ts": file13,
-  "console/app/frame.ts": file14,
-  "console/app/html.ts": file15,
-  "console/app/icon.svg": file16,
-  "console/app/keys.ts": file17,
-  "console/app/live/live.ts": file18,
-  "console/app/main.ts": file19,
-  "console/app/pages.ts": file20,
-  "console/app/router.ts": file21,
-  "console/app/screens.ts": file22,
-  "console/app/screens/connections/delivery.ts": file23,
-  "console/app/screens/connections/devices.ts": file24,
-  "console/app/screens/connections/integrations.ts": file25,
-  "console/app/screens/connections/key.ts": file26,
-  "console/app/screens/connections/keys.ts": file27,
-  "console/app/screens/connections/webhook.ts": file28,
-  "console/app/screens/connections/webhooks.ts": file29,
-  "console/app/screens/entry/join.ts": file30,
-  "console/app/screens/entry/reset.ts": file31,
-  "console/app/screens/entry/sign_in.ts": file32,
-  "console/app/screens/entry/sign_up.ts": file33,
-  "console/app/screens/organization/host.ts": file34,
-  "console/app/screens/organization/people.ts": file35,
-  "console/app/screens/organization/settings.ts": file36,
-  "console/app/screens/safety/alerts.ts": file37,
-  "console/app/screens/safety/audit.ts": file38,
-  "console/app/screens/safety/compliance.ts": file39,
-  "console/app/screens/safety/playground.ts": file40,
-  "console/app/screens/safety/policies.ts": file41,
-  "console/app/screens/safety/policy.ts": file42,
-  "console/app/screens/safety/report.ts": file43,
-  "console/app/screens/work/agent.ts": file44,
-  "console/app/screens/work/agent_add.ts": file45,
-  "console/app/screens/work/agents.ts": file46,
-  "console/app/screens/work/approval.ts": file47,
-  "console/app/screens/work/approvals.ts": file48,
-  "console/app/screens/work/command.ts": file49,
-  "console/app/screens/work/commands.ts": file50,
-  "console/app/screens/work/fleet_command.ts": file51,
-  "console/app/screens/work/overview.ts": file52,
-  "console/app/screens/work/run.ts": file53,
-  "console/app/session.ts": file54,
-  "console/app/style.css": file55,
-  "core/client/client.ts": file56,
-  "core/client/error.ts": file57,
-  "core/client/exchange.ts": file58,
-  "core/client/operations.ts": file59,
-  "core/client/platform.ts": file60,
-  "core/client/retry.ts": file61,
-  "core/client/sse.ts": file62,
-  "core/client/stream.ts": file63,
-  "core/client/types.ts": file64,
-  "core/client/webhook.ts": file65,
+  "console/app/components/bytes.ts": file3,
+  "console/app/components/chart.ts": file4,
+  "console/app/components/copy.ts": file5,
+  "console/app/components/dialog.ts": file6,
+  "console/app/components/form.ts": file7,
+  "console/app/components/help.ts": file8,
+  "console/app/components/inputs.ts": file9,
+  "console/app/components/palette.ts": file10,
+  "console/app/components/scale.ts": file11,
+  "console/app/components/shown_once.ts": file12,
+  "console/app/components/sign_in_again.ts": file13,
+  "console/app/components/states.ts": file14,
+  "console/app/components/table.ts": file15,
+  "console/app/components/time.ts": file16,
+  "console/app/components/visible_text.ts": file17,
+  "console/app/data.ts": file18,
+  "console/app/frame.ts": file19,
+  "console/app/html.ts": file20,
+  "console/app/icon.svg": file21,
+  "console/app/keys.ts": file22,
+  "console/app/live/live.ts": file23,
+  "console/app/main.ts": file24,
+  "console/app/pages.ts": file25,
+  "console/app/repeat.ts": file26,
+  "console/app/router.ts": file27,
+  "console/app/screens.ts": file28,
+  "console/app/screens/connections/delivery.ts": file29,
+  "console/app/screens/connections/delivery_words.ts": file30,
+  "console/app/screens/connections/devices.ts": file31,
+  "console/app/screens/connections/event_choice.ts": file32,
+  "console/app/screens/connections/headers_field.ts": file33,
+  "console/app/screens/connections/integrations.ts": file34,
+  "console/app/screens/connections/key.ts": file35,
+  "console/app/screens/connections/keys.ts": file36,
+  "console/app/screens/connections/signature_help.ts": file37,
+  "console/app/screens/connections/signature_snippets.ts": file38,
+  "console/app/screens/connections/suspended.ts": file39,
+  "console/app/screens/connections/webhook.ts": file40,
+  "console/app/screens/connections/webhook_create.ts": file41,
+  "console/app/screens/connections/webhook_deliveries.ts": file42,
+  "console/app/screens/connections/webhook_recover.ts": file43,
+  "console/app/screens/connections/webhook_settings.ts": file44,
+  "console/app/screens/connections/webhook_test_send.ts": file45,
+  "console/app/screens/connections/webhooks.ts": file46,
+  "console/app/screens/entry/join.ts": file47,
+  "console/app/screens/entry/reset.ts": file48,
+  "console/app/screens/entry/sign_in.ts": file49,
+  "console/app/screens/entry/sign_up.ts": file50,
+  "console/app/screens/organization/host.ts": file51,
+  "console/app/screens/organization/people.ts": file52,
+  "console/app/screens/organization/settings.ts": file53,
+  "console/app/screens/safety/alerts.ts": file54,
+  "console/app/screens/safety/audit.ts": file55,
+  "console/app/screens/safety/compliance.ts": file56,
+  "console/app/screens/safety/playground.ts": file57,
+  "console/app/screens/safety/policies.ts": file58,
+  "console/app/screens/safety/policy.ts": file59,
+  "console/app/screens/safety/report.ts": file60,
+  "console/app/screens/work/agent.ts": file61,
+  "console/app/screens/work/agent_add.ts": file62,
+  "console/app/screens/work/agents.ts": file63,
+  "console/app/screens/work/approval.ts": file64,
+  "console/app/screens/work/approvals.ts": file65,
+  "console/app/screens/work/command.ts": file66,
+  "console/app/screens/work/commands.ts": file67,
+  "console/app/screens/work/fleet_command.ts": file68,
+  "console/app/screens/work/overview.ts": file69,
+  "console/app/screens/work/run.ts": file70,
+  "console/app/session.ts": file71,
+  "console/app/style.css": file72,
+  "core/client/client.ts": file73,
+  "core/client/error.ts": file74,
+  "core/client/exchange.ts": file75,
+  "core/client/operations.ts": file76,
+  "core/client/platform.ts": file77,
+  "core/client/retry.ts": file78,
+  "core/client/sse.ts": file79,
+  "core/client/stream.ts": file80,
+  "core/client/types.ts": file81,
+  "core/client/webhook.ts": file82,
 };
 
 /** The libraries that they import by name. */
