@@ -84,7 +84,7 @@ export function WebhookRecover({ id, onChanged }: {
       </div>
       ${recovery !== undefined &&
         html`<${Progress} key=${recovery} id=${id} recovery=${recovery} />`}
-    </section>
+    </details>
   `;
 }
 
