@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { logInByCookie, logOut } from "../core/access/access.ts";
-import { LoginBody, SignedIn } from "./account.ts";
+import { logInByCookie, logOut, signUpByCookie } from "../core/access/access.ts";
+import { LoginBody, SIGN_UP_RULES, SignedIn, SignUpBody } from "./account.ts";
 import { route } from "./call/route.ts";
 import { Flag, Timestamp } from "./schemas/schemas.ts";
 
@@ -31,6 +31,24 @@ export const consoleSessionRoutes = [
     faults: ["INVALID_LOGIN", "FORBIDDEN"],
     handle: (work, { body }, { signIn, background }) =>
       logInByCookie(work, { ...signIn, background }, body),
+  }),
+  route({
+    id: "console_session.sign_up",
+    method: "POST",
+    path: "/api/v1/console-session/sign-up",
+    summary: "Sign a user up, and their browser in by cookie",
+    description:
+      "Signs up like POST /api/v1/signup: with `organization` it creates one, with `invite_code` " +
+      "it joins one. The session is only in the cookie of POST /api/v1/console-session.",
+    access: { public: "nobody has an account before this", ownPages: true },
+    noStore: true,
+    effect: "steps",
+    audit: { byRule: "organization_created, user_created" },
+    body: SignUpBody,
+    rules: SIGN_UP_RULES,
+    success: { status: 201, body: ConsoleSession },
+    faults: ["FORBIDDEN", "CONFLICT", "GONE"],
+    handle: (work, { body }, { signIn }) => signUpByCookie(work, signIn, body),
   }),
   route({
     id: "console_session.end",

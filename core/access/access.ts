@@ -73,8 +73,8 @@ export {
 } from "./roles/grant.ts";
 export { rightsOf } from "./roles/rights.ts";
 export { createRole, deleteRole, listRoles, readRole, updateRole } from "./roles/roles.ts";
-export { accountInfo } from "./sign_in/account.ts";
-export { holderOfCookie, logInByCookie, logOut } from "./sign_in/cookie_session.ts";
+export { accountInfo, renameOrganization } from "./sign_in/account.ts";
+export { holderOfCookie, logInByCookie, logOut, signUpByCookie } from "./sign_in/cookie_session.ts";
 export {
   decideDeviceLogin,
   pollDeviceLogin,
@@ -87,6 +87,7 @@ export { changePassword } from "./sign_in/password.ts";
 export { PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN, passwordProblem } from "./sign_in/passwords.ts";
 export { refreshSession } from "./sign_in/refresh.ts";
 export { type Reset, resetPassword } from "./sign_in/reset.ts";
+export { createPasswordReset, usePasswordReset } from "./sign_in/reset_link.ts";
 export {
   confirmSecondFactor,
   disableSecondFactor,

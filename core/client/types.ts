@@ -58,6 +58,24 @@ export interface Operations {
     };
     answer: SignedIn;
   };
+  /** Rename the organization */
+  "account.rename_organization": {
+    body: {
+      readonly name: string;
+    };
+    answer: Organization;
+  };
+  /** Set a new password with a link's token */
+  "account.reset_password": {
+    body: {
+      readonly password: string;
+      readonly token: string;
+    };
+    answer: {
+      readonly email: string;
+      readonly sessions_ended: number;
+    };
+  };
   /** List your own sessions, newest first */
   "account.sessions": {
     query?: {
@@ -74,18 +92,7 @@ export interface Operations {
   /** Get the account's language and timezone */
   "account.settings": { answer: AccountSettings };
   /** Sign up a user */
-  "account.signup": {
-    body: {
-      readonly claim_code?: string | undefined;
-      readonly email: string;
-      /** Joins the inviting organization instead of creating one. */
-      readonly invite_code?: string | undefined;
-      /** The organization's name; not needed to join one. */
-      readonly organization?: string | undefined;
-      readonly password: string;
-    };
-    answer: SignedIn;
-  };
+  "account.signup": { body: SignUp; answer: SignedIn };
   /** Change language or timezone */
   "account.update_settings": {
     body: {
@@ -789,6 +796,8 @@ export interface Operations {
     };
     answer: undefined;
   };
+  /** Sign a user up, and their browser in by cookie */
+  "console_session.sign_up": { body: SignUp; answer: ConsoleSession };
   /** Get dashboard figures */
   "dashboard.stats": { answer: DashboardStats };
   /** Approve or deny the sign-in of a terminal */
@@ -1376,6 +1385,8 @@ export interface Operations {
       readonly invited_with: CreatedWith | null;
       readonly roles: readonly string[];
       readonly status: InvitationStatus;
+      /** The page that accepts it. Without RELAY_PUBLIC_URL it is relative. */
+      readonly url: string;
     };
   };
   /** List the organization's invitations, newest first */
@@ -1834,6 +1845,20 @@ export interface Operations {
       readonly users: readonly User[];
     };
   };
+  /** Create a link that resets a user's password */
+  "users.reset_password": {
+    params: {
+      /** An opaque id. */
+      readonly id: string;
+    };
+    body: Readonly<Record<string, never>>;
+    answer: {
+      readonly expires_at: string;
+      readonly token: string;
+      /** The page that takes the new password. Without RELAY_PUBLIC_URL it is relative. */
+      readonly url: string;
+    };
+  };
   /** Adopt a suspended webhook */
   "webhooks.adopt": {
     params: {
@@ -2149,13 +2174,7 @@ export interface AccountInfo {
     readonly id: string;
     readonly type: "jwt" | "api_key";
   };
-  readonly organization: {
-    readonly created_at: string;
-    readonly host: boolean;
-    readonly id: string;
-    readonly name: string;
-    readonly plan: string;
-  };
+  readonly organization: Organization;
   readonly scopes: readonly Scope[];
   readonly space: Space;
   readonly user: {
@@ -3392,6 +3411,14 @@ export interface Order {
   readonly subscription_id: string;
 }
 
+export interface Organization {
+  readonly created_at: string;
+  readonly host: boolean;
+  readonly id: string;
+  readonly name: string;
+  readonly plan: string;
+}
+
 export interface OutputChunk {
   readonly data: string;
   /** The bytes of both streams that came before `data`. */
@@ -4059,6 +4086,16 @@ export interface ShieldSettings {
   readonly policy_version: string;
 }
 
+export interface SignUp {
+  readonly claim_code?: string | undefined;
+  readonly email: string;
+  /** Joins the inviting organization instead of creating one. */
+  readonly invite_code?: string | undefined;
+  /** The organization's name; not needed to join one. */
+  readonly organization?: string | undefined;
+  readonly password: string;
+}
+
 export interface SignedIn {
   /** When the token expires. */
   readonly expires_at: string;
@@ -4181,6 +4218,10 @@ export interface User {
   readonly email: string;
   readonly id: string;
   readonly roles: readonly string[];
+  /** Whether the user has one. Null for callers without system:write. */
+  readonly second_factor: boolean | null;
+  /** When the newest session that has not ended began. Null without one, and for callers without system:write. */
+  readonly signed_in_at: string | null;
 }
 
 export type Verdict = "allow" | "approve" | "deny";

@@ -4,5 +4,5 @@
  */
 export type { Actor, ForeignToken } from "./actor.ts";
 export { CHECK_SHARED_MS, nextCheckOf } from "./next_check.ts";
-export type { GitHookHeaders, RequestInfo } from "./request.ts";
+export { copyInfo, type GitHookHeaders, type RequestInfo } from "./request.ts";
 export { BUILT_IN_ROLES, type Scope, SCOPE_LIST, SCOPES } from "./scopes.ts";

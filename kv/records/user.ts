@@ -74,6 +74,29 @@ export const sessions = collection({
   cached: 20_000,
 });
 
+/** A link that resets a person's password, by the person's id: a new link replaces the one before. */
+const PasswordResetRecord = z.strictObject({
+  id: z.string(),
+  /** SHA-256 of the token, hex. */
+  hash: z.string(),
+  /** The user's epoch at its creation. A link works only in this epoch. */
+  epoch: z.number(),
+  /** Who created it, and must still be allowed to when it is used. */
+  created_by: z.string(),
+  created_with: StoredCreatedWith,
+  /** Who may have seen it. */
+  seen_by: AlsoOf,
+  expires_at_ms: z.number(),
+});
+export type PasswordResetRecord = z.infer<typeof PasswordResetRecord>;
+
+export const passwordResets = collection({
+  name: "password_resets",
+  schema: PasswordResetRecord,
+  lookup: { token: (reset) => [reset.hash] },
+  expiresAt: (reset) => reset.expires_at_ms,
+});
+
 /** Ended requests are kept this long, so that errors can say why they fail. */
 const DEVICE_LOGINS_KEPT_MS = 10 * 60 * 1000;
 

@@ -67,6 +67,10 @@ export class SseSink implements OutputSink, AsyncIterableIterator<Bytes> {
     this.#close();
   }
 
+  inTurn<T>(read: () => Promise<T>): Promise<T> {
+    return read();
+  }
+
   [Symbol.asyncIterator](): this {
     return this;
   }

@@ -149,6 +149,26 @@ export const peopleEvents = {
     }),
     example: { email: emailExample, second_factor_removed: false, sessions_ended: 1 },
   }),
+  password_reset_created: event({
+    meaning: "an administrator created a link that resets a user's password",
+    details: z.strictObject({ email, expires_at: instant("the link stops working") }),
+    example: { email: emailExample, expires_at: "2026-02-01T12:00:00.000Z" },
+  }),
+  password_reset_used: event({
+    meaning: "a user's password was reset with a link",
+    details: z.strictObject({
+      email,
+      created_by: z.string().describe("The user who created the link."),
+      address,
+      sessions_ended: sessionsEnded,
+    }),
+    example: {
+      email: emailExample,
+      created_by: "usr_0m3x1",
+      address: "192.0.2.17",
+      sessions_ended: 2,
+    },
+  }),
   session_refreshed: event({
     meaning: "a user's session was refreshed",
     details: z.strictObject({ email, address }),

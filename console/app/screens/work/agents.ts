@@ -1,12 +1,13 @@
 import { type Agent, type AgentStatus, call } from "../../api.ts";
 import { Badge } from "../../components/badge.ts";
+import { ChoiceFilter, TextFilter } from "../../components/filters.ts";
 import { Empty } from "../../components/states.ts";
 import { type Column, Table } from "../../components/table.ts";
 import { Time } from "../../components/time.ts";
 import { onOneLine } from "../../components/visible_text.ts";
 import { html } from "../../html.ts";
 import { offsetPage, usePages } from "../../pages.ts";
-import { addressOf, query, setQuery } from "../../router.ts";
+import { addressOf, query } from "../../router.ts";
 
 const COLUMNS: readonly Column<Agent>[] = [
   {
@@ -68,21 +69,8 @@ export default function Agents() {
       <a class="button primary" href=${addressOf("/agents/add")}>Add a machine</a>
     </div>
     <div class="filters">
-      <label>State
-        <select value=${status}
-          onChange=${(event: Event) =>
-            setQuery({ status: (event.target as HTMLSelectElement).value })}>
-          <option value="">all</option>
-          ${["online", "degraded", "offline"].map((one) =>
-            html`<option value=${one}>${one}</option>`
-          )}
-        </select>
-      </label>
-      <label>Label
-        <input type="search" placeholder="env=prod" value=${label}
-          onChange=${(event: Event) =>
-            setQuery({ label: (event.target as HTMLInputElement).value })} />
-      </label>
+      <${ChoiceFilter} name="status" label="State" choices=${["online", "degraded", "offline"]} />
+      <${TextFilter} name="label" label="Label" placeholder="env=prod" />
     </div>
     <${Table}
       label="Agents" list=${list} columns=${COLUMNS} keyOf=${({ id }: Agent) => id}
