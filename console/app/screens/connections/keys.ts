@@ -1,5 +1,6 @@
 import { type ApiKey, call, type Space } from "../../api.ts";
 import { Badge } from "../../components/badge.ts";
+import { ChoiceFilter } from "../../components/filters.ts";
 import { Empty } from "../../components/states.ts";
 import { type Column, Table } from "../../components/table.ts";
 import { Time } from "../../components/time.ts";
@@ -73,14 +74,7 @@ export default function Keys() {
     </div>
     ${creates && html`<${KeyCreate} />`}
     <div class="filters">
-      <label>Data
-        <select value=${type} onChange=${(event: Event) =>
-          setQuery({ type: (event.target as HTMLSelectElement).value })}>
-          <option value="">all</option>
-          <option value="live">live</option>
-          <option value="test">test</option>
-        </select>
-      </label>
+      <${ChoiceFilter} name="type" label="Data" choices=${["live", "test"]} />
     </div>
     <${Table}
       label="API keys" list=${list} columns=${COLUMNS} keyOf=${({ id }: ApiKey) => id}

@@ -1,6 +1,7 @@
 import { call, type Delivery, type DeliveryEventType, type DeliveryStatus } from "../../api.ts";
 import { Badge } from "../../components/badge.ts";
 import { Chart } from "../../components/chart.ts";
+import { ChoiceFilter } from "../../components/filters.ts";
 import { Empty } from "../../components/states.ts";
 import { type Column, Table } from "../../components/table.ts";
 import { Time } from "../../components/time.ts";
@@ -89,22 +90,9 @@ export function Deliveries({ list, events }: {
     <h2>Deliveries</h2>
     <${ResponseTimes} deliveries=${list.rows ?? []} />
     <div class="filters">
-      <label>State
-        <select value=${status} onChange=${set("status")}>
-          <option value="">all</option>
-          ${[...STATUSES, "held"].map((one) =>
-            html`<option value=${one}>${one.replaceAll("_", " ")}</option>`
-          )}
-        </select>
-      </label>
-      <label>Event
-        <select value=${type} onChange=${set("type")}>
-          <option value="">all</option>
-          ${[...new Set(["ping", ...events, ...type === "" ? [] : [type]])].map((one) =>
-            html`<option value=${one}>${one}</option>`
-          )}
-        </select>
-      </label>
+      <${ChoiceFilter} name="status" label="State" choices=${[...STATUSES, "held"]} />
+      <${ChoiceFilter} name="type" label="Event"
+        choices=${[...new Set(["ping", ...events, ...type === "" ? [] : [type]])]} />
       <label>Created from
         <input type="datetime-local" value=${since} onChange=${set("since")} />
       </label>

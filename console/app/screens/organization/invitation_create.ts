@@ -27,10 +27,10 @@ export function InvitationCreate({ roles }: { readonly roles: readonly Role[] })
   const submit = (event: Event) => {
     event.preventDefault();
     change.run(async () => {
-      const { invite_code } = await call("invitations.create", {
+      const { url } = await call("invitations.create", {
         body: { ...email !== "" && { email }, roles: chosen, expires_days: Number(days) },
       });
-      setLink(`${location.origin}/console/join#${invite_code}`);
+      setLink(new URL(url, location.origin).href);
     });
   };
   const offered = roles.filter((role) => rightsOf(role).every(may));

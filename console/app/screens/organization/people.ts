@@ -34,6 +34,23 @@ const COLUMNS: readonly Column<User>[] = [
     width: "minmax(8rem, 2fr)",
     cell: ({ roles }) => roles.map((role) => html`<span class="label">${role}</span>${" "}`),
   },
+  {
+    title: "Second factor",
+    width: "8rem",
+    wideOnly: true,
+    cell: ({ second_factor }) =>
+      second_factor === null
+        ? ""
+        : html`<span class=${second_factor ? "good" : "warn"}>${
+          second_factor ? "yes" : "no"
+        }</span>`,
+  },
+  {
+    title: "Signed in",
+    width: "8rem",
+    wideOnly: true,
+    cell: ({ signed_in_at }) => signed_in_at !== null && html`<${Time} at=${signed_in_at} />`,
+  },
   { title: "Joined", width: "8rem", cell: ({ created_at }) => html`<${Time} at=${created_at} />` },
 ];
 

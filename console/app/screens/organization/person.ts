@@ -10,6 +10,7 @@ import { useData } from "../../data.ts";
 import { html } from "../../html.ts";
 import { setQuery } from "../../router.ts";
 import { may } from "../../session.ts";
+import { PasswordLink } from "./password_link.ts";
 import { rightsByRole } from "./permissions.ts";
 
 /** One person: their roles, what each role lets them do, and changes of these. */
@@ -50,6 +51,8 @@ export function Person({ id, roles }: {
           </ul>
           ${mayChange &&
             html`<${Assign} id=${id} held=${data.roles} roles=${roles} onChanged=${again} />`}
+          ${mayChange && data.active &&
+            html`<${PasswordLink} id=${id} email=${data.email} />`}
           ${mayChange &&
             html`<${Activity} id=${id} email=${data.email} active=${data.active} onChanged=${again} />`}
         </div>

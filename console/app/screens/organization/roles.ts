@@ -79,7 +79,7 @@ function RoleForm({ role, onChanged }: {
       <h3>${role === null ? "New role" : `Change the role ${role.name}`}</h3>
       ${role === null && html`
         <${TextField} label="Name" value=${name} onInput=${setName} required maxlength=${64}
-          placeholder="deployer" hint="Lower-case letters, digits, - and _." />
+          placeholder="deployer" hint="Up to 64 letters, digits, spaces and ._-" />
       `}
       <${CheckGroups} legend="Rights" chosen=${scopes} onChange=${setScopes}
         groups=${scopeGroups((scope) => may(scope) || scopes.includes(scope))} />
