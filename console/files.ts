@@ -70,53 +70,62 @@ import file67 from "./app/screens/entry/reset.ts" with { type: "text" };
 import file68 from "./app/screens/entry/sign_in.ts" with { type: "text" };
 import file69 from "./app/screens/entry/sign_up.ts" with { type: "text" };
 import file70 from "./app/screens/organization/host.ts" with { type: "text" };
-import file71 from "./app/screens/organization/invitation_create.ts" with { type: "text" };
-import file72 from "./app/screens/organization/invitations.ts" with { type: "text" };
-import file73 from "./app/screens/organization/my_notifications.ts" with { type: "text" };
-import file74 from "./app/screens/organization/my_sessions.ts" with { type: "text" };
-import file75 from "./app/screens/organization/organization_settings.ts" with { type: "text" };
-import file76 from "./app/screens/organization/password.ts" with { type: "text" };
-import file77 from "./app/screens/organization/password_link.ts" with { type: "text" };
-import file78 from "./app/screens/organization/people.ts" with { type: "text" };
-import file79 from "./app/screens/organization/permissions.ts" with { type: "text" };
-import file80 from "./app/screens/organization/person.ts" with { type: "text" };
-import file81 from "./app/screens/organization/profile.ts" with { type: "text" };
-import file82 from "./app/screens/organization/roles.ts" with { type: "text" };
-import file83 from "./app/screens/organization/screen_of.ts" with { type: "text" };
-import file84 from "./app/screens/organization/second_factor.ts" with { type: "text" };
-import file85 from "./app/screens/organization/second_factor_enrol.ts" with { type: "text" };
-import file86 from "./app/screens/organization/secrets.ts" with { type: "text" };
-import file87 from "./app/screens/organization/settings.ts" with { type: "text" };
-import file88 from "./app/screens/organization/telegram_links.ts" with { type: "text" };
-import file89 from "./app/screens/safety/alerts.ts" with { type: "text" };
-import file90 from "./app/screens/safety/audit.ts" with { type: "text" };
-import file91 from "./app/screens/safety/compliance.ts" with { type: "text" };
-import file92 from "./app/screens/safety/playground.ts" with { type: "text" };
-import file93 from "./app/screens/safety/policies.ts" with { type: "text" };
-import file94 from "./app/screens/safety/policy.ts" with { type: "text" };
-import file95 from "./app/screens/safety/report.ts" with { type: "text" };
-import file96 from "./app/screens/work/agent.ts" with { type: "text" };
-import file97 from "./app/screens/work/agent_add.ts" with { type: "text" };
-import file98 from "./app/screens/work/agents.ts" with { type: "text" };
-import file99 from "./app/screens/work/approval.ts" with { type: "text" };
-import file100 from "./app/screens/work/approvals.ts" with { type: "text" };
-import file101 from "./app/screens/work/command.ts" with { type: "text" };
-import file102 from "./app/screens/work/commands.ts" with { type: "text" };
-import file103 from "./app/screens/work/fleet_command.ts" with { type: "text" };
-import file104 from "./app/screens/work/overview.ts" with { type: "text" };
-import file105 from "./app/screens/work/run.ts" with { type: "text" };
-import file106 from "./app/session.ts" with { type: "text" };
-import file107 from "./app/style.css" with { type: "text" };
-import file108 from "../core/client/client.ts" with { type: "text" };
-import file109 from "../core/client/error.ts" with { type: "text" };
-import file110 from "../core/client/exchange.ts" with { type: "text" };
-import file111 from "../core/client/operations.ts" with { type: "text" };
-import file112 from "../core/client/platform.ts" with { type: "text" };
-import file113 from "../core/client/retry.ts" with { type: "text" };
-import file114 from "../core/client/sse.ts" with { type: "text" };
-import file115 from "../core/client/stream.ts" with { type: "text" };
-import file116 from "../core/client/types.ts" with { type: "text" };
-import file117 from "../core/client/webhook.ts" with { type: "text" };
+import file71 from "./app/screens/organization/host/account.ts" with { type: "text" };
+import file72 from "./app/screens/organization/host/accounts.ts" with { type: "text" };
+import file73 from "./app/screens/organization/host/configuration.ts" with { type: "text" };
+import file74 from "./app/screens/organization/host/figures.ts" with { type: "text" };
+import file75 from "./app/screens/organization/host/health.ts" with { type: "text" };
+import file76 from "./app/screens/organization/host/limit_words.ts" with { type: "text" };
+import file77 from "./app/screens/organization/host/limits.ts" with { type: "text" };
+import file78 from "./app/screens/organization/host/orders.ts" with { type: "text" };
+import file79 from "./app/screens/organization/host/plans.ts" with { type: "text" };
+import file80 from "./app/screens/organization/invitation_create.ts" with { type: "text" };
+import file81 from "./app/screens/organization/invitations.ts" with { type: "text" };
+import file82 from "./app/screens/organization/my_notifications.ts" with { type: "text" };
+import file83 from "./app/screens/organization/my_sessions.ts" with { type: "text" };
+import file84 from "./app/screens/organization/organization_settings.ts" with { type: "text" };
+import file85 from "./app/screens/organization/password.ts" with { type: "text" };
+import file86 from "./app/screens/organization/password_link.ts" with { type: "text" };
+import file87 from "./app/screens/organization/people.ts" with { type: "text" };
+import file88 from "./app/screens/organization/permissions.ts" with { type: "text" };
+import file89 from "./app/screens/organization/person.ts" with { type: "text" };
+import file90 from "./app/screens/organization/profile.ts" with { type: "text" };
+import file91 from "./app/screens/organization/roles.ts" with { type: "text" };
+import file92 from "./app/screens/organization/screen_of.ts" with { type: "text" };
+import file93 from "./app/screens/organization/second_factor.ts" with { type: "text" };
+import file94 from "./app/screens/organization/second_factor_enrol.ts" with { type: "text" };
+import file95 from "./app/screens/organization/secrets.ts" with { type: "text" };
+import file96 from "./app/screens/organization/settings.ts" with { type: "text" };
+import file97 from "./app/screens/organization/telegram_links.ts" with { type: "text" };
+import file98 from "./app/screens/safety/alerts.ts" with { type: "text" };
+import file99 from "./app/screens/safety/audit.ts" with { type: "text" };
+import file100 from "./app/screens/safety/compliance.ts" with { type: "text" };
+import file101 from "./app/screens/safety/playground.ts" with { type: "text" };
+import file102 from "./app/screens/safety/policies.ts" with { type: "text" };
+import file103 from "./app/screens/safety/policy.ts" with { type: "text" };
+import file104 from "./app/screens/safety/report.ts" with { type: "text" };
+import file105 from "./app/screens/work/agent.ts" with { type: "text" };
+import file106 from "./app/screens/work/agent_add.ts" with { type: "text" };
+import file107 from "./app/screens/work/agents.ts" with { type: "text" };
+import file108 from "./app/screens/work/approval.ts" with { type: "text" };
+import file109 from "./app/screens/work/approvals.ts" with { type: "text" };
+import file110 from "./app/screens/work/command.ts" with { type: "text" };
+import file111 from "./app/screens/work/commands.ts" with { type: "text" };
+import file112 from "./app/screens/work/fleet_command.ts" with { type: "text" };
+import file113 from "./app/screens/work/overview.ts" with { type: "text" };
+import file114 from "./app/screens/work/run.ts" with { type: "text" };
+import file115 from "./app/session.ts" with { type: "text" };
+import file116 from "./app/style.css" with { type: "text" };
+import file117 from "../core/client/client.ts" with { type: "text" };
+import file118 from "../core/client/error.ts" with { type: "text" };
+import file119 from "../core/client/exchange.ts" with { type: "text" };
+import file120 from "../core/client/operations.ts" with { type: "text" };
+import file121 from "../core/client/platform.ts" with { type: "text" };
+import file122 from "../core/client/retry.ts" with { type: "text" };
+import file123 from "../core/client/sse.ts" with { type: "text" };
+import file124 from "../core/client/stream.ts" with { type: "text" };
+import file125 from "../core/client/types.ts" with { type: "text" };
+import file126 from "../core/client/webhook.ts" with { type: "text" };
 import library0 from "preact" with { type: "text" };
 import library1 from "preact/hooks" with { type: "text" };
 import library2 from "htm" with { type: "text" };
@@ -197,53 +206,62 @@ export const FILES: Readonly<Record<string, string>> = {
   "console/app/screens/entry/sign_in.ts": file68,
   "console/app/screens/entry/sign_up.ts": file69,
   "console/app/screens/organization/host.ts": file70,
-  "console/app/screens/organization/invitation_create.ts": file71,
-  "console/app/screens/organization/invitations.ts": file72,
-  "console/app/screens/organization/my_notifications.ts": file73,
-  "console/app/screens/organization/my_sessions.ts": file74,
-  "console/app/screens/organization/organization_settings.ts": file75,
-  "console/app/screens/organization/password.ts": file76,
-  "console/app/screens/organization/password_link.ts": file77,
-  "console/app/screens/organization/people.ts": file78,
-  "console/app/screens/organization/permissions.ts": file79,
-  "console/app/screens/organization/person.ts": file80,
-  "console/app/screens/organization/profile.ts": file81,
-  "console/app/screens/organization/roles.ts": file82,
-  "console/app/screens/organization/screen_of.ts": file83,
-  "console/app/screens/organization/second_factor.ts": file84,
-  "console/app/screens/organization/second_factor_enrol.ts": file85,
-  "console/app/screens/organization/secrets.ts": file86,
-  "console/app/screens/organization/settings.ts": file87,
-  "console/app/screens/organization/telegram_links.ts": file88,
-  "console/app/screens/safety/alerts.ts": file89,
-  "console/app/screens/safety/audit.ts": file90,
-  "console/app/screens/safety/compliance.ts": file91,
-  "console/app/screens/safety/playground.ts": file92,
-  "console/app/screens/safety/policies.ts": file93,
-  "console/app/screens/safety/policy.ts": file94,
-  "console/app/screens/safety/report.ts": file95,
-  "console/app/screens/work/agent.ts": file96,
-  "console/app/screens/work/agent_add.ts": file97,
-  "console/app/screens/work/agents.ts": file98,
-  "console/app/screens/work/approval.ts": file99,
-  "console/app/screens/work/approvals.ts": file100,
-  "console/app/screens/work/command.ts": file101,
-  "console/app/screens/work/commands.ts": file102,
-  "console/app/screens/work/fleet_command.ts": file103,
-  "console/app/screens/work/overview.ts": file104,
-  "console/app/screens/work/run.ts": file105,
-  "console/app/session.ts": file106,
-  "console/app/style.css": file107,
-  "core/client/client.ts": file108,
-  "core/client/error.ts": file109,
-  "core/client/exchange.ts": file110,
-  "core/client/operations.ts": file111,
-  "core/client/platform.ts": file112,
-  "core/client/retry.ts": file113,
-  "core/client/sse.ts": file114,
-  "core/client/stream.ts": file115,
-  "core/client/types.ts": file116,
-  "core/client/webhook.ts": file117,
+  "console/app/screens/organization/host/account.ts": file71,
+  "console/app/screens/organization/host/accounts.ts": file72,
+  "console/app/screens/organization/host/configuration.ts": file73,
+  "console/app/screens/organization/host/figures.ts": file74,
+  "console/app/screens/organization/host/health.ts": file75,
+  "console/app/screens/organization/host/limit_words.ts": file76,
+  "console/app/screens/organization/host/limits.ts": file77,
+  "console/app/screens/organization/host/orders.ts": file78,
+  "console/app/screens/organization/host/plans.ts": file79,
+  "console/app/screens/organization/invitation_create.ts": file80,
+  "console/app/screens/organization/invitations.ts": file81,
+  "console/app/screens/organization/my_notifications.ts": file82,
+  "console/app/screens/organization/my_sessions.ts": file83,
+  "console/app/screens/organization/organization_settings.ts": file84,
+  "console/app/screens/organization/password.ts": file85,
+  "console/app/screens/organization/password_link.ts": file86,
+  "console/app/screens/organization/people.ts": file87,
+  "console/app/screens/organization/permissions.ts": file88,
+  "console/app/screens/organization/person.ts": file89,
+  "console/app/screens/organization/profile.ts": file90,
+  "console/app/screens/organization/roles.ts": file91,
+  "console/app/screens/organization/screen_of.ts": file92,
+  "console/app/screens/organization/second_factor.ts": file93,
+  "console/app/screens/organization/second_factor_enrol.ts": file94,
+  "console/app/screens/organization/secrets.ts": file95,
+  "console/app/screens/organization/settings.ts": file96,
+  "console/app/screens/organization/telegram_links.ts": file97,
+  "console/app/screens/safety/alerts.ts": file98,
+  "console/app/screens/safety/audit.ts": file99,
+  "console/app/screens/safety/compliance.ts": file100,
+  "console/app/screens/safety/playground.ts": file101,
+  "console/app/screens/safety/policies.ts": file102,
+  "console/app/screens/safety/policy.ts": file103,
+  "console/app/screens/safety/report.ts": file104,
+  "console/app/screens/work/agent.ts": file105,
+  "console/app/screens/work/agent_add.ts": file106,
+  "console/app/screens/work/agents.ts": file107,
+  "console/app/screens/work/approval.ts": file108,
+  "console/app/screens/work/approvals.ts": file109,
+  "console/app/screens/work/command.ts": file110,
+  "console/app/screens/work/commands.ts": file111,
+  "console/app/screens/work/fleet_command.ts": file112,
+  "console/app/screens/work/overview.ts": file113,
+  "console/app/screens/work/run.ts": file114,
+  "console/app/session.ts": file115,
+  "console/app/style.css": file116,
+  "core/client/client.ts": file117,
+  "core/client/error.ts": file118,
+  "core/client/exchange.ts": file119,
+  "core/client/operations.ts": file120,
+  "core/client/platform.ts": file121,
+  "core/client/retry.ts": file122,
+  "core/client/sse.ts": file123,
+  "core/client/stream.ts": file124,
+  "core/client/types.ts": file125,
+  "core/client/webhook.ts": file126,
 };
 
 /** The libraries that they import by name. */
