@@ -12,6 +12,8 @@ export interface Screen {
   readonly load: () => Promise<{ readonly default: ComponentType<ScreenProps> }>;
   /** The rights of which the viewer needs one; without it, everybody who is signed in may open it. */
   readonly needs?: readonly Scope[];
+  /** Only people of the host organization may open it. */
+  readonly hostOnly?: true;
   /** Where the navigation shows it; screens without a group are reached from others. */
   readonly group?: "Work" | "Safety" | "Connections" | "Organization";
   /** Shown to people without a session too. */
@@ -205,6 +207,7 @@ export const SCREENS: readonly Screen[] = [
     title: "Host",
     group: "Organization",
     needs: ["system:read"],
+    hostOnly: true,
     load: () => import("./screens/organization/host.ts"),
   },
   {

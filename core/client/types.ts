@@ -2867,6 +2867,14 @@ export interface DeliveryDetail {
   readonly http_status: number | null;
   readonly id: string;
   readonly next_attempt_at: string | null;
+  /** The latest attempt's request, with the URL, secret and headers that the webhook has now. Null for callers without the right to read the event. */
+  readonly request: {
+    /** The exact text that is sent and signed. */
+    readonly body: string;
+    /** Null before the first attempt. Signatures and values of your own headers are `********` for callers without secrets:read. X-Audit-Checkpoint is not kept. */
+    readonly headers: Readonly<Record<string, string>> | null;
+    readonly url: string;
+  } | null;
   /** The first 4 KiB of the response body. */
   readonly response_body: string;
   readonly response_time_ms: number | null;
