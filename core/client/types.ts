@@ -228,6 +228,8 @@ export interface Operations {
       readonly status?: AgentStatus | undefined;
       /** The agent with exactly this name. */
       readonly name?: string | undefined;
+      /** A text that occurs in the name or the host name, ignoring case. */
+      readonly text?: string | undefined;
       /** Agents with this label, as `key=value`. */
       readonly label?: string | undefined;
       /** `true`: agents of an earlier version than the relay's. `false`: all others. */
@@ -246,6 +248,8 @@ export interface Operations {
       readonly status?: AgentStatus | undefined;
       /** The agent with exactly this name. */
       readonly name?: string | undefined;
+      /** A text that occurs in the name or the host name, ignoring case. */
+      readonly text?: string | undefined;
       /** Agents with this label, as `key=value`. */
       readonly label?: string | undefined;
       /** `true`: agents of an earlier version than the relay's. `false`: all others. */
@@ -278,6 +282,14 @@ export interface Operations {
   };
   /** Acknowledge an alert */
   "alerts.acknowledge": { body: AlertRemark; answer: Alert };
+  /** Get an alert */
+  "alerts.get": {
+    params: {
+      /** An opaque id. */
+      readonly id: string;
+    };
+    answer: Alert;
+  };
   /** Import alerts */
   "alerts.ingest": {
     body: {
@@ -798,6 +810,8 @@ export interface Operations {
     };
     answer: undefined;
   };
+  /** Get the ways to sign in and sign up */
+  "console_session.options": { answer: SignInOptions };
   /** Sign a user up, and their browser in by cookie */
   "console_session.sign_up": { body: SignUp; answer: ConsoleSession };
   /** Get dashboard figures */
@@ -884,6 +898,14 @@ export interface Operations {
     };
     answer: undefined;
   };
+  /** Void a pairing code */
+  "devices.delete_code": {
+    params: {
+      /** An opaque id. */
+      readonly id: string;
+    };
+    answer: undefined;
+  };
   /** List devices */
   "devices.list": {
     query?: {
@@ -899,6 +921,19 @@ export interface Operations {
     answer: {
       readonly devices: readonly Device[];
       readonly pagination: Pagination;
+    };
+  };
+  /** List pairing codes */
+  "devices.list_codes": {
+    query?: {
+      /** The maximum number of entries. */
+      readonly limit?: number | undefined;
+      /** The number of entries to skip. */
+      readonly offset?: number | undefined;
+    };
+    answer: {
+      readonly pagination: Pagination;
+      readonly pairing_codes: readonly PairingCode[];
     };
   };
   /** Start pairing a device */
@@ -2826,6 +2861,14 @@ export interface DeliveryDetail {
   readonly http_status: number | null;
   readonly id: string;
   readonly next_attempt_at: string | null;
+  /** The latest attempt's request, with the URL, secret and headers that the webhook has now. Null for callers without the right to read the event. */
+  readonly request: {
+    /** The exact text that is sent and signed. */
+    readonly body: string;
+    /** Null before the first attempt. Signatures and values of your own headers are `********` for callers without secrets:read. X-Audit-Checkpoint is not kept. */
+    readonly headers: Readonly<Record<string, string>> | null;
+    readonly url: string;
+  } | null;
   /** The first 4 KiB of the response body. */
   readonly response_body: string;
   readonly response_time_ms: number | null;
@@ -3172,6 +3215,8 @@ export interface Guard {
 
 export interface Health {
   readonly agents_linked?: number | undefined;
+  /** False until the first signup, which creates the organization that runs the installation. Absent while the store is down. */
+  readonly claimed?: boolean | undefined;
   readonly commands_under_way?: number | undefined;
   readonly components: Readonly<Record<string, "ok" | "down">>;
   readonly jobs_due?: number | undefined;
@@ -3458,6 +3503,15 @@ export interface Pagination {
   readonly limit: number;
   readonly offset: number;
   readonly total: number;
+}
+
+export interface PairingCode {
+  readonly created_by: string;
+  /** What created it: an API key (`api_key`), a sign-in (`session`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
+  readonly created_with: CreatedWith | null;
+  readonly expires_at: string;
+  readonly id: string;
+  readonly labels: Readonly<Record<string, string>>;
 }
 
 export interface PatternList {
@@ -4131,6 +4185,22 @@ export interface ShieldSettings {
   readonly pending_self_approval: PendingSelfApproval | null;
   readonly policy: ShieldPolicy | null;
   readonly policy_version: string;
+}
+
+export interface SignInOptions {
+  /** Whether that sign-up needs the claim code. */
+  readonly claim_code: boolean;
+  /** False before the first sign-up, which claims the relay. */
+  readonly claimed: boolean;
+  /** Where people may sign in by OpenID Connect. */
+  readonly issuers: readonly {
+    readonly issuer: string;
+    readonly name: string;
+    /** Where a link of the sign-in page leads. */
+    readonly url: string;
+  }[];
+  /** Who may sign up later: everyone, invited people, or nobody. */
+  readonly sign_up: "open" | "invite" | "closed";
 }
 
 export interface SignUp {

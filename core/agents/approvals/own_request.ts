@@ -66,8 +66,10 @@ async function nextStep(
   // Read outside the transaction, because a shared store limits its checks. The start of a session never changes.
   const session = await store.get(sessions, homeOf(tenant.org), sessionId);
   const startedAtMs = session?.created_at_ms ?? 0;
-  // Whoever has a session may approve a code, so a session that began with one shows no password.
-  const isFresh = session?.by_code !== true && startedAtMs > approval.created_at_ms &&
+  // Whoever has a session may approve a code, so a session that began with one shows no password. An issuer may sign
+  // in a browser that has been signed in there for long.
+  const hasShownPassword = session?.by_code !== true && session?.issuer === undefined;
+  const isFresh = hasShownPassword && startedAtMs > approval.created_at_ms &&
     isWithin(startedAtMs, FRESH_MS, ports.clock.now());
   if (!isFresh) return "sign_in";
   return confirmed ? null : "confirm";
