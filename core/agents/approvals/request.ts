@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { type ApprovalRecord, approvals } from "../../../kv/records/approval.ts";
-import { type CommandRecord, commands } from "../../../kv/records/command.ts";
+import type { CommandRecord } from "../../../kv/records/command.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import {
   hasSoleMember,
@@ -13,6 +13,7 @@ import {
 import type { Stepping } from "../../work/work.ts";
 import { countWaiting } from "./count.ts";
 import { requestersOf } from "./votes.ts";
+import { insertCommand } from "../commands/keys.ts";
 import { textForEvent } from "../commands/text.ts";
 import { threadOf } from "../commands/thread.ts";
 import { emit } from "../../events/events.ts";
@@ -46,7 +47,7 @@ export async function requestApproval(
   const { tenant } = actor;
   const id = ports.entropy.id("prc");
   return await store.transact(async (tx) => {
-    const command = tx.insert(commands, tenant, heldBy(id, fresh, shield));
+    const command = await insertCommand(tx, tenant, heldBy(id, fresh, shield));
     const needed = requiredApprovals(shield, ofPolicy);
     const approval = await insertApproval(work, tx, { ...fresh, id, command_id: fresh.id }, {
       shield,

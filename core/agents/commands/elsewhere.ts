@@ -6,6 +6,7 @@ import { sendMessage } from "../../work/work.ts";
 import type { Background, Cancel } from "../../ports/ports.ts";
 import { findCommand } from "./finished.ts";
 import type { Turn } from "./beginnings.ts";
+import { insertCommand } from "./keys.ts";
 import { settleCommand } from "./settle.ts";
 
 /** How long the agent's instance may take to claim a command. One that it does not claim is not sent. */
@@ -60,6 +61,7 @@ export class Elsewhere {
   /**
    * Queues a command for the instance that holds its agent's link. `done` resolves with its end.
    * @throws {DuplicateError} when another command has its Idempotency-Key
+   * @throws {Fault} CONFLICT when a fleet command has it
    */
   async handOver(
     tenant: Tenant,
@@ -67,7 +69,7 @@ export class Elsewhere {
     holder: string,
   ): Promise<Started> {
     const handed = await this.#handOver(tenant, fresh, holder, {
-      write: (tx, queued) => tx.insert(commands, tenant, queued(fresh)),
+      write: (tx, queued) => insertCommand(tx, tenant, queued(fresh)),
       notClaimed: () => this.#failUnsent(tenant, fresh),
     });
     return handed!;
