@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { StoreUnavailableError } from "../../kv/engine/errors.ts";
 import { commands, fleetCommands } from "../../kv/records/command.ts";
@@ -11,6 +12,10 @@ import { type Random, random } from "../support/random.ts";
 import { type Answer, World } from "../support/world.ts";
 
 const [INSTANCES, AGENTS, STEPS] = [3, 4, 40];
+/** Turns of the event loop before a commit is made, at most. */
+const TURNS_MAX = 12;
+/** Reasons of commands that were not sent. */
+const UNSENT = /fleet command (was cancelled|failed)|none was started|not (sent|connected)/;
 /** Needs an approval. */
 const HELD = "rm /tmp/../etc/hosts";
 
@@ -44,6 +49,7 @@ class History {
     const worlds: World[] = [];
     let history: History | null = null;
     const kv = committing(opened, async (commit) => {
+      for (let turns = dice.below(TURNS_MAX); turns > 0; turns--) await setImmediate();
       if (!dice.chance(history?.losses ?? 0)) return await commit();
       if (dice.chance(0.5)) await commit();
       throw new Error("connection reset before the reply came");
@@ -83,8 +89,9 @@ class History {
     ];
     for (let step = 0; step < STEPS; step++) {
       this.losses = dice.chance(0.3) ? 0.1 : 0;
-      await dice.pick(steps)();
-      await this.#settle();
+      const together = Array.from({ length: 1 + dice.below(3) }, () => dice.pick(steps));
+      await Promise.all(together.map((act) => act()));
+      if (dice.chance(0.5)) await this.#settle();
     }
     this.losses = 0;
     for (const world of this.#frozen.keys()) this.#thaw(world);
@@ -113,8 +120,9 @@ class History {
       });
       ok(fleet.status !== "running", `${id} has not ended: ${JSON.stringify(fleet.counts)}`);
       await countsOf(world, this.owner, id);
-      for (const { command_id, status } of fleet.commands) {
+      for (const { command_id, status, reason } of fleet.commands) {
         if (status === "succeeded") ok(runs.includes(command_id), `${command_id} did not run`);
+        if (UNSENT.test(reason)) ok(!runs.includes(command_id), `${command_id} ran: ${reason}`);
       }
     }
     deq(await this.#pending(), []);
