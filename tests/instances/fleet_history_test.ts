@@ -14,6 +14,8 @@ import { type Answer, World } from "../support/world.ts";
 const [INSTANCES, AGENTS, STEPS] = [3, 4, 40];
 /** Turns of the event loop before a commit is made, at most. */
 const TURNS_MAX = 12;
+/** Turns that a step may take before time passes. */
+const STEP_TURNS = 300;
 /** Reasons of commands that were not sent. */
 const UNSENT = /fleet command (was cancelled|failed)|none was started|not (sent|connected)/;
 /** Needs an approval. */
@@ -48,10 +50,12 @@ class History {
     const { opened } = openMemoryStore();
     const worlds: World[] = [];
     let history: History | null = null;
+    // The seed repeats the steps. Signatures are made in threads, so commits may come in another order.
+    const luck = random(dice.seed);
     const kv = committing(opened, async (commit) => {
-      for (let turns = dice.below(TURNS_MAX); turns > 0; turns--) await setImmediate();
-      if (!dice.chance(history?.losses ?? 0)) return await commit();
-      if (dice.chance(0.5)) await commit();
+      for (let turns = luck.below(TURNS_MAX); turns > 0; turns--) await setImmediate();
+      if (!luck.chance(history?.losses ?? 0)) return await commit();
+      if (luck.chance(0.5)) await commit();
       throw new Error("connection reset before the reply came");
     });
     for (let n = 1; n <= INSTANCES; n++) {
@@ -90,7 +94,7 @@ class History {
     for (let step = 0; step < STEPS; step++) {
       this.losses = dice.chance(0.3) ? 0.1 : 0;
       const together = Array.from({ length: 1 + dice.below(3) }, () => dice.pick(steps));
-      await Promise.all(together.map((act) => act()));
+      await this.#until(Promise.all(together.map((act) => act())));
       if (dice.chance(0.5)) await this.#settle();
     }
     this.losses = 0;
@@ -156,6 +160,15 @@ class History {
       }
       await this.#settle();
     }
+  }
+
+  /** Waits for steps. Some wait for time to pass, such as the cancellation of a command that has started. */
+  async #until(acted: Promise<unknown>): Promise<void> {
+    let done = false;
+    acted.then(() => done = true, () => done = true);
+    for (let turns = 0; !done && turns < STEP_TURNS; turns++) await setImmediate();
+    while (!done) await this.#pass(1);
+    await acted;
   }
 
   #freeze(): void {
