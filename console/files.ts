@@ -30,28 +30,28 @@ import file27 from "./app/components/verdict.ts" with { type: "text" };
 import file28 from "./app/components/visible_text.ts" with { type: "text" };
 import file29 from "./app/data.ts" with { type: "text" };
 import file30 from "./app/frame.ts" with { type: "text" };
-import file31 from "./app/html.ts" with { type: "text" };
-import file32 from "./app/icon.svg" with { type: "text" };
-import file33 from "./app/kept_checkpoint.ts" with { type: "text" };
-import file34 from "./app/keys.ts" with { type: "text" };
-import file35 from "./app/labels.ts" with { type: "text" };
-import file36 from "./app/live/channel.ts" with { type: "text" };
-import file37 from "./app/live/follows.ts" with { type: "text" };
-import file38 from "./app/live/host.ts" with { type: "text" };
-import file39 from "./app/live/hub.ts" with { type: "text" };
-import file40 from "./app/live/link.ts" with { type: "text" };
-import file41 from "./app/live/live.ts" with { type: "text" };
-import file42 from "./app/live/messages.ts" with { type: "text" };
-import file43 from "./app/live/worker.ts" with { type: "text" };
-import file44 from "./app/main.ts" with { type: "text" };
-import file45 from "./app/output_buffer.ts" with { type: "text" };
-import file46 from "./app/pages.ts" with { type: "text" };
-import file47 from "./app/pairing.ts" with { type: "text" };
-import file48 from "./app/proof.ts" with { type: "text" };
-import file49 from "./app/proof_steps.ts" with { type: "text" };
-import file50 from "./app/repeat.ts" with { type: "text" };
-import file51 from "./app/router.ts" with { type: "text" };
-import file52 from "./app/save.ts" with { type: "text" };
+import file31 from "./app/icon.svg" with { type: "text" };
+import file32 from "./app/kept_checkpoint.ts" with { type: "text" };
+import file33 from "./app/keys.ts" with { type: "text" };
+import file34 from "./app/labels.ts" with { type: "text" };
+import file35 from "./app/live/channel.ts" with { type: "text" };
+import file36 from "./app/live/follows.ts" with { type: "text" };
+import file37 from "./app/live/host.ts" with { type: "text" };
+import file38 from "./app/live/hub.ts" with { type: "text" };
+import file39 from "./app/live/link.ts" with { type: "text" };
+import file40 from "./app/live/live.ts" with { type: "text" };
+import file41 from "./app/live/messages.ts" with { type: "text" };
+import file42 from "./app/live/worker.ts" with { type: "text" };
+import file43 from "./app/main.ts" with { type: "text" };
+import file44 from "./app/output_buffer.ts" with { type: "text" };
+import file45 from "./app/pages.ts" with { type: "text" };
+import file46 from "./app/pairing.ts" with { type: "text" };
+import file47 from "./app/proof.ts" with { type: "text" };
+import file48 from "./app/proof_steps.ts" with { type: "text" };
+import file49 from "./app/repeat.ts" with { type: "text" };
+import file50 from "./app/router.ts" with { type: "text" };
+import file51 from "./app/save.ts" with { type: "text" };
+import file52 from "./app/screen.ts" with { type: "text" };
 import file53 from "./app/screens.ts" with { type: "text" };
 import file54 from "./app/screens/connections/config_fields.ts" with { type: "text" };
 import file55 from "./app/screens/connections/delivery.ts" with { type: "text" };
@@ -215,28 +215,28 @@ export const FILES: Readonly<Record<string, string>> = {
   "console/app/components/visible_text.ts": file28,
   "console/app/data.ts": file29,
   "console/app/frame.ts": file30,
-  "console/app/html.ts": file31,
-  "console/app/icon.svg": file32,
-  "console/app/kept_checkpoint.ts": file33,
-  "console/app/keys.ts": file34,
-  "console/app/labels.ts": file35,
-  "console/app/live/channel.ts": file36,
-  "console/app/live/follows.ts": file37,
-  "console/app/live/host.ts": file38,
-  "console/app/live/hub.ts": file39,
-  "console/app/live/link.ts": file40,
-  "console/app/live/live.ts": file41,
-  "console/app/live/messages.ts": file42,
-  "console/app/live/worker.ts": file43,
-  "console/app/main.ts": file44,
-  "console/app/output_buffer.ts": file45,
-  "console/app/pages.ts": file46,
-  "console/app/pairing.ts": file47,
-  "console/app/proof.ts": file48,
-  "console/app/proof_steps.ts": file49,
-  "console/app/repeat.ts": file50,
-  "console/app/router.ts": file51,
-  "console/app/save.ts": file52,
+  "console/app/icon.svg": file31,
+  "console/app/kept_checkpoint.ts": file32,
+  "console/app/keys.ts": file33,
+  "console/app/labels.ts": file34,
+  "console/app/live/channel.ts": file35,
+  "console/app/live/follows.ts": file36,
+  "console/app/live/host.ts": file37,
+  "console/app/live/hub.ts": file38,
+  "console/app/live/link.ts": file39,
+  "console/app/live/live.ts": file40,
+  "console/app/live/messages.ts": file41,
+  "console/app/live/worker.ts": file42,
+  "console/app/main.ts": file43,
+  "console/app/output_buffer.ts": file44,
+  "console/app/pages.ts": file45,
+  "console/app/pairing.ts": file46,
+  "console/app/proof.ts": file47,
+  "console/app/proof_steps.ts": file48,
+  "console/app/repeat.ts": file49,
+  "console/app/router.ts": file50,
+  "console/app/save.ts": file51,
+  "console/app/screen.ts": file52,
   "console/app/screens.ts": file53,
   "console/app/screens/connections/config_fields.ts": file54,
   "console/app/screens/connections/delivery.ts": file55,

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { call } from "../api.ts";
-import { html } from "../html.ts";
+import { html } from "htm/preact";
 import { addressOf } from "../router.ts";
 import { may } from "../session.ts";
 import { Badge } from "./badge.ts";

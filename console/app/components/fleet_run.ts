@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { call, type CommandStatus, type FleetCommandPage, type FleetMember } from "../api.ts";
 import { useData } from "../data.ts";
-import { html } from "../html.ts";
+import { html } from "htm/preact";
 import { usePages } from "../pages.ts";
 import { addressOf } from "../router.ts";
 import { may } from "../session.ts";

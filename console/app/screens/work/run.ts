@@ -1,7 +1,7 @@
 import { useEffect } from "preact/hooks";
 import { call, RelayError } from "../../api.ts";
 import { ChangeError, useChange } from "../../components/form.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { addressOf, query } from "../../router.ts";
 import { AgentPicker } from "./run/agent_picker.ts";
 import { History } from "./run/history.ts";

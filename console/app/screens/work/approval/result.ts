@@ -3,7 +3,7 @@ import { Badge } from "../../../components/badge.ts";
 import { CommandRun } from "../../../components/command_run.ts";
 import { Failure } from "../../../components/states.ts";
 import { useData } from "../../../data.ts";
-import { html } from "../../../html.ts";
+import { html } from "htm/preact";
 import { addressOf } from "../../../router.ts";
 import { may } from "../../../session.ts";
 

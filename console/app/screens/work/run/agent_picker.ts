@@ -2,7 +2,7 @@ import { useEffect, useId, useState } from "preact/hooks";
 import { type Agent, call } from "../../../api.ts";
 import { Badge } from "../../../components/badge.ts";
 import { onOneLine } from "../../../components/visible_text.ts";
-import { html } from "../../../html.ts";
+import { html } from "htm/preact";
 import { NOBODY, type Target, target } from "./state.ts";
 
 /** Something that can be picked. */

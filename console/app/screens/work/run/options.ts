@@ -1,5 +1,5 @@
 import { Field } from "../../../components/form.ts";
-import { html } from "../../../html.ts";
+import { html } from "htm/preact";
 import { options } from "./state.ts";
 
 type Options = typeof options.value;

@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { call, type EvaluatedCommand, type Evaluation } from "../../../api.ts";
 import { ExactCommand } from "../../../components/exact_command.ts";
 import { Verdict } from "../../../components/verdict.ts";
-import { html } from "../../../html.ts";
+import { html } from "htm/preact";
 import { may } from "../../../session.ts";
 import { draft, type Target, target } from "./state.ts";
 

@@ -1,7 +1,7 @@
 import { CommandRun } from "../../../components/command_run.ts";
 import { FleetRun } from "../../../components/fleet_run.ts";
 import { onOneLine } from "../../../components/visible_text.ts";
-import { html } from "../../../html.ts";
+import { html } from "htm/preact";
 import { nameOf, type Started } from "./state.ts";
 
 /** A command that was started here, with its output. */
