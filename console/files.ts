@@ -146,35 +146,38 @@ import file143 from "./app/screens/work/approval/result.ts" with { type: "text" 
 import file144 from "./app/screens/work/approval/votes.ts" with { type: "text" };
 import file145 from "./app/screens/work/approvals.ts" with { type: "text" };
 import file146 from "./app/screens/work/command.ts" with { type: "text" };
-import file147 from "./app/screens/work/commands.ts" with { type: "text" };
-import file148 from "./app/screens/work/fleet_command.ts" with { type: "text" };
-import file149 from "./app/screens/work/overview.ts" with { type: "text" };
-import file150 from "./app/screens/work/overview/agents_card.ts" with { type: "text" };
-import file151 from "./app/screens/work/overview/audit_card.ts" with { type: "text" };
-import file152 from "./app/screens/work/overview/card.ts" with { type: "text" };
-import file153 from "./app/screens/work/overview/first_run.ts" with { type: "text" };
-import file154 from "./app/screens/work/overview/list_cards.ts" with { type: "text" };
-import file155 from "./app/screens/work/overview/waiting_card.ts" with { type: "text" };
-import file156 from "./app/screens/work/overview/webhooks_card.ts" with { type: "text" };
-import file157 from "./app/screens/work/run.ts" with { type: "text" };
-import file158 from "./app/screens/work/run/agent_picker.ts" with { type: "text" };
-import file159 from "./app/screens/work/run/history.ts" with { type: "text" };
-import file160 from "./app/screens/work/run/options.ts" with { type: "text" };
-import file161 from "./app/screens/work/run/shield_hint.ts" with { type: "text" };
-import file162 from "./app/screens/work/run/started_card.ts" with { type: "text" };
-import file163 from "./app/screens/work/run/state.ts" with { type: "text" };
-import file164 from "./app/session.ts" with { type: "text" };
-import file165 from "./app/style.css" with { type: "text" };
-import file166 from "../core/client/client.ts" with { type: "text" };
-import file167 from "../core/client/error.ts" with { type: "text" };
-import file168 from "../core/client/exchange.ts" with { type: "text" };
-import file169 from "../core/client/operations.ts" with { type: "text" };
-import file170 from "../core/client/platform.ts" with { type: "text" };
-import file171 from "../core/client/retry.ts" with { type: "text" };
-import file172 from "../core/client/sse.ts" with { type: "text" };
-import file173 from "../core/client/stream.ts" with { type: "text" };
-import file174 from "../core/client/types.ts" with { type: "text" };
-import file175 from "../core/client/webhook.ts" with { type: "text" };
+import file147 from "./app/screens/work/command/facts.ts" with { type: "text" };
+import file148 from "./app/screens/work/command/filters.ts" with { type: "text" };
+import file149 from "./app/screens/work/command/receipt.ts" with { type: "text" };
+import file150 from "./app/screens/work/commands.ts" with { type: "text" };
+import file151 from "./app/screens/work/fleet_command.ts" with { type: "text" };
+import file152 from "./app/screens/work/overview.ts" with { type: "text" };
+import file153 from "./app/screens/work/overview/agents_card.ts" with { type: "text" };
+import file154 from "./app/screens/work/overview/audit_card.ts" with { type: "text" };
+import file155 from "./app/screens/work/overview/card.ts" with { type: "text" };
+import file156 from "./app/screens/work/overview/first_run.ts" with { type: "text" };
+import file157 from "./app/screens/work/overview/list_cards.ts" with { type: "text" };
+import file158 from "./app/screens/work/overview/waiting_card.ts" with { type: "text" };
+import file159 from "./app/screens/work/overview/webhooks_card.ts" with { type: "text" };
+import file160 from "./app/screens/work/run.ts" with { type: "text" };
+import file161 from "./app/screens/work/run/agent_picker.ts" with { type: "text" };
+import file162 from "./app/screens/work/run/history.ts" with { type: "text" };
+import file163 from "./app/screens/work/run/options.ts" with { type: "text" };
+import file164 from "./app/screens/work/run/shield_hint.ts" with { type: "text" };
+import file165 from "./app/screens/work/run/started_card.ts" with { type: "text" };
+import file166 from "./app/screens/work/run/state.ts" with { type: "text" };
+import file167 from "./app/session.ts" with { type: "text" };
+import file168 from "./app/style.css" with { type: "text" };
+import file169 from "../core/client/client.ts" with { type: "text" };
+import file170 from "../core/client/error.ts" with { type: "text" };
+import file171 from "../core/client/exchange.ts" with { type: "text" };
+import file172 from "../core/client/operations.ts" with { type: "text" };
+import file173 from "../core/client/platform.ts" with { type: "text" };
+import file174 from "../core/client/retry.ts" with { type: "text" };
+import file175 from "../core/client/sse.ts" with { type: "text" };
+import file176 from "../core/client/stream.ts" with { type: "text" };
+import file177 from "../core/client/types.ts" with { type: "text" };
+import file178 from "../core/client/webhook.ts" with { type: "text" };
 import library0 from "preact" with { type: "text" };
 import library1 from "preact/hooks" with { type: "text" };
 import library2 from "htm" with { type: "text" };
@@ -331,35 +334,38 @@ export const FILES: Readonly<Record<string, string>> = {
   "console/app/screens/work/approval/votes.ts": file144,
   "console/app/screens/work/approvals.ts": file145,
   "console/app/screens/work/command.ts": file146,
-  "console/app/screens/work/commands.ts": file147,
-  "console/app/screens/work/fleet_command.ts": file148,
-  "console/app/screens/work/overview.ts": file149,
-  "console/app/screens/work/overview/agents_card.ts": file150,
-  "console/app/screens/work/overview/audit_card.ts": file151,
-  "console/app/screens/work/overview/card.ts": file152,
-  "console/app/screens/work/overview/first_run.ts": file153,
-  "console/app/screens/work/overview/list_cards.ts": file154,
-  "console/app/screens/work/overview/waiting_card.ts": file155,
-  "console/app/screens/work/overview/webhooks_card.ts": file156,
-  "console/app/screens/work/run.ts": file157,
-  "console/app/screens/work/run/agent_picker.ts": file158,
-  "console/app/screens/work/run/history.ts": file159,
-  "console/app/screens/work/run/options.ts": file160,
-  "console/app/screens/work/run/shield_hint.ts": file161,
-  "console/app/screens/work/run/started_card.ts": file162,
-  "console/app/screens/work/run/state.ts": file163,
-  "console/app/session.ts": file164,
-  "console/app/style.css": file165,
-  "core/client/client.ts": file166,
-  "core/client/error.ts": file167,
-  "core/client/exchange.ts": file168,
-  "core/client/operations.ts": file169,
-  "core/client/platform.ts": file170,
-  "core/client/retry.ts": file171,
-  "core/client/sse.ts": file172,
-  "core/client/stream.ts": file173,
-  "core/client/types.ts": file174,
-  "core/client/webhook.ts": file175,
+  "console/app/screens/work/command/facts.ts": file147,
+  "console/app/screens/work/command/filters.ts": file148,
+  "console/app/screens/work/command/receipt.ts": file149,
+  "console/app/screens/work/commands.ts": file150,
+  "console/app/screens/work/fleet_command.ts": file151,
+  "console/app/screens/work/overview.ts": file152,
+  "console/app/screens/work/overview/agents_card.ts": file153,
+  "console/app/screens/work/overview/audit_card.ts": file154,
+  "console/app/screens/work/overview/card.ts": file155,
+  "console/app/screens/work/overview/first_run.ts": file156,
+  "console/app/screens/work/overview/list_cards.ts": file157,
+  "console/app/screens/work/overview/waiting_card.ts": file158,
+  "console/app/screens/work/overview/webhooks_card.ts": file159,
+  "console/app/screens/work/run.ts": file160,
+  "console/app/screens/work/run/agent_picker.ts": file161,
+  "console/app/screens/work/run/history.ts": file162,
+  "console/app/screens/work/run/options.ts": file163,
+  "console/app/screens/work/run/shield_hint.ts": file164,
+  "console/app/screens/work/run/started_card.ts": file165,
+  "console/app/screens/work/run/state.ts": file166,
+  "console/app/session.ts": file167,
+  "console/app/style.css": file168,
+  "core/client/client.ts": file169,
+  "core/client/error.ts": file170,
+  "core/client/exchange.ts": file171,
+  "core/client/operations.ts": file172,
+  "core/client/platform.ts": file173,
+  "core/client/retry.ts": file174,
+  "core/client/sse.ts": file175,
+  "core/client/stream.ts": file176,
+  "core/client/types.ts": file177,
+  "core/client/webhook.ts": file178,
 };
 
 /** The libraries that they import by name. */

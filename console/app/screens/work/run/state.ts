@@ -1,5 +1,6 @@
 import { computed, effect, signal } from "@preact/signals";
 import { type Agent, call, type Command, type FleetCommand, space } from "../../../api.ts";
+import { go } from "../../../router.ts";
 import { me } from "../../../session.ts";
 
 /** Which agents a command is for. */
@@ -35,6 +36,8 @@ export const target = signal<Target>(NOBODY);
 export const started = signal<readonly Started[]>([]);
 export const options = signal({ timeout: 60, parallel: 20, stopAfter: 0 });
 
+/** The most rows of one answer. */
+const PAGE = 200;
 /** The most that a page follows; older ones are on their own pages. */
 const STARTED_MAX = 10;
 let lastKey = 0;
@@ -92,4 +95,35 @@ export function nameOf(of: Target): string {
   }
   const labels = Object.entries(of.labels).map(([key, value]) => `${key}=${value}`).join(" ");
   return `${of.total} agents with ${labels}`;
+}
+
+/** Opens the form with a command for this agent. */
+export async function runAgain(text: string, agentId: string): Promise<void> {
+  const agent = await call("agents.get", { params: { id: agentId } });
+  draft.value = text;
+  target.value = { kind: "agents", agents: [agent] };
+  go("/run");
+}
+
+/** Opens the form with a command for the agents of a fleet command that are still there. */
+export async function runAgainOnFleet(id: string, text: string): Promise<void> {
+  const ids = new Set<string>();
+  let cursor: string | undefined;
+  do {
+    const page = await call("fleet_commands.get", {
+      params: { id },
+      query: { limit: PAGE, cursor },
+    });
+    for (const { agent_id } of page.commands) ids.add(agent_id);
+    cursor = page.cursor ?? undefined;
+  } while (cursor !== undefined);
+  const agents: Agent[] = [];
+  for (let offset = 0;; offset += PAGE) {
+    const page = await call("agents.list", { query: { limit: PAGE, offset } });
+    agents.push(...page.agents.filter((agent) => ids.has(agent.id)));
+    if (!page.pagination.has_more) break;
+  }
+  draft.value = text;
+  target.value = { kind: "agents", agents };
+  go("/run");
 }
