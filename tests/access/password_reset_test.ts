@@ -63,10 +63,13 @@ Deno.test("password reset: the link is shown once, sets the password once, and e
 Deno.test("password reset: a link ends after 24 hours, with a newer link, a changed password and a deactivation", async () => {
   await using world = await World.open();
   const { owner, admin, user, old } = await people(world);
+  // Several instances count wrong tokens in the store.
+  const uncounted = async () =>
+    (await stored(world)).filter((row) => !row.includes(" secret_attempts "));
   const gone = async (text: string) => {
-    const before = await stored(world);
+    const before = await uncounted();
     deq(refused(await use(world, text)), [410, "GONE"]);
-    deq(await stored(world), before);
+    deq(await uncounted(), before);
   };
   const first = await token(world, admin, user);
   const second = await token(world, admin, user);
