@@ -11,15 +11,19 @@ import { durationOf } from "./time.ts";
 const OPEN = ["pending_approval", "queued", "running"];
 
 /** A command that waits, runs or has ended: its state and its output, live, with what can be done about it. */
-export function CommandRun({ agentId, commandId, label, status: first = "queued", opens = true }: {
-  readonly agentId: string;
-  readonly commandId: string;
-  /** What the output is of, for screen readers. */
-  readonly label: string;
-  readonly status?: string;
-  /** Whether to link to the command's own page. */
-  readonly opens?: boolean;
-}) {
+export function CommandRun(
+  { agentId, commandId, label, status: first, opens = true, isPart = false }: {
+    readonly agentId: string;
+    readonly commandId: string;
+    /** What the output is of, for screen readers. */
+    readonly label: string;
+    readonly status: string;
+    /** Whether to link to the command's own page. */
+    readonly opens?: boolean;
+    /** True below a line that says its state, as in a fleet command. */
+    readonly isPart?: boolean;
+  },
+) {
   const [status, setStatus] = useState(first);
   const [approvalId, setApprovalId] = useState<string | null>(null);
   const [end, setEnd] = useState<OutputEnd | null>(null);
@@ -32,9 +36,9 @@ export function CommandRun({ agentId, commandId, label, status: first = "queued"
   return html`
     <div class="run">
       <p class="actions" role="status">
-        <${Badge} state=${shown} />
-        ${end !== null && html`<span>${endOf(end)}</span>`}
-        ${shown === "pending_approval" && approvalId !== null && html`
+        ${!isPart && html`<${Badge} state=${shown} />`}
+        ${!isPart && end !== null && html`<span>${endOf(end)}</span>`}
+        ${!isPart && shown === "pending_approval" && approvalId !== null && html`
           <a href=${addressOf(`/approvals/${approvalId}`)}>Open the request for approval</a>
         `}
         ${opens && html`<a href=${addressOf(`/commands/${commandId}`)}>Details</a>`}

@@ -124,7 +124,7 @@ function Member({ member, isOpen }: { readonly member: FleetMember; readonly isO
         </summary>
         ${shows && html`
           <${CommandRun} agentId=${agent_id} commandId=${command_id} status=${status}
-            label=${`Output on ${name}`} />
+            label=${`Output on ${name}`} isPart />
         `}
       </details>
     </li>

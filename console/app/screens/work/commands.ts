@@ -1,10 +1,11 @@
 import { call, type CommandStatus, type ListedCommand, type Verdict } from "../../api.ts";
 import { Badge } from "../../components/badge.ts";
+import { endOf } from "../../components/command_run.ts";
 import { ChoiceFilter, TextFilter } from "../../components/filters.ts";
 import { Name, useNames } from "../../components/names.ts";
 import { Empty } from "../../components/states.ts";
 import { type Column, Table } from "../../components/table.ts";
-import { durationOf, Time } from "../../components/time.ts";
+import { Time } from "../../components/time.ts";
 import { VerdictBadge } from "../../components/verdict.ts";
 import { onOneLine } from "../../components/visible_text.ts";
 import { html } from "htm/preact";
@@ -16,14 +17,14 @@ import { ActorFilter, InstantFilter } from "./command/filters.ts";
 const COLUMNS: readonly Column<ListedCommand>[] = [
   {
     title: "Command",
-    width: "minmax(12rem, 4fr)",
+    width: "minmax(10rem, 4fr)",
     cell: ({ command_id, command }) =>
       html`<a class="mono" href=${addressOf(`/commands/${command_id}`)}>${onOneLine(command)}</a>`,
   },
   { title: "State", width: "9rem", cell: ({ status }) => html`<${Badge} state=${status} />` },
   {
     title: "Agent",
-    width: "minmax(6rem, 1fr)",
+    width: "minmax(5rem, 1fr)",
     cell: ({ agent_id }) => html`<${Name} id=${agent_id} linked />`,
   },
   {
@@ -34,23 +35,17 @@ const COLUMNS: readonly Column<ListedCommand>[] = [
   },
   {
     title: "Asked by",
-    width: "minmax(8rem, 1fr)",
+    width: "minmax(6rem, 1fr)",
     wideOnly: true,
     cell: ({ actor }) => html`<${Name} id=${actor} />`,
   },
   {
-    title: "Exit",
-    width: "4rem",
+    title: "End",
+    width: "8rem",
     wideOnly: true,
-    cell: ({ exit_code, signal }) => exit_code ?? signal ?? "",
+    cell: (listed) => endOf({ ...listed, reason: null }),
   },
-  {
-    title: "Took",
-    width: "6rem",
-    wideOnly: true,
-    cell: ({ duration_ms }) => durationOf(duration_ms),
-  },
-  { title: "When", width: "7rem", cell: ({ created_at }) => html`<${Time} at=${created_at} />` },
+  { title: "When", width: "6rem", cell: ({ created_at }) => html`<${Time} at=${created_at} />` },
 ];
 
 const STATES = [

@@ -17,7 +17,7 @@ export function Result({ approval: { status, agent_id, command_id } }: {
       <h2>Result</h2>
       ${agent_id === null
         ? html`<${FleetResult} id=${command_id} />`
-        : html`<${CommandRun} agentId=${agent_id} commandId=${command_id} label="Output" />`}
+        : html`<${CommandRun} agentId=${agent_id} commandId=${command_id} label="Output" status="queued" />`}
     </section>
   `;
 }
