@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { call, type ReadApproval } from "../../api.ts";
 import { Badge } from "../../components/badge.ts";
 import { ExactCommand } from "../../components/exact_command.ts";
-import { useNames } from "../../components/names.ts";
+import { Name, useNames } from "../../components/names.ts";
 import { Failure, Loading } from "../../components/states.ts";
 import { ExactTime, Time, TimeLeft } from "../../components/time.ts";
 import { Verdict } from "../../components/verdict.ts";
@@ -70,15 +70,20 @@ const TITLES = {
   expired: "Expired",
 } as const;
 
-function Deadline({ approval: { status, created_at, expires_at, resolved_at } }: {
-  readonly approval: ReadApproval;
-}) {
+/** The time left, or who ended it and when. */
+function Deadline({ approval }: { readonly approval: ReadApproval }) {
+  const { status, created_at, decisions, expires_at, resolved_at } = approval;
+  const last = decisions.findLast(({ decision }) => decision === status);
   return html`
     <p class="deadline" role="status">
       <${Badge} state=${status} />${" "}
       ${status === "pending"
         ? html`<strong><${TimeLeft} until=${expires_at} /></strong> left, asked <${Time} at=${created_at} />`
-        : html`<${ExactTime} at=${resolved_at ?? expires_at} />`}
+        : html`${
+          last && html`
+            by <${Name} id=${last.user_id} />,
+          `
+        }<${ExactTime} at=${resolved_at ?? expires_at} />`}
     </p>
   `;
 }

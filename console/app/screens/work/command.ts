@@ -70,7 +70,7 @@ function Shown({ listed, command }: Found) {
         <${ExactCommand} text=${command.command} span=${shield_result.span}
           sha256=${listed.command_sha256} />
       </section>
-      <section class="card">
+      <section class="card whole">
         <h2>Result</h2>
         <${CommandRun} agentId=${agent_id} commandId=${command_id} status=${status}
           label="Output" opens=${false} />

@@ -1,5 +1,4 @@
 import { call } from "../../../api.ts";
-import { Badge } from "../../../components/badge.ts";
 import { Failure, Loading } from "../../../components/states.ts";
 import { onOneLine } from "../../../components/visible_text.ts";
 import { useData } from "../../../data.ts";
@@ -10,7 +9,7 @@ const PAGE = 200;
 /** A fleet command reaches at most so many agents. */
 const PAGES_MAX = 5;
 
-/** The agents of a fleet command whose commands one request covers, each with the state of its command. */
+/** The agents of a fleet command whose commands one request covers. */
 export function HeldAgents({ fleetId, pid }: { readonly fleetId: string; readonly pid: string }) {
   const { data, error, again } = useData(
     async (signal) => {
@@ -29,7 +28,7 @@ export function HeldAgents({ fleetId, pid }: { readonly fleetId: string; readonl
       return held.sort((a, b) => nameOf(a) < nameOf(b) ? -1 : 1);
     },
     [fleetId, pid],
-    { types: ["fleet_command", "command"] },
+    { types: ["fleet_command"], id: fleetId },
   );
   if (error !== null) return html`<${Failure} error=${error} again=${again} />`;
   if (data === null) return html`<${Loading} />`;
@@ -42,7 +41,6 @@ export function HeldAgents({ fleetId, pid }: { readonly fleetId: string; readonl
               <a href=${addressOf(`/commands/${member.command_id}`)}>${onOneLine(
                 nameOf(member),
               )}</a>
-              ${" "}<${Badge} state=${member.status} />
             </li>
           `
         )}
