@@ -62,37 +62,38 @@ import file59 from "./app/screens/work/agent/commands.ts" with { type: "text" };
 import file60 from "./app/screens/work/agent/drift.ts" with { type: "text" };
 import file61 from "./app/screens/work/agent/guard.ts" with { type: "text" };
 import file62 from "./app/screens/work/agent/labels.ts" with { type: "text" };
-import file63 from "./app/screens/work/agent/manage.ts" with { type: "text" };
-import file64 from "./app/screens/work/agent/pairing.ts" with { type: "text" };
-import file65 from "./app/screens/work/agent/upgrade.ts" with { type: "text" };
-import file66 from "./app/screens/work/agent_add.ts" with { type: "text" };
-import file67 from "./app/screens/work/agents.ts" with { type: "text" };
-import file68 from "./app/screens/work/approval.ts" with { type: "text" };
-import file69 from "./app/screens/work/approvals.ts" with { type: "text" };
-import file70 from "./app/screens/work/command.ts" with { type: "text" };
-import file71 from "./app/screens/work/commands.ts" with { type: "text" };
-import file72 from "./app/screens/work/fleet_command.ts" with { type: "text" };
-import file73 from "./app/screens/work/overview.ts" with { type: "text" };
-import file74 from "./app/screens/work/overview/agents_card.ts" with { type: "text" };
-import file75 from "./app/screens/work/overview/audit_card.ts" with { type: "text" };
-import file76 from "./app/screens/work/overview/card.ts" with { type: "text" };
-import file77 from "./app/screens/work/overview/first_run.ts" with { type: "text" };
-import file78 from "./app/screens/work/overview/list_cards.ts" with { type: "text" };
-import file79 from "./app/screens/work/overview/waiting_card.ts" with { type: "text" };
-import file80 from "./app/screens/work/overview/webhooks_card.ts" with { type: "text" };
-import file81 from "./app/screens/work/run.ts" with { type: "text" };
-import file82 from "./app/session.ts" with { type: "text" };
-import file83 from "./app/style.css" with { type: "text" };
-import file84 from "../core/client/client.ts" with { type: "text" };
-import file85 from "../core/client/error.ts" with { type: "text" };
-import file86 from "../core/client/exchange.ts" with { type: "text" };
-import file87 from "../core/client/operations.ts" with { type: "text" };
-import file88 from "../core/client/platform.ts" with { type: "text" };
-import file89 from "../core/client/retry.ts" with { type: "text" };
-import file90 from "../core/client/sse.ts" with { type: "text" };
-import file91 from "../core/client/stream.ts" with { type: "text" };
-import file92 from "../core/client/types.ts" with { type: "text" };
-import file93 from "../core/client/webhook.ts" with { type: "text" };
+import file63 from "./app/screens/work/agent/labels_field.ts" with { type: "text" };
+import file64 from "./app/screens/work/agent/manage.ts" with { type: "text" };
+import file65 from "./app/screens/work/agent/pairing.ts" with { type: "text" };
+import file66 from "./app/screens/work/agent/upgrade.ts" with { type: "text" };
+import file67 from "./app/screens/work/agent_add.ts" with { type: "text" };
+import file68 from "./app/screens/work/agents.ts" with { type: "text" };
+import file69 from "./app/screens/work/approval.ts" with { type: "text" };
+import file70 from "./app/screens/work/approvals.ts" with { type: "text" };
+import file71 from "./app/screens/work/command.ts" with { type: "text" };
+import file72 from "./app/screens/work/commands.ts" with { type: "text" };
+import file73 from "./app/screens/work/fleet_command.ts" with { type: "text" };
+import file74 from "./app/screens/work/overview.ts" with { type: "text" };
+import file75 from "./app/screens/work/overview/agents_card.ts" with { type: "text" };
+import file76 from "./app/screens/work/overview/audit_card.ts" with { type: "text" };
+import file77 from "./app/screens/work/overview/card.ts" with { type: "text" };
+import file78 from "./app/screens/work/overview/first_run.ts" with { type: "text" };
+import file79 from "./app/screens/work/overview/list_cards.ts" with { type: "text" };
+import file80 from "./app/screens/work/overview/waiting_card.ts" with { type: "text" };
+import file81 from "./app/screens/work/overview/webhooks_card.ts" with { type: "text" };
+import file82 from "./app/screens/work/run.ts" with { type: "text" };
+import file83 from "./app/session.ts" with { type: "text" };
+import file84 from "./app/style.css" with { type: "text" };
+import file85 from "../core/client/client.ts" with { type: "text" };
+import file86 from "../core/client/error.ts" with { type: "text" };
+import file87 from "../core/client/exchange.ts" with { type: "text" };
+import file88 from "../core/client/operations.ts" with { type: "text" };
+import file89 from "../core/client/platform.ts" with { type: "text" };
+import file90 from "../core/client/retry.ts" with { type: "text" };
+import file91 from "../core/client/sse.ts" with { type: "text" };
+import file92 from "../core/client/stream.ts" with { type: "text" };
+import file93 from "../core/client/types.ts" with { type: "text" };
+import file94 from "../core/client/webhook.ts" with { type: "text" };
 import library0 from "preact" with { type: "text" };
 import library1 from "preact/hooks" with { type: "text" };
 import library2 from "htm" with { type: "text" };
@@ -164,37 +165,38 @@ export const FILES: Readonly<Record<string, string>> = {
   "console/app/screens/work/agent/drift.ts": file60,
   "console/app/screens/work/agent/guard.ts": file61,
   "console/app/screens/work/agent/labels.ts": file62,
-  "console/app/screens/work/agent/manage.ts": file63,
-  "console/app/screens/work/agent/pairing.ts": file64,
-  "console/app/screens/work/agent/upgrade.ts": file65,
-  "console/app/screens/work/agent_add.ts": file66,
-  "console/app/screens/work/agents.ts": file67,
-  "console/app/screens/work/approval.ts": file68,
-  "console/app/screens/work/approvals.ts": file69,
-  "console/app/screens/work/command.ts": file70,
-  "console/app/screens/work/commands.ts": file71,
-  "console/app/screens/work/fleet_command.ts": file72,
-  "console/app/screens/work/overview.ts": file73,
-  "console/app/screens/work/overview/agents_card.ts": file74,
-  "console/app/screens/work/overview/audit_card.ts": file75,
-  "console/app/screens/work/overview/card.ts": file76,
-  "console/app/screens/work/overview/first_run.ts": file77,
-  "console/app/screens/work/overview/list_cards.ts": file78,
-  "console/app/screens/work/overview/waiting_card.ts": file79,
-  "console/app/screens/work/overview/webhooks_card.ts": file80,
-  "console/app/screens/work/run.ts": file81,
-  "console/app/session.ts": file82,
-  "console/app/style.css": file83,
-  "core/client/client.ts": file84,
-  "core/client/error.ts": file85,
-  "core/client/exchange.ts": file86,
-  "core/client/operations.ts": file87,
-  "core/client/platform.ts": file88,
-  "core/client/retry.ts": file89,
-  "core/client/sse.ts": file90,
-  "core/client/stream.ts": file91,
-  "core/client/types.ts": file92,
-  "core/client/webhook.ts": file93,
+  "console/app/screens/work/agent/labels_field.ts": file63,
+  "console/app/screens/work/agent/manage.ts": file64,
+  "console/app/screens/work/agent/pairing.ts": file65,
+  "console/app/screens/work/agent/upgrade.ts": file66,
+  "console/app/screens/work/agent_add.ts": file67,
+  "console/app/screens/work/agents.ts": file68,
+  "console/app/screens/work/approval.ts": file69,
+  "console/app/screens/work/approvals.ts": file70,
+  "console/app/screens/work/command.ts": file71,
+  "console/app/screens/work/commands.ts": file72,
+  "console/app/screens/work/fleet_command.ts": file73,
+  "console/app/screens/work/overview.ts": file74,
+  "console/app/screens/work/overview/agents_card.ts": file75,
+  "console/app/screens/work/overview/audit_card.ts": file76,
+  "console/app/screens/work/overview/card.ts": file77,
+  "console/app/screens/work/overview/first_run.ts": file78,
+  "console/app/screens/work/overview/list_cards.ts": file79,
+  "console/app/screens/work/overview/waiting_card.ts": file80,
+  "console/app/screens/work/overview/webhooks_card.ts": file81,
+  "console/app/screens/work/run.ts": file82,
+  "console/app/session.ts": file83,
+  "console/app/style.css": file84,
+  "core/client/client.ts": file85,
+  "core/client/error.ts": file86,
+  "core/client/exchange.ts": file87,
+  "core/client/operations.ts": file88,
+  "core/client/platform.ts": file89,
+  "core/client/retry.ts": file90,
+  "core/client/sse.ts": file91,
+  "core/client/stream.ts": file92,
+  "core/client/types.ts": file93,
+  "core/client/webhook.ts": file94,
 };
 
 /** The libraries that they import by name. */

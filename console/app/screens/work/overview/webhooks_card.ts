@@ -27,7 +27,9 @@ function whyOf({ active, suspended }: Webhook, newest: Delivery | undefined): st
   if (newest.status === "pending" || newest.status === "sending") {
     return attempt > 1 ? `attempt ${attempt} is under way` : null;
   }
-  return error ?? (http_status === null ? newest.status : `HTTP status ${http_status}`);
+  return http_status === null
+    ? `does not arrive: ${error ?? newest.status}`
+    : `refused with HTTP status ${http_status}`;
 }
 
 async function readHealth(signal: AbortSignal): Promise<Health> {
