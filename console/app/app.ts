@@ -7,7 +7,7 @@ import { Frame } from "./frame.ts";
 import { html } from "./html.ts";
 import { go, matchPath, path } from "./router.ts";
 import { type Screen, type ScreenProps, SCREENS } from "./screens.ts";
-import { expired, may, me, readSession } from "./session.ts";
+import { expired, mayOpen, me, readSession } from "./session.ts";
 import { SignInAgain } from "./components/sign_in_again.ts";
 
 /** The screen of the address, with its code once that is loaded. */
@@ -38,7 +38,7 @@ export function App() {
   const { at, screen, props, component } = shown.value;
   const page = html`<${component} key=${at} ...${props} />`;
   if (screen.public || me.value === null) return html`<main id="main" class="alone">${page}</main>`;
-  const permitted = screen.needs === undefined || screen.needs.some(may);
+  const permitted = mayOpen(screen);
   return html`
     <${Frame} screen=${screen}>
       ${permitted ? page : html`<${NotPermitted} screen=${screen} />`}
@@ -86,11 +86,13 @@ function NotPermitted({ screen }: { readonly screen: Screen }) {
     <section class="empty">
       <h1>${screen.title}</h1>
       <p>
-        You need the right ${screen.needs!.map((right) =>
-          html`
-            <code>${right}</code>
-          `
-        )} to see
+        ${screen.hostOnly &&
+          "Only the host organization has this screen."} You need the right ${(screen.needs ?? [])
+          .map((right) =>
+            html`
+              <code>${right}</code>
+            `
+          )} to see
         this. Ask an administrator of your organization.
       </p>
     </section>

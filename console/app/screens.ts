@@ -12,6 +12,8 @@ export interface Screen {
   readonly load: () => Promise<{ readonly default: ComponentType<ScreenProps> }>;
   /** The rights of which the viewer needs one; without it, everybody who is signed in may open it. */
   readonly needs?: readonly Scope[];
+  /** Only people of the host organization may open it. */
+  readonly hostOnly?: true;
   /** Where the navigation shows it; screens without a group are reached from others. */
   readonly group?: "Work" | "Safety" | "Connections" | "Organization";
   /** Shown to people without a session too. */
@@ -112,11 +114,23 @@ export const SCREENS: readonly Screen[] = [
     load: () => import("./screens/safety/alerts.ts"),
   },
   {
+    path: "/alerts/:id",
+    title: "Alert",
+    needs: ["system:read"],
+    load: () => import("./screens/safety/alert.ts"),
+  },
+  {
     path: "/audit",
     title: "Audit",
     group: "Safety",
     needs: ["audit:read", "system:read"],
     load: () => import("./screens/safety/audit.ts"),
+  },
+  {
+    path: "/audit/:id",
+    title: "Audit row",
+    needs: ["audit:read", "system:read"],
+    load: () => import("./screens/safety/audit_row.ts"),
   },
   {
     path: "/compliance",
@@ -193,6 +207,7 @@ export const SCREENS: readonly Screen[] = [
     title: "Host",
     group: "Organization",
     needs: ["system:read"],
+    hostOnly: true,
     load: () => import("./screens/organization/host.ts"),
   },
   {

@@ -19,12 +19,13 @@
 
 export { denialAlertId } from "./alerts/denied.ts";
 export { ingestAlerts } from "./alerts/import.ts";
-export { acknowledgeAlert, listAlerts, resolveAlert } from "./alerts/manage.ts";
+export { acknowledgeAlert, getAlert, listAlerts, resolveAlert } from "./alerts/manage.ts";
 export { REPORTS_MAX } from "./alerts/report.ts";
 export { WAITING } from "./approvals/count.ts";
 export { decideApproval } from "./approvals/decide.ts";
 export { lapseForAgent, lapseOutdated, lapseOverdue } from "./approvals/lapse.ts";
-export { getApproval, listApprovals, statusNow } from "./approvals/show.ts";
+export { getApproval } from "./approvals/get.ts";
+export { listApprovals, statusNow } from "./approvals/show.ts";
 export { abandonCommand, cancelCommand } from "./commands/cancel.ts";
 export { Elsewhere } from "./commands/elsewhere.ts";
 export { COMMAND_KEYS, FLEET_KEYS } from "./commands/keys.ts";

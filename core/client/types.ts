@@ -282,6 +282,14 @@ export interface Operations {
   };
   /** Acknowledge an alert */
   "alerts.acknowledge": { body: AlertRemark; answer: Alert };
+  /** Get an alert */
+  "alerts.get": {
+    params: {
+      /** An opaque id. */
+      readonly id: string;
+    };
+    answer: Alert;
+  };
   /** Import alerts */
   "alerts.ingest": {
     body: {
@@ -469,9 +477,9 @@ export interface Operations {
       /** The id of the request for approval. */
       readonly pid: string;
     };
-    answer: Approval;
+    answer: ReadApproval;
   };
-  /** List approval requests, newest first */
+  /** List approval requests */
   "approvals.list": {
     query?: {
       /** The maximum number of entries. */
@@ -480,6 +488,8 @@ export interface Operations {
       readonly offset?: number | undefined;
       /** Requests with this status. */
       readonly status?: ApprovalStatus | undefined;
+      /** Which come first. */
+      readonly order?: "newest" | "oldest" | undefined;
     };
     answer: {
       readonly approvals: readonly Approval[];
@@ -800,6 +810,8 @@ export interface Operations {
     };
     answer: undefined;
   };
+  /** Get the ways to sign in and sign up */
+  "console_session.options": { answer: SignInOptions };
   /** Sign a user up, and their browser in by cookie */
   "console_session.sign_up": { body: SignUp; answer: ConsoleSession };
   /** Get dashboard figures */
@@ -2620,6 +2632,16 @@ export interface Backup {
   readonly stored_bytes: number;
 }
 
+/** What the caller may decide now. */
+export interface CallerDecision {
+  readonly may_approve: boolean;
+  readonly may_reject: boolean;
+  /** What the only member does to approve their own request. */
+  readonly next: "sign_in" | "confirm" | "change_password" | null;
+  /** Why the caller may not approve, and what to do next. */
+  readonly why_not: string | null;
+}
+
 export interface CanaryReport {
   readonly agent: {
     readonly agent_id: string;
@@ -2845,6 +2867,14 @@ export interface DeliveryDetail {
   readonly http_status: number | null;
   readonly id: string;
   readonly next_attempt_at: string | null;
+  /** The latest attempt's request, with the URL, secret and headers that the webhook has now. Null for callers without the right to read the event. */
+  readonly request: {
+    /** The exact text that is sent and signed. */
+    readonly body: string;
+    /** Null before the first attempt. Signatures and values of your own headers are `********` for callers without secrets:read. X-Audit-Checkpoint is not kept. */
+    readonly headers: Readonly<Record<string, string>> | null;
+    readonly url: string;
+  } | null;
   /** The first 4 KiB of the response body. */
   readonly response_body: string;
   readonly response_time_ms: number | null;
@@ -3633,6 +3663,55 @@ export interface PulledEvent {
   readonly timestamp: string;
 }
 
+export interface ReadApproval {
+  /** Null for a fleet command. */
+  readonly agent_id: string | null;
+  /** The agents of a fleet command. `GET /api/v1/commands/{id}` lists them. */
+  readonly agents?: {
+    readonly count: number;
+    /** SHA-256 of the agents' ids in ascending order, one a line. */
+    readonly sha256: string;
+  } | undefined;
+  /** The alert that the command answers. */
+  readonly alert_id?: string | undefined;
+  readonly caller: CallerDecision;
+  readonly command: string;
+  /** The command, or the fleet command whose held commands it covers. */
+  readonly command_id: string;
+  readonly command_sha256: string;
+  /** Null for a fleet command. */
+  readonly command_status: CommandStatus | null;
+  readonly created_at: string;
+  readonly decisions: readonly ({
+    readonly actor: string;
+    /** The others who may hold the deciding credential, for whom the decision counts too; `*` means anyone. */
+    readonly also_of: readonly string[];
+    readonly at: string;
+    readonly decision: "approved" | "rejected";
+    readonly reason: string | null;
+    /** True when the approval may be by somebody who made the request. */
+    readonly self_approved: boolean;
+    readonly user_id: string;
+  })[];
+  readonly expires_at: string;
+  /** The id of the blocked process. */
+  readonly pid: string;
+  readonly policy_version: string;
+  readonly reason: string | null;
+  /** The others who may hold the requesting credential; `*` means anyone. */
+  readonly requested_also: readonly string[];
+  readonly requested_by: string;
+  /** The number of people who must approve. */
+  readonly required: number;
+  readonly resolved_at: string | null;
+  /** The roles that may decide; empty means any. */
+  readonly roles: readonly string[];
+  readonly shield_result: ShieldResult;
+  readonly status: ApprovalStatus;
+  /** The alert whose story it belongs to. */
+  readonly thread?: string | undefined;
+}
+
 export interface RegisteredAuditEvent {
   readonly actor: string;
   readonly agent_id?: string | undefined;
@@ -4112,6 +4191,22 @@ export interface ShieldSettings {
   readonly pending_self_approval: PendingSelfApproval | null;
   readonly policy: ShieldPolicy | null;
   readonly policy_version: string;
+}
+
+export interface SignInOptions {
+  /** Whether that sign-up needs the claim code. */
+  readonly claim_code: boolean;
+  /** False before the first sign-up, which claims the relay. */
+  readonly claimed: boolean;
+  /** Where people may sign in by OpenID Connect. */
+  readonly issuers: readonly {
+    readonly issuer: string;
+    readonly name: string;
+    /** Where a link of the sign-in page leads. */
+    readonly url: string;
+  }[];
+  /** Who may sign up later: everyone, invited people, or nobody. */
+  readonly sign_up: "open" | "invite" | "closed";
 }
 
 export interface SignUp {

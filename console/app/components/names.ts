@@ -40,6 +40,8 @@ async function loadNames(signal: AbortSignal): Promise<ReadonlyMap<string, strin
 export function screenOf(id: string): string | null {
   const screens = {
     agt: "/agents",
+    alr: "/alerts",
+    prc: "/approvals",
     cmd: "/commands",
     flt: "/fleet",
     key: "/keys",
