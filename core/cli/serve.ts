@@ -134,6 +134,7 @@ function greet(settings: Settings, port: number, { claimed, claimCode }: Running
   const host = settings.host.includes(":") ? `[${settings.host}]` : settings.host;
   const url = settings.publicUrl ?? `${settings.tls ? "https" : "http"}://${host}:${port}`;
   console.log(`Relay ${VERSION} is ready at ${url}
+  console    ${url}/console
   reference  ${url}/docs
   store      ${shownLocation(settings.kv!)}
   signup     ${settings.signup}${claimCode === null ? "" : `, first with claim_code ${claimCode}`}${
@@ -144,7 +145,9 @@ function greet(settings: Settings, port: number, { claimed, claimCode }: Running
 /** The instructions for the first signup. */
 const firstSignup = (url: string, withCode: boolean): string => `
 
-Nobody has signed up yet. The first account administers this relay. Type the password, or pass it by a pipe:
+Nobody has signed up yet. The first account administers this relay. Create it in a browser:
+  ${url}/console
+or in a terminal, where you type the password or pass it by a pipe:
   relay login --url ${url} --email you@example.com --password-stdin --sign-up <organization>${
   withCode ? " --claim-code <code>" : ""
 }`;
