@@ -3,6 +3,7 @@ import { onOneLine } from "../../../components/visible_text.ts";
 import { useData } from "../../../data.ts";
 import { html } from "../../../html.ts";
 import { addressOf } from "../../../router.ts";
+import { answerWords } from "../../connections/delivery_words.ts";
 import { Card } from "./card.ts";
 
 /** Webhooks whose newest delivery is looked at. */
@@ -27,9 +28,7 @@ function whyOf({ active, suspended }: Webhook, newest: Delivery | undefined): st
   if (newest.status === "pending" || newest.status === "sending") {
     return attempt > 1 ? `attempt ${attempt} is under way` : null;
   }
-  return http_status === null
-    ? `does not arrive: ${error ?? newest.status}`
-    : `refused with HTTP status ${http_status}`;
+  return answerWords({ http_status, error });
 }
 
 async function readHealth(signal: AbortSignal): Promise<Health> {
