@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import { type AccountInfo, call, RelayError, type Scope } from "./api.ts";
-import type { Screen } from "./screens.ts";
+import type { Screen } from "./screen.ts";
 
 /** Who is signed in: null for nobody, undefined until the relay has said. */
 export const me = signal<AccountInfo | null | undefined>(undefined);

@@ -2,7 +2,7 @@ import { call } from "../../api.ts";
 import { CheckGroups, type Choices } from "../../components/inputs.ts";
 import { Failure, Loading } from "../../components/states.ts";
 import { useData } from "../../data.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { may } from "../../session.ts";
 import type { Scope } from "../../api.ts";
 

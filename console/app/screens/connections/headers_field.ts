@@ -1,5 +1,5 @@
 import { Field } from "../../components/form.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 
 /** Headers as lines of text, one `Name: value` each. */
 export const linesOf = (headers: Readonly<Record<string, string>>): string =>

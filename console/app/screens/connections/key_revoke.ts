@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { type ApiKey, type ApiKeyRevocation, call, type MadeWithApiKey } from "../../api.ts";
 import { ChangeError, ConfirmButton, useChange } from "../../components/form.ts";
 import { Check } from "../../components/inputs.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { addressOf, go } from "../../router.ts";
 
 /** Revokes a key, after showing what was made with it. */

@@ -4,7 +4,7 @@ import { ChangeError, Field, useChange } from "../../components/form.ts";
 import { Failure, Loading } from "../../components/states.ts";
 import { onOneLine } from "../../components/visible_text.ts";
 import { useData } from "../../data.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { addressOf, go, query } from "../../router.ts";
 import { me, readSession } from "../../session.ts";
 import { EmailField, goOn, HttpsNeeded, useText } from "./parts.ts";

@@ -3,7 +3,7 @@ import { ChangeError, useChange } from "../../components/form.ts";
 import { Failure, Loading } from "../../components/states.ts";
 import { Time } from "../../components/time.ts";
 import { useData } from "../../data.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { addressOf } from "../../router.ts";
 import { screenOf } from "./screen_of.ts";
 

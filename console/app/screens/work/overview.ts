@@ -3,7 +3,7 @@ import { space } from "../../api.ts";
 import { useNames } from "../../components/names.ts";
 import { Failure, Loading } from "../../components/states.ts";
 import { useData } from "../../data.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { may } from "../../session.ts";
 import { AgentsCard } from "./overview/agents_card.ts";
 import { AuditCard } from "./overview/audit_card.ts";
@@ -39,8 +39,8 @@ export default function Overview() {
     ${progress !== null && !isSetUp(progress) && html`<${FirstRun} progress=${progress} />`}
     <div class="cards glances">
       ${may("approvals:read") && html`<${WaitingCard} />`}
-      ${may("agents:read") && html`<${AgentsCard} />`}
       ${may("agents:read") && html`<${CommandsCard} />`}
+      ${may("agents:read") && html`<${AgentsCard} />`}
       ${may("system:read") && html`<${AlertsCard} />`}
       ${may("system:read") && html`<${WebhooksCard} />`}
       ${(may("audit:read") || may("system:read")) && html`<${AuditCard} />`}

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { Field } from "../../../components/form.ts";
-import { html } from "../../../html.ts";
+import { html } from "htm/preact";
 import { readLabels } from "../../../labels.ts";
 
 /** Labels to type as `env=prod tier=web`. What is wrong with them is said once the field is left. */

@@ -1,5 +1,5 @@
 import { call } from "../../../api.ts";
-import { html } from "../../../html.ts";
+import { html } from "htm/preact";
 import { addressOf } from "../../../router.ts";
 import { may, me } from "../../../session.ts";
 
@@ -95,7 +95,9 @@ export function FirstRun({ progress }: { readonly progress: Progress }) {
               ? "step"
               : undefined}>
               <div>
-                <h3>${step.title}${step.isDone && html`<span class="unseen">, done</span>`}</h3>
+                <h3>${step.title}${step.isDone && html`
+                  <span class="unseen">is done</span>
+                `}</h3>
                 <p>${step.about}</p>
               </div>
               ${!step.isDone && step.button !== null && html`

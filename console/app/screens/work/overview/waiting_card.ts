@@ -3,7 +3,7 @@ import { Name } from "../../../components/names.ts";
 import { TimeLeft } from "../../../components/time.ts";
 import { onOneLine } from "../../../components/visible_text.ts";
 import { useData } from "../../../data.ts";
-import { html } from "../../../html.ts";
+import { html } from "htm/preact";
 import { addressOf } from "../../../router.ts";
 import { may, me } from "../../../session.ts";
 import { Card } from "./card.ts";
@@ -51,7 +51,9 @@ function Line({ approval }: { readonly approval: Approval }) {
     <li>
       <a href=${addressOf(`/approvals/${pid}`)}><code>${onOneLine(command)}</code></a>
       <span class="soft">
-        ${agent_id === null ? `${agents?.count ?? 0} agents` : html`<${Name} id=${agent_id} />`},
+        ${agent_id === null
+          ? `${agents?.count ?? 0} agents`
+          : html`<${Name} id=${agent_id} />`},${" "}
         ${whoDecides(approval)}, <${TimeLeft} until=${expires_at} /> left
       </span>
     </li>
