@@ -5,7 +5,7 @@ import { Failure, Loading } from "../../components/states.ts";
 import { onOneLine } from "../../components/visible_text.ts";
 import { useData } from "../../data.ts";
 import { html } from "htm/preact";
-import { addressOf, go, query } from "../../router.ts";
+import { addressOf, go, query, setQuery } from "../../router.ts";
 import { me, readSession } from "../../session.ts";
 import { EmailField, goOn, HttpsNeeded, useText } from "./parts.ts";
 
@@ -32,14 +32,14 @@ function Form({ options: { issuers, sign_up } }: { readonly options: SignInOptio
     event.preventDefault();
     change.run(async () => {
       const who = { email: email.text, password: password.text };
-      try {
-        await call("console_session.begin", {
-          body: { ...who, ...needsCode && { code: code.text } },
-        });
-      } catch (error) {
+      const session = await call("console_session.begin", {
+        body: { ...who, ...needsCode && { code: code.text } },
+      }).catch((error) => {
         if (asksForCode(error)) setNeedsCode(true);
         throw error;
-      }
+      });
+      // Without the second factor that the organization requires, nothing else is permitted.
+      if (session.second_factor !== undefined) setQuery({ next: "/settings" });
       await readSession();
     });
   };
