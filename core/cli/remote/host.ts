@@ -28,6 +28,8 @@ export interface Host {
   browse(url: string): Promise<boolean>;
   /** What this terminal calls itself at a sign-in. */
   deviceName(): string;
+  /** Shows an address in the browser of whoever sits here; false when there is none. */
+  browse(address: string): boolean;
 }
 
 /** This machine. */
@@ -76,14 +78,37 @@ export const machine: Host = {
   },
   deviceName: () =>
     `${Deno.env.get("USER") ?? Deno.env.get("USERNAME") ?? "user"}@${Deno.hostname()}`,
+  browse,
 };
 
+<<<<<<< HEAD
 /** What opens an address, on systems without xdg-open. */
+=======
+/** Programs that show an address in the user's browser. None of them is a shell. */
+>>>>>>> scr-first
 const BROWSERS: Readonly<Record<string, readonly [program: string, ...args: string[]]>> = {
   darwin: ["open"],
   windows: ["rundll32", "url.dll,FileProtocolHandler"],
 };
 
+<<<<<<< HEAD
+=======
+function browse(address: string): boolean {
+  const { os } = Deno.build;
+  const hasScreen = os === "darwin" || os === "windows" ||
+    ["DISPLAY", "WAYLAND_DISPLAY"].some((name) => Deno.env.get(name));
+  if (!hasScreen) return false;
+  const [program, ...args] = BROWSERS[os] ?? ["xdg-open"];
+  try {
+    const silent = { stdin: "null", stdout: "null", stderr: "null" } as const;
+    new Deno.Command(program, { args: [...args, address], ...silent }).spawn().unref();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+>>>>>>> scr-first
 async function writeAll(to: typeof Deno.stdout | typeof Deno.stderr, text: string): Promise<void> {
   const bytes = new TextEncoder().encode(text);
   for (let at = 0; at < bytes.length;) at += await to.write(bytes.subarray(at));

@@ -1,3 +1,4 @@
+<<<<<<< HEAD
 import { UsageError } from "../arguments.ts";
 import type { Run } from "./command.ts";
 
@@ -32,4 +33,30 @@ function pathOf(id: string | undefined): string {
     `The console has no page for ${JSON.stringify(id)}. Give the id of an agent, a command, an ` +
       "approval, a policy, a key, a report or a webhook.",
   );
+=======
+import type { Call, Run } from "./command.ts";
+import { loginUrl, NotSignedInError } from "./target.ts";
+
+/** `relay open` */
+export const openConsole: Run = async (call) => {
+  const { host, out } = call;
+  const url = consoleOf(urlOf(call));
+  await out.item({ url }, url, [["console", url]]);
+  if (!host.interactive) return;
+  const isOpen = host.browse(url);
+  await out.note(isOpen ? "It opens in your browser." : "Open it in a browser.");
+};
+
+/** The address of a relay's console. */
+export const consoleOf = (url: string): string => `${url}/console`;
+
+/** The relay that commands use; without a sign-in, the one that a sign-in would go to. */
+function urlOf({ target, text, host }: Call): string {
+  try {
+    return target().url;
+  } catch (error) {
+    if (!(error instanceof NotSignedInError) || text("profile") !== undefined) throw error;
+    return loginUrl(text("url"), host);
+  }
+>>>>>>> scr-first
 }

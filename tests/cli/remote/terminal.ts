@@ -25,6 +25,8 @@ interface Options {
   readonly saw?: (text: string) => void;
   /** Receives what is written to the standard output, as it is written. */
   readonly sawOut?: (text: string) => void;
+  /** Takes the addresses that are shown in a browser; without it there is none. */
+  readonly browse?: (address: string) => boolean;
   /** Called instead of waiting. */
   readonly sleep?: (ms: number) => Promise<void>;
   /** Receives what ends the waiting, as Ctrl-C does. */
@@ -75,6 +77,7 @@ export function terminal(world: World, home: string) {
         return Promise.resolve(options.opened !== undefined);
       },
       deviceName: () => "ana@laptop",
+      browse: (address) => options.browse?.(address) ?? false,
     };
   };
   const run = async (line: readonly string[], options: Options = {}): Promise<Printed> => {
