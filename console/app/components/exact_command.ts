@@ -74,7 +74,7 @@ const counted = (n: number, one: string, many = `${one}s`): string =>
   `${n.toLocaleString()} ${n === 1 ? one : many}`;
 
 /** The size of a command, and what in it may deceive the eye. */
-export function summaryOf(text: string): string {
+function summaryOf(text: string): string {
   const pieces = piecesOf(text);
   const hidden = pieces.filter(({ isHidden }) => isHidden).length;
   const beyond = pieces.filter(({ isHidden }) => !isHidden)

@@ -40,7 +40,7 @@ export function InstantFilter({ name, label }: { readonly name: string; readonly
 }
 
 /** An instant as `datetime-local` takes it; empty for none or a malformed one. */
-export function localOf(instant: string | undefined): string {
+function localOf(instant: string | undefined): string {
   const date = new Date(instant ?? "");
   if (Number.isNaN(date.getTime())) return "";
   const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
