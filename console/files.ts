@@ -133,51 +133,52 @@ import file130 from "./app/screens/work/agent/commands.ts" with { type: "text" }
 import file131 from "./app/screens/work/agent/drift.ts" with { type: "text" };
 import file132 from "./app/screens/work/agent/guard.ts" with { type: "text" };
 import file133 from "./app/screens/work/agent/labels.ts" with { type: "text" };
-import file134 from "./app/screens/work/agent/manage.ts" with { type: "text" };
-import file135 from "./app/screens/work/agent/pairing.ts" with { type: "text" };
-import file136 from "./app/screens/work/agent/upgrade.ts" with { type: "text" };
-import file137 from "./app/screens/work/agent_add.ts" with { type: "text" };
-import file138 from "./app/screens/work/agents.ts" with { type: "text" };
-import file139 from "./app/screens/work/approval.ts" with { type: "text" };
-import file140 from "./app/screens/work/approval/about.ts" with { type: "text" };
-import file141 from "./app/screens/work/approval/decide.ts" with { type: "text" };
-import file142 from "./app/screens/work/approval/held_agents.ts" with { type: "text" };
-import file143 from "./app/screens/work/approval/result.ts" with { type: "text" };
-import file144 from "./app/screens/work/approval/votes.ts" with { type: "text" };
-import file145 from "./app/screens/work/approvals.ts" with { type: "text" };
-import file146 from "./app/screens/work/command.ts" with { type: "text" };
-import file147 from "./app/screens/work/command/facts.ts" with { type: "text" };
-import file148 from "./app/screens/work/command/filters.ts" with { type: "text" };
-import file149 from "./app/screens/work/command/receipt.ts" with { type: "text" };
-import file150 from "./app/screens/work/commands.ts" with { type: "text" };
-import file151 from "./app/screens/work/fleet_command.ts" with { type: "text" };
-import file152 from "./app/screens/work/overview.ts" with { type: "text" };
-import file153 from "./app/screens/work/overview/agents_card.ts" with { type: "text" };
-import file154 from "./app/screens/work/overview/audit_card.ts" with { type: "text" };
-import file155 from "./app/screens/work/overview/card.ts" with { type: "text" };
-import file156 from "./app/screens/work/overview/first_run.ts" with { type: "text" };
-import file157 from "./app/screens/work/overview/list_cards.ts" with { type: "text" };
-import file158 from "./app/screens/work/overview/waiting_card.ts" with { type: "text" };
-import file159 from "./app/screens/work/overview/webhooks_card.ts" with { type: "text" };
-import file160 from "./app/screens/work/run.ts" with { type: "text" };
-import file161 from "./app/screens/work/run/agent_picker.ts" with { type: "text" };
-import file162 from "./app/screens/work/run/history.ts" with { type: "text" };
-import file163 from "./app/screens/work/run/options.ts" with { type: "text" };
-import file164 from "./app/screens/work/run/shield_hint.ts" with { type: "text" };
-import file165 from "./app/screens/work/run/started_card.ts" with { type: "text" };
-import file166 from "./app/screens/work/run/state.ts" with { type: "text" };
-import file167 from "./app/session.ts" with { type: "text" };
-import file168 from "./app/style.css" with { type: "text" };
-import file169 from "../core/client/client.ts" with { type: "text" };
-import file170 from "../core/client/error.ts" with { type: "text" };
-import file171 from "../core/client/exchange.ts" with { type: "text" };
-import file172 from "../core/client/operations.ts" with { type: "text" };
-import file173 from "../core/client/platform.ts" with { type: "text" };
-import file174 from "../core/client/retry.ts" with { type: "text" };
-import file175 from "../core/client/sse.ts" with { type: "text" };
-import file176 from "../core/client/stream.ts" with { type: "text" };
-import file177 from "../core/client/types.ts" with { type: "text" };
-import file178 from "../core/client/webhook.ts" with { type: "text" };
+import file134 from "./app/screens/work/agent/labels_field.ts" with { type: "text" };
+import file135 from "./app/screens/work/agent/manage.ts" with { type: "text" };
+import file136 from "./app/screens/work/agent/pairing.ts" with { type: "text" };
+import file137 from "./app/screens/work/agent/upgrade.ts" with { type: "text" };
+import file138 from "./app/screens/work/agent_add.ts" with { type: "text" };
+import file139 from "./app/screens/work/agents.ts" with { type: "text" };
+import file140 from "./app/screens/work/approval.ts" with { type: "text" };
+import file141 from "./app/screens/work/approval/about.ts" with { type: "text" };
+import file142 from "./app/screens/work/approval/decide.ts" with { type: "text" };
+import file143 from "./app/screens/work/approval/held_agents.ts" with { type: "text" };
+import file144 from "./app/screens/work/approval/result.ts" with { type: "text" };
+import file145 from "./app/screens/work/approval/votes.ts" with { type: "text" };
+import file146 from "./app/screens/work/approvals.ts" with { type: "text" };
+import file147 from "./app/screens/work/command.ts" with { type: "text" };
+import file148 from "./app/screens/work/command/facts.ts" with { type: "text" };
+import file149 from "./app/screens/work/command/filters.ts" with { type: "text" };
+import file150 from "./app/screens/work/command/receipt.ts" with { type: "text" };
+import file151 from "./app/screens/work/commands.ts" with { type: "text" };
+import file152 from "./app/screens/work/fleet_command.ts" with { type: "text" };
+import file153 from "./app/screens/work/overview.ts" with { type: "text" };
+import file154 from "./app/screens/work/overview/agents_card.ts" with { type: "text" };
+import file155 from "./app/screens/work/overview/audit_card.ts" with { type: "text" };
+import file156 from "./app/screens/work/overview/card.ts" with { type: "text" };
+import file157 from "./app/screens/work/overview/first_run.ts" with { type: "text" };
+import file158 from "./app/screens/work/overview/list_cards.ts" with { type: "text" };
+import file159 from "./app/screens/work/overview/waiting_card.ts" with { type: "text" };
+import file160 from "./app/screens/work/overview/webhooks_card.ts" with { type: "text" };
+import file161 from "./app/screens/work/run.ts" with { type: "text" };
+import file162 from "./app/screens/work/run/agent_picker.ts" with { type: "text" };
+import file163 from "./app/screens/work/run/history.ts" with { type: "text" };
+import file164 from "./app/screens/work/run/options.ts" with { type: "text" };
+import file165 from "./app/screens/work/run/shield_hint.ts" with { type: "text" };
+import file166 from "./app/screens/work/run/started_card.ts" with { type: "text" };
+import file167 from "./app/screens/work/run/state.ts" with { type: "text" };
+import file168 from "./app/session.ts" with { type: "text" };
+import file169 from "./app/style.css" with { type: "text" };
+import file170 from "../core/client/client.ts" with { type: "text" };
+import file171 from "../core/client/error.ts" with { type: "text" };
+import file172 from "../core/client/exchange.ts" with { type: "text" };
+import file173 from "../core/client/operations.ts" with { type: "text" };
+import file174 from "../core/client/platform.ts" with { type: "text" };
+import file175 from "../core/client/retry.ts" with { type: "text" };
+import file176 from "../core/client/sse.ts" with { type: "text" };
+import file177 from "../core/client/stream.ts" with { type: "text" };
+import file178 from "../core/client/types.ts" with { type: "text" };
+import file179 from "../core/client/webhook.ts" with { type: "text" };
 import library0 from "preact" with { type: "text" };
 import library1 from "preact/hooks" with { type: "text" };
 import library2 from "htm" with { type: "text" };
@@ -322,51 +323,52 @@ export const FILES: Readonly<Record<string, string>> = {
   "console/app/screens/work/agent/drift.ts": file131,
   "console/app/screens/work/agent/guard.ts": file132,
   "console/app/screens/work/agent/labels.ts": file133,
-  "console/app/screens/work/agent/manage.ts": file134,
-  "console/app/screens/work/agent/pairing.ts": file135,
-  "console/app/screens/work/agent/upgrade.ts": file136,
-  "console/app/screens/work/agent_add.ts": file137,
-  "console/app/screens/work/agents.ts": file138,
-  "console/app/screens/work/approval.ts": file139,
-  "console/app/screens/work/approval/about.ts": file140,
-  "console/app/screens/work/approval/decide.ts": file141,
-  "console/app/screens/work/approval/held_agents.ts": file142,
-  "console/app/screens/work/approval/result.ts": file143,
-  "console/app/screens/work/approval/votes.ts": file144,
-  "console/app/screens/work/approvals.ts": file145,
-  "console/app/screens/work/command.ts": file146,
-  "console/app/screens/work/command/facts.ts": file147,
-  "console/app/screens/work/command/filters.ts": file148,
-  "console/app/screens/work/command/receipt.ts": file149,
-  "console/app/screens/work/commands.ts": file150,
-  "console/app/screens/work/fleet_command.ts": file151,
-  "console/app/screens/work/overview.ts": file152,
-  "console/app/screens/work/overview/agents_card.ts": file153,
-  "console/app/screens/work/overview/audit_card.ts": file154,
-  "console/app/screens/work/overview/card.ts": file155,
-  "console/app/screens/work/overview/first_run.ts": file156,
-  "console/app/screens/work/overview/list_cards.ts": file157,
-  "console/app/screens/work/overview/waiting_card.ts": file158,
-  "console/app/screens/work/overview/webhooks_card.ts": file159,
-  "console/app/screens/work/run.ts": file160,
-  "console/app/screens/work/run/agent_picker.ts": file161,
-  "console/app/screens/work/run/history.ts": file162,
-  "console/app/screens/work/run/options.ts": file163,
-  "console/app/screens/work/run/shield_hint.ts": file164,
-  "console/app/screens/work/run/started_card.ts": file165,
-  "console/app/screens/work/run/state.ts": file166,
-  "console/app/session.ts": file167,
-  "console/app/style.css": file168,
-  "core/client/client.ts": file169,
-  "core/client/error.ts": file170,
-  "core/client/exchange.ts": file171,
-  "core/client/operations.ts": file172,
-  "core/client/platform.ts": file173,
-  "core/client/retry.ts": file174,
-  "core/client/sse.ts": file175,
-  "core/client/stream.ts": file176,
-  "core/client/types.ts": file177,
-  "core/client/webhook.ts": file178,
+  "console/app/screens/work/agent/labels_field.ts": file134,
+  "console/app/screens/work/agent/manage.ts": file135,
+  "console/app/screens/work/agent/pairing.ts": file136,
+  "console/app/screens/work/agent/upgrade.ts": file137,
+  "console/app/screens/work/agent_add.ts": file138,
+  "console/app/screens/work/agents.ts": file139,
+  "console/app/screens/work/approval.ts": file140,
+  "console/app/screens/work/approval/about.ts": file141,
+  "console/app/screens/work/approval/decide.ts": file142,
+  "console/app/screens/work/approval/held_agents.ts": file143,
+  "console/app/screens/work/approval/result.ts": file144,
+  "console/app/screens/work/approval/votes.ts": file145,
+  "console/app/screens/work/approvals.ts": file146,
+  "console/app/screens/work/command.ts": file147,
+  "console/app/screens/work/command/facts.ts": file148,
+  "console/app/screens/work/command/filters.ts": file149,
+  "console/app/screens/work/command/receipt.ts": file150,
+  "console/app/screens/work/commands.ts": file151,
+  "console/app/screens/work/fleet_command.ts": file152,
+  "console/app/screens/work/overview.ts": file153,
+  "console/app/screens/work/overview/agents_card.ts": file154,
+  "console/app/screens/work/overview/audit_card.ts": file155,
+  "console/app/screens/work/overview/card.ts": file156,
+  "console/app/screens/work/overview/first_run.ts": file157,
+  "console/app/screens/work/overview/list_cards.ts": file158,
+  "console/app/screens/work/overview/waiting_card.ts": file159,
+  "console/app/screens/work/overview/webhooks_card.ts": file160,
+  "console/app/screens/work/run.ts": file161,
+  "console/app/screens/work/run/agent_picker.ts": file162,
+  "console/app/screens/work/run/history.ts": file163,
+  "console/app/screens/work/run/options.ts": file164,
+  "console/app/screens/work/run/shield_hint.ts": file165,
+  "console/app/screens/work/run/started_card.ts": file166,
+  "console/app/screens/work/run/state.ts": file167,
+  "console/app/session.ts": file168,
+  "console/app/style.css": file169,
+  "core/client/client.ts": file170,
+  "core/client/error.ts": file171,
+  "core/client/exchange.ts": file172,
+  "core/client/operations.ts": file173,
+  "core/client/platform.ts": file174,
+  "core/client/retry.ts": file175,
+  "core/client/sse.ts": file176,
+  "core/client/stream.ts": file177,
+  "core/client/types.ts": file178,
+  "core/client/webhook.ts": file179,
 };
 
 /** The libraries that they import by name. */
