@@ -92,6 +92,24 @@ export const SCREENS: readonly Screen[] = [
     load: () => import("./screens/safety/policies.ts"),
   },
   {
+    path: "/policies/repositories",
+    title: "Policy repositories",
+    needs: ["policy:read"],
+    load: () => import("./screens/safety/repositories.ts"),
+  },
+  {
+    path: "/policies/agents",
+    title: "Guard of the agents",
+    needs: ["policy:read"],
+    load: () => import("./screens/safety/guards.ts"),
+  },
+  {
+    path: "/policies/agents/:id",
+    title: "Guard of an agent",
+    needs: ["policy:read"],
+    load: () => import("./screens/safety/guard.ts"),
+  },
+  {
     path: "/policies/:id",
     title: "Policy",
     needs: ["policy:read"],
