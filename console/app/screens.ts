@@ -116,10 +116,17 @@ export const SCREENS: readonly Screen[] = [
     load: () => import("./screens/safety/policy.ts"),
   },
   {
+    path: "/shield",
+    title: "Shield",
+    group: "Safety",
+    needs: ["system:read", "patterns:read"],
+    load: () => import("./screens/safety/shield.ts"),
+  },
+  {
     path: "/playground",
     title: "Playground",
     group: "Safety",
-    needs: ["policy:read"],
+    needs: ["system:read"],
     load: () => import("./screens/safety/playground.ts"),
   },
   {

@@ -115,9 +115,9 @@ function DriftItems({ drift }: { readonly drift: Drift }) {
               <${Badge} state=${status} tone=${DRIFT_TONES[status]} />${" "}
               <strong>${onOneLine(item)}</strong>${" "}
               <span class="soft">
-                ${applied !== null && html`applied: version ${applied.version}
+                ${applied !== null && html`applied: version ${applied.version}${" "}
                   <code title=${applied.digest}>${applied.digest.slice(0, 8)}</code>`}${" "}
-                ${reported !== null && html`reported:
+                ${reported !== null && html`reported:${" "}
                   <code title=${reported.digest}>${reported.digest.slice(0, 8)}</code>`}
               </span>
               ${status !== "in_sync" && html`

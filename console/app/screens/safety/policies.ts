@@ -80,7 +80,9 @@ export default function Policies() {
   return html`
     <div class="title">
       <h1>Policies</h1>
-      <a class="button" href=${addressOf("/playground")}>Try a command</a>
+      ${may("system:read") && html`
+        <a class="button" href=${addressOf("/playground")}>Try a command</a>
+      `}
     </div>
     <${PolicyTabs} />
     <${GuardSummary} />

@@ -34,9 +34,11 @@ export default function PolicyScreen({ id = "" }: Readonly<Record<string, string
   return html`
     <div class="title">
       <h1>${onOneLine(versions[0]!.name)}</h1>
-      <a class="button" href=${addressOf("/playground", playground(id, policy?.version))}>
-        Try a command
-      </a>
+      ${may("system:read") && html`
+        <a class="button" href=${addressOf("/playground", playground(id, policy?.version))}>
+          Try a command
+        </a>
+      `}
       <a class="button" href=${addressOf("/policies")}>All policies</a>
     </div>
     ${policy === null
