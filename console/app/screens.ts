@@ -120,7 +120,7 @@ export const SCREENS: readonly Screen[] = [
     title: "Shield",
     group: "Safety",
     needs: ["system:read", "patterns:read"],
-    load: () => import("./screens/safety/shield.ts"),
+    load: () => import("./screens/safety/shield/shield.ts"),
   },
   {
     path: "/playground",
@@ -160,13 +160,13 @@ export const SCREENS: readonly Screen[] = [
     title: "Compliance",
     group: "Safety",
     needs: ["compliance:read", "system:read"],
-    load: () => import("./screens/safety/compliance.ts"),
+    load: () => import("./screens/safety/reports/compliance.ts"),
   },
   {
     path: "/compliance/:id",
     title: "Report",
     needs: ["compliance:read", "system:read"],
-    load: () => import("./screens/safety/report.ts"),
+    load: () => import("./screens/safety/reports/report.ts"),
   },
   {
     path: "/webhooks",

@@ -62,7 +62,7 @@ export function Explained({ result, about = new Map() }: {
             ${rules.length === 0 && html`<span class="soft">nothing</span>`}
             ${rules.map((id) =>
               html`
-                <div><code>${id}</code>${about.has(id) && html`
+                <div><code>${id}</code>${" "}${about.has(id) && html`
                   <span class="soft">${about.get(id)}</span>
                 `}</div>
               `

@@ -11,13 +11,19 @@ export const names = signal<ReadonlyMap<string, string>>(new Map());
 
 const LIMIT = 200;
 
-/** Loads the names anew, for screens whose rows name others by their id only. What may not be read has no name. */
-export function useNames(): void {
+const NONE: ReadonlyMap<string, string> = new Map();
+
+/**
+ * Loads the names anew, for screens whose rows name others by their id only. What may not be read has no name, unless
+ * the screen knows `more`.
+ */
+export function useNames(more = NONE): void {
   useEffect(() => {
     const abort = new AbortController();
-    loadNames(abort.signal).then((found) => names.value = found, () => {});
+    names.value = new Map([...names.value, ...more]);
+    loadNames(abort.signal).then((found) => names.value = new Map([...more, ...found]), () => {});
     return () => abort.abort();
-  }, [space.value]);
+  }, [space.value, more]);
 }
 
 async function loadNames(signal: AbortSignal): Promise<ReadonlyMap<string, string>> {

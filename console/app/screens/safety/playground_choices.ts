@@ -31,7 +31,9 @@ export function PlaygroundChoices() {
     }))
       .versions;
   }, [policy]);
-  const agent = data?.agents.find((one) => textOfLabels(one.labels) === labels);
+  const agent = labels === ""
+    ? undefined
+    : data?.agents.find((one) => textOfLabels(one.labels) === labels);
   return html`
     <div class="filters">
       ${data !== null && data.agents.length > 0 && html`

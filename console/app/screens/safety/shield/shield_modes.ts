@@ -1,10 +1,10 @@
 import { useState } from "preact/hooks";
-import { call, type ShieldMode, type ShieldSettings } from "../../api.ts";
-import { Badge } from "../../components/badge.ts";
-import { ChangeError, ConfirmButton, useChange } from "../../components/form.ts";
-import { Name } from "../../components/names.ts";
-import { html } from "../../html.ts";
-import { may } from "../../session.ts";
+import { call, type ShieldMode, type ShieldSettings } from "../../../api.ts";
+import { Badge } from "../../../components/badge.ts";
+import { ChangeError, ConfirmButton, useChange } from "../../../components/form.ts";
+import { Name } from "../../../components/names.ts";
+import { html } from "../../../html.ts";
+import { may } from "../../../session.ts";
 
 const MODES: Readonly<Record<ShieldMode, string>> = {
   enforce: "Verdicts apply: denied commands do not run, and held ones wait for people.",

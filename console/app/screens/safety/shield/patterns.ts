@@ -1,11 +1,11 @@
-import { call, type PatternList } from "../../api.ts";
-import { Badge } from "../../components/badge.ts";
-import { type Change, ChangeError, useChange } from "../../components/form.ts";
-import { Failure, Loading } from "../../components/states.ts";
-import { useData } from "../../data.ts";
-import { html } from "../../html.ts";
-import { query, setQuery } from "../../router.ts";
-import { may } from "../../session.ts";
+import { call, type PatternList } from "../../../api.ts";
+import { Badge } from "../../../components/badge.ts";
+import { type Change, ChangeError, useChange } from "../../../components/form.ts";
+import { Failure, Loading } from "../../../components/states.ts";
+import { useData } from "../../../data.ts";
+import { html } from "../../../html.ts";
+import { query, setQuery } from "../../../router.ts";
+import { may } from "../../../session.ts";
 
 type Pack = PatternList["patterns"][number];
 type Switch = (body: { packs?: Record<string, boolean>; rules?: Record<string, boolean> }) => void;

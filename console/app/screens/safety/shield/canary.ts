@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
-import { call, type CanaryReport } from "../../api.ts";
-import { Badge } from "../../components/badge.ts";
-import { ChangeError, useChange } from "../../components/form.ts";
-import { VisibleText } from "../../components/visible_text.ts";
-import { html } from "../../html.ts";
+import { call, type CanaryReport } from "../../../api.ts";
+import { Badge } from "../../../components/badge.ts";
+import { ChangeError, useChange } from "../../../components/form.ts";
+import { VisibleText } from "../../../components/visible_text.ts";
+import { html } from "../../../html.ts";
 
 /** Sends known commands through every layer, and with an agent also one over its link. */
 export function Canary() {

@@ -1,10 +1,10 @@
-import { call, type PendingSelfApproval, type ShieldSettings } from "../../api.ts";
-import { Badge } from "../../components/badge.ts";
-import { ChangeError, ConfirmButton, useChange } from "../../components/form.ts";
-import { Name } from "../../components/names.ts";
-import { Time, TimeLeft } from "../../components/time.ts";
-import { html } from "../../html.ts";
-import { may, me } from "../../session.ts";
+import { call, type PendingSelfApproval, type ShieldSettings } from "../../../api.ts";
+import { Badge } from "../../../components/badge.ts";
+import { ChangeError, ConfirmButton, useChange } from "../../../components/form.ts";
+import { Name } from "../../../components/names.ts";
+import { Time, TimeLeft } from "../../../components/time.ts";
+import { html } from "../../../html.ts";
+import { may, me } from "../../../session.ts";
 
 /** Whether people may approve their own commands. To allow it takes a second administrator, if there is one. */
 export function SelfApproval({ settings, changed }: {
