@@ -84,8 +84,12 @@ function preloaded(sources: ReadonlyMap<string, string>): readonly string[] {
       const resolved = new URL(target!, `file:///${path}`).pathname.slice(1);
       if (sources.has(resolved)) found.add(resolved);
     }
+    for (const library of Object.keys(LIBRARIES)) {
+      const isImported = new RegExp(`from\\s*["']${nameOf(library)}["']`).test(sources.get(path)!);
+      if (isImported) found.add(library);
+    }
   }
-  return [...found, ...Object.keys(LIBRARIES)];
+  return [...found];
 }
 
 const pageOf = (base: string, importMap: string, modules: readonly string[]): string =>

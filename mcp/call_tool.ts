@@ -1,11 +1,11 @@
-import { Accepted } from "../core/work/work.ts";
-import type { RequestInfo } from "../core/identity/identity.ts";
+import { Accepted } from "../core/identity/identity.ts";
+import { copyInfo, type RequestInfo } from "../core/identity/identity.ts";
 import { Fault } from "../core/fault/fault.ts";
 import { call } from "../routes/call/call.ts";
 import { faultOf } from "../routes/call/fault_of.ts";
 import { callOnce } from "../routes/call/once.ts";
 import { recordUse } from "../routes/call/records.ts";
-import { copyInfo, type Exchange, type Tool } from "./exchange.ts";
+import type { Exchange, Tool } from "./exchange.ts";
 import { CODES, isObject, type Params, RpcError } from "./json_rpc.ts";
 import { metaOf, textOf } from "./params.ts";
 import { answerPending, resumePending } from "./pending_command.ts";

@@ -95,17 +95,3 @@ export interface Exchange {
   /** Authenticates the caller again. @throws {Fault} */
   readonly identifyAgain: () => Promise<Actor>;
 }
-
-/** A copy of the request's values, for an answer that outlives the request. */
-export const copyInfo = (info: RequestInfo): RequestInfo => ({
-  id: info.id,
-  address: info.address,
-  idempotencyKey: info.idempotencyKey,
-  lastEventId: info.lastEventId,
-  ingestToken: info.ingestToken,
-  telegramSecret: info.telegramSecret,
-  gitHook: info.gitHook,
-  cookie: (name) => info.cookie(name),
-  forwarded: info.forwarded,
-  prefetch: info.prefetch,
-});

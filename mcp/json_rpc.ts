@@ -1,6 +1,6 @@
 import { isObject } from "../core/codec/codec.ts";
 import { Fault, type FaultCode } from "../core/fault/fault.ts";
-import { parseJson, TooManyParts } from "../core/work/work.ts";
+import { parseJson, TooManyParts } from "../routes/call/parse_json.ts";
 
 /** The current revision of the protocol. */
 export const CURRENT = "2026-07-28";

@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import { MCP_NAME_MEMBERS } from "../core/protocol/protocol.ts";
 import {
   CODES,
   CURRENT,
@@ -31,16 +32,6 @@ export function eraOf(headers: Headers, { method, params }: Message): Era {
   return "plain";
 }
 
-/** The member of `params` that the Mcp-Name header repeats, by method. */
-const NAMED: Readonly<Record<string, string>> = {
-  "tools/call": "name",
-  "prompts/get": "name",
-  "resources/read": "uri",
-  "tasks/get": "taskId",
-  "tasks/update": "taskId",
-  "tasks/cancel": "taskId",
-};
-
 /**
  * Checks the headers and `_meta` of a request of the current revision, and returns the client's capabilities.
  * @throws {RpcError} headerMismatch, invalidParams, unsupportedVersion
@@ -63,7 +54,7 @@ export function checkModern(headers: Headers, { method, params }: Message): Para
       `Mcp-Method is ${show(headers.get("mcp-method"))}, but the body says ${method}.`,
     );
   }
-  const member = NAMED[method];
+  const member = MCP_NAME_MEMBERS[method];
   if (member !== undefined && typeof params[member] === "string") {
     checkHeader(headers, "Mcp-Name", params[member]);
   }

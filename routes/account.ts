@@ -1,5 +1,12 @@
 import { z } from "zod";
-import { accountInfo, logIn, refreshSession, signUp } from "../core/access/access.ts";
+import {
+  accountInfo,
+  logIn,
+  refreshSession,
+  renameOrganization,
+  signUp,
+  usePasswordReset,
+} from "../core/access/access.ts";
 import { route } from "./call/route.ts";
 import {
   Email,
@@ -41,6 +48,31 @@ export const LoginBody = z.strictObject({
     .meta({ description: "A code from the authenticator, or a recovery code." }),
 }).meta({ id: "Login" });
 
+/** What a person signs up with. */
+export const SignUpBody = z.strictObject({
+  email: Email,
+  password: NewPassword,
+  organization: Name.optional().meta({
+    description: "The organization's name; not needed to join one.",
+  }),
+  claim_code: z.string().max(128).optional(),
+  invite_code: z.string().min(1).max(128).optional()
+    .meta({ description: "Joins the inviting organization instead of creating one." }),
+}).meta({ id: "SignUp" });
+export const SIGN_UP_RULES = {
+  "body.invite_code": "must belong to an open invitation",
+  "body.claim_code": "must be the code that the server printed",
+  "body.organization": "is required unless an invitation is given",
+} as const;
+
+const Organization = z.object({
+  id: z.string(),
+  name: z.string(),
+  plan: z.string(),
+  host: z.boolean(),
+  created_at: Timestamp,
+}).meta({ id: "Organization" });
+
 const AccountInfo = z.object({
   user: z.object({
     id: z.string(),
@@ -48,13 +80,7 @@ const AccountInfo = z.object({
     roles: z.array(z.string()),
     created_at: Timestamp,
   }),
-  organization: z.object({
-    id: z.string(),
-    name: z.string(),
-    plan: z.string(),
-    host: z.boolean(),
-    created_at: Timestamp,
-  }),
+  organization: Organization,
   credential: z.object({ type: z.enum(["jwt", "api_key"]), id: z.string() }),
   scopes: z.array(ScopeName),
   space: Space,
@@ -77,21 +103,8 @@ export const accountRoutes = [
     noStore: true,
     effect: "steps",
     audit: { byRule: "organization_created, user_created" },
-    body: z.strictObject({
-      email: Email,
-      password: NewPassword,
-      organization: Name.optional().meta({
-        description: "The organization's name; not needed to join one.",
-      }),
-      claim_code: z.string().max(128).optional(),
-      invite_code: z.string().min(1).max(128).optional()
-        .meta({ description: "Joins the inviting organization instead of creating one." }),
-    }),
-    rules: {
-      "body.invite_code": "must belong to an open invitation",
-      "body.claim_code": "must be the code that the server printed",
-      "body.organization": "is required unless an invitation is given",
-    },
+    body: SignUpBody,
+    rules: SIGN_UP_RULES,
     success: { status: 201, body: SignedIn },
     faults: ["FORBIDDEN", "CONFLICT", "GONE"],
     handle: (work, { body }, { signIn }) => signUp(work, signIn, body),
@@ -134,6 +147,24 @@ export const accountRoutes = [
     handle: (work, { body }, { signIn }) => refreshSession(work, signIn, body.refresh_token),
   }),
   route({
+    id: "account.reset_password",
+    method: "POST",
+    path: "/api/v1/password-reset",
+    summary: "Set a new password with a link's token",
+    description:
+      "An administrator creates the token with POST /api/v1/users/{id}/password-reset. All " +
+      "sessions of the user end; the second factor stays. A token that does not work any more, " +
+      "or never did, gets 410.",
+    access: { public: "the token is the credential" },
+    noStore: true,
+    effect: "steps",
+    audit: { byRule: "password_reset_used" },
+    body: z.strictObject({ token: z.string().min(1).max(128), password: NewPassword }),
+    success: { status: 200, body: z.object({ email: z.string(), sessions_ended: z.int() }) },
+    faults: ["GONE"],
+    handle: (work, { body }, { signIn }) => usePasswordReset(work, signIn, body),
+  }),
+  route({
     id: "account.info",
     method: "GET",
     path: "/api/account/info",
@@ -144,6 +175,20 @@ export const accountRoutes = [
     faults: ["NOT_FOUND"],
     tool: { name: "get_account", destructive: false },
     handle: (work) => accountInfo(work),
+  }),
+  route({
+    id: "account.rename_organization",
+    method: "PATCH",
+    path: "/api/account/organization",
+    summary: "Rename the organization",
+    access: { scope: "system:write" },
+    effect: "write",
+    liveOnly: true,
+    audit: { byRule: "organization_renamed, when it changes something" },
+    body: z.strictObject({ name: Name }),
+    success: { status: 200, body: Organization },
+    faults: ["NOT_FOUND"],
+    handle: (work, { body }) => renameOrganization(work, body.name),
   }),
   route({
     id: "account.jwks",

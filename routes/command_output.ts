@@ -1,9 +1,16 @@
 import { z } from "zod";
-import { openOutput, ownedCommand, readOutput } from "../core/agents/agents.ts";
-import { reconnectDelayMs } from "../core/events/events.ts";
+import { mustPass } from "../core/access/access.ts";
+import { openOutput, type OutputSink, ownedCommand, readOutput } from "../core/agents/agents.ts";
+import type { Actor, RequestInfo } from "../core/identity/identity.ts";
+import type { Relay } from "../core/relay.ts";
+import type { Reading } from "../core/work/work.ts";
+import type { CommandRecord } from "../kv/records/command.ts";
 import { acceptedOf } from "./call/accept.ts";
-import { EventStream, route } from "./call/route.ts";
+import { call } from "./call/call.ts";
+import { deny, missingRights } from "./call/rights.ts";
+import { EventStream, type Route, route } from "./call/route.ts";
 import { CommandParams, CommandStatus } from "./commands.ts";
+import type { Follow } from "./http/event_frames.ts";
 import { SseSink } from "./http/sse.ts";
 import { wholeNumber } from "./schemas/schemas.ts";
 
@@ -39,42 +46,73 @@ const CommandOutput = z.object({
   reason: z.string().nullable().meta({ description: "Why there is no result." }),
 }).meta({ id: "CommandOutput" });
 
-export const commandOutputRoutes = [
-  route({
-    id: "commands.output",
-    method: "GET",
-    path: "/api/v1/agents/{id}/commands/{command_id}/output",
-    summary: "Read or follow a command's output",
-    description:
-      "With `Accept: text/event-stream` the output follows the command live: `status`, then " +
-      "`output` for each chunk, and at the end `result`. Otherwise the response holds what there " +
-      "is. Both begin at a byte offset, which stays valid after the command's end. Resume a " +
-      "stream with `Last-Event-ID` or `from`. See docs/streams.md.",
-    access: { scope: "agents:read" },
-    noStore: true,
-    effect: "read",
-    params: CommandParams,
-    agent: "id",
-    query: z.strictObject({
-      from: wholeNumber(0, OFFSET_MAX).prefault(0).meta({
-        description: "The offset to begin at. The header `Last-Event-ID` takes precedence. An " +
-          "offset within a character counts as its first byte.",
-      }),
-      max_bytes: wholeNumber(1, READ_BYTES_MAX).prefault(READ_BYTES_MAX).meta({
-        description: "The most bytes in a JSON response, or one character; a stream ignores it.",
-      }),
+const output = route({
+  id: "commands.output",
+  method: "GET",
+  path: "/api/v1/agents/{id}/commands/{command_id}/output",
+  summary: "Read or follow a command's output",
+  description:
+    "With `Accept: text/event-stream` the output follows the command live: `status`, then " +
+    "`output` for each chunk, and at the end `result`. Otherwise the response holds what there " +
+    "is. Both begin at a byte offset, which stays valid after the command's end. Resume a " +
+    "stream with `Last-Event-ID` or `from`. See docs/streams.md.",
+  access: { scope: "agents:read" },
+  noStore: true,
+  effect: "read",
+  params: CommandParams,
+  agent: "id",
+  query: z.strictObject({
+    from: wholeNumber(0, OFFSET_MAX).prefault(0).meta({
+      description: "The offset to begin at. The header `Last-Event-ID` takes precedence. An " +
+        "offset within a character counts as its first byte.",
     }),
-    success: { status: 200, body: CommandOutput, orStream: EVENT_STREAM },
-    faults: ["AGENT_NOT_FOUND", "NOT_FOUND", "NOT_ACCEPTABLE", "UNAVAILABLE"],
-    handle: async (work, { params, query, accept }, relay) => {
-      const type = acceptedOf(accept, [JSON_TYPE, EVENT_STREAM]);
-      const record = await ownedCommand(work, relay.commands, params.id, params.command_id);
-      if (type === JSON_TYPE) return await readOutput(work, relay, record, query);
-      let leave = () => {};
-      const sink = new SseSink(() => reconnectDelayMs(work), () => leave());
-      leave = openOutput(work, relay, record, query.from, sink);
-      sink.expectReader(work.ports.clock);
-      return new EventStream(sink);
-    },
+    max_bytes: wholeNumber(1, READ_BYTES_MAX).prefault(READ_BYTES_MAX).meta({
+      description: "The most bytes in a JSON response, or one character; a stream ignores it.",
+    }),
   }),
-];
+  success: { status: 200, body: CommandOutput, orStream: EVENT_STREAM },
+  faults: ["AGENT_NOT_FOUND", "NOT_FOUND", "NOT_ACCEPTABLE", "UNAVAILABLE"],
+  handle: async (work, { params, query, accept }, relay) => {
+    const type = acceptedOf(accept, [JSON_TYPE, EVENT_STREAM]);
+    const record = await ownedCommand(work, relay.commands, params.id, params.command_id);
+    if (type === JSON_TYPE) return await readOutput(work, relay, record, query);
+    let leave = () => {};
+    const sink = new SseSink(work.ports, () => leave());
+    leave = openOutput(work, relay, record, query.from, sink);
+    sink.expectReader();
+    return new EventStream(sink);
+  },
+});
+
+export const commandOutputRoutes = [output];
+
+/**
+ * Follows a command's output on a connection that is open already. A follow is checked, limited and recorded as a
+ * request for the stream is. Returns how to stop.
+ * @throws {Fault} INSUFFICIENT_SCOPES, RATE_LIMIT_EXCEEDED, and those of the endpoint
+ */
+export async function followOutput(
+  relay: Relay,
+  actor: Actor,
+  request: RequestInfo,
+  { agent_id, command_id, from }: Follow,
+  sink: OutputSink,
+): Promise<() => void> {
+  const { refusal } = await relay.limiter.takeForCommands(actor, 1);
+  if (refusal !== null) mustPass(refusal, relay.ports.clock.now());
+  const missing = missingRights(output, actor);
+  if (missing !== null) throw await deny(relay, output, actor, request, missing);
+  const find: Route = {
+    ...output,
+    handle: (work: Reading, { params: { id } }: { params: z.output<typeof CommandParams> }) =>
+      ownedCommand(work, relay.commands, id, command_id),
+  };
+  // The output is opened after the use of a key is recorded.
+  const record = await call(relay, find, actor, request, {
+    params: { id: agent_id, command_id },
+    query: { from: `${from}` },
+    body: () => null,
+    accept: EVENT_STREAM,
+  }) as CommandRecord;
+  return openOutput({ actor, request }, relay, record, from, sink);
+}

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import {
   activatePerson,
+  createPasswordReset,
   deactivatePerson,
   invite,
   listInvitations,
@@ -24,6 +25,13 @@ const User = z.object({
   roles: z.array(z.string()),
   active: z.boolean(),
   created_at: Timestamp,
+  second_factor: z.boolean().nullable().meta({
+    description: "Whether the user has one. Null for callers without system:write.",
+  }),
+  signed_in_at: Timestamp.nullable().meta({
+    description: "When the newest session that has not ended began. Null without one, and for " +
+      "callers without system:write.",
+  }),
 }).meta({ id: "User" });
 
 const Invitation = z.object({
@@ -88,12 +96,47 @@ export const peopleRoutes = [
     handle: (work, { params }) => activatePerson(work, params.id),
   }),
   route({
+    id: "users.reset_password",
+    method: "POST",
+    path: "/api/v1/users/{id}/password-reset",
+    summary: "Create a link that resets a user's password",
+    description:
+      "Only this response shows the `token` and the `url` with it. Send the link to the user, who " +
+      "sets a new password within 24 hours. It works once, and a new link replaces it. It ends " +
+      "when the password changes, when the user is deactivated, and when the caller may no longer " +
+      "reset it. The caller needs every right of the user; only a signed-in owner resets an " +
+      "owner's password.",
+    access: { scope: "system:write" },
+    effect: "write",
+    liveOnly: true,
+    noStore: true,
+    audit: { byRule: "password_reset_created" },
+    params: IdParams,
+    body: z.strictObject({}),
+    success: {
+      status: 201,
+      body: z.object({
+        token: z.string(),
+        url: z.string().meta({
+          description:
+            "The page that takes the new password. Without RELAY_PUBLIC_URL it is relative.",
+        }),
+        expires_at: Timestamp,
+      }),
+    },
+    faults: ["NOT_FOUND", "FORBIDDEN", "CONFLICT"],
+    handle: async (work, { params }, { settings }) => {
+      const reset = await createPasswordReset(work, params.id);
+      return { ...reset, url: `${settings.publicUrl ?? ""}/console/reset#${reset.token}` };
+    },
+  }),
+  route({
     id: "invitations.create",
     method: "POST",
     path: "/api/v1/invitations",
     summary: "Invite a user to the organization",
     description:
-      "Only this response shows the `invite_code`. A signup with it joins the organization " +
+      "Only this response shows the `invite_code` and the `url` with it. A signup with it joins the organization " +
       "instead of creating one. It works for one person, only while the inviting user and the " +
       "key used may assign the roles, and with `email` only for that address.",
     access: { scope: "system:write" },
@@ -106,9 +149,21 @@ export const peopleRoutes = [
       roles: z.array(RoleName).min(1).max(16).default(["viewer"]),
       expires_days: z.int().min(1).max(30).default(7),
     }),
-    success: { status: 201, body: Invitation.extend({ invite_code: z.string() }) },
+    success: {
+      status: 201,
+      body: Invitation.extend({
+        invite_code: z.string(),
+        url: z.string().meta({
+          description: "The page that accepts it. Without RELAY_PUBLIC_URL it is relative.",
+        }),
+      }),
+    },
     faults: ["NOT_FOUND", "FORBIDDEN", "CONFLICT"],
-    handle: (work, { body }) => invite(work, body),
+    handle: async (work, { body }, { settings }) => {
+      const invitation = await invite(work, body);
+      const url = `${settings.publicUrl ?? ""}/console/join#${invitation.invite_code}`;
+      return { ...invitation, url };
+    },
   }),
   route({
     id: "invitations.list",

@@ -1,5 +1,5 @@
 import type { Relay } from "../core/relay.ts";
-import type { Actor, RequestInfo } from "../core/identity/identity.ts";
+import { type Actor, copyInfo, type RequestInfo } from "../core/identity/identity.ts";
 import { AGENT_RIGHT, type Connection, type Wire } from "../core/agents/agents.ts";
 import { EVENT_RIGHTS } from "../core/events/events.ts";
 import { Fault } from "../core/fault/fault.ts";
@@ -9,9 +9,16 @@ import { parse, parseNoQuery } from "./call/input.ts";
 import { recordUse } from "./call/records.ts";
 import { resolveAgent } from "./call/resolve_agent.ts";
 import { deny } from "./call/rights.ts";
+import { followOutput } from "./command_output.ts";
 import { openEventSocket } from "./http/event_socket.ts";
 import { mustBeAllowedOrigin } from "./http/origin.ts";
-import { BEARER, EVENTS_PROTOCOL, offeredProtocols } from "./http/protocols.ts";
+import {
+  EVENTS_PROTOCOL,
+  isOption,
+  offeredProtocols,
+  SPACE,
+  spaceOffered,
+} from "./http/protocols.ts";
 import { queryOf } from "./http/request.ts";
 import { type StreamChoice, StreamQuery } from "./schemas/event_stream.ts";
 import { upgrade } from "./http/upgrade.ts";
@@ -57,22 +64,41 @@ async function open(
   mustBeAllowedOrigin(relay, request);
   const offered = offeredProtocols(headers);
   if (offered.includes(AGENT_PROTOCOL)) return await openAgentSocket(relay, actor, request, info);
-  const other = offered.filter((name) => name !== EVENTS_PROTOCOL && !name.startsWith(BEARER));
-  if (other.length > 0) {
-    throw new Fault(
-      "VALIDATION_FAILED",
-      `Offer the subprotocol ${AGENT_PROTOCOL} or ${EVENTS_PROTOCOL}, or none.`,
-      { issues: [{ path: "headers.sec-websocket-protocol", message: `unknown: ${other[0]}` }] },
-    );
-  }
+  mustBeKnown(offered);
+  mustBeOwnSpace(actor, spaceOffered(headers));
   if (!EVENT_RIGHTS.some((right) => actor.rights.has(right))) {
     throw await deny(relay, ENDPOINT, actor, info, EVENT_RIGHTS);
   }
   await resolveAgent(relay, actor, "agent_id", { params: {}, query: asked, body: {} });
   const choice = { ...asked, last_event_id: info.lastEventId ?? asked.last_event_id };
-  const record = () => recordUse(relay, ENDPOINT, actor, info, SWITCHED);
-  return openEventSocket(relay, actor, request, choice, record);
+  // `info` reads the request, which is gone after the upgrade. An event's id is no offset in an output.
+  const about = { ...copyInfo(info), lastEventId: null };
+  return openEventSocket(relay, actor, request, choice, {
+    record: () => recordUse(relay, ENDPOINT, actor, about, SWITCHED),
+    openOutput: (now, follow, sink) => followOutput(relay, now, about, follow, sink),
+  });
 }
+
+/** @throws {Fault} VALIDATION_FAILED */
+function mustBeKnown(offered: readonly string[]): void {
+  const other = offered.find((name) => name !== EVENTS_PROTOCOL && !isOption(name));
+  if (other === undefined) return;
+  const message = `Offer the subprotocol ${AGENT_PROTOCOL} or ${EVENTS_PROTOCOL}, or none.`;
+  throw refusedProtocol(message, `unknown: ${other}`);
+}
+
+/** A key works in its own space, and a header may have chosen another one. @throws {Fault} VALIDATION_FAILED */
+function mustBeOwnSpace({ tenant: { space } }: Actor, offered: string | null): void {
+  if (offered === null || offered === space) return;
+  const message = `The subprotocol ${SPACE}${offered} contradicts the credential or ` +
+    `X-Relay-Space, which stand for ${space}. Offer ${SPACE}${space}, or no space.`;
+  throw refusedProtocol(message, `must be ${space}`);
+}
+
+const refusedProtocol = (message: string, issue: string): Fault =>
+  new Fault("VALIDATION_FAILED", message, {
+    issues: [{ path: "headers.sec-websocket-protocol", message: issue }],
+  });
 
 const ENDPOINT = { method: "GET", path: "/ws" } as const;
 const SWITCHED = 101;

@@ -4,14 +4,16 @@ import { useEffect } from "preact/hooks";
 import { RelayError } from "./api.ts";
 import { Failure, Loading } from "./components/states.ts";
 import { Frame } from "./frame.ts";
-import { html } from "./html.ts";
-import { addressOf, go, matchPath, path } from "./router.ts";
-import { type Screen, type ScreenProps, SCREENS } from "./screens.ts";
-import { expired, may, me, readSession } from "./session.ts";
+import { html } from "htm/preact";
+import { go, matchPath, path } from "./router.ts";
+import type { Screen, ScreenProps } from "./screen.ts";
+import { SCREENS } from "./screens.ts";
+import { expired, mayOpen, me, readSession } from "./session.ts";
 import { SignInAgain } from "./components/sign_in_again.ts";
 
 /** The screen of the address, with its code once that is loaded. */
 interface Shown {
+  readonly at: string;
   readonly screen: Screen;
   readonly props: ScreenProps;
   readonly component: ComponentType<ScreenProps>;
@@ -34,10 +36,10 @@ export function App() {
     `;
   }
   if (me.value === undefined || shown.value === null) return html`<${Loading} />`;
-  const { screen, props, component } = shown.value;
-  const page = html`<${component} key=${path.value} ...${props} />`;
+  const { at, screen, props, component } = shown.value;
+  const page = html`<${component} key=${at} ...${props} />`;
   if (screen.public || me.value === null) return html`<main id="main" class="alone">${page}</main>`;
-  const permitted = screen.needs === undefined || screen.needs.some(may);
+  const permitted = mayOpen(screen);
   return html`
     <${Frame} screen=${screen}>
       ${permitted ? page : html`<${NotPermitted} screen=${screen} />`}
@@ -58,14 +60,14 @@ function show(): void {
   const found = screenAt(at);
   if (found === null) return go("/");
   if (me.value === null && !found.screen.public) {
-    const next = at === "/" ? {} : { next: addressOf(at).slice("/console".length) + location.hash };
-    return go("/sign-in", next);
+    const next = (location.pathname + location.search + location.hash).slice("/console".length);
+    return go("/sign-in", next === "" ? {} : { next });
   }
   found.screen.load().then(({ default: component }) => {
     if (path.value !== at) return;
     document.title = `${found.screen.title} · Relay`;
     failure.value = null;
-    shown.value = { ...found, component };
+    shown.value = { at, ...found, component };
   }, () => failure.value = new RelayError(UPGRADED, { status: 0, code: "UNREACHED", path: at }));
 }
 
@@ -85,11 +87,13 @@ function NotPermitted({ screen }: { readonly screen: Screen }) {
     <section class="empty">
       <h1>${screen.title}</h1>
       <p>
-        You need the right ${screen.needs!.map((right) =>
-          html`
-            <code>${right}</code>
-          `
-        )} to see
+        ${screen.hostOnly &&
+          "Only the host organization has this screen."} You need the right ${(screen.needs ?? [])
+          .map((right) =>
+            html`
+              <code>${right}</code>
+            `
+          )} to see
         this. Ask an administrator of your organization.
       </p>
     </section>

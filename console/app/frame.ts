@@ -4,12 +4,13 @@ import { useEffect } from "preact/hooks";
 import { space } from "./api.ts";
 import { Help } from "./components/help.ts";
 import { Palette } from "./components/palette.ts";
-import { html } from "./html.ts";
+import { html } from "htm/preact";
 import { addKeys } from "./keys.ts";
 import { connection, startLive } from "./live/live.ts";
 import { addressOf, go, path } from "./router.ts";
-import { type Screen, SCREENS } from "./screens.ts";
-import { may, me, signOut } from "./session.ts";
+import type { Screen } from "./screen.ts";
+import { SCREENS } from "./screens.ts";
+import { mayOpen, me, signOut } from "./session.ts";
 
 const GROUPS = ["Work", "Safety", "Connections", "Organization"] as const;
 
@@ -66,9 +67,7 @@ function focusSearch(): void {
 }
 
 function Group({ group, screen }: { readonly group: string; readonly screen: Screen }) {
-  const shown = SCREENS.filter((one) =>
-    one.group === group && (one.needs === undefined || one.needs.some(may))
-  );
+  const shown = SCREENS.filter((one) => one.group === group && mayOpen(one));
   if (shown.length === 0) return null;
   return html`
     <h2>${group}</h2>

@@ -22,12 +22,12 @@ export const query = computed(() => place.value.query);
 
 /** The address of a screen. */
 export function addressOf(to: string, filters: Readonly<Record<string, string>> = {}): string {
-  const [, bare, given, hash] = /^([^?#]*)(?:\?([^#]*))?(#.*)?$/s.exec(to)!;
+  const { pathname: bare, search: given, hash } = new URL(to, "http://console");
   const params = new URLSearchParams(given);
   for (const [name, value] of Object.entries(filters)) if (value !== "") params.set(name, value);
   if (space.value === "test") params.set("space", "test");
   const search = `${params}`;
-  return `${BASE}${bare === "/" ? "" : bare}${search === "" ? "" : `?${search}`}${hash ?? ""}`;
+  return `${BASE}${bare === "/" ? "" : bare}${search === "" ? "" : `?${search}`}${hash}`;
 }
 
 /** Goes to a screen. */

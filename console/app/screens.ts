@@ -1,22 +1,4 @@
-import type { ComponentType } from "preact";
-import type { Scope } from "./api.ts";
-
-/** What a screen gets: the parts of its address. */
-export type ScreenProps = Readonly<Record<string, string>>;
-
-/** A screen of the console. Its code is loaded when it is opened first. */
-export interface Screen {
-  /** Its address below /console; `:name` is a part that the screen gets. */
-  readonly path: string;
-  readonly title: string;
-  readonly load: () => Promise<{ readonly default: ComponentType<ScreenProps> }>;
-  /** The rights of which the viewer needs one; without it, everybody who is signed in may open it. */
-  readonly needs?: readonly Scope[];
-  /** Where the navigation shows it; screens without a group are reached from others. */
-  readonly group?: "Work" | "Safety" | "Connections" | "Organization";
-  /** Shown to people without a session too. */
-  readonly public?: true;
-}
+import type { Screen } from "./screen.ts";
 
 /** All screens, in the order of the navigation. */
 export const SCREENS: readonly Screen[] = [
@@ -43,7 +25,7 @@ export const SCREENS: readonly Screen[] = [
   {
     path: "/agents/add",
     title: "Add a machine",
-    needs: ["agents:write"],
+    needs: ["agents:admin"],
     load: () => import("./screens/work/agent_add.ts"),
   },
   {
@@ -230,6 +212,7 @@ export const SCREENS: readonly Screen[] = [
     title: "Host",
     group: "Organization",
     needs: ["system:read"],
+    hostOnly: true,
     load: () => import("./screens/organization/host.ts"),
   },
   {

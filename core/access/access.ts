@@ -8,12 +8,13 @@
  *
  * Parts with state in memory work correctly with several instances: the `Authenticator`, `Tokens` and `SigningKeys` remember
  * only what they compare with the store or what a signature proves; the `Limiter` spends leases of shared counters;
- * `Usage` and `McpSessions` hold counts that each instance writes by itself; the `FailureThrottle` counts in memory only
- * for a sole process.
+ * `Providers` cache what issuers publish; `Usage` and `McpSessions` hold counts that each instance writes by itself; the
+ * `FailureThrottle` counts in memory only for a sole process.
  */
 
 export { ANONYMOUS, Authenticator, DEVICE_PREFIX } from "./authenticate.ts";
 export { invite, listInvitations, withdrawInvitation } from "./invitations/invitations.ts";
+export { Providers } from "./issuers/providers.ts";
 export { updateApiKey } from "./keys/change.ts";
 export { createApiKey, EXPIRES_DAYS_DEFAULT } from "./keys/create.ts";
 export { deleteApiKey, revokeApiKey } from "./keys/end.ts";
@@ -73,20 +74,22 @@ export {
 } from "./roles/grant.ts";
 export { rightsOf } from "./roles/rights.ts";
 export { createRole, deleteRole, listRoles, readRole, updateRole } from "./roles/roles.ts";
-export { accountInfo } from "./sign_in/account.ts";
-export { holderOfCookie, logInByCookie, logOut } from "./sign_in/cookie_session.ts";
+export { accountInfo, renameOrganization } from "./sign_in/account.ts";
+export { holderOfCookie, logInByCookie, logOut, signUpByCookie } from "./sign_in/cookie_session.ts";
 export {
   decideDeviceLogin,
   pollDeviceLogin,
   readDeviceLogin,
   startDeviceLogin,
 } from "./sign_in/device_login.ts";
+export { beginIssuerSignIn, finishIssuerSignIn } from "./sign_in/issuer_sign_in.ts";
 export { logIn } from "./sign_in/log_in.ts";
 export type { Founder, SignIn } from "./sign_in/parts.ts";
 export { changePassword } from "./sign_in/password.ts";
 export { PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN, passwordProblem } from "./sign_in/passwords.ts";
 export { refreshSession } from "./sign_in/refresh.ts";
 export { type Reset, resetPassword } from "./sign_in/reset.ts";
+export { createPasswordReset, usePasswordReset } from "./sign_in/reset_link.ts";
 export {
   confirmSecondFactor,
   disableSecondFactor,
@@ -96,7 +99,7 @@ export {
   requireSecondFactor,
 } from "./sign_in/second_factor.ts";
 export { endSession, listSessions } from "./sign_in/sessions.ts";
-export { claimCodeOf, signUp } from "./sign_in/sign_up.ts";
+export { claimCodeOf, signInOptions, signUp } from "./sign_in/sign_up.ts";
 export { adopt } from "./standing/adopt.ts";
 export type { AnyStandingKind, StandingKind } from "./standing/kinds.ts";
 export { noteStanding, reviewStanding, sweepStandingReviews } from "./standing/review.ts";

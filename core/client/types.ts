@@ -58,6 +58,24 @@ export interface Operations {
     };
     answer: SignedIn;
   };
+  /** Rename the organization */
+  "account.rename_organization": {
+    body: {
+      readonly name: string;
+    };
+    answer: Organization;
+  };
+  /** Set a new password with a link's token */
+  "account.reset_password": {
+    body: {
+      readonly password: string;
+      readonly token: string;
+    };
+    answer: {
+      readonly email: string;
+      readonly sessions_ended: number;
+    };
+  };
   /** List your own sessions, newest first */
   "account.sessions": {
     query?: {
@@ -74,18 +92,7 @@ export interface Operations {
   /** Get the account's language and timezone */
   "account.settings": { answer: AccountSettings };
   /** Sign up a user */
-  "account.signup": {
-    body: {
-      readonly claim_code?: string | undefined;
-      readonly email: string;
-      /** Joins the inviting organization instead of creating one. */
-      readonly invite_code?: string | undefined;
-      /** The organization's name; not needed to join one. */
-      readonly organization?: string | undefined;
-      readonly password: string;
-    };
-    answer: SignedIn;
-  };
+  "account.signup": { body: SignUp; answer: SignedIn };
   /** Change language or timezone */
   "account.update_settings": {
     body: {
@@ -221,6 +228,8 @@ export interface Operations {
       readonly status?: AgentStatus | undefined;
       /** The agent with exactly this name. */
       readonly name?: string | undefined;
+      /** A text that occurs in the name or the host name, ignoring case. */
+      readonly text?: string | undefined;
       /** Agents with this label, as `key=value`. */
       readonly label?: string | undefined;
       /** `true`: agents of an earlier version than the relay's. `false`: all others. */
@@ -239,6 +248,8 @@ export interface Operations {
       readonly status?: AgentStatus | undefined;
       /** The agent with exactly this name. */
       readonly name?: string | undefined;
+      /** A text that occurs in the name or the host name, ignoring case. */
+      readonly text?: string | undefined;
       /** Agents with this label, as `key=value`. */
       readonly label?: string | undefined;
       /** `true`: agents of an earlier version than the relay's. `false`: all others. */
@@ -466,9 +477,9 @@ export interface Operations {
       /** The id of the request for approval. */
       readonly pid: string;
     };
-    answer: Approval;
+    answer: ReadApproval;
   };
-  /** List approval requests, newest first */
+  /** List approval requests */
   "approvals.list": {
     query?: {
       /** The maximum number of entries. */
@@ -477,6 +488,8 @@ export interface Operations {
       readonly offset?: number | undefined;
       /** Requests with this status. */
       readonly status?: ApprovalStatus | undefined;
+      /** Which come first. */
+      readonly order?: "newest" | "oldest" | undefined;
     };
     answer: {
       readonly approvals: readonly Approval[];
@@ -797,6 +810,10 @@ export interface Operations {
     };
     answer: undefined;
   };
+  /** Get the ways to sign in and sign up */
+  "console_session.options": { answer: SignInOptions };
+  /** Sign a user up, and their browser in by cookie */
+  "console_session.sign_up": { body: SignUp; answer: ConsoleSession };
   /** Get dashboard figures */
   "dashboard.stats": { answer: DashboardStats };
   /** Approve or deny the sign-in of a terminal */
@@ -881,6 +898,14 @@ export interface Operations {
     };
     answer: undefined;
   };
+  /** Void a pairing code */
+  "devices.delete_code": {
+    params: {
+      /** An opaque id. */
+      readonly id: string;
+    };
+    answer: undefined;
+  };
   /** List devices */
   "devices.list": {
     query?: {
@@ -896,6 +921,19 @@ export interface Operations {
     answer: {
       readonly devices: readonly Device[];
       readonly pagination: Pagination;
+    };
+  };
+  /** List pairing codes */
+  "devices.list_codes": {
+    query?: {
+      /** The maximum number of entries. */
+      readonly limit?: number | undefined;
+      /** The number of entries to skip. */
+      readonly offset?: number | undefined;
+    };
+    answer: {
+      readonly pagination: Pagination;
+      readonly pairing_codes: readonly PairingCode[];
     };
   };
   /** Start pairing a device */
@@ -968,6 +1006,8 @@ export interface Operations {
     query?: {
       /** Commands with one of these statuses, separated by commas. */
       readonly status?: string | undefined;
+      /** Commands that ended at this time or later; UTC unless a zone is given. To read only what is new, send the last `finished_at` that you have read, less 2 s. */
+      readonly ended_since?: string | undefined;
       /** Show the output of each ended command, if it is at most 8 KiB. */
       readonly output?: "true" | undefined;
       /** The maximum number of entries. */
@@ -1384,6 +1424,8 @@ export interface Operations {
       readonly invited_with: CreatedWith | null;
       readonly roles: readonly string[];
       readonly status: InvitationStatus;
+      /** The page that accepts it. Without RELAY_PUBLIC_URL it is relative. */
+      readonly url: string;
     };
   };
   /** List the organization's invitations, newest first */
@@ -1842,6 +1884,20 @@ export interface Operations {
       readonly users: readonly User[];
     };
   };
+  /** Create a link that resets a user's password */
+  "users.reset_password": {
+    params: {
+      /** An opaque id. */
+      readonly id: string;
+    };
+    body: Readonly<Record<string, never>>;
+    answer: {
+      readonly expires_at: string;
+      readonly token: string;
+      /** The page that takes the new password. Without RELAY_PUBLIC_URL it is relative. */
+      readonly url: string;
+    };
+  };
   /** Adopt a suspended webhook */
   "webhooks.adopt": {
     params: {
@@ -2157,13 +2213,7 @@ export interface AccountInfo {
     readonly id: string;
     readonly type: "jwt" | "api_key";
   };
-  readonly organization: {
-    readonly created_at: string;
-    readonly host: boolean;
-    readonly id: string;
-    readonly name: string;
-    readonly plan: string;
-  };
+  readonly organization: Organization;
   readonly scopes: readonly Scope[];
   readonly space: Space;
   readonly user: {
@@ -2584,6 +2634,16 @@ export interface Backup {
   readonly stored_bytes: number;
 }
 
+/** What the caller may decide now. */
+export interface CallerDecision {
+  readonly may_approve: boolean;
+  readonly may_reject: boolean;
+  /** What the only member does to approve their own request. */
+  readonly next: "sign_in" | "confirm" | "change_password" | null;
+  /** Why the caller may not approve, and what to do next. */
+  readonly why_not: string | null;
+}
+
 export interface CanaryReport {
   readonly agent: {
     readonly agent_id: string;
@@ -2809,6 +2869,14 @@ export interface DeliveryDetail {
   readonly http_status: number | null;
   readonly id: string;
   readonly next_attempt_at: string | null;
+  /** The latest attempt's request, with the URL, secret and headers that the webhook has now. Null for callers without the right to read the event. */
+  readonly request: {
+    /** The exact text that is sent and signed. */
+    readonly body: string;
+    /** Null before the first attempt. Signatures and values of your own headers are `********` for callers without secrets:read. X-Audit-Checkpoint is not kept. */
+    readonly headers: Readonly<Record<string, string>> | null;
+    readonly url: string;
+  } | null;
   /** The first 4 KiB of the response body. */
   readonly response_body: string;
   readonly response_time_ms: number | null;
@@ -3143,6 +3211,8 @@ export interface Guard {
 
 export interface Health {
   readonly agents_linked?: number | undefined;
+  /** False until the first signup, which creates the organization that runs the installation. Absent while the store is down. */
+  readonly claimed?: boolean | undefined;
   readonly commands_under_way?: number | undefined;
   readonly components: Readonly<Record<string, "ok" | "down">>;
   readonly jobs_due?: number | undefined;
@@ -3392,6 +3462,14 @@ export interface Order {
   readonly subscription_id: string;
 }
 
+export interface Organization {
+  readonly created_at: string;
+  readonly host: boolean;
+  readonly id: string;
+  readonly name: string;
+  readonly plan: string;
+}
+
 export interface OutputChunk {
   readonly data: string;
   /** The bytes of both streams that came before `data`. */
@@ -3421,6 +3499,15 @@ export interface Pagination {
   readonly limit: number;
   readonly offset: number;
   readonly total: number;
+}
+
+export interface PairingCode {
+  readonly created_by: string;
+  /** What created it: an API key (`api_key`), a sign-in (`session`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
+  readonly created_with: CreatedWith | null;
+  readonly expires_at: string;
+  readonly id: string;
+  readonly labels: Readonly<Record<string, string>>;
 }
 
 export interface PatternList {
@@ -3576,6 +3663,55 @@ export interface PulledEvent {
   /** The sequence number in the organization's log. */
   readonly seq: number;
   readonly timestamp: string;
+}
+
+export interface ReadApproval {
+  /** Null for a fleet command. */
+  readonly agent_id: string | null;
+  /** The agents of a fleet command. `GET /api/v1/commands/{id}` lists them. */
+  readonly agents?: {
+    readonly count: number;
+    /** SHA-256 of the agents' ids in ascending order, one a line. */
+    readonly sha256: string;
+  } | undefined;
+  /** The alert that the command answers. */
+  readonly alert_id?: string | undefined;
+  readonly caller: CallerDecision;
+  readonly command: string;
+  /** The command, or the fleet command whose held commands it covers. */
+  readonly command_id: string;
+  readonly command_sha256: string;
+  /** Null for a fleet command. */
+  readonly command_status: CommandStatus | null;
+  readonly created_at: string;
+  readonly decisions: readonly ({
+    readonly actor: string;
+    /** The others who may hold the deciding credential, for whom the decision counts too; `*` means anyone. */
+    readonly also_of: readonly string[];
+    readonly at: string;
+    readonly decision: "approved" | "rejected";
+    readonly reason: string | null;
+    /** True when the approval may be by somebody who made the request. */
+    readonly self_approved: boolean;
+    readonly user_id: string;
+  })[];
+  readonly expires_at: string;
+  /** The id of the blocked process. */
+  readonly pid: string;
+  readonly policy_version: string;
+  readonly reason: string | null;
+  /** The others who may hold the requesting credential; `*` means anyone. */
+  readonly requested_also: readonly string[];
+  readonly requested_by: string;
+  /** The number of people who must approve. */
+  readonly required: number;
+  readonly resolved_at: string | null;
+  /** The roles that may decide; empty means any. */
+  readonly roles: readonly string[];
+  readonly shield_result: ShieldResult;
+  readonly status: ApprovalStatus;
+  /** The alert whose story it belongs to. */
+  readonly thread?: string | undefined;
 }
 
 export interface RegisteredAuditEvent {
@@ -4059,6 +4195,32 @@ export interface ShieldSettings {
   readonly policy_version: string;
 }
 
+export interface SignInOptions {
+  /** Whether that sign-up needs the claim code. */
+  readonly claim_code: boolean;
+  /** False before the first sign-up, which claims the relay. */
+  readonly claimed: boolean;
+  /** Where people may sign in by OpenID Connect. */
+  readonly issuers: readonly {
+    readonly issuer: string;
+    readonly name: string;
+    /** Where a link of the sign-in page leads. */
+    readonly url: string;
+  }[];
+  /** Who may sign up later: everyone, invited people, or nobody. */
+  readonly sign_up: "open" | "invite" | "closed";
+}
+
+export interface SignUp {
+  readonly claim_code?: string | undefined;
+  readonly email: string;
+  /** Joins the inviting organization instead of creating one. */
+  readonly invite_code?: string | undefined;
+  /** The organization's name; not needed to join one. */
+  readonly organization?: string | undefined;
+  readonly password: string;
+}
+
 export interface SignedIn {
   /** When the token expires. */
   readonly expires_at: string;
@@ -4181,6 +4343,10 @@ export interface User {
   readonly email: string;
   readonly id: string;
   readonly roles: readonly string[];
+  /** Whether the user has one. Null for callers without system:write. */
+  readonly second_factor: boolean | null;
+  /** When the newest session that has not ended began. Null without one, and for callers without system:write. */
+  readonly signed_in_at: string | null;
 }
 
 export type Verdict = "allow" | "approve" | "deny";

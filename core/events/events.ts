@@ -28,7 +28,13 @@ export { COMMAND_STARTED, type Message, MESSAGE_ID, prepare } from "./streams/me
 export { NOTIFICATION } from "./streams/notification.ts";
 export { SEVERITIES } from "./streams/severity.ts";
 export { EVENT_RIGHTS, mayRead } from "./streams/rights.ts";
-export type { OpenStream, Sink, Stream, StreamFilter } from "./streams/stream.ts";
+export {
+  BUFFER_BYTES_MAX,
+  type OpenStream,
+  type Sink,
+  type Stream,
+  type StreamFilter,
+} from "./streams/stream.ts";
 export { StartNews } from "./streams/start_news.ts";
 export { Streams } from "./streams/streams.ts";
 export {

@@ -33,3 +33,17 @@ export interface RequestInfo {
   /** True for a browser prefetch, which must never run anything. */
   readonly prefetch: boolean;
 }
+
+/** A copy of the request's values, for an answer that outlives the request. */
+export const copyInfo = (info: RequestInfo): RequestInfo => ({
+  id: info.id,
+  address: info.address,
+  idempotencyKey: info.idempotencyKey,
+  lastEventId: info.lastEventId,
+  ingestToken: info.ingestToken,
+  telegramSecret: info.telegramSecret,
+  gitHook: info.gitHook,
+  cookie: (name) => info.cookie(name),
+  forwarded: info.forwarded,
+  prefetch: info.prefetch,
+});

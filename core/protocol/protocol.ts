@@ -1,7 +1,8 @@
 /**
  * The subprotocol `relay.agent.v1` between a relay and its agents: frames, close codes, the texts that both
  * sides sign, archives of an agent's configuration, and the signed checkpoints of the audit log that agents
- * witness. Relay and agent both use it, so it depends on neither; docs/agent-protocol.md describes it.
+ * witness. Relay and agent both use it, so it depends on neither; docs/agent-protocol.md describes it. Beside it are the
+ * headers that the relay's MCP server and `relay mcp` share.
  */
 
 export {
@@ -79,6 +80,7 @@ export {
   type RunFrame,
   type WelcomeFrame,
 } from "./frames.ts";
+export { MCP_NAME_MEMBERS } from "./mcp_headers.ts";
 export {
   challengeText,
   claimedDigests,

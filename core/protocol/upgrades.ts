@@ -17,7 +17,7 @@ export const programFacts = z.object({
   form: programForm,
   /** The upgrade that brought the program; absent for the installed one. */
   upgrade: jobId.optional(),
-  /** The last upgrade whose program did not come back, and why. */
+  /** The last upgrade whose program did not come back, or later failed to start, and why. */
   failed: z.object({ job_id: jobId, message: whole(512) }).optional(),
 });
 export type ProgramFacts = z.infer<typeof programFacts>;

@@ -53,6 +53,8 @@ export const SessionRecord = z.strictObject({
   second_factor: z.boolean(),
   /** True when an approved code began it, and no password. */
   by_code: z.literal(true).optional(),
+  /** The issuer where the person signed in, if it was not here. */
+  issuer: z.string().optional(),
   created_at_ms: z.number(),
   /** Each refresh extends it. */
   expires_at_ms: z.number(),
@@ -72,6 +74,36 @@ export const sessions = collection({
   index: { user: (session) => [session.user_id] },
   expiresAt: (session) => session.expires_at_ms,
   cached: 20_000,
+});
+
+/** A link that resets a person's password, by the person's id: a new link replaces the one before. */
+const PasswordResetRecord = z.strictObject({
+  id: z.string(),
+  /** SHA-256 of the token, hex. */
+  hash: z.string(),
+  /** The user's epoch at its creation. A link works only in this epoch. */
+  epoch: z.number(),
+  /** Who created it, and must still be allowed to when it is used. */
+  created_by: z.string(),
+  created_with: StoredCreatedWith,
+  /** Who may have seen it. */
+  seen_by: AlsoOf,
+  expires_at_ms: z.number(),
+});
+export type PasswordResetRecord = z.infer<typeof PasswordResetRecord>;
+
+export const passwordResets = collection({
+  name: "password_resets",
+  schema: PasswordResetRecord,
+  lookup: { token: (reset) => [reset.hash] },
+  expiresAt: (reset) => reset.expires_at_ms,
+});
+
+/** A sign-in at an issuer that has begun a session, by the hash of its state: a state works once. */
+export const usedIssuerStates = collection({
+  name: "used_issuer_states",
+  schema: z.strictObject({ id: z.string(), expires_at_ms: z.number() }),
+  expiresAt: ({ expires_at_ms }) => expires_at_ms,
 });
 
 /** Ended requests are kept this long, so that errors can say why they fail. */
@@ -101,6 +133,7 @@ const DeviceLoginRecord = z.strictObject({
     session_id: z.string(),
     epoch: z.number(),
     second_factor: z.boolean(),
+    issuer: z.string().optional(),
   }).nullable(),
 });
 export type DeviceLoginRecord = z.infer<typeof DeviceLoginRecord>;

@@ -1,9 +1,10 @@
 import type { z } from "zod";
 import { Fault } from "../../core/fault/fault.ts";
+import { copyInfo } from "../../core/identity/identity.ts";
 import { recordUse } from "../../routes/call/records.ts";
 import { headersOf, okJson } from "../../routes/http/answer.ts";
 import type { Visit } from "../../routes/http/serve_service.ts";
-import { copyInfo, type Exchange, type Method, type Server } from "../exchange.ts";
+import type { Exchange, Method, Server } from "../exchange.ts";
 import { inSession, isId, type Message, response } from "../json_rpc.ts";
 import { methodOf } from "../methods.ts";
 import { type Result, writeResult } from "../result.ts";

@@ -1,13 +1,7 @@
 import type { z } from "zod";
-import type {
-  Accepted,
-  Reading,
-  Stepping,
-  WithCookie,
-  WithSession,
-  Writing,
-} from "../../core/work/work.ts";
-import type { Actor, RequestInfo, Scope } from "../../core/identity/identity.ts";
+import type { Reading, Stepping, Writing } from "../../core/work/work.ts";
+import type { Accepted, WithCookie, WithSession } from "../../core/identity/identity.ts";
+import type { Actor, Redirect, RequestInfo, Scope } from "../../core/identity/identity.ts";
 import type { Relay } from "../../core/relay.ts";
 import type { DetailsOf, EventType, ResourceType } from "../../core/events/events.ts";
 import type { FaultCode } from "../../core/fault/fault.ts";
@@ -87,6 +81,8 @@ export type Success<R extends z.ZodType> =
   }
   /** `about` is the schema of the rule's result, which only the audit trail sees. */
   | { readonly status: 204; readonly about: R }
+  /** The rule returns a `Redirect`; the text says where to. */
+  | { readonly status: 303; readonly location: string }
   | {
     readonly status: 200;
     readonly content: readonly [string, ...string[]];
@@ -193,6 +189,7 @@ type Answer<R extends z.ZodType> =
   | Accepted<z.input<R>>
   | WithCookie<z.input<R>>
   | WithSession<z.input<R>>
+  | Redirect
   | Content
   | EventStream;
 

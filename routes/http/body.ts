@@ -1,7 +1,7 @@
 import { Fault } from "../../core/fault/fault.ts";
 import type { Clock } from "../../core/ports/ports.ts";
 import { arrivingChunks } from "./arriving.ts";
-import { parseJson, TooManyParts } from "../../core/work/work.ts";
+import { parseJson, TooManyParts } from "../call/parse_json.ts";
 import { short } from "../call/input.ts";
 
 /** The largest body in bytes of a route that declares none. */

@@ -1,24 +1,21 @@
-import { z } from "zod";
+import type { OutputSink } from "../../core/agents/agents.ts";
 import type { Relay } from "../../core/relay.ts";
 import type { Actor } from "../../core/identity/identity.ts";
 import { Fault } from "../../core/fault/fault.ts";
 import { mayRead, type Stream } from "../../core/events/events.ts";
 import { resolveAgent } from "../call/resolve_agent.ts";
 import { EVENTS_PROTOCOL, offeredProtocols } from "./protocols.ts";
-import { filterOf, type StreamChoice, StreamQuery } from "../schemas/event_stream.ts";
+import { filterOf, type StreamChoice } from "../schemas/event_stream.ts";
+import { type Follow, readFrame } from "./event_frames.ts";
+import { SocketOutputs } from "./socket_outputs.ts";
 import { SocketSink } from "./socket_sink.ts";
 import { upgrade } from "./upgrade.ts";
 
 /** The most time from the response to the open socket. */
 const OPEN_MS = 5_000;
-const FRAME_BYTES_MAX = 4 * 1024;
 /** A client may resume once in this time; of the requests in between only the last counts. */
 const REOPEN_MS = 1_000;
 
-/** Asks to continue from another event, or with another filter. */
-const Resume = z.strictObject({ type: z.literal("resume"), ...StreamQuery.shape });
-const AnyResume = z.looseObject({ type: z.literal("resume") });
-const Ping = z.looseObject({ type: z.literal("ping") });
 /** The statuses of a resume frame with invalid fields, or with an agent's name that no agent has. */
 const REFUSED = [400, 404];
 const PONG = '{"type":"pong"}';
@@ -28,20 +25,31 @@ const WARNING = JSON.stringify({
   id: null,
   data: {
     code: "unknown_frame",
-    message: "Ignored a frame. This stream accepts JSON frames of type resume or ping.",
+    message: "Ignored a frame. This stream accepts JSON frames of type resume, follow, unfollow " +
+      "or ping.",
   },
 });
 
+const INVALID_FOLLOW = "A follow frame has agent_id, command_id and from, a whole number of bytes.";
+
+/** What the endpoint adds to an admitted stream. */
+interface Opening {
+  /** Records the opening. Nothing is sent before. */
+  readonly record: () => Promise<void>;
+  /** Opens the output of a command for the actor as they are now. @throws {Fault} */
+  readonly openOutput: (actor: Actor, follow: Follow, sink: OutputSink) => Promise<() => void>;
+}
+
 /**
- * Serves `/ws` as a stream of events to an actor who was admitted. The actor's connection is given back when
- * the socket closes. Nothing is sent before `record` has recorded the opening.
+ * Serves `/ws` as a stream of events, and of the outputs that the client follows, to an actor who was admitted. The
+ * actor's connection is given back when the socket closes.
  */
 export function openEventSocket(
   relay: Relay,
   actor: Actor,
   request: Request,
   asked: StreamChoice,
-  record: () => Promise<void>,
+  { openOutput, record }: Opening,
 ): Response {
   const { clock } = relay.ports;
   const { headers } = request;
@@ -50,6 +58,13 @@ export function openEventSocket(
   const { socket, response } = upgrade(request, protocol);
   leaveAtEnd(relay, actor, socket);
   const sink = new SocketSink(relay, socket);
+  const begun = Promise.withResolvers<void>();
+  const outputs = new SocketOutputs(sink, relay.ports.log, async (follow, output) => {
+    await begun.promise;
+    const now = await relay.authenticator.current(actor);
+    if (now === null) throw new Fault("INVALID_TOKEN");
+    return await openOutput(now, follow, output);
+  });
   let stream: Stream | null = null;
   let warned = false;
   // Replies before the stream's `hello` wait for it: at most one pong and one warning.
@@ -72,6 +87,7 @@ export function openEventSocket(
     stream = await relay.streams.open(now, filterOf(named.query), from, sink);
     waiting.forEach((text) => sink.sendIfRead(text));
     waiting.clear();
+    begun.resolve();
   };
   let turn: Promise<void> = Promise.resolve();
   // At most one request is under way and one waits; a newer one replaces the one that waits.
@@ -102,23 +118,30 @@ export function openEventSocket(
     reopen(asked);
   };
   socket.onmessage = ({ data }) => {
-    if (typeof data === "string" && data.length > FRAME_BYTES_MAX) {
-      return sink.end("frame_too_large");
+    const frame = readFrame(data);
+    switch (frame.type) {
+      case "ping":
+        return reply(PONG);
+      case "resume":
+        return reopen(frame.choice);
+      case "follow":
+        outputs.follow(frame.follow);
+        return;
+      case "unfollow":
+        return outputs.unfollow(frame.command_id);
+      case "invalid_follow":
+        return outputs.refuse(frame.command_id, new Fault("VALIDATION_FAILED", INVALID_FOLLOW));
+      case "unknown_frame":
+        if (!warned) reply(WARNING);
+        warned = true;
+        return;
+      default:
+        return sink.end(frame.type);
     }
-    const frame = typeof data === "string" ? jsonOf(data) : null;
-    if (Ping.safeParse(frame).success) return reply(PONG);
-    if (!AnyResume.safeParse(frame).success) {
-      if (!warned) reply(WARNING);
-      warned = true;
-      return;
-    }
-    const asked = Resume.safeParse(frame).data;
-    if (asked === undefined) return sink.end("malformed_frame");
-    const { type: _type, ...choice } = asked;
-    reopen(choice);
   };
   socket.onerror = () => {};
   socket.onclose = () => {
+    outputs.close();
     turn = turn.finally(() => stream && relay.streams.leave(stream));
   };
   return response;
@@ -134,12 +157,4 @@ function leaveAtEnd(relay: Relay, actor: Actor, socket: WebSocket): void {
   const giveUp = relay.ports.clock.after(OPEN_MS, leave);
   socket.addEventListener("open", giveUp, { once: true });
   socket.addEventListener("close", leave, { once: true });
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

@@ -5,6 +5,7 @@ import { Fault } from "../../core/fault/fault.ts";
 import type { Entropy } from "../../core/ports/ports.ts";
 import { queryFor } from "../call/input.ts";
 import { clientAddress } from "./address.ts";
+import { SPACE, spaceOffered } from "./protocols.ts";
 
 /** What the server knows of a connection. `head` marks a HEAD, which is routed as a GET. */
 export type Env = { Bindings: { remoteAddr?: Deno.Addr; head?: true } };
@@ -38,14 +39,20 @@ export const credentialOf = (headers: Headers): string | null =>
 const bearerOf = (headers: Headers): string | null =>
   /^bearer +(\S+)$/i.exec(headers.get("authorization") ?? "")?.[1] ?? null;
 
-/** The space that a signed-in user chose. A key has its own, whatever the header says. */
+/**
+ * The space that a signed-in user chose, in a header or, where a browser can set none, by a subprotocol. A key has
+ * its own, whatever the header says.
+ */
 export function spaceOf(headers: Headers, credential: string | null): "live" | "test" {
   if (credential?.startsWith("svc_")) return "live";
-  const space = headers.get("x-relay-space") ?? "live";
+  const header = headers.get("x-relay-space");
+  const space = header ?? spaceOffered(headers) ?? "live";
   if (space === "live" || space === "test") return space;
-  throw new Fault("VALIDATION_FAILED", "X-Relay-Space must be live or test.", {
-    issues: [{ path: "headers.x-relay-space", message: "must be live or test" }],
-  });
+  const [name, path] = header === null
+    ? [`The subprotocol ${SPACE}…`, "headers.sec-websocket-protocol"]
+    : ["X-Relay-Space", "headers.x-relay-space"];
+  const issues = [{ path, message: "must be live or test" }];
+  throw new Fault("VALIDATION_FAILED", `${name} must be live or test.`, { issues });
 }
 
 /** The query of a request outside the route table. @throws {Fault} VALIDATION_FAILED when a name occurs twice */

@@ -1,4 +1,5 @@
 import {
+  BUFFER_BYTES_MAX,
   type Message,
   reconnectDelayMs,
   type Sink,
@@ -10,36 +11,65 @@ import type { Relay } from "../../core/relay.ts";
 const DRAIN_POLL_MS = 20;
 /** A client with fewer unread bytes counts as having read all. */
 const DRAINED_BYTES = 16 * 1024;
+/** Messages about commands that wait for the stream's `hello` at most. */
+const EARLY_MAX = 64;
 
-/** Sends a stream's messages to a WebSocket. */
+/** A message about a command. `refused` is for output that the client asked for, but does not get. */
+interface MessageAbout {
+  readonly kind: Message["kind"] | "refused";
+  readonly id: string | null;
+  readonly json: string;
+}
+
+/** Sends a stream's messages to a WebSocket, and those about the commands that its client follows. */
 export class SocketSink implements Sink {
+  /** Messages about commands from before `hello`; null after it. */
+  #early: string[] | null = [];
+
   constructor(private readonly relay: Relay, private readonly socket: WebSocket) {}
 
   get bufferedBytes(): number {
-    return this.socket.bufferedAmount;
+    return this.#isOpen ? this.socket.bufferedAmount : 0;
   }
 
   send(message: Message): void {
-    if (this.socket.readyState === WebSocket.OPEN) this.socket.send(textOf(message));
+    this.#send(textOf(message));
+    const early = this.#early ?? [];
+    this.#early = null;
+    for (const text of early) this.#send(text);
+  }
+
+  /** Sends a message about a command. Ends the socket when too much is unread. */
+  sendAbout(commandId: string, { kind, id, json }: MessageAbout): void {
+    const [of, about] = [JSON.stringify(id), JSON.stringify(commandId)];
+    const text = `{"type":"${kind}","id":${of},"command_id":${about},"data":${json}}`;
+    if (this.#early === null) this.#send(text);
+    else if (this.#early.length < EARLY_MAX) this.#early.push(text);
+    if (this.bufferedBytes > BUFFER_BYTES_MAX) this.end("too_slow");
   }
 
   /** Sends a short text, unless the client reads too slowly. */
   sendIfRead(text: string): void {
-    const reads = this.bufferedBytes <= DRAINED_BYTES;
-    if (reads && this.socket.readyState === WebSocket.OPEN) this.socket.send(text);
+    if (this.bufferedBytes <= DRAINED_BYTES) this.#send(text);
   }
 
   async drained(): Promise<void> {
     const { clock } = this.relay.ports;
-    while (this.socket.readyState === WebSocket.OPEN && this.bufferedBytes > DRAINED_BYTES) {
-      await clock.sleep(DRAIN_POLL_MS);
-    }
+    while (this.bufferedBytes > DRAINED_BYTES) await clock.sleep(DRAIN_POLL_MS);
   }
 
   end(name: StreamEnd): void {
     const { code, then, meaning } = STREAM_ENDS[name];
     const retry = then === "resume" ? ` Retry after ${reconnectDelayMs(this.relay)} ms.` : "";
     if (this.socket.readyState <= WebSocket.OPEN) this.socket.close(code, `${meaning}${retry}`);
+  }
+
+  get #isOpen(): boolean {
+    return this.socket.readyState === WebSocket.OPEN;
+  }
+
+  #send(text: string): void {
+    if (this.#isOpen) this.socket.send(text);
   }
 }
 

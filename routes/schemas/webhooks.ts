@@ -85,6 +85,18 @@ export const Delivery = z.object({
 }).meta({ id: "Delivery" });
 
 export const DeliveryDetail = Delivery.extend({
+  request: z.object({
+    url: z.string(),
+    headers: z.record(z.string(), z.string()).nullable().meta({
+      description: "Null before the first attempt. Signatures and values of your own headers are " +
+        "`********` for callers without secrets:read. X-Audit-Checkpoint is not kept.",
+    }),
+    body: z.string().meta({ description: "The exact text that is sent and signed." }),
+  }).nullable().meta({
+    description:
+      "The latest attempt's request, with the URL, secret and headers that the webhook has now. " +
+      "Null for callers without the right to read the event.",
+  }),
   attempts: z.array(z.object({
     number: z.int(),
     ...outcome,

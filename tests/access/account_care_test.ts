@@ -214,3 +214,25 @@ Deno.test("resetPassword: replaces the password and ends all sessions; removes t
   eq((await logIn(world, email, bare.password)).status, 200);
   await rejects(resetPassword(store, ports, "nobody@example.com", false), /nobody here has/);
 });
+
+Deno.test("organization: those who may change settings rename it, once and audited; others change nothing", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const admin = await world.join(owner, ["admin"]);
+  const stranger = await world.signUp();
+  const path = "/api/account/organization";
+  const rename = (as: string, name: string) => world.call("PATCH", path, { as, body: { name } });
+  deq(refused(await rename(admin.token, "Theirs")), [403, "INSUFFICIENT_SCOPES"]);
+  eq((await rename(owner.token, " Blanks ")).status, 400);
+  const renamed = await rename(owner.token, "Engines Ltd");
+  deq([renamed.status, renamed.body.id, renamed.body.name], [200, owner.org, "Engines Ltd"]);
+  eq((await rename(owner.token, "Engines Ltd")).status, 200);
+  const nameFor = async ({ token: as }: Account) =>
+    (await world.call("GET", "/api/account/info", { as })).body.organization.name;
+  deq([await nameFor(admin), await nameFor(stranger)], ["Engines Ltd", "Organization 3"]);
+  const query = "/api/audit?event_type=organization_renamed";
+  const { body: { events } } = await world.call("GET", query, { as: owner.token });
+  deq(events.map(({ details }: { details: object }) => details), [
+    { name: "Engines Ltd", previous_name: "Organization 1" },
+  ]);
+});

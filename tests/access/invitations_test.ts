@@ -37,6 +37,8 @@ Deno.test("invitations: the code makes one person a member with its roles, in ev
     const made = await invite(world, owner, { roles: ["operator", "viewer", "operator"] });
     deq([made.status, made.body.status, made.body.roles], [201, "open", ["operator", "viewer"]]);
     eq(made.headers.get("cache-control"), "no-store");
+    const page = `/console/join#${made.body.invite_code}`;
+    eq(made.body.url, page, "a fragment is in no log and no Referer");
     const joined = await join(world, made.body.invite_code, { organization: "Not this one" });
     deq([joined.status, joined.body.organization.id], [201, owner.org]);
     eq(joined.body.user.role, "operator");

@@ -1,6 +1,7 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { SCOPE_LIST } from "../../core/identity/scopes.ts";
 import { type Account, type Answer, World } from "../support/world.ts";
+import { enrol } from "./account_fixtures.ts";
 import { eventsOf } from "../support/linked_agent.ts";
 
 const ROLES = "/api/v1/roles";
@@ -300,4 +301,27 @@ Deno.test("roles: roles and people of another organization look missing", async 
   deq((await world.call("GET", `${ROLES}/deployer`, { as: owner.token })).body.permissions, [
     "agents:read",
   ]);
+});
+
+Deno.test("users.list: shows the second factor and the newest sign-in, only to those who manage users", async () => {
+  const { world, owner } = await open();
+  await using _ = world;
+  const viewer = await world.join(owner, ["viewer"]);
+  await enrol(world, owner, "password 2");
+  world.clock.nowMs += 60_000;
+  const signedInMs = world.clock.nowMs;
+  const { token } = await logInAgain(world, viewer);
+  const listed = async (as: string) => {
+    const { body } = await world.call("GET", "/api/v1/users", { as });
+    return body.users.map((
+      { second_factor, signed_in_at }: { second_factor: unknown; signed_in_at: string },
+    ) => [second_factor, signed_in_at && Date.parse(signed_in_at)]);
+  };
+  deq(await listed(owner.token), [[true, signedInMs - 60_000], [false, signedInMs]]);
+  deq(await listed(token), [[null, null], [null, null]]);
+  eq(
+    (await world.call("DELETE", "/api/v1/console-session?everywhere=true", { as: token })).status,
+    204,
+  );
+  deq((await listed(owner.token))[1], [false, null]);
 });

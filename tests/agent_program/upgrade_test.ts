@@ -1,16 +1,11 @@
 import { hash } from "node:crypto";
 import { deepStrictEqual as deq, match, strictEqual as eq } from "node:assert/strict";
+import { runAgent } from "../../core/cli/agent/agent.ts";
+import { machineHost } from "../../core/cli/agent/host.ts";
 import { systemTree } from "../../core/cli/agent/tree.ts";
-import {
-  type ProgramMarker,
-  programPath,
-  readMarker,
-  type StoredProgram,
-  writeMarker,
-} from "../../core/cli/agent/upgrade/marker.ts";
+import { programPath, readMarker } from "../../core/cli/agent/upgrade/marker.ts";
 import { openUpgrades } from "../../core/cli/agent/upgrade/receive.ts";
 import { startStored } from "../../core/cli/agent/upgrade/process.ts";
-import { superviseAgent } from "../../core/cli/agent/upgrade/supervise.ts";
 import type { TransferReply } from "../../core/protocol/transfers.ts";
 import type { ProgramForm, UpgradeFrame } from "../../core/protocol/upgrades.ts";
 import {
@@ -19,8 +14,8 @@ import {
   signText,
   upgradeText,
 } from "../../core/protocol/statements.ts";
-import { ManualClock } from "../support/clock.ts";
 import { withFolder } from "../support/processes.ts";
+import { filesOf, mark, put } from "./stored_programs.ts";
 
 const KEY = privateKeyOf(new Uint8Array(32).fill(1));
 const LINK = { agentId: "agt_1", nonce: "n".repeat(24) };
@@ -51,7 +46,12 @@ const sign = (order: typeof RIGHT): UpgradeFrame => ({
 });
 
 /** The agent's end of upgrades over a folder, and what it sent. */
-function receiver(stateDir: string, form: ProgramForm = "bundle", tree = systemTree) {
+function receiver(
+  stateDir: string,
+  form: ProgramForm = "bundle",
+  tree = systemTree,
+  jobId: string | null = null,
+) {
   const sent: TransferReply[] = [];
   const logged: string[] = [];
   let switched = 0;
@@ -61,7 +61,7 @@ function receiver(stateDir: string, form: ProgramForm = "bundle", tree = systemT
     tree,
     log: { info: write, warn: write, error: write },
     machine: { version: "0.1.0", platform: "linux-x86_64", form, hostname: "box" },
-    jobId: null,
+    jobId,
     switchOver: () => void switched++,
   });
   const send = (frame: TransferReply) => void sent.push(frame);
@@ -76,8 +76,6 @@ function receiver(stateDir: string, form: ProgramForm = "bundle", tree = systemT
       upgrades.receive({ type: "transfer_data", job_id, offset, data: btoa(text) }),
   };
 }
-
-const filesOf = (stateDir: string) => systemTree.list(stateDir);
 
 Deno.test("openUpgrades: a signed program is written, checked and named in the marker before the agent switches", async () => {
   await withFolder(async (stateDir) => {
@@ -140,7 +138,14 @@ Deno.test("openUpgrades: a program that this agent cannot take is refused with t
       return reply?.type === "transfer_failed" ? reply.message : reply?.type;
     };
     match(refusalOf({}, "source")!, /installed from source: update its checkout/);
-    match(refusalOf({}, "executable")!, /for any, and this agent needs linux-x86_64/);
+    match(
+      refusalOf({}, "executable")!,
+      /compiled executable, which cannot run a bundle: provide the executable for linux-x86_64/,
+    );
+    match(
+      refusalOf({ platform: "linux-aarch64" }, "executable")!,
+      /for linux-aarch64, and this agent needs linux-x86_64/,
+    );
     match(refusalOf({ platform: "darwin-aarch64" })!, /this agent needs any/);
     for (const version of ["0.1.0", "0.0.9", "0.1.0-rc.1"]) {
       match(refusalOf({ version })!, /is not newer/);
@@ -187,173 +192,38 @@ Deno.test("openUpgrades: a program whose marker does not fit on the disk is remo
   });
 });
 
-/** A supervisor over a folder, with processes that the test ends. */
-function supervisor(stateDir: string, version = "0.1.0") {
-  const store = { stateDir, tree: systemTree };
-  const clock = new ManualClock();
-  const stop = new AbortController();
-  const ran: string[] = [];
-  const waiting: ((name: string) => void)[] = [];
-  let end: (code: number) => void = () => {};
-  const run = (name: string): Promise<number> => {
-    ran.push(name);
-    const { promise, resolve } = Promise.withResolvers<number>();
-    end = resolve;
-    waiting.shift()?.(name);
-    return promise;
-  };
-  const write = () => {};
-  const code = superviseAgent({
-    ...store,
-    clock,
-    log: { info: write, warn: write, error: write },
-    version,
-    signal: stop.signal,
-    runInstalled: () => run("installed"),
-    start(program) {
-      const ended = run(program.version);
-      return { ended, stop: () => end(0), kill: () => end(137) };
-    },
-  });
-  return {
-    store,
-    clock,
-    code,
-    stop,
-    ran,
-    end: (code: number) => end(code),
-    marker: () => readMarker(store),
-    /** The next program that runs. */
-    next: () => new Promise<string>((resolve) => waiting.push(resolve)),
-    /** The first program that runs. */
-    first: (): Promise<string> =>
-      ran.length > 0 ? Promise.resolve(ran[0]!) : new Promise((resolve) => waiting.push(resolve)),
-  };
-}
-
-/** Puts a program into the folder. */
-function put(stateDir: string, version: string, job_id = `upj_${version}`): StoredProgram {
-  const program: StoredProgram = {
-    job_id,
-    version,
-    sha256: hash("sha256", version),
-    form: "bundle",
-  };
-  Deno.writeTextFileSync(programPath({ stateDir }, program), version);
-  return program;
-}
-
-const mark = (stateDir: string, marker: Partial<ProgramMarker>) =>
-  writeMarker({ stateDir, tree: systemTree }, {
-    trusted: null,
-    candidate: null,
-    failed: null,
-    ...marker,
-  });
-
-/** What `confirm` of a running candidate writes. */
-function confirm(stateDir: string): void {
-  const { candidate } = readMarker({ stateDir, tree: systemTree });
-  const { started: _, ...trusted } = candidate!;
-  mark(stateDir, { trusted });
-}
-
-Deno.test("superviseAgent: a welcomed program runs from then on, through restarts and new starts", async () => {
+Deno.test("openUpgrades: a trusted program notes its first attempt to link, before and without a welcome", async () => {
   await withFolder(async (stateDir) => {
-    const first = supervisor(stateDir);
-    mark(stateDir, { candidate: { ...put(stateDir, "0.2.0"), started: false } });
-    const trial = first.next();
-    first.end(76);
-    eq(await trial, "0.2.0");
-    eq(first.marker().candidate?.started, true);
-    confirm(stateDir);
-    await first.clock.advance(3_600_000);
-    const restarted = first.next();
-    first.end(75);
-    eq(await restarted, "0.2.0");
-    first.end(1);
-    eq(await first.code, 1);
-    const again = supervisor(stateDir);
-    deq([...first.ran, ...again.ran], ["installed", "0.2.0", "0.2.0", "0.2.0"]);
-    again.stop.abort();
-    eq(await again.code, 0);
-  });
-});
-
-Deno.test("superviseAgent: a program that crashes, hangs or cannot start is given up for the one before", async () => {
-  await withFolder(async (stateDir) => {
-    const trusted = put(stateDir, "0.2.0");
-    mark(stateDir, { trusted });
-    const agent = supervisor(stateDir);
-    const upgrade = async () => {
-      const candidate = { ...put(stateDir, "0.3.0"), started: false };
-      mark(stateDir, { trusted, candidate });
-      const trial = agent.next();
-      agent.end(76);
-      eq(await trial, "0.3.0");
-    };
-    const failure = async (cause: () => void | Promise<void>) => {
-      const back = agent.next();
-      await cause();
-      eq(await back, "0.2.0");
-      const { failed, ...rest } = agent.marker();
-      deq(rest, { trusted, candidate: null });
-      deq(filesOf(stateDir).filter((name) => name.endsWith(".js")).length, 1);
-      return failed?.message ?? "";
-    };
-    await upgrade();
-    match(await failure(() => agent.end(3)), /exit code 3 before the relay had welcomed it/);
-    await upgrade();
-    match(await failure(() => agent.clock.advance(60_000)), /did not welcome it within 60 s/);
-    match(
-      await failure(() => {
-        const candidate = { ...put(stateDir, "0.3.0"), started: false };
-        Deno.writeTextFileSync(programPath({ stateDir }, candidate), "damaged");
-        mark(stateDir, { trusted, candidate });
-        agent.end(76);
-      }),
-      /its file is damaged/,
-    );
-    agent.stop.abort();
-    eq(await agent.code, 0);
-  });
-});
-
-Deno.test("superviseAgent: after a power cut the marker decides: an untried program is tried, a tried one is not", async () => {
-  const starts: [Partial<ProgramMarker>, string][] = [];
-  await withFolder(async (stateDir) => {
-    const [old, fresh] = [put(stateDir, "0.2.0"), put(stateDir, "0.3.0")];
-    starts.push([{ trusted: old, candidate: { ...fresh, started: false } }, "0.3.0"]);
-    starts.push([{ trusted: old, candidate: { ...fresh, started: true } }, "0.2.0"]);
-    starts.push([{ trusted: null, candidate: { ...fresh, started: true } }, "installed"]);
-    starts.push([{ trusted: { ...old, sha256: hash("sha256", "damaged") } }, "installed"]);
-    for (const [marker, expected] of starts) {
-      put(stateDir, "0.3.0");
-      mark(stateDir, marker);
-      const agent = supervisor(stateDir);
-      eq(await agent.first(), expected);
-      agent.stop.abort();
-      agent.end(0);
-      await agent.code;
+    const trusted = { ...put(stateDir, "0.2.0", "upj_1"), ran: false };
+    const ran = () => readMarker({ stateDir, tree: systemTree }).trusted?.ran;
+    const failed = { job_id: "upj_0", message: "earlier" };
+    for (const how of ["attempted", "confirm"] as const) {
+      mark(stateDir, { trusted, failed });
+      receiver(stateDir, "bundle", systemTree, "upj_2").upgrades[how]();
+      eq(ran(), false);
+      receiver(stateDir, "bundle", systemTree, "upj_1").upgrades[how]();
+      eq(ran(), true);
+      deq(readMarker({ stateDir, tree: systemTree }).failed, failed);
     }
-    Deno.writeTextFileSync(`${stateDir}/program.json`, "half a mark");
-    eq(await supervisor(stateDir).first(), "installed");
   });
 });
 
-Deno.test("superviseAgent: an installed program that is as new replaces a stored one", async () => {
+Deno.test("runAgent: a stored program that cannot reach its relay has started well", async () => {
   await withFolder(async (stateDir) => {
-    const stored = put(stateDir, "0.2.0");
-    for (const marker of [{ trusted: stored }, { candidate: { ...stored, started: false } }]) {
-      put(stateDir, "0.2.0");
-      mark(stateDir, marker);
-      const agent = supervisor(stateDir, "0.2.0");
-      eq(await agent.first(), "installed");
-      deq(agent.marker(), { trusted: null, candidate: null, failed: null });
-      deq(filesOf(stateDir), ["program.json"]);
-      agent.end(0);
-      eq(await agent.code, 0);
-    }
+    mark(stateDir, { trusted: { ...put(stateDir, "0.2.0", "upj_1"), ran: false } });
+    const stop = new AbortController();
+    let stopped: Promise<number> | undefined;
+    const ranAtFirstLine = new Promise<boolean | undefined>((resolve) => {
+      const write = () => resolve(readMarker({ stateDir, tree: systemTree }).trusted?.ran);
+      const host = { ...machineHost, log: { info: write, warn: write, error: write } };
+      // Nothing listens at this port.
+      const url = "http://127.0.0.1:1";
+      const options = { url, token: "svc_1", stateDir, upgrade: "upj_1", signal: stop.signal };
+      stopped = runAgent(options, host);
+    });
+    eq(await ranAtFirstLine, true);
+    stop.abort();
+    eq(await stopped, 0);
   });
 });
 
@@ -364,19 +234,21 @@ Deno.test("startStored: a bundle gets the arguments, the agent's own variables a
       const n = Deno.stdin.readSync(line);
       const { RELAY_TOKEN, RELAY_AGENT_UPGRADE } = Deno.env.toObject();
       const got = [Deno.args, RELAY_TOKEN, RELAY_AGENT_UPGRADE, new TextDecoder().decode(line.subarray(0, n))];
-      Deno.writeTextFileSync(Deno.args[1], JSON.stringify(got));
+      const test = await Deno.connect({ port: Number(Deno.args[1]) });
+      await new Blob([JSON.stringify(got)]).stream().pipeTo(test.writable);
       Deno.exit(Deno.stdin.readSync(line) === null ? 1 : 5);`;
     const program = { ...put(stateDir, "0.2.0"), sha256: hash("sha256", text) };
     Deno.writeTextFileSync(programPath({ stateDir }, program), text);
-    const out = `${stateDir}/got.json`;
-    const invocation = { args: [out], environment: { RELAY_TOKEN: "svc_1" }, stdin: "svc_2" };
+    using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    const port = String(listener.addr.port);
+    const invocation = { args: [port], environment: { RELAY_TOKEN: "svc_1" }, stdin: "svc_2" };
     const child = startStored({ stateDir, tree: systemTree }, program, invocation);
+    const got = await new Response((await listener.accept()).readable).json();
     // It reads on as long as this process lives.
-    while (systemTree.look(out) === null) await new Promise((resolve) => setTimeout(resolve, 20));
     child.stop();
     eq(await child.ended, 143);
-    deq(JSON.parse(Deno.readTextFileSync(out)), [
-      ["agent", out],
+    deq(got, [
+      ["agent", port],
       "svc_1",
       program.job_id,
       "svc_2\n",

@@ -1,4 +1,11 @@
-const LIBRARIES = ["preact", "preact/hooks", "htm", "@preact/signals", "@preact/signals-core"];
+const LIBRARIES = [
+  "preact",
+  "preact/hooks",
+  "htm",
+  "@preact/signals",
+  "@preact/signals-core",
+  "uqr",
+];
 
 /** The text of console/files.ts: each file of the console and of the client as text, so that the program holds them. */
 export async function consoleFiles(): Promise<string> {

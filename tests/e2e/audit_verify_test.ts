@@ -100,6 +100,14 @@ Deno.test("relay audit verify: the program needs the file and the key, and its e
     const { text: refusal } = await world.call("GET", path, { headers });
     const refused = await relay("audit", "verify", await put("refused.ndjson", refusal));
     deq([refused.code, /the relay refused the export: .*MISSING/.test(refused.stderr)], [2, true]);
+    const answer = await put("query.json", (await world.call("GET", "/api/audit", as)).text);
+    for (const file of [answer, await put("deno.json", "{}"), await put("line", "\n")]) {
+      const { code, stderr } = await relay("audit", "verify", file);
+      deq([code, /^relay: this is not an audit export of Relay: take one with/.test(stderr)], [
+        2,
+        true,
+      ], stderr);
+    }
     // What looks like a refusal was perhaps not written by a relay.
     const hidden = await put("hidden.ndjson", '{"error":{"\u001b[8m\u009b8m\u202e\r');
     const said = (await relay("audit", "verify", hidden)).stderr;

@@ -6,39 +6,12 @@ import { Streams } from "../../core/events/streams/streams.ts";
 import { WEBHOOK_EVENTS } from "../../core/events/types/webhook_events.ts";
 import { StoreUnavailableError } from "../../kv/engine/errors.ts";
 import { apiKeys } from "../../kv/records/api_key.ts";
-import { mount } from "../../routes/http/mount.ts";
-import { routes, upgrades } from "../../routes/index.ts";
+import { cookieIn, PASSWORD, SESSION, signIn } from "../access/console/console_fixtures.ts";
 import { ScriptedAgent } from "../support/agent.ts";
 import { type Received, StreamClient } from "../support/stream.ts";
-import { World } from "../support/world.ts";
+import { OWN_PAGE, World } from "../support/world.ts";
 import { revokeElsewhere } from "../support/linked_agent.ts";
-import { happen, placeIn, READ, take } from "./stream_fixtures.ts";
-
-/** A `/ws` socket on its own server, read under the test's control. */
-async function withSocket(
-  world: World,
-  key: string,
-  use: (client: {
-    socket: WebSocket;
-    next: () => Promise<Record<string, { event_type?: string }>>;
-    closed: Promise<CloseEvent>;
-  }) => Promise<void>,
-): Promise<void> {
-  const serve = mount(world.app, routes, upgrades);
-  await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, serve);
-  const socket = new WebSocket(`ws://127.0.0.1:${server.addr.port}/ws`, {
-    headers: { authorization: `Bearer ${key}` },
-  });
-  const closed = new Promise<CloseEvent>((resolve) => socket.onclose = resolve);
-  const messages = new ReadableStream<Record<string, { event_type?: string }>>({
-    start: (controller) => {
-      socket.onmessage = ({ data }) => controller.enqueue(JSON.parse(data));
-    },
-  }).getReader();
-  await use({ socket, next: async () => (await messages.read()).value!, closed });
-  socket.close();
-  await closed;
-}
+import { happen, placeIn, READ, take, withSocket } from "./stream_fixtures.ts";
 
 Deno.test("streams: a socket that resumes gets its present rights, not those of its connection", async () => {
   await using world = await World.open();
@@ -48,7 +21,7 @@ Deno.test("streams: a socket that resumes gets its present rights, not those of 
   await happen(world, owner, "agent_created", "agt_1");
   await happen(world, owner, "approval_requested", "agt_1");
   const resume = JSON.stringify({ type: "resume", last_event_id: placeIn(world, owner, 0) });
-  await withSocket(world, key.value, async ({ socket, next }) => {
+  await withSocket(world, { as: key.value }, async ({ socket, next }) => {
     eq((await next()).type, "hello");
     const used = await world.call("GET", "/api/audit?event_type=api_key_used", { as: owner.token });
     deq(
@@ -64,7 +37,7 @@ Deno.test("streams: a socket that resumes gets its present rights, not those of 
     eq((await next()).type, "hello");
     eq((await next()).data!.event_type, "approval_requested");
   });
-  await withSocket(world, key.value, async ({ socket, next, closed }) => {
+  await withSocket(world, { as: key.value }, async ({ socket, next, closed }) => {
     eq((await next()).type, "hello");
     await world.call("POST", `${path}/revoke`, { as: owner.token });
     socket.send(resume);
@@ -76,7 +49,7 @@ Deno.test("streams: a resume frame asks for changes, and the next one leaves the
   await using world = await World.open();
   const owner = await world.signUp();
   const { value } = await world.key(owner, ["agents:read"]);
-  await withSocket(world, value, async ({ socket, next }) => {
+  await withSocket(world, { as: value }, async ({ socket, next }) => {
     eq((await next()).type, "hello");
     for (const types of ["changed", "agent_created"]) {
       socket.send(JSON.stringify({ type: "resume", types }));
@@ -97,7 +70,7 @@ Deno.test("streams: a socket resumes at most once a second", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const key = await world.key(owner, READ);
-  await withSocket(world, key.value, async ({ socket, next }) => {
+  await withSocket(world, { as: key.value }, async ({ socket, next }) => {
     await next();
     socket.send('{"type":"resume"}');
     eq((await next()).type, "hello");
@@ -121,7 +94,7 @@ Deno.test("streams: a socket takes an agent's name, and a resume frame with an u
   const key = await world.key(owner, READ);
   const agents = await world.key(owner, ["agents:admin", "agents:write"]);
   const { id } = await ScriptedAgent.connect(world, agents.value, { name: "web-1" });
-  await withSocket(world, key.value, async ({ socket, next, closed }) => {
+  await withSocket(world, { as: key.value }, async ({ socket, next, closed }) => {
     eq((await next()).type, "hello");
     socket.send('{"type":"resume","agent_id":"web-1"}');
     eq((await next()).type, "hello");
@@ -144,7 +117,7 @@ Deno.test("streams: a ping gets a pong, unknown frames get one warning, and the 
   await using world = await World.open();
   const owner = await world.signUp();
   const key = await world.key(owner, READ);
-  await withSocket(world, key.value, async ({ socket, next }) => {
+  await withSocket(world, { as: key.value }, async ({ socket, next }) => {
     eq((await next()).type, "hello");
     socket.send('{"type":"ping"}');
     deq(await next(), { type: "pong" });
@@ -156,18 +129,85 @@ Deno.test("streams: a ping gets a pong, unknown frames get one warning, and the 
     const warning = await next();
     deq([warning.type, warning.data], ["warning", {
       code: "unknown_frame",
-      message: "Ignored a frame. This stream accepts JSON frames of type resume or ping.",
+      message:
+        "Ignored a frame. This stream accepts JSON frames of type resume, follow, unfollow or ping.",
     }]);
     deq(await next(), { type: "pong" });
     await happen(world, owner, "agent_created", "agt_1");
     await world.app.log.flush();
     eq((await next()).data!.event_type, "agent_created");
   });
-  await withSocket(world, key.value, async ({ socket, next, closed }) => {
+  await withSocket(world, { as: key.value }, async ({ socket, next, closed }) => {
     await next();
     socket.send('{"type":"resume","types":7}');
     eq((await closed).code, 4400);
   });
+});
+
+Deno.test("streams: a cookie opens a socket in the space that a subprotocol names, until its session ends", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const session = (origin: string, method: string, more: RequestInit) =>
+    fetch(`${origin}${SESSION}`, {
+      method,
+      ...more,
+      headers: { ...more.headers, origin, "sec-fetch-site": "same-origin" },
+    });
+  let cookie = "", at = "";
+  const page = async (origin: string) => {
+    const body = JSON.stringify({ email: owner.email, password: PASSWORD });
+    const headers = { "content-type": "application/json" };
+    const answer = await session(origin, "POST", { body, headers });
+    await answer.body!.cancel();
+    cookie = answer.headers.get("set-cookie")!.split(";")[0]!;
+    at = origin;
+    return { cookie, origin };
+  };
+  const protocols = ["relay.events.v1", "relay.space.test"];
+  await withSocket(world, { headers: page, protocols }, async ({ socket, next, closed }) => {
+    eq(socket.protocol, "relay.events.v1");
+    const head = await world.app.log.head({ org: owner.org, space: "test" });
+    eq((await next()).id, placeIn(world, owner, head, "test"));
+    eq((await session(at, "DELETE", { headers: { cookie } })).status, 204);
+    await world.advance(1_000);
+    eq((await closed).code, 4401);
+  });
+});
+
+Deno.test("streams: a socket is refused to a cookie of another page, and with a space that contradicts", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const cookie = cookieIn(await signIn(world, owner.email));
+  const [live, test] = [
+    await world.key(owner, READ),
+    await world.key(owner, READ, { type: "test" }),
+  ];
+  const refusal = async (as: string | undefined, headers: Record<string, string>) => {
+    const { status, body } = await world.call("GET", "/ws", {
+      as,
+      headers: { upgrade: "websocket", ...headers },
+    });
+    return [status, body.error.details.issues?.[0].path ?? body.error.code];
+  };
+  const handshake = [400, "headers"];
+  deq(await refusal(undefined, { cookie, ...OWN_PAGE }), handshake);
+  deq(await refusal(undefined, { cookie, origin: OWN_PAGE.origin }), handshake);
+  for (const origin of ["http://localhost:3000", "https://localhost", "null"]) {
+    deq(await refusal(undefined, { cookie, origin }), [403, "FORBIDDEN"]);
+  }
+  deq(await refusal(undefined, { cookie }), [403, "FORBIDDEN"]);
+  const inSpace = (space: string, more: Record<string, string> = {}) => ({
+    "sec-websocket-protocol": `relay.events.v1, relay.space.${space}`,
+    ...more,
+  });
+  const wrong = [400, "headers.sec-websocket-protocol"];
+  deq(await refusal(live.value, inSpace("live")), handshake);
+  deq(await refusal(live.value, inSpace("test")), wrong);
+  deq(await refusal(test.value, inSpace("test")), handshake);
+  deq(await refusal(test.value, inSpace("live")), wrong);
+  deq(await refusal(owner.token, inSpace("test")), handshake);
+  deq(await refusal(owner.token, inSpace("else")), wrong);
+  deq(await refusal(owner.token, inSpace("live", { "x-relay-space": "test" })), wrong);
 });
 
 Deno.test("streams: streams that are opening count towards the limit", async () => {

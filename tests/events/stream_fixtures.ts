@@ -2,6 +2,8 @@ import { eventJson, OWN_EVENTS } from "../../core/events/emit.ts";
 import { historyOf, idOf } from "../../core/events/streams/message.ts";
 import { EVENT_RIGHTS } from "../../core/events/streams/rights.ts";
 import type { WebhookEventType } from "../../core/events/types/webhook_events.ts";
+import { mount } from "../../routes/http/mount.ts";
+import { routes, upgrades } from "../../routes/index.ts";
 import type { Received, StreamClient } from "../support/stream.ts";
 import type { Account, World } from "../support/world.ts";
 
@@ -44,4 +46,58 @@ export async function take(world: World, client: StreamClient, n: number): Promi
     events.push(event);
   }
   return events;
+}
+
+/** A message of a socket. */
+interface SocketMessage {
+  readonly type: string;
+  readonly id: string | null;
+  readonly command_id?: string;
+  // deno-lint-ignore no-explicit-any -- tests look into messages of every shape
+  readonly data: any;
+}
+
+/** A `/ws` socket, read under the test's control. */
+export interface SocketClient {
+  readonly socket: WebSocket;
+  next(): Promise<SocketMessage>;
+  readonly closed: Promise<CloseEvent>;
+  send(frame: unknown): void;
+}
+
+/** Opens `/ws` on a server of its own. `headers` and `protocols` may depend on the server's origin. */
+export async function withSocket(
+  world: World,
+  { as, headers, protocols = [] }: {
+    readonly as?: string;
+    readonly headers?: (origin: string) => Promise<Record<string, string>>;
+    readonly protocols?: string[];
+  },
+  use: (client: SocketClient) => Promise<void>,
+): Promise<void> {
+  const serve = mount(world.app, routes, upgrades);
+  await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, serve);
+  const origin = `http://127.0.0.1:${server.addr.port}`;
+  const socket = new WebSocket(`${origin.replace("http", "ws")}/ws`, {
+    headers: {
+      ...(as !== undefined && { authorization: `Bearer ${as}` }),
+      ...await headers?.(origin),
+    },
+    protocols,
+  });
+  const messages = new ReadableStream<SocketMessage>({
+    start: (controller) => {
+      socket.onmessage = ({ data }) => controller.enqueue(JSON.parse(data));
+    },
+  }).getReader();
+  const closed = new Promise<CloseEvent>((resolve) => socket.onclose = resolve);
+  await Promise.race([new Promise((resolve) => socket.onopen = resolve), closed]);
+  await use({
+    socket,
+    next: async () => (await messages.read()).value!,
+    closed,
+    send: (frame) => socket.send(JSON.stringify(frame)),
+  });
+  socket.close();
+  await closed;
 }

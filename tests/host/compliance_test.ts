@@ -272,6 +272,7 @@ const NO_EVIDENCE = [
   "ingest_refused",
   "integration_failed",
   "notification_sent",
+  "organization_renamed",
   "plan_created",
   "plan_deleted",
   "plan_updated",

@@ -1,137 +1,13 @@
 import { hash } from "node:crypto";
 import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:assert/strict";
-import type { KeyObject } from "node:crypto";
 import { startable } from "../../core/policies/upgrades/stages.ts";
-import type { AgentPrograms } from "../../core/ports/ports.ts";
 import { VERSION } from "../../core/protocol/protocol.ts";
 import { publicKeyOf, upgradeText, verifiesText } from "../../core/protocol/statements.ts";
-import type { ProgramFacts, UpgradeFrame } from "../../core/protocol/upgrades.ts";
+import type { ProgramFacts } from "../../core/protocol/upgrades.ts";
 import { agentUpgrades, upgrades } from "../../kv/records/backup.ts";
-import { newIdentity, ScriptedAgent } from "../support/agent.ts";
 import { eventsOf } from "../support/linked_agent.ts";
-import { type Account, World } from "../support/world.ts";
-
-const PROGRAM = new TextEncoder().encode("a program\n".repeat(20_000));
-const SHA256 = hash("sha256", PROGRAM);
-/** A relay with a bundle, and no executable. */
-const PROGRAMS: AgentPrograms = {
-  find: (_, platform) =>
-    Promise.resolve(
-      platform !== "any" ? null : {
-        sha256: SHA256,
-        bytes: PROGRAM.length,
-        read: (offset, length) => Promise.resolve(PROGRAM.subarray(offset, offset + length)),
-      },
-    ),
-};
-
-/** An agent with an upgradable program, which takes what it is sent and then waits for the test. */
-interface Upgradable {
-  readonly name: string;
-  readonly identity: KeyObject;
-  link: ScriptedAgent;
-  /** The orders that it got, oldest first. */
-  readonly orders: UpgradeFrame[];
-  received: Uint8Array[];
-  /** Comes back with this version, and with what it tells about its program. */
-  back(version: string, program: Partial<ProgramFacts>): Promise<void>;
-}
-
-class Fleet {
-  readonly agents: Upgradable[] = [];
-
-  private constructor(
-    readonly world: World,
-    readonly owner: Account,
-    private readonly key: string,
-  ) {}
-
-  static async open(world: World, size: number): Promise<Fleet> {
-    const owner = await world.signUp();
-    const { value } = await world.key(owner, ["agents:admin"]);
-    const fleet = new Fleet(world, owner, value);
-    for (let n = 1; n <= size; n++) await fleet.add(`web-${n}`);
-    return fleet;
-  }
-
-  async add(name: string, version = "0.0.1", program: ProgramFacts | null = { form: "bundle" }) {
-    const connect = (identity: KeyObject, version: string, program: ProgramFacts | null) =>
-      ScriptedAgent.connect(this.world, this.key, {
-        name,
-        identity,
-        hello: (own) => ({
-          ...own,
-          agent: { ...own.agent, version },
-          ...(program !== null && { program }),
-        }),
-        take: (frame, link) => {
-          const tell = (text: object) => queueMicrotask(() => link.sendRaw(JSON.stringify(text)));
-          if (frame.type === "upgrade") {
-            agent.orders.push(frame);
-            agent.received = [];
-            tell({ type: "transfer_want", job_id: frame.job_id, offset: 0 });
-          }
-          if (frame.type !== "transfer_data") return;
-          agent.received.push(Uint8Array.fromBase64(frame.data));
-          const { job_id, bytes } = agent.orders.at(-1)!;
-          const offset = agent.received.reduce((sum, { length }) => sum + length, 0);
-          if (offset < bytes) tell({ type: "transfer_want", job_id, offset });
-          else tell({ type: "upgrade_ready", job_id });
-        },
-      });
-    const identity = newIdentity();
-    const agent: Upgradable = {
-      name,
-      identity,
-      orders: [],
-      received: [],
-      link: undefined as unknown as ScriptedAgent,
-      back: async (version, program) => {
-        agent.link.drop();
-        agent.link = await connect(identity, version, { form: "bundle", ...program });
-        await this.world.settle();
-      },
-    };
-    agent.link = await connect(identity, version, program);
-    this.agents.push(agent);
-  }
-
-  /** The agents that were asked and have not come back. */
-  asked(): string[] {
-    return this.agents.filter(({ orders, link }) =>
-      orders.length > 0 && link.received.includes(orders.at(-1)!)
-    ).map(({ name }) => name);
-  }
-
-  agent(name: string): Upgradable {
-    return this.agents.find((agent) => agent.name === name)!;
-  }
-
-  async succeed(...names: string[]): Promise<void> {
-    for (const name of names) {
-      const agent = this.agent(name);
-      await agent.back(VERSION, { upgrade: agent.orders.at(-1)!.job_id });
-    }
-  }
-
-  async fail(name: string): Promise<void> {
-    const { orders, back } = this.agent(name);
-    const failed = { job_id: orders.at(-1)!.job_id, message: "it ended with exit code 3" };
-    await back("0.0.1", { failed });
-  }
-
-  async start(body: object) {
-    const path = "/api/v1/agent-upgrades";
-    const answer = await this.world.call("POST", path, { as: this.owner.token, body });
-    await this.world.settle();
-    return answer;
-  }
-
-  async show(id: string) {
-    const path = `/api/v1/agent-upgrades/${id}`;
-    return (await this.world.call("GET", path, { as: this.owner.token })).body;
-  }
-}
+import { World } from "../support/world.ts";
+import { Fleet, PROGRAMS, SHA256 } from "./upgrade_fleet.ts";
 
 Deno.test("startable: one agent alone, then a tenth, then the others, at most 8 at once", () => {
   const all = { total: 40, failed: 0, stopAfter: 2 };
@@ -383,4 +259,51 @@ Deno.test("upgrades: a requester who lost the right upgrades no further agent", 
   const ended = await fleet.show(answer.body.upgrade.id);
   eq(ended.agents[1].error, "the requester no longer has the right to it");
   deq(fleet.agent("web-2").orders, []);
+});
+
+Deno.test("upgrades: a program that fails to start after it had come back makes its upgrade a failed one, once", async () => {
+  await using world = await World.open({ programs: PROGRAMS });
+  const fleet = await Fleet.open(world, 3);
+  const { body: { upgrade: { id } } } = await fleet.start({ all: true });
+  await fleet.succeed("web-1");
+  await fleet.succeed("web-2");
+  deq(fleet.asked(), ["web-3"]);
+  const message = "it failed to start 3 times in a row";
+  // The report of an agent about the upgrade of another one changes nothing.
+  const { orders: [other] } = fleet.agent("web-2");
+  await fleet.agent("web-1").back(VERSION, { failed: { job_id: other!.job_id, message } });
+  eq((await fleet.show(id)).succeeded, 2);
+
+  await fleet.fail("web-1");
+  await fleet.fail("web-1");
+  await fleet.succeed("web-3");
+  const { status, succeeded, failed, agents: [first] } = await fleet.show(id);
+  deq([status, succeeded, failed], ["complete", 2, 1]);
+  deq([first.status, first.error], ["failed", "it ended with exit code 3"]);
+  const told = (await eventsOf(world, fleet.owner, fleet.agent("web-1").link.id))
+    .filter(({ event_type }) => event_type === "agent_upgrade_failed");
+  deq(told.map(({ details }) => details), [{
+    name: "web-1",
+    upgrade_id: id,
+    user: fleet.owner.userId,
+    version: VERSION,
+    reason: "it ended with exit code 3",
+  }]);
+});
+
+Deno.test("upgrades: an agent that came back with a program that cannot be upgraded gets no order, and the reason", async () => {
+  await using world = await World.open({ programs: PROGRAMS });
+  const fleet = await Fleet.open(world, 4);
+  const ends: [string, string, ProgramFacts | null, RegExp][] = [
+    ["web-1", "web-2", null, /^version 0.0.1 cannot be upgraded over its link: install .* there/],
+    ["web-3", "web-4", { form: "source" }, /^it is installed from source: update its checkout/],
+  ];
+  for (const [first, second, program, reason] of ends) {
+    const { body: { upgrade: { id } } } = await fleet.start({ names: [first, second] });
+    await fleet.agent(second).back("0.0.1", program);
+    await fleet.succeed(first);
+    const { succeeded, failed, agents } = await fleet.show(id);
+    deq([succeeded, failed, fleet.agent(second).orders], [1, 1, []]);
+    match(agents[1].error, reason);
+  }
 });

@@ -131,6 +131,13 @@ Deno.test("checkTarget: refuses an internal address in every spelling", () => {
   for (const url of DISGUISED) assertRefused(() => checkTarget(url, false), "refused_address", url);
 });
 
+Deno.test("checkTarget: says of a refused address which setting allows it, and who can set it", () => {
+  assert.throws(() => checkTarget("http://127.1/hook", false), {
+    message: "127.0.0.1 is not a public address. Whoever runs this relay can allow private ones " +
+      "with `outbound.allow_private_targets` in its RELAY_CONFIG.",
+  });
+});
+
 Deno.test("checkTarget: lets an internal address pass only when the policy allows it", () => {
   for (const url of DISGUISED) assert.doesNotThrow(() => checkTarget(url, true), url);
 });

@@ -1,4 +1,4 @@
-import { html } from "../html.ts";
+import { html } from "htm/preact";
 import { diffLines } from "../line_diff.ts";
 import { onOneLine } from "./visible_text.ts";
 

@@ -1,23 +1,7 @@
-import type { EvaluatedCommand, ShieldLayer, Span } from "../api.ts";
-import { html } from "../html.ts";
-import { Badge } from "./badge.ts";
-import { VisibleText } from "./visible_text.ts";
-
-/** A command with the part that the worst finding concerns marked. */
-export function MarkedCommand({ command, span }: {
-  readonly command: string;
-  readonly span: Span | null;
-}) {
-  if (span === null) return html`<pre class="terminal"><${VisibleText} text=${command} /></pre>`;
-  const { start, end } = span;
-  return html`
-    <pre class="terminal marked"><${VisibleText} text=${command.slice(
-      0,
-      start,
-    )} /><mark><${VisibleText}
-      text=${command.slice(start, end)} /></mark><${VisibleText} text=${command.slice(end)} /></pre>
-  `;
-}
+import type { EvaluatedCommand, ShieldLayer } from "../api.ts";
+import { html } from "htm/preact";
+import { ExactCommand } from "./exact_command.ts";
+import { Risk, VerdictBadge } from "./verdict.ts";
 
 const LAYERS: Readonly<Record<ShieldLayer, string>> = {
   policy: "Policy",
@@ -40,12 +24,10 @@ export function Explained({ result, about = new Map() }: {
 }) {
   const { command, verdict, risk_score, explanation, safer_alternative, threats, layer } = result;
   return html`
-    <${MarkedCommand} command=${command} span=${result.span} />
-    <p class="verdict">
-      <${Badge} state=${verdict} />${" "}
-      <meter min="0" max="100" low="30" high="70" optimum="0" value=${risk_score}
-        aria-label="Risk score" />${" "}
-      <span>score ${risk_score}</span>
+    <${ExactCommand} text=${command} span=${result.span} />
+    <p class="actions">
+      <${VerdictBadge} verdict=${verdict} />
+      <${Risk} score=${risk_score} />
     </p>
     <p>${explanation}</p>
     ${safer_alternative !== null &&

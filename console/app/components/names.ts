@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { call, space } from "../api.ts";
-import { html } from "../html.ts";
+import { html } from "htm/preact";
 import { addressOf } from "../router.ts";
 import { may, me } from "../session.ts";
 import { onOneLine } from "./visible_text.ts";
@@ -43,7 +43,7 @@ async function loadNames(signal: AbortSignal): Promise<ReadonlyMap<string, strin
 }
 
 /** Where a thing with this id is shown, by the kind that its id names; null when no screen shows one. */
-export function screenOf(id: string): string | null {
+function screenOf(id: string): string | null {
   const screens = {
     agt: "/agents",
     alr: "/alerts",

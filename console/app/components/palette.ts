@@ -1,9 +1,9 @@
 import { useEffect, useState } from "preact/hooks";
 import { call } from "../api.ts";
-import { html } from "../html.ts";
+import { html } from "htm/preact";
 import { go } from "../router.ts";
 import { SCREENS } from "../screens.ts";
-import { may } from "../session.ts";
+import { may, mayOpen } from "../session.ts";
 import { Dialog } from "./dialog.ts";
 import { onOneLine } from "./visible_text.ts";
 
@@ -20,8 +20,8 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   const [text, setText] = useState("");
   const [found, setFound] = useState<readonly Hit[]>([]);
   const [chosen, setChosen] = useState(0);
-  const screens = SCREENS.filter(({ group, needs, title }) =>
-    group !== undefined && (needs === undefined || needs.some(may)) && includes(title, text)
+  const screens = SCREENS.filter((screen) =>
+    screen.group !== undefined && mayOpen(screen) && includes(screen.title, text)
   ).map(({ title, path }) => ({ kind: "Screen", title, to: path }));
   const hits = [...screens, ...found].slice(0, HITS_MAX);
   useEffect(() => {

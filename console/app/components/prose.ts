@@ -1,4 +1,4 @@
-import { html } from "../html.ts";
+import { html } from "htm/preact";
 
 /** A sentence of the program, with `code` between backticks. */
 export function Prose({ text }: { readonly text: string }) {

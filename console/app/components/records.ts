@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { html } from "../html.ts";
+import { html } from "htm/preact";
 
 /** A short table of facts. On a phone each row is a card, with the names of its columns. */
 export function Records({ label, heads, rows }: {

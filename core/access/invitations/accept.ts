@@ -1,19 +1,19 @@
 import { hash } from "node:crypto";
-import { SYSTEM, type Tenant } from "../../../kv/store/collection.ts";
+import { SYSTEM } from "../../../kv/store/collection.ts";
 import { type InvitationRecord, invitations } from "../../../kv/records/invitation.ts";
 import { organizations } from "../../../kv/records/organization.ts";
 import { users } from "../../../kv/records/user.ts";
 import type { Found, Reader } from "../../../kv/store/reader.ts";
 import { insertUser } from "../people/new_user.ts";
-import { issueTokens, openSession } from "../sign_in/open_session.ts";
+import { type Begun, openSession } from "../sign_in/open_session.ts";
 import type { SignIn } from "../sign_in/parts.ts";
 import type { Stepping } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { hashPassword } from "../sign_in/passwords.ts";
 import { mustExist } from "../roles/assign.ts";
-import { OWNER, rightsToGive, sourceBy } from "../roles/grant.ts";
-import { customOf, isBuiltIn, rightsOf } from "../roles/rights.ts";
+import { mayStillGive, sourceBy } from "../roles/grant.ts";
+import { customOf, isBuiltIn } from "../roles/rights.ts";
 import { PEOPLE_MAX } from "../roles/roles.ts";
 
 /** A person who joins, and their invite code. */
@@ -24,16 +24,16 @@ export interface Newcomer {
 }
 
 /**
- * Creates a user in the organization that invites them, with the invitation's roles, and signs them in. The
- * person who invited must still be able to give those roles.
+ * Creates a user in the organization that invites them, with the invitation's roles and a session. The person who
+ * invited must still be able to give those roles.
  * @throws {Fault} FORBIDDEN, VALIDATION_FAILED for no invitation or one for another email, GONE for one
  * that is over, CONFLICT
  */
 export async function joinByInvitation(
   work: Stepping,
-  { tokens, settings }: Pick<SignIn, "tokens" | "settings">,
+  { settings }: Pick<SignIn, "settings">,
   input: Newcomer,
-) {
+): Promise<Begun> {
   const { store, ports } = work;
   if (settings.signup === "closed") {
     throw new Fault("FORBIDDEN", "This server accepts no new users.");
@@ -41,7 +41,7 @@ export async function joinByInvitation(
   // Checked before the expensive hash, and again in the transaction: somebody else may be faster.
   await openInvitation(store, input, ports.clock.now());
   const password = await hashPassword(input.password, ports);
-  const { organization, user, session } = await store.transact(async (tx) => {
+  return await store.transact(async (tx) => {
     const { tenant, record: invitation } = await openInvitation(tx, input, ports.clock.now());
     const organization = await tx.get(organizations, SYSTEM, tenant.org);
     if (organization === null) throw over("its organization no longer exists");
@@ -77,7 +77,6 @@ export async function joinByInvitation(
       session: await openSession(work, tx, tenant, user, { second_factor: false }),
     };
   });
-  return await issueTokens(work, tokens, organization, user, session);
 }
 
 /** The invitation of a code, if it can be accepted now. @throws {Fault} VALIDATION_FAILED, GONE */
@@ -98,24 +97,11 @@ async function openInvitation(
   const known = await customOf(db, tenant.org, invitation.roles);
   const isKnown = (name: string) => isBuiltIn(name) || known.some(({ id }) => id === name);
   if (!invitation.roles.every(isKnown)) throw over("one of its roles no longer exists");
-  if (!await isCovered(db, tenant, invitation, nowMs)) {
+  const source = sourceBy(invitation.invited_by, invitation.invited_with);
+  if (!await mayStillGive(db, tenant, source, invitation.roles, nowMs)) {
     throw over("the user who invited you may no longer assign its roles");
   }
   return found;
-}
-
-async function isCovered(
-  db: Reader,
-  tenant: Tenant,
-  { roles, invited_by, invited_with }: InvitationRecord,
-  nowMs: number,
-): Promise<boolean> {
-  const organization = await db.get(organizations, SYSTEM, tenant.org);
-  const giver = await db.get(users, tenant, invited_by);
-  if (organization === null || roles.includes(OWNER) && !giver?.roles.includes(OWNER)) return false;
-  const rights = await rightsToGive(db, tenant, sourceBy(invited_by, invited_with), nowMs);
-  return rights.has("system:write") &&
-    (await rightsOf(db, organization, roles)).isSubsetOf(rights);
 }
 
 const over = (why: string) =>

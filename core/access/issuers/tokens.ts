@@ -6,10 +6,14 @@ import { SYSTEM } from "../../../kv/store/collection.ts";
 import { RecentMap } from "../../../kv/store/recent.ts";
 import { organizations } from "../../../kv/records/organization.ts";
 import { users } from "../../../kv/records/user.ts";
-import { type ForeignToken, type Scope, SCOPE_LIST } from "../../identity/identity.ts";
+import {
+  canonicalEmail,
+  type ForeignToken,
+  type Scope,
+  SCOPE_LIST,
+} from "../../identity/identity.ts";
 import type { Context, Issuer } from "../../context/context.ts";
 import { Fault } from "../../fault/fault.ts";
-import { canonicalEmail } from "../../codec/codec.ts";
 import { IssuerKeys, KEYS_FRESH_MS } from "./keys.ts";
 
 /** Other issuers' tokens may hold names and groups. */
@@ -81,16 +85,17 @@ export class ForeignTokens {
     const good = earlier !== undefined && earlier.token.issuer === issuer &&
       now < earlier.token.expiresAtMs && isWithin(earlier.checkedAtMs, KEYS_FRESH_MS, now);
     if (good) return earlier.token;
-    const claims = await this.#verify(issuer, text);
-    const token: ForeignToken = {
-      issuer,
-      subject: claims.sub!,
-      email: emailIn(claims, issuer),
-      scopes: scopesIn(claims, issuer),
-      expiresAtMs: claims.exp! * 1000,
-    };
+    const token = tokenOf(issuer, await this.#verify(issuer, text));
     this.#checked.set(name, { token, checkedAtMs: now });
     return token;
+  }
+
+  /**
+   * Verifies an ID token for the relay's client.
+   * @throws {Fault} as `read`
+   */
+  async readIdToken(issuer: Issuer, clientId: string, text: string): Promise<ForeignToken> {
+    return tokenOf(issuer, await this.#verify({ ...issuer, audience: clientId }, text));
   }
 
   /**
@@ -127,6 +132,14 @@ export class ForeignTokens {
     }
   }
 }
+
+const tokenOf = (issuer: Issuer, claims: JWTPayload): ForeignToken => ({
+  issuer,
+  subject: claims.sub!,
+  email: emailIn(claims, issuer),
+  scopes: scopesIn(claims, issuer),
+  expiresAtMs: claims.exp! * 1000,
+});
 
 async function verifyWith(issuer: Issuer, text: string, keys: JWTVerifyGetKey, nowMs: number) {
   const { payload, protectedHeader } = await jwtVerify(text, keys, {

@@ -114,6 +114,22 @@ export async function mustBeAbleToGive(
   mustCover(rights, [...given], "You can only assign and revoke rights that you have.");
 }
 
+/** Whether the giver of something that is accepted now may still manage people, and give these roles. */
+export async function mayStillGive(
+  db: Reader,
+  tenant: Tenant,
+  source: Source,
+  roles: readonly string[],
+  nowMs: number,
+): Promise<boolean> {
+  const organization = await db.get(organizations, SYSTEM, tenant.org);
+  const giver = await db.get(users, tenant, source.userId);
+  if (organization === null || roles.includes(OWNER) && !giver?.roles.includes(OWNER)) return false;
+  const rights = await rightsToGive(db, tenant, source, nowMs);
+  return rights.has("system:write") &&
+    (await rightsOf(db, organization, roles)).isSubsetOf(rights);
+}
+
 /**
  * Refuses to remove the last active owner. The remaining owner is read in the transaction, so that of two
  * concurrent removals one fails.

@@ -1,7 +1,8 @@
 import { SYSTEM } from "../../../kv/store/collection.ts";
 import { type OrganizationRecord, organizations } from "../../../kv/records/organization.ts";
 import { users } from "../../../kv/records/user.ts";
-import type { Work } from "../../work/work.ts";
+import { emit } from "../../events/events.ts";
+import type { Work, Writing } from "../../work/work.ts";
 import type { Actor } from "../../identity/identity.ts";
 import { Fault } from "../../fault/fault.ts";
 import { iso } from "../../codec/codec.ts";
@@ -24,6 +25,21 @@ export async function accountInfo({ db, actor }: Work) {
     scopes: [...actor.rights],
     space: actor.tenant.space,
   };
+}
+
+/** Renames the caller's organization. @throws {Fault} NOT_FOUND */
+export async function renameOrganization(work: Writing, name: string) {
+  const { actor, tx } = work;
+  const organization = await tx.get(organizations, SYSTEM, actor.tenant.org);
+  if (organization === null) throw new Fault("NOT_FOUND");
+  if (organization.name === name) return showOrganization(organization);
+  const renamed = tx.put(organizations, SYSTEM, { ...organization, name });
+  emit(work, tx, actor.tenant, {
+    type: "organization_renamed",
+    resource: { type: "organization", id: organization.id },
+    details: { name, previous_name: organization.name },
+  });
+  return showOrganization(renamed);
 }
 
 const credentialType = (actor: Actor) =>

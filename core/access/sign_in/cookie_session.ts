@@ -4,39 +4,55 @@ import { constantTimeEqual, iso } from "../../codec/codec.ts";
 import type { Context } from "../../context/context.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
-import type { Actor, RequestInfo } from "../../identity/identity.ts";
-import { type Stepping, WithSession, type Writing } from "../../work/work.ts";
+import { type Actor, type RequestInfo, WithSession } from "../../identity/identity.ts";
+import type { Stepping, Writing } from "../../work/work.ts";
 import { ANONYMOUS, type Authenticator } from "../authenticate.ts";
 import { homeOf } from "../roles/grant.ts";
 import { beginSession, type Login } from "./log_in.ts";
-import { missingFactor } from "./open_session.ts";
+import { type Begun, missingFactor } from "./open_session.ts";
+import type { SignIn } from "./parts.ts";
 import { rotate } from "./refresh.ts";
 import { cookieValue, parseCookieValue, SESSION_MAX_MS, sessionEndsAtMs } from "./refresh_token.ts";
 import { endOwnSessions } from "./sessions.ts";
+import { createAccount, type NewAccount } from "./sign_up.ts";
 
 /** A session in use is renewed at most this often, so that few requests write. */
 const RENEWED_EVERY_MS = 60 * 60 * 1000;
 
-/**
- * Signs a browser in: the session is in a cookie that no script can read, and in no answer. The browser keeps the
- * cookie for as long as a session can last; the session's record decides whether it still counts.
- * @throws {Fault} INVALID_LOGIN, RATE_LIMIT_EXCEEDED
- */
-export async function logInByCookie(
+/** Signs a browser in. @throws {Fault} INVALID_LOGIN, RATE_LIMIT_EXCEEDED */
+export const logInByCookie = async (
   work: Stepping,
   parts: Parameters<typeof beginSession>[1],
   input: Login,
-) {
-  const begun = await beginSession(work, parts, input);
-  const { organization, session } = begun;
+) => inCookie(work, await beginSession(work, parts, input));
+
+/** Signs a person up, and their browser in. @throws {Fault} as `createAccount` */
+export const signUpByCookie = async (
+  work: Stepping,
+  parts: Omit<SignIn, "tokens">,
+  input: NewAccount,
+) => inCookie(work, await createAccount(work, parts, input));
+
+/**
+ * The answer to a browser: the session is in a cookie that no script can read, and in no answer. The browser keeps the
+ * cookie for as long as a session can last; the session's record decides whether it still counts.
+ */
+function inCookie({ sealer }: Pick<Stepping, "sealer">, begun: Begun) {
+  const { session } = begun;
   return new WithSession(
     { expires_at: iso(session.expires_at_ms), ...missingFactor(begun) },
-    {
-      value: cookieValue(work.sealer, organization.id, session),
-      maxAgeSeconds: SESSION_MAX_MS / 1000,
-    },
+    sessionCookie({ sealer }, begun),
   );
 }
+
+/** The cookie of a session. The transport names it. */
+export const sessionCookie = (
+  { sealer }: Pick<Stepping, "sealer">,
+  { organization, session }: Begun,
+) => ({
+  value: cookieValue(sealer, organization.id, session),
+  maxAgeSeconds: SESSION_MAX_MS / 1000,
+});
 
 /** Ends the caller's session, or all their sessions, and deletes the cookie. @throws {Fault} FORBIDDEN */
 export async function logOut(work: Writing, everywhere: boolean) {

@@ -32,6 +32,16 @@ export async function listSessions({ db, actor }: Work, paging: Paging) {
   return { sessions: items.map(show), pagination };
 }
 
+/** The session that a person began last, if it has not ended. */
+export async function newestSession(
+  db: Reader,
+  home: Tenant,
+  userId: string,
+): Promise<SessionRecord | null> {
+  const newest = { index: "user", prefix: [userId], limit: 1, reverse: true };
+  return (await db.list(sessions, home, newest)).items[0] ?? null;
+}
+
 /** Ends one of the caller's own sessions before this answers. @throws {Fault} NOT_FOUND, FORBIDDEN */
 export async function endSession({ actor, tx }: Writing, id: string) {
   mustBeSignedIn(actor);

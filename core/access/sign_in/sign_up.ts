@@ -1,8 +1,8 @@
 import { SYSTEM } from "../../../kv/store/collection.ts";
 import { organizations } from "../../../kv/records/organization.ts";
 import { insertUser } from "../people/new_user.ts";
-import { issueTokens, openSession } from "./open_session.ts";
-import type { Stepping } from "../../work/work.ts";
+import { type Begun, issueTokens, openSession } from "./open_session.ts";
+import type { Reading, Stepping } from "../../work/work.ts";
 import type { RequestInfo } from "../../identity/identity.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
@@ -29,10 +29,23 @@ export interface NewAccount {
 }
 
 /**
- * Signs a person up: into the organization that invites them, or with a new one.
- * @throws {Fault} FORBIDDEN, CONFLICT, VALIDATION_FAILED, GONE for an ended invitation
+ * Signs a person up and in.
+ * @throws {Fault} as `createAccount`
  */
 export async function signUp(work: Stepping, signIn: SignIn, input: NewAccount) {
+  const { organization, user, session } = await createAccount(work, signIn, input);
+  return await issueTokens(work, signIn.tokens, organization, user, session);
+}
+
+/**
+ * Creates a person with a session: in the organization that invites them, or with a new one.
+ * @throws {Fault} FORBIDDEN, CONFLICT, VALIDATION_FAILED, GONE for an ended invitation
+ */
+export async function createAccount(
+  work: Stepping,
+  signIn: Omit<SignIn, "tokens">,
+  input: NewAccount,
+): Promise<Begun> {
   const { email, password, organization, invite_code } = input;
   if (invite_code !== undefined) {
     return await joinByInvitation(work, signIn, { email, password, invite_code });
@@ -45,17 +58,17 @@ export async function signUp(work: Stepping, signIn: SignIn, input: NewAccount) 
   throw new Fault("VALIDATION_FAILED", `\`organization\` ${message}.`, { issues });
 }
 
-/** Creates an organization with its owner, and signs the owner in. The first organization is the host. */
+/** Creates an organization with its owner, and the owner's session. The first organization is the host. */
 async function foundOrganization(
   work: Stepping,
-  { tokens, settings, founders }: SignIn,
+  { settings, founders }: Pick<SignIn, "settings" | "founders">,
   input: NewAccount & { readonly organization: string },
-) {
+): Promise<Begun> {
   const { store, ports, config } = work;
   // Checked before the expensive hash, and again in the transaction: somebody else may be faster.
   await admitSignUp(work, settings, store, input);
   const password = await hashPassword(input.password, ports);
-  const made = await store.transact(async (tx) => {
+  return await store.transact(async (tx) => {
     const host = await admitSignUp(work, settings, tx, input);
     const organization = tx.insert(organizations, SYSTEM, {
       id: ports.entropy.id("org"),
@@ -88,7 +101,6 @@ async function foundOrganization(
       session: await openSession(work, tx, tenant, user, { second_factor: false }),
     };
   });
-  return await issueTokens(work, tokens, made.organization, made.user, made.session);
 }
 
 /**
@@ -105,7 +117,7 @@ async function admitSignUp(
 ): Promise<boolean> {
   const first = await db.find(organizations, SYSTEM, "host", ["host"]) === null;
   if (first) {
-    if (local && !request.forwarded) return true;
+    if (isUnreachable({ local }, request)) return true;
     if (constantTimeEqual(input.claim_code ?? "", claimCodeOf({ sealer }))) return true;
     throw new Fault(
       "FORBIDDEN",
@@ -113,6 +125,7 @@ async function admitSignUp(
         ? "The first signup needs `claim_code`, because this request came through a proxy and the " +
           "server may be public. Set RELAY_PUBLIC_URL and restart: Relay then prints the code."
         : "The first signup needs `claim_code`, which Relay prints when it starts.",
+      { reason: "claim_code_required" },
     );
   }
   if (signup === "open") return false;
@@ -123,6 +136,30 @@ async function admitSignUp(
       : "This server only accepts invited users. Ask for an `invite_code`.",
   );
 }
+
+/** How a browser may sign in here, and who may sign up. */
+export async function signInOptions(
+  { db, request }: Reading,
+  { settings: { local, signup }, providers }: Pick<SignIn, "settings" | "providers">,
+) {
+  const isClaimed = await db.find(organizations, SYSTEM, "host", ["host"]) !== null;
+  return {
+    claimed: isClaimed,
+    claim_code: !isClaimed && !isUnreachable({ local }, request),
+    sign_up: signup,
+    issuers: providers.all().map(({ issuer, name }) => ({
+      issuer,
+      name: name ?? new URL(issuer).host,
+      url: `/api/v1/console-session/oidc/start?issuer=${encodeURIComponent(issuer)}`,
+    })),
+  };
+}
+
+/** True when nobody but people on this machine can have sent a request, so that the first sign-up needs no code. */
+const isUnreachable = (
+  { local }: Pick<SignIn["settings"], "local">,
+  { forwarded }: Pick<RequestInfo, "forwarded">,
+): boolean => local && !forwarded;
 
 /** The code that the first signup must send: the same on every instance and at every start. */
 export const claimCodeOf = ({ sealer }: { readonly sealer: Sealer }): string =>

@@ -14,6 +14,8 @@ const UNREAD_BYTES_MAX = 128 * 1024;
 export interface OutputSink extends Sink {
   /** Closes the connection once the client has read everything, because nothing will follow. */
   finish(): void;
+  /** Runs a reading, after those of other outputs of the same connection, so that together they respect what is unread. */
+  inTurn<T>(read: () => Promise<T>): Promise<T>;
 }
 
 interface OutputStreamParts {
@@ -82,16 +84,28 @@ export class OutputStream implements OpenStream {
 
   async #step(): Promise<void> {
     const { reader, sink } = this.parts;
+    if (sink.bufferedBytes > UNREAD_BYTES_MAX) await this.#drained();
+    const mayHaveMore = await sink.inTurn(() => this.#passOn());
+    if (!mayHaveMore && !this.#ended) await reader.changed();
+  }
+
+  /** Sends what follows the position; false when there was nothing. */
+  async #passOn(): Promise<boolean> {
+    const { reader, sink } = this.parts;
+    // Another output of the connection may have filled it before this one's turn.
+    if (this.#ended || sink.bufferedBytes > UNREAD_BYTES_MAX) return true;
     const range = await reader.read(this.position, READ_BYTES_MAX);
-    if (this.#ended) return;
-    if (range === null) return this.end("interrupted");
+    if (this.#ended) return true;
+    if (range === null) {
+      this.end("interrupted");
+      return true;
+    }
     this.#send(range);
     if (range.complete) {
       this.left();
-      return sink.finish();
+      sink.finish();
     }
-    if (sink.bufferedBytes > UNREAD_BYTES_MAX) await this.#drained();
-    else if (range.chunks.length === 0) await reader.changed();
+    return range.chunks.length > 0;
   }
 
   #send({ chunks, complete, next, record, truncated }: OutputRange): void {

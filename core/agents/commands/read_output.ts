@@ -45,7 +45,7 @@ interface OutputParts {
  * @throws {Fault} VALIDATION_FAILED for a malformed `Last-Event-ID`, UNAVAILABLE, RATE_LIMIT_EXCEEDED
  */
 export function openOutput(
-  { actor, request }: Work,
+  { actor, request }: Pick<Work, "actor" | "request">,
   { liveOutput, ports, streams }: OutputParts,
   { id }: CommandRecord,
   from: number,

@@ -149,6 +149,7 @@ export async function runAgent(options: AgentOptions, host: AgentHost): Promise<
       const { health } = commands;
       link = openLink(host, options, { hello, welcomed, ordered, heard: outbox.heard, health });
       const end: LinkEnd = await link.ended;
+      upgrades.attempted();
       outbox.detach();
       transfers.detach();
       upgrades.detach();

@@ -107,6 +107,7 @@ async function keepRunning(
       clock: host.clock,
       log,
       version: host.machine.version,
+      form: host.machine.form,
       signal,
       runInstalled,
       start: (program) => startStored(store, program, invocation),

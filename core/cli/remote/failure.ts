@@ -3,6 +3,7 @@ import { printableLine } from "../printable_line.ts";
 import { UsageError } from "../arguments.ts";
 import { withRemedy } from "../unreached.ts";
 import { NotSignedInError } from "./target.ts";
+import { type CommandWords, inWordsOf } from "./translate.ts";
 
 /** A failure as a person sees it: what is wrong, what to do next, and the exit code. */
 export interface Failure {
@@ -11,16 +12,18 @@ export interface Failure {
 }
 
 /** What to do about the failure of a command, which used a credential for the relay at `url`, or none yet. */
-export function failureOf(error: unknown, command: string, url?: string): Failure {
+export function failureOf(error: unknown, command: CommandWords, url?: string): Failure {
   const message = printableLine(error instanceof Error ? error.message : String(error));
   if (error instanceof UsageError) {
-    return { text: `${message} See: relay ${command} --help`, exit: 2 };
+    return { text: `${message} See: relay ${command.name} --help`, exit: 2 };
   }
   if (error instanceof NotSignedInError) return { text: `relay: ${message}`, exit: 3 };
   if (!(error instanceof RelayError)) return { text: `relay: ${message}`, exit: 1 };
   const next = nextOf(error, url);
   const id = error.requestId === null || error.status < 500 ? "" : ` (request ${error.requestId})`;
-  const text = `relay: ${withRemedy(message)}${id}${next === "" ? "" : `\n${next}`}`;
+  const text = `relay: ${withRemedy(printableLine(inWordsOf(command, error)))}${id}${
+    next === "" ? "" : `\n${next}`
+  }`;
   return { text, exit: error.status === 401 ? 3 : error.status === 0 ? 4 : 1 };
 }
 

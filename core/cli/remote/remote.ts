@@ -41,7 +41,7 @@ export async function runRemote(
     await print(commandHelp(command));
     return 0;
   }
-  let explain: Call["explain"] = (error) => failureOf(error, command.name);
+  let explain: Call["explain"] = (error) => failureOf(error, command);
   try {
     const rest = cut < 0 ? [] : given.slice(cut + 1);
     const call = await callOf(command, own, rest, host);
@@ -114,7 +114,7 @@ async function callOf(
     has,
     out: openOutput(choices, host),
     host,
-    explain: (error) => failureOf(error, command.name, target?.url),
+    explain: (error) => failureOf(error, command, target?.url),
     target: found,
     relay: () => createClient({ url: found().url, token: found().token, fetch: host.fetch }),
   };

@@ -20,6 +20,7 @@ import { type DeliveryQueue, keptAttempts, requeued, writeDelivery } from "./led
 import { underWayOf } from "./leases.ts";
 import type { UndeliveredKey } from "./undelivered_index.ts";
 import { mustBeEnabled, ownedWebhook } from "./checks.ts";
+import { showRequest } from "./sent_request.ts";
 import { showDelivery } from "./show.ts";
 
 /** The deliveries that a caller wants to see; times are creation times in ms. */
@@ -128,11 +129,12 @@ function matches({ status, type, held }: Entry, filter: LogFilter): boolean {
     (filter.held === undefined || filter.held === held);
 }
 
-/** One delivery with its newest 50 attempts, oldest first. */
+/** One delivery with its request and its newest 50 attempts, oldest first. */
 export async function getDelivery(work: Work, id: string, deliveryId: string) {
+  const webhook = await ownedWebhook(work, id);
   const delivery = await ownedDelivery(work, id, deliveryId);
   const attempts = await attemptsOf(work.store, work.actor.tenant, delivery);
-  return { ...showDelivery(delivery), attempts };
+  return { ...showDelivery(delivery), request: showRequest(work, webhook, delivery), attempts };
 }
 
 /** Sends a delivery again, with all attempts of the policy ahead. */
@@ -160,8 +162,8 @@ export async function resendDelivery(
   return showDelivery(again);
 }
 
+/** The delivery of a webhook of the caller. @throws {Fault} NOT_FOUND */
 async function ownedDelivery(work: Work, id: string, deliveryId: string): Promise<DeliveryRecord> {
-  await ownedWebhook(work, id);
   const delivery = await work.db.get(deliveries, work.actor.tenant, deliveryId);
   if (delivery !== null && delivery.webhook_id === id) return delivery;
   throw new Fault("NOT_FOUND", "There is no such delivery.");

@@ -22,18 +22,7 @@ export function requestOf(
   webhook: WebhookRecord,
   delivery: DeliveryRecord,
 ): OutboundRequest {
-  const { secret, custom } = opened(sealer, webhook);
-  const { sealed_previous_secret: previous, previous_ends_at_ms: endsAtMs } = webhook;
-  const inGrace = previous !== null && clock.now() < (endsAtMs ?? 0);
-  const signed = signDelivery({
-    body: delivery.body,
-    secret,
-    ...(inGrace && { previousSecret: sealer.open(previous, webhook.id) }),
-    deliveryId: delivery.id,
-    timestampMs: clock.now(),
-    eventType: delivery.event_type,
-    eventTimestamp: delivery.event_at,
-  });
+  const { signed, custom } = headersAt(sealer, webhook, delivery, clock.now());
   return {
     organization: tenant.org,
     method: "POST",
@@ -44,6 +33,28 @@ export function requestOf(
     deadlineMs: policyOf(webhook).timeout_seconds * 1000,
     keepBytes: RESPONSE_BYTES_KEPT,
   };
+}
+
+/** The headers that Relay sets and signs for an attempt at an instant, and those of the webhook's owner. */
+export function headersAt(
+  sealer: Sealer,
+  webhook: WebhookRecord,
+  delivery: DeliveryRecord,
+  atMs: number,
+): { readonly signed: Readonly<Record<string, string>>; readonly custom: CustomHeaders } {
+  const { secret, custom } = opened(sealer, webhook);
+  const { sealed_previous_secret: previous, previous_ends_at_ms: endsAtMs } = webhook;
+  const inGrace = previous !== null && atMs < (endsAtMs ?? 0);
+  const signed = signDelivery({
+    body: delivery.body,
+    secret,
+    ...(inGrace && { previousSecret: sealer.open(previous, webhook.id) }),
+    deliveryId: delivery.id,
+    timestampMs: atMs,
+    eventType: delivery.event_type,
+    eventTimestamp: delivery.event_at,
+  });
+  return { signed, custom };
 }
 
 /** The opened secret and headers of webhooks, for as long as the store's cache holds their records. */

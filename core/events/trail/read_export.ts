@@ -12,6 +12,21 @@ const BRACE = 0x7b;
 export const isEnding = (start: string, json: boolean): boolean =>
   start.startsWith(json ? '],"proof":' : '{"proof":');
 
+/** The first line of a JSON export. */
+export const JSON_START = '{"events":[';
+/** How the lines of exports begin. A JSON export's first line has nothing more, other than the answer of a query. */
+const STARTS = [/^\{"seq":/, /^\{"proof":/, /^\{"events":\[$/];
+const CUT_OFF = ['{"seq":', '{"proof":', JSON_START];
+/** Members that only exports have. */
+const MEMBERS = /"leaf_hash":|"checkpoint":/;
+
+/** True for a line that begins like one of an export, whole or cut off, or has a member of one. */
+export function isOfExport(bytes: Buffer): boolean {
+  const line = bytes.toString("latin1");
+  return STARTS.some((start) => start.test(line)) || MEMBERS.test(line) ||
+    line !== "" && CUT_OFF.some((start) => start.startsWith(line));
+}
+
 /** A hash in its only valid spelling, or null: a second spelling would allow undetected changes. */
 export function readHash(text: string): Buffer | null {
   const bytes = Buffer.from(text, "base64");

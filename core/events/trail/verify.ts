@@ -17,7 +17,7 @@ import {
   verifiesNote,
   verifyConsistency,
 } from "../../protocol/protocol.ts";
-import { isEnding, readEnding, readHash, readLine } from "./read_export.ts";
+import { isEnding, isOfExport, JSON_START, readEnding, readHash, readLine } from "./read_export.ts";
 
 /** The result of verifying an export. */
 export interface Verdict {
@@ -58,7 +58,6 @@ export interface ExportCheck {
   end(whole: boolean): Verdict;
 }
 
-const JSON_START = '{"events":[';
 const CSV_START = "seq,event_id,";
 const REFUSAL_START = '{"error":{';
 const COMMA = 0x2c;
@@ -74,6 +73,8 @@ export function checkExport({ key, checkpoint, consistency }: VerifyOptions): Ex
   const tree = new GrowingTree();
   const numbers = createHash("sha256");
   let lines = 0, rows = 0, json = false, comma: boolean | null = null;
+  /** True once a line looked like one of an export: a single edit does not hide that. */
+  let isExport = false;
   let last = 0, firstGap: number | null = null, blank = false;
   // The proof at the end: undefined until it was read, null when it is malformed.
   let ending: Ending | null | undefined;
@@ -233,6 +234,7 @@ export function checkExport({ key, checkpoint, consistency }: VerifyOptions): Ex
       if (lines === 1 && start.startsWith(REFUSAL_START)) {
         throw new RangeError(`the relay refused the export: ${bytes.toString("utf8", 0, 300)}`);
       }
+      isExport ||= isOfExport(bytes);
       if (lines === 1 && bytes.toString("latin1") === JSON_START) json = true;
       else if (ending !== undefined) {
         wrong ??= { expected: last + 1, line: readLine(bytes, lines) };
@@ -243,6 +245,11 @@ export function checkExport({ key, checkpoint, consistency }: VerifyOptions): Ex
       else readRow(bytes);
     },
     end(whole) {
+      if (lines > 0 && !isExport) {
+        throw new RangeError(
+          "this is not an audit export of Relay: take one with relay audit export --file audit.ndjson",
+        );
+      }
       const statement = ending ? readStatement(ending.checkpoint) : null;
       let finding = wrong === null
         ? null

@@ -20,6 +20,14 @@ export const hostEvents = {
     }),
     example: { name: "Example", plan: "free", host: false },
   }),
+  organization_renamed: event({
+    meaning: "an organization was renamed",
+    details: z.strictObject({
+      name: z.string().describe("The new name."),
+      previous_name: z.string().describe("The name before."),
+    }),
+    example: { name: "Example Ltd", previous_name: "Example" },
+  }),
   account_plan_changed: event({
     meaning: "the host changed the plan of an account, with a subscription and an order",
     details: z.strictObject({

@@ -107,9 +107,12 @@ export const peopleEvents = {
     details: z.strictObject({
       email,
       address,
-      second_factor: z.enum(["none", "totp", "recovery_code", "approving_session"]).describe(
-        "The second factor used; `approving_session` for a terminal that a session with one approved.",
-      ),
+      second_factor: z.enum(["none", "totp", "recovery_code", "approving_session", "issuer"])
+        .describe(
+          "The second factor used; `approving_session` for a terminal that a session with one approved; " +
+            "`issuer` for a sign-in there, which decides about second factors.",
+        ),
+      issuer: z.string().optional().describe("The issuer where the user signed in."),
       device_name: z.string().optional().describe("The terminal that another session approved."),
     }),
     example: { email: emailExample, address: "192.0.2.17", second_factor: "totp" },
@@ -148,6 +151,26 @@ export const peopleEvents = {
       sessions_ended: sessionsEnded,
     }),
     example: { email: emailExample, second_factor_removed: false, sessions_ended: 1 },
+  }),
+  password_reset_created: event({
+    meaning: "an administrator created a link that resets a user's password",
+    details: z.strictObject({ email, expires_at: instant("the link stops working") }),
+    example: { email: emailExample, expires_at: "2026-02-01T12:00:00.000Z" },
+  }),
+  password_reset_used: event({
+    meaning: "a user's password was reset with a link",
+    details: z.strictObject({
+      email,
+      created_by: z.string().describe("The user who created the link."),
+      address,
+      sessions_ended: sessionsEnded,
+    }),
+    example: {
+      email: emailExample,
+      created_by: "usr_0m3x1",
+      address: "192.0.2.17",
+      sessions_ended: 2,
+    },
   }),
   session_refreshed: event({
     meaning: "a user's session was refreshed",

@@ -51,7 +51,7 @@ export const upgradeEvents = {
     },
   }),
   agent_upgrade_failed: event({
-    meaning: "an agent kept its program, because an upgrade failed",
+    meaning: "an agent runs its earlier program, because an upgrade failed",
     result: "failure",
     details: z.strictObject({ ...agent, version, reason: z.string().describe("Why it failed.") }),
     example: {

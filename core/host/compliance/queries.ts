@@ -55,6 +55,8 @@ export const QUERIES = {
     event_types: [
       "password_changed",
       "password_reset",
+      "password_reset_created",
+      "password_reset_used",
       "second_factor_enabled",
       "second_factor_disabled",
       "second_factor_required",

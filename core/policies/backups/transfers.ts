@@ -17,7 +17,12 @@ import { type Ask, JobFailed } from "./archives.ts";
 import { executeBackup, executeRestore, type ExecutionParts } from "./execute.ts";
 import { mayRequesterStill } from "./requester.ts";
 import { executeUpgrade, judgeUpgrade } from "../upgrades/execute.ts";
-import { continueUpgrade, endAgentUpgrade, type UpgradeParts } from "../upgrades/progress.ts";
+import {
+  continueUpgrade,
+  endAgentUpgrade,
+  recordGivenUp,
+  type UpgradeParts,
+} from "../upgrades/progress.ts";
 import { dropJobs, failJob, pruneJobs } from "./job_records.ts";
 
 /** Concurrent jobs, in total and of one organization: each holds an archive in memory. */
@@ -145,6 +150,7 @@ export class Transfers {
   async #run(tenant: Tenant, agentId: string, link: Link): Promise<void> {
     const { parts } = this;
     const ask: Ask = (link, id, send) => this.#ask(link, id, send);
+    if (link.agent !== null) await recordGivenUp(this.#upgradeParts, tenant, link.agent);
     const backup = await this.#claim(backups, tenant, agentId);
     if (backup !== null) {
       return await this.#runJob(tenant, link, backup, "policy:write", {

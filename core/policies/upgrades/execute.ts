@@ -4,7 +4,7 @@ import type { Tenant } from "../../../kv/store/collection.ts";
 import type { Link } from "../../agents/agents.ts";
 import { isOlder, PIECE_BYTES } from "../../protocol/protocol.ts";
 import { type Ask, JobFailed } from "../backups/archives.ts";
-import { programFor } from "./programs.ts";
+import { obstacleOfForm, programFor } from "./programs.ts";
 import { endAgentUpgrade, type UpgradeParts } from "./progress.ts";
 
 /**
@@ -42,6 +42,9 @@ export async function executeUpgrade(
 ): Promise<void> {
   const { agent } = link;
   if (agent === null) return;
+  // It may have come back with another program since it was chosen.
+  const obstacle = obstacleOfForm(agent, job.version);
+  if (obstacle !== null) throw new JobFailed(obstacle);
   const found = await programFor(parts.ports.programs, job.version, agent);
   if (found === null) {
     throw new JobFailed(`the relay has no program of version ${job.version} for ${agent.platform}`);

@@ -13,6 +13,19 @@ export async function programFor(
   return found && { platform, program: found };
 }
 
+/** Why an agent cannot be upgraded over its link, however it is asked; null when it can be. */
+export function obstacleOfForm(
+  { program, version: own }: Pick<AgentRecord, "program" | "version">,
+  version: string,
+): string | null {
+  if (program === null) {
+    return `version ${own} cannot be upgraded over its link: install ${version} there once`;
+  }
+  return program.form === "source"
+    ? "it is installed from source: update its checkout and restart it there"
+    : null;
+}
+
 /** Why an agent cannot be upgraded now; `current` when it needs no upgrade, and null when it can be. */
 export async function obstacleOf(
   programs: AgentPrograms,
@@ -21,16 +34,13 @@ export async function obstacleOf(
   if (!isOlder(agent.version, VERSION)) {
     return { current: true, reason: `it has version ${agent.version}` };
   }
-  const reason = agent.program === null
-    ? `version ${agent.version} cannot be upgraded over its link: install ${VERSION} there once`
-    : agent.program.form === "source"
-    ? "it is installed from source: update its checkout and restart it there"
-    : agent.instance === null
-    ? "it is offline"
-    : await programFor(programs, VERSION, agent) === null
-    ? `the relay has no program for ${
-      agent.program.form === "bundle" ? "bundles" : agent.platform
-    }: see RELAY_AGENT_PROGRAMS`
-    : null;
+  const reason = obstacleOfForm(agent, VERSION) ??
+    (agent.instance === null
+      ? "it is offline"
+      : await programFor(programs, VERSION, agent) === null
+      ? `the relay has no program for ${
+        agent.program?.form === "bundle" ? "bundles" : agent.platform
+      }: see RELAY_AGENT_PROGRAMS`
+      : null);
   return reason === null ? null : { current: false, reason };
 }

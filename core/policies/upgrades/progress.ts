@@ -1,4 +1,4 @@
-import { agents } from "../../../kv/records/agent.ts";
+import { type AgentRecord, agents } from "../../../kv/records/agent.ts";
 import {
   type AgentUpgradeRecord,
   agentUpgrades,
@@ -101,31 +101,58 @@ export async function endAgentUpgrade(
   ended: AgentUpgradeRecord,
   error: string | null,
 ): Promise<void> {
-  const { store, ports, signals } = parts;
-  await store.transact(async (tx) => {
+  await parts.store.transact(async (tx) => {
     const job = await tx.get(agentUpgrades, tenant, ended.id);
     if (job?.status !== "running" || job.attempt !== ended.attempt) return;
-    const agent = await tx.get(agents, tenant, job.agent_id);
-    const upgrade = await tx.get(upgrades, tenant, job.upgrade_id);
-    const status = error === null ? "complete" : "failed";
-    const finished_at_ms = ports.clock.now();
-    tx.put(agentUpgrades, tenant, { ...job, status, error, finished_at_ms });
-    const resource = { type: "agent", id: job.agent_id } as const;
-    const { upgrade_id, previous_version, sha256, created_by: user } = job;
-    const by = { ports, signals, actor: RELAY_ACTOR };
-    const common = { name: agent?.name ?? job.name, upgrade_id, user };
-    if (error === null) {
-      const version = agent?.version ?? job.version;
-      const details = { ...common, version, previous_version, sha256 };
-      emit(by, tx, tenant, { type: "agent_upgraded", resource, details });
-    } else {
-      const details = { ...common, version: job.version, reason: error };
-      emit(by, tx, tenant, { type: "agent_upgrade_failed", resource, details });
-    }
-    if (upgrade === null) return;
-    const { succeeded, failed } = upgrade;
-    const counts = error === null ? { succeeded: succeeded + 1 } : { failed: failed + 1 };
-    tx.put(upgrades, tenant, { ...upgrade, ...counts });
+    await recordEnd(parts, tx, tenant, job, error);
   });
   await continueUpgrade(parts, tenant, ended.upgrade_id);
+}
+
+/** Makes a completed upgrade a failed one, when its program fails to start later and the agent has given it up. */
+export async function recordGivenUp(
+  parts: UpgradeParts,
+  tenant: Tenant,
+  agent: AgentRecord,
+): Promise<void> {
+  const failed = agent.program?.failed ?? null;
+  if (failed === null) return;
+  const upgradeId = await parts.store.transact(async (tx) => {
+    const job = await tx.get(agentUpgrades, tenant, failed.job_id);
+    if (job?.status !== "complete" || job.agent_id !== agent.id) return null;
+    await recordEnd(parts, tx, tenant, job, failed.message);
+    return job.upgrade_id;
+  });
+  if (upgradeId !== null) await continueUpgrade(parts, tenant, upgradeId);
+}
+
+async function recordEnd(
+  { ports, signals }: UpgradeParts,
+  tx: Tx,
+  tenant: Tenant,
+  job: AgentUpgradeRecord,
+  error: string | null,
+): Promise<void> {
+  const agent = await tx.get(agents, tenant, job.agent_id);
+  const upgrade = await tx.get(upgrades, tenant, job.upgrade_id);
+  const status = error === null ? "complete" : "failed";
+  const finished_at_ms = ports.clock.now();
+  tx.put(agentUpgrades, tenant, { ...job, status, error, finished_at_ms });
+  const resource = { type: "agent", id: job.agent_id } as const;
+  const { upgrade_id, previous_version, sha256, created_by: user } = job;
+  const by = { ports, signals, actor: RELAY_ACTOR };
+  const common = { name: agent?.name ?? job.name, upgrade_id, user };
+  if (error === null) {
+    const version = agent?.version ?? job.version;
+    const details = { ...common, version, previous_version, sha256 };
+    emit(by, tx, tenant, { type: "agent_upgraded", resource, details });
+  } else {
+    const details = { ...common, version: job.version, reason: error };
+    emit(by, tx, tenant, { type: "agent_upgrade_failed", resource, details });
+  }
+  if (upgrade === null) return;
+  const counted = job.status === "complete" ? 1 : 0;
+  const succeeded = upgrade.succeeded - counted + (error === null ? 1 : 0);
+  const failed = upgrade.failed + (error === null ? 0 : 1);
+  tx.put(upgrades, tenant, { ...upgrade, succeeded, failed });
 }

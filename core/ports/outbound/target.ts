@@ -52,5 +52,9 @@ export function dialledHost(url: URL): string {
 /** The error for a host of which one address is forbidden. */
 export function refusedAddress(host: string, address: string): OutboundError {
   const which = host === address ? address : `${host} resolves to ${address}, which`;
-  return new OutboundError("refused_address", `${which} is not a public address.`);
+  return new OutboundError(
+    "refused_address",
+    `${which} is not a public address. Whoever runs this relay can allow private ones with ` +
+      "`outbound.allow_private_targets` in its RELAY_CONFIG.",
+  );
 }

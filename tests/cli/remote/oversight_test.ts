@@ -66,7 +66,33 @@ Deno.test("relay listen: sends events on with the profile's credential until Ctr
       // The terminal's network leads to the relay, which does not take a POST there.
       [["agent_deleted", 405]],
     ]);
-    ok(/^listening to .*\nsigned with whsec_/.test(err), err);
+    ok(/^listening to .*\nsigned with a new secret: whsec_/.test(err), err);
+  });
+});
+
+Deno.test("relay listen: takes a secret from the standard input or the environment, and never prints it", async () => {
+  await signedIn(async (_world, _owner, run) => {
+    const listen = ["listen", "--forward", "http://127.0.0.1:3000/hook"];
+    let interrupt = () => {};
+    const listening = {
+      onInterrupt: (stop: () => void) => interrupt = stop,
+      sleep: () => Promise.resolve(interrupt()),
+    };
+    const secret = "whsec_c2VjcmV0IG9mIGEgcGVyc29u";
+    const env = { RELAY_WEBHOOK_SECRET: secret };
+    const printed = [
+      await run([...listen, "--secret-stdin"], { ...listening, input: ` ${secret}\n` }),
+      await run(listen, { ...listening, env }),
+    ];
+    for (const { code, out, err } of printed) {
+      deq([code, out, err.split("\n").at(1)], [0, "", "signed with your secret"]);
+      ok(!err.includes(secret), err);
+    }
+    // An argument is visible to every user of the machine.
+    for (const args of [["--secret", secret], [`--secret=${secret}`], ["--secret-stdin"]]) {
+      const { code, out, err } = await run([...listen, ...args], { ...listening, env });
+      deq([code, out, err.includes(secret)], [2, "", false], err);
+    }
   });
 });
 

@@ -5,7 +5,7 @@ import { Failure, Loading } from "../../components/states.ts";
 import { Time } from "../../components/time.ts";
 import { onOneLine, VisibleText } from "../../components/visible_text.ts";
 import { useData } from "../../data.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { addressOf } from "../../router.ts";
 import { may } from "../../session.ts";
 
@@ -40,7 +40,7 @@ export function Story({ thread }: { readonly thread: string }) {
           <a href=${addressOf("/audit", { thread })}>All of them are in the audit log.</a>
         </p>
       `}
-      <ol class="story">
+      <ol class="chapters">
         ${data?.events.toReversed().map((event) =>
           html`<${Chapter} key=${event.event_id} event=${event} />`
         )}

@@ -3,7 +3,7 @@ import { call, type PlanAction, type PolicyApply, type Repository } from "../../
 import { Badge } from "../../components/badge.ts";
 import { ChangeError, useChange } from "../../components/form.ts";
 import { onOneLine } from "../../components/visible_text.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { ReplayView } from "./replay_view.ts";
 
 /** The commands that a plan is tried on. */

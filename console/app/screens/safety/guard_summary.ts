@@ -1,7 +1,7 @@
 import { type Agent, call, type Guard } from "../../api.ts";
 import { Badge } from "../../components/badge.ts";
 import { useData } from "../../data.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { addressOf } from "../../router.ts";
 import { may } from "../../session.ts";
 
@@ -12,7 +12,7 @@ export interface Guarded {
 }
 
 /** Each guard is read by a call of its own, which asks the agent, so a page of them is small. */
-export const GUARDS = 20;
+const GUARDS = 20;
 
 /** The guards of a page of agents. An agent that was deleted meanwhile is left out. */
 export async function readGuards(

@@ -1,12 +1,12 @@
 import { useEffect, useState } from "preact/hooks";
 import { call, type EvaluatedCommand, type Evaluation, type ShieldPolicyInput } from "../../api.ts";
-import { Badge } from "../../components/badge.ts";
 import { Copy } from "../../components/copy.ts";
 import { Explained } from "../../components/explained.ts";
 import { Field } from "../../components/form.ts";
 import { Failure } from "../../components/states.ts";
+import { VerdictBadge } from "../../components/verdict.ts";
 import { useData } from "../../data.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { addressOf, path, query } from "../../router.ts";
 import { may } from "../../session.ts";
 import { candidateOf } from "../../policy_candidate.ts";
@@ -112,7 +112,8 @@ function Judged({ command }: { readonly command: string }) {
     <section class="card" aria-label="Verdict" aria-live="polite" aria-busy=${data === null}>
       <${Explained} result=${chosen} about=${about} />
       ${present !== null && html`
-        <p>Under the policies in force: <${Badge} state=${present.verdict} />, score ${present
+        <p>Under the policies in force: <${VerdictBadge} verdict=${present
+          .verdict} />, score ${present
           .risk_score}${present.verdict === chosen.verdict
           ? ". The verdict is the same."
           : ". The verdict differs."}</p>

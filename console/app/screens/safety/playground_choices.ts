@@ -1,7 +1,7 @@
 import { call } from "../../api.ts";
 import { onOneLine } from "../../components/visible_text.ts";
 import { useData } from "../../data.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { query, setQuery } from "../../router.ts";
 import { may } from "../../session.ts";
 import { textOfLabels } from "./playground_address.ts";

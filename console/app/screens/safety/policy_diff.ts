@@ -2,7 +2,7 @@ import { call } from "../../api.ts";
 import { Diff } from "../../components/diff.ts";
 import { Failure, Loading } from "../../components/states.ts";
 import { useData } from "../../data.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { query, setQuery } from "../../router.ts";
 
 /** What differs between two versions of a policy. The address names both. */

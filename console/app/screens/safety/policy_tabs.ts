@@ -1,4 +1,4 @@
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { addressOf, path } from "../../router.ts";
 import { may } from "../../session.ts";
 

@@ -1,9 +1,9 @@
 import type { Replay } from "../../api.ts";
-import { Badge } from "../../components/badge.ts";
 import { Name } from "../../components/names.ts";
 import { Time } from "../../components/time.ts";
+import { VerdictBadge } from "../../components/verdict.ts";
 import { VisibleText } from "../../components/visible_text.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { addressOf } from "../../router.ts";
 
 /** Changed verdicts that are shown; the rest is counted. */
@@ -26,7 +26,8 @@ export function ReplayView({ replay }: { readonly replay: Replay }) {
         html`
           <li key=${one.command_id}>
             <p>
-              <${Badge} state=${one.before} /> → <${Badge} state=${one.verdict} />${" "}
+              <${VerdictBadge} verdict=${one.before} /> → <${VerdictBadge} verdict=${one
+                .verdict} />${" "}
               <span class="soft">
                 ${one.agent_id !== null && html`
                   <${Name} id=${one.agent_id} />,

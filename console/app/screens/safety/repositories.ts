@@ -7,7 +7,7 @@ import { Empty, Failure, Loading } from "../../components/states.ts";
 import { Time } from "../../components/time.ts";
 import { onOneLine, VisibleText } from "../../components/visible_text.ts";
 import { useData } from "../../data.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { may } from "../../session.ts";
 import { ApplyPlan } from "./apply_plan.ts";
 import { PolicyTabs } from "./policy_tabs.ts";
@@ -92,7 +92,7 @@ function RepositoryCard({ repository, changed }: {
         <dd>
           <${Time} at=${last_sync?.at ?? null} />
           ${(last_sync?.error ?? null) !== null && html`
-            <p class="bad lines">
+            <p class="bad kept-lines">
               <${VisibleText} text=${last_sync!.error} />
             </p>
           `}

@@ -1,13 +1,14 @@
+import { html } from "htm/preact";
 import { useState } from "preact/hooks";
 import { call, type GitProvider } from "../../api.ts";
-import { Copy } from "../../components/copy.ts";
-import { ChangeError, Field, useChange } from "../../components/form.ts";
-import { html } from "../../html.ts";
+import { ChangeError, useChange } from "../../components/form.ts";
+import { Check, SelectField, TextField } from "../../components/inputs.ts";
+import { ShownOnce } from "../../components/shown_once.ts";
 
 const PROVIDERS: readonly GitProvider[] = ["github", "gitlab", "gitea", "generic"];
 const BEGUN = {
   name: "",
-  provider: "github" as GitProvider,
+  provider: "github",
   url: "",
   branch: "main",
   policy_path: "",
@@ -33,7 +34,7 @@ export function RepositoryForm({ onDone, onCancel }: {
       await call("gitops.create_repository", {
         body: {
           name,
-          provider,
+          provider: provider as GitProvider,
           url,
           branch,
           policy_path,
@@ -46,85 +47,44 @@ export function RepositoryForm({ onDone, onCancel }: {
       else setSecret(made);
     });
   };
-  if (secret !== null) return html`<${PushSecret} secret=${secret} onDone=${onDone} />`;
-  const text = (name: keyof typeof BEGUN, label: string, rest: Record<string, unknown> = {}) => {
-    const { hint, ...attributes } = rest;
+  if (secret !== null) {
     return html`
-      <${Field} label=${label} hint=${hint}>${(id: string) =>
-        html`
-          <input id=${id} autocomplete="off" spellcheck=${false} value=${values[
-            name
-          ]} ...${attributes}
-            onInput=${(event: Event) =>
-              setValues({ ...values, [name]: (event.target as HTMLInputElement).value })} />
-        `}<//>
+      <${ShownOnce} title="The repository is added" text=${secret} onDone=${onDone}
+        about=${`At the Git host, add a webhook for pushes to ${location.origin}/api/v1/gitops/webhook ` +
+          "with this secret. Nobody can read the secret again."}
+        done="I have stored the secret" />
     `;
-  };
+  }
+  const field = (name: keyof typeof BEGUN) => ({
+    value: values[name],
+    onInput: (value: string) => setValues({ ...values, [name]: value }),
+  });
   return html`
     <form class="card" onSubmit=${submit}>
       <h2>Add a repository</h2>
-      ${text("name", "Name", { required: true, maxlength: 100 })}
-      <${Field} label="Git host">${(id: string) =>
-        html`
-          <select id=${id} value=${values.provider} onChange=${(event: Event) =>
-            setValues({
-              ...values,
-              provider: (event.target as HTMLSelectElement).value as GitProvider,
-            })}>
-            ${PROVIDERS.map((one) => html`<option value=${one}>${one}</option>`)}
-          </select>
-        `}<//>
-      ${text("url", "Clone address", {
-        required: true,
-        type: "url",
-        placeholder: "https://github.com/acme/policies.git",
-      })}
-      ${text("branch", "Branch", { required: true })}
-      ${text("policy_path", "File or folder", {
-        placeholder: "policies",
-        hint: "Empty for the whole repository.",
-      })}
-      ${text("token", "Access token", {
-        type: "password",
-        autocomplete: "new-password",
-        hint: "For a private repository. It is stored encrypted and never shown.",
-      })}
-      ${text("sync_seconds", "Look for commits every … seconds", {
-        type: "number",
-        min: 60,
-        max: 86_400,
-        hint: "Empty to apply signed pushes only, or by hand.",
-      })}
-      <p>
-        <label>
-          <input type="checkbox" checked=${isSigned}
-            onChange=${(event: Event) => setSigned((event.target as HTMLInputElement).checked)} />
-          ${" "}Make a secret by which the Git host signs its pushes
-        </label>
-      </p>
+      <${TextField} label="Name" required maxlength=${100} ...${field("name")} />
+      <${SelectField} label="Git host" options=${PROVIDERS} value=${values.provider}
+        onChange=${(provider: string) => setValues({ ...values, provider })} />
+      <${TextField} label="Clone address" type="url" required ...${field("url")}
+        placeholder="https://github.com/acme/policies.git" />
+      <${TextField} label="Branch" required ...${field("branch")} />
+      <${TextField} label="File or folder" hint="Empty for the whole repository."
+        placeholder="policies" ...${field("policy_path")} />
+      <${TextField} label="Access token" type="password" autocomplete="new-password"
+        hint="For a private repository. It is stored encrypted and never shown."
+        ...${field("token")} />
+      <${TextField} label="Seconds between looks for commits" type="number" min=${60}
+        max=${86_400}
+        hint="Empty to apply signed pushes only, or by hand." ...${field("sync_seconds")} />
+      <${Check} checked=${isSigned} onChange=${setSigned}>
+        Make a secret by which the Git host signs its pushes
+      <//>
       <${ChangeError} change=${change} />
       <div class="actions">
         <button type="submit" class="primary" disabled=${change.isBusy}>Add it</button>
         <button type="button" onClick=${onCancel}>Cancel</button>
       </div>
     </form>
-  `;
-}
-
-function PushSecret({ secret, onDone }: { readonly secret: string; readonly onDone: () => void }) {
-  return html`
-    <section class="card" aria-label="Secret of the pushes">
-      <h2>The repository is added</h2>
-      <p>
-        Enter this address and this secret as a webhook for pushes at the Git host. Nobody can read
-        the secret again.
-      </p>
-      <${Copy} text=${`${location.origin}/api/v1/gitops/webhook`} label="Copy the address" />
-      <p />
-      <${Copy} text=${secret} label="Copy the secret" />
-      <p />
-      <button type="button" class="primary" onClick=${onDone}>I have stored the secret</button>
-    </section>
   `;
 }
 

@@ -1,7 +1,7 @@
 import { call, type Replay } from "../../api.ts";
 import { Failure, Loading } from "../../components/states.ts";
 import { useData } from "../../data.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { candidateOf } from "../../policy_candidate.ts";
 import { may } from "../../session.ts";
 import { ReplayView } from "./replay_view.ts";

@@ -1,12 +1,15 @@
+import { useState } from "preact/hooks";
 import { type Agent, type AgentStatus, call } from "../../api.ts";
 import { Badge } from "../../components/badge.ts";
+import { ChoiceFilter, TextFilter } from "../../components/filters.ts";
 import { Empty } from "../../components/states.ts";
 import { type Column, Table } from "../../components/table.ts";
 import { Time } from "../../components/time.ts";
 import { onOneLine } from "../../components/visible_text.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { offsetPage, usePages } from "../../pages.ts";
-import { addressOf, query, setQuery } from "../../router.ts";
+import { addressOf, query } from "../../router.ts";
+import { may } from "../../session.ts";
 
 const COLUMNS: readonly Column<Agent>[] = [
   {
@@ -45,49 +48,50 @@ const COLUMNS: readonly Column<Agent>[] = [
 
 /** All agents. */
 export default function Agents() {
-  const { status = "", label = "" } = query.value;
+  const { text = "", status = "", label = "", outdated = "" } = query.value;
+  const [total, setTotal] = useState<number | null>(null);
   const list = usePages(
     async (from, signal) => {
       const { agents, pagination } = await call("agents.list", {
         query: {
           limit: 200,
           offset: Number(from ?? 0),
+          text: text || undefined,
           status: (status || undefined) as AgentStatus | undefined,
-          label: label || undefined,
+          // While somebody types its key, a label selects nothing yet.
+          label: label.indexOf("=") > 0 ? label : undefined,
+          outdated: outdated === "" ? undefined : outdated === "yes" ? "true" : "false",
         },
         signal,
       });
+      setTotal(pagination.total);
       return offsetPage(agents, pagination);
     },
-    [status, label],
+    [text, status, label, outdated],
     { types: ["agent"] },
   );
+  const isFiltered = [text, status, label, outdated].some((filter) => filter !== "");
   return html`
     <div class="title">
-      <h1>Agents</h1>
-      <a class="button primary" href=${addressOf("/agents/add")}>Add a machine</a>
+      <h1>Agents ${total !== null && html`<span class="soft">${total.toLocaleString()}</span>`}</h1>
+      ${may("agents:admin") && html`
+        <a class="button primary" href=${addressOf("/agents/add")}>Add a machine</a>
+      `}
     </div>
     <div class="filters">
-      <label>State
-        <select value=${status}
-          onChange=${(event: Event) =>
-            setQuery({ status: (event.target as HTMLSelectElement).value })}>
-          <option value="">all</option>
-          ${["online", "degraded", "offline"].map((one) =>
-            html`<option value=${one}>${one}</option>`
-          )}
-        </select>
-      </label>
-      <label>Label
-        <input type="search" placeholder="env=prod" value=${label}
-          onChange=${(event: Event) =>
-            setQuery({ label: (event.target as HTMLInputElement).value })} />
-      </label>
+      <${TextFilter} name="text" label="Name or host" placeholder="web" />
+      <${ChoiceFilter} name="status" label="State" choices=${["online", "degraded", "offline"]} />
+      <${TextFilter} name="label" label="Label" placeholder="env=prod" />
+      <${ChoiceFilter} name="outdated" label="Outdated" choices=${["yes", "no"]} />
     </div>
     <${Table}
       label="Agents" list=${list} columns=${COLUMNS} keyOf=${({ id }: Agent) => id}
       opens=${({ id }: Agent) => `/agents/${id}`}
-      empty=${html`<${Empty} title="No agents" command="relay pair" />`}
+      empty=${isFiltered ? html`<${Empty} title="No agent fits these filters" />` : html`
+        <${Empty} title="No agents yet" command="relay pair">
+          <p>Add a machine here, or with the command line where you are signed in:</p>
+          <//>
+      `}
     />
   `;
 }

@@ -10,7 +10,7 @@ const Stored = z.object({
   form: programForm.exclude(["source"]),
 });
 const Marker = z.object({
-  trusted: Stored.nullable(),
+  trusted: Stored.extend({ ran: z.boolean().default(true) }).nullable(),
   candidate: Stored.extend({ started: z.boolean() }).nullable(),
   failed: z.object({ job_id: z.string(), message: z.string() }).nullable(),
 });
@@ -23,11 +23,14 @@ export type StoredProgram = z.infer<typeof Stored>;
  * state before or after a change.
  */
 export interface ProgramMarker {
-  /** The program that runs from now on; null for the installed one. */
-  readonly trusted: StoredProgram | null;
+  /**
+   * The program that runs from now on; null for the installed one. `ran` once its newest start was welcomed by the relay,
+   * or could not reach it.
+   */
+  readonly trusted: (StoredProgram & { readonly ran: boolean }) | null;
   /** A program that has not linked yet; `started` once it was tried. */
   readonly candidate: (StoredProgram & { readonly started: boolean }) | null;
-  /** The last upgrade whose program did not link. */
+  /** The last upgrade whose program was given up. */
   readonly failed: { readonly job_id: string; readonly message: string } | null;
 }
 
@@ -41,14 +44,19 @@ export interface ProgramStore {
 }
 
 /** The marker; that of an installed program if there is none or it is damaged. */
-export function readMarker({ stateDir, tree }: ProgramStore): ProgramMarker {
+export function readMarker(store: ProgramStore): ProgramMarker {
   try {
-    const path = markerPath(stateDir);
-    if (tree.look(path) === null) return INSTALLED;
-    return Marker.parse(JSON.parse(new TextDecoder().decode(tree.read(path))));
+    return parseMarker(store);
   } catch {
     return INSTALLED;
   }
+}
+
+/** @throws when the file cannot be read or is damaged */
+function parseMarker({ stateDir, tree }: ProgramStore): ProgramMarker {
+  const path = markerPath(stateDir);
+  if (tree.look(path) === null) return INSTALLED;
+  return Marker.parse(JSON.parse(new TextDecoder().decode(tree.read(path))));
 }
 
 /** Replaces the marker. @throws the system's errors */
@@ -88,4 +96,23 @@ export function dropProgram(store: ProgramStore, program: StoredProgram | null):
   }
   const path = programPath(store, program);
   if (store.tree.look(path) !== null) store.tree.remove(path);
+}
+
+/** The names of programs, and of one that did not arrive. */
+const PROGRAM_FILE = /^program(\.new|-[0-9a-f]{16}(\.js|\.exe)?)$/;
+
+/**
+ * Removes the programs that the marker does not name: an upgrade that was killed leaves them. Removes nothing while the
+ * marker cannot be read. @throws the system's errors
+ */
+export function dropUnnamed(store: ProgramStore): void {
+  const { stateDir, tree } = store;
+  // The first start makes the directory later.
+  if (tree.look(stateDir) === null) return;
+  const { trusted, candidate } = parseMarker(store);
+  const named = [trusted, candidate].map((kept) => kept && programPath(store, kept));
+  for (const name of tree.list(stateDir)) {
+    const path = `${stateDir}/${name}`;
+    if (PROGRAM_FILE.test(name) && !named.includes(path)) tree.remove(path);
+  }
 }

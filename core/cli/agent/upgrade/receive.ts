@@ -42,6 +42,8 @@ export interface AgentUpgrades {
   receive(piece: TransferData): boolean;
   /** The relay has welcomed this program: it runs from now on. */
   confirm(): void;
+  /** This program has linked or found that it cannot: it starts well, whatever the network does. */
+  attempted(): void;
   /** Drops an incomplete program, because the link is lost. */
   detach(): void;
 }
@@ -71,12 +73,17 @@ export function openUpgrades(parts: UpgradeParts): AgentUpgrades {
   /** The nonce of the current link. */
   let nonce = "";
   let last = 0;
+  let hasAttempted = false;
   let incoming: Incoming | null = null;
 
   /** Why this agent cannot take the program; null when it can. */
   function obstacle({ version, platform }: UpgradeFrame): string | null {
     if (machine.form === "source") {
       return "this agent is installed from source: update its checkout and restart it there";
+    }
+    if (machine.form === "executable" && platform === ANY_PLATFORM) {
+      return "this agent is a compiled executable, which cannot run a bundle: provide the " +
+        `executable for ${machine.platform}`;
     }
     const own = machine.form === "bundle" ? ANY_PLATFORM : machine.platform;
     if (platform !== own) return `the program is for ${platform}, and this agent needs ${own}`;
@@ -146,6 +153,19 @@ export function openUpgrades(parts: UpgradeParts): AgentUpgrades {
     parts.switchOver();
   }
 
+  function attempted() {
+    if (hasAttempted) return;
+    hasAttempted = true;
+    const marker = readMarker(parts);
+    const { trusted } = marker;
+    if (trusted === null || trusted.job_id !== jobId) return;
+    try {
+      writeMarker(parts, { ...marker, trusted: { ...trusted, ran: true } });
+    } catch (error) {
+      log.error(`the start of the program cannot be stored: ${error}`);
+    }
+  }
+
   return {
     facts() {
       const { failed } = readMarker(parts);
@@ -199,16 +219,22 @@ export function openUpgrades(parts: UpgradeParts): AgentUpgrades {
       return true;
     },
     confirm() {
+      attempted();
       const { trusted, candidate } = readMarker(parts);
       if (candidate === null || candidate.job_id !== jobId) return;
       const { started: _, ...program } = candidate;
       try {
-        writeMarker(parts, { trusted: program, candidate: null, failed: null });
+        writeMarker(parts, {
+          trusted: { ...program, ran: true },
+          candidate: null,
+          failed: null,
+        });
         dropProgram(parts, trusted);
       } catch (error) {
         log.error(`the new program cannot be confirmed: ${error}`);
       }
     },
+    attempted,
     detach: drop,
   };
 }

@@ -1,4 +1,5 @@
 import type { RelayError } from "../../../client/client.ts";
+import { MCP_NAME_MEMBERS } from "../../../protocol/protocol.ts";
 
 const META_VERSION = "io.modelcontextprotocol/protocolVersion";
 export const META_SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId";
@@ -51,22 +52,12 @@ export const versionIn = ({ params }: Message): string | null => {
 export const isRepeatable = ({ method, params }: Message): boolean =>
   method !== "tools/call" || (isFields(params._meta) && params._meta[META_KEY] !== undefined);
 
-/** The member of `params` that a header repeats, by method. */
-const NAMED: Readonly<Record<string, string>> = {
-  "tools/call": "name",
-  "prompts/get": "name",
-  "resources/read": "uri",
-  "tasks/get": "taskId",
-  "tasks/update": "taskId",
-  "tasks/cancel": "taskId",
-};
-
 /** The headers that repeat what the body says, in the revisions that want it. */
 export function repeatedHeaders(message: Message): Record<string, string> {
   const version = versionIn(message);
   const { method, params } = message;
   if (version === null || method === null) return {};
-  const named = params[NAMED[method] ?? ""];
+  const named = params[MCP_NAME_MEMBERS[method] ?? ""];
   return {
     "mcp-protocol-version": headerText(version),
     "mcp-method": headerText(method),

@@ -211,9 +211,8 @@ export const OVERSIGHT_ROWS: readonly RemoteCommand[] = [
       { name: "forward", value: "address", about: "The local address; needed." },
       TYPE,
       {
-        name: "secret",
-        value: "secret",
-        about: "It signs; also from RELAY_WEBHOOK_SECRET; default: a new one.",
+        name: "secret-stdin",
+        about: "Read the secret from the input; else RELAY_WEBHOOK_SECRET, or a new one.",
       },
       {
         name: "since",

@@ -6,14 +6,14 @@ import { Name, useNames } from "../../../components/names.ts";
 import { Empty } from "../../../components/states.ts";
 import { type Column, Table } from "../../../components/table.ts";
 import { Time } from "../../../components/time.ts";
-import { html } from "../../../html.ts";
+import { html } from "htm/preact";
 import { offsetPage, usePages } from "../../../pages.ts";
 import { addressOf, go } from "../../../router.ts";
 import { may } from "../../../session.ts";
 import { periodsNow } from "./periods.ts";
 
 /** The evidence packs, in words. */
-export const REPORT_NAMES: Readonly<Record<ReportType, string>> = {
+const REPORT_NAMES: Readonly<Record<ReportType, string>> = {
   soc2: "SOC 2",
   iso27001: "ISO/IEC 27001",
   hipaa: "HIPAA",

@@ -10,7 +10,7 @@ import { onOneLine } from "../../../components/visible_text.ts";
 import { Prose } from "../../../components/prose.ts";
 import { Records } from "../../../components/records.ts";
 import { useData } from "../../../data.ts";
-import { html } from "../../../html.ts";
+import { html } from "htm/preact";
 import { sourcesNow } from "../../../kept_checkpoint.ts";
 import { proveReport, type SignedReport } from "../../../proof_steps.ts";
 import { addressOf } from "../../../router.ts";

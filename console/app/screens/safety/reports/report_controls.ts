@@ -3,7 +3,7 @@ import { Prose } from "../../../components/prose.ts";
 import { Records } from "../../../components/records.ts";
 import { ExactTime } from "../../../components/time.ts";
 import { onOneLine } from "../../../components/visible_text.ts";
-import { html } from "../../../html.ts";
+import { html } from "htm/preact";
 import { addressOf } from "../../../router.ts";
 import type { Pack, Pointer } from "./report_types.ts";
 

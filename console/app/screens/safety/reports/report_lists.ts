@@ -3,7 +3,7 @@ import { Name } from "../../../components/names.ts";
 import { Records } from "../../../components/records.ts";
 import { ExactTime } from "../../../components/time.ts";
 import { onOneLine, VisibleText } from "../../../components/visible_text.ts";
-import { html } from "../../../html.ts";
+import { html } from "htm/preact";
 import { PointerTo } from "./report_controls.ts";
 import type { Pack } from "./report_types.ts";
 

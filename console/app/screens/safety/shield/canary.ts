@@ -3,7 +3,7 @@ import { call, type CanaryReport } from "../../../api.ts";
 import { Badge } from "../../../components/badge.ts";
 import { ChangeError, useChange } from "../../../components/form.ts";
 import { VisibleText } from "../../../components/visible_text.ts";
-import { html } from "../../../html.ts";
+import { html } from "htm/preact";
 
 /** Sends known commands through every layer, and with an agent also one over its link. */
 export function Canary() {

@@ -3,7 +3,7 @@ import { Badge } from "../../../components/badge.ts";
 import { type Change, ChangeError, useChange } from "../../../components/form.ts";
 import { Failure, Loading } from "../../../components/states.ts";
 import { useData } from "../../../data.ts";
-import { html } from "../../../html.ts";
+import { html } from "htm/preact";
 import { query, setQuery } from "../../../router.ts";
 import { may } from "../../../session.ts";
 

@@ -3,7 +3,7 @@ import { Badge } from "../../../components/badge.ts";
 import { ChangeError, ConfirmButton, useChange } from "../../../components/form.ts";
 import { Name } from "../../../components/names.ts";
 import { Time, TimeLeft } from "../../../components/time.ts";
-import { html } from "../../../html.ts";
+import { html } from "htm/preact";
 import { may, me } from "../../../session.ts";
 
 /** Whether people may approve their own commands. To allow it takes a second administrator, if there is one. */

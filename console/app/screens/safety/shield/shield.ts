@@ -2,7 +2,7 @@ import { call } from "../../../api.ts";
 import { useNames } from "../../../components/names.ts";
 import { Failure, Loading } from "../../../components/states.ts";
 import { useData } from "../../../data.ts";
-import { html } from "../../../html.ts";
+import { html } from "htm/preact";
 import { may } from "../../../session.ts";
 import { Canary } from "./canary.ts";
 import { Patterns } from "./patterns.ts";

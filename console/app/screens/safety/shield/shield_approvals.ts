@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { call, type ShieldSettings } from "../../../api.ts";
 import { ChangeError, Field, useChange } from "../../../components/form.ts";
 import { durationOf } from "../../../components/time.ts";
-import { html } from "../../../html.ts";
+import { html } from "htm/preact";
 import { may } from "../../../session.ts";
 
 /** How many people decide about a held command, which roles they need, and how long it waits. */

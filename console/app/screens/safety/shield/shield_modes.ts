@@ -3,7 +3,7 @@ import { call, type ShieldMode, type ShieldSettings } from "../../../api.ts";
 import { Badge } from "../../../components/badge.ts";
 import { ChangeError, ConfirmButton, useChange } from "../../../components/form.ts";
 import { Name } from "../../../components/names.ts";
-import { html } from "../../../html.ts";
+import { html } from "htm/preact";
 import { may } from "../../../session.ts";
 
 const MODES: Readonly<Record<ShieldMode, string>> = {

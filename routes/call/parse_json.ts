@@ -1,4 +1,4 @@
-import { nextTurn } from "../ports/ports.ts";
+import { nextTurn } from "../../core/ports/ports.ts";
 
 /** Characters parsed at once: under a millisecond, even when the engine knows none of the names. */
 const SLICE_CHARS = 16 * 1024;

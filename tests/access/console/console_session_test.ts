@@ -1,12 +1,11 @@
 import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:assert/strict";
-import { SESSION_IDLE_MS, SESSION_MAX_MS } from "../../core/access/sign_in/refresh_token.ts";
-import type { Settings } from "../../core/context/settings.ts";
-import { openMemoryStore } from "../cluster/shared_store.ts";
-import { NO_LIMITS } from "../support/no_limits.ts";
-import { StreamClient } from "../support/stream.ts";
-import { rawRows } from "../support/raw_rows.ts";
-import { type Account, OWN_PAGE, World } from "../support/world.ts";
-import { alive, codeOf, enrol, refused } from "./account_fixtures.ts";
+import { SESSION_IDLE_MS, SESSION_MAX_MS } from "../../../core/access/sign_in/refresh_token.ts";
+import type { Settings } from "../../../core/context/settings.ts";
+import { openMemoryStore } from "../../cluster/shared_store.ts";
+import { NO_LIMITS } from "../../support/no_limits.ts";
+import { StreamClient } from "../../support/stream.ts";
+import { type Account, OWN_PAGE, World } from "../../support/world.ts";
+import { alive, codeOf, enrol, refused } from "../account_fixtures.ts";
 import {
   cookieIn,
   found,
@@ -17,21 +16,13 @@ import {
   SESSION,
   signedIn,
   signIn,
+  stored,
 } from "./console_fixtures.ts";
 
 const SETTINGS = "/api/account/settings";
 const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;
 const HTTPS = { publicUrl: "https://relay.example", local: false };
-
-/** Every entry of the store with its version. */
-async function stored(world: World): Promise<string[]> {
-  await world.settle();
-  const rows = await rawRows(world.kv);
-  return rows.map(({ key, value, versionstamp }) =>
-    `${key.join(" ")} ${versionstamp} ${Deno.inspect(value, { depth: 9 })}`
-  );
-}
 
 /** A request to this URL, as a browser sends it. */
 function browse(world: World, method: string, url: string, headers: Headers, body?: unknown) {

@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, ok, rejects, strictEqual as eq } from "node:assert/strict";
 import { setImmediate } from "node:timers";
-import { DEPTH_MAX, MEMBERS_MAX, parseJson, TooManyParts } from "../../core/work/parse_json.ts";
+import { DEPTH_MAX, MEMBERS_MAX, parseJson, TooManyParts } from "../../routes/call/parse_json.ts";
 import { longestParsed } from "../support/longest_parsed.ts";
 import { type Random, random } from "../support/random.ts";
 

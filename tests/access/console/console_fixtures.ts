@@ -1,6 +1,7 @@
 import { strictEqual as eq } from "node:assert/strict";
-import { claimCodeOf } from "../../core/access/access.ts";
-import { type Account, type Answer, OWN_PAGE, type World } from "../support/world.ts";
+import { claimCodeOf } from "../../../core/access/access.ts";
+import { rawRows } from "../../support/raw_rows.ts";
+import { type Account, type Answer, OWN_PAGE, type World } from "../../support/world.ts";
 
 export const SESSION = "/api/v1/console-session";
 export const INFO = "/api/account/info";
@@ -36,3 +37,12 @@ export async function signedIn(world: World): Promise<Account & { cookie: string
 }
 
 export const infoBy = (world: World, headers: Headers) => world.call("GET", INFO, { headers });
+
+/** Every entry of the store with its version. */
+export async function stored(world: World): Promise<string[]> {
+  await world.settle();
+  const rows = await rawRows(world.kv);
+  return rows.map(({ key, value, versionstamp }) =>
+    `${key.join(" ")} ${versionstamp} ${Deno.inspect(value, { depth: 9 })}`
+  );
+}

@@ -1,0 +1,41 @@
+import type { Delivery, DeliveryDetail } from "../../api.ts";
+
+/** How many of these deliveries failed, of those that were attempted; null for none. */
+export function failureShare(
+  deliveries: readonly Pick<Delivery, "status" | "attempt">[],
+): { failed: number; of: number } | null {
+  const attempted = deliveries.filter(({ status }) => status !== "pending" && status !== "sending");
+  if (attempted.length === 0) return null;
+  const failed = attempted.filter(({ status }) => status !== "succeeded").length;
+  return { failed, of: attempted.length };
+}
+
+/** True while a delivery may change without anybody's doing. */
+export const isMoving = ({ status, held, next_attempt_at }: Delivery): boolean =>
+  !held && (status === "pending" || status === "sending" || next_attempt_at !== null);
+
+/** What the error of an attempt means. */
+const ERRORS: Readonly<Record<string, string>> = {
+  http: "the receiver did not answer with a 2xx status",
+  timeout: "the receiver did not answer in time",
+  dns: "the host's name could not be resolved",
+  connect: "no connection could be made",
+  tls: "no secure connection could be made",
+  refused_address: "the URL leads to an address that Relay does not connect to",
+  not_allowed:
+    "not sent: the webhook no longer subscribes to the type, or its person may not read it",
+  lost: "Relay ended during the attempt; the delivery may have arrived",
+  discarded: "it was held and then discarded",
+  internal: "Relay could not make the request; its log says why",
+};
+
+/** Why an attempt failed, in words. */
+export const errorWords = (error: string): string => ERRORS[error] ?? error;
+
+/** The answer of an attempt in a few words. */
+export function answerWords(
+  { http_status, error }: Pick<DeliveryDetail["attempts"][number], "http_status" | "error">,
+): string {
+  if (error !== null && error !== "http") return errorWords(error);
+  return http_status === null ? "no answer yet" : `status ${http_status}`;
+}

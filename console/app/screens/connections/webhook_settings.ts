@@ -1,0 +1,122 @@
+import { useState } from "preact/hooks";
+import { call, type Webhook, type WebhookEventType } from "../../api.ts";
+import { ChangeError, ConfirmButton, useChange } from "../../components/form.ts";
+import { Check, SelectField, TextField } from "../../components/inputs.ts";
+import { html } from "htm/preact";
+import { go } from "../../router.ts";
+import { EventChoice } from "./event_choice.ts";
+import { HeadersField, headersOf, linesOf } from "./headers_field.ts";
+
+/** Changes a webhook; what was not changed is not sent. */
+export function WebhookSettings({ webhook, onChanged }: {
+  readonly webhook: Webhook;
+  readonly onChanged: () => void;
+}) {
+  const { id, retry_policy: policy } = webhook;
+  const change = useChange();
+  const [name, setName] = useState(webhook.name);
+  const [url, setUrl] = useState(webhook.url);
+  const [events, setEvents] = useState(webhook.events);
+  const [secret, setSecret] = useState("");
+  const [headers, setHeaders] = useState(linesOf(webhook.custom_headers));
+  const [attempts, setAttempts] = useState(`${policy.max_retries}`);
+  const [timeout, setTimeout] = useState(`${policy.timeout_seconds}`);
+  const [autoDisable, setAutoDisable] = useState(policy.auto_disable);
+  const submit = (event: Event) => {
+    event.preventDefault();
+    change.run(async () => {
+      const isSame = [...events].sort().join() === [...webhook.events].sort().join();
+      await call("webhooks.update", {
+        params: { id },
+        body: {
+          name,
+          ...url !== webhook.url && { url },
+          ...!isSame && { events: events as WebhookEventType[] },
+          ...secret !== "" && { secret },
+          ...headers !== linesOf(webhook.custom_headers) && { headers: headersOf(headers) },
+          retry_policy: {
+            max_retries: Number(attempts),
+            timeout_seconds: Number(timeout),
+            auto_disable: autoDisable,
+          },
+        },
+      });
+      setSecret("");
+      onChanged();
+    });
+  };
+  return html`
+    <details class="card">
+      <summary>Change the webhook</summary>
+      <form onSubmit=${submit}>
+        <div class="pair">
+          <${TextField} label="Name" value=${name} onInput=${setName} required
+            maxlength=${200} />
+          <${TextField} label="URL" type="url" value=${url} onInput=${setUrl} required />
+        </div>
+        <${EventChoice} chosen=${events} onChange=${setEvents} />
+        <div class="pair">
+          <${TextField} label="Attempts at most" type="number" min=${1} max=${12}
+            value=${attempts}
+            onInput=${setAttempts} />
+          <${TextField} label="Deadline of an attempt in seconds" type="number" min=${1}
+            max=${10}
+            value=${timeout} onInput=${setTimeout} />
+          <${TextField} label="New signing secret" value=${secret} onInput=${setSecret}
+            minlength=${8} maxlength=${256}
+            hint="Empty keeps the present one. For 24 hours the old one signs too." />
+        </div>
+        <${HeadersField} value=${headers} onInput=${setHeaders} />
+        <${Check} checked=${autoDisable} onChange=${setAutoDisable}>
+          Disable the webhook when the last attempt of a delivery fails
+        <//>
+        <${ChangeError} change=${change} />
+        <p><button type="submit" class="primary" disabled=${change.isBusy || events.length === 0}>
+          Save the changes
+        </button></p>
+      </form>
+    </details>
+  `;
+}
+
+/** Enables, disables and deletes a webhook. */
+export function WebhookSwitch({ webhook: { id, name, active }, onChanged }: {
+  readonly webhook: Webhook;
+  readonly onChanged: () => void;
+}) {
+  const change = useChange();
+  const [held, setHeld] = useState("deliver");
+  const enable = async () => {
+    await call("webhooks.enable", {
+      params: { id },
+      body: { held: held as "deliver" | "discard" },
+    });
+    onChanged();
+  };
+  const disable = async () => {
+    await call("webhooks.disable", { params: { id }, body: {} });
+    onChanged();
+  };
+  const remove = async () => {
+    await call("webhooks.delete", { params: { id } });
+    go("/webhooks");
+  };
+  return html`
+    <div class="actions">
+      ${active
+        ? html`
+          <${ConfirmButton} label="Disable the webhook" change=${change} action=${disable}
+            question="Nothing is sent any more. New events are held for 30 days, and are sent when you enable it." />
+        `
+        : html`
+          <${ConfirmButton} label="Enable the webhook" change=${change} action=${enable}
+            question="New events are sent again from now on.">
+            <${SelectField} label="Deliveries held meanwhile" value=${held} onChange=${setHeld}
+              options=${[["deliver", "send them, oldest first"], ["discard", "discard them"]]} />
+            <//>
+        `}
+      <${ConfirmButton} label="Delete the webhook" change=${change} action=${remove}
+        question=${`“${name}” receives nothing any more, and its delivery log is deleted.`} />
+    </div>
+  `;
+}

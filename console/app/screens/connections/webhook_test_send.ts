@@ -1,0 +1,58 @@
+import { useState } from "preact/hooks";
+import { call, type Delivery, type DeliveryEventType, type Webhook } from "../../api.ts";
+import { Badge } from "../../components/badge.ts";
+import { ChangeError, useChange } from "../../components/form.ts";
+import { SelectField } from "../../components/inputs.ts";
+import { useData } from "../../data.ts";
+import { html } from "htm/preact";
+import { useRepeat } from "../../repeat.ts";
+import { addressOf } from "../../router.ts";
+import { answerWords, isMoving } from "./delivery_words.ts";
+
+/** Sends a test event and shows what became of it. */
+export function WebhookTest({ webhook: { id, active, events }, onSent }: {
+  readonly webhook: Webhook;
+  readonly onSent: () => void;
+}) {
+  const change = useChange();
+  const [type, setType] = useState("ping");
+  const [sent, setSent] = useState<Delivery | null>(null);
+  const send = () =>
+    change.run(async () => {
+      const body = { event_type: type as DeliveryEventType };
+      setSent(await call("webhooks.test", { params: { id }, body }));
+      onSent();
+    });
+  return html`
+    <section class="card" aria-label="Test">
+      <h2>Test</h2>
+      <${SelectField} label="Event" value=${type} options=${["ping", ...events]}
+        onChange=${setType} hint="The example of the type is sent, marked as a test." />
+      <${ChangeError} change=${change} />
+      <p><button type="button" disabled=${change.isBusy || !active} onClick=${send}>
+        Send a test event
+      </button></p>
+      ${!active && html`<p class="soft">Enable the webhook first.</p>`}
+      <div role="status">${sent !== null && html`<${Outcome} key=${sent.id} sent=${sent} />`}</div>
+    </section>
+  `;
+}
+
+function Outcome({ sent }: { readonly sent: Delivery }) {
+  const params = { id: sent.webhook_id, del_id: sent.id };
+  const { data, again } = useData((signal) => call("webhooks.delivery", { params, signal }), []);
+  const delivery = data ?? sent;
+  const isUnderWay = isMoving(delivery) && delivery.next_attempt_at === null;
+  useRepeat(isUnderWay, 700, again);
+  return html`
+    <p>
+      <${Badge} state=${delivery.status} />${" "}
+      ${isUnderWay ? "The test is on its way…" : html`
+        ${answerWords(delivery)}, in ${delivery.response_time_ms ?? 0} ms.
+      `}
+      ${" "}<a href=${addressOf(`/webhooks/${sent.webhook_id}/deliveries/${sent.id}`)}>
+        Request and response
+      </a>
+    </p>
+  `;
+}

@@ -1,0 +1,128 @@
+import { useState } from "preact/hooks";
+import { call, type Plan } from "../../../api.ts";
+import { ChangeError, ConfirmButton, Field, useChange } from "../../../components/form.ts";
+import { TextField } from "../../../components/inputs.ts";
+import { Failure, Loading } from "../../../components/states.ts";
+import { VisibleText } from "../../../components/visible_text.ts";
+import { useData } from "../../../data.ts";
+import { html } from "htm/preact";
+import { query, setQuery } from "../../../router.ts";
+import { may } from "../../../session.ts";
+import { limitWords, UNLIMITED } from "./limit_words.ts";
+
+/** In the address, for a plan that is not made yet. */
+const NEW = "+";
+
+/** The plans that an organization can have. */
+export function Plans() {
+  const { data, error, again } = useData(
+    (signal) => call("plans.list", { query: { limit: 200 }, signal }),
+    [],
+    { types: ["plan", "account", "configuration"] },
+  );
+  const edited = query.value.plan;
+  const plan = data?.plans.find(({ id }) => id === edited);
+  return html`
+    <div class="title">
+      <h2>Plans</h2>
+      ${may("system:write") && edited === undefined && html`
+        <button type="button" onClick=${() => setQuery({ plan: NEW })}>Create a plan</button>
+      `}
+    </div>
+    ${error !== null && html`<${Failure} error=${error} again=${again} />`}
+    ${data === null && error === null && html`<${Loading} />`}
+    ${may("system:write") && (edited === NEW || plan !== undefined) &&
+      html`<${PlanForm} key=${edited} plan=${plan ?? null} onChanged=${again} />`}
+    <ul class="rows">
+      ${data?.plans.map((one) => html`<${Row} key=${one.id} plan=${one} onChanged=${again} />`)}
+    </ul>
+  `;
+}
+
+function Row({ plan, onChanged }: { readonly plan: Plan; readonly onChanged: () => void }) {
+  const { id, name, price, currency, features, accounts, requests_per_minute, limit_source } = plan;
+  const change = useChange();
+  const remove = async () => {
+    await call("plans.delete", { params: { id } });
+    onChanged();
+  };
+  return html`
+    <li>
+      <p>
+        <strong><${VisibleText} text=${name} /></strong>${" "}
+        <span class="soft">${price} ${currency} a month, ${accounts} organizations</span><br />
+        ${limitWords(requests_per_minute)} requests a minute, by the ${limit_source}
+        ${features.map((feature) => html`; <${VisibleText} text=${feature} />`)}
+      </p>
+      ${may("system:write") && html`
+        <button type="button" aria-label=${`Change the plan ${name}`}
+          onClick=${() => setQuery({ plan: id })}>Change</button>
+        <${ConfirmButton} label=${`Delete ${name}`} change=${change} action=${remove}
+          question="A plan that an organization has, or that new ones get, cannot be deleted." />
+      `}
+    </li>
+  `;
+}
+
+function PlanForm({ plan, onChanged }: {
+  readonly plan: Plan | null;
+  readonly onChanged: () => void;
+}) {
+  const change = useChange();
+  const limit = plan?.requests_per_minute ?? UNLIMITED;
+  const [name, setName] = useState(plan?.name ?? "");
+  const [price, setPrice] = useState(`${plan?.price ?? 0}`);
+  const [currency, setCurrency] = useState(plan?.currency ?? "USD");
+  const [requests, setRequests] = useState(limit >= UNLIMITED ? "" : `${limit}`);
+  const [features, setFeatures] = useState(plan?.features.join("\n") ?? "");
+  const close = () => setQuery({ plan: "" });
+  const submit = (event: Event) => {
+    event.preventDefault();
+    change.run(async () => {
+      const limit = requests === "" ? null : Number(requests);
+      const isSame = plan !== null && (limit ?? UNLIMITED) === plan.requests_per_minute;
+      const body = {
+        name,
+        price: Number(price),
+        currency,
+        features: features.split("\n").map((line) => line.trim()).filter((line) => line !== ""),
+        ...!isSame && { requests_per_minute: limit },
+      };
+      if (plan === null) await call("plans.create", { body });
+      else await call("plans.update", { params: { id: plan.id }, body });
+      close();
+      onChanged();
+    });
+  };
+  return html`
+    <form class="card" onSubmit=${submit} aria-label=${plan === null
+      ? "New plan"
+      : `Plan ${plan.name}`}>
+      <h3>${plan === null ? "New plan" : `Change the plan ${plan.name}`}</h3>
+      <div class="pair">
+        <${TextField} label="Name" value=${name} onInput=${setName} required
+          maxlength=${200} />
+        <${TextField} label="Price of a month" type="number" min=${0} value=${price}
+          onInput=${setPrice} required />
+        <${TextField} label="Currency" value=${currency} onInput=${setCurrency} required
+          maxlength=${3} />
+        <${TextField} label="Requests a minute" type="number" min=${1} value=${requests}
+          onInput=${setRequests} hint="Empty means no limit." />
+      </div>
+      <${Field} label="Features" hint="One a line.">${(id: string) =>
+        html`
+          <textarea id=${id} rows="3" value=${features} onInput=${(event: Event) =>
+            setFeatures((event.target as HTMLTextAreaElement).value)}></textarea>
+        `}<//>
+      ${plan !== null &&
+        html`<p class="soft">A changed limit applies to the next request of every organization on the plan.</p>`}
+      <${ChangeError} change=${change} />
+      <div class="actions">
+        <button type="submit" class="primary" disabled=${change.isBusy}>
+          ${plan === null ? "Create the plan" : "Save the plan"}
+        </button>
+        <button type="button" onClick=${close}>Cancel</button>
+      </div>
+    </form>
+  `;
+}

@@ -1,0 +1,66 @@
+import { call, type Session } from "../../api.ts";
+import { ChangeError, useChange } from "../../components/form.ts";
+import { Failure, Loading } from "../../components/states.ts";
+import { Time } from "../../components/time.ts";
+import { VisibleText } from "../../components/visible_text.ts";
+import { useData } from "../../data.ts";
+import { html } from "htm/preact";
+import { signOut } from "../../session.ts";
+
+/** Where the viewer is signed in. */
+export function MySessions() {
+  const { data, error, again } = useData(
+    (signal) => call("account.sessions", { query: { limit: 50 }, signal }),
+    [],
+    { types: ["session"] },
+  );
+  return html`
+    <section class="card" aria-label="My sessions">
+      <h2>My sessions</h2>
+      ${error !== null && html`<${Failure} error=${error} again=${again} />`}
+      ${data === null && error === null && html`<${Loading} />`}
+      <ul class="rows">
+        ${data?.sessions.map((session) =>
+          html`<${Row} key=${session.id} session=${session} again=${again} />`
+        )}
+      </ul>
+      <p><button type="button" onClick=${() => signOut(true)}>Sign out everywhere</button></p>
+    </section>
+  `;
+}
+
+function Row(
+  { session: { id, address, created_at, refreshed_at, current, second_factor }, again }: {
+    readonly session: Session;
+    readonly again: () => void;
+  },
+) {
+  const change = useChange();
+  const end = () =>
+    change.run(async () => {
+      await call("account.end_session", { params: { id } });
+      again();
+    });
+  return html`
+    <li>
+      <p>
+        <${VisibleText} text=${address} />
+        ${current && html`
+          <span class="label">this one</span>
+        `}
+        ${second_factor && html`
+          <span class="label">second factor</span>
+        `}
+        <br /><span class="soft">
+          signed in <${Time} at=${created_at} />, last renewed <${Time} at=${refreshed_at ??
+            created_at} />
+        </span>
+      </p>
+      ${!current && html`
+        <button type="button" disabled=${change.isBusy}
+          aria-label=${`End the session from ${address}`} onClick=${end}>End</button>
+      `}
+      <${ChangeError} change=${change} />
+    </li>
+  `;
+}
