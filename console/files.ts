@@ -199,9 +199,10 @@ import file196 from "../core/client/webhook.ts" with { type: "text" };
 import library0 from "preact" with { type: "text" };
 import library1 from "preact/hooks" with { type: "text" };
 import library2 from "htm" with { type: "text" };
-import library3 from "@preact/signals" with { type: "text" };
-import library4 from "@preact/signals-core" with { type: "text" };
-import library5 from "uqr" with { type: "text" };
+import library3 from "htm/preact" with { type: "text" };
+import library4 from "@preact/signals" with { type: "text" };
+import library5 from "@preact/signals-core" with { type: "text" };
+import library6 from "uqr" with { type: "text" };
 
 /** The console's own files, by their path in the repository. */
 export const FILES: Readonly<Record<string, string>> = {
@@ -409,7 +410,8 @@ export const LIBRARIES: Readonly<Record<string, string>> = {
   "lib/preact.js": library0,
   "lib/preact/hooks.js": library1,
   "lib/htm.js": library2,
-  "lib/@preact/signals.js": library3,
-  "lib/@preact/signals-core.js": library4,
-  "lib/uqr.js": library5,
+  "lib/htm/preact.js": library3,
+  "lib/@preact/signals.js": library4,
+  "lib/@preact/signals-core.js": library5,
+  "lib/uqr.js": library6,
 };
