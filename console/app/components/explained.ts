@@ -1,20 +1,8 @@
 import type { EvaluatedCommand, ShieldLayer } from "../api.ts";
+import { layerOf, LAYERS } from "../layers.ts";
 import { html } from "htm/preact";
 import { ExactCommand } from "./exact_command.ts";
 import { Risk, VerdictBadge } from "./verdict.ts";
-
-const LAYERS: Readonly<Record<ShieldLayer, string>> = {
-  policy: "Policy",
-  patterns: "Patterns",
-  structure: "Structure",
-  behaviour: "Behaviour",
-};
-
-/** The layer that a rule is of, by its id. */
-export function layerOf(rule: string): ShieldLayer {
-  const first = rule.slice(0, Math.max(0, rule.indexOf(".")));
-  return first in LAYERS ? first as ShieldLayer : "patterns";
-}
 
 /** What the shield says about a command, and why. */
 export function Explained({ result, about = new Map() }: {
