@@ -93,7 +93,9 @@ function BackupItem({ backup, isOnline, changed }: {
         <${Badge} state=${status} />${" "}
         <strong><${Time} at=${created_at} /></strong>${" "}
         <span class="soft">
-          ${reason === "requested" ? "by" : "before a restore by"} <${Name} id=${created_by} />:
+          ${reason === "requested"
+            ? "by"
+            : "before a restore by"} <${Name} id=${created_by} />:${" "}
           ${files} files, ${bytes.toLocaleString()} bytes${roots.length > 0 &&
             `, ${onOneLine(roots.join(", "))}`}
         </span>
@@ -132,7 +134,7 @@ function RestoreItem({ restore }: { readonly restore: Restore }) {
       `}
       ${plan !== null && html`
         <p>
-          ${plan.create} to create, ${plan.replace} to replace, ${plan.remove} to remove,
+          ${plan.create} to create, ${plan.replace} to replace, ${plan.remove} to remove,${" "}
           ${plan.unchanged} unchanged.${" "}
           ${plan.changes.length > 0 && html`
             <button type="button" class="plain" aria-expanded=${isOpen}

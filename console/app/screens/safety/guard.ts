@@ -126,7 +126,7 @@ function DriftItems({ drift }: { readonly drift: Drift }) {
                     Since <${Time} at=${since} />.
                   `}
                   ${by !== null && html`
-                    Perhaps by ${onOneLine(by.event_type)} of <${Name} id=${by.actor} />,
+                    Perhaps by ${onOneLine(by.event_type)} of <${Name} id=${by.actor} />,${" "}
                     <${Time} at=${by.at} />.
                     ${by.event_id !== null && html`
                       ${" "}<a href=${addressOf(`/audit/${by.event_id}`)}>Its row</a>

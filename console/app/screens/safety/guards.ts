@@ -50,7 +50,7 @@ const COLUMNS: readonly Column<Guarded>[] = [
     cell: ({ guard: { last_canary } }) =>
       last_canary === null ? "" : html`
         <${Badge} state=${last_canary.status}
-          tone=${last_canary.failed.length === 0 ? "good" : "bad"} />
+          tone=${last_canary.failed.length === 0 ? "good" : "bad"} />${" "}
         <${Time} at=${last_canary.at} />
       `,
   },

@@ -111,7 +111,7 @@ function RepositoryCard({ repository, changed }: {
         ${pending !== null && html`
           <dt>Waiting</dt>
           <dd>
-            <code title=${pending.commit}>${pending.commit.slice(0, 12)}</code>, seen
+            <code title=${pending.commit}>${pending.commit.slice(0, 12)}</code>, seen${" "}
             <${Time} at=${pending.seen_at} />: ${pending.changes_total} changes
           </dd>
         `}

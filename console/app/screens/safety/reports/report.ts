@@ -129,7 +129,7 @@ function Signature({ signed }: { readonly signed: SignedReport }) {
     const head = await call("audit.checkpoint", { signal });
     yield* proveReport(signed, head, sourcesNow(signal));
   }, [attempt]);
-  const isDone = attempt > 0 && proving.isDone && proving.error === null;
+  const isDone = proving.isDone && proving.error === null && proving.steps.length > 0;
   return html`
     <section class="part">
       <h2>Signature</h2>
