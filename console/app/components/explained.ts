@@ -3,6 +3,7 @@ import { layerOf, LAYERS } from "../layers.ts";
 import { html } from "htm/preact";
 import { ExactCommand } from "./exact_command.ts";
 import { Risk, VerdictBadge } from "./verdict.ts";
+import { VisibleText } from "./visible_text.ts";
 
 /** What the shield says about a command, and why. */
 export function Explained({ result, about = new Map() }: {
@@ -17,9 +18,11 @@ export function Explained({ result, about = new Map() }: {
       <${VerdictBadge} verdict=${verdict} />
       <${Risk} score=${risk_score} />
     </p>
-    <p>${explanation}</p>
+    <p>
+      <${VisibleText} text=${explanation} />
+    </p>
     ${safer_alternative !== null &&
-      html`<p class="safer"><strong>Safer:</strong> ${safer_alternative}</p>`}
+      html`<p class="safer"><strong>Safer:</strong> <${VisibleText} text=${safer_alternative} /></p>`}
     ${threats.length > 0 && html`
       <p class="soft">Harm: ${threats.join(", ").replaceAll("_", " ")}</p>
     `}

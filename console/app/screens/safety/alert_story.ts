@@ -67,7 +67,8 @@ function Chapter({ event }: { readonly event: AuditEvent }) {
         <span class="soft">by <${Name} id=${event.actor} />, <${Time} at=${event
           .timestamp} /></span>
       </p>
-      ${command !== null && html`<pre class="terminal"><${VisibleText} text=${command} /></pre>`}
+      ${command !== null &&
+        html`<pre class="terminal" tabindex="0"><${VisibleText} text=${command} /></pre>`}
       ${reason !== null && html`<p>Reason: <${VisibleText} text=${reason} /></p>`}
       <p class="links">
         ${commandId !== null && html`

@@ -21,7 +21,7 @@ const COLUMNS: readonly Column<GitPolicy>[] = [
     title: "In force",
     width: "9rem",
     cell: ({ version, latest_version, pinned }) =>
-      html`version ${version}${
+      html`version ${version}${" "}${
         pinned !== null && html`
           <${Badge} state="pinned" tone="warn" />
         `

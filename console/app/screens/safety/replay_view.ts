@@ -38,7 +38,9 @@ export function ReplayView({ replay }: { readonly replay: Replay }) {
             <a href=${addressOf(`/commands/${one.command_id}`)}>
               <pre><${VisibleText} text=${one.command} /></pre>
             </a>
-            <p class="soft">${one.explanation}</p>
+            <p class="soft">
+              <${VisibleText} text=${one.explanation} />
+            </p>
           </li>
         `
       )}

@@ -41,7 +41,7 @@ const COLUMNS: readonly Column<ComplianceReport>[] = [
     title: "State",
     width: "9rem",
     cell: ({ status, progress: { rows_read, rows_total } }) =>
-      html`<${Badge} state=${status} tone=${TONES[status]} />${
+      html`<${Badge} state=${status} tone=${TONES[status]} />${" "}${
         status === "running" && rows_total !== null &&
         html`
           <span class="soft">${Math.floor(100 * rows_read / Math.max(1, rows_total))} %</span>

@@ -15,7 +15,7 @@ import { sourcesNow } from "../../../kept_checkpoint.ts";
 import { proveReport, type SignedReport } from "../../../proof_steps.ts";
 import { addressOf } from "../../../router.ts";
 import { AccessPart, AgentsPart, ApprovalsPart, PoliciesPart } from "./report_lists.ts";
-import { ControlsPart, ExceptionsPart } from "./report_controls.ts";
+import { ControlsPart, ExceptionsPart, mayReadLog } from "./report_controls.ts";
 import { namesIn, type Pack, type ReadReport } from "./report_types.ts";
 
 /** One compliance report, to read, print and verify. */
@@ -134,15 +134,17 @@ function Signature({ signed }: { readonly signed: SignedReport }) {
     <section class="part">
       <h2>Signature</h2>
       <p>The log's key signed the digest of this report's text.</p>
-      <p class="actions unprinted">
-        <button type="button" onClick=${() => setAttempt(attempt + 1)}>
-          Verify in this browser
-        </button>
-        ${isDone && html`
-          <${Badge} state=${isProven(proving) ? "verified" : "not verified"}
-            tone=${isProven(proving) ? "good" : "bad"} />
-        `}
-      </p>
+      ${mayReadLog() && html`
+        <p class="actions unprinted">
+          <button type="button" onClick=${() => setAttempt(attempt + 1)}>
+            Verify in this browser
+          </button>
+          ${isDone && html`
+            <${Badge} state=${isProven(proving) ? "verified" : "not verified"}
+              tone=${isProven(proving) ? "good" : "bad"} />
+          `}
+        </p>
+      `}
       <${Checklist} label="Steps of the verification" steps=${proving.steps} />
       ${proving.error !== null && html`<${Failure} error=${proving.error} />`}
       <${Copy} text=${signed.note} label="Copy the note" />

@@ -26,7 +26,10 @@ export function PoliciesPart({ policies }: { readonly policies: NonNullable<Pack
         <dd>${approvals.roles.join(", ") || "any with the right"}</dd>
         <dt>Self-approval</dt><dd>${approvals.self_approval ? "allowed" : "not allowed"}</dd>
       </dl>
-      ${policy !== null && html`<pre class="terminal">${JSON.stringify(policy, null, 2)}</pre>`}
+      ${policy !== null &&
+        html`<pre class="terminal"><${VisibleText} text=${
+          JSON.stringify(policy, null, 2)
+        } /></pre>`}
       ${applied.length > 0 && html`
         <${Records} label="Policies applied from Git" heads=${[
           "Policy",

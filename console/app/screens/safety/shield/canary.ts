@@ -77,7 +77,7 @@ function Result({ report }: { readonly report: CanaryReport }) {
           <li>
             <${Badge} state=${agent.passed ? "passed" : "failed"}
               tone=${agent.passed ? "good" : "bad"} /> <strong>agent</strong>${" "}
-            <span class="soft">${agent.reason ?? agent.status}</span>
+            <span class="soft"><${VisibleText} text=${agent.reason ?? agent.status} /></span>
           </li>
         `}
       </ul>
