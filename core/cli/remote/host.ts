@@ -24,8 +24,6 @@ export interface Host {
   after(ms: number, task: () => void): () => void;
   /** Calls back on the first Ctrl-C, the next one ends the program; returns how to stop that. */
   onInterrupt(interrupted: () => void): () => void;
-  /** Opens an address in a browser; false when there is none. */
-  browse(url: string): Promise<boolean>;
   /** What this terminal calls itself at a sign-in. */
   deviceName(): string;
   /** Shows an address in the browser of whoever sits here; false when there is none. */
@@ -66,33 +64,17 @@ export const machine: Host = {
     });
     return forget;
   },
-  async browse(url) {
-    const [program, ...args] = BROWSERS[Deno.build.os] ?? ["xdg-open"];
-    try {
-      const quiet = { stdin: "null", stdout: "null", stderr: "null" } as const;
-      const opener = new Deno.Command(program, { args: [...args, url], ...quiet });
-      return (await opener.output()).success;
-    } catch {
-      return false;
-    }
-  },
   deviceName: () =>
     `${Deno.env.get("USER") ?? Deno.env.get("USERNAME") ?? "user"}@${Deno.hostname()}`,
   browse,
 };
 
-<<<<<<< HEAD
-/** What opens an address, on systems without xdg-open. */
-=======
 /** Programs that show an address in the user's browser. None of them is a shell. */
->>>>>>> scr-first
 const BROWSERS: Readonly<Record<string, readonly [program: string, ...args: string[]]>> = {
   darwin: ["open"],
   windows: ["rundll32", "url.dll,FileProtocolHandler"],
 };
 
-<<<<<<< HEAD
-=======
 function browse(address: string): boolean {
   const { os } = Deno.build;
   const hasScreen = os === "darwin" || os === "windows" ||
@@ -108,7 +90,6 @@ function browse(address: string): boolean {
   }
 }
 
->>>>>>> scr-first
 async function writeAll(to: typeof Deno.stdout | typeof Deno.stderr, text: string): Promise<void> {
   const bytes = new TextEncoder().encode(text);
   for (let at = 0; at < bytes.length;) at += await to.write(bytes.subarray(at));

@@ -23,7 +23,6 @@ const MANY: readonly Option[] = [
 /** The first words of the commands, as the help lists them. */
 export const GROUPS: Readonly<Record<string, string>> = {
   login: "sign this terminal in",
-  open: "open the console in the browser, or print its address",
   whoami: "show who is signed in, where and with which rights",
   logout: "end the session and forget it",
   open: "open the web console in a browser",
@@ -62,14 +61,6 @@ export const REMOTE_COMMANDS: readonly RemoteCommand[] = [
     ],
     examples: ["relay login --url relay.example.com", "relay login --confirm 7K3M-QX1D"],
     load: async () => (await import("./login.ts")).login,
-  },
-  {
-    name: "open",
-    about: "Opens the web console in the browser of this machine, and prints its address.",
-    takes: [],
-    options: [],
-    examples: ["relay open", "relay open --url relay.example.com"],
-    load: async () => (await import("./open.ts")).openConsole,
   },
   {
     name: "whoami",

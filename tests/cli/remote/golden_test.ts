@@ -16,8 +16,6 @@ const FILE = new URL("golden.txt", import.meta.url);
 const LINES = [
   "login --email person1@example.com --password-stdin",
   "login --email person1@example.com --password-stdin --json",
-  "open",
-  "open --json",
   "whoami",
   "whoami --json",
   "open",

@@ -10,8 +10,6 @@ export interface Printed {
 }
 
 interface Options {
-  /** The addresses that a browser opened; there is no browser without it. */
-  readonly opened?: string[];
   readonly env?: Readonly<Record<string, string>>;
   /** What is typed on the standard input. */
   readonly input?: string;
@@ -71,10 +69,6 @@ export function terminal(world: World, home: string) {
       onInterrupt(interrupt) {
         options.onInterrupt?.(interrupt);
         return () => {};
-      },
-      browse(url) {
-        options.opened?.push(url);
-        return Promise.resolve(options.opened !== undefined);
       },
       deviceName: () => "ana@laptop",
       browse: (address) => options.browse?.(address) ?? false,
