@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { html } from "../html.ts";
+import type { Choices } from "./choices.ts";
 import { Field } from "./form.ts";
 
 interface TextProps {
@@ -67,12 +68,6 @@ export function Check({ checked, onChange, disabled = false, children }: {
       <span>${children}</span>
     </label>
   `;
-}
-
-/** A group of things of which any number may be chosen. */
-export interface Choices {
-  readonly title: string;
-  readonly options: readonly { readonly value: string; readonly about?: string | undefined }[];
 }
 
 /** Boxes to tick, in groups. Each group can be ticked at once. */

@@ -1,7 +1,7 @@
 import type { DeliveryRecord, WebhookRecord } from "../../../kv/records/webhook.ts";
 import { MASK } from "../../codec/codec.ts";
-import { isWebhookEvent, WEBHOOK_EVENTS } from "../../events/events.ts";
 import type { Work } from "../../work/work.ts";
+import { mayReadType } from "./checks.ts";
 import { mergeCustomHeaders, visibleHeaders } from "./custom_headers.ts";
 import { headersAt } from "./request.ts";
 
@@ -18,7 +18,7 @@ export function showRequest(
   delivery: DeliveryRecord,
 ) {
   const { event_type: type, sent_at_ms: sentMs, test, body } = delivery;
-  if (!test && isWebhookEvent(type) && !rights.has(WEBHOOK_EVENTS[type].scope)) return null;
+  if (!test && !mayReadType(rights, type)) return null;
   if (sentMs === null) return { url: webhook.url, headers: null, body };
   const { signed, custom } = headersAt(sealer, webhook, delivery, sentMs);
   const masked = rights.has("secrets:read") ? signed : Object.fromEntries(

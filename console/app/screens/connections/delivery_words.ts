@@ -2,7 +2,7 @@ import type { Delivery, DeliveryDetail } from "../../api.ts";
 
 /** How many of these deliveries failed, of those that were attempted; null for none. */
 export function failureShare(
-  deliveries: readonly Pick<Delivery, "status" | "attempt">[],
+  deliveries: readonly Pick<Delivery, "status">[],
 ): { failed: number; of: number } | null {
   const attempted = deliveries.filter(({ status }) => status !== "pending" && status !== "sending");
   if (attempted.length === 0) return null;
@@ -11,8 +11,9 @@ export function failureShare(
 }
 
 /** True while a delivery may change without anybody's doing. */
-export const isMoving = ({ status, held, next_attempt_at }: Delivery): boolean =>
-  !held && (status === "pending" || status === "sending" || next_attempt_at !== null);
+export const isMoving = (
+  { status, held, next_attempt_at }: Pick<Delivery, "status" | "held" | "next_attempt_at">,
+): boolean => !held && (status === "pending" || status === "sending" || next_attempt_at !== null);
 
 /** What the error of an attempt means. */
 const ERRORS: Readonly<Record<string, string>> = {

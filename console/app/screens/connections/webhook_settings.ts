@@ -5,7 +5,8 @@ import { Check, SelectField, TextField } from "../../components/inputs.ts";
 import { html } from "../../html.ts";
 import { go } from "../../router.ts";
 import { EventChoice } from "./event_choice.ts";
-import { HeadersField, headersOf, linesOf } from "./headers_field.ts";
+import { headersOf, linesOf } from "./header_lines.ts";
+import { HeadersField } from "./headers_field.ts";
 
 /** Changes a webhook; what was not changed is not sent. */
 export function WebhookSettings({ webhook, onChanged }: {

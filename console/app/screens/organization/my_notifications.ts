@@ -1,9 +1,11 @@
+import { useEffect } from "preact/hooks";
 import { call, type Notification } from "../../api.ts";
 import { ChangeError, useChange } from "../../components/form.ts";
 import { Failure, Loading } from "../../components/states.ts";
 import { Time } from "../../components/time.ts";
 import { useData } from "../../data.ts";
 import { html } from "../../html.ts";
+import { onNotification } from "../../live/live.ts";
 import { addressOf } from "../../router.ts";
 import { screenOf } from "./screen_of.ts";
 
@@ -14,8 +16,8 @@ export function MyNotifications() {
   const { data, error, again } = useData(
     (signal) => call("account.notifications", { query: { limit: SHOWN }, signal }),
     [],
-    { types: ["notification"] },
   );
+  useEffect(() => onNotification(again), []);
   const change = useChange();
   const readAll = () =>
     change.run(async () => {
