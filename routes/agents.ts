@@ -89,6 +89,9 @@ const ListQuery = PageQuery.extend({
   name: z.string().min(1).max(128).optional().meta({
     description: "The agent with exactly this name.",
   }),
+  text: z.string().min(1).max(128).optional().meta({
+    description: "A text that occurs in the name or the host name, ignoring case.",
+  }),
   label: Label.optional().meta({ description: "Agents with this label, as `key=value`." }),
   outdated: Flag.optional().meta({
     description: "`true`: agents of an earlier version than the relay's. `false`: all others.",
@@ -99,7 +102,7 @@ const list = {
   method: "GET",
   access: { scope: "agents:read" },
   description:
-    "The list is in order of registration. A search by label or `outdated` examines the first " +
+    "The list is in order of registration. A search by text, label or `outdated` examines the first " +
     "10,000 agents.",
   effect: "read",
   query: ListQuery,

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import {
   acknowledgeAlert,
+  getAlert,
   ingestAlerts,
   listAlerts,
   REPORTS_MAX,
@@ -79,6 +80,18 @@ export const alertRoutes = [
     faults: ["AGENT_NOT_FOUND"],
     tool: { name: "list_alerts", destructive: false, common: true },
     handle: (work, { query }) => listAlerts(work, query),
+  }),
+  route({
+    id: "alerts.get",
+    method: "GET",
+    path: "/api/shield/alerts/{id}",
+    summary: "Get an alert",
+    access: { scope: "system:read" },
+    effect: "read",
+    params: z.strictObject({ id: Id }),
+    success: { status: 200, body: Alert },
+    faults: ["NOT_FOUND"],
+    handle: (work, { params }) => getAlert(work, params.id),
   }),
   route({
     id: "alerts.acknowledge",

@@ -72,6 +72,19 @@ const Approval = z.object({
   resolved_at: Timestamp.nullable(),
 }).meta({ id: "Approval" });
 
+const ReadApproval = Approval.extend({
+  caller: z.object({
+    may_approve: z.boolean(),
+    may_reject: z.boolean(),
+    next: z.enum(["sign_in", "confirm", "change_password"]).nullable().meta({
+      description: "What the only member does to approve their own request.",
+    }),
+    why_not: z.string().nullable().meta({
+      description: "Why the caller may not approve, and what to do next.",
+    }),
+  }).meta({ id: "CallerDecision", description: "What the caller may decide now." }),
+}).meta({ id: "ReadApproval" });
+
 const Settings = z.object({
   mode: ShieldMode,
   agent_modes: z.record(z.string(), ShieldMode),
@@ -183,12 +196,15 @@ export const approvalRoutes = [
     id: "approvals.list",
     method: "GET",
     path: "/api/shield/approvals",
-    summary: "List approval requests, newest first",
+    summary: "List approval requests",
     access: { scope: "approvals:read" },
     effect: "read",
     query: PageQuery.extend({
       status: ApprovalStatus.optional().meta({
         description: "Requests with this status.",
+      }),
+      order: z.enum(["newest", "oldest"]).default("newest").meta({
+        description: "Which come first.",
       }),
     }),
     success: { status: 200, body: listOf("approvals", Approval) },
@@ -204,10 +220,10 @@ export const approvalRoutes = [
     access: { scope: "approvals:read" },
     effect: "read",
     params: ProcessParams,
-    success: { status: 200, body: Approval },
+    success: { status: 200, body: ReadApproval },
     faults: ["NOT_FOUND"],
     tool: { name: "get_approval", destructive: false },
-    handle: (work, { params }) => getApproval(work, params.pid),
+    handle: (work, { params }, { policyCache }) => getApproval(work, policyCache, params.pid),
   }),
   route({
     id: "shield.settings",

@@ -1,8 +1,15 @@
 import { z } from "zod";
-import { logInByCookie, logOut, signUpByCookie } from "../core/access/access.ts";
+import {
+  beginIssuerSignIn,
+  finishIssuerSignIn,
+  logInByCookie,
+  logOut,
+  signInOptions,
+  signUpByCookie,
+} from "../core/access/access.ts";
 import { LoginBody, SIGN_UP_RULES, SignedIn, SignUpBody } from "./account.ts";
 import { route } from "./call/route.ts";
-import { Flag, Timestamp } from "./schemas/schemas.ts";
+import { Flag, Sent, Timestamp } from "./schemas/schemas.ts";
 
 /** A session whose credential is in a cookie only. */
 const ConsoleSession = z.object({
@@ -10,7 +17,34 @@ const ConsoleSession = z.object({
   second_factor: SignedIn.shape.second_factor,
 }).meta({ id: "ConsoleSession" });
 
+const SignInOptions = z.object({
+  claimed: z.boolean().meta({
+    description: "False before the first sign-up, which claims the relay.",
+  }),
+  claim_code: z.boolean().meta({ description: "Whether that sign-up needs the claim code." }),
+  sign_up: z.enum(["open", "invite", "closed"]).meta({
+    description: "Who may sign up later: everyone, invited people, or nobody.",
+  }),
+  issuers: z.array(z.object({
+    issuer: z.string(),
+    name: z.string(),
+    url: z.string().meta({ description: "Where a link of the sign-in page leads." }),
+  })).meta({ description: "Where people may sign in by OpenID Connect." }),
+}).meta({ id: "SignInOptions" });
+
 export const consoleSessionRoutes = [
+  route({
+    id: "console_session.options",
+    method: "GET",
+    path: "/api/v1/console-session",
+    summary: "Get the ways to sign in and sign up",
+    access: { public: "a page for signing in shows them" },
+    noStore: true,
+    effect: "read",
+    success: { status: 200, body: SignInOptions },
+    faults: [],
+    handle: (work, _input, { signIn }) => signInOptions(work, signIn),
+  }),
   route({
     id: "console_session.begin",
     method: "POST",
@@ -49,6 +83,55 @@ export const consoleSessionRoutes = [
     success: { status: 201, body: ConsoleSession },
     faults: ["FORBIDDEN", "CONFLICT", "GONE"],
     handle: (work, { body }, { signIn }) => signUpByCookie(work, signIn, body),
+  }),
+  route({
+    id: "console_session.oidc_start",
+    method: "GET",
+    path: "/api/v1/console-session/oidc/start",
+    summary: "Sign a browser in at an issuer by OpenID Connect",
+    description:
+      "The issuer is one of GET /api/v1/console-session. It is an authorization code flow with " +
+      "PKCE, state and nonce, which a cookie keeps sealed for ten minutes.",
+    access: { public: "nobody is signed in before this", ownPages: true },
+    noStore: true,
+    effect: "read",
+    query: z.strictObject({
+      issuer: z.string().min(1).max(1024).meta({ description: "The issuer's address." }),
+    }),
+    success: {
+      status: 303,
+      location: "The issuer's page, or `/console#sign_in_failed=unreachable`.",
+    },
+    faults: ["NOT_FOUND", "FORBIDDEN"],
+    handle: (work, { query }, { signIn }) => beginIssuerSignIn(work, signIn, query.issuer),
+  }),
+  route({
+    id: "console_session.oidc_callback",
+    method: "GET",
+    path: "/api/v1/console-session/oidc/callback",
+    summary: "Complete the sign-in at an issuer",
+    description:
+      "Only the browser that began may complete it, once. The ID token leads to a user as the " +
+      "issuer's access tokens do. The session is in the cookie of POST /api/v1/console-session.",
+    access: { public: "the code and the cookie of the start are the credential" },
+    noStore: true,
+    effect: "steps",
+    audit: { byRule: "user_login" },
+    query: z.looseObject({
+      state: Sent.meta({ description: "The state from the start." }),
+      code: Sent.meta({ description: "The authorization code." }),
+      iss: Sent.meta({ description: "The issuer (RFC 9207)." }),
+      error: Sent.meta({ description: "The issuer's error, such as `access_denied`." }),
+    }),
+    success: {
+      status: 303,
+      location:
+        "`/console`; after a failure `/console#sign_in_failed=<reason>`: denied, expired, " +
+        "inactive, refused, unknown_user or unreachable.",
+    },
+    faults: [],
+    handle: (work, { query: { state, code, iss, error } }, { signIn, authenticator }) =>
+      finishIssuerSignIn(work, { ...signIn, authenticator }, { state, code, iss, error }),
   }),
   route({
     id: "console_session.end",

@@ -3,8 +3,10 @@ import {
   confirmDevice,
   createPairingCode,
   deleteDevice,
+  deletePairingCode,
   deviceTrust,
   listDevices,
+  listPairingCodes,
   pairDevice,
 } from "../core/agents/agents.ts";
 import { agentLabels } from "../core/protocol/protocol.ts";
@@ -42,6 +44,15 @@ const Device = z.object({
   created_at: Timestamp,
   confirmed_at: Timestamp.nullable(),
 }).meta({ id: "Device" });
+
+/** A pairing code without its value. */
+const PairingCode = z.object({
+  id: z.string(),
+  labels: z.record(z.string(), z.string()),
+  created_by: z.string(),
+  created_with: CreatedWith,
+  expires_at: Timestamp,
+}).meta({ id: "PairingCode" });
 
 const Secret = z.string().min(1).max(128);
 const TRIES = "After 10 failures in 15 minutes from one address the response is 429.";
@@ -81,6 +92,39 @@ export const deviceRoutes = [
     },
     faults: ["FORBIDDEN", "CONFLICT"],
     handle: (work, { body }) => createPairingCode(work, body),
+  }),
+  route({
+    id: "devices.list_codes",
+    method: "GET",
+    path: "/api/devices/pairing-codes",
+    summary: "List pairing codes",
+    description:
+      "The newest 1,000 codes, as far as they are neither used nor expired, without their values.",
+    access: { scope: "agents:read" },
+    effect: "read",
+    query: PageQuery,
+    success: { status: 200, body: listOf("pairing_codes", PairingCode) },
+    faults: [],
+    handle: (work, { query }) => listPairingCodes(work, query),
+  }),
+  route({
+    id: "devices.delete_code",
+    method: "DELETE",
+    path: "/api/devices/pairing-codes/{id}",
+    summary: "Void a pairing code",
+    description: "A code that a device has used is a 404: delete the device instead.",
+    access: { scope: "agents:admin" },
+    effect: "write",
+    audit: {
+      event: "device_code_deleted",
+      resource: "pairing_code",
+      id: ({ id }) => id,
+      details: () => ({}),
+    },
+    params: IdParams,
+    success: { status: 204, about: z.object({ id: z.string() }) },
+    faults: ["NOT_FOUND"],
+    handle: (work, { params }) => deletePairingCode(work, params.id),
   }),
   route({
     id: "devices.pair",

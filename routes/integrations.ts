@@ -24,6 +24,7 @@ import {
   listOf,
   Name,
   PageQuery,
+  Sent,
   standing,
   Timestamp,
 } from "./schemas/schemas.ts";
@@ -61,10 +62,6 @@ const CatalogEntry = z.object({
   }),
   config_schema: JsonObject.meta({ description: "The JSON Schema of `config`." }),
 }).meta({ id: "CatalogEntry" });
-
-/** A parameter of the redirect, with the characters that RFC 6749 allows. */
-const Sent = z.string().max(4096).regex(/^[\x20-\x7e]*$/, "must be printable ASCII")
-  .optional();
 
 export const integrationRoutes = [
   route({

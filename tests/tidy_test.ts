@@ -6,6 +6,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   core: ["core", "kv", "deno.json"],
   routes: ["routes", "core", "kv"],
   mcp: ["mcp", "routes", "core", "kv"],
+  console: ["console", "core/client"],
 };
 
 /** Where the clock, chance, the network and the environment may be touched. */
@@ -17,6 +18,7 @@ const AMBIENT_HOMES = [
   "core/cli/agent/host.ts",
   "core/cli/agent/link/dial.ts",
   "core/cli/",
+  "console/app/",
 ];
 /** The engine is touched in kv/ only; hosted schedules are registered in main.ts. */
 const ENGINE = /\bDeno\.(openKv|Kv\b|KvU64|AtomicOperation)/;
@@ -52,12 +54,14 @@ const product = (await Promise.all(
   ),
 )).flat();
 
-Deno.test("tidy: arrows go main → routes, mcp → core → kv", () => {
+Deno.test("tidy: arrows go main → console, routes, mcp → core → kv", () => {
   const complaints = product.flatMap(({ path, text }) => {
     const layer = path.split("/")[0]!;
     return [...text.matchAll(/(?:from |import\()"(\.[^"]+)"/g)].flatMap(([, target]) => {
-      const to = new URL(target!, `file:///${path}`).pathname.split("/")[1]!;
-      return LAYERS[layer]!.includes(to) ? [] : [`${path} imports ${to}/`];
+      const to = new URL(target!, `file:///${path}`).pathname.slice(1);
+      return LAYERS[layer]!.some((one) => to === one || to.startsWith(`${one}/`))
+        ? []
+        : [`${path} imports ${to}`];
     });
   });
   deq(complaints, []);

@@ -5,8 +5,8 @@ import { RelayError } from "./api.ts";
 import { Failure, Loading } from "./components/states.ts";
 import { Frame } from "./frame.ts";
 import { html } from "./html.ts";
-import { go, matchPath, path } from "./router.ts";
-import { type Screen, type ScreenProps, SCREENS } from "./screens.ts";
+import { go, matchPath, path, type ScreenProps } from "./router.ts";
+import { type Screen, SCREENS } from "./screens.ts";
 import { expired, mayOpen, me, readSession } from "./session.ts";
 import { SignInAgain } from "./components/sign_in_again.ts";
 

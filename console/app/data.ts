@@ -15,6 +15,8 @@ export interface Data<T> {
 export interface Stale {
   readonly types: readonly string[];
   readonly id?: string;
+  /** At most one fetch in this time, for lists whose reading is recorded itself. */
+  readonly everyMs?: number;
 }
 
 export const NEVER: Stale = { types: [] };
@@ -78,11 +80,24 @@ export function oneAtATime(
 }
 
 /** Calls `refresh` when one of the resources changed, or any may have; returns how to stop. */
-export function onStale({ types, id }: Stale, refresh: () => void): () => void {
+export function onStale({ types, id, everyMs = 0 }: Stale, refresh: () => void): () => void {
   if (types.length === 0) return () => {};
-  return onChanged((change) => {
+  let timer: ReturnType<typeof setTimeout> | undefined, lastMs = 0;
+  const stop = onChanged((change) => {
     const concerns = change === null ||
       types.includes(change.type) && (id === undefined || change.id === id);
-    if (concerns) refresh();
+    if (!concerns || timer !== undefined) return;
+    const waitMs = lastMs + everyMs - Date.now();
+    const run = () => {
+      timer = undefined;
+      lastMs = Date.now();
+      refresh();
+    };
+    if (waitMs <= 0) run();
+    else timer = setTimeout(run, waitMs);
   });
+  return () => {
+    clearTimeout(timer);
+    stop();
+  };
 }

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { space } from "./api.ts";
 import { NEVER, oneAtATime, onStale, type Stale } from "./data.ts";
 
@@ -90,8 +90,9 @@ export function usePages<T>(
     };
   }, [space.value, ...dependencies]);
   const { pages, error } = state;
+  const rows = useMemo(() => pages?.flatMap((page) => page.rows) ?? null, [pages]);
   return {
-    rows: pages?.flatMap(({ rows }) => rows) ?? null,
+    rows,
     error,
     hasMore: (pages?.at(-1)?.next ?? null) !== null,
     again() {

@@ -1,8 +1,6 @@
 import type { ComponentType } from "preact";
+import type { ScreenProps } from "./router.ts";
 import type { Needs } from "./session.ts";
-
-/** What a screen gets: the parts of its address. */
-export type ScreenProps = Readonly<Record<string, string>>;
 
 /** A screen of the console. Its code is loaded when it is opened first. */
 export interface Screen extends Needs {
@@ -41,7 +39,7 @@ export const SCREENS: readonly Screen[] = [
   {
     path: "/agents/add",
     title: "Add a machine",
-    needs: ["agents:write"],
+    needs: ["agents:admin"],
     load: () => import("./screens/work/agent_add.ts"),
   },
   {
@@ -110,11 +108,23 @@ export const SCREENS: readonly Screen[] = [
     load: () => import("./screens/safety/alerts.ts"),
   },
   {
+    path: "/alerts/:id",
+    title: "Alert",
+    needs: ["system:read"],
+    load: () => import("./screens/safety/alert.ts"),
+  },
+  {
     path: "/audit",
     title: "Audit",
     group: "Safety",
     needs: ["audit:read", "system:read"],
     load: () => import("./screens/safety/audit.ts"),
+  },
+  {
+    path: "/audit/:id",
+    title: "Audit row",
+    needs: ["audit:read", "system:read"],
+    load: () => import("./screens/safety/audit_row.ts"),
   },
   {
     path: "/compliance",

@@ -14,6 +14,7 @@
 
 export { ANONYMOUS, Authenticator, DEVICE_PREFIX } from "./authenticate.ts";
 export { invite, listInvitations, withdrawInvitation } from "./invitations/invitations.ts";
+export { Providers } from "./issuers/providers.ts";
 export { updateApiKey } from "./keys/change.ts";
 export { createApiKey, EXPIRES_DAYS_DEFAULT } from "./keys/create.ts";
 export { deleteApiKey, revokeApiKey } from "./keys/end.ts";
@@ -81,6 +82,7 @@ export {
   readDeviceLogin,
   startDeviceLogin,
 } from "./sign_in/device_login.ts";
+export { beginIssuerSignIn, finishIssuerSignIn } from "./sign_in/issuer_sign_in.ts";
 export { logIn } from "./sign_in/log_in.ts";
 export type { Founder, SignIn } from "./sign_in/parts.ts";
 export { changePassword } from "./sign_in/password.ts";
@@ -97,7 +99,7 @@ export {
   requireSecondFactor,
 } from "./sign_in/second_factor.ts";
 export { endSession, listSessions } from "./sign_in/sessions.ts";
-export { claimCodeOf, signUp } from "./sign_in/sign_up.ts";
+export { claimCodeOf, signInOptions, signUp } from "./sign_in/sign_up.ts";
 export { adopt } from "./standing/adopt.ts";
 export type { AnyStandingKind, StandingKind } from "./standing/kinds.ts";
 export { noteStanding, reviewStanding, sweepStandingReviews } from "./standing/review.ts";

@@ -8,6 +8,7 @@ import type { Actor, ForeignToken, Scope } from "../identity/identity.ts";
 import type { Context } from "../context/context.ts";
 import { Fault } from "../fault/fault.ts";
 import { ForeignTokens } from "./issuers/tokens.ts";
+import { lacksFactor } from "./sign_in/lacks_factor.ts";
 import { rightsOf } from "./roles/rights.ts";
 import type { Tokens } from "./tokens/tokens.ts";
 
@@ -75,6 +76,14 @@ export class Authenticator {
     }
     if (credential.startsWith("svc_")) return await this.#keys.authenticate(credential);
     return await this.#byToken(credential, space);
+  }
+
+  /**
+   * The user of an ID token, by which a browser signs in.
+   * @throws {Fault} INVALID_TOKEN, UNAVAILABLE
+   */
+  async userOfIdToken(issuer: ForeignToken["issuer"], clientId: string, text: string) {
+    return await this.#foreign.userOf(await this.#foreign.readIdToken(issuer, clientId, text));
   }
 
   /** The holder of a key value that was used lately, without waiting; null when it must be looked up. */
@@ -146,8 +155,14 @@ export class Authenticator {
   /** A person, with a session or without, and their current rights. */
   #user(tenant: Tenant, person: Person): Promise<Actor | Refusal> {
     const label = `user ${tenant.org} ${person.userId} ${person.sessionId}`;
-    return this.parts.store.ahead.run(label, (db) => readUser(db, tenant, person));
+    return this.parts.store.ahead.run(label, (db) => readUser(db, tenant, person, this.#signsIn));
   }
+
+  /** True while browsers may sign in at an issuer. */
+  readonly #signsIn = (issuer: string): boolean =>
+    this.parts.config().auth.issuers.some((each) =>
+      each.issuer === issuer && each.client_id !== undefined
+    );
 
   /** Null also when the issuer's configuration has changed: then the token must be checked again. */
   async #currentForeign(foreign: ForeignToken, { space }: Tenant): Promise<Actor | null> {
@@ -174,17 +189,18 @@ async function readUser(
   db: Reader,
   { org, space }: Tenant,
   { userId, sessionId }: Person,
+  signsIn: (issuer: string) => boolean,
 ): Promise<Actor | Refusal> {
   const tenant: Tenant = { org, space: "live" };
   const session = sessionId === null ? null : await db.get(sessions, tenant, sessionId);
   if (sessionId !== null && session?.user_id !== userId) return "ended";
+  const issuer = session?.issuer;
+  if (issuer !== undefined && !signsIn(issuer)) return "ended";
   const user = await db.get(users, tenant, userId);
   const organization = await db.get(organizations, SYSTEM, org);
   if (!user?.active || !organization?.active) return "inactive";
   if (session !== null && session.epoch !== user.session_epoch) return "ended";
-  // Without the required second factor a session may only set one up. Another issuer's token is exempt:
-  // its issuer decides about second factors.
-  const withoutRights = organization.require_second_factor && session?.second_factor === false;
+  const withoutRights = session !== null && lacksFactor(organization, session);
   return {
     kind: "user",
     id: user.id,

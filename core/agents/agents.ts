@@ -19,12 +19,13 @@
 
 export { denialAlertId } from "./alerts/denied.ts";
 export { ingestAlerts } from "./alerts/import.ts";
-export { acknowledgeAlert, listAlerts, resolveAlert } from "./alerts/manage.ts";
+export { acknowledgeAlert, getAlert, listAlerts, resolveAlert } from "./alerts/manage.ts";
 export { REPORTS_MAX } from "./alerts/report.ts";
 export { WAITING } from "./approvals/count.ts";
 export { decideApproval } from "./approvals/decide.ts";
 export { lapseForAgent, lapseOutdated, lapseOverdue } from "./approvals/lapse.ts";
-export { getApproval, listApprovals, statusNow } from "./approvals/show.ts";
+export { getApproval } from "./approvals/get.ts";
+export { listApprovals, statusNow } from "./approvals/show.ts";
 export { abandonCommand, cancelCommand } from "./commands/cancel.ts";
 export { Elsewhere } from "./commands/elsewhere.ts";
 export { COMMAND_KEYS, FLEET_KEYS } from "./commands/keys.ts";
@@ -39,13 +40,16 @@ export { RunningCommands } from "./commands/running_commands.ts";
 export { getCommand, getOwnCommand, ownedCommand, showCommand } from "./commands/show.ts";
 export { agentsByStatus } from "./count.ts";
 export { authenticateSocket } from "./devices/holder.ts";
-export { deleteDevice, deviceTrust, listDevices, MADE_DEVICES } from "./devices/manage.ts";
 export {
-  confirmDevice,
-  createPairingCode,
+  deleteDevice,
+  deletePairingCode,
+  deviceTrust,
+  listDevices,
+  listPairingCodes,
+  MADE_DEVICES,
   MADE_PAIRING_CODES,
-  pairDevice,
-} from "./devices/pair.ts";
+} from "./devices/manage.ts";
+export { confirmDevice, createPairingCode, pairDevice } from "./devices/pair.ts";
 export { cancelFleetCommand } from "./fleet/cancel.ts";
 export { FleetCommands } from "./fleet/fleet_commands.ts";
 export { AGENTS_MAX } from "./fleet/select.ts";

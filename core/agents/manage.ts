@@ -39,29 +39,33 @@ export function showAgent(agent: AgentRecord) {
 export interface AgentFilter {
   readonly status?: AgentRecord["status"] | undefined;
   readonly name?: string | undefined;
+  /** A part of the name or the host name, ignoring case. */
+  readonly text?: string | undefined;
   readonly label?: { readonly key: string; readonly value: string } | undefined;
   readonly outdated?: boolean | undefined;
 }
 
-/** Agents that a search by label or version reads: as many as a list can page through. */
+/** Agents that a search by text, label or version reads: as many as a list can page through. */
 const SEARCHED_MAX = 10_000;
 
 /** The caller's agents, in the order of their registration. */
 export async function listAgents(
   { db, actor: { tenant } }: Work,
-  { status, name, label, outdated, ...paging }: Paging & AgentFilter,
+  { status, name, text, label, outdated, ...paging }: Paging & AgentFilter,
 ) {
   const by = status === undefined ? {} : { index: "status", prefix: [status] };
-  if (name === undefined && label === undefined && outdated === undefined) {
+  if ([name, text, label, outdated].every((given) => given === undefined)) {
     const { items, pagination } = await listPage(db, agents, tenant, { ...paging, ...by });
     return { agents: items.map(showAgent), pagination };
   }
+  const part = text?.toLowerCase();
   const all = name === undefined
     ? (await db.list(agents, tenant, { limit: SEARCHED_MAX, ...by })).items
     : await agentsNamed(db, tenant, name);
   const { items, pagination } = pageOf(
     all.filter((agent) =>
       (status === undefined || agent.status === status) &&
+      (part === undefined || `${agent.name}\n${agent.hostname}`.toLowerCase().includes(part)) &&
       (label === undefined || agent.labels[label.key] === label.value) &&
       (outdated === undefined || isOlder(agent.version, VERSION) === outdated)
     ),

@@ -228,6 +228,8 @@ export interface Operations {
       readonly status?: AgentStatus | undefined;
       /** The agent with exactly this name. */
       readonly name?: string | undefined;
+      /** A text that occurs in the name or the host name, ignoring case. */
+      readonly text?: string | undefined;
       /** Agents with this label, as `key=value`. */
       readonly label?: string | undefined;
       /** `true`: agents of an earlier version than the relay's. `false`: all others. */
@@ -246,6 +248,8 @@ export interface Operations {
       readonly status?: AgentStatus | undefined;
       /** The agent with exactly this name. */
       readonly name?: string | undefined;
+      /** A text that occurs in the name or the host name, ignoring case. */
+      readonly text?: string | undefined;
       /** Agents with this label, as `key=value`. */
       readonly label?: string | undefined;
       /** `true`: agents of an earlier version than the relay's. `false`: all others. */
@@ -278,6 +282,14 @@ export interface Operations {
   };
   /** Acknowledge an alert */
   "alerts.acknowledge": { body: AlertRemark; answer: Alert };
+  /** Get an alert */
+  "alerts.get": {
+    params: {
+      /** An opaque id. */
+      readonly id: string;
+    };
+    answer: Alert;
+  };
   /** Import alerts */
   "alerts.ingest": {
     body: {
@@ -465,9 +477,9 @@ export interface Operations {
       /** The id of the request for approval. */
       readonly pid: string;
     };
-    answer: Approval;
+    answer: ReadApproval;
   };
-  /** List approval requests, newest first */
+  /** List approval requests */
   "approvals.list": {
     query?: {
       /** The maximum number of entries. */
@@ -476,6 +488,8 @@ export interface Operations {
       readonly offset?: number | undefined;
       /** Requests with this status. */
       readonly status?: ApprovalStatus | undefined;
+      /** Which come first. */
+      readonly order?: "newest" | "oldest" | undefined;
     };
     answer: {
       readonly approvals: readonly Approval[];
@@ -796,6 +810,8 @@ export interface Operations {
     };
     answer: undefined;
   };
+  /** Get the ways to sign in and sign up */
+  "console_session.options": { answer: SignInOptions };
   /** Sign a user up, and their browser in by cookie */
   "console_session.sign_up": { body: SignUp; answer: ConsoleSession };
   /** Get dashboard figures */
@@ -882,6 +898,14 @@ export interface Operations {
     };
     answer: undefined;
   };
+  /** Void a pairing code */
+  "devices.delete_code": {
+    params: {
+      /** An opaque id. */
+      readonly id: string;
+    };
+    answer: undefined;
+  };
   /** List devices */
   "devices.list": {
     query?: {
@@ -897,6 +921,19 @@ export interface Operations {
     answer: {
       readonly devices: readonly Device[];
       readonly pagination: Pagination;
+    };
+  };
+  /** List pairing codes */
+  "devices.list_codes": {
+    query?: {
+      /** The maximum number of entries. */
+      readonly limit?: number | undefined;
+      /** The number of entries to skip. */
+      readonly offset?: number | undefined;
+    };
+    answer: {
+      readonly pagination: Pagination;
+      readonly pairing_codes: readonly PairingCode[];
     };
   };
   /** Start pairing a device */
@@ -2595,6 +2632,16 @@ export interface Backup {
   readonly stored_bytes: number;
 }
 
+/** What the caller may decide now. */
+export interface CallerDecision {
+  readonly may_approve: boolean;
+  readonly may_reject: boolean;
+  /** What the only member does to approve their own request. */
+  readonly next: "sign_in" | "confirm" | "change_password" | null;
+  /** Why the caller may not approve, and what to do next. */
+  readonly why_not: string | null;
+}
+
 export interface CanaryReport {
   readonly agent: {
     readonly agent_id: string;
@@ -3162,6 +3209,8 @@ export interface Guard {
 
 export interface Health {
   readonly agents_linked?: number | undefined;
+  /** False until the first signup, which creates the organization that runs the installation. Absent while the store is down. */
+  readonly claimed?: boolean | undefined;
   readonly commands_under_way?: number | undefined;
   readonly components: Readonly<Record<string, "ok" | "down">>;
   readonly jobs_due?: number | undefined;
@@ -3450,6 +3499,15 @@ export interface Pagination {
   readonly total: number;
 }
 
+export interface PairingCode {
+  readonly created_by: string;
+  /** What created it: an API key (`api_key`), a sign-in (`session`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
+  readonly created_with: CreatedWith | null;
+  readonly expires_at: string;
+  readonly id: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
 export interface PatternList {
   readonly disabled_packs: readonly string[];
   readonly disabled_rules: readonly string[];
@@ -3603,6 +3661,55 @@ export interface PulledEvent {
   /** The sequence number in the organization's log. */
   readonly seq: number;
   readonly timestamp: string;
+}
+
+export interface ReadApproval {
+  /** Null for a fleet command. */
+  readonly agent_id: string | null;
+  /** The agents of a fleet command. `GET /api/v1/commands/{id}` lists them. */
+  readonly agents?: {
+    readonly count: number;
+    /** SHA-256 of the agents' ids in ascending order, one a line. */
+    readonly sha256: string;
+  } | undefined;
+  /** The alert that the command answers. */
+  readonly alert_id?: string | undefined;
+  readonly caller: CallerDecision;
+  readonly command: string;
+  /** The command, or the fleet command whose held commands it covers. */
+  readonly command_id: string;
+  readonly command_sha256: string;
+  /** Null for a fleet command. */
+  readonly command_status: CommandStatus | null;
+  readonly created_at: string;
+  readonly decisions: readonly ({
+    readonly actor: string;
+    /** The others who may hold the deciding credential, for whom the decision counts too; `*` means anyone. */
+    readonly also_of: readonly string[];
+    readonly at: string;
+    readonly decision: "approved" | "rejected";
+    readonly reason: string | null;
+    /** True when the approval may be by somebody who made the request. */
+    readonly self_approved: boolean;
+    readonly user_id: string;
+  })[];
+  readonly expires_at: string;
+  /** The id of the blocked process. */
+  readonly pid: string;
+  readonly policy_version: string;
+  readonly reason: string | null;
+  /** The others who may hold the requesting credential; `*` means anyone. */
+  readonly requested_also: readonly string[];
+  readonly requested_by: string;
+  /** The number of people who must approve. */
+  readonly required: number;
+  readonly resolved_at: string | null;
+  /** The roles that may decide; empty means any. */
+  readonly roles: readonly string[];
+  readonly shield_result: ShieldResult;
+  readonly status: ApprovalStatus;
+  /** The alert whose story it belongs to. */
+  readonly thread?: string | undefined;
 }
 
 export interface RegisteredAuditEvent {
@@ -4084,6 +4191,22 @@ export interface ShieldSettings {
   readonly pending_self_approval: PendingSelfApproval | null;
   readonly policy: ShieldPolicy | null;
   readonly policy_version: string;
+}
+
+export interface SignInOptions {
+  /** Whether that sign-up needs the claim code. */
+  readonly claim_code: boolean;
+  /** False before the first sign-up, which claims the relay. */
+  readonly claimed: boolean;
+  /** Where people may sign in by OpenID Connect. */
+  readonly issuers: readonly {
+    readonly issuer: string;
+    readonly name: string;
+    /** Where a link of the sign-in page leads. */
+    readonly url: string;
+  }[];
+  /** Who may sign up later: everyone, invited people, or nobody. */
+  readonly sign_up: "open" | "invite" | "closed";
 }
 
 export interface SignUp {

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { isRemote, shownLocation } from "../../kv/maintenance/location.ts";
 import { CONFIG_FIELDS, type ConfigSource } from "./config.ts";
 
@@ -67,6 +68,11 @@ export const ENVIRONMENT = {
         .map((name) => env[name]!),
     show: (secrets) => secrets.length === 0 ? null : secrets.length,
   }),
+  RELAY_ISSUER_SECRETS: variable({
+    meaning: 'secrets of clients in `auth.issuers`, as JSON: `{"<client_id>":"<secret>"}`',
+    read: clientSecretsOf,
+    show: (secrets) => secrets.size === 0 ? null : secrets.size,
+  }),
   RELAY_PUBLIC_URL: variable({
     meaning: "address that clients use, without a path",
     read: publicUrlOf,
@@ -126,6 +132,17 @@ function locationOf(text: string | undefined, { hosted }: Surroundings): string 
       "a KV Connect server",
   );
 }
+
+/** The message shows nothing of the text, which holds secrets. */
+function clientSecretsOf(text = "{}"): ReadonlyMap<string, string> {
+  try {
+    return new Map(Object.entries(ClientSecrets.parse(JSON.parse(text))));
+  } catch {
+    throw new Error('RELAY_ISSUER_SECRETS is not JSON such as {"<client_id>":"<secret>"}');
+  }
+}
+
+const ClientSecrets = z.record(z.string(), z.string().min(1).max(1024));
 
 function publicUrlOf(text: string | undefined): string | null {
   if (text === undefined) return null;

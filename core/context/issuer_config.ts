@@ -7,6 +7,11 @@ const Claim = z.string().min(1).max(128);
 export const Issuer = z.strictObject({
   issuer: HttpUrl.describe("the exact `iss` of its tokens"),
   audience: z.string().min(1).max(1024).describe("the `aud` of its tokens for this relay"),
+  client_id: z.string().min(1).max(255).optional().describe(
+    "the relay's client there, for browsers that sign in at the issuer",
+  ),
+  name: z.string().min(1).max(64).optional()
+    .describe("its name where people sign in; the host of `issuer` by default"),
   jwks_uri: HttpUrl.optional().describe(
     "the address of its keys; by default from its metadata (OpenID Connect Discovery, RFC 8414)",
   ),

@@ -19,3 +19,13 @@ export class WithSession<T> {
     readonly session: Omit<Cookie, "name">,
   ) {}
 }
+
+/** An answer that sends the browser elsewhere. */
+export class Redirect {
+  constructor(
+    readonly location: string,
+    readonly cookies: readonly Cookie[],
+    /** The session cookie to set, if any. */
+    readonly session: Omit<Cookie, "name"> | null = null,
+  ) {}
+}

@@ -4,7 +4,7 @@
  * send messages to other instances. Nothing here keeps state.
  */
 export { Accepted } from "./accepted.ts";
-export { type Cookie, WithCookie, WithSession } from "./cookie.ts";
+export { type Cookie, Redirect, WithCookie, WithSession } from "./cookie.ts";
 export {
   checkIdempotencyKey,
   digestOfCall,

@@ -67,6 +67,7 @@ const PairingCodeRecord = z.strictObject({
   expires_at_ms: z.number(),
   used_at_ms: z.number().nullable(),
 });
+export type PairingCodeRecord = z.infer<typeof PairingCodeRecord>;
 
 export const pairingCodes = collection({
   name: "pairing_codes",

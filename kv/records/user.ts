@@ -53,6 +53,8 @@ export const SessionRecord = z.strictObject({
   second_factor: z.boolean(),
   /** True when an approved code began it, and no password. */
   by_code: z.literal(true).optional(),
+  /** The issuer where the person signed in, if it was not here. */
+  issuer: z.string().optional(),
   created_at_ms: z.number(),
   /** Each refresh extends it. */
   expires_at_ms: z.number(),
@@ -97,6 +99,13 @@ export const passwordResets = collection({
   expiresAt: (reset) => reset.expires_at_ms,
 });
 
+/** A sign-in at an issuer that has begun a session, by the hash of its state: a state works once. */
+export const usedIssuerStates = collection({
+  name: "used_issuer_states",
+  schema: z.strictObject({ id: z.string(), expires_at_ms: z.number() }),
+  expiresAt: ({ expires_at_ms }) => expires_at_ms,
+});
+
 /** Ended requests are kept this long, so that errors can say why they fail. */
 const DEVICE_LOGINS_KEPT_MS = 10 * 60 * 1000;
 
@@ -124,6 +133,7 @@ const DeviceLoginRecord = z.strictObject({
     session_id: z.string(),
     epoch: z.number(),
     second_factor: z.boolean(),
+    issuer: z.string().optional(),
   }).nullable(),
 });
 export type DeviceLoginRecord = z.infer<typeof DeviceLoginRecord>;

@@ -2,6 +2,7 @@ import type { z } from "zod";
 import type {
   Accepted,
   Reading,
+  Redirect,
   Stepping,
   WithCookie,
   WithSession,
@@ -87,6 +88,8 @@ export type Success<R extends z.ZodType> =
   }
   /** `about` is the schema of the rule's result, which only the audit trail sees. */
   | { readonly status: 204; readonly about: R }
+  /** The rule returns a `Redirect`; the text says where to. */
+  | { readonly status: 303; readonly location: string }
   | {
     readonly status: 200;
     readonly content: readonly [string, ...string[]];
@@ -193,6 +196,7 @@ type Answer<R extends z.ZodType> =
   | Accepted<z.input<R>>
   | WithCookie<z.input<R>>
   | WithSession<z.input<R>>
+  | Redirect
   | Content
   | EventStream;
 

@@ -1,7 +1,7 @@
 import type { Context } from "@hono/hono";
 import { ANONYMOUS } from "../../core/access/access.ts";
 import type { Relay } from "../../core/relay.ts";
-import { Accepted, WithCookie, WithSession } from "../../core/work/work.ts";
+import { Accepted, Redirect, WithCookie, WithSession } from "../../core/work/work.ts";
 import { call } from "../call/call.ts";
 import { queryFor } from "../call/input.ts";
 import { deny, denyTestSpace, isClosedTo, missingRights } from "../call/rights.ts";
@@ -109,6 +109,7 @@ async function dispatch(
     response.headers.append("set-cookie", setCookie(result.cookie));
     return response;
   }
+  if (result instanceof Redirect) return redirect(relay, result, state, envelope);
   if (result instanceof WithSession) {
     const response = "body" in success
       ? json(envelope, success.status, result.value)
@@ -134,6 +135,23 @@ async function dispatch(
   return typeof answer.body === "string"
     ? content(envelope, answer)
     : await stream(answer, c, state, envelope);
+}
+
+function redirect(
+  relay: Relay,
+  { location, cookies, session }: Redirect,
+  { raw }: RequestState,
+  envelope: Envelope,
+): Response {
+  const response = new Response(null, {
+    status: 303,
+    headers: { ...headersOf(envelope), location },
+  });
+  for (const cookie of cookies) response.headers.append("set-cookie", setCookie(cookie));
+  if (session !== null) {
+    response.headers.append("set-cookie", setSessionCookie(relay, raw, session));
+  }
+  return response;
 }
 
 /** A response that keeps the connection until its body ends or the client has gone. */

@@ -8,6 +8,8 @@ import type { SocketSink } from "./socket_sink.ts";
 
 /** Commands that one socket follows at most. */
 const FOLLOWED_MAX = 32;
+/** When a client may ask again, because outputs that it no longer wants are still being opened. */
+const OPENING_SECONDS = 1;
 
 /** Opens a command's output for a client; returns how to stop. @throws {Fault} */
 export type OpenFollowed = (follow: Follow, sink: OutputSink) => Promise<() => void>;
@@ -33,8 +35,9 @@ export class SocketOutputs {
   async follow(follow: Follow): Promise<void> {
     const { command_id } = follow;
     this.unfollow(command_id);
-    if (Math.max(this.#followed.size, this.#opening) >= FOLLOWED_MAX) {
-      return this.refuse(command_id, tooMany());
+    if (this.#followed.size >= FOLLOWED_MAX) return this.refuse(command_id, tooMany({}));
+    if (this.#opening >= FOLLOWED_MAX) {
+      return this.refuse(command_id, tooMany({ retry_after: OPENING_SECONDS }));
     }
     const output = new FollowedOutput(command_id, this.sink, {
       inTurn: (read) => this.#inTurn(read),
@@ -83,11 +86,11 @@ export class SocketOutputs {
   }
 }
 
-const tooMany = () =>
+const tooMany = (retry: { readonly retry_after?: number }) =>
   new Fault(
     "RATE_LIMIT_EXCEEDED",
     `A socket follows at most ${FOLLOWED_MAX} commands. Unfollow one first.`,
-    { limit: FOLLOWED_MAX, scope: "streams" },
+    { limit: FOLLOWED_MAX, scope: "streams", ...retry },
   );
 
 /** One command's output on a socket that carries other messages too. */

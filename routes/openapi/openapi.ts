@@ -208,6 +208,10 @@ function success(route: Route, schemas: Schemas): ApiResponse {
     ...(isFixed(route) ? FIXED : EVERY_RESPONSE),
     ...(noStore && { "Cache-Control": { $ref: "#/components/headers/NoStore" } }),
   };
+  if ("location" in success) {
+    const location = { description: success.location, schema: { type: "string" } };
+    return { description: success.location, headers: { ...headers, "Location": location } };
+  }
   const answer = { description: SUCCESSES[success.status]!, headers };
   if ("content" in success) {
     const content = success.content.map((type) => [type, { schema: textSchema(type) }]);

@@ -276,3 +276,7 @@ export const RoleName = z.string().regex(
   /^[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,62}[A-Za-z0-9])?$/,
   "must be 1 to 64 letters, digits, spaces and ._- with a letter or digit at both ends",
 ).meta({ description: "The name of a role.", examples: ["deployer"] });
+
+/** A parameter of an OAuth redirect, with the characters that RFC 6749 allows. */
+export const Sent = z.string().max(4096).regex(/^[\x20-\x7e]*$/, "must be printable ASCII")
+  .optional();

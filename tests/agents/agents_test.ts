@@ -328,7 +328,7 @@ Deno.test("isOlder: numbers are compared as numbers, and other versions have no 
   }
 });
 
-Deno.test("agents: an agent of an earlier version than the relay's is outdated, and lists can select it", async () => {
+Deno.test("agents: an agent of an earlier version than the relay's is outdated, and lists can select it, or by a text", async () => {
   await using world = await World.open();
   const owner = await world.signUp();
   const key = await world.key(owner, RIGHTS);
@@ -343,4 +343,6 @@ Deno.test("agents: an agent of an earlier version than the relay's is outdated, 
   deq(await namesOf("?outdated=true"), [["old"], 1]);
   deq(await namesOf("?outdated=false"), [["new"], 1]);
   deq((await show(world, owner, "old")).outdated, true);
+  deq(await namesOf("?text=OL"), [["old"], 1]);
+  deq(await namesOf("?text=ol&outdated=false"), [[], 0]);
 });

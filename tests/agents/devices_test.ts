@@ -35,6 +35,30 @@ const why = ({ status, body }: { status: number; body: { error: { details: unkno
   (body.error.details as { reason?: string }).reason,
 ];
 
+Deno.test("devices: unused codes are listed without their values, and a voided one pairs nothing", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const as = owner.token;
+  const used = await codeOf(world, owner);
+  await pair(world, used);
+  const made = await world.call("POST", "/api/devices/pairing-codes", {
+    as,
+    body: { labels: { env: "prod" } },
+  });
+  const { id, pairing_code, labels, expires_at } = made.body;
+  const list = async () =>
+    (await world.call("GET", "/api/devices/pairing-codes", { as })).body.pairing_codes;
+  const [{ created_by, created_with, ...listed }, ...others] = await list();
+  deq([listed, others, created_by], [{ id, labels, expires_at }, [], owner.userId]);
+  eq(created_with.kind, "session");
+  const drop = () => world.call("DELETE", `/api/devices/pairing-codes/${id}`, { as });
+  deq([(await drop()).status, (await drop()).status], [204, 404]);
+  deq(why(await pair(world, pairing_code)), [400, "unknown"]);
+  await codeOf(world, owner);
+  await world.advance(10 * MINUTE_MS);
+  deq(await list(), []);
+});
+
 Deno.test("devices: a code pairs a device, a token gives its credential, and the credential runs an agent", async () => {
   await using world = await World.open();
   const owner = await world.signUp();

@@ -103,8 +103,9 @@ const endpointsOf = ({ paths }: Document): Endpoint[] =>
       method: method.toUpperCase(),
       path,
     }))
-  ).filter(({ operationId, tags }) =>
-    operationId !== "socket.open" && !tags.some((tag) => LEFT_OUT.includes(tag))
+  ).filter(({ operationId, tags, responses }) =>
+    operationId !== "socket.open" && !tags.some((tag) => LEFT_OUT.includes(tag)) &&
+    responses["303"] === undefined // a redirect is for a browser
   ).sort((a, b) => a.operationId < b.operationId ? -1 : 1);
 
 const isStream = ({ responses }: Endpoint) =>

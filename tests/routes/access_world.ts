@@ -26,6 +26,7 @@ export async function furnish(world: World, account: Account): Promise<Ids> {
   eq(waits.status, 202);
   const code = await world.call("POST", "/api/devices/pairing-codes", { as });
   const { pairing_code } = code.body;
+  const unused = await world.call("POST", "/api/devices/pairing-codes", { as });
   const device = await world.call("POST", "/api/devices/pair", {
     body: { device_name: "box", pairing_code },
   });
@@ -80,6 +81,7 @@ export async function furnish(world: World, account: Account): Promise<Ids> {
     "/api/v1/invitations/{id}": invited.body.id,
     "/api/account/sessions/{id}": sessions.body.sessions[0].id,
     "/api/devices/{id}": device.body.device_id,
+    "/api/devices/pairing-codes/{id}": unused.body.id,
     "/api/admin/plans/{id}": "team",
     "/api/admin/accounts/{id}": account.org,
     "/api/shield/approvals/{pid}": waits.body.approval_id,
@@ -166,6 +168,7 @@ export const MISSING: Ids = {
   "/api/v1/invitations/{id}": "inv_missing",
   "/api/account/sessions/{id}": "ses_missing",
   "/api/devices/{id}": "dev_missing",
+  "/api/devices/pairing-codes/{id}": "pco_missing",
   "/api/admin/plans/{id}": "pln_missing",
   "/api/admin/accounts/{id}": "org_missing",
   "/api/shield/approvals/{pid}": "prc_missing",

@@ -8,7 +8,7 @@ const WITHOUT_A_RIGHT = {
   public: {
     account: "jwks login refresh reset_password signup",
     agents: "heartbeat",
-    console_session: "begin sign_up",
+    console_session: "begin oidc_callback oidc_start options sign_up",
     device_logins: "page poll start",
     devices: "confirm pair",
     docs: "home openapi page policy_schema",

@@ -38,15 +38,21 @@ export const signUpByCookie = async (
  * cookie for as long as a session can last; the session's record decides whether it still counts.
  */
 function inCookie({ sealer }: Pick<Stepping, "sealer">, begun: Begun) {
-  const { organization, session } = begun;
+  const { session } = begun;
   return new WithSession(
     { expires_at: iso(session.expires_at_ms), ...missingFactor(begun) },
-    {
-      value: cookieValue(sealer, organization.id, session),
-      maxAgeSeconds: SESSION_MAX_MS / 1000,
-    },
+    sessionCookie({ sealer }, begun),
   );
 }
+
+/** The cookie of a session. The transport names it. */
+export const sessionCookie = (
+  { sealer }: Pick<Stepping, "sealer">,
+  { organization, session }: Begun,
+) => ({
+  value: cookieValue(sealer, organization.id, session),
+  maxAgeSeconds: SESSION_MAX_MS / 1000,
+});
 
 /** Ends the caller's session, or all their sessions, and deletes the cookie. @throws {Fault} FORBIDDEN */
 export async function logOut(work: Writing, everywhere: boolean) {

@@ -161,6 +161,7 @@ async function enter(
   const session = await openSession(work, tx, tenant, user, {
     second_factor: approved.second_factor,
     by_code: true,
+    ...(approved.issuer !== undefined && { issuer: approved.issuer }),
   });
   return { organization, user, session };
 }
@@ -188,12 +189,13 @@ export async function decideDeviceLogin(
     const own = await tx.get(sessions, homeOf(tenant.org), sessionId);
     const user = own === null ? null : await tx.get(users, homeOf(tenant.org), own.user_id);
     if (own === null || user === null) throw new Fault("FORBIDDEN", "Your session has ended.");
-    const { epoch, second_factor } = own;
+    const { epoch, second_factor, issuer } = own;
+    const shown = { second_factor, ...(issuer !== undefined && { issuer }) };
     const decided = tx.put(deviceLogins, SYSTEM, {
       ...login,
       state: approve ? "approved" : "denied",
       approved_by: approve
-        ? { org: tenant.org, user_id: user.id, session_id: own.id, epoch, second_factor }
+        ? { org: tenant.org, user_id: user.id, session_id: own.id, epoch, ...shown }
         : null,
     });
     emit(work, tx, tenant, {

@@ -2,10 +2,11 @@ import type { Tenant } from "../../../kv/store/collection.ts";
 import type { OrganizationRecord } from "../../../kv/records/organization.ts";
 import { type SessionRecord, sessions, type UserRecord } from "../../../kv/records/user.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import type { Stepping } from "../../work/work.ts";
 import type { Context } from "../../context/context.ts";
+import type { RequestInfo } from "../../identity/identity.ts";
 import { iso } from "../../codec/codec.ts";
 import type { SignIn } from "./parts.ts";
+import { lacksFactor } from "./lacks_factor.ts";
 import { tokenExpiresAtMs } from "../tokens/jwt.ts";
 import { makeRefreshSecret, refreshToken, sessionEndsAtMs } from "./refresh_token.ts";
 import { endSurplus } from "./sessions.ts";
@@ -18,11 +19,13 @@ export interface Shown {
   readonly second_factor: boolean;
   /** True for an approved code in place of the password. */
   readonly by_code?: true;
+  /** The issuer where the person signed in, whose business a second factor is. */
+  readonly issuer?: string;
 }
 
 /** Opens a session, in the transaction of the sign-in. A self-approval relies on what was shown. */
 export async function openSession(
-  { ports, sealer, request }: Pick<Stepping, "ports" | "sealer" | "request">,
+  { ports, sealer, request }: Pick<Context, "ports" | "sealer"> & { readonly request: RequestInfo },
   tx: Tx,
   tenant: Tenant,
   user: UserRecord,
@@ -54,9 +57,7 @@ export interface Begun {
 
 /** Says that a session has no rights before its user sets up a second factor. */
 export const missingFactor = ({ organization, session }: Omit<Begun, "user">) =>
-  organization.require_second_factor && !session.second_factor
-    ? { second_factor: "setup_required" as const }
-    : {};
+  lacksFactor(organization, session) ? { second_factor: "setup_required" as const } : {};
 
 /** The answer to a signup, a sign-in or a refresh: a new JWT, and the refresh token with this number. */
 export async function issueTokens(

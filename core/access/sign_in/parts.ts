@@ -2,6 +2,7 @@ import type { OrganizationRecord } from "../../../kv/records/organization.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import type { Settings } from "../../context/context.ts";
 import type { FailureThrottle } from "../limits/throttle.ts";
+import type { Providers } from "../issuers/providers.ts";
 import type { Tokens } from "../tokens/tokens.ts";
 
 /**
@@ -20,4 +21,5 @@ export interface SignIn {
   readonly logins: Pick<FailureThrottle, "attempt">;
   readonly settings: Pick<Settings, "local" | "signup">;
   readonly founders: readonly Founder[];
+  readonly providers: Providers;
 }

@@ -2,7 +2,7 @@ import { SYSTEM } from "../../../kv/store/collection.ts";
 import { organizations } from "../../../kv/records/organization.ts";
 import { insertUser } from "../people/new_user.ts";
 import { type Begun, issueTokens, openSession } from "./open_session.ts";
-import type { Stepping } from "../../work/work.ts";
+import type { Reading, Stepping } from "../../work/work.ts";
 import type { RequestInfo } from "../../identity/identity.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
@@ -117,7 +117,7 @@ async function admitSignUp(
 ): Promise<boolean> {
   const first = await db.find(organizations, SYSTEM, "host", ["host"]) === null;
   if (first) {
-    if (local && !request.forwarded) return true;
+    if (isUnreachable({ local }, request)) return true;
     if (constantTimeEqual(input.claim_code ?? "", claimCodeOf({ sealer }))) return true;
     throw new Fault(
       "FORBIDDEN",
@@ -125,6 +125,7 @@ async function admitSignUp(
         ? "The first signup needs `claim_code`, because this request came through a proxy and the " +
           "server may be public. Set RELAY_PUBLIC_URL and restart: Relay then prints the code."
         : "The first signup needs `claim_code`, which Relay prints when it starts.",
+      { reason: "claim_code_required" },
     );
   }
   if (signup === "open") return false;
@@ -135,6 +136,30 @@ async function admitSignUp(
       : "This server only accepts invited users. Ask for an `invite_code`.",
   );
 }
+
+/** How a browser may sign in here, and who may sign up. */
+export async function signInOptions(
+  { db, request }: Reading,
+  { settings: { local, signup }, providers }: Pick<SignIn, "settings" | "providers">,
+) {
+  const isClaimed = await db.find(organizations, SYSTEM, "host", ["host"]) !== null;
+  return {
+    claimed: isClaimed,
+    claim_code: !isClaimed && !isUnreachable({ local }, request),
+    sign_up: signup,
+    issuers: providers.all().map(({ issuer, name }) => ({
+      issuer,
+      name: name ?? new URL(issuer).host,
+      url: `/api/v1/console-session/oidc/start?issuer=${encodeURIComponent(issuer)}`,
+    })),
+  };
+}
+
+/** True when nobody but people on this machine can have sent a request, so that the first sign-up needs no code. */
+const isUnreachable = (
+  { local }: Pick<SignIn["settings"], "local">,
+  { forwarded }: Pick<RequestInfo, "forwarded">,
+): boolean => local && !forwarded;
 
 /** The code that the first signup must send: the same on every instance and at every start. */
 export const claimCodeOf = ({ sealer }: { readonly sealer: Sealer }): string =>

@@ -38,6 +38,13 @@ export async function listAlerts({ db, actor: { tenant } }: Work, given: AlertFi
   return { alerts: items.map(showAlert), pagination };
 }
 
+/** One alert. @throws {Fault} NOT_FOUND */
+export async function getAlert({ db, actor }: Work, id: string) {
+  const alert = await db.get(alerts, actor.tenant, id);
+  if (alert === null) throw new Fault("NOT_FOUND", "There is no such alert.");
+  return showAlert(alert);
+}
+
 /** What a person says about an alert. */
 interface Remark {
   readonly alert_id: string;

@@ -5,7 +5,6 @@ import type { ApprovalRecord, Decision } from "../../../kv/records/approval.ts";
 import { telegramLinks } from "../../../kv/records/telegram.ts";
 import { users } from "../../../kv/records/user.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
-import type { Tx } from "../../../kv/store/tx.ts";
 import {
   hasSoleMember,
   homeOf,
@@ -78,7 +77,7 @@ const isEnough = (asked: RequiredApprovals, needed: RequiredApprovals): boolean 
 /** The approvals that count: each person's once, if the person and the credential may still approve. */
 export async function validApprovals(
   context: Pick<Context, "store" | "ports">,
-  tx: Tx,
+  db: Reader,
   tenant: Tenant,
   approval: ApprovalRecord,
 ): Promise<readonly Decision[]> {
@@ -86,12 +85,12 @@ export async function validApprovals(
   const given = approval.decisions.filter(({ approve }) => approve);
   // Whoever confirmed their own request as the only member is no longer the only one after somebody joined.
   const confirmed = !approval.self_approval && given.some(({ self_approved }) => self_approved);
-  const mayBeOwn = approval.self_approval || confirmed && await hasSoleMember(tx, tenant.org);
+  const mayBeOwn = approval.self_approval || confirmed && await hasSoleMember(db, tenant.org);
   const valid: Decision[] = [];
   for (const decision of given) {
     if (decision.self_approved && !mayBeOwn) continue;
-    const user = await tx.get(users, homeOf(tenant.org), decision.user_id);
-    const has = (await personRights(tx, tenant.org, decision.user_id)).has(RIGHT);
+    const user = await db.get(users, homeOf(tenant.org), decision.user_id);
+    const has = (await personRights(db, tenant.org, decision.user_id)).has(RIGHT);
     const fits = roles.length === 0 || roles.some((role) => user?.roles.includes(role));
     if (has && fits && await isTheirs(context, tenant, decision)) valid.push(decision);
   }

@@ -1,18 +1,14 @@
-import { agents } from "../../../kv/records/agent.ts";
 import { type ApprovalRecord, approvals, type Decision } from "../../../kv/records/approval.ts";
-import { type UserRecord, users } from "../../../kv/records/user.ts";
-import { homeOf, type People, peopleBehind, without } from "../../access/access.ts";
+import { peopleBehind, without } from "../../access/access.ts";
 import type { Writing } from "../../work/work.ts";
 import { withCommandId } from "../commands/command_fault.ts";
 import { emit } from "../../events/events.ts";
-import { Fault } from "../../fault/fault.ts";
-import { type PoliciesInForce, shieldInForce } from "../guard/in_force.ts";
-import { ownedApproval, showApproval, statusNow } from "./show.ts";
-import { changeSince, validApprovals } from "./changed.ts";
+import type { PoliciesInForce } from "../guard/in_force.ts";
+import { validApprovals } from "./changed.ts";
+import { mustMayApprove, mustMayReject } from "./may_decide.ts";
 import { agentsOf } from "./request.ts";
 import { resolveApproval } from "./resolve.ts";
-import { isSelfApproval } from "./own_request.ts";
-import { addsNothing } from "./votes.ts";
+import { ownedApproval, showApproval } from "./show.ts";
 
 /** A person's decision on a blocked process. */
 export interface DecisionInput {
@@ -44,16 +40,10 @@ async function decide(
 ) {
   const { actor, ports, tx } = work;
   const { tenant } = actor;
-  mustBeOpen(approval, ports.clock.now());
-  const decider = await tx.get(users, homeOf(tenant.org), actor.userId);
   const people = await peopleBehind(tx, actor);
   const self_approved = approve &&
-    await isSelfApproval(work, approval, people, confirmSelfApproval);
-  mustHaveRole(approval, decider);
-  if (approve) {
-    await mustBeFirst(work, approval, people);
-    await mustStillHold(work, policies, approval);
-  }
+    await mustMayApprove(work, policies, approval, people, confirmSelfApproval);
+  if (!approve) await mustMayReject(work, approval);
   const decision: Decision = {
     user_id: actor.userId,
     actor: actor.id,
@@ -114,61 +104,4 @@ function emitSelfApproval(
       allowed_by: self_approval ? "settings" : "sole_member",
     },
   });
-}
-
-function mustBeOpen(approval: ApprovalRecord, nowMs: number): void {
-  const status = statusNow(approval, nowMs);
-  if (status === "pending") return;
-  throw new Fault("CONFLICT", `This request is already ${status}.`, { status });
-}
-
-function mustHaveRole({ roles }: ApprovalRecord, decider: UserRecord | null): void {
-  if (roles.length > 0 && !roles.some((role) => decider?.roles.includes(role))) {
-    throw new Fault("FORBIDDEN", `Only ${roles.join(" or ")} may decide this.`, { roles });
-  }
-}
-
-/** Each person approves once, whatever credential they use. */
-async function mustBeFirst(
-  work: Writing,
-  approval: ApprovalRecord,
-  people: People,
-): Promise<void> {
-  if (!addsNothing(await validApprovals(work, work.tx, work.actor.tenant, approval), people)) {
-    return;
-  }
-  throw new Fault(
-    "CONFLICT",
-    "You, or another holder of your credential, already approved this. It needs the approval " +
-      "of another user.",
-  );
-}
-
-/** Refuses an approval after the agent or the settings have changed: it applies to exactly those of the request. */
-async function mustStillHold(
-  { actor, ports, tx }: Writing,
-  policies: PoliciesInForce,
-  approval: ApprovalRecord,
-): Promise<void> {
-  const { tenant } = actor;
-  const shield = await shieldInForce(tx, tenant);
-  const nowMs = ports.clock.now();
-  const { agent_id, policy_version } = approval;
-  const agent = agent_id === null ? null : await tx.get(agents, tenant, agent_id);
-  const change = shield.version !== policy_version
-    ? "the shield's settings have changed"
-    : agent !== null
-    ? await changeSince(tx, tenant, policies, { approval, agent, shield, nowMs })
-    // The agents of a fleet command are examined one by one, each before its command is sent.
-    : agent_id === null
-    ? null
-    : "the agent was deleted";
-  if (change === null) return;
-  throw new Fault(
-    "CONFLICT",
-    `This request is no longer valid: ${change}. Request approval again.`,
-    {
-      status: "expired",
-    },
-  );
 }

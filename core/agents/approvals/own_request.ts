@@ -3,7 +3,7 @@ import { sessions } from "../../../kv/records/user.ts";
 import { isWithin } from "../../../kv/store/clock.ts";
 import { MINUTE_MS } from "../../../kv/store/durations.ts";
 import { hasSoleMember, haveInCommon, homeOf, isAmong, type People } from "../../access/access.ts";
-import type { Writing } from "../../work/work.ts";
+import type { Work } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
 import { requestersOf } from "./votes.ts";
 
@@ -23,22 +23,25 @@ const NEXT = {
     `${CONFIRMATION}. The audit log shows it as self-approved.`,
 } as const;
 
+/** What the only member of an organization does next. */
+export type NextStep = keyof typeof NEXT;
+
 /**
  * Whether an approval by these people may be by the requester, by any credential that they may hold. Then the
  * settings must allow it, or the only member that the organization ever had must confirm it in person.
  * @throws {Fault} FORBIDDEN
  */
 export async function isSelfApproval(
-  work: Writing,
+  work: Work,
   approval: ApprovalRecord,
   people: People,
   confirmed: boolean,
 ): Promise<boolean> {
-  const { actor, tx } = work;
+  const { actor, db } = work;
   const requesters = requestersOf(approval);
   if (!haveInCommon(requesters, people)) return false;
   if (approval.self_approval) return true;
-  if (!await hasSoleMember(tx, actor.tenant.org)) {
+  if (!await hasSoleMember(db, actor.tenant.org)) {
     const byAnybody = haveInCommon(requesters, []);
     throw new Fault("FORBIDDEN", refusalOf(approval, actor.userId, byAnybody));
   }
@@ -53,18 +56,20 @@ export async function isSelfApproval(
  * the password.
  */
 async function nextStep(
-  { actor: { tenant, userId, sessionId }, ports, store }: Writing,
+  { actor: { tenant, userId, sessionId }, ports, store }: Work,
   approval: ApprovalRecord,
   people: People,
   confirmed: boolean,
-): Promise<keyof typeof NEXT | null> {
+): Promise<NextStep | null> {
   if (sessionId === null) return "sign_in";
   if (!isAmong(people, [userId])) return "change_password";
   // Read outside the transaction, because a shared store limits its checks. The start of a session never changes.
   const session = await store.get(sessions, homeOf(tenant.org), sessionId);
   const startedAtMs = session?.created_at_ms ?? 0;
-  // Whoever has a session may approve a code, so a session that began with one shows no password.
-  const isFresh = session?.by_code !== true && startedAtMs > approval.created_at_ms &&
+  // Whoever has a session may approve a code, so a session that began with one shows no password. An issuer may sign
+  // in a browser that has been signed in there for long.
+  const hasShownPassword = session?.by_code !== true && session?.issuer === undefined;
+  const isFresh = hasShownPassword && startedAtMs > approval.created_at_ms &&
     isWithin(startedAtMs, FRESH_MS, ports.clock.now());
   if (!isFresh) return "sign_in";
   return confirmed ? null : "confirm";

@@ -59,18 +59,17 @@ export async function ownedApproval({ db, actor }: Work, id: string): Promise<Ap
   return approval;
 }
 
-export async function getApproval(work: Work, id: string) {
-  return await showApproval(work, await ownedApproval(work, id));
+/** The requests that a list shows. */
+interface Choice extends Paging {
+  readonly status?: ApprovalRecord["status"] | undefined;
+  readonly order: "newest" | "oldest";
 }
 
-/** Requests of one status, or all, newest first. */
-export async function listApprovals(
-  work: Work,
-  { status, ...paging }: Paging & { status?: ApprovalRecord["status"] | undefined },
-) {
+/** Requests of one status, or all. */
+export async function listApprovals(work: Work, { status, order, ...paging }: Choice) {
   const { db, actor: { tenant } } = work;
   const by = status === undefined ? {} : { index: "status", prefix: [status] };
-  const page = await db.list(approvals, tenant, { ...paging, ...by, reverse: true });
+  const page = await db.list(approvals, tenant, { ...paging, ...by, reverse: order === "newest" });
   const total = await db.countBy(approvals, tenant, "status", by.prefix ?? []);
   const shown = await Promise.all(page.items.map((approval) => showApproval(work, approval)));
   return { approvals: shown, pagination: showPage(paging, page, total) };

@@ -1,13 +1,21 @@
 import { agents, lastSeenMs } from "../../../kv/records/agent.ts";
-import { type DeviceRecord, devices } from "../../../kv/records/device.ts";
+import {
+  type DeviceRecord,
+  devices,
+  type PairingCodeRecord,
+  pairingCodes,
+} from "../../../kv/records/device.ts";
 import type { Tenant } from "../../../kv/store/collection.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
 import { endingWith, madeKind } from "../../access/access.ts";
 import type { Work, Writing } from "../../work/work.ts";
 import { Fault } from "../../fault/fault.ts";
 import { releaseName, reservedName } from "../names.ts";
-import { listPage, type Paging } from "../../../kv/store/paging.ts";
+import { listPage, pageOf, type Paging } from "../../../kv/store/paging.ts";
 import { iso, isoOrNull } from "../../codec/codec.ts";
+
+/** Codes that a list reads. */
+const LISTED_CODES_MAX = 1_000;
 
 interface DeviceFilter {
   readonly trust_status?: "pending" | "trusted" | undefined;
@@ -134,4 +142,41 @@ export const MADE_DEVICES = madeKind({
   right: "agents:admin",
   end: endingWith("device_deleted", "device", deleteDevice, ({ name }) => ({ name })),
   works: ({ trust }) => trust !== "revoked",
+});
+
+/** The codes that can still pair a device, newest first. */
+export async function listPairingCodes({ db, actor, ports }: Work, paging: Paging) {
+  const nowMs = ports.clock.now();
+  const newest = { limit: LISTED_CODES_MAX, reverse: true };
+  const { items } = await db.list(pairingCodes, actor.tenant, newest);
+  const page = pageOf(items.filter((code) => isOpen(code, nowMs)), paging);
+  const pairing_codes = page.items.map((code) => ({
+    id: code.id,
+    labels: code.labels,
+    created_by: code.created_by,
+    created_with: code.created_with,
+    expires_at: iso(code.expires_at_ms),
+  }));
+  return { pairing_codes, pagination: page.pagination };
+}
+
+const isOpen = ({ used_at_ms, expires_at_ms }: PairingCodeRecord, nowMs: number): boolean =>
+  used_at_ms === null && nowMs < expires_at_ms;
+
+/** Deletes a pairing code that no device has used. @throws {Fault} NOT_FOUND */
+export async function deletePairingCode({ actor, tx }: Writing, id: string) {
+  const code = await tx.get(pairingCodes, actor.tenant, id);
+  if (code === null || code.used_at_ms !== null) {
+    throw new Fault("NOT_FOUND", "There is no such pairing code, or it was used.");
+  }
+  tx.delete(pairingCodes, actor.tenant, id);
+  return { id };
+}
+
+/** Pairing codes, as a cascade from the key that made them ends them. */
+export const MADE_PAIRING_CODES = madeKind({
+  of: pairingCodes,
+  right: "agents:admin",
+  end: endingWith("device_code_deleted", "pairing_code", deletePairingCode, () => ({})),
+  works: isOpen,
 });

@@ -10,8 +10,6 @@ import {
   type Attempted,
   credentialInHand,
   DEVICE_PREFIX,
-  endingWith,
-  madeKind,
   makeCheckedText,
   mustHoldNewValue,
   networkOf,
@@ -55,14 +53,6 @@ export async function createPairingCode(
     used_at_ms: null,
   });
   return { id: code.id, pairing_code, labels, expires_at: iso(code.expires_at_ms) };
-}
-
-/** Deletes a pairing code that no device has used. @throws {Fault} NOT_FOUND */
-async function deletePairingCode({ actor, tx }: Writing, id: string) {
-  const code = await tx.get(pairingCodes, actor.tenant, id);
-  if (code === null) throw new Fault("NOT_FOUND", "There is no such pairing code.");
-  tx.delete(pairingCodes, actor.tenant, id);
-  return { id };
 }
 
 /** Counts failed attempts by address. */
@@ -222,11 +212,3 @@ const used = (what: string, then: string) =>
   new Fault("CONFLICT", `${what} was already used. ${then}`, { reason: "used" });
 const expired = (what: string, then: string) =>
   new Fault("GONE", `${what} has expired. ${then}`, { reason: "expired" });
-
-/** Pairing codes, as a cascade from the key that made them ends them. */
-export const MADE_PAIRING_CODES = madeKind({
-  of: pairingCodes,
-  right: "agents:admin",
-  end: endingWith("device_code_deleted", "pairing_code", deletePairingCode, () => ({})),
-  works: ({ used_at_ms, expires_at_ms }, nowMs) => used_at_ms === null && nowMs < expires_at_ms,
-});

@@ -9,6 +9,7 @@ export const listAgents: Run = async ({ relay, text, number, has, out }) => {
     query: {
       status: text("status") as Agent["status"] | undefined,
       name: text("name"),
+      text: text("text"),
       label: text("label"),
       outdated: has("outdated") ? "true" : undefined,
       limit: number("limit"),

@@ -96,6 +96,7 @@ export const REMOTE_COMMANDS: readonly RemoteCommand[] = [
     options: [
       { name: "status", value: "status", about: "online, degraded or offline." },
       { name: "name", value: "name", about: "With exactly this name." },
+      { name: "text", value: "text", about: "With this text in the name or the host name." },
       { name: "label", value: "key=value", letter: "l", about: "With this label." },
       { name: "outdated", about: "Of an earlier version than the relay's." },
       LIMIT,

@@ -74,7 +74,7 @@ export const agentEvents = {
     example: { expires_at: "2026-01-31T12:10:00.000Z", labels: { env: "prod" } },
   }),
   device_code_deleted: event({
-    meaning: "a pairing code was voided together with the API key that made it",
+    meaning: "a pairing code was voided, by itself or together with the API key that made it",
     details: z.strictObject({}),
     example: {},
   }),

@@ -107,9 +107,12 @@ export const peopleEvents = {
     details: z.strictObject({
       email,
       address,
-      second_factor: z.enum(["none", "totp", "recovery_code", "approving_session"]).describe(
-        "The second factor used; `approving_session` for a terminal that a session with one approved.",
-      ),
+      second_factor: z.enum(["none", "totp", "recovery_code", "approving_session", "issuer"])
+        .describe(
+          "The second factor used; `approving_session` for a terminal that a session with one approved; " +
+            "`issuer` for a sign-in there, which decides about second factors.",
+        ),
+      issuer: z.string().optional().describe("The issuer where the user signed in."),
       device_name: z.string().optional().describe("The terminal that another session approved."),
     }),
     example: { email: emailExample, address: "192.0.2.17", second_factor: "totp" },

@@ -1,9 +1,11 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { resetPassword } from "../../../core/access/sign_in/reset.ts";
+import { sessions } from "../../../kv/records/user.ts";
 import { enrol, logIn } from "../../access/account_fixtures.ts";
 import { tool, toolError } from "../../mcp/client.ts";
 import { ScriptedAgent } from "../../support/agent.ts";
 import { exec, linkAgent, type Linked, runsOf } from "../../support/linked_agent.ts";
+import { NO_LIMITS } from "../../support/no_limits.ts";
 import { type Account, World } from "../../support/world.ts";
 import { makeIngestToken } from "../commands/ingest_fixtures.ts";
 import { approve, link, says } from "./approval_fixtures.ts";
@@ -127,6 +129,22 @@ Deno.test("sole member: a terminal that an older session signed in approves noth
   eq((await world.call("POST", "/api/account/device-login/decide", decide)).status, 200);
   const polled = await world.call("POST", "/api/v1/login/device/token", { body: { device_code } });
   await refused(world, here, pid, polled.body.session.token, "sign_in");
+});
+
+Deno.test("sole member: a sign-in at an issuer, which may ask for no password, approves nothing", async () => {
+  const issuer = "https://login.example";
+  const issuers = [{ issuer, audience: "relay", client_id: "relay" }];
+  await using world = await World.open({ config: { ...NO_LIMITS, auth: { issuers } } });
+  const here = await alone(world);
+  const pid = await ask(world, here);
+  const as = await signIn(world, here.owner);
+  const home = { org: here.owner.org, space: "live" } as const;
+  await world.app.store.transact(async (tx) => {
+    const own = { index: "user", prefix: [here.owner.userId], limit: 1, reverse: true };
+    const [session] = (await tx.list(sessions, home, own)).items;
+    tx.put(sessions, home, { ...session!, issuer });
+  });
+  await refused(world, here, pid, as, "sign_in");
 });
 
 Deno.test("sole member: a refresh does not make a sign-in newer, and MCP takes a new one", async () => {

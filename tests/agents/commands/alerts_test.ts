@@ -270,3 +270,14 @@ Deno.test("alerts: invalid input is reported by index and changes nothing", asyn
   }
   eq((await list(world, owner)).pagination.total, 1);
 });
+
+Deno.test("alerts: one is read by its id, and another organization's is not found", async () => {
+  await using world = await World.open();
+  const [owner, stranger] = [await world.signUp(), await world.signUp()];
+  await ingest(world, owner, [disk(1)]);
+  const { alerts: [alert] } = await list(world, owner);
+  const read = (token: string) =>
+    world.call("GET", `/api/shield/alerts/${alert.alert_id}`, { as: token });
+  deq((await read(owner.token)).body, alert);
+  eq((await read(stranger.token)).status, 404);
+});

@@ -182,6 +182,30 @@ Deno.test("followed output: a socket follows at most 32 commands, and each follo
   });
 });
 
+Deno.test("followed output: wishes that are dropped while they are opened are bounded too", async () => {
+  await using world = await World.open({ sole: true });
+  const sent: string[] = [];
+  const socket = {
+    readyState: WebSocket.OPEN,
+    bufferedAmount: 0,
+    send: (text: string) => sent.push(text),
+  };
+  const sink = new SocketSink(world.app, socket as unknown as WebSocket);
+  sink.send({ kind: "hello", id: null, json: "{}" });
+  const opened = Promise.withResolvers<() => void>();
+  const outputs = new SocketOutputs(sink, world.app.ports.log, () => opened.promise);
+  for (let n = 0; n < 33; n++) {
+    outputs.follow(wishFor("agt_1", { id: `cmd_${n}` }));
+    outputs.unfollow(`cmd_${n}`);
+  }
+  const refused = JSON.parse(sent[1]!);
+  deq([refused.command_id, refused.data.details.retry_after, sent.length], ["cmd_32", 1, 2]);
+  let left = 0;
+  opened.resolve(() => left++);
+  await world.settle();
+  eq(left, 32);
+});
+
 Deno.test("followed output: lost rights end the output within a second, and the events go on", async () => {
   await using world = await World.open({ sole: true });
   const { owner, agent } = await linkAgent(world);

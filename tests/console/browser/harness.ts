@@ -130,20 +130,20 @@ export class Person {
   }
 
   /** A page where somebody is signed in. */
-  async signIn(email = OWNER, path = "/"): Promise<Page> {
+  async signIn(email = OWNER, path = "/", password = PASSWORD): Promise<Page> {
     const page = await this.page();
     await page.goto(`${this.url}/console/sign-in?next=${encodeURIComponent(path)}`);
     await page.getByLabel("E-mail").fill(email);
-    await page.getByLabel("Password").fill(PASSWORD);
+    await page.getByLabel("Password").fill(password);
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.locator("header.top").waitFor();
     return page;
   }
 }
 
-/** Waits until the page has no fetch under way, and then checks what every screen promises. */
+/** Waits until the page shows its data, and then checks what every screen promises. */
 export async function checkScreen(person: Person, page: Page, what: string): Promise<void> {
-  await page.waitForLoadState("networkidle");
+  await page.locator(".loading, .starting").first().waitFor({ state: "detached" });
   const wider = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
   deq([what, "is wider than the window by", Math.max(0, wider)], [
     what,

@@ -9,7 +9,7 @@ import { useData } from "../../data.ts";
 import { html } from "../../html.ts";
 import { useRepeat } from "../../repeat.ts";
 import { addressOf } from "../../router.ts";
-import type { ScreenProps } from "../../screens.ts";
+import type { ScreenProps } from "../../router.ts";
 import { may } from "../../session.ts";
 import { answerWords, isMoving } from "./delivery_words.ts";
 

@@ -31,7 +31,7 @@ const ERRORS: Readonly<Record<string, string>> = {
 };
 
 /** Why an attempt failed, in words. */
-export const errorWords = (error: string): string => ERRORS[error] ?? error;
+const errorWords = (error: string): string => ERRORS[error] ?? error;
 
 /** The answer of an attempt in a few words. */
 export function answerWords(

@@ -5,7 +5,7 @@ import { VisibleText } from "../../components/visible_text.ts";
 import { useData } from "../../data.ts";
 import { html } from "../../html.ts";
 import { addressOf } from "../../router.ts";
-import type { ScreenProps } from "../../screens.ts";
+import type { ScreenProps } from "../../router.ts";
 import { may } from "../../session.ts";
 import { SignatureHelp } from "./signature_help.ts";
 import { Suspended } from "./suspended.ts";

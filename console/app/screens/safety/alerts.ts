@@ -1,5 +1,145 @@
+import { type Alert, type AlertState, call, type Severity } from "../../api.ts";
+import { Badge } from "../../components/badge.ts";
+import { Name, useNames } from "../../components/names.ts";
+import { Empty } from "../../components/states.ts";
+import { type Column, Table } from "../../components/table.ts";
+import { Time } from "../../components/time.ts";
+import { onOneLine } from "../../components/visible_text.ts";
 import { html } from "../../html.ts";
+import { type Page, usePages } from "../../pages.ts";
+import { addressOf, query, setQuery } from "../../router.ts";
 
+const COLUMNS: readonly Column<Alert>[] = [
+  {
+    title: "Alert",
+    width: "minmax(10rem, 3fr)",
+    cell: ({ alert_id, name }) =>
+      html`<a href=${addressOf(`/alerts/${alert_id}`)}>${onOneLine(name)}</a>`,
+  },
+  {
+    title: "Severity",
+    width: "6rem",
+    cell: ({ severity }) => html`<${Badge} state=${severity} />`,
+  },
+  {
+    title: "State",
+    width: "8rem",
+    cell: (alert) => html`<${Badge} state=${stateOf(alert)} />`,
+  },
+  {
+    title: "Source",
+    width: "minmax(6rem, 1fr)",
+    wideOnly: true,
+    cell: ({ source }) => onOneLine(source),
+  },
+  {
+    title: "Agent",
+    width: "minmax(6rem, 1fr)",
+    cell: ({ agent_id }) => agent_id === null ? "" : html`<${Name} id=${agent_id} />`,
+  },
+  {
+    title: "Reports",
+    width: "5rem",
+    wideOnly: true,
+    cell: ({ count }) => count.toLocaleString(),
+  },
+  {
+    title: "Last seen",
+    width: "7rem",
+    cell: ({ last_seen_at }) => html`<${Time} at=${last_seen_at} />`,
+  },
+];
+
+/** What people call the state of an alert: somebody may look after an active one already. */
+export const stateOf = ({ state, acknowledged_by }: Alert): string =>
+  state === "active" && acknowledged_by !== null ? "acknowledged" : state;
+
+const LIMIT = 200;
+
+/** Alerts of one state, newest first. */
 export default function Alerts() {
-  return html`<h1>Alerts</h1>`;
+  useNames();
+  const { state = "", severity = "", source = "", text = "" } = query.value;
+  const list = usePages(
+    (from, signal) =>
+      pageWith(text, Number(from ?? 0), (offset) =>
+        call("alerts.list", {
+          query: {
+            limit: LIMIT,
+            offset,
+            state: (state || undefined) as AlertState | undefined,
+            severity: (severity || undefined) as Severity | undefined,
+            source: source || undefined,
+          },
+          signal,
+        })),
+    [state, severity, source, text],
+    { types: ["alert", "alert_source"] },
+  );
+  const select = (name: string, label: string, all: string, options: readonly string[]) =>
+    html`
+      <label>${label}
+        <select value=${query.value[name] ?? ""} onChange=${(event: Event) =>
+          setQuery({ [name]: (event.target as HTMLSelectElement).value })}>
+          <option value="">${all}</option>
+          ${options.map((one) => html`<option value=${one}>${one}</option>`)}
+        </select>
+      </label>
+    `;
+  const input = (name: string, label: string, type: string, placeholder: string) =>
+    html`
+      <label>${label}
+        <input type=${type} value=${query.value[name] ?? ""} placeholder=${placeholder}
+          onChange=${(event: Event) =>
+            setQuery({ [name]: (event.target as HTMLInputElement).value.trim() })} />
+      </label>
+    `;
+  const isFiltered = [state, severity, source, text].some((value) => value !== "");
+  return html`
+    <h1>Alerts</h1>
+    <div class="filters">
+      ${input("text", "Text", "search", "name, label or annotation")}
+      ${select("state", "State", "active", ["resolved"])}
+      ${select("severity", "Severity", "all", ["critical", "warning", "info"])}
+      ${input("source", "Source", "text", "shield, alertmanager…")}
+    </div>
+    <${Table}
+      label="Alerts" list=${list} columns=${COLUMNS} keyOf=${({ alert_id }: Alert) => alert_id}
+      opens=${({ alert_id }: Alert) => `/alerts/${alert_id}`}
+      empty=${isFiltered ? html`<${Empty} title="No alert matches these filters" />` : html`
+        <${Empty} title="No active alerts">
+          <p>
+            The shield raises an alert when it denies a command. Other systems report to Relay
+            with an ingest token, such as Alertmanager.
+          </p>
+          <//>
+      `}
+    />
+  `;
 }
+
+type Answer = {
+  readonly alerts: readonly Alert[];
+  readonly pagination: { readonly offset: number; readonly has_more: boolean };
+};
+
+/** The next page with rows that hold the text. The API has no such filter, so pages without any are passed over. */
+async function pageWith(
+  text: string,
+  from: number,
+  fetchPage: (offset: number) => Promise<Answer>,
+): Promise<Page<Alert>> {
+  const wanted = text.toLowerCase();
+  const rows: Alert[] = [];
+  for (let offset = from;;) {
+    const { alerts, pagination } = await fetchPage(offset);
+    offset += alerts.length;
+    rows.push(...alerts.filter((alert) => textOf(alert).includes(wanted)));
+    const next = pagination.has_more ? `${offset}` : null;
+    if (next === null || rows.length > 0) return { rows, next };
+  }
+}
+
+const textOf = ({ name, source, labels, annotations }: Alert): string =>
+  [name, source, ...Object.entries(labels).flat(), ...Object.values(annotations)].join("\n")
+    .toLowerCase();

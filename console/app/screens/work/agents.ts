@@ -1,3 +1,4 @@
+import { useState } from "preact/hooks";
 import { type Agent, type AgentStatus, call } from "../../api.ts";
 import { Badge } from "../../components/badge.ts";
 import { ChoiceFilter, TextFilter } from "../../components/filters.ts";
@@ -8,6 +9,7 @@ import { onOneLine } from "../../components/visible_text.ts";
 import { html } from "../../html.ts";
 import { offsetPage, usePages } from "../../pages.ts";
 import { addressOf, query } from "../../router.ts";
+import { may } from "../../session.ts";
 
 const COLUMNS: readonly Column<Agent>[] = [
   {
@@ -46,36 +48,50 @@ const COLUMNS: readonly Column<Agent>[] = [
 
 /** All agents. */
 export default function Agents() {
-  const { status = "", label = "" } = query.value;
+  const { text = "", status = "", label = "", outdated = "" } = query.value;
+  const [total, setTotal] = useState<number | null>(null);
   const list = usePages(
     async (from, signal) => {
       const { agents, pagination } = await call("agents.list", {
         query: {
           limit: 200,
           offset: Number(from ?? 0),
+          text: text || undefined,
           status: (status || undefined) as AgentStatus | undefined,
-          label: label || undefined,
+          // While somebody types its key, a label selects nothing yet.
+          label: label.indexOf("=") > 0 ? label : undefined,
+          outdated: outdated === "" ? undefined : outdated === "yes" ? "true" : "false",
         },
         signal,
       });
+      setTotal(pagination.total);
       return offsetPage(agents, pagination);
     },
-    [status, label],
+    [text, status, label, outdated],
     { types: ["agent"] },
   );
+  const isFiltered = [text, status, label, outdated].some((filter) => filter !== "");
   return html`
     <div class="title">
-      <h1>Agents</h1>
-      <a class="button primary" href=${addressOf("/agents/add")}>Add a machine</a>
+      <h1>Agents ${total !== null && html`<span class="soft">${total.toLocaleString()}</span>`}</h1>
+      ${may("agents:admin") && html`
+        <a class="button primary" href=${addressOf("/agents/add")}>Add a machine</a>
+      `}
     </div>
     <div class="filters">
+      <${TextFilter} name="text" label="Name or host" placeholder="web" />
       <${ChoiceFilter} name="status" label="State" choices=${["online", "degraded", "offline"]} />
       <${TextFilter} name="label" label="Label" placeholder="env=prod" />
+      <${ChoiceFilter} name="outdated" label="Outdated" choices=${["yes", "no"]} />
     </div>
     <${Table}
       label="Agents" list=${list} columns=${COLUMNS} keyOf=${({ id }: Agent) => id}
       opens=${({ id }: Agent) => `/agents/${id}`}
-      empty=${html`<${Empty} title="No agents" command="relay pair" />`}
+      empty=${isFiltered ? html`<${Empty} title="No agent fits these filters" />` : html`
+        <${Empty} title="No agents yet" command="relay pair">
+          <p>Add a machine here, or with the command line where you are signed in:</p>
+          <//>
+      `}
     />
   `;
 }

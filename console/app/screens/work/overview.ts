@@ -1,5 +1,49 @@
+import { useRef } from "preact/hooks";
+import { space } from "../../api.ts";
+import { useNames } from "../../components/names.ts";
+import { Failure, Loading } from "../../components/states.ts";
+import { useData } from "../../data.ts";
 import { html } from "../../html.ts";
+import { may } from "../../session.ts";
+import { AgentsCard } from "./overview/agents_card.ts";
+import { AuditCard } from "./overview/audit_card.ts";
+import { FirstRun, isSetUp, readProgress } from "./overview/first_run.ts";
+import { AlertsCard, CommandsCard } from "./overview/list_cards.ts";
+import { WaitingCard } from "./overview/waiting_card.ts";
+import { WebhooksCard } from "./overview/webhooks_card.ts";
 
+/** What is going on, at one glance, as far as the viewer may read it. */
 export default function Overview() {
-  return html`<h1>Overview</h1>`;
+  useNames();
+  const isDone = useRef<string | null>(null);
+  const { data, error, again } = useData(
+    async (signal) => {
+      if (isDone.current === space.value) return { progress: null };
+      const progress = await readProgress(signal);
+      if (progress === null || isSetUp(progress)) isDone.current = space.value;
+      return { progress };
+    },
+    [],
+    { types: ["agent", "command", "user", "invitation"] },
+  );
+  if (data === null) {
+    return error === null
+      ? html`<${Loading} />`
+      : html`<${Failure} error=${error} again=${again} />`;
+  }
+  const { progress } = data;
+  return html`
+    <div class="title">
+      <h1>Overview</h1>
+    </div>
+    ${progress !== null && !isSetUp(progress) && html`<${FirstRun} progress=${progress} />`}
+    <div class="cards glances">
+      ${may("approvals:read") && html`<${WaitingCard} />`}
+      ${may("agents:read") && html`<${AgentsCard} />`}
+      ${may("agents:read") && html`<${CommandsCard} />`}
+      ${may("system:read") && html`<${AlertsCard} />`}
+      ${may("system:read") && html`<${WebhooksCard} />`}
+      ${(may("audit:read") || may("system:read")) && html`<${AuditCard} />`}
+    </div>
+  `;
 }

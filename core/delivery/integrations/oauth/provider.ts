@@ -3,16 +3,12 @@ import * as oauth from "oauth4webapi";
 import type { OauthProvider } from "../../../../kv/records/integration.ts";
 import type { Context } from "../../../context/context.ts";
 import { Fault } from "../../../fault/fault.ts";
-import { OutboundError, type OutboundResponse } from "../../../ports/ports.ts";
+import { fetchBy, OutboundError, type OutboundResponse } from "../../../ports/ports.ts";
 import type { OauthClient } from "../service.ts";
 
 const DEADLINE_MS = 10_000;
 /** Exceeds the size of any metadata or token response. */
 const ANSWER_BYTES_MAX = 128 * 1024;
-/** Longer headers are dropped: the library parses challenges in quadratic time. */
-const HEADER_CHARS_MAX = 1024;
-/** Statuses with which a Response must not have a body. */
-const BODILESS = [204, 205, 304];
 
 /** Further token types that are sent like Bearer tokens. */
 const TOKEN_TYPES = { bot: () => {} }; // Slack's
@@ -35,40 +31,14 @@ type ProviderContext = Pick<Context, "config"> & {
   readonly ports: Pick<Context["ports"], "outbound">;
 };
 
-/** The options that make the library send by the outbound port, whose answer becomes a Response. */
+/** The options that make the library send by the outbound port. */
 const optionsOf = ({ ports, config }: ProviderContext, organization: string) => ({
-  [oauth.customFetch]: async (
-    url: string,
-    { method, headers, body }: {
-      method: string;
-      headers: Record<string, string>;
-      body?: URLSearchParams | string | null | undefined;
-    },
-  ) => {
-    const answer = await ports.outbound.request({
-      organization,
-      method,
-      url,
-      headers: {
-        ...headers,
-        ...(body instanceof URLSearchParams &&
-          { "content-type": "application/x-www-form-urlencoded;charset=UTF-8" }),
-      },
-      ...(body && { body: body.toString() }),
-      deadlineMs: DEADLINE_MS,
-      keepBytes: ANSWER_BYTES_MAX,
-    });
-    if (answer.truncated) throw new OutboundError("http", "The provider's response is incomplete.");
-    const status = statusOf(answer);
-    if (status < 200 || status > 599) {
-      throw new OutboundError("http", `The provider's response has the status ${status}.`);
-    }
-    const bytes = BODILESS.includes(status) ? null : answer.bytes;
-    const read = Object.entries(answer.headers).filter(([, value]) =>
-      value.length <= HEADER_CHARS_MAX
-    );
-    return new Response(bytes, { status, headers: read });
-  },
+  [oauth.customFetch]: fetchBy(ports.outbound, {
+    organization,
+    deadlineMs: DEADLINE_MS,
+    keepBytes: ANSWER_BYTES_MAX,
+    statusOf,
+  }),
   [oauth.allowInsecureRequests]: config().outbound.allow_private_targets,
 });
 

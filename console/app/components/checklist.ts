@@ -1,0 +1,69 @@
+import { useEffect, useState } from "preact/hooks";
+import { html } from "../html.ts";
+import type { Step } from "../proof_steps.ts";
+
+/** What a proof has come to: steps appear as they are checked. */
+export interface Proving {
+  readonly steps: readonly Step[];
+  readonly isDone: boolean;
+  readonly error: unknown;
+}
+
+const BEGUN: Proving = { steps: [], isDone: false, error: null };
+
+/** Runs a proof when the screen opens and when a dependency changes. */
+export function useProof(
+  prove: (signal: AbortSignal) => AsyncIterable<Step>,
+  dependencies: readonly unknown[],
+): Proving {
+  const [proving, setProving] = useState(BEGUN);
+  useEffect(() => {
+    const abort = new AbortController();
+    const show = (next: Proving) => !abort.signal.aborted && setProving(next);
+    const run = async () => {
+      const steps: Step[] = [];
+      try {
+        for await (const step of prove(abort.signal)) {
+          steps.push(step);
+          show({ steps: [...steps], isDone: false, error: null });
+        }
+        show({ steps: [...steps], isDone: true, error: null });
+      } catch (error) {
+        show({ steps: [...steps], isDone: true, error });
+      }
+    };
+    setProving(BEGUN);
+    run();
+    return () => abort.abort();
+  }, dependencies);
+  return proving;
+}
+
+/** True when every step was checked and none failed. */
+export const isProven = ({ steps, isDone, error }: Proving): boolean =>
+  isDone && error === null && steps.length > 0 && steps.every(({ state }) => state !== "failed");
+
+const MARKS = { passed: "✓", failed: "✗", skipped: "–" } as const;
+const WORDS = { passed: "Passed", failed: "Failed", skipped: "Not checked" } as const;
+
+/** The steps of a proof, each with what it found. */
+export function Checklist({ label, steps }: {
+  readonly label: string;
+  readonly steps: readonly Step[];
+}) {
+  return html`
+    <ol class="checklist" aria-label=${label} aria-live="polite">
+      ${steps.map(({ title, state, detail }) =>
+        html`
+          <li class=${state}>
+            <span class="mark" aria-hidden="true">${MARKS[state]}</span>
+            <div>
+              <strong>${title}</strong> <span class="unseen">${WORDS[state]}</span>
+              <p class="soft">${detail}</p>
+            </div>
+          </li>
+        `
+      )}
+    </ol>
+  `;
+}

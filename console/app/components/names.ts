@@ -1,0 +1,63 @@
+import { signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { call, space } from "../api.ts";
+import { html } from "../html.ts";
+import { addressOf } from "../router.ts";
+import { may, me } from "../session.ts";
+import { onOneLine } from "./visible_text.ts";
+
+/** The names of people, keys and agents that the viewer may read, by id. */
+export const names = signal<ReadonlyMap<string, string>>(new Map());
+
+const LIMIT = 200;
+
+/** Loads the names anew, for screens whose rows name others by their id only. What may not be read has no name. */
+export function useNames(): void {
+  useEffect(() => {
+    const abort = new AbortController();
+    loadNames(abort.signal).then((found) => names.value = found, () => {});
+    return () => abort.abort();
+  }, [space.value]);
+}
+
+async function loadNames(signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
+  const { user } = me.value!;
+  const options = { query: { limit: LIMIT }, signal };
+  const [people, keys, agents] = await Promise.all([
+    may("system:read") ? call("users.list", options).then(({ users }) => users) : [],
+    call("api_keys.list", options).then(({ api_keys }) => api_keys, () => []),
+    may("agents:read") ? call("agents.list", options).then(({ agents }) => agents) : [],
+  ]);
+  return new Map([
+    [user.id, user.email],
+    ...people.map(({ id, email }) => [id, email] as const),
+    ...keys.map(({ id, name }) => [id, name] as const),
+    ...agents.map(({ id, name }) => [id, name] as const),
+  ]);
+}
+
+/** Where a thing with this id is shown, by the kind that its id names; null when no screen shows one. */
+export function screenOf(id: string): string | null {
+  const screens = {
+    agt: "/agents",
+    alr: "/alerts",
+    prc: "/approvals",
+    cmd: "/commands",
+    flt: "/fleet",
+    key: "/keys",
+    pol: "/policies",
+    rep: "/compliance",
+    whk: "/webhooks",
+  };
+  const path = screens[id.slice(0, id.indexOf("_")) as keyof typeof screens];
+  return path === undefined ? null : `${path}/${id}`;
+}
+
+/** The name of what has this id, with the id as its tooltip; the id itself where the name is not known. */
+export function Name({ id, linked = false }: { readonly id: string; readonly linked?: boolean }) {
+  const shown = onOneLine(names.value.get(id) ?? id);
+  const to = linked ? screenOf(id) : null;
+  return to === null
+    ? html`<span title=${id}>${shown}</span>`
+    : html`<a href=${addressOf(to)} title=${id}>${shown}</a>`;
+}

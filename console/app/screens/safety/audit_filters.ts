@@ -1,0 +1,125 @@
+import { useId } from "preact/hooks";
+import type { AuditResult, Operations, ResourceType } from "../../api.ts";
+import { names } from "../../components/names.ts";
+import { onOneLine } from "../../components/visible_text.ts";
+import { html } from "../../html.ts";
+import { query, setQuery } from "../../router.ts";
+
+export type AuditQuery = NonNullable<Operations["audit.export"]["query"]>;
+
+/** The names that the API and the address of the screen give to the filters. */
+const FILTERS = [
+  "text",
+  "event_type",
+  "result",
+  "actor",
+  "agent_id",
+  "resource_type",
+  "resource_id",
+  "thread",
+  "start_time",
+  "end_time",
+] as const satisfies readonly (keyof AuditQuery)[];
+
+/** Filters that are shown only when asked for, or in use. */
+const MORE = ["resource_type", "resource_id", "thread", "start_time", "end_time"] as const;
+
+const RESULTS: readonly AuditResult[] = ["success", "failure", "denied"];
+const RESOURCE_TYPES: Readonly<Record<ResourceType, true>> = {
+  account: true,
+  agent: true,
+  alert: true,
+  alert_source: true,
+  api_key: true,
+  approval: true,
+  audit_log: true,
+  backup: true,
+  command: true,
+  configuration: true,
+  device: true,
+  endpoint: true,
+  external: true,
+  fleet_command: true,
+  ingest_token: true,
+  installation: true,
+  integration: true,
+  invitation: true,
+  limits: true,
+  mcp_session: true,
+  notification: true,
+  organization: true,
+  pairing_code: true,
+  plan: true,
+  policy: true,
+  report: true,
+  repository: true,
+  restore: true,
+  role: true,
+  session: true,
+  shield: true,
+  telegram_link: true,
+  upgrade: true,
+  user: true,
+  webhook: true,
+};
+
+/** The filters in the address. */
+export function filtersNow(): AuditQuery {
+  const given = FILTERS.map((name) => [name, query.value[name] ?? ""] as const);
+  return Object.fromEntries(given.filter(([, value]) => value !== ""));
+}
+
+/** True when the log is filtered. */
+export const isFiltered = (): boolean => Object.keys(filtersNow()).length > 0;
+
+const valueOf = (event: Event): string => (event.target as HTMLInputElement).value.trim();
+
+/** The filters of the audit log. */
+export function AuditFilters({ types }: { readonly types: readonly string[] }) {
+  const typeList = useId(), nameList = useId();
+  const now = query.value;
+  const input = (name: typeof FILTERS[number], label: string, rest: Record<string, unknown> = {}) =>
+    html`
+      <label>${label}
+        <input type="text" autocomplete="off" spellcheck=${false} ...${rest} value=${now[name] ??
+          ""}
+          onChange=${(event: Event) => setQuery({ [name]: valueOf(event) })} />
+      </label>
+    `;
+  const select = (name: typeof FILTERS[number], label: string, options: readonly string[]) =>
+    html`
+      <label>${label}
+        <select value=${now[name] ?? ""}
+          onChange=${(event: Event) => setQuery({ [name]: valueOf(event) })}>
+          <option value="">all</option>
+          ${options.map((one) => html`<option value=${one}>${one.replaceAll("_", " ")}</option>`)}
+        </select>
+      </label>
+    `;
+  const clear = () => setQuery(Object.fromEntries(FILTERS.map((name) => [name, ""])));
+  const isOpen = MORE.some((name) => now[name] !== undefined);
+  return html`
+    <div class="filters">
+      ${input("text", "Text in the details", { type: "search", placeholder: "nginx" })}
+      ${input("event_type", "Event types", { list: typeList, placeholder: "command_executed" })}
+      ${select("result", "Result", RESULTS)}
+      ${input("actor", "Actor", { list: nameList, placeholder: "id of a person or key" })}
+      ${input("agent_id", "Agent", { placeholder: "name or id" })}
+      ${isFiltered() && html`<button type="button" onClick=${clear}>Clear the filters</button>`}
+    </div>
+    <details class="more" open=${isOpen}>
+      <summary>More filters</summary>
+      <div class="filters">
+        ${select("resource_type", "Resource", Object.keys(RESOURCE_TYPES))}
+        ${input("resource_id", "Id of the resource")}
+        ${input("thread", "Story of an alert", { placeholder: "id of an alert" })}
+        ${input("start_time", "From", { placeholder: "2026-01-31, UTC" })}
+        ${input("end_time", "To", { placeholder: "2026-01-31T12:00+01:00" })}
+      </div>
+    </details>
+    <datalist id=${typeList}>${types.map((type) => html`<option value=${type} />`)}</datalist>
+    <datalist id=${nameList}>
+      ${[...names.value].map(([id, name]) => html`<option value=${id}>${onOneLine(name)}</option>`)}
+    </datalist>
+  `;
+}

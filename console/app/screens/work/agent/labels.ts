@@ -1,0 +1,61 @@
+import { useState } from "preact/hooks";
+import { type Agent, call } from "../../../api.ts";
+import { ChangeError, Field, useChange } from "../../../components/form.ts";
+import { onOneLine } from "../../../components/visible_text.ts";
+import { html } from "../../../html.ts";
+import { readLabels } from "../../../labels.ts";
+import { may } from "../../../session.ts";
+
+/** The labels in force, who gave them, and how to change those of the relay. */
+export function LabelsCard({ agent }: { readonly agent: Agent }) {
+  const { id, labels, relay_labels } = agent;
+  const change = useChange();
+  const [typed, setTyped] = useState("");
+  const { labels: added, problem } = readLabels(typed);
+  const put = (labels: Readonly<Record<string, string | null>>) =>
+    change.run(() => call("agents.update", { params: { id }, body: { labels } }));
+  const add = async (event: Event) => {
+    event.preventDefault();
+    if (problem === null && await put(added)) setTyped("");
+  };
+  const all = Object.entries(labels);
+  return html`
+    <section class="card">
+      <h2>Labels</h2>
+      ${all.length === 0 &&
+        html`<p class="soft">It has no label. Policies select agents by labels.</p>`}
+      <ul class="labels">
+        ${all.map(([key, value]) => {
+          const isOurs = key in relay_labels;
+          return html`
+            <li key=${key}>
+              <span class="label">${onOneLine(`${key}=${value}`)}</span>
+              <span class="soft">${isOurs ? "set here" : "reported by the agent"}</span>
+              ${isOurs && may("agents:admin") && html`
+                <button type="button" class="plain" disabled=${change.isBusy}
+                  aria-label=${`Remove the label ${onOneLine(key)}`}
+                  onClick=${() => put({ [key]: null })}>Remove</button>
+              `}
+            </li>
+          `;
+        })}
+      </ul>
+      ${may("agents:admin") && html`
+        <form onSubmit=${add}>
+          <${Field} label="Add or change labels"
+            hint="The agent cannot change these. Policies that select by them apply at once.">${(
+              id: string,
+            ) =>
+              html`
+                <input id=${id} autocomplete="off" spellcheck=${false} placeholder="env=prod" required
+                  value=${typed} aria-invalid=${problem !== null}
+                  onInput=${(event: Event) => setTyped((event.target as HTMLInputElement).value)} />
+                ${problem !== null && html`<p class="bad" role="alert">${problem}</p>`}
+              `}<//>
+          <button type="submit" disabled=${change.isBusy}>Set the labels</button>
+        </form>
+      `}
+      <${ChangeError} change=${change} />
+    </section>
+  `;
+}

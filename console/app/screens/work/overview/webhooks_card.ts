@@ -1,0 +1,77 @@
+import { call, type Delivery, type Webhook } from "../../../api.ts";
+import { onOneLine } from "../../../components/visible_text.ts";
+import { useData } from "../../../data.ts";
+import { html } from "../../../html.ts";
+import { addressOf } from "../../../router.ts";
+import { Card } from "./card.ts";
+
+/** Webhooks whose newest delivery is looked at. */
+const EXAMINED = 20;
+
+interface Trouble {
+  readonly webhook: Webhook;
+  readonly why: string;
+}
+
+interface Health {
+  readonly total: number;
+  readonly troubles: readonly Trouble[];
+}
+
+/** What is wrong with a webhook: it is off, or its newest delivery has not arrived. */
+function whyOf({ active, suspended }: Webhook, newest: Delivery | undefined): string | null {
+  if (!active) return "disabled";
+  if (suspended !== null) return "suspended";
+  if (newest === undefined || newest.status === "succeeded") return null;
+  const { attempt, error, http_status } = newest;
+  if (newest.status === "pending" || newest.status === "sending") {
+    return attempt > 1 ? `attempt ${attempt} is under way` : null;
+  }
+  return error ?? (http_status === null ? newest.status : `HTTP status ${http_status}`);
+}
+
+async function readHealth(signal: AbortSignal): Promise<Health> {
+  const { webhooks, pagination } = await call("webhooks.list", {
+    query: { limit: EXAMINED },
+    signal,
+  });
+  const troubles = await Promise.all(webhooks.map(async (webhook) => {
+    const { deliveries } = await call("webhooks.deliveries", {
+      params: { id: webhook.id },
+      query: { limit: 1 },
+      signal,
+    });
+    return { webhook, why: whyOf(webhook, deliveries[0]) };
+  }));
+  return {
+    total: pagination.total,
+    troubles: troubles.filter((one): one is Trouble => one.why !== null),
+  };
+}
+
+/** Webhooks that do not deliver. */
+export function WebhooksCard() {
+  const health = useData(readHealth, [], { types: ["webhook"] });
+  return html`
+    <${Card} title="Webhooks" to="/webhooks" data=${health}>${({ total, troubles }: Health) => {
+      if (total === 0) return html`<p class="soft">No webhook is registered.</p>`;
+      if (troubles.length === 0) {
+        return html`<p>${
+          total === 1 ? "The webhook delivers" : `All ${total} webhooks deliver`
+        }.</p>`;
+      }
+      return html`
+        <ul class="lines whole">
+          ${troubles.map(({ webhook, why }) =>
+            html`
+              <li key=${webhook.id}>
+                <a href=${addressOf(`/webhooks/${webhook.id}`)}>${onOneLine(webhook.name)}</a>
+                <span class="bad">${onOneLine(why)}</span>
+              </li>
+            `
+          )}
+        </ul>
+      `;
+    }}<//>
+  `;
+}
