@@ -8,6 +8,8 @@ export interface Screen extends Needs {
   readonly path: string;
   readonly title: string;
   readonly load: () => Promise<{ readonly default: ComponentType<ScreenProps> }>;
+  /** What it shows belongs to both spaces, and is shown in the live one. */
+  readonly liveOnly?: true;
   /** Where the navigation shows it; screens without a group are reached from others. */
   readonly group?: "Work" | "Safety" | "Connections" | "Organization";
   /** Shown to people without a session too. */
@@ -181,6 +183,7 @@ export const SCREENS: readonly Screen[] = [
     title: "Integrations",
     group: "Connections",
     needs: ["system:read"],
+    liveOnly: true,
     load: () => import("./screens/connections/integrations.ts"),
   },
   {
@@ -188,12 +191,14 @@ export const SCREENS: readonly Screen[] = [
     title: "People and roles",
     group: "Organization",
     needs: ["system:read"],
+    liveOnly: true,
     load: () => import("./screens/organization/people.ts"),
   },
   {
     path: "/settings",
     title: "Settings",
     group: "Organization",
+    liveOnly: true,
     load: () => import("./screens/organization/settings.ts"),
   },
   {
@@ -202,6 +207,7 @@ export const SCREENS: readonly Screen[] = [
     group: "Organization",
     needs: ["system:read"],
     hostOnly: true,
+    liveOnly: true,
     load: () => import("./screens/organization/host.ts"),
   },
   {
