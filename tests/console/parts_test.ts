@@ -2,7 +2,7 @@ import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/stric
 import { axisFor, shareOf, shortNumber } from "../../console/app/components/scale.ts";
 import { SCOPES as WORDS } from "../../console/app/components/scopes.ts";
 import { configOf, fieldsOf } from "../../console/app/screens/connections/config_fields.ts";
-import { failureShare, isMoving } from "../../console/app/screens/connections/delivery_words.ts";
+import { failureShare, isDue } from "../../console/app/screens/connections/delivery_words.ts";
 import { headersOf, linesOf } from "../../console/app/screens/connections/header_lines.ts";
 import { SNIPPETS } from "../../console/app/screens/connections/signature_snippets.ts";
 import { rightsByRole } from "../../console/app/screens/organization/permissions.ts";
@@ -90,22 +90,24 @@ Deno.test("console: headers are lines, and come back as they were", () => {
   deq(headersOf("\n X-Team :  ops \nX-None"), { "X-Team": "ops", "X-None": "" });
 });
 
-Deno.test("console: the failure share counts only attempted deliveries", () => {
+Deno.test("console: the failure share counts only attempted deliveries, and a delivery is due in time", () => {
   const of = (status: "pending" | "sending" | "succeeded" | "failed" | "timed_out") => ({ status });
   eq(failureShare([of("pending"), of("sending")]), null);
   deq(failureShare([of("pending"), of("succeeded"), of("failed"), of("timed_out")]), {
     failed: 2,
     of: 3,
   });
-  const rest = { held: false, next_attempt_at: null };
+  const at = (next: string | null) => ({ held: false, next_attempt_at: next });
+  const nowMs = Date.parse("2030-01-01T00:00:00.000Z");
   deq(
     [
-      isMoving({ status: "pending", ...rest }),
-      isMoving({ status: "pending", ...rest, held: true }),
-      isMoving({ status: "failed", ...rest }),
-      isMoving({ status: "failed", ...rest, next_attempt_at: "2030-01-01T00:00:00.000Z" }),
+      isDue({ status: "pending", ...at(null) }, nowMs),
+      isDue({ status: "pending", ...at(null), held: true }, nowMs),
+      isDue({ status: "failed", ...at(null) }, nowMs),
+      isDue({ status: "failed", ...at("2030-01-01T00:00:01.000Z") }, nowMs),
+      isDue({ status: "failed", ...at("2030-01-01T00:00:30.000Z") }, nowMs),
     ],
-    [true, false, false, true],
+    [true, false, false, true, false],
   );
 });
 

@@ -10,10 +10,17 @@ export function failureShare(
   return { failed, of: attempted.length };
 }
 
-/** True while a delivery may change without anybody's doing. */
-export const isMoving = (
-  { status, held, next_attempt_at }: Pick<Delivery, "status" | "held" | "next_attempt_at">,
-): boolean => !held && (status === "pending" || status === "sending" || next_attempt_at !== null);
+/** The clocks of relay and browser may differ a little. */
+const EARLY_MS = 1_000;
+
+/** True when a delivery is about to change without anybody's doing: it is under way, or its next attempt is due. */
+export const isDue = (
+  { status, held, next_attempt_at: next }: Pick<Delivery, "status" | "held" | "next_attempt_at">,
+  nowMs: number,
+): boolean =>
+  !held &&
+  (status === "pending" || status === "sending" ||
+    next !== null && Date.parse(next) <= nowMs + EARLY_MS);
 
 /** What the error of an attempt means. */
 const ERRORS: Readonly<Record<string, string>> = {

@@ -4,14 +4,17 @@ import { Chart } from "../../components/chart.ts";
 import { ChoiceFilter } from "../../components/filters.ts";
 import { Empty } from "../../components/states.ts";
 import { type Column, Table } from "../../components/table.ts";
-import { Time } from "../../components/time.ts";
+import { now, Time } from "../../components/time.ts";
 import { html } from "../../html.ts";
 import { offsetPage, type Pages, usePages } from "../../pages.ts";
 import { addressOf, query, setQuery } from "../../router.ts";
 import { useRepeat } from "../../repeat.ts";
-import { answerWords } from "./delivery_words.ts";
+import { answerWords, isDue } from "./delivery_words.ts";
 
 const STATUSES = ["pending", "sending", "succeeded", "failed", "timed_out"];
+
+/** The types of resources whose changes make deliveries. */
+const CAUSES = ["webhook", "agent", "command", "approval", "policy", "report", "mcp_session"];
 
 const COLUMNS: readonly Column<Delivery>[] = [
   {
@@ -71,9 +74,10 @@ export function useDeliveries(id: string): Pages<Delivery> {
       return offsetPage(deliveries, pagination);
     },
     [id, status, type, since, until],
-    { types: ["webhook"], id },
+    { types: CAUSES },
   );
-  useRepeat(true, 2_000, list.again);
+  const isAnyDue = list.rows?.some((delivery) => isDue(delivery, now.value)) ?? false;
+  useRepeat(isAnyDue, 1_000, list.again);
   return list;
 }
 
