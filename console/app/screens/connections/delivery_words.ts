@@ -10,6 +10,19 @@ export function failureShare(
   return { failed, of: attempted.length };
 }
 
+/** The types of resources whose changes make deliveries. */
+export const CAUSES = [
+  "webhook",
+  "agent",
+  "command",
+  "approval",
+  "policy",
+  "report",
+  "mcp_session",
+];
+/** Most deliveries have ended this long after their event. */
+export const FOLLOWS_MS = 500;
+
 /** The clocks of relay and browser may differ a little. */
 const EARLY_MS = 1_000;
 

@@ -8,13 +8,10 @@ import { now, Time } from "../../components/time.ts";
 import { html } from "../../html.ts";
 import { offsetPage, type Pages, usePages } from "../../pages.ts";
 import { addressOf, query, setQuery } from "../../router.ts";
-import { useRepeat } from "../../repeat.ts";
-import { answerWords, isDue } from "./delivery_words.ts";
+import { useFollowing, useRepeat } from "../../repeat.ts";
+import { answerWords, CAUSES, FOLLOWS_MS, isDue } from "./delivery_words.ts";
 
 const STATUSES = ["pending", "sending", "succeeded", "failed", "timed_out"];
-
-/** The types of resources whose changes make deliveries. */
-const CAUSES = ["webhook", "agent", "command", "approval", "policy", "report", "mcp_session"];
 
 const COLUMNS: readonly Column<Delivery>[] = [
   {
@@ -74,8 +71,9 @@ export function useDeliveries(id: string): Pages<Delivery> {
       return offsetPage(deliveries, pagination);
     },
     [id, status, type, since, until],
-    { types: CAUSES },
+    { types: ["webhook"], id },
   );
+  useFollowing(CAUSES, FOLLOWS_MS, list.again);
   const isAnyDue = list.rows?.some((delivery) => isDue(delivery, now.value)) ?? false;
   useRepeat(isAnyDue, 1_000, list.again);
   return list;
