@@ -29,28 +29,28 @@ import file26 from "./app/components/verdict.ts" with { type: "text" };
 import file27 from "./app/components/visible_text.ts" with { type: "text" };
 import file28 from "./app/data.ts" with { type: "text" };
 import file29 from "./app/frame.ts" with { type: "text" };
-import file30 from "./app/html.ts" with { type: "text" };
-import file31 from "./app/icon.svg" with { type: "text" };
-import file32 from "./app/kept_checkpoint.ts" with { type: "text" };
-import file33 from "./app/keys.ts" with { type: "text" };
-import file34 from "./app/labels.ts" with { type: "text" };
-import file35 from "./app/live/channel.ts" with { type: "text" };
-import file36 from "./app/live/follows.ts" with { type: "text" };
-import file37 from "./app/live/host.ts" with { type: "text" };
-import file38 from "./app/live/hub.ts" with { type: "text" };
-import file39 from "./app/live/link.ts" with { type: "text" };
-import file40 from "./app/live/live.ts" with { type: "text" };
-import file41 from "./app/live/messages.ts" with { type: "text" };
-import file42 from "./app/live/worker.ts" with { type: "text" };
-import file43 from "./app/main.ts" with { type: "text" };
-import file44 from "./app/output_buffer.ts" with { type: "text" };
-import file45 from "./app/pages.ts" with { type: "text" };
-import file46 from "./app/pairing.ts" with { type: "text" };
-import file47 from "./app/proof.ts" with { type: "text" };
-import file48 from "./app/proof_steps.ts" with { type: "text" };
-import file49 from "./app/repeat.ts" with { type: "text" };
-import file50 from "./app/router.ts" with { type: "text" };
-import file51 from "./app/save.ts" with { type: "text" };
+import file30 from "./app/icon.svg" with { type: "text" };
+import file31 from "./app/kept_checkpoint.ts" with { type: "text" };
+import file32 from "./app/keys.ts" with { type: "text" };
+import file33 from "./app/labels.ts" with { type: "text" };
+import file34 from "./app/live/channel.ts" with { type: "text" };
+import file35 from "./app/live/follows.ts" with { type: "text" };
+import file36 from "./app/live/host.ts" with { type: "text" };
+import file37 from "./app/live/hub.ts" with { type: "text" };
+import file38 from "./app/live/link.ts" with { type: "text" };
+import file39 from "./app/live/live.ts" with { type: "text" };
+import file40 from "./app/live/messages.ts" with { type: "text" };
+import file41 from "./app/live/worker.ts" with { type: "text" };
+import file42 from "./app/main.ts" with { type: "text" };
+import file43 from "./app/output_buffer.ts" with { type: "text" };
+import file44 from "./app/pages.ts" with { type: "text" };
+import file45 from "./app/pairing.ts" with { type: "text" };
+import file46 from "./app/proof.ts" with { type: "text" };
+import file47 from "./app/proof_steps.ts" with { type: "text" };
+import file48 from "./app/repeat.ts" with { type: "text" };
+import file49 from "./app/router.ts" with { type: "text" };
+import file50 from "./app/save.ts" with { type: "text" };
+import file51 from "./app/screen.ts" with { type: "text" };
 import file52 from "./app/screens.ts" with { type: "text" };
 import file53 from "./app/screens/connections/config_fields.ts" with { type: "text" };
 import file54 from "./app/screens/connections/delivery.ts" with { type: "text" };
@@ -171,9 +171,10 @@ import file168 from "../core/client/webhook.ts" with { type: "text" };
 import library0 from "preact" with { type: "text" };
 import library1 from "preact/hooks" with { type: "text" };
 import library2 from "htm" with { type: "text" };
-import library3 from "@preact/signals" with { type: "text" };
-import library4 from "@preact/signals-core" with { type: "text" };
-import library5 from "uqr" with { type: "text" };
+import library3 from "htm/preact" with { type: "text" };
+import library4 from "@preact/signals" with { type: "text" };
+import library5 from "@preact/signals-core" with { type: "text" };
+import library6 from "uqr" with { type: "text" };
 
 /** The console's own files, by their path in the repository. */
 export const FILES: Readonly<Record<string, string>> = {
@@ -207,28 +208,28 @@ export const FILES: Readonly<Record<string, string>> = {
   "console/app/components/visible_text.ts": file27,
   "console/app/data.ts": file28,
   "console/app/frame.ts": file29,
-  "console/app/html.ts": file30,
-  "console/app/icon.svg": file31,
-  "console/app/kept_checkpoint.ts": file32,
-  "console/app/keys.ts": file33,
-  "console/app/labels.ts": file34,
-  "console/app/live/channel.ts": file35,
-  "console/app/live/follows.ts": file36,
-  "console/app/live/host.ts": file37,
-  "console/app/live/hub.ts": file38,
-  "console/app/live/link.ts": file39,
-  "console/app/live/live.ts": file40,
-  "console/app/live/messages.ts": file41,
-  "console/app/live/worker.ts": file42,
-  "console/app/main.ts": file43,
-  "console/app/output_buffer.ts": file44,
-  "console/app/pages.ts": file45,
-  "console/app/pairing.ts": file46,
-  "console/app/proof.ts": file47,
-  "console/app/proof_steps.ts": file48,
-  "console/app/repeat.ts": file49,
-  "console/app/router.ts": file50,
-  "console/app/save.ts": file51,
+  "console/app/icon.svg": file30,
+  "console/app/kept_checkpoint.ts": file31,
+  "console/app/keys.ts": file32,
+  "console/app/labels.ts": file33,
+  "console/app/live/channel.ts": file34,
+  "console/app/live/follows.ts": file35,
+  "console/app/live/host.ts": file36,
+  "console/app/live/hub.ts": file37,
+  "console/app/live/link.ts": file38,
+  "console/app/live/live.ts": file39,
+  "console/app/live/messages.ts": file40,
+  "console/app/live/worker.ts": file41,
+  "console/app/main.ts": file42,
+  "console/app/output_buffer.ts": file43,
+  "console/app/pages.ts": file44,
+  "console/app/pairing.ts": file45,
+  "console/app/proof.ts": file46,
+  "console/app/proof_steps.ts": file47,
+  "console/app/repeat.ts": file48,
+  "console/app/router.ts": file49,
+  "console/app/save.ts": file50,
+  "console/app/screen.ts": file51,
   "console/app/screens.ts": file52,
   "console/app/screens/connections/config_fields.ts": file53,
   "console/app/screens/connections/delivery.ts": file54,
@@ -353,7 +354,8 @@ export const LIBRARIES: Readonly<Record<string, string>> = {
   "lib/preact.js": library0,
   "lib/preact/hooks.js": library1,
   "lib/htm.js": library2,
-  "lib/@preact/signals.js": library3,
-  "lib/@preact/signals-core.js": library4,
-  "lib/uqr.js": library5,
+  "lib/htm/preact.js": library3,
+  "lib/@preact/signals.js": library4,
+  "lib/@preact/signals-core.js": library5,
+  "lib/uqr.js": library6,
 };

@@ -168,7 +168,8 @@ export function wireSignals(app: Relay): void {
     tellHolder(app, tenant, agentId);
   });
   signals.fleetCommandChanged.on(({ tenant, id }) => {
-    if (!app.fleetCommands.look(id)) tellDriver(app, tenant, id);
+    app.fleetCommands.look(id);
+    tellDriver(app, tenant, id);
   });
   signals.commandStarted.on(({ tenant, command }) => {
     liveOutput.started(command.id);
@@ -234,8 +235,9 @@ function tellHolder(app: Relay, tenant: Tenant, agentId: string): void {
   });
 }
 
-/** Tells the instance that drives a fleet command to look at it. */
+/** Tells the instance that drives a fleet command to look at it: this one may have lost it without knowing yet. */
 function tellDriver({ background, instance, ports, store }: Relay, tenant: Tenant, id: string) {
+  if (store.sole) return;
   background.run("telling the instance that drives a fleet command", async () => {
     const fleet = await store.get(fleetCommands, tenant, id);
     if (fleet === null || fleet.status === "ended" || fleet.owner === instance) return;
@@ -259,7 +261,7 @@ export async function takeMessage(app: Relay, value: unknown): Promise<void> {
     case "cancel":
       return void commands.cancel(message.command_id, message.by);
     case "fleet_command":
-      return void app.fleetCommands.look(message.id);
+      return app.fleetCommands.look(message.id);
     case "ended":
       return await elsewhere.ended(message.tenant, message.command_id);
     case "relinked":

@@ -1,4 +1,4 @@
-import { Accepted } from "../core/work/work.ts";
+import { Accepted } from "../core/identity/identity.ts";
 import { copyInfo, type RequestInfo } from "../core/identity/identity.ts";
 import { Fault } from "../core/fault/fault.ts";
 import { call } from "../routes/call/call.ts";

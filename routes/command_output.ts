@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { mustPass } from "../core/access/access.ts";
 import { openOutput, type OutputSink, ownedCommand, readOutput } from "../core/agents/agents.ts";
-import { reconnectDelayMs } from "../core/events/events.ts";
 import type { Actor, RequestInfo } from "../core/identity/identity.ts";
 import type { Relay } from "../core/relay.ts";
 import type { Reading } from "../core/work/work.ts";
@@ -78,9 +77,9 @@ const output = route({
     const record = await ownedCommand(work, relay.commands, params.id, params.command_id);
     if (type === JSON_TYPE) return await readOutput(work, relay, record, query);
     let leave = () => {};
-    const sink = new SseSink(() => reconnectDelayMs(work), () => leave());
+    const sink = new SseSink(work.ports, () => leave());
     leave = openOutput(work, relay, record, query.from, sink);
-    sink.expectReader(work.ports.clock);
+    sink.expectReader();
     return new EventStream(sink);
   },
 });

@@ -100,7 +100,7 @@ export const consoleSessionRoutes = [
     }),
     success: {
       status: 303,
-      location: "The issuer's page, or `/console#sign_in_failed=unreachable`.",
+      location: "The issuer's page, or `/console#sign_in_failed=<reason>`: refused or unreachable.",
     },
     faults: ["NOT_FOUND", "FORBIDDEN"],
     handle: (work, { query }, { signIn }) => beginIssuerSignIn(work, signIn, query.issuer),

@@ -1,4 +1,4 @@
-import { EVENT_RIGHTS, reconnectDelayMs, type Stream } from "../core/events/events.ts";
+import { EVENT_RIGHTS, type Stream } from "../core/events/events.ts";
 import { acceptedOf } from "./call/accept.ts";
 import { route } from "./call/route.ts";
 import { filterOf, StreamQuery } from "./schemas/event_stream.ts";
@@ -28,12 +28,12 @@ export const eventRoutes = [
       const { last_event_id, ...filter } = query;
       const opened: { stream?: Stream } = {};
       const sink = new SseSink(
-        () => reconnectDelayMs({ ports }),
+        ports,
         () => opened.stream && streams.leave(opened.stream),
       );
       const from = request.lastEventId ?? last_event_id ?? null;
       opened.stream = await streams.open(actor, filterOf(filter), from, sink);
-      sink.expectReader(ports.clock);
+      sink.expectReader();
       return { type: EVENT_STREAM, body: sink, headers: { "x-accel-buffering": "no" } };
     },
   }),

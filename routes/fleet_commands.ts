@@ -17,6 +17,7 @@ import {
   AlertId,
   commaList,
   Id,
+  Instant,
   LabelSelector,
   PageLimit,
   Timestamp,
@@ -163,6 +164,11 @@ export const fleetCommandRoutes = [
       status: commaList(COMMAND_STATUSES, 200).optional().meta({
         description: "Commands with one of these statuses, separated by commas.",
       }),
+      ended_since: Instant.optional().meta({
+        description:
+          "Commands that ended at this time or later; UTC unless a zone is given. To read only " +
+          "what is new, send the last `finished_at` that you have read, less 2 s.",
+      }),
       output: z.literal("true").optional().meta({
         description: "Show the output of each ended command, if it is at most 8 KiB.",
       }),
@@ -176,8 +182,12 @@ export const fleetCommandRoutes = [
     faults: ["NOT_FOUND"],
     tool: { name: "get_fleet_command", destructive: false },
     handle: (work, { params, query }, { commands }) => {
-      const { output, ...shown } = query;
-      return getFleetCommand(work, commands, params.id, { ...shown, output: output === "true" });
+      const { output, ended_since: endedSinceMs, ...shown } = query;
+      return getFleetCommand(work, commands, params.id, {
+        ...shown,
+        endedSinceMs,
+        output: output === "true",
+      });
     },
   }),
   route({

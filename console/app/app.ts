@@ -4,9 +4,10 @@ import { useEffect } from "preact/hooks";
 import { RelayError, space } from "./api.ts";
 import { Failure, Loading } from "./components/states.ts";
 import { Frame } from "./frame.ts";
-import { html } from "./html.ts";
-import { go, matchPath, path, type ScreenProps } from "./router.ts";
-import { type Screen, SCREENS } from "./screens.ts";
+import { html } from "htm/preact";
+import { go, matchPath, path } from "./router.ts";
+import type { Screen, ScreenProps } from "./screen.ts";
+import { SCREENS } from "./screens.ts";
 import { expired, mayOpen, me, readSession } from "./session.ts";
 import { SignInAgain } from "./components/sign_in_again.ts";
 

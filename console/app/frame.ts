@@ -4,11 +4,12 @@ import { useEffect } from "preact/hooks";
 import { space } from "./api.ts";
 import { Help } from "./components/help.ts";
 import { Palette } from "./components/palette.ts";
-import { html } from "./html.ts";
+import { html } from "htm/preact";
 import { addKeys } from "./keys.ts";
 import { connection, startLive } from "./live/live.ts";
 import { addressOf, go, path } from "./router.ts";
-import { type Screen, SCREENS } from "./screens.ts";
+import type { Screen } from "./screen.ts";
+import { SCREENS } from "./screens.ts";
 import { mayOpen, me, signOut } from "./session.ts";
 
 const GROUPS = ["Work", "Safety", "Connections", "Organization"] as const;

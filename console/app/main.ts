@@ -1,6 +1,6 @@
 import { render } from "preact";
 import { App } from "./app.ts";
-import { html } from "./html.ts";
+import { html } from "htm/preact";
 import { startKeys } from "./keys.ts";
 import { startRouter } from "./router.ts";
 

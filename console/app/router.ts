@@ -63,11 +63,8 @@ export function startRouter(): void {
   });
 }
 
-/** What a screen gets: the parts of its address. */
-export type ScreenProps = Readonly<Record<string, string>>;
-
 /** The values of a pattern such as `/agents/:id` in a path; null when it does not match. */
-export function matchPath(pattern: string, path: string): ScreenProps | null {
+export function matchPath(pattern: string, path: string): Readonly<Record<string, string>> | null {
   const [names, parts] = [pattern.split("/"), path.split("/")];
   if (names.length !== parts.length) return null;
   const found: Record<string, string> = {};

@@ -1,20 +1,4 @@
-import type { ComponentType } from "preact";
-import type { ScreenProps } from "./router.ts";
-import type { Needs } from "./session.ts";
-
-/** A screen of the console. Its code is loaded when it is opened first. */
-export interface Screen extends Needs {
-  /** Its address below /console; `:name` is a part that the screen gets. */
-  readonly path: string;
-  readonly title: string;
-  readonly load: () => Promise<{ readonly default: ComponentType<ScreenProps> }>;
-  /** What it shows belongs to both spaces, and is shown in the live one. */
-  readonly liveOnly?: true;
-  /** Where the navigation shows it; screens without a group are reached from others. */
-  readonly group?: "Work" | "Safety" | "Connections" | "Organization";
-  /** Shown to people without a session too. */
-  readonly public?: true;
-}
+import type { Screen } from "./screen.ts";
 
 /** All screens, in the order of the navigation. */
 export const SCREENS: readonly Screen[] = [

@@ -1,5 +1,6 @@
 import { signal } from "@preact/signals";
 import { type AccountInfo, call, RelayError, type Scope } from "./api.ts";
+import type { Screen } from "./screen.ts";
 
 /** Who is signed in: null for nobody, undefined until the relay has said. */
 export const me = signal<AccountInfo | null | undefined>(undefined);
@@ -26,16 +27,8 @@ export const isSignedOut = (error: unknown): boolean =>
 /** True when the viewer holds the right: what they may not do has no button. */
 export const may = (right: Scope): boolean => me.value?.scopes.includes(right) ?? false;
 
-/** What a screen asks of its viewer. */
-export interface Needs {
-  /** The rights of which the viewer needs one; without it, everybody who is signed in may open it. */
-  readonly needs?: readonly Scope[];
-  /** Only people of the host organization may open it. */
-  readonly hostOnly?: true;
-}
-
 /** True when the viewer may open a screen. */
-export const mayOpen = ({ needs, hostOnly }: Needs): boolean =>
+export const mayOpen = ({ needs, hostOnly }: Pick<Screen, "needs" | "hostOnly">): boolean =>
   (needs === undefined || needs.some(may)) && (!hostOnly || me.value?.organization.host === true);
 
 /** Ends this session, or all sessions of the viewer. */

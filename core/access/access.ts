@@ -8,8 +8,8 @@
  *
  * Parts with state in memory work correctly with several instances: the `Authenticator`, `Tokens` and `SigningKeys` remember
  * only what they compare with the store or what a signature proves; the `Limiter` spends leases of shared counters;
- * `Usage` and `McpSessions` hold counts that each instance writes by itself; the `FailureThrottle` counts in memory only
- * for a sole process.
+ * `Providers` cache what issuers publish; `Usage` and `McpSessions` hold counts that each instance writes by itself; the
+ * `FailureThrottle` counts in memory only for a sole process.
  */
 
 export { ANONYMOUS, Authenticator, DEVICE_PREFIX } from "./authenticate.ts";

@@ -1006,6 +1006,8 @@ export interface Operations {
     query?: {
       /** Commands with one of these statuses, separated by commas. */
       readonly status?: string | undefined;
+      /** Commands that ended at this time or later; UTC unless a zone is given. To read only what is new, send the last `finished_at` that you have read, less 2 s. */
+      readonly ended_since?: string | undefined;
       /** Show the output of each ended command, if it is at most 8 KiB. */
       readonly output?: "true" | undefined;
       /** The maximum number of entries. */

@@ -13,7 +13,6 @@ export { decryptOnce, encryptOnce, makeSealer, MASK, type Sealer, SealError } fr
 export { STANDARD_SECRET_PREFIX, standardKey } from "./standard_webhooks.ts";
 export {
   base62Length,
-  canonicalEmail,
   constantTimeEqual,
   encodeBase62,
   encodeUint32Base62,

@@ -9,14 +9,6 @@ export function constantTimeEqual(a: string, b: string): boolean {
   return same && a === b;
 }
 
-/**
- * An email in the form that is compared: trimmed, in lower case. Null for non-ASCII characters, because some become
- * ASCII letters in lower case and would match somebody else's email.
- */
-export function canonicalEmail(text: string): string | null {
-  return /[^\x20-\x7e]/.test(text.trim()) ? null : text.trim().toLowerCase();
-}
-
 /** Bytes as one big-endian number in base62, padded to a length that depends only on their count. */
 export function encodeBase62(bytes: Uint8Array): string {
   let rest = 0n;

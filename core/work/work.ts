@@ -1,10 +1,7 @@
 /**
  * One call of a rule: its context by what it may do (read, write in one transaction, or take several commits), and
- * what calls share: the 202 answer, a cookie in the answer, idempotency keys and read-only fields. Changes may also
- * send messages to other instances. Nothing here keeps state.
+ * what calls share: idempotency keys and read-only fields. Changes may also send messages to other instances. Nothing here keeps state.
  */
-export { Accepted } from "./accepted.ts";
-export { type Cookie, Redirect, WithCookie, WithSession } from "./cookie.ts";
 export {
   checkIdempotencyKey,
   digestOfCall,

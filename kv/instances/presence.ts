@@ -123,6 +123,12 @@ export class Presence {
     return id === this.id || this.#others.has(id);
   }
 
+  /** True for an instance without a row. One that has started since the last turn has a row and is not known yet. */
+  async isGone(id: string): Promise<boolean> {
+    if (this.isLive(id)) return false;
+    return this.store.sole || (await this.store.kv.get(presenceKey(id))).versionstamp === null;
+  }
+
   /** The other instances that this process considers alive. */
   others(): string[] {
     return [...this.#others.keys()];

@@ -1,6 +1,6 @@
 import { notifyOfOldValue } from "../../core/access/access.ts";
 import type { Relay } from "../../core/relay.ts";
-import { Accepted } from "../../core/work/work.ts";
+import { Accepted } from "../../core/identity/identity.ts";
 import type { Actor, RequestInfo } from "../../core/identity/identity.ts";
 import type { Appending } from "../../kv/log/appends.ts";
 import { appendUse, recordUse, writeAudit } from "./records.ts";

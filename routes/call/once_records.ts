@@ -1,6 +1,7 @@
 import { Fault, type FaultCode } from "../../core/fault/fault.ts";
 import type { Sealer } from "../../core/codec/codec.ts";
-import { Accepted, type KeyRecords } from "../../core/work/work.ts";
+import type { KeyRecords } from "../../core/work/work.ts";
+import { Accepted } from "../../core/identity/identity.ts";
 import type { Actor, RequestInfo } from "../../core/identity/identity.ts";
 import {
   type Idempotency,

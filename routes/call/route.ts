@@ -1,14 +1,7 @@
 import type { z } from "zod";
-import type {
-  Accepted,
-  Reading,
-  Redirect,
-  Stepping,
-  WithCookie,
-  WithSession,
-  Writing,
-} from "../../core/work/work.ts";
-import type { Actor, RequestInfo, Scope } from "../../core/identity/identity.ts";
+import type { Reading, Stepping, Writing } from "../../core/work/work.ts";
+import type { Accepted, WithCookie, WithSession } from "../../core/identity/identity.ts";
+import type { Actor, Redirect, RequestInfo, Scope } from "../../core/identity/identity.ts";
 import type { Relay } from "../../core/relay.ts";
 import type { DetailsOf, EventType, ResourceType } from "../../core/events/events.ts";
 import type { FaultCode } from "../../core/fault/fault.ts";

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { Cookie } from "../../core/work/work.ts";
+import type { Cookie } from "../../core/identity/identity.ts";
 import type { Actor } from "../../core/identity/identity.ts";
 import type { LimitState } from "../../core/access/access.ts";
 import type { Content } from "../call/route.ts";

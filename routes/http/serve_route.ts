@@ -1,7 +1,8 @@
 import type { Context } from "@hono/hono";
 import { ANONYMOUS } from "../../core/access/access.ts";
 import type { Relay } from "../../core/relay.ts";
-import { Accepted, Redirect, WithCookie, WithSession } from "../../core/work/work.ts";
+import { Redirect } from "../../core/identity/identity.ts";
+import { Accepted, WithCookie, WithSession } from "../../core/identity/identity.ts";
 import { call } from "../call/call.ts";
 import { queryFor } from "../call/input.ts";
 import { deny, denyTestSpace, isClosedTo, missingRights } from "../call/rights.ts";

@@ -1,4 +1,4 @@
-import type { Cookie } from "../../core/work/work.ts";
+import type { Cookie } from "../../core/identity/identity.ts";
 import type { Settings } from "../../core/context/context.ts";
 import { Fault } from "../../core/fault/fault.ts";
 import { setCookie } from "./answer.ts";

@@ -1,7 +1,12 @@
 import { Buffer } from "node:buffer";
 import type { OutputSink } from "../../core/agents/agents.ts";
-import { type Message, STREAM_ENDS, type StreamEnd } from "../../core/events/events.ts";
-import type { Clock } from "../../kv/store/clock.ts";
+import {
+  type Message,
+  reconnectDelayMs,
+  STREAM_ENDS,
+  type StreamEnd,
+} from "../../core/events/events.ts";
+import type { Ports } from "../../core/ports/ports.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 /** The most time from opening the stream until its response is read. */
@@ -15,7 +20,7 @@ function sseText({ kind, id, json }: Message): string {
 
 /**
  * Messages on their way to a client that reads server-sent events. They wait here until the client reads
- * them. `retryMs` is the time after which a client should reconnect.
+ * them.
  */
 export class SseSink implements OutputSink, AsyncIterableIterator<Bytes> {
   #waiting: Bytes[] = [];
@@ -26,13 +31,13 @@ export class SseSink implements OutputSink, AsyncIterableIterator<Bytes> {
   #stopWaiting: () => void = () => {};
 
   constructor(
-    private readonly retryMs: () => number,
+    private readonly ports: Pick<Ports, "clock" | "entropy">,
     private readonly onGone: () => void,
   ) {}
 
   /** Closes the stream unless reading begins soon, because a response may still fail before it is sent. */
-  expectReader(clock: Clock): void {
-    this.#stopWaiting = clock.after(UNREAD_MS, () => this.return());
+  expectReader(): void {
+    this.#stopWaiting = this.ports.clock.after(UNREAD_MS, () => this.return());
   }
 
   get bufferedBytes(): number {
@@ -58,7 +63,9 @@ export class SseSink implements OutputSink, AsyncIterableIterator<Bytes> {
     const { code, then, meaning } = STREAM_ENDS[name];
     if (name === "too_slow") this.#waiting = [];
     const json = JSON.stringify({ code, name, then, message: meaning });
-    const text = `retry: ${this.retryMs()}\n${sseText({ kind: "end", id: null, json })}`;
+    const text = `retry: ${reconnectDelayMs({ ports: this.ports })}\n${
+      sseText({ kind: "end", id: null, json })
+    }`;
     this.#waiting.push(encoder.encode(text));
     this.#close();
   }

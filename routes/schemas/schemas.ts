@@ -1,6 +1,5 @@
 import { z } from "zod";
 import {
-  canonicalEmail,
   canonicalJson,
   ISO_CHARS_MAX,
   ISO_PATTERN,
@@ -13,7 +12,7 @@ import {
   PASSWORD_LENGTH_MIN,
   passwordProblem,
 } from "../../core/access/access.ts";
-import { SCOPE_LIST } from "../../core/identity/identity.ts";
+import { canonicalEmail, SCOPE_LIST } from "../../core/identity/identity.ts";
 import { labelKey, labelValue } from "../../core/protocol/protocol.ts";
 import { SEVERITIES } from "../../core/events/events.ts";
 import { SUSPENSION_REASONS } from "../../kv/records/standing.ts";

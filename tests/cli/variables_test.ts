@@ -1,4 +1,4 @@
-import { deepStrictEqual as deq, match, strictEqual as eq } from "node:assert/strict";
+import { deepStrictEqual as deq, match, strictEqual as eq, throws } from "node:assert/strict";
 import { readSettings } from "../../core/context/settings.ts";
 import { ENVIRONMENT } from "../../core/context/environment.ts";
 import { unreadVariables } from "../../core/context/unread_variables.ts";
@@ -38,6 +38,20 @@ Deno.test("unreadVariables: variables of commands, tests and containers give no 
   ];
   deq(names.filter((name) => meant(name) !== "nothing wrong"), []);
   deq(unreadVariables({ RELAY_API_PORT: "tcp://10.0.0.1:80", RELAY_NOTHING: "" }), []);
+});
+
+Deno.test("readSettings: the secrets of issuers' clients are JSON, and neither a refusal nor a list shows them", () => {
+  const read = (text: string) => readSettings({ RELAY_ISSUER_SECRETS: text }, () => "", false);
+  const { given, variables } = read('{"console":"hidden"}');
+  eq(given.RELAY_ISSUER_SECRETS.get("console"), "hidden");
+  eq(JSON.stringify(variables).includes("hidden"), false);
+  eq(readSettings({}, () => "", false).given.RELAY_ISSUER_SECRETS.size, 0);
+  for (const wrong of ["hidden", '["hidden"]', '{"console":{"hidden":1}}', '{"console":""}']) {
+    throws(() => read(wrong), (error: Error) => {
+      match(error.message, /^RELAY_ISSUER_SECRETS is not JSON such as \{/);
+      return !error.message.includes("hidden") && error.cause === undefined;
+    });
+  }
 });
 
 Deno.test("readSettings: the address of a service named relay is not a port, and gives a warning", () => {

@@ -2,6 +2,7 @@ const LIBRARIES = [
   "preact",
   "preact/hooks",
   "htm",
+  "htm/preact",
   "@preact/signals",
   "@preact/signals-core",
   "uqr",

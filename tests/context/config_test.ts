@@ -20,6 +20,14 @@ Deno.test("parseConfig: trusted proxies are addresses or ranges; anything else i
   }
 });
 
+Deno.test("parseConfig: an issuer's client and name are short texts, and its secret is no field", () => {
+  const entry = { issuer: "https://login.example", audience: "relay" };
+  const paths = (more: object) => pathsOf({ auth: { issuers: [{ ...entry, ...more }] } });
+  deq(paths({ client_id: "" }), ["auth.issuers.0.client_id"]);
+  deq(paths({ name: "n".repeat(65) }), ["auth.issuers.0.name"]);
+  eq(paths({ client_secret: "s" }).length, 1);
+});
+
 Deno.test("parseConfig: the default plan must exist", () => {
   const plans = { own: { requests_per_minute: 7 } };
   for (const default_plan of ["starter", "enterprise"]) {

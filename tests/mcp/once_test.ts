@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, rejects, strictEqual as eq } from "node:assert/strict";
 import { z } from "zod";
-import { Accepted } from "../../core/work/accepted.ts";
+import { Accepted } from "../../core/identity/accepted.ts";
 import type { RequestInfo } from "../../core/identity/identity.ts";
 import { Fault } from "../../core/fault/fault.ts";
 import { idempotencyRecords } from "../../kv/records/idempotency.ts";

@@ -1,4 +1,4 @@
-import { html } from "../html.ts";
+import { html } from "htm/preact";
 
 type Tone = "good" | "bad" | "warn" | "busy" | "quiet";
 

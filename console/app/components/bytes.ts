@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { html } from "../html.ts";
+import { html } from "htm/preact";
 import { Copy } from "./copy.ts";
 import { VisibleText } from "./visible_text.ts";
 

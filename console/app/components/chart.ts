@@ -1,5 +1,5 @@
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { html } from "../html.ts";
+import { html } from "htm/preact";
 import { axisFor, shareOf, shortNumber } from "./scale.ts";
 
 type Tone = "busy" | "good" | "bad" | "warn";

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { html } from "../html.ts";
+import { html } from "htm/preact";
 import type { Step } from "../proof_steps.ts";
 
 /** What a proof has come to: steps appear as they are checked. */

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { html } from "../html.ts";
+import { html } from "htm/preact";
 
 /** A dialog over the page. Escape and the browser's own ways of closing it call `onClose`. */
 export function Dialog({ title, onClose, children }: {

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { Span } from "../api.ts";
-import { html } from "../html.ts";
+import { html } from "htm/preact";
 import { Copy } from "./copy.ts";
 import { piecesOf } from "./visible_text.ts";
 

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { html } from "../html.ts";
+import { html } from "htm/preact";
 import { query, setQuery } from "../router.ts";
 
 /** A wait after the last key before a filter counts. */

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
-import { html } from "../html.ts";
+import { html } from "htm/preact";
 import { isSignedOut, readSession } from "../session.ts";
 import { messageOf } from "./states.ts";
 

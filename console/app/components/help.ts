@@ -1,4 +1,4 @@
-import { html } from "../html.ts";
+import { html } from "htm/preact";
 import { keysNow } from "../keys.ts";
 import { Dialog } from "./dialog.ts";
 

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { html } from "../html.ts";
+import { html } from "htm/preact";
 import type { Choices } from "./choices.ts";
 import { Field } from "./form.ts";
 

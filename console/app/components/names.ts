@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { call, space } from "../api.ts";
-import { html } from "../html.ts";
+import { html } from "htm/preact";
 import { addressOf } from "../router.ts";
 import { may, me } from "../session.ts";
 import { onOneLine } from "./visible_text.ts";

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { call } from "../api.ts";
-import { html } from "../html.ts";
+import { html } from "htm/preact";
 import { followOutput } from "../live/live.ts";
 import { OutputBuffer } from "../output_buffer.ts";
 import { saveAs } from "../save.ts";

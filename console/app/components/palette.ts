@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { call } from "../api.ts";
-import { html } from "../html.ts";
+import { html } from "htm/preact";
 import { go } from "../router.ts";
 import { SCREENS } from "../screens.ts";
 import { may, mayOpen } from "../session.ts";

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { html } from "../html.ts";
+import { html } from "htm/preact";
 
 /** The white rim that readers of QR codes need, in modules. */
 const RIM = 4;

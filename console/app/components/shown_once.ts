@@ -1,4 +1,4 @@
-import { html } from "../html.ts";
+import { html } from "htm/preact";
 import { Copy } from "./copy.ts";
 
 /** A secret that no later answer of the API holds. It leaves the page when the viewer says so. */

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { call } from "../api.ts";
-import { html } from "../html.ts";
+import { html } from "htm/preact";
 import { me, readSession } from "../session.ts";
 import { Dialog } from "./dialog.ts";
 import { ChangeError, Field, useChange } from "./form.ts";

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { RelayError } from "../api.ts";
-import { html } from "../html.ts";
+import { html } from "htm/preact";
 import { Copy } from "./copy.ts";
 
 /** Shown while the first data is on its way; it appears only after a moment, so that nothing flickers. */

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { type AuditEvent, call } from "../api.ts";
-import { html } from "../html.ts";
+import { html } from "htm/preact";
 import { addressOf } from "../router.ts";
 import { may } from "../session.ts";
 import { Name } from "./names.ts";

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { html } from "../html.ts";
+import { html } from "htm/preact";
 import { addKeys } from "../keys.ts";
 import type { Pages } from "../pages.ts";
 import { go } from "../router.ts";

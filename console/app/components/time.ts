@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import { html } from "../html.ts";
+import { html } from "htm/preact";
 
 /** The present, for relative times; moves every 10 s, and every second while something counts down. */
 export const now = signal(Date.now());

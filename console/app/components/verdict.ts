@@ -1,5 +1,5 @@
 import type { ShieldResult } from "../api.ts";
-import { html } from "../html.ts";
+import { html } from "htm/preact";
 import { Badge } from "./badge.ts";
 import { VisibleText } from "./visible_text.ts";
 

@@ -1,4 +1,4 @@
-import { html } from "../html.ts";
+import { html } from "htm/preact";
 
 /**
  * Characters that are not seen, or that change what is seen: controls, invisible and bidirectional characters, spaces

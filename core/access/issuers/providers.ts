@@ -61,9 +61,12 @@ export class Providers {
   /** The address of the issuer's page, for a browser that signs in. @throws {Fault} as `exchange` */
   async authorizationUrl(issuer: SignInIssuer, { state, nonce, verifier }: Flow): Promise<string> {
     try {
-      const { authorization_endpoint } = await this.#metadataOf(issuer);
-      if (authorization_endpoint === undefined) throw new UnusableMetadata("authorization");
-      const url = new URL(authorization_endpoint);
+      const { authorization_endpoint = "" } = await this.#metadataOf(issuer);
+      const url = URL.parse(authorization_endpoint);
+      const { allow_private_targets } = this.parts.config().outbound;
+      const isUsable = url?.protocol === "https:" ||
+        url?.protocol === "http:" && allow_private_targets;
+      if (url === null || !isUsable) throw new UnusableMetadata("authorization");
       const query = {
         client_id: issuer.client_id,
         redirect_uri: this.#redirectUri,
@@ -163,7 +166,7 @@ export class Providers {
 
 class UnusableMetadata extends Error {
   constructor(what: string) {
-    super(`its metadata has no ${what} endpoint`);
+    super(`its metadata has no usable ${what} endpoint`);
   }
 }
 

@@ -6,10 +6,14 @@ import { SYSTEM } from "../../../kv/store/collection.ts";
 import { RecentMap } from "../../../kv/store/recent.ts";
 import { organizations } from "../../../kv/records/organization.ts";
 import { users } from "../../../kv/records/user.ts";
-import { type ForeignToken, type Scope, SCOPE_LIST } from "../../identity/identity.ts";
+import {
+  canonicalEmail,
+  type ForeignToken,
+  type Scope,
+  SCOPE_LIST,
+} from "../../identity/identity.ts";
 import type { Context, Issuer } from "../../context/context.ts";
 import { Fault } from "../../fault/fault.ts";
-import { canonicalEmail } from "../../codec/codec.ts";
 import { IssuerKeys, KEYS_FRESH_MS } from "./keys.ts";
 
 /** Other issuers' tokens may hold names and groups. */

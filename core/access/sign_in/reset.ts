@@ -7,7 +7,7 @@ import { hashPassword } from "./passwords.ts";
 import { everybody } from "../keys/people_behind.ts";
 import type { Ports } from "../../ports/ports.ts";
 import { homeOf } from "../roles/grant.ts";
-import { canonicalEmail } from "../../codec/codec.ts";
+import { canonicalEmail } from "../../identity/identity.ts";
 import { startSessionsAnew } from "./password.ts";
 
 /** 120 bits. */

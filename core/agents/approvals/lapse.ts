@@ -3,7 +3,6 @@ import { everyListed } from "../../../kv/store/iterate.ts";
 import { type ApprovalRecord, approvals } from "../../../kv/records/approval.ts";
 import type { Context } from "../../context/context.ts";
 import type { Background } from "../../ports/ports.ts";
-import { RELAY_ACTOR } from "../../events/events.ts";
 import { resolveApproval } from "./resolve.ts";
 
 const BATCH_MAX = 100;
@@ -77,7 +76,7 @@ async function lapse(
     const approval = await tx.get(approvals, tenant, id);
     const now = ports.clock.now();
     if (approval?.status !== "pending" || !test(now, approval)) return;
-    const work = { ports, signals, actor: RELAY_ACTOR };
-    await resolveApproval(work, tx, tenant, approval, { status: "expired", reason, by: null });
+    const how = { status: "expired", reason, by: null } as const;
+    await resolveApproval({ ports, signals }, tx, tenant, approval, how);
   });
 }

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { type ApprovalRecord, approvals } from "../../../kv/records/approval.ts";
-import { type CommandRecord, commands } from "../../../kv/records/command.ts";
+import type { CommandRecord } from "../../../kv/records/command.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import {
   hasSoleMember,
@@ -13,6 +13,7 @@ import {
 import type { Stepping } from "../../work/work.ts";
 import { countWaiting } from "./count.ts";
 import { requestersOf } from "./votes.ts";
+import { insertCommand } from "../commands/keys.ts";
 import { textForEvent } from "../commands/text.ts";
 import { threadOf } from "../commands/thread.ts";
 import { emit } from "../../events/events.ts";
@@ -46,7 +47,7 @@ export async function requestApproval(
   const { tenant } = actor;
   const id = ports.entropy.id("prc");
   return await store.transact(async (tx) => {
-    const command = tx.insert(commands, tenant, heldBy(id, fresh, shield));
+    const command = await insertCommand(tx, tenant, heldBy(id, fresh, shield));
     const needed = requiredApprovals(shield, ofPolicy);
     const approval = await insertApproval(work, tx, { ...fresh, id, command_id: fresh.id }, {
       shield,
@@ -85,7 +86,13 @@ export type Subject =
     | "created_at_ms"
   >
   /** When the command expires if it does not wait. */
-  & Pick<CommandRecord, "expires_at_ms">;
+  & Pick<CommandRecord, "expires_at_ms">
+  & Named;
+
+/** The first of the agents of a fleet command, by name, in the news of a request. */
+interface Named {
+  readonly agent_names?: readonly string[];
+}
 
 /** Makes a request for approval, with its event and notifications. */
 export async function insertApproval(
@@ -123,8 +130,10 @@ export async function insertApproval(
     purge_at_ms: about.expires_at_ms + waitMs,
   });
   countWaiting(tx, tenant, 1);
-  emitRequested(work, tx, tenant, approval);
-  await notifyDeciders(work, tx, tenant, approval);
+  const { agent_names } = about;
+  const named = agent_names === undefined ? {} : { agent_names };
+  emitRequested(work, tx, tenant, approval, named);
+  await notifyDeciders(work, tx, tenant, approval, named);
   return approval;
 }
 
@@ -133,6 +142,7 @@ function emitRequested(
   tx: Tx,
   tenant: Tenant,
   approval: ApprovalRecord,
+  named: Named,
 ): void {
   const { risk_score, threats, layer } = approval.shield_result as ShieldResult;
   emit(work, tx, tenant, {
@@ -142,6 +152,7 @@ function emitRequested(
     thread: approval.thread,
     details: {
       ...agentsOf(approval),
+      ...named,
       ...textForEvent(approval.command),
       command_id: approval.command_id,
       expires_at: iso(approval.expires_at_ms),
@@ -162,13 +173,14 @@ async function notifyDeciders(
   tx: Tx,
   tenant: Tenant,
   { id, command, command_id, agent_id, expires_at_ms, ...approval }: ApprovalRecord,
+  named: Named,
 ): Promise<void> {
   const { agents, roles } = approval;
   const mayBeOwn = approval.self_approval || await hasSoleMember(tx, tenant.org);
   const details = {
     pid: id,
     command_id,
-    ...(agent_id === null ? agentsOf({ agents }) : { agent_id }),
+    ...(agent_id === null ? { ...agentsOf({ agents }), ...named } : { agent_id }),
     command: [...command].slice(0, SHOWN_CHARACTERS).join(""),
     requested_by: approval.requested_by,
     expires_at: iso(expires_at_ms),

@@ -6,7 +6,7 @@ import type { Actor, RequestInfo } from "../../identity/identity.ts";
 import type { Context } from "../../context/context.ts";
 import { countWaiting } from "./count.ts";
 import { agentsOf } from "./request.ts";
-import { emit } from "../../events/events.ts";
+import { emit, RELAY_ACTOR } from "../../events/events.ts";
 import { iso } from "../../codec/codec.ts";
 import { textForEvent } from "../commands/text.ts";
 import { START_WITHIN_MS } from "../commands/start_window.ts";
@@ -23,7 +23,8 @@ export interface Resolution {
 }
 
 interface Deciding extends Pick<Context, "ports" | "signals"> {
-  readonly actor: Pick<Actor, "id">;
+  /** Without one, Relay itself ends the request. */
+  readonly actor?: Pick<Actor, "id">;
   readonly request?: RequestInfo;
 }
 
@@ -61,7 +62,7 @@ export async function resolveApproval(
     }
   }
   tx.afterCommit(() => signals.approvalResolved.send({ tenant, waitedMs, commandEnded }));
-  emit(work, tx, tenant, {
+  emit({ actor: RELAY_ACTOR, ...work }, tx, tenant, {
     type: "approval_resolved",
     resource: { type: "approval", id: approval.id },
     agentId: agentId ?? undefined,

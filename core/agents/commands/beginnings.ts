@@ -9,6 +9,7 @@ import type { Background } from "../../ports/ports.ts";
 import { findCommand } from "./finished.ts";
 import { approvedDigest } from "../approvals/approved.ts";
 import { type PoliciesInForce, shieldInForce } from "../guard/in_force.ts";
+import { insertCommand } from "./keys.ts";
 import { writeJournalLine } from "./journal_line.ts";
 import { mayStart } from "./start_window.ts";
 import { settleCommand, type SettlementContext } from "./settle.ts";
@@ -74,6 +75,7 @@ export class Beginnings {
    * Records a command as running, so that it may be sent. A short command of a store with one writer gets only
    * a journal line; any other gets its row at once. Null when the link is no longer the agent's newest.
    * @throws {DuplicateError} when another command has its Idempotency-Key
+   * @throws {Fault} CONFLICT when a fleet command has it
    */
   async begin(tenant: Tenant, record: CommandRecord, link: Link): Promise<Begun | null> {
     const { store } = this.parts.context;
@@ -90,7 +92,7 @@ export class Beginnings {
         store.sole ? null : tx.get(commands, tenant, record.id),
       ]);
       if (!newest || row !== null) return null;
-      tx.insert(commands, tenant, record);
+      await insertCommand(tx, tenant, record);
       const text = writeJournalLine(tenant, { ...record, command: "" });
       this.journal.beginIn(tx, text, (at) => place = at);
       return record;

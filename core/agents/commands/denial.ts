@@ -1,10 +1,11 @@
-import { type CommandRecord, commands } from "../../../kv/records/command.ts";
+import type { CommandRecord } from "../../../kv/records/command.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import { emit } from "../../events/events.ts";
 import type { Actor, RequestInfo } from "../../identity/identity.ts";
 import { alertOfDenial, denialAlertId, denyingRule } from "../alerts/denied.ts";
 import type { Judgement } from "../guard/judge.ts";
 import type { SettlementContext } from "./settle.ts";
+import { insertCommand } from "./keys.ts";
 import { textForEvent } from "./text.ts";
 
 interface Denying extends SettlementContext {
@@ -23,7 +24,7 @@ export async function insertDenied(
   const rule = denyingRule(shield);
   const { thread = denialAlertId(actor.tenant, fresh.agent_id, rule) } = fresh;
   await alertOfDenial(ports, tx, actor.tenant, fresh, shield);
-  tx.insert(commands, actor.tenant, {
+  await insertCommand(tx, actor.tenant, {
     ...fresh,
     thread,
     status: "denied",

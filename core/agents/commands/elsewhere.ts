@@ -6,9 +6,10 @@ import { sendMessage } from "../../work/work.ts";
 import type { Background, Cancel } from "../../ports/ports.ts";
 import { findCommand } from "./finished.ts";
 import type { Turn } from "./beginnings.ts";
+import { insertCommand } from "./keys.ts";
 import { settleCommand } from "./settle.ts";
 
-/** How long the agent's instance may take to claim a command. A command that it does not claim fails unsent. */
+/** How long the agent's instance may take to claim a command. One that it does not claim is not sent. */
 const HAND_OVER_MS = 5_000;
 /** How long a caller waits for the news after the command's own timeout. */
 const NEWS_MS = 30_000;
@@ -27,6 +28,17 @@ interface Followed {
 /** A command that was handed over, and its end. */
 interface Started extends Followed {
   readonly record: CommandRecord;
+}
+
+/** How a command is handed over. */
+interface HandOver {
+  /** Writes the queued command; null when it is not to be sent. */
+  readonly write: (
+    tx: Tx,
+    queued: (record: CommandRecord) => CommandRecord,
+  ) => CommandRecord | null | Promise<CommandRecord | null>;
+  /** Runs when there is no end after the time in which it had to be claimed. */
+  readonly notClaimed: () => Promise<void>;
 }
 
 interface ElsewhereParts {
@@ -49,29 +61,37 @@ export class Elsewhere {
   /**
    * Queues a command for the instance that holds its agent's link. `done` resolves with its end.
    * @throws {DuplicateError} when another command has its Idempotency-Key
+   * @throws {Fault} CONFLICT when a fleet command has it
    */
   async handOver(
     tenant: Tenant,
     fresh: CommandRecord,
     holder: string,
   ): Promise<Started> {
-    const handed = await this.#handOver(tenant, fresh, holder, (tx, queued) => {
-      return tx.insert(commands, tenant, queued(fresh));
+    const handed = await this.#handOver(tenant, fresh, holder, {
+      write: (tx, queued) => insertCommand(tx, tenant, queued(fresh)),
+      notClaimed: () => this.#failUnsent(tenant, fresh),
     });
     return handed!;
   }
 
-  /** The same for a command that is recorded already; null when `turn` does not make it ready. */
+  /**
+   * The same for a command that is recorded already; null when `turn` does not make it ready. When nobody claims it in
+   * time, `done` resolves with its queued record.
+   */
   async handOverTurn(
     tenant: Tenant,
     recorded: CommandRecord,
     holder: string,
     turn: Turn,
   ): Promise<Started | null> {
-    return await this.#handOver(tenant, recorded, holder, async (tx, queued) => {
-      const row = await tx.get(commands, tenant, recorded.id);
-      const ready = row && await turn(tx, row);
-      return ready && tx.put(commands, tenant, queued(ready));
+    return await this.#handOver(tenant, recorded, holder, {
+      write: async (tx, queued) => {
+        const row = await tx.get(commands, tenant, recorded.id);
+        const ready = row && await turn(tx, row);
+        return ready && tx.put(commands, tenant, queued(ready));
+      },
+      notClaimed: () => this.#endWaitForQueued(tenant, recorded.id),
     });
   }
 
@@ -79,10 +99,7 @@ export class Elsewhere {
     tenant: Tenant,
     command: CommandRecord,
     holder: string,
-    write: (
-      tx: Tx,
-      queued: (record: CommandRecord) => CommandRecord,
-    ) => CommandRecord | null | Promise<CommandRecord | null>,
+    { write, notClaimed }: HandOver,
   ): Promise<Started | null> {
     const { context: { ports, store }, background, instance } = this.parts;
     const { id: command_id, agent_id } = command;
@@ -108,10 +125,7 @@ export class Elsewhere {
     if (record === null) return null;
     ports.clock.after(HAND_OVER_MS, () => {
       if (!this.#waiting.has(command_id)) return;
-      background.run(
-        "failing a command that was not sent",
-        () => this.#failUnsent(tenant, command),
-      );
+      background.run("looking at a command that was handed over", notClaimed);
     });
     return { record, done };
   }
@@ -195,6 +209,14 @@ export class Elsewhere {
   #forget(id: string): void {
     this.#waiting.get(id)?.giveUp();
     this.#waiting.delete(id);
+  }
+
+  async #endWaitForQueued(tenant: Tenant, id: string): Promise<void> {
+    const record = await this.parts.context.store.get(commands, tenant, id);
+    const waiting = this.#waiting.get(id);
+    if (record?.status !== "queued" || waiting === undefined) return;
+    this.#forget(id);
+    waiting.ended.resolve(record);
   }
 
   async #failUnsent(tenant: Tenant, { id, agent_id: agentId }: CommandRecord): Promise<void> {

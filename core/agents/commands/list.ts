@@ -38,6 +38,8 @@ export interface CommandFilter {
   readonly startMs?: number | undefined;
   /** Until when they were created, in ms, inclusive. */
   readonly endMs?: number | undefined;
+  /** Those that ended at this time or later, in ms. */
+  readonly endedSinceMs?: number | undefined;
 }
 
 export interface CommandPaging {
@@ -168,7 +170,8 @@ async function* some(records: readonly CommandRecord[]): AsyncGenerator<CommandR
 /** The test of all conditions. The labels of each agent are read once. */
 function matcher(
   { db, actor: { tenant } }: Finding,
-  { agent_id, parent_id, status, label, actor, text, verdict, startMs, endMs }: CommandFilter,
+  { agent_id, parent_id, status, label, actor, text, verdict, startMs, endMs, endedSinceMs }:
+    CommandFilter,
 ): (record: CommandRecord) => boolean | Promise<boolean> {
   const wanted = text?.toLowerCase();
   const labelled = new Map<string, Promise<boolean>>();
@@ -187,6 +190,7 @@ function matcher(
     (verdict === undefined || verdict === (record.shield_result as ShieldResult).verdict) &&
     (startMs === undefined || record.created_at_ms >= startMs) &&
     (endMs === undefined || record.created_at_ms <= endMs) &&
+    (endedSinceMs === undefined || (record.finished_at_ms ?? 0) >= endedSinceMs) &&
     (wanted === undefined || record.command.toLowerCase().includes(wanted)) &&
     hasLabel(record);
 }

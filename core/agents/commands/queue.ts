@@ -59,6 +59,8 @@ async function send(parts: QueueParts, tenant: Tenant, record: CommandRecord): P
   const { links, commands, ports } = parts;
   const { id, agent_id: agentId } = record;
   if (!mayStart(record, ports.clock.now())) {
+    // One of a fleet command has another turn.
+    if (record.parent_id !== undefined) return;
     const open = { id, agentId, record, fresh: false, from: ["queued"] } as const;
     const why = "its agent did not connect in time";
     await settleCommand(parts, tenant, open, { status: "failed", why });

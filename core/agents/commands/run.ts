@@ -1,12 +1,12 @@
 import { type CommandRecord, commands, isOpen } from "../../../kv/records/command.ts";
 import {
-  Accepted,
   checkIdempotencyKey,
   digestOfCall,
   earlierCall,
   once,
   type Stepping,
 } from "../../work/work.ts";
+import { Accepted } from "../../identity/identity.ts";
 import { offline, ownedAgent } from "../manage.ts";
 import { Fault } from "../../fault/fault.ts";
 import { requestApproval } from "../approvals/request.ts";

@@ -49,8 +49,12 @@ export const openIn = (counts: Counts): number =>
   OPEN_STATUSES.reduce((sum, status) => sum + counts[status], 0);
 
 /** The state of a fleet command, as answers show it. */
-export function statusOf({ status, stop, total }: FleetCommandRecord, { succeeded }: Counts) {
+export function statusOf(
+  { status, stop, total }: Pick<FleetCommandRecord, "status" | "stop" | "total">,
+  { succeeded }: Counts,
+) {
   if (status !== "ended") return "running";
-  if (succeeded === total) return "succeeded";
+  // A preparation that was cut off may have recorded no command.
+  if (total > 0 && succeeded === total) return "succeeded";
   return stop === null || stop.reason === "failures" ? "failed" : "cancelled";
 }

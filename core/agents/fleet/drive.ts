@@ -13,7 +13,7 @@ import { abandonCommand } from "../commands/cancel.ts";
 import { countsIn, countsOf, failuresIn, idsByStatus, isFailure, openIn } from "./counts.ts";
 import { resolveHeld, withdrawHeld } from "./held.ts";
 import { type DriveParts, endUnsent, forEach } from "./parts.ts";
-import { takeTurn } from "./turn.ts";
+import { type HandedOver, takeBack, takeTurn } from "./turn.ts";
 
 /** How often to look at commands whose changes nobody reports here. */
 const LOOK_MS = 1_000;
@@ -33,9 +33,12 @@ export class Drive {
   readonly #unheard = new Set<string>();
   /** Those that were asked to end. */
   readonly #cancelled = new Set<string>();
+  readonly #handedOver = new Map<string, HandedOver>();
   #failures = 0;
   #held: boolean;
   #over = false;
+  /** Whether a failed round may have lost track of some. */
+  #lost = false;
   #look = false;
   #working = false;
   #again = false;
@@ -65,11 +68,7 @@ export class Drive {
 
   /** Goes on with what another process, or an earlier one, has begun. */
   async resume(): Promise<void> {
-    const { parts: { store }, tenant, fleet: { id } } = this;
-    const ids = await idsByStatus(store, tenant, id);
-    for (const status of ["queued", "running"] as const) {
-      for (const open of ids.get(status) ?? []) this.#join(open);
-    }
+    const ids = await this.#joinOthers();
     // Counted from the same read: a command that fails afterwards is counted at its end.
     this.#failures = failuresIn(countsIn(ids));
     this.wake(true);
@@ -91,6 +90,7 @@ export class Drive {
         failed = false;
       } finally {
         this.#working = false;
+        this.#lost ||= failed;
         if (failed || this.#unheard.size + this.#unreachable.size > 0) this.#lookLater();
       }
     });
@@ -133,6 +133,8 @@ export class Drive {
       return false;
     }
     this.fleet = fleet;
+    if (this.#lost) await this.#joinOthers();
+    this.#lost = false;
     this.#waiting.push(...this.#unreachable);
     this.#unreachable.clear();
     await forEach([...this.#unheard], (id) => this.#lookAt(id));
@@ -145,10 +147,14 @@ export class Drive {
   }
 
   async #lookAt(id: string): Promise<void> {
-    const record = await this.parts.store.get(commands, this.tenant, id);
+    const { parts, tenant } = this;
+    let record = await parts.store.get(commands, tenant, id);
+    if (record?.status === "queued" && record.start_before_ms !== null) {
+      record = await takeBack(parts, tenant, id);
+    }
     if (record === null || !isOpen(record)) return this.#ended(id, record);
     if (record.status !== "queued" || record.start_before_ms !== null) return;
-    // It has not had its turn.
+    // It has not had its turn, or not been claimed in it.
     this.#unheard.delete(id);
     this.#open.delete(id);
     this.#waiting.push(id);
@@ -164,7 +170,7 @@ export class Drive {
 
   async #start(id: string): Promise<void> {
     try {
-      const outcome = await takeTurn(this.parts, this.tenant, this.fleet, id);
+      const outcome = await takeTurn(this.parts, this.tenant, this.fleet, id, this.#handedOver);
       if (outcome === "later") {
         this.#open.delete(id);
         this.#unreachable.add(id);
@@ -182,9 +188,19 @@ export class Drive {
     }
   }
 
-  #join(id: string): void {
-    this.#open.add(id);
-    this.#unheard.add(id);
+  /** Joins those that have not ended and are not known here. Returns all, by status. */
+  async #joinOthers(): ReturnType<typeof idsByStatus> {
+    const { parts: { store }, tenant, fleet: { id } } = this;
+    const ids = await idsByStatus(store, tenant, id);
+    const known = new Set([...this.#waiting, ...this.#unreachable, ...this.#open]);
+    for (const status of ["queued", "running"] as const) {
+      for (const other of ids.get(status) ?? []) {
+        if (known.has(other)) continue;
+        this.#open.add(other);
+        this.#unheard.add(other);
+      }
+    }
+    return ids;
   }
 
   #notHeard(id: string): void {
@@ -194,6 +210,7 @@ export class Drive {
 
   #ended(id: string, record: CommandRecord | null): void {
     this.#unheard.delete(id);
+    this.#handedOver.delete(id);
     if (!this.#open.delete(id)) return;
     if (record !== null && isFailure(record.status)) this.#failures++;
     this.wake();
@@ -225,10 +242,10 @@ export class Drive {
     if (reason === "failures") return;
     const running = [...this.#open].filter((id) => !this.#cancelled.has(id));
     await forEach(running, async (id) => {
-      this.#cancelled.add(id);
       // One that another instance has not claimed yet is never sent.
       const record = await endUnsent(parts, tenant, id, "queued", ending);
       if (record?.status === "running") await abandonCommand(parts, tenant, record, by ?? "relay");
+      this.#cancelled.add(id);
     });
   }
 

@@ -8,7 +8,7 @@ import type { DriveParts } from "./parts.ts";
 const BATCH_MAX = 100;
 
 interface Adopting extends DriveParts {
-  readonly presence: { isLive(instance: string): boolean };
+  readonly presence: { isGone(instance: string): Promise<boolean> };
 }
 
 /**
@@ -54,11 +54,9 @@ export class FleetCommands {
     return this.#drives.get(id)?.ended;
   }
 
-  /** Looks at a fleet command that may have changed; false when it is not driven here. */
-  look(id: string): boolean {
-    const drive = this.#drives.get(id);
-    drive?.wake(true);
-    return drive !== undefined;
+  /** Looks at a fleet command that may have changed, if it is driven here. */
+  look(id: string): void {
+    this.#drives.get(id)?.wake(true);
   }
 
   /** Takes over the fleet commands that a dead instance drove. */
@@ -75,7 +73,7 @@ export class FleetCommands {
       ({ id, owner }) =>
         owner === instance
           ? !this.#drives.has(id) && !this.#preparing.has(id)
-          : !presence.isLive(owner),
+          : presence.isGone(owner),
     );
   }
 
@@ -87,11 +85,11 @@ export class FleetCommands {
 
   async #adoptAll(
     prefix: readonly string[],
-    wanted: (fleet: FleetCommandRecord) => boolean,
+    wanted: (fleet: FleetCommandRecord) => boolean | Promise<boolean>,
   ): Promise<void> {
     const { store } = this.parts();
     const all = everyQueued(store, fleetCommands, "open", { prefix, limit: BATCH_MAX });
-    for await (const found of all) if (wanted(found.record)) await this.#adopt(found);
+    for await (const found of all) if (await wanted(found.record)) await this.#adopt(found);
   }
 
   async #adopt({ tenant, record: found }: Found<FleetCommandRecord>): Promise<void> {
@@ -111,12 +109,17 @@ export class FleetCommands {
         idempotency: null,
       });
     });
-    if (adopted !== null) await this.#drive(tenant, adopted)?.resume();
+    if (adopted === null) return;
+    // One of an earlier time, which has not noticed that others drove it since.
+    this.#drives.get(adopted.id)?.leave();
+    await this.#drive(tenant, adopted)?.resume();
   }
 
   #drive(tenant: Tenant, fleet: FleetCommandRecord): Drive | undefined {
     if (this.#stopped || this.#drives.has(fleet.id)) return undefined;
-    const drive = new Drive(this.parts(), tenant, fleet, () => this.#drives.delete(fleet.id));
+    const drive: Drive = new Drive(this.parts(), tenant, fleet, () => {
+      if (this.#drives.get(fleet.id) === drive) this.#drives.delete(fleet.id);
+    });
     this.#drives.set(fleet.id, drive);
     return drive;
   }

@@ -1,7 +1,6 @@
 import { approvals } from "../../../kv/records/approval.ts";
 import { commands, type FleetCommandRecord, type FleetStop } from "../../../kv/records/command.ts";
 import type { Tenant } from "../../../kv/store/collection.ts";
-import { RELAY_ACTOR } from "../../events/events.ts";
 import { resolveApproval } from "../approvals/resolve.ts";
 import { idsByStatus } from "./counts.ts";
 import { type DriveParts, endUnsent, forEach } from "./parts.ts";
@@ -66,12 +65,12 @@ async function withdraw(
   by: string | null,
   reason: string,
 ): Promise<void> {
-  const actor = by === null ? RELAY_ACTOR : { id: by };
+  const work = { ports, signals, ...by !== null && { actor: { id: by } } };
   await store.transact(async (tx) => {
     const approval = await tx.get(approvals, tenant, id);
     if (approval?.status !== "pending") return;
     const how = { status: "expired", reason, by: null, withdrawn: true } as const;
-    await resolveApproval({ ports, signals, actor }, tx, tenant, approval, how);
+    await resolveApproval(work, tx, tenant, approval, how);
   });
 }
 

@@ -9,6 +9,7 @@ import { forEach } from "./parts.ts";
 
 /** A command of a fleet command before it is recorded, as the shield judged it for its agent. */
 export interface Planned {
+  readonly agentName: string;
   /** Its row: waiting for its turn, or held. */
   readonly fresh: CommandRecord;
   readonly judgement: Judgement;
@@ -50,7 +51,8 @@ export async function planCommands(
   const planned: Planned[] = [];
   await forEach([...agents.entries()], async ([at, agent]) => {
     const judgement = await judgeForAgent(work, parts, fleet.command, agent, shield);
-    planned[at] = { fresh: commandOf(work, fleet, agent, judgement, shield), judgement };
+    const fresh = commandOf(work, fleet, agent, judgement, shield);
+    planned[at] = { agentName: agent.name, fresh, judgement };
   });
   const groups = new Map<string, HeldGroup>();
   for (const one of planned) {
@@ -65,9 +67,9 @@ export async function planCommands(
   const waitMs = groups.size > 0 ? shield.own.approvals.expires_seconds * 1000 : 0;
   const judged = (verdict: "allow" | "deny") =>
     planned.filter(({ judgement }) => judgement.result.verdict === verdict)
-      .map(({ fresh, judgement }) => ({
-        fresh: { ...fresh, expires_at_ms: fresh.expires_at_ms + waitMs },
-        judgement,
+      .map((one) => ({
+        ...one,
+        fresh: { ...one.fresh, expires_at_ms: one.fresh.expires_at_ms + waitMs },
       }));
   return { allowed: judged("allow"), held: [...groups.values()], denied: judged("deny") };
 }

@@ -14,6 +14,8 @@ import { type HeldGroup, membersOf, type Plan, type Planned } from "./plan.ts";
 
 /** The bytes of rows that one commit holds at most, and how many. */
 const [COMMIT_BYTES, COMMIT_ROWS] = [400_000, 64];
+/** The names of agents that the event of a request holds. */
+const NAMES_MAX = 10;
 /** The size of a row beside its command. */
 const ROW_BYTES = 2_000;
 
@@ -106,6 +108,7 @@ async function requestApproval(
     command_id: fleet.id,
     agent_id: null,
     agents: { count: agent_ids.length, sha256: agentsSha256(agent_ids) },
+    agent_names: members.slice(0, NAMES_MAX).map(({ agentName }) => agentName),
     command: fleet.command,
     shield_result: worst,
     ...thread,

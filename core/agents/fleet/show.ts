@@ -20,6 +20,8 @@ import { type Counts, countsOf, statusOf } from "./counts.ts";
 export interface Shown extends CommandPaging {
   /** Any of these. */
   readonly status?: readonly CommandStatus[] | undefined;
+  /** Those that ended at this time or later, in ms. */
+  readonly endedSinceMs?: number | undefined;
   /** Whether to show their output. */
   readonly output: boolean;
 }
@@ -45,7 +47,8 @@ export async function getFleetCommand(
   shown: Shown,
 ) {
   const fleet = await ownedFleetCommand(work, id);
-  const filter = { parent_id: id, status: shown.status };
+  const { status, endedSinceMs } = shown;
+  const filter = { parent_id: id, status, endedSinceMs };
   const { found, cursor } = await findCommands(work, running, filter, shown);
   const { db, actor: { tenant } } = work;
   const named = await Promise.all(found.map(async (record) => ({

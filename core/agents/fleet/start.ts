@@ -1,4 +1,4 @@
-import { type FleetCommandRecord, fleetCommands } from "../../../kv/records/command.ts";
+import type { FleetCommandRecord } from "../../../kv/records/command.ts";
 import { DAY_MS } from "../../../kv/store/durations.ts";
 import { type Limiter, tooMany } from "../../access/access.ts";
 import { canonicalJson } from "../../codec/codec.ts";
@@ -12,7 +12,7 @@ import {
 } from "../../work/work.ts";
 import { shieldInForce } from "../guard/in_force.ts";
 import type { CommandParts } from "../commands/parts.ts";
-import { COMMAND_KEYS, FLEET_KEYS } from "../commands/keys.ts";
+import { COMMAND_KEYS, FLEET_KEYS, insertFleetCommand } from "../commands/keys.ts";
 import { mustHaveAlert } from "../commands/thread.ts";
 import type { FleetCommands } from "./fleet_commands.ts";
 import { endUnsent, forEach } from "./parts.ts";
@@ -100,7 +100,7 @@ async function startNew(
   return await parts.fleetCommands.whileRecording(fleet.id, async () => {
     const plan = await planCommands(work, parts, fleet, agents, shield);
     const kept = { ...fleet, expires_at_ms: firstExpiryOf(plan) };
-    await store.transact((tx) => tx.insert(fleetCommands, actor.tenant, kept));
+    await store.transact((tx) => insertFleetCommand(tx, actor.tenant, kept));
     await recordCommands(work, kept, plan);
     const { waiting, refused } = await withinLimits(work, parts, plan);
     const begun = await activate(work, kept, plan, shield);

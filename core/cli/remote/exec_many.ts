@@ -22,6 +22,8 @@ const CANCEL_MS = 10_000;
 const PAGE = 200;
 /** How many commands are followed at once; the output of others is printed when they end. */
 const LIVE_MAX = 20;
+/** Ends may be recorded a little later than they say. */
+const LATE_MS = 2_000;
 const ENDED = "succeeded,failed,denied,rejected,expired,cancelled,timed_out,lost";
 
 /** `relay exec`: on the agent that is named, or on those that the options choose. */
@@ -80,6 +82,8 @@ class Watch {
   /** The commands that have ended, in the order in which they were seen; none when they are printed as they come. */
   readonly members: FleetMember[] = [];
   readonly #seen = new Set<string>();
+  /** When the last of those ended, in ms. */
+  #endedMs = 0;
   /** The running commands whose output is followed. */
   readonly #live = new Map<string, LiveLines>();
   readonly #printsLines: boolean;
@@ -151,17 +155,24 @@ class Watch {
   }
 
   async #printEnded(): Promise<void> {
-    const { client, fleet: { id, counts } } = this;
+    const { fleet: { counts } } = this;
     const ended = ENDED.split(",").reduce((sum, name) => sum + counts[name as Status]!, 0);
-    if (ended === this.#seen.size) return;
+    if (ended > this.#seen.size) await this.#printSince(this.#endedMs - LATE_MS);
+    if (ended > this.#seen.size) await this.#printSince(0);
+  }
+
+  async #printSince(ms: number): Promise<void> {
+    const { client, fleet: { id } } = this;
+    const ended_since = new Date(Math.max(0, ms)).toISOString();
     let cursor: string | undefined;
     do {
-      const query = { output: "true", status: ENDED, limit: PAGE, cursor } as const;
+      const query = { output: "true", status: ENDED, ended_since, limit: PAGE, cursor } as const;
       const page = await client.call("fleet_commands.get", { params: { id }, query });
       cursor = page.cursor ?? undefined;
       for (const member of [...page.commands].sort(byName)) {
         if (this.#seen.has(member.command_id)) continue;
         this.#seen.add(member.command_id);
+        this.#endedMs = Math.max(this.#endedMs, Date.parse(member.finished_at!));
         await this.#print(member);
       }
     } while (cursor !== undefined);
@@ -170,17 +181,31 @@ class Watch {
   async #print(member: FleetMember): Promise<void> {
     const { call: { has, host, out }, client } = this;
     if (has("quiet")) return;
-    const params = { id: member.agent_id, command_id: member.command_id };
-    const { stdout = "", stderr = "" } = member.output_omitted
-      ? await client.call("commands.get", { params })
-      : member;
-    if (!this.#printsLines) return void this.members.push({ ...member, stdout, stderr });
+    const whole = member.output_omitted ? await wholeOutput(client, member) : member;
+    const { stdout = "", stderr = "" } = whole ?? {};
+    if (!this.#printsLines) {
+      return void this.members.push(whole === null ? member : { ...member, stdout, stderr });
+    }
     const name = member.agent_name ?? member.agent_id;
     const lines = this.#live.get(member.command_id) ?? new LiveLines(host, member);
     this.#live.delete(member.command_id);
     await lines.end({ stdout, stderr });
     if (member.truncated) await out.note(`${name}: ${CUT}`);
+    if (whole === null) await out.note(`${name}: ${DELETED}`);
     if (member.status !== "succeeded") await out.note(`${name}: ${endOf(member)}`);
+  }
+}
+
+/** Told of a command whose large output cannot be read any more. */
+const DELETED = "the agent was deleted, so the rest of its output cannot be read.";
+
+/** The output of a command that is too large for a page; null when its agent was deleted. */
+async function wholeOutput(client: Client, { agent_id: id, command_id }: FleetMember) {
+  try {
+    return await client.call("commands.get", { params: { id, command_id } });
+  } catch (error) {
+    if (error instanceof RelayError && error.status === 404) return null;
+    throw error;
   }
 }
 

@@ -28,6 +28,14 @@ const text = (value: unknown): string => typeof value === "string" ? value : Str
 const commandOf = ({ command, command_truncated }: Details): string =>
   `${text(command)}${command_truncated === true ? "…" : ""}`;
 
+/** The agents of a fleet command: the first by name, and the number of the others. */
+function agentsIn({ agents, agent_names }: Details): string {
+  const names = (agent_names ?? []) as readonly string[];
+  const others = Number(agents) - names.length;
+  if (names.length === 0) return `${others} agents`;
+  return `${names.join(", ")}${others === 0 ? "" : ` and ${others} more`}`;
+}
+
 /** Escapes invisible characters and those that change the direction of text. */
 const visible = (value: string): string =>
   value.replaceAll(
@@ -42,7 +50,7 @@ const MESSAGES: Readonly<Record<TopicEvent, (row: EventRow, details: Details) =>
       title: "A command waits for approval",
       facts: [
         ["Command", commandOf(details)],
-        ["Agent", text(agent_id ?? `${text(details["agents"])} agents`)],
+        agent_id === undefined ? ["Agents", agentsIn(details)] : ["Agent", agent_id],
         ["Risk", text(details.shield_result?.risk_score)],
         ["Threats", details.shield_result?.threats.join(", ") || "none named"],
         ["Requested by", text(details["requested_by"])],

@@ -8,7 +8,8 @@ import {
   webhooks,
 } from "../../../kv/records/webhook.ts";
 import { indexKeys } from "../../../kv/store/iterate.ts";
-import { Accepted, type Work, type Writing } from "../../work/work.ts";
+import type { Work, Writing } from "../../work/work.ts";
+import { Accepted } from "../../identity/identity.ts";
 import type { Context } from "../../context/context.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";

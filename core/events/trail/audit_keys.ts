@@ -3,7 +3,8 @@ import { type Tenant, tenantKey } from "../../../kv/store/collection.ts";
 import { auditKeys, auditTreeId, auditTrees } from "../../../kv/records/audit.ts";
 import type { Reader } from "../../../kv/store/reader.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
-import { eventJson, OPERATOR_ACTOR } from "../emit.ts";
+import { eventJson } from "../emit.ts";
+import { OPERATOR_ACTOR } from "../emit.ts";
 import { iso, type Sealer } from "../../codec/codec.ts";
 import {
   keyText,

@@ -17,6 +17,10 @@ export const count = (of: string) => z.int().min(0).describe(`${of}.`);
 export const approvedAgents = count("How many agents it covers; only of a fleet command")
   .optional();
 
+/** The first of those agents. */
+export const approvedAgentNames = z.array(z.string()).max(10).optional()
+  .describe("The names of the first of them; only of a fleet command.");
+
 /** A duration in milliseconds. */
 export const durationMs = z.number().min(0).describe("The duration in milliseconds.");
 

@@ -2,6 +2,7 @@ import { z } from "zod";
 
 import {
   actor,
+  approvedAgentNames,
   approvedAgents,
   cutCommand,
   durationMs,
@@ -271,6 +272,7 @@ export const WEBHOOK_EVENTS = {
     meaning: "command approval requested",
     payload: z.strictObject({
       ...approval,
+      agent_names: approvedAgentNames,
       shield_result: shieldResult,
       expires_at: instant("the request expires"),
     }),

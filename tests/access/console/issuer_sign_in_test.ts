@@ -259,17 +259,21 @@ Deno.test("issuer sign-in: nothing of a request decides where the browser goes",
   query.set("redirect_uri", "https://evil.example");
   query.set("return_to", "//evil.example");
   eq((await comeBack(world, query, cookie)).headers.get("location"), "/console");
-  await using fresh = await World.open({
-    config: { ...NO_LIMITS, auth: { issuers: [ENTRY] } },
-    settings: { publicUrl: PUBLIC },
-  });
-  const evil = new FakeIssuer(fresh.clock);
-  evil.metadata = { issuer: "https://evil.example" };
-  fresh.network.reply = evil.reply;
-  const answer = await fresh.call("GET", `${START}?issuer=${encodeURIComponent(ISSUER)}`, {
-    headers: OWN_PAGE,
-  });
-  eq(reasonOf(answer), "refused", "metadata of another issuer");
+  for (
+    const metadata of [
+      { issuer: "https://evil.example" },
+      { authorization_endpoint: "javascript:alert(1)" },
+      { authorization_endpoint: "http://login.example/auth" },
+      { authorization_endpoint: undefined },
+    ]
+  ) {
+    const { world: fresh, issuer: odd } = await open();
+    await using _fresh = fresh;
+    odd.metadata = metadata;
+    const path = `${START}?issuer=${encodeURIComponent(ISSUER)}`;
+    const answer = await fresh.call("GET", path, { headers: OWN_PAGE });
+    eq(reasonOf(answer), "refused", JSON.stringify(metadata));
+  }
 });
 
 Deno.test("issuer sign-in: its session needs no second factor here, and ends with the user and the issuer's client", async () => {

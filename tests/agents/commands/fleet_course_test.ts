@@ -1,4 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { countsIn, statusOf } from "../../../core/agents/fleet/counts.ts";
 import { openMemoryStore } from "../../cluster/shared_store.ts";
 import { tool, toolError } from "../../mcp/client.ts";
 import { ScriptedAgent } from "../../support/agent.ts";
@@ -186,6 +187,12 @@ Deno.test("fleet_commands.start: a preparation that was cut off runs nothing, an
   const again = await start(world, owner, { all: true }, idempotency);
   deq(await countsOf(world, owner, again.body.id), { succeeded: 3 });
   deq(sent(back), [1, 1, 1]);
+});
+
+Deno.test("fleet_commands.get: a preparation that was cut off before its first command has not succeeded", () => {
+  const stop = { reason: "relay_stopped", by: null, at_ms: 0 } as const;
+  const ended = { status: "ended", stop, total: 0 } as const;
+  eq(statusOf(ended, countsIn(new Map())), "cancelled");
 });
 
 Deno.test("fleet_commands: an AI client starts one, waits for its end and reads its commands", async () => {

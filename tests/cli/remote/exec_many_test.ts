@@ -195,3 +195,57 @@ Deno.test("relay exec --all: lines of running commands are printed as they come,
     });
   });
 });
+
+Deno.test("relay exec --all: reads what has ended since the last end, however many ended before", async () => {
+  await using world = await World.open();
+  const { owner, agents } = await makeFleet(world, 5);
+  silent(agents);
+  await withTerminal(world, async ({ run }) => {
+    const reads: number[] = [];
+    const waiting = [...agents];
+    const { code, out } = await onAll(world, run, {
+      env: { RELAY_TOKEN: owner.token },
+      through: (send) => async (url, init) => {
+        const answer = await send(url, init);
+        if (!String(url).includes("output=true")) return answer;
+        const text = await answer.text();
+        reads.push(JSON.parse(text).commands.length);
+        return new Response(text, answer);
+      },
+      async sleep() {
+        await world.advance(3_000);
+        const agent = waiting.shift();
+        if (agent === undefined) return;
+        for (const { command_id } of runsOf(agent)) finish(agent, command_id, { stdout: "x\n" });
+        await world.settle();
+      },
+    }, ["--", "uptime"]);
+    // Each read includes the last end of the one before.
+    deq([code, out.split("\n").length, reads], [0, 6, [1, 2, 2, 2, 2]]);
+  });
+});
+
+Deno.test("relay exec --all: an agent that was deleted before its large output was read is told, and the others go on", async () => {
+  await using world = await World.open();
+  const { owner, agents } = await makeFleet(world, 2);
+  agents[0]!.script = () => ({ stdout: `${"x".repeat(9_000)}\n` });
+  await withTerminal(world, async ({ run }) => {
+    const { code, out, err } = await onAll(world, run, {
+      env: { RELAY_TOKEN: owner.token },
+      through: (send) => async (url, init) => {
+        const { pathname } = new URL(url as string);
+        if (pathname.endsWith("/output") || !pathname.startsWith("/api/v1/agents/")) {
+          return await send(url, init);
+        }
+        const [, agent] = /agents\/([^/]+)/.exec(pathname)!;
+        await world.call("DELETE", `/api/v1/agents/${agent}`, { as: owner.token });
+        return await send(url, init);
+      },
+    }, ["--", "uptime"]);
+    deq([code, out], [0, "web-02: done\n"]);
+    match(
+      err,
+      /^web-01: the agent was deleted, so the rest of its output cannot be read\.\n2 agents/,
+    );
+  });
+});

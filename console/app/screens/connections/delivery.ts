@@ -6,10 +6,10 @@ import { Failure, Loading } from "../../components/states.ts";
 import { ExactTime, now, TimeLeft } from "../../components/time.ts";
 import { VisibleText } from "../../components/visible_text.ts";
 import { useData } from "../../data.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { useRepeat } from "../../repeat.ts";
 import { addressOf } from "../../router.ts";
-import type { ScreenProps } from "../../router.ts";
+import type { ScreenProps } from "../../screen.ts";
 import { may } from "../../session.ts";
 import { answerWords, isDue } from "./delivery_words.ts";
 

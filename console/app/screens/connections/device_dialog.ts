@@ -6,7 +6,7 @@ import { Failure, Loading } from "../../components/states.ts";
 import { Time } from "../../components/time.ts";
 import { onOneLine } from "../../components/visible_text.ts";
 import { useData } from "../../data.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { may } from "../../session.ts";
 
 /** Why a device is trusted or not, and how to end that. */

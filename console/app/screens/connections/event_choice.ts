@@ -3,7 +3,7 @@ import type { Choices } from "../../components/choices.ts";
 import { CheckGroups } from "../../components/inputs.ts";
 import { Failure, Loading } from "../../components/states.ts";
 import { useData } from "../../data.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { may } from "../../session.ts";
 
 /** Event types to choose from. Those that the viewer may not read are left out, unless they are chosen already. */

@@ -1,5 +1,5 @@
 import { Field } from "../../components/form.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 
 /** The webhook's own headers. */
 export function HeadersField({ value, onInput }: {

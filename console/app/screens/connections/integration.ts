@@ -4,7 +4,7 @@ import { Badge } from "../../components/badge.ts";
 import { ChangeError, ConfirmButton, useChange } from "../../components/form.ts";
 import { ExactTime, Time, TimeLeft } from "../../components/time.ts";
 import { VisibleText } from "../../components/visible_text.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { may } from "../../session.ts";
 import { Suspended } from "./suspended.ts";
 

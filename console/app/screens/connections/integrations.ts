@@ -1,7 +1,7 @@
 import { call, type CatalogEntry } from "../../api.ts";
 import { Empty, Failure, Loading } from "../../components/states.ts";
 import { useData } from "../../data.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { query, setQuery } from "../../router.ts";
 import { may } from "../../session.ts";
 import { Integration } from "./integration.ts";

@@ -3,7 +3,7 @@ import { type ApiKey, call, type Scope } from "../../api.ts";
 import { ChangeError, useChange } from "../../components/form.ts";
 import { CheckGroups } from "../../components/inputs.ts";
 import { scopeGroups } from "../../components/scopes.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { may } from "../../session.ts";
 
 /** Changes the rights of a key. */

@@ -4,7 +4,7 @@ import { ChangeError, useChange } from "../../components/form.ts";
 import { CheckGroups, SelectField, TextField } from "../../components/inputs.ts";
 import { scopeGroups } from "../../components/scopes.ts";
 import { ShownOnce } from "../../components/shown_once.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { go, setQuery } from "../../router.ts";
 import { may } from "../../session.ts";
 

@@ -6,7 +6,7 @@ import { SCOPE_LIST, SCOPES } from "../../components/scopes.ts";
 import { Failure, Loading } from "../../components/states.ts";
 import { Time } from "../../components/time.ts";
 import { useData } from "../../data.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 
 const UNLIMITED = 2_147_483_647;
 

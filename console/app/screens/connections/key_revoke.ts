@@ -3,7 +3,7 @@ import { type ApiKey, type ApiKeyRevocation, call, type MadeWithApiKey } from ".
 import { ChangeError, ConfirmButton, useChange } from "../../components/form.ts";
 import { Check } from "../../components/inputs.ts";
 import { Name } from "../../components/names.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { go } from "../../router.ts";
 
 /** Revokes a key, after showing what was made with it. */

@@ -5,7 +5,7 @@ import { SelectField } from "../../components/inputs.ts";
 import { Name } from "../../components/names.ts";
 import { Failure, Loading } from "../../components/states.ts";
 import { useData } from "../../data.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 
 const PERIODS = [["24h", "24 hours"], ["7d", "7 days"], ["30d", "30 days"], ["90d", "90 days"]];
 const SERIES = [

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { Copy } from "../../components/copy.ts";
 import { SelectField } from "../../components/inputs.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { SNIPPETS } from "./signature_snippets.ts";
 
 /** How a receiver checks that a delivery comes from this relay. */

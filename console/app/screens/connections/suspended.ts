@@ -1,6 +1,6 @@
 import type { Suspension } from "../../api.ts";
 import { ChangeError, useChange } from "../../components/form.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { may } from "../../session.ts";
 
 const REASONS: Readonly<Record<Suspension["reason"], string>> = {

@@ -3,7 +3,7 @@ import { call, type NewWebhook, type WebhookEventType } from "../../api.ts";
 import { ChangeError, useChange } from "../../components/form.ts";
 import { TextField } from "../../components/inputs.ts";
 import { ShownOnce } from "../../components/shown_once.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { go, setQuery } from "../../router.ts";
 import { EventChoice } from "./event_choice.ts";
 import { SignatureHelp } from "./signature_help.ts";

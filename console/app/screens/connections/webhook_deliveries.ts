@@ -5,7 +5,7 @@ import { ChoiceFilter } from "../../components/filters.ts";
 import { Empty } from "../../components/states.ts";
 import { type Column, Table } from "../../components/table.ts";
 import { now, Time } from "../../components/time.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { offsetPage, type Pages, usePages } from "../../pages.ts";
 import { addressOf, query, setQuery } from "../../router.ts";
 import { useFollowing, useRepeat } from "../../repeat.ts";

@@ -5,7 +5,7 @@ import { ChangeError, ConfirmButton, useChange } from "../../components/form.ts"
 import { Check, TextField } from "../../components/inputs.ts";
 import { Time } from "../../components/time.ts";
 import { useData } from "../../data.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { useRepeat } from "../../repeat.ts";
 import { query, setQuery } from "../../router.ts";
 

@@ -4,7 +4,7 @@ import { Badge } from "../../components/badge.ts";
 import { ChangeError, useChange } from "../../components/form.ts";
 import { SelectField } from "../../components/inputs.ts";
 import { useData } from "../../data.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { useRepeat } from "../../repeat.ts";
 import { addressOf } from "../../router.ts";
 import { answerWords, isDue } from "./delivery_words.ts";

@@ -5,7 +5,7 @@ import { type Column, Table } from "../../components/table.ts";
 import { now, Time } from "../../components/time.ts";
 import { onOneLine } from "../../components/visible_text.ts";
 import { useData } from "../../data.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { offsetPage, usePages } from "../../pages.ts";
 import { useFollowing, useRepeat } from "../../repeat.ts";
 import { addressOf, query, setQuery } from "../../router.ts";

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { call } from "../../api.ts";
 import { ChangeError, Field, useChange } from "../../components/form.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { addressOf, go } from "../../router.ts";
 import { me, readSession, signOut } from "../../session.ts";
 import { EmailField, HttpsNeeded, NewPasswordField, takeFragment, useText } from "./parts.ts";

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { call } from "../../api.ts";
 import { Field } from "../../components/form.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { go, query } from "../../router.ts";
 
 /** A text of a form, and what an input needs to show and change it. */

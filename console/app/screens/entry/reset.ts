@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { call } from "../../api.ts";
 import { ChangeError, Field, useChange } from "../../components/form.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { addressOf } from "../../router.ts";
 import { me, readSession } from "../../session.ts";
 import { NewPasswordField, takeFragment, useText } from "./parts.ts";

@@ -3,7 +3,7 @@ import { call, RelayError } from "../../api.ts";
 import { ChangeError, Field, useChange } from "../../components/form.ts";
 import { Failure, Loading } from "../../components/states.ts";
 import { useData } from "../../data.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { isLoopback } from "../../pairing.ts";
 import { addressOf } from "../../router.ts";
 import { me, readSession } from "../../session.ts";

@@ -1,4 +1,4 @@
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { Accounts } from "./host/accounts.ts";
 import { Configuration } from "./host/configuration.ts";
 import { Figures } from "./host/figures.ts";

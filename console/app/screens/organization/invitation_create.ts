@@ -3,7 +3,7 @@ import { call, type Role } from "../../api.ts";
 import { ChangeError, useChange } from "../../components/form.ts";
 import { CheckGroups, TextField } from "../../components/inputs.ts";
 import { ShownOnce } from "../../components/shown_once.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { setQuery } from "../../router.ts";
 import { may } from "../../session.ts";
 import { rightsOf } from "./permissions.ts";

@@ -5,7 +5,7 @@ import { Failure, Loading } from "../../components/states.ts";
 import { Time } from "../../components/time.ts";
 import { VisibleText } from "../../components/visible_text.ts";
 import { useData } from "../../data.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { may } from "../../session.ts";
 
 /** The newest invitations. */

@@ -5,7 +5,7 @@ import { screenOf } from "../../components/names.ts";
 import { Failure, Loading } from "../../components/states.ts";
 import { Time } from "../../components/time.ts";
 import { useData } from "../../data.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { onNotification } from "../../live/live.ts";
 import { addressOf } from "../../router.ts";
 

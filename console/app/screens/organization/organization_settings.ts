@@ -3,7 +3,7 @@ import { call } from "../../api.ts";
 import { ChangeError, ConfirmButton, useChange } from "../../components/form.ts";
 import { TextField } from "../../components/inputs.ts";
 import { useData } from "../../data.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { me, readSession } from "../../session.ts";
 
 /** The organization's name, and whether its people need a second factor. */

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { call } from "../../api.ts";
 import { ChangeError, useChange } from "../../components/form.ts";
 import { TextField } from "../../components/inputs.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { me } from "../../session.ts";
 
 /** Changes the viewer's password. */

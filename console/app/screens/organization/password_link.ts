@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { call } from "../../api.ts";
 import { ConfirmButton, useChange } from "../../components/form.ts";
 import { ShownOnce } from "../../components/shown_once.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 
 /** Makes a link with which a person sets a new password. */
 export function PasswordLink({ id, email }: { readonly id: string; readonly email: string }) {

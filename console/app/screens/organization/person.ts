@@ -7,7 +7,7 @@ import { SCOPES } from "../../components/scopes.ts";
 import { Failure, Loading } from "../../components/states.ts";
 import { VisibleText } from "../../components/visible_text.ts";
 import { useData } from "../../data.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { setQuery } from "../../router.ts";
 import { may } from "../../session.ts";
 import { PasswordLink } from "./password_link.ts";

@@ -4,7 +4,7 @@ import { ChangeError, useChange } from "../../components/form.ts";
 import { SelectField } from "../../components/inputs.ts";
 import { Failure, Loading } from "../../components/states.ts";
 import { useData } from "../../data.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { me } from "../../session.ts";
 
 /** Who the viewer is, and how messages are written for them. */

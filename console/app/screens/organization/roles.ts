@@ -3,7 +3,7 @@ import { call, type Permission, type Role } from "../../api.ts";
 import { ChangeError, ConfirmButton, useChange } from "../../components/form.ts";
 import { CheckGroups, TextField } from "../../components/inputs.ts";
 import { scopeGroups } from "../../components/scopes.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { query, setQuery } from "../../router.ts";
 import { may } from "../../session.ts";
 import { rightsOf } from "./permissions.ts";

@@ -7,7 +7,7 @@ import { ShownOnce } from "../../components/shown_once.ts";
 import { Failure, Loading } from "../../components/states.ts";
 import { ExactTime } from "../../components/time.ts";
 import { useData } from "../../data.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { SecondFactorEnrol } from "./second_factor_enrol.ts";
 
 /** The viewer's second factor: set up, turned off, and its recovery codes. */

@@ -4,7 +4,7 @@ import { Copy } from "../../components/copy.ts";
 import { ChangeError, useChange } from "../../components/form.ts";
 import { TextField } from "../../components/inputs.ts";
 import { QrCode } from "../../components/qr_code.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 
 /** Sets up an authenticator: the password, then its secret as a picture, then its first code. */
 export function SecondFactorEnrol({ isRequired, onCodes }: {

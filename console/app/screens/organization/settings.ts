@@ -1,4 +1,4 @@
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { may } from "../../session.ts";
 import { MyNotifications } from "./my_notifications.ts";
 import { MySessions } from "./my_sessions.ts";

@@ -6,7 +6,7 @@ import { Failure, Loading } from "../../components/states.ts";
 import { Time, TimeLeft } from "../../components/time.ts";
 import { VisibleText } from "../../components/visible_text.ts";
 import { useData } from "../../data.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 
 /** Telegram accounts with which the viewer decides requests. */
 export function TelegramLinks() {

@@ -7,7 +7,7 @@ import { Failure, Loading } from "../../components/states.ts";
 import { ExactTime, Time } from "../../components/time.ts";
 import { onOneLine, VisibleText } from "../../components/visible_text.ts";
 import { useData } from "../../data.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { addressOf } from "../../router.ts";
 import { may } from "../../session.ts";
 import { stateOf } from "./alerts.ts";

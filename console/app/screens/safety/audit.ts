@@ -4,7 +4,7 @@ import { Name, useNames } from "../../components/names.ts";
 import { type Column, Table } from "../../components/table.ts";
 import { Time } from "../../components/time.ts";
 import { onOneLine } from "../../components/visible_text.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { usePages } from "../../pages.ts";
 import { addressOf } from "../../router.ts";
 import { AuditExport } from "./audit_export.ts";

@@ -1,6 +1,6 @@
 import { open } from "../../api.ts";
 import { ChangeError, useChange } from "../../components/form.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { filtersNow } from "./audit_filters.ts";
 
 const FORMATS = {

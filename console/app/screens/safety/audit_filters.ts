@@ -2,7 +2,7 @@ import { useId } from "preact/hooks";
 import type { AuditResult, Operations, ResourceType } from "../../api.ts";
 import { names } from "../../components/names.ts";
 import { onOneLine } from "../../components/visible_text.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { query, setQuery } from "../../router.ts";
 
 export type AuditQuery = NonNullable<Operations["audit.export"]["query"]>;

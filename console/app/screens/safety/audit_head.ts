@@ -5,7 +5,7 @@ import { Checklist, isProven, useProof } from "../../components/checklist.ts";
 import { Copy } from "../../components/copy.ts";
 import { Failure } from "../../components/states.ts";
 import { ExactTime } from "../../components/time.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { forgetCheckpoint, keepCheckpoint, originNow, sourcesNow } from "../../kept_checkpoint.ts";
 import { type LogHead, proveHead } from "../../proof_steps.ts";
 

@@ -8,7 +8,7 @@ import { Failure, Loading } from "../../components/states.ts";
 import { ExactTime } from "../../components/time.ts";
 import { onOneLine } from "../../components/visible_text.ts";
 import { useData } from "../../data.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { keepCheckpoint, sourcesNow } from "../../kept_checkpoint.ts";
 import { type LogHead, proveRow, type RowProof } from "../../proof_steps.ts";
 import { addressOf } from "../../router.ts";

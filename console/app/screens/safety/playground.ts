@@ -1,4 +1,4 @@
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 
 export default function Playground() {
   return html`<h1>Playground</h1>`;

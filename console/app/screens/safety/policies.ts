@@ -1,4 +1,4 @@
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 
 export default function Policies() {
   return html`<h1>Policies</h1>`;

@@ -1,4 +1,4 @@
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 
 export default function Report() {
   return html`<h1>Report</h1>`;

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { call } from "../../api.ts";
 import { ChangeError, Field, useChange } from "../../components/form.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { readLabels } from "../../labels.ts";
 import { query } from "../../router.ts";
 import { type Code, Pairing } from "./agent/pairing.ts";

@@ -6,7 +6,7 @@ import { Empty } from "../../components/states.ts";
 import { type Column, Table } from "../../components/table.ts";
 import { Time } from "../../components/time.ts";
 import { onOneLine } from "../../components/visible_text.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { offsetPage, usePages } from "../../pages.ts";
 import { addressOf, query } from "../../router.ts";
 import { may } from "../../session.ts";

@@ -7,7 +7,7 @@ import { Failure, Loading } from "../../components/states.ts";
 import { ExactTime, Time, TimeLeft } from "../../components/time.ts";
 import { Verdict } from "../../components/verdict.ts";
 import { useData } from "../../data.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { addressOf } from "../../router.ts";
 import { About } from "./approval_about.ts";
 import { Decide } from "./approval_decide.ts";

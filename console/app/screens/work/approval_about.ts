@@ -2,7 +2,7 @@ import type { ReadApproval } from "../../api.ts";
 import { Name } from "../../components/names.ts";
 import { Story } from "../../components/story.ts";
 import { ExactTime } from "../../components/time.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { addressOf } from "../../router.ts";
 import { HeldAgents } from "./held_agents.ts";
 

@@ -4,7 +4,7 @@ import { Output, type OutputEnd } from "../../components/output.ts";
 import { Failure } from "../../components/states.ts";
 import { durationOf } from "../../components/time.ts";
 import { useData } from "../../data.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { addressOf } from "../../router.ts";
 import { useState } from "preact/hooks";
 

@@ -3,7 +3,7 @@ import { Badge } from "../../components/badge.ts";
 import { Name } from "../../components/names.ts";
 import { Time } from "../../components/time.ts";
 import { VisibleText } from "../../components/visible_text.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 
 /** Who decided so far, and how many are needed. */
 export function Votes({ approval: { decisions, required, roles, status } }: {

@@ -1,4 +1,4 @@
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 
 export default function Command() {
   return html`<h1>Command</h1>`;

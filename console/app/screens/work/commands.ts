@@ -1,4 +1,4 @@
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 
 export default function Commands() {
   return html`<h1>Commands</h1>`;

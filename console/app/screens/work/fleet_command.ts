@@ -1,4 +1,4 @@
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 
 export default function FleetCommand() {
   return html`<h1>Fleet command</h1>`;

@@ -3,7 +3,7 @@ import { Badge } from "../../components/badge.ts";
 import { Failure, Loading } from "../../components/states.ts";
 import { onOneLine } from "../../components/visible_text.ts";
 import { useData } from "../../data.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { addressOf } from "../../router.ts";
 
 const PAGE = 200;

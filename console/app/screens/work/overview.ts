@@ -3,7 +3,7 @@ import { space } from "../../api.ts";
 import { useNames } from "../../components/names.ts";
 import { Failure, Loading } from "../../components/states.ts";
 import { useData } from "../../data.ts";
-import { html } from "../../html.ts";
+import { html } from "htm/preact";
 import { may } from "../../session.ts";
 import { AgentsCard } from "./overview/agents_card.ts";
 import { AuditCard } from "./overview/audit_card.ts";

@@ -7,7 +7,8 @@ import {
   oauthFlows,
 } from "../../../../kv/records/integration.ts";
 import type { Found } from "../../../../kv/store/reader.ts";
-import { type Stepping, WithCookie } from "../../../work/work.ts";
+import type { Stepping } from "../../../work/work.ts";
+import { WithCookie } from "../../../identity/identity.ts";
 import type { Actor } from "../../../identity/identity.ts";
 import type { Context } from "../../../context/context.ts";
 import { ANONYMOUS } from "../../../access/access.ts";

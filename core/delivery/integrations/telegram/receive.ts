@@ -16,7 +16,8 @@ import {
 } from "../../../../kv/records/telegram.ts";
 import { users } from "../../../../kv/records/user.ts";
 import type { Tx } from "../../../../kv/store/tx.ts";
-import { Accepted, type Stepping } from "../../../work/work.ts";
+import type { Stepping } from "../../../work/work.ts";
+import { Accepted } from "../../../identity/identity.ts";
 import type { Actor } from "../../../identity/identity.ts";
 import { ANONYMOUS, homeOf, type People, rightsOf, unite } from "../../../access/access.ts";
 import { emit } from "../../../events/events.ts";

@@ -5,7 +5,7 @@ import { ConfirmButton, useChange } from "../../../components/form.ts";
 import { SelectField } from "../../../components/inputs.ts";
 import { VisibleText } from "../../../components/visible_text.ts";
 import { useData } from "../../../data.ts";
-import { html } from "../../../html.ts";
+import { html } from "htm/preact";
 import { setQuery } from "../../../router.ts";
 import { may } from "../../../session.ts";
 import { Limits } from "./limits.ts";

@@ -6,7 +6,7 @@ import { Failure, Loading } from "../../../components/states.ts";
 import { ExactTime } from "../../../components/time.ts";
 import { VisibleText } from "../../../components/visible_text.ts";
 import { useData } from "../../../data.ts";
-import { html } from "../../../html.ts";
+import { html } from "htm/preact";
 import { query } from "../../../router.ts";
 import { may } from "../../../session.ts";
 

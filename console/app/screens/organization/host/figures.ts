@@ -6,7 +6,7 @@ import { Failure, Loading } from "../../../components/states.ts";
 import { durationOf } from "../../../components/time.ts";
 import { VisibleText } from "../../../components/visible_text.ts";
 import { useData } from "../../../data.ts";
-import { html } from "../../../html.ts";
+import { html } from "htm/preact";
 import { useRepeat } from "../../../repeat.ts";
 
 /** What a chart shows of each hour or day. */

@@ -3,7 +3,7 @@ import { Badge } from "../../../components/badge.ts";
 import { Failure, Loading } from "../../../components/states.ts";
 import { durationOf } from "../../../components/time.ts";
 import { useData } from "../../../data.ts";
-import { html } from "../../../html.ts";
+import { html } from "htm/preact";
 import { useRepeat } from "../../../repeat.ts";
 
 /** How this instance is. */

@@ -4,7 +4,7 @@ import { ChangeError, useChange } from "../../../components/form.ts";
 import { TextField } from "../../../components/inputs.ts";
 import { Failure, Loading } from "../../../components/states.ts";
 import { useData } from "../../../data.ts";
-import { html } from "../../../html.ts";
+import { html } from "htm/preact";
 import { may, me } from "../../../session.ts";
 import { limitWords } from "./limit_words.ts";
 

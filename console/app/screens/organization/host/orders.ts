@@ -4,7 +4,7 @@ import { Failure } from "../../../components/states.ts";
 import { ExactTime } from "../../../components/time.ts";
 import { VisibleText } from "../../../components/visible_text.ts";
 import { useData } from "../../../data.ts";
-import { html } from "../../../html.ts";
+import { html } from "htm/preact";
 
 const SHOWN = 20;
 

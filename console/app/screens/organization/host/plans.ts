@@ -5,7 +5,7 @@ import { TextField } from "../../../components/inputs.ts";
 import { Failure, Loading } from "../../../components/states.ts";
 import { VisibleText } from "../../../components/visible_text.ts";
 import { useData } from "../../../data.ts";
-import { html } from "../../../html.ts";
+import { html } from "htm/preact";
 import { query, setQuery } from "../../../router.ts";
 import { may } from "../../../session.ts";
 import { limitWords, UNLIMITED } from "./limit_words.ts";

@@ -5,7 +5,7 @@ import { ChangeError, useChange } from "../../../components/form.ts";
 import { Name } from "../../../components/names.ts";
 import { Time } from "../../../components/time.ts";
 import { onOneLine } from "../../../components/visible_text.ts";
-import { html } from "../../../html.ts";
+import { html } from "htm/preact";
 
 /** Whether the agent's policies and files are as they were applied; asked for by a button, because the agent is asked. */
 export function DriftCard({ agentId }: { readonly agentId: string }) {

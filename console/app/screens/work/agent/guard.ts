@@ -4,7 +4,7 @@ import { Failure, Loading } from "../../../components/states.ts";
 import { Time } from "../../../components/time.ts";
 import { onOneLine } from "../../../components/visible_text.ts";
 import { useData } from "../../../data.ts";
-import { html } from "../../../html.ts";
+import { html } from "htm/preact";
 
 /** Which policy holds for the agent, and whether the agent holds it. */
 export function GuardCard({ agentId }: { readonly agentId: string }) {

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { type Agent, call } from "../../../api.ts";
 import { ChangeError, ConfirmButton, Field, useChange } from "../../../components/form.ts";
 import { onOneLine } from "../../../components/visible_text.ts";
-import { html } from "../../../html.ts";
+import { html } from "htm/preact";
 import { addressOf, go } from "../../../router.ts";
 
 /** Renames, restarts and deletes the agent. */

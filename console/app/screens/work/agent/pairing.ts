@@ -5,7 +5,7 @@ import { Failure } from "../../../components/states.ts";
 import { now, TimeLeft } from "../../../components/time.ts";
 import { onOneLine } from "../../../components/visible_text.ts";
 import { useData } from "../../../data.ts";
-import { html } from "../../../html.ts";
+import { html } from "htm/preact";
 import { type Installed, isLoopback, pairingLine } from "../../../pairing.ts";
 import { addressOf } from "../../../router.ts";
 import { may } from "../../../session.ts";

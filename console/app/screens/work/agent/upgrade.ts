@@ -4,7 +4,7 @@ import { Badge } from "../../../components/badge.ts";
 import { ConfirmButton, useChange } from "../../../components/form.ts";
 import { onOneLine } from "../../../components/visible_text.ts";
 import { useData } from "../../../data.ts";
-import { html } from "../../../html.ts";
+import { html } from "htm/preact";
 import { may } from "../../../session.ts";
 
 /** Says that the agent is outdated, and upgrades it where the relay can. */

@@ -1,6 +1,6 @@
 import { type AgentStatus, call } from "../../../api.ts";
 import { useData } from "../../../data.ts";
-import { html } from "../../../html.ts";
+import { html } from "htm/preact";
 import { addressOf } from "../../../router.ts";
 import { Card } from "./card.ts";
 

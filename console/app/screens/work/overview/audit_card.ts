@@ -1,7 +1,7 @@
 import { call } from "../../../api.ts";
 import { ExactTime } from "../../../components/time.ts";
 import { useData } from "../../../data.ts";
-import { html } from "../../../html.ts";
+import { html } from "htm/preact";
 import { Card } from "./card.ts";
 
 interface Head {

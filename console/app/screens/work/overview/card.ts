@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { Failure, Loading } from "../../../components/states.ts";
 import type { Data } from "../../../data.ts";
-import { html } from "../../../html.ts";
+import { html } from "htm/preact";
 import { addressOf } from "../../../router.ts";
 
 /** A card of the overview, which links to the screen that shows everything. */

@@ -1,5 +1,5 @@
 import { call } from "../../../api.ts";
-import { html } from "../../../html.ts";
+import { html } from "htm/preact";
 import { addressOf } from "../../../router.ts";
 import { may, me } from "../../../session.ts";
 

@@ -3,7 +3,7 @@ import { Name } from "../../../components/names.ts";
 import { TimeLeft } from "../../../components/time.ts";
 import { onOneLine } from "../../../components/visible_text.ts";
 import { useData } from "../../../data.ts";
-import { html } from "../../../html.ts";
+import { html } from "htm/preact";
 import { addressOf } from "../../../router.ts";
 import { may, me } from "../../../session.ts";
 import { Card } from "./card.ts";

@@ -1,7 +1,7 @@
 import { call, type Delivery, type Webhook } from "../../../api.ts";
 import { onOneLine } from "../../../components/visible_text.ts";
 import { useData } from "../../../data.ts";
-import { html } from "../../../html.ts";
+import { html } from "htm/preact";
 import { addressOf } from "../../../router.ts";
 import { Card } from "./card.ts";
 
