@@ -3,6 +3,7 @@ import { type ApiKey, type ApiKeyRevocation, call, type MadeWithApiKey } from ".
 import { ChangeError, ConfirmButton, useChange } from "../../components/form.ts";
 import { Check } from "../../components/inputs.ts";
 import { Name } from "../../components/names.ts";
+import { onOneLine } from "../../components/visible_text.ts";
 import { html } from "htm/preact";
 import { go } from "../../router.ts";
 
@@ -84,6 +85,8 @@ export function KeyDelete({ apiKey: { id, name } }: { readonly apiKey: ApiKey })
   };
   return html`
     <${ConfirmButton} label="Delete the key" change=${change} action=${remove}
-      question=${`“${name}” stops working at once, and its usage figures are deleted. What was made with it goes on working.`} />
+      question=${`“${
+        onOneLine(name)
+      }” stops working at once, and its usage figures are deleted. What was made with it goes on working.`} />
   `;
 }

@@ -23,7 +23,7 @@ const COLUMNS: readonly Column<Webhook>[] = [
     title: "URL",
     width: "minmax(10rem, 2fr)",
     wideOnly: true,
-    cell: ({ url }) => html`<span class="mono" title=${url}>${onOneLine(url)}</span>`,
+    cell: ({ url }) => html`<span class="mono" title=${onOneLine(url)}>${onOneLine(url)}</span>`,
   },
   { title: "State", width: "7rem", cell: (webhook) => html`<${State} webhook=${webhook} />` },
   { title: "Failures", width: "10rem", cell: ({ id }) => html`<${Failures} id=${id} />` },
