@@ -15,6 +15,7 @@ interface TextProps {
   readonly inputmode?: string;
   readonly min?: number;
   readonly max?: number;
+  readonly step?: number;
   readonly maxlength?: number;
   readonly minlength?: number;
 }

@@ -102,7 +102,8 @@ function PlanForm({ plan, onChanged }: {
       <div class="pair">
         <${TextField} label="Name" value=${name} onInput=${setName} required
           maxlength=${100} />
-        <${TextField} label="Price of a month" type="number" min=${0} value=${price}
+        <${TextField} label="Price of a month" type="number" min=${0} step=${.01}
+          value=${price}
           onInput=${setPrice} required />
         <${TextField} label="Currency" value=${currency} onInput=${setCurrency} required
           maxlength=${3} />
