@@ -24,6 +24,8 @@ export interface Host {
   after(ms: number, task: () => void): () => void;
   /** Calls back on the first Ctrl-C, the next one ends the program; returns how to stop that. */
   onInterrupt(interrupted: () => void): () => void;
+  /** Opens an address in a browser; false when there is none. */
+  browse(url: string): Promise<boolean>;
   /** What this terminal calls itself at a sign-in. */
   deviceName(): string;
 }
@@ -62,8 +64,24 @@ export const machine: Host = {
     });
     return forget;
   },
+  async browse(url) {
+    const [program, ...args] = BROWSERS[Deno.build.os] ?? ["xdg-open"];
+    try {
+      const quiet = { stdin: "null", stdout: "null", stderr: "null" } as const;
+      const opener = new Deno.Command(program, { args: [...args, url], ...quiet });
+      return (await opener.output()).success;
+    } catch {
+      return false;
+    }
+  },
   deviceName: () =>
     `${Deno.env.get("USER") ?? Deno.env.get("USERNAME") ?? "user"}@${Deno.hostname()}`,
+};
+
+/** What opens an address, on systems without xdg-open. */
+const BROWSERS: Readonly<Record<string, readonly [program: string, ...args: string[]]>> = {
+  darwin: ["open"],
+  windows: ["rundll32", "url.dll,FileProtocolHandler"],
 };
 
 async function writeAll(to: typeof Deno.stdout | typeof Deno.stderr, text: string): Promise<void> {

@@ -25,6 +25,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   login: "sign this terminal in",
   whoami: "show who is signed in, where and with which rights",
   logout: "end the session and forget it",
+  open: "open the web console in a browser",
   status: "show whether the relay, its agents and approvals are well",
   agents: "list, show, rename, label, restart, upgrade and remove agents",
   pair: "add a machine: print the line to run there, and wait for its agent",
@@ -88,6 +89,14 @@ export const REMOTE_COMMANDS: readonly RemoteCommand[] = [
     examples: ["relay status", "relay status --json"],
     exits: [["1", "the relay is degraded"]],
     load: async () => (await import("./account.ts")).status,
+  },
+  {
+    name: "open",
+    about: "Opens the web console in a browser, or one thing in it, and prints the address.",
+    takes: ["id?"],
+    options: [],
+    examples: ["relay open", "relay open prc_0m3x1"],
+    load: async () => (await import("./open.ts")).open,
   },
   {
     name: "agents ls",

@@ -10,6 +10,8 @@ export interface Printed {
 }
 
 interface Options {
+  /** The addresses that a browser opened; there is no browser without it. */
+  readonly opened?: string[];
   readonly env?: Readonly<Record<string, string>>;
   /** What is typed on the standard input. */
   readonly input?: string;
@@ -67,6 +69,10 @@ export function terminal(world: World, home: string) {
       onInterrupt(interrupt) {
         options.onInterrupt?.(interrupt);
         return () => {};
+      },
+      browse(url) {
+        options.opened?.push(url);
+        return Promise.resolve(options.opened !== undefined);
       },
       deviceName: () => "ana@laptop",
     };
