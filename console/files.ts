@@ -6,19 +6,19 @@ import file3 from "./app/components/bytes.ts" with { type: "text" };
 import file4 from "./app/components/chart.ts" with { type: "text" };
 import file5 from "./app/components/checklist.ts" with { type: "text" };
 import file6 from "./app/components/choices.ts" with { type: "text" };
-import file7 from "./app/components/command_run.ts" with { type: "text" };
-import file8 from "./app/components/copy.ts" with { type: "text" };
-import file9 from "./app/components/dialog.ts" with { type: "text" };
-import file10 from "./app/components/diff.ts" with { type: "text" };
-import file11 from "./app/components/exact_command.ts" with { type: "text" };
-import file12 from "./app/components/explained.ts" with { type: "text" };
-import file13 from "./app/components/filters.ts" with { type: "text" };
-import file14 from "./app/components/fleet_run.ts" with { type: "text" };
-import file15 from "./app/components/form.ts" with { type: "text" };
-import file16 from "./app/components/help.ts" with { type: "text" };
-import file17 from "./app/components/inputs.ts" with { type: "text" };
-import file18 from "./app/components/names.ts" with { type: "text" };
-import file19 from "./app/components/output.ts" with { type: "text" };
+import file7 from "./app/components/command/command_run.ts" with { type: "text" };
+import file8 from "./app/components/command/fleet_run.ts" with { type: "text" };
+import file9 from "./app/components/command/output.ts" with { type: "text" };
+import file10 from "./app/components/copy.ts" with { type: "text" };
+import file11 from "./app/components/dialog.ts" with { type: "text" };
+import file12 from "./app/components/diff.ts" with { type: "text" };
+import file13 from "./app/components/exact_command.ts" with { type: "text" };
+import file14 from "./app/components/explained.ts" with { type: "text" };
+import file15 from "./app/components/filters.ts" with { type: "text" };
+import file16 from "./app/components/form.ts" with { type: "text" };
+import file17 from "./app/components/help.ts" with { type: "text" };
+import file18 from "./app/components/inputs.ts" with { type: "text" };
+import file19 from "./app/components/names.ts" with { type: "text" };
 import file20 from "./app/components/palette.ts" with { type: "text" };
 import file21 from "./app/components/prose.ts" with { type: "text" };
 import file22 from "./app/components/qr_code.ts" with { type: "text" };
@@ -227,19 +227,19 @@ export const FILES: Readonly<Record<string, string>> = {
   "console/app/components/chart.ts": file4,
   "console/app/components/checklist.ts": file5,
   "console/app/components/choices.ts": file6,
-  "console/app/components/command_run.ts": file7,
-  "console/app/components/copy.ts": file8,
-  "console/app/components/dialog.ts": file9,
-  "console/app/components/diff.ts": file10,
-  "console/app/components/exact_command.ts": file11,
-  "console/app/components/explained.ts": file12,
-  "console/app/components/filters.ts": file13,
-  "console/app/components/fleet_run.ts": file14,
-  "console/app/components/form.ts": file15,
-  "console/app/components/help.ts": file16,
-  "console/app/components/inputs.ts": file17,
-  "console/app/components/names.ts": file18,
-  "console/app/components/output.ts": file19,
+  "console/app/components/command/command_run.ts": file7,
+  "console/app/components/command/fleet_run.ts": file8,
+  "console/app/components/command/output.ts": file9,
+  "console/app/components/copy.ts": file10,
+  "console/app/components/dialog.ts": file11,
+  "console/app/components/diff.ts": file12,
+  "console/app/components/exact_command.ts": file13,
+  "console/app/components/explained.ts": file14,
+  "console/app/components/filters.ts": file15,
+  "console/app/components/form.ts": file16,
+  "console/app/components/help.ts": file17,
+  "console/app/components/inputs.ts": file18,
+  "console/app/components/names.ts": file19,
   "console/app/components/palette.ts": file20,
   "console/app/components/prose.ts": file21,
   "console/app/components/qr_code.ts": file22,

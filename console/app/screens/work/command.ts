@@ -1,6 +1,6 @@
 import { html } from "htm/preact";
 import { call, type Command, type ListedCommand, RelayError } from "../../api.ts";
-import { CommandRun } from "../../components/command_run.ts";
+import { CommandRun } from "../../components/command/command_run.ts";
 import { ExactCommand } from "../../components/exact_command.ts";
 import { ChangeError, useChange } from "../../components/form.ts";
 import { useNames } from "../../components/names.ts";

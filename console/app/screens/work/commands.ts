@@ -1,6 +1,6 @@
 import { call, type CommandStatus, type ListedCommand, type Verdict } from "../../api.ts";
 import { Badge } from "../../components/badge.ts";
-import { endOf } from "../../components/command_run.ts";
+import { endOf } from "../../components/command/command_run.ts";
 import { ChoiceFilter, TextFilter } from "../../components/filters.ts";
 import { Name, useNames } from "../../components/names.ts";
 import { Empty } from "../../components/states.ts";

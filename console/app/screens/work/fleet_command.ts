@@ -2,7 +2,7 @@ import { html } from "htm/preact";
 import { call } from "../../api.ts";
 import { ExactCommand } from "../../components/exact_command.ts";
 import { ChoiceFilter } from "../../components/filters.ts";
-import { FleetRun } from "../../components/fleet_run.ts";
+import { FleetRun } from "../../components/command/fleet_run.ts";
 import { ChangeError, useChange } from "../../components/form.ts";
 import { Name, useNames } from "../../components/names.ts";
 import { Failure, Loading } from "../../components/states.ts";

@@ -1,6 +1,6 @@
 import { call, type ReadApproval } from "../../../api.ts";
 import { Badge } from "../../../components/badge.ts";
-import { CommandRun } from "../../../components/command_run.ts";
+import { CommandRun } from "../../../components/command/command_run.ts";
 import { Failure } from "../../../components/states.ts";
 import { useData } from "../../../data.ts";
 import { html } from "htm/preact";

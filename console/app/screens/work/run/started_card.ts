@@ -1,5 +1,5 @@
-import { CommandRun } from "../../../components/command_run.ts";
-import { FleetRun } from "../../../components/fleet_run.ts";
+import { CommandRun } from "../../../components/command/command_run.ts";
+import { FleetRun } from "../../../components/command/fleet_run.ts";
 import { onOneLine } from "../../../components/visible_text.ts";
 import { html } from "htm/preact";
 import { nameOf, type Started } from "./state.ts";

@@ -1,12 +1,12 @@
 import { useState } from "preact/hooks";
-import { call } from "../api.ts";
+import { call } from "../../api.ts";
 import { html } from "htm/preact";
-import { addressOf } from "../router.ts";
-import { may } from "../session.ts";
-import { Badge } from "./badge.ts";
-import { ChangeError, useChange } from "./form.ts";
+import { addressOf } from "../../router.ts";
+import { may } from "../../session.ts";
+import { Badge } from "../badge.ts";
+import { ChangeError, useChange } from "../form.ts";
 import { Output, type OutputEnd } from "./output.ts";
-import { durationOf } from "./time.ts";
+import { durationOf } from "../time.ts";
 
 const OPEN = ["pending_approval", "queued", "running"];
 

@@ -1,10 +1,10 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { call } from "../api.ts";
+import { call } from "../../api.ts";
 import { html } from "htm/preact";
-import { followOutput } from "../live/live.ts";
-import { OutputBuffer } from "../output_buffer.ts";
-import { saveAs } from "../save.ts";
-import { ChangeError, useChange } from "./form.ts";
+import { followOutput } from "../../live/live.ts";
+import { OutputBuffer } from "../../output_buffer.ts";
+import { saveAs } from "../../save.ts";
+import { ChangeError, useChange } from "../form.ts";
 
 /** How a command ended, as its output says. */
 export interface OutputEnd {

@@ -1,15 +1,15 @@
 import { useState } from "preact/hooks";
-import { call, type CommandStatus, type FleetCommandPage, type FleetMember } from "../api.ts";
-import { useData } from "../data.ts";
+import { call, type CommandStatus, type FleetCommandPage, type FleetMember } from "../../api.ts";
+import { useData } from "../../data.ts";
 import { html } from "htm/preact";
-import { usePages } from "../pages.ts";
-import { addressOf } from "../router.ts";
-import { may } from "../session.ts";
-import { Badge } from "./badge.ts";
+import { usePages } from "../../pages.ts";
+import { addressOf } from "../../router.ts";
+import { may } from "../../session.ts";
+import { Badge } from "../badge.ts";
 import { CommandRun, endOf } from "./command_run.ts";
-import { ChangeError, useChange } from "./form.ts";
-import { Failure, Loading } from "./states.ts";
-import { onOneLine } from "./visible_text.ts";
+import { ChangeError, useChange } from "../form.ts";
+import { Failure, Loading } from "../states.ts";
+import { onOneLine } from "../visible_text.ts";
 
 const STALE = { types: ["fleet_command", "command"] };
 const PAGE = 50;
