@@ -117,6 +117,8 @@ function drawer(pane: HTMLElement, buffer: OutputBuffer, drawn: () => void) {
   const draw = () => {
     frame = 0;
     const follows = pane.scrollHeight - pane.scrollTop - pane.clientHeight < NEAR_PX;
+    // Shown before it is measured.
+    pane.hidden = buffer.blocks.length === 0;
     const first = buffer.blocks[0]?.id ?? 0;
     for (const [id, { element }] of shown) {
       if (id >= first) break;
@@ -132,8 +134,8 @@ function drawer(pane: HTMLElement, buffer: OutputBuffer, drawn: () => void) {
       if (known === undefined) pane.append(element);
       shown.set(id, { element, lines, chars: text.length });
     }
+    if (follows) pane.scrollTop = pane.scrollHeight;
     drawn();
-    if (follows) requestAnimationFrame(() => pane.scrollTop = pane.scrollHeight);
   };
   pane.textContent = "";
   return {
