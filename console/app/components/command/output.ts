@@ -38,12 +38,14 @@ export function Output({ agentId, commandId, label, onStatus, onEnd }: OutputPro
   useEffect(() => {
     setState(BEGINNING);
     const buffer = new OutputBuffer();
-    const draw = drawer(pane.current!, buffer, () =>
-      setState((now) => ({
-        ...now,
-        isEmpty: buffer.blocks.length === 0,
-        dropped: buffer.dropped,
-      })));
+    const draw = drawer(pane.current!, buffer, () => {
+      const isEmpty = buffer.blocks.length === 0;
+      setState((now) =>
+        now.isEmpty === isEmpty && now.dropped === buffer.dropped
+          ? now
+          : { ...now, isEmpty, dropped: buffer.dropped }
+      );
+    });
     const stop = followOutput({ agentId, commandId, from: 0 }, (message) => {
       if (message.type === "status") {
         const { status, approval_id } = message.data as Shown;
