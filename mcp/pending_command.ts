@@ -1,6 +1,6 @@
 import { SealError } from "../core/codec/codec.ts";
 import { digestOf } from "../routes/call/once.ts";
-import { approvalQuestion, withdraws } from "./approval_question.ts";
+import { approvalQuestion, approvalUrl, withdraws } from "./approval_question.ts";
 import type { Exchange, Tool } from "./exchange.ts";
 import { CODES, type Params, RpcError } from "./json_rpc.ts";
 import { can, canExtend } from "./params.ts";
@@ -44,12 +44,15 @@ export function answerPending(
     code: waits ? "APPROVAL_REQUIRED" : "STILL_RUNNING",
     message: waits
       ? `The shield is holding this command back. ${view.shield_result.explanation} It runs once ` +
-        `people have approved ${view.approval_id}: read it with get_command, and do not send it ` +
-        "again."
+        `people have approved it at ${
+          approvalUrl(exchange, view.approval_id!)
+        } . Tell them, read ` +
+        "it with get_command, and do not send it again."
       : "The command has not ended. Read it again with get_command.",
     details: {
       command_id: view.command_id,
       approval_id: view.approval_id,
+      ...(waits && { approval_url: approvalUrl(exchange, view.approval_id!) }),
       agent_id: view.agent_id,
       status: view.status,
     },
@@ -64,7 +67,7 @@ function askUser(exchange: Exchange, tool: Tool, args: Params, view: CommandView
     digest: digestOf(tool.route, args),
   };
   return resultOf({
-    inputRequests: { approval: approvalQuestion(view) },
+    inputRequests: { approval: approvalQuestion(exchange, view) },
     requestState: relay.sealer.seal(JSON.stringify(state), STATE_CONTEXT),
   }, "input_required");
 }

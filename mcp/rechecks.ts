@@ -1,4 +1,4 @@
-import type { Context } from "../core/context/context.ts";
+import type { Relay } from "../core/relay.ts";
 import { type Actor, CHECK_SHARED_MS, nextCheckOf } from "../core/identity/identity.ts";
 import { dueAt } from "../kv/store/clock.ts";
 
@@ -23,7 +23,7 @@ export class Rechecks {
   #announced = 0;
   #timer: (() => void) | null = null;
 
-  constructor(private readonly context: Pick<Context, "ports" | "signals" | "store">) {
+  constructor(private readonly context: Pick<Relay, "ports" | "signals" | "store">) {
     context.signals.rightsAnnounced.on(() => {
       this.#announced++;
       for (const check of this.#all) check.nextMs = 0;

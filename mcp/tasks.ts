@@ -91,7 +91,7 @@ export async function getTaskResult(exchange: Exchange): Promise<Result> {
 function stateOf(exchange: Exchange, view: CommandView): Result {
   const task = taskOf(exchange, view);
   if (task.status === "input_required") {
-    return resultOf({ ...task, inputRequests: { approval: approvalQuestion(view) } });
+    return resultOf({ ...task, inputRequests: { approval: approvalQuestion(exchange, view) } });
   }
   if (task.status !== "completed") return resultOf(task);
   return { members: `${resultOf(task).members},"result":{${endedMembers(view, exchange)}}` };

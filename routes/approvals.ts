@@ -25,6 +25,11 @@ import {
 const ApprovalStatus = z.enum(APPROVAL_STATUSES).meta({ id: "ApprovalStatus" });
 const Approval = z.object({
   pid: z.string().meta({ description: "The id of the blocked process." }),
+  page: z.string().meta({
+    description:
+      "The console's page about it, as a path of the relay. A link to it decides nothing.",
+    examples: ["/console/approvals/prc_0m3x1"],
+  }),
   status: ApprovalStatus,
   command_id: z.string().meta({
     description: "The command, or the fleet command whose held commands it covers.",
@@ -36,7 +41,7 @@ const Approval = z.object({
     sha256: z.string().meta({
       description: "SHA-256 of the agents' ids in ascending order, one a line.",
     }),
-  }).optional().meta({
+  }).meta({ id: "ApprovedAgents" }).optional().meta({
     description: "The agents of a fleet command. `GET /api/v1/commands/{id}` lists them.",
   }),
   command: z.string(),
@@ -51,21 +56,23 @@ const Approval = z.object({
   }),
   required: z.int().meta({ description: "The number of people who must approve." }),
   roles: z.array(z.string()).meta({ description: "The roles that may decide; empty means any." }),
-  decisions: z.array(z.object({
-    user_id: z.string(),
-    actor: z.string(),
-    also_of: z.array(z.string()).meta({
-      description:
-        "The others who may hold the deciding credential, for whom the decision counts too; `*` " +
-        "means anyone.",
-    }),
-    decision: z.enum(["approved", "rejected"]),
-    self_approved: z.boolean().meta({
-      description: "True when the approval may be by somebody who made the request.",
-    }),
-    reason: z.string().nullable(),
-    at: Timestamp,
-  })),
+  decisions: z.array(
+    z.object({
+      user_id: z.string(),
+      actor: z.string(),
+      also_of: z.array(z.string()).meta({
+        description:
+          "The others who may hold the deciding credential, for whom the decision counts too; `*` " +
+          "means anyone.",
+      }),
+      decision: z.enum(["approved", "rejected"]),
+      self_approved: z.boolean().meta({
+        description: "True when the approval may be by somebody who made the request.",
+      }),
+      reason: z.string().nullable(),
+      at: Timestamp,
+    }).meta({ id: "GivenDecision" }),
+  ),
   reason: z.string().nullable(),
   created_at: Timestamp,
   expires_at: Timestamp,

@@ -15,6 +15,8 @@ export const CHARS_MAX = 1024 * 1024;
 /** Larger blocks would be drawn anew as a whole for each line. */
 const BLOCK_LINES_MAX = 100;
 const BLOCK_CHARS_MAX = 16 * 1024;
+/** A longer line is broken, so that its beginning can be forgotten. */
+const LINE_CHARS_MAX = 64 * 1024;
 /** A sequence that has not ended after so many characters is no sequence. */
 const SEQUENCE_CHARS_MAX = 1_024;
 
@@ -80,7 +82,8 @@ export class OutputBuffer {
   /** Adds a line, or the rest of the last one. */
   #line(source: OutputSource, line: string, isFirst: boolean): void {
     const last = this.blocks.at(-1);
-    const continues = isFirst && !this.#isAtStart && last?.source === source;
+    const continues = isFirst && !this.#isAtStart && last?.source === source &&
+      last.text.length < LINE_CHARS_MAX;
     this.#chars += line.length;
     if (continues) {
       last.text += line;

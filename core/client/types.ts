@@ -2530,11 +2530,7 @@ export interface Approval {
   /** Null for a fleet command. */
   readonly agent_id: string | null;
   /** The agents of a fleet command. `GET /api/v1/commands/{id}` lists them. */
-  readonly agents?: {
-    readonly count: number;
-    /** SHA-256 of the agents' ids in ascending order, one a line. */
-    readonly sha256: string;
-  } | undefined;
+  readonly agents?: ApprovedAgents | undefined;
   /** The alert that the command answers. */
   readonly alert_id?: string | undefined;
   readonly command: string;
@@ -2544,18 +2540,10 @@ export interface Approval {
   /** Null for a fleet command. */
   readonly command_status: CommandStatus | null;
   readonly created_at: string;
-  readonly decisions: readonly ({
-    readonly actor: string;
-    /** The others who may hold the deciding credential, for whom the decision counts too; `*` means anyone. */
-    readonly also_of: readonly string[];
-    readonly at: string;
-    readonly decision: "approved" | "rejected";
-    readonly reason: string | null;
-    /** True when the approval may be by somebody who made the request. */
-    readonly self_approved: boolean;
-    readonly user_id: string;
-  })[];
+  readonly decisions: readonly GivenDecision[];
   readonly expires_at: string;
+  /** The console's page about it, as a path of the relay. A link to it decides nothing. */
+  readonly page: string;
   /** The id of the blocked process. */
   readonly pid: string;
   readonly policy_version: string;
@@ -2587,6 +2575,12 @@ export interface ApprovalDecision {
 }
 
 export type ApprovalStatus = "pending" | "approved" | "rejected" | "expired";
+
+export interface ApprovedAgents {
+  readonly count: number;
+  /** SHA-256 of the agents' ids in ascending order, one a line. */
+  readonly sha256: string;
+}
 
 export interface AuditCheckpoint {
   readonly note: string;
@@ -3189,6 +3183,18 @@ export interface GitPolicyDocument {
 
 export type GitProvider = "github" | "gitlab" | "gitea" | "generic";
 
+export interface GivenDecision {
+  readonly actor: string;
+  /** The others who may hold the deciding credential, for whom the decision counts too; `*` means anyone. */
+  readonly also_of: readonly string[];
+  readonly at: string;
+  readonly decision: "approved" | "rejected";
+  readonly reason: string | null;
+  /** True when the approval may be by somebody who made the request. */
+  readonly self_approved: boolean;
+  readonly user_id: string;
+}
+
 export interface Guard {
   readonly agent_id: string;
   readonly last_canary: {
@@ -3680,11 +3686,7 @@ export interface ReadApproval {
   /** Null for a fleet command. */
   readonly agent_id: string | null;
   /** The agents of a fleet command. `GET /api/v1/commands/{id}` lists them. */
-  readonly agents?: {
-    readonly count: number;
-    /** SHA-256 of the agents' ids in ascending order, one a line. */
-    readonly sha256: string;
-  } | undefined;
+  readonly agents?: ApprovedAgents | undefined;
   /** The alert that the command answers. */
   readonly alert_id?: string | undefined;
   readonly caller: CallerDecision;
@@ -3695,18 +3697,10 @@ export interface ReadApproval {
   /** Null for a fleet command. */
   readonly command_status: CommandStatus | null;
   readonly created_at: string;
-  readonly decisions: readonly ({
-    readonly actor: string;
-    /** The others who may hold the deciding credential, for whom the decision counts too; `*` means anyone. */
-    readonly also_of: readonly string[];
-    readonly at: string;
-    readonly decision: "approved" | "rejected";
-    readonly reason: string | null;
-    /** True when the approval may be by somebody who made the request. */
-    readonly self_approved: boolean;
-    readonly user_id: string;
-  })[];
+  readonly decisions: readonly GivenDecision[];
   readonly expires_at: string;
+  /** The console's page about it, as a path of the relay. A link to it decides nothing. */
+  readonly page: string;
   /** The id of the blocked process. */
   readonly pid: string;
   readonly policy_version: string;

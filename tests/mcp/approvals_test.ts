@@ -50,6 +50,9 @@ Deno.test("mcp approvals: a client without tasks and elicitation gets an error w
   deq([reply.body.result.isError, code], [true, "APPROVAL_REQUIRED"]);
   const { pid, command_id } = await pending(world, here);
   deq([details.approval_id, details.command_id], [pid, command_id]);
+  const { pathname, origin } = new URL(details.approval_url);
+  eq(pathname, `/console/approvals/${pid}`);
+  ok(reply.body.result.content[0].text.includes(`${origin}${pathname}`));
   deq(runsOf(here.agent), []);
   await decide(world, "approve", pid, here.approver);
   await world.settle();

@@ -14,12 +14,18 @@ const LIMIT = 200;
 /** Agents come and go often, and their names seldom change. */
 const EVERY_MS = 3_000;
 
-/** Loads the names, anew after changes, for screens whose rows name others by their id only. What may not be read has no name. */
-export function useNames(): void {
+const NONE: ReadonlyMap<string, string> = new Map();
+
+/**
+ * Loads the names, anew after changes, for screens whose rows name others by their id only. What may not be read has
+ * no name, unless the screen knows `more`.
+ */
+export function useNames(more = NONE): void {
   useEffect(() => {
     const abort = new AbortController();
+    names.value = new Map([...names.value, ...more]);
     const load = oneAtATime(abort.signal, async () => {
-      names.value = await loadNames(abort.signal);
+      names.value = new Map([...more, ...await loadNames(abort.signal)]);
     }, () => {});
     load();
     const stop = onStale({ types: ["agent", "api_key", "user"], everyMs: EVERY_MS }, load);
@@ -27,7 +33,7 @@ export function useNames(): void {
       abort.abort();
       stop();
     };
-  }, [space.value]);
+  }, [space.value, more]);
 }
 
 async function loadNames(signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
@@ -50,7 +56,7 @@ async function loadNames(signal: AbortSignal): Promise<ReadonlyMap<string, strin
 }
 
 /** Where a thing with this id is shown, by the kind that its id names; null when no screen shows one. */
-export function screenOf(id: string): string | null {
+function screenOf(id: string): string | null {
   const screens = {
     agt: "/agents",
     alr: "/alerts",

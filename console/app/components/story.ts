@@ -25,7 +25,7 @@ export function Story({ thread, isAnswer }: {
   const about = isAnswer ? "It answers an alert" : "It raised an alert";
   return html`
     <h3>${about}</h3>
-    <p><a href=${addressOf("/alerts", { story: thread })}>Open the alert</a></p>
+    <p><a href=${addressOf(`/alerts/${thread}`)}>Open the alert</a></p>
     ${(may("audit:read") || may("system:read")) && html`
       <details onToggle=${load}>
         <summary>What happened so far</summary>

@@ -4,7 +4,7 @@ import { Badge } from "./badge.ts";
 import { VisibleText } from "./visible_text.ts";
 
 /** The words for a verdict. */
-export const VERDICTS: Readonly<Record<ShieldResult["verdict"], string>> = {
+const VERDICTS: Readonly<Record<ShieldResult["verdict"], string>> = {
   allow: "allowed",
   approve: "needs approval",
   deny: "denied",
@@ -47,7 +47,7 @@ export function Verdict({ result }: { readonly result: ShieldResult }) {
 }
 
 /** A score of 100, as a number and a bar. */
-export function Risk({ score }: { readonly score: number }) {
+function Risk({ score }: { readonly score: number }) {
   return html`
     <span class="risk">
       Risk ${score} of 100

@@ -7,11 +7,11 @@ import type { Work } from "../../work/work.ts";
 import { type PoliciesInForce, shieldInForce } from "../guard/in_force.ts";
 import { changeSince, validApprovals } from "./changed.ts";
 import { isSelfApproval, type NextStep } from "./own_request.ts";
-import { statusNow } from "./show.ts";
+import { ownedApproval, showApproval, statusNow } from "./show.ts";
 import { addsNothing } from "./votes.ts";
 
 /** What the caller may decide about a request now. */
-export interface CallerDecision {
+interface CallerDecision {
   readonly may_approve: boolean;
   readonly may_reject: boolean;
   /** What the only member does to approve their own request; null when that is not the case. */
@@ -21,7 +21,7 @@ export interface CallerDecision {
 }
 
 /** What the caller may decide, by the same checks as a decision. */
-export async function callerDecision(
+async function callerDecision(
   work: Work,
   policies: PoliciesInForce,
   approval: ApprovalRecord,
@@ -39,6 +39,15 @@ export async function callerDecision(
     may_reject: await refusal(() => mustMayReject(work, approval)) === null,
     next: next ?? null,
     why_not: refused?.message ?? null,
+  };
+}
+
+/** A request for approval, with what the caller may decide about it. @throws {Fault} NOT_FOUND */
+export async function getApproval(work: Work, policies: PoliciesInForce, id: string) {
+  const approval = await ownedApproval(work, id);
+  return {
+    ...await showApproval(work, approval),
+    caller: await callerDecision(work, policies, approval),
   };
 }
 

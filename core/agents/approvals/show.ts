@@ -5,6 +5,7 @@ import { Fault } from "../../fault/fault.ts";
 import { type Paging, showPage } from "../../../kv/store/paging.ts";
 import { iso, isoOrNull } from "../../codec/codec.ts";
 import type { ShieldResult } from "../../shield/shield.ts";
+import { approvalPage } from "./page.ts";
 import { threadOf } from "../commands/thread.ts";
 
 /** The status at an instant: a request past its time counts as expired, even before that is recorded. */
@@ -20,6 +21,7 @@ export async function showApproval({ actor, db, ports }: Work, approval: Approva
   const command = await db.get(commands, actor.tenant, approval.command_id);
   return {
     pid: approval.id,
+    page: approvalPage(actor.tenant, approval.id),
     status: statusNow(approval, ports.clock.now()),
     command_id: approval.command_id,
     command_status: command?.status ?? null,

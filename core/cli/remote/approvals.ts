@@ -91,7 +91,7 @@ export const reject: Run = async (call) => {
   await print(call, await relay().call("approvals.reject", { params: { pid }, body }));
 };
 
-const print = ({ out }: Call, approval: Approval, agents?: string) => {
+const print = ({ out, target }: Call, approval: Approval, agents?: string) => {
   const { shield_result: shield, decisions } = approval;
   return out.item(approval, approval.pid, [
     ["id", approval.pid],
@@ -106,6 +106,7 @@ const print = ({ out }: Call, approval: Approval, agents?: string) => {
     ["decisions", decisions.map(({ user_id, decision }) => `${user_id} ${decision}`).join(", ")],
     ["reason", approval.reason],
     ["expires", approval.expires_at],
+    ["page", pageAt(target().url, approval)],
     ["command id", approval.command_id],
     ["command status", approval.command_status],
   ]);
@@ -114,6 +115,10 @@ const print = ({ out }: Call, approval: Approval, agents?: string) => {
 /** The agent of a request, or the number of those of a fleet command. */
 const agentOf = ({ agent_id, agents }: Pick<Approval, "agent_id" | "agents">): string =>
   agent_id ?? `${agents?.count} agents`;
+
+/** The address of a request in the console. */
+export const pageAt = (url: string, { page }: Pick<Approval, "page">): string =>
+  new URL(page, url).href;
 
 /** Who may decide a request, in words. */
 export const deciders = ({ required, roles }: Pick<Approval, "required" | "roles">): string => {

@@ -79,7 +79,7 @@ async function mayWait(call: Call, client: Client, command: Command): Promise<bo
   const pid = command.approval_id!;
   const { explanation, risk_score } = command.shield_result;
   await call.out.note(`Held for approval, risk ${risk_score}: ${explanation}`);
-  await call.out.note(await whoMayDecide(client, pid));
+  await call.out.note(await whoMayDecide(call, client, pid));
   return waitsForDecision(call);
 }
 

@@ -102,7 +102,7 @@ class Watch {
     const { fleet: { approvals, counts, total }, call, client } = this;
     if (!counts.pending_approval) return;
     await call.out.note(`Held for approval on ${counts.pending_approval} of ${total} agents.`);
-    for (const pid of approvals) await call.out.note(await whoMayDecide(client, pid));
+    for (const pid of approvals) await call.out.note(await whoMayDecide(call, client, pid));
     this.#waits = waitsForDecision(call);
   }
 

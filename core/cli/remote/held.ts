@@ -1,12 +1,15 @@
 import { type Client, RelayError } from "../../client/client.ts";
-import { deciders } from "./approvals.ts";
+import { deciders, pageAt } from "./approvals.ts";
 import type { Call } from "./command.ts";
 
-/** Who may decide about a request for approval, and how: one sentence. */
-export async function whoMayDecide(client: Client, pid: string): Promise<string> {
+/** Who may decide about a request for approval, and where: here or in a browser. */
+export async function whoMayDecide({ target }: Call, client: Client, pid: string): Promise<string> {
   const approval = await client.call("approvals.get", { params: { pid } }).catch(unseen);
   const who = approval === null ? "a person with approvals:write" : deciders(approval);
-  return `${who.charAt(0).toUpperCase()}${who.slice(1)} may decide: relay approvals approve ${pid}`;
+  const page = approval === null ? "" : `\nIn a browser: ${pageAt(target().url, approval)}`;
+  return `${who.charAt(0).toUpperCase()}${
+    who.slice(1)
+  } may decide: relay approvals approve ${pid}${page}`;
 }
 
 /** Whether to wait for a decision: as the option says, or as the person answers. */

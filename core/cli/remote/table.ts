@@ -23,9 +23,9 @@ const MANY: readonly Option[] = [
 /** The first words of the commands, as the help lists them. */
 export const GROUPS: Readonly<Record<string, string>> = {
   login: "sign this terminal in",
-  open: "open the console in the browser, or print its address",
   whoami: "show who is signed in, where and with which rights",
   logout: "end the session and forget it",
+  open: "open the web console in a browser",
   status: "show whether the relay, its agents and approvals are well",
   agents: "list, show, rename, label, restart, upgrade and remove agents",
   pair: "add a machine: print the line to run there, and wait for its agent",
@@ -63,14 +63,6 @@ export const REMOTE_COMMANDS: readonly RemoteCommand[] = [
     load: async () => (await import("./login.ts")).login,
   },
   {
-    name: "open",
-    about: "Opens the web console in the browser of this machine, and prints its address.",
-    takes: [],
-    options: [],
-    examples: ["relay open", "relay open --url relay.example.com"],
-    load: async () => (await import("./open.ts")).openConsole,
-  },
-  {
     name: "whoami",
     about: "Shows the user, the organization, the credential, its rights, and the profile.",
     takes: [],
@@ -97,6 +89,14 @@ export const REMOTE_COMMANDS: readonly RemoteCommand[] = [
     examples: ["relay status", "relay status --json"],
     exits: [["1", "the relay is degraded"]],
     load: async () => (await import("./account.ts")).status,
+  },
+  {
+    name: "open",
+    about: "Opens the web console in a browser, or one thing in it, and prints the address.",
+    takes: ["id?"],
+    options: [],
+    examples: ["relay open", "relay open prc_0m3x1"],
+    load: async () => (await import("./open.ts")).open,
   },
   {
     name: "agents ls",

@@ -1,4 +1,4 @@
-import { denialAlertId } from "../../agents/agents.ts";
+import { approvalPage, denialAlertId } from "../../agents/agents.ts";
 import { type EventRow, ruleOfDenial } from "../../events/events.ts";
 import type { Message, Subject } from "./service.ts";
 import { isTopicEvent, type TopicEvent, type TopicName, topicOf } from "./topics.ts";
@@ -157,7 +157,7 @@ const SHOWN_MAX = 5;
 
 const counted = (n: unknown, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;
 
-/** The message about an event; null for none. `origin` is where the documentation is served. */
+/** The message about an event; null for none. `origin` is where the console is served. */
 export function messageOf(row: EventRow, origin: string): Message | null {
   const type = row.event_type;
   const draft = isTopicEvent(type) ? MESSAGES[type](row, row.details as Details) : null;
@@ -169,13 +169,13 @@ export function messageOf(row: EventRow, origin: string): Message | null {
     subjects: draft.subjects.map((each) => ({ ...each, summary: visible(each.summary) })),
     resolved: draft.subjects.every(({ resolved }) => resolved),
     topic,
-    link: `${origin}${LINKS[topic]}`,
+    link: `${origin}${PAGES[topic](draft.subjects[0]!.key)}`,
   };
 }
 
-/** The section of the documentation page where the reader can act. */
-const LINKS: Readonly<Record<TopicName, string>> = {
-  approvals: "/docs#approvals.list",
-  alerts: "/docs#alerts.list",
-  reports: "/docs#compliance.reports",
+/** The page of the console where the reader can act. Only the live space has messages. */
+const PAGES: Readonly<Record<TopicName, (key: string) => string>> = {
+  approvals: (pid) => approvalPage({ space: "live" }, pid),
+  alerts: () => "/console/alerts",
+  reports: (id) => `/console/compliance/${id}`,
 };

@@ -26,6 +26,9 @@ async function waiting(world: World, required: number): Promise<Voting> {
   return { ...here, voter, pid: body.approval_id };
 }
 
+const decide = (world: World, how: "approve" | "reject", pid: string, { token: as }: Account) =>
+  world.call("POST", `/api/shield/${how}/${pid}`, { as, body: {} });
+
 const approve = async (world: World, { pid }: Voting, as: string) =>
   (await world.call("POST", `/api/shield/approve/${pid}`, { as, body: {} })).body;
 
@@ -104,3 +107,41 @@ for (const [what, pathOf] of Object.entries(LOSSES)) {
     eq((await approve(world, here, as)).status, "approved");
   });
 }
+
+Deno.test("approvals.get: says what the caller may decide, as a decision then answers", async () => {
+  await using world = await World.open();
+  const here = await waiting(world, 2);
+  const viewer = await world.join(here.owner, ["viewer"]);
+  const second = await world.join(here.owner, ["operator"]);
+  const callerOf = async ({ token: as }: Account) =>
+    (await world.call("GET", `/api/shield/approvals/${here.pid}`, { as })).body.caller;
+  const may = async (who: Account) => {
+    const { may_approve, may_reject, why_not } = await callerOf(who);
+    eq(may_approve, why_not === null);
+    return [may_approve, may_reject];
+  };
+  deq(await may(viewer), [false, false]);
+  deq(await may(here.owner), [false, true]);
+  deq(await may(here.voter), [true, true]);
+  eq((await decide(world, "approve", here.pid, here.voter)).status, 200);
+  deq(await may(here.voter), [false, true]);
+  deq(await may(second), [true, true]);
+  const { why_not } = await callerOf(here.owner);
+  const refused = await decide(world, "approve", here.pid, here.owner);
+  deq([refused.status, refused.body.error.message], [403, why_not]);
+  eq((await decide(world, "reject", here.pid, second)).status, 200);
+  deq(await may(second), [false, false]);
+});
+
+Deno.test("approvals.list: the oldest come first on request", async () => {
+  await using world = await World.open();
+  const here = await waiting(world, 1);
+  world.clock.nowMs += 1;
+  const { body } = await exec(world, here, RISKY);
+  const pids = async (query: string) =>
+    (await world.call("GET", `/api/shield/approvals?status=pending${query}`, {
+      as: here.owner.token,
+    })).body.approvals.map(({ pid }: { pid: string }) => pid);
+  deq(await pids("&order=oldest"), [here.pid, body.approval_id]);
+  deq(await pids(""), [body.approval_id, here.pid]);
+});

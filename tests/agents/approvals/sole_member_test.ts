@@ -67,6 +67,10 @@ Deno.test("sole member: a new sign-in and a confirmation approve the own request
   const pid = await ask(world, here);
   const token = await signIn(world, here.owner);
   const message = await refused(world, here, pid, token, "confirm", {});
+  const { body: { caller } } = await world.call("GET", `/api/shield/approvals/${pid}`, {
+    as: token,
+  });
+  deq([caller.may_approve, caller.next, caller.why_not], [false, "confirm", message]);
   ok(message.includes('{"confirm_self_approval": true}'), message);
   const { status, body } = await confirm(world, pid, token);
   deq([status, body.status, body.decisions[0].self_approved], [200, "approved", true]);

@@ -1,4 +1,4 @@
-import { deepStrictEqual as deq, match, strictEqual as eq } from "node:assert/strict";
+import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:assert/strict";
 import { shellLine } from "../../../core/cli/remote/exec.ts";
 import { ScriptedAgent } from "../../support/agent.ts";
 import { World } from "../../support/world.ts";
@@ -133,6 +133,23 @@ Deno.test("relay exec: a held command prints who may decide, and streams after t
     const { code, out, err } = await run(line, { env, answers: ["y"], saw });
     deq([code, out], [0, "done\n"], err);
     match(err, /^Held for approval, risk \d+: .*\nA person with approvals:write may decide: /);
+    match(err, /\nIn a browser: http:\S+\/console\/approvals\/prc_\w+\n/);
+  });
+});
+
+Deno.test("relay open: a person's browser opens the page, and without one the address is printed", async () => {
+  await using world = await World.open();
+  const { env } = await furnish(world);
+  await withTerminal(world, async ({ run }) => {
+    const opened: string[] = [];
+    const { out } = await run(["open", "cmd_1"], {
+      env,
+      answers: [],
+      browse: (url) => opened.push(url) > 0,
+    });
+    deq(opened.map((url) => new URL(url).pathname), ["/console/commands/cmd_1"]);
+    ok(out.includes(opened[0]!));
+    match((await run(["open"], { env, answers: [] })).err, /Open it yourself/);
   });
 });
 

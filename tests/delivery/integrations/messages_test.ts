@@ -33,6 +33,9 @@ const reject = async (world: World, pid: string, { token: as }: Account) => {
   await world.settle();
 };
 
+/** Where people decide about a request. */
+const pageOf = (pid: string) => `https://relay.example.com/console/approvals/${pid}`;
+
 Deno.test("integrations: Slack gets approval requests and their outcome in Block Kit", async () => {
   await using world = await openWorld();
   const here = await linkAgent(world);
@@ -47,7 +50,7 @@ Deno.test("integrations: Slack gets approval requests and their outcome in Block
   ok(asked!.headers["content-type"]!.startsWith("application/json"));
   const text = JSON.stringify(asked!.json);
   ok(text.includes(pid) && text.includes(RISKY) && text.includes(here.agent.id));
-  deq(asked!.json.blocks.at(-1).elements[0].url, "https://relay.example.com/docs#approvals.list");
+  eq(asked!.json.blocks.at(-1).elements[0].url, pageOf(pid));
   ok(JSON.stringify(resolved!.json).includes("rejected"));
   const [posted] = sentTo(world, SLACK_API);
   eq(posted!.headers.authorization, "Bearer xoxb-1");
@@ -87,7 +90,7 @@ Deno.test("integrations: Telegram messages have buttons that the receiver unders
       { text: "Approve", callback_data: `/approve ${pid}` },
       { text: "Reject", callback_data: `/reject ${pid}` },
     ],
-    [{ text: "Open in Relay", url: "https://relay.example.com/docs#approvals.list" }],
+    [{ text: "Open in Relay", url: pageOf(pid) }],
   ]);
 });
 
@@ -110,6 +113,8 @@ Deno.test("integrations: PagerDuty gets a trigger, and a resolve of the same inc
   await reject(world, pid, approver);
   const [trigger, resolve] = sentTo(world, PAGERDUTY).map(({ json }) => PagerDutyEvent.parse(json));
   deq([trigger!.event_action, resolve!.event_action], ["trigger", "resolve"]);
+  ok(trigger!.event_action === "trigger");
+  eq(trigger!.client_url, pageOf(pid));
   deq(resolve!.dedup_key, trigger!.dedup_key);
   eq(resolve!.dedup_key, `relay/${pid}`);
   const { owner, agent } = here;

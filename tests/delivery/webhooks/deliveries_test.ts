@@ -180,8 +180,8 @@ Deno.test("deliveries: are listed newest first in pages, and only under their ow
   eq(last.pagination.has_more, false);
   const one = (webhook: string) =>
     world.call("GET", `${PATH}/${webhook}/deliveries/${ids[0]}`, { as: owner.token });
-  const { attempts, ...detail } = (await one(hook.id)).body;
-  deq([detail, attempts.length], [first.deliveries[0], 1]);
+  const { attempts, request, ...detail } = (await one(hook.id)).body;
+  deq([detail, request.url, attempts.length], [first.deliveries[0], hook.url, 1]);
   eq((await one(other.id)).status, 404);
   eq((await deliveriesOf(world, owner, other.id)).pagination.total, 0);
   // Thirty days later they are gone.

@@ -9,10 +9,10 @@ import { Verdict } from "../../components/verdict.ts";
 import { useData } from "../../data.ts";
 import { html } from "htm/preact";
 import { addressOf } from "../../router.ts";
-import { About } from "./approval_about.ts";
-import { Decide } from "./approval_decide.ts";
-import { Result } from "./approval_result.ts";
-import { Votes } from "./approval_votes.ts";
+import { About } from "./approval/about.ts";
+import { Decide } from "./approval/decide.ts";
+import { Result } from "./approval/result.ts";
+import { Votes } from "./approval/votes.ts";
 
 /** One request for approval: all that a decision needs, the decision, and what came of it. */
 export default function ApprovalScreen({ id = "" }: Readonly<Record<string, string>>) {

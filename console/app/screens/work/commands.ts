@@ -1,5 +1,135 @@
+import { call, type CommandStatus, type ListedCommand, type Verdict } from "../../api.ts";
+import { Badge } from "../../components/badge.ts";
+import { endOf } from "../../components/command_run.ts";
+import { ChoiceFilter, TextFilter } from "../../components/filters.ts";
+import { Name, useNames } from "../../components/names.ts";
+import { Empty } from "../../components/states.ts";
+import { type Column, Table } from "../../components/table.ts";
+import { Time } from "../../components/time.ts";
+import { VerdictBadge } from "../../components/verdict.ts";
+import { onOneLine } from "../../components/visible_text.ts";
 import { html } from "htm/preact";
+import { type Page, usePages } from "../../pages.ts";
+import { addressOf, query } from "../../router.ts";
+import { may } from "../../session.ts";
+import { ActorFilter, InstantFilter } from "./command/filters.ts";
 
+const COLUMNS: readonly Column<ListedCommand>[] = [
+  {
+    title: "Command",
+    width: "minmax(10rem, 4fr)",
+    cell: ({ command_id, command }) =>
+      html`<a class="mono" href=${addressOf(`/commands/${command_id}`)}>${onOneLine(command)}</a>`,
+  },
+  { title: "State", width: "9rem", cell: ({ status }) => html`<${Badge} state=${status} />` },
+  {
+    title: "Agent",
+    width: "minmax(5rem, 1fr)",
+    cell: ({ agent_id }) => html`<${Name} id=${agent_id} linked />`,
+  },
+  {
+    title: "Verdict",
+    width: "8rem",
+    wideOnly: true,
+    cell: ({ verdict }) => html`<${VerdictBadge} verdict=${verdict} />`,
+  },
+  {
+    title: "Asked by",
+    width: "minmax(6rem, 1fr)",
+    wideOnly: true,
+    cell: ({ actor }) => html`<${Name} id=${actor} />`,
+  },
+  {
+    title: "End",
+    width: "8rem",
+    wideOnly: true,
+    cell: (listed) => endOf({ ...listed, reason: null }),
+  },
+  { title: "When", width: "6rem", cell: ({ created_at }) => html`<${Time} at=${created_at} />` },
+];
+
+const STATES = [
+  "pending_approval",
+  "queued",
+  "running",
+  "succeeded",
+  "failed",
+  "denied",
+  "rejected",
+  "expired",
+  "cancelled",
+  "timed_out",
+  "lost",
+] as const;
+const VERDICTS = ["allow", "approve", "deny"] as const;
+
+const PAGE = 100;
+/** With filters the relay may answer pages without rows; so many of these are read at once. */
+const EMPTY_PAGES_MAX = 20;
+
+/** All commands, newest first. */
 export default function Commands() {
-  return html`<h1>Commands</h1>`;
+  const filters = query.value;
+  useNames();
+  const list = usePages(
+    (from, signal) => load(filters, from, signal),
+    [JSON.stringify(filters)],
+    { types: ["command"] },
+  );
+  const isFiltered = Object.keys(filters).some((name) => name !== "space");
+  return html`
+    <div class="title">
+      <h1>Commands</h1>
+      ${may("agents:write") && html`
+        <a class="button primary" href=${addressOf("/run")}>Run a command</a>
+      `}
+    </div>
+    <div class="filters">
+      <${TextFilter} name="text" label="Text" placeholder="systemctl" />
+      <${TextFilter} name="agent_id" label="Agent" placeholder="web-1" />
+      <${ChoiceFilter} name="status" label="State" choices=${STATES} />
+      <${ChoiceFilter} name="verdict" label="Verdict" choices=${VERDICTS} />
+      <${ActorFilter} />
+      <${InstantFilter} name="start_time" label="From" />
+      <${InstantFilter} name="end_time" label="Until" />
+    </div>
+    <${Table}
+      label="Commands" list=${list} columns=${COLUMNS}
+      keyOf=${({ command_id }: ListedCommand) => command_id}
+      opens=${({ command_id }: ListedCommand) => `/commands/${command_id}`}
+      empty=${html`
+        <${Empty} title=${isFiltered ? "No such commands" : "No commands yet"}
+          command=${isFiltered ? undefined : "relay exec web-1 -- uname -a"} />
+      `}
+    />
+  `;
+}
+
+async function load(
+  filters: Readonly<Record<string, string>>,
+  from: string | null,
+  signal: AbortSignal,
+): Promise<Page<ListedCommand>> {
+  const { status, agent_id, text, verdict, actor, start_time, end_time } = filters;
+  let cursor = from ?? undefined;
+  for (let n = 1;; n++) {
+    const page = await call("commands.list", {
+      query: {
+        limit: PAGE,
+        cursor,
+        agent_id,
+        text,
+        actor,
+        start_time,
+        end_time,
+        status: status as CommandStatus | undefined,
+        verdict: verdict as Verdict | undefined,
+      },
+      signal,
+    });
+    if (page.commands.length > 0 || page.cursor === null || n === EMPTY_PAGES_MAX) {
+      return { rows: page.commands, next: page.cursor };
+    }
+    cursor = page.cursor;
+  }
 }

@@ -1,9 +1,9 @@
-import type { ReadApproval } from "../../api.ts";
-import { Name } from "../../components/names.ts";
-import { Story } from "../../components/story.ts";
-import { ExactTime } from "../../components/time.ts";
+import type { ReadApproval } from "../../../api.ts";
+import { Name } from "../../../components/names.ts";
+import { Story } from "../../../components/story.ts";
+import { ExactTime } from "../../../components/time.ts";
 import { html } from "htm/preact";
-import { addressOf } from "../../router.ts";
+import { addressOf } from "../../../router.ts";
 import { HeldAgents } from "./held_agents.ts";
 
 /** Who asked, from where, and what it would reach. */

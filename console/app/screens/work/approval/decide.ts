@@ -1,12 +1,12 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { call, type ReadApproval } from "../../api.ts";
-import { ChangeError, Field, useChange } from "../../components/form.ts";
-import { names } from "../../components/names.ts";
-import { onOneLine } from "../../components/visible_text.ts";
+import { call, type ReadApproval } from "../../../api.ts";
+import { ChangeError, Field, useChange } from "../../../components/form.ts";
+import { names } from "../../../components/names.ts";
+import { onOneLine } from "../../../components/visible_text.ts";
 import { html } from "htm/preact";
-import { addKeys } from "../../keys.ts";
-import { addressOf } from "../../router.ts";
-import { me, readSession } from "../../session.ts";
+import { addKeys } from "../../../keys.ts";
+import { addressOf } from "../../../router.ts";
+import { me, readSession } from "../../../session.ts";
 
 type Step = "approve" | "reject";
 

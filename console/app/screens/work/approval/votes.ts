@@ -1,8 +1,8 @@
-import type { ReadApproval } from "../../api.ts";
-import { Badge } from "../../components/badge.ts";
-import { Name } from "../../components/names.ts";
-import { Time } from "../../components/time.ts";
-import { VisibleText } from "../../components/visible_text.ts";
+import type { ReadApproval } from "../../../api.ts";
+import { Badge } from "../../../components/badge.ts";
+import { Name } from "../../../components/names.ts";
+import { Time } from "../../../components/time.ts";
+import { VisibleText } from "../../../components/visible_text.ts";
 import { html } from "htm/preact";
 
 /** Who decided so far, and how many are needed. */

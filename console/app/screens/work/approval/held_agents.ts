@@ -1,10 +1,10 @@
-import { call } from "../../api.ts";
-import { Badge } from "../../components/badge.ts";
-import { Failure, Loading } from "../../components/states.ts";
-import { onOneLine } from "../../components/visible_text.ts";
-import { useData } from "../../data.ts";
+import { call } from "../../../api.ts";
+import { Badge } from "../../../components/badge.ts";
+import { Failure, Loading } from "../../../components/states.ts";
+import { onOneLine } from "../../../components/visible_text.ts";
+import { useData } from "../../../data.ts";
 import { html } from "htm/preact";
-import { addressOf } from "../../router.ts";
+import { addressOf } from "../../../router.ts";
 
 const PAGE = 200;
 /** A fleet command reaches at most so many agents. */

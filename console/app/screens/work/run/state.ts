@@ -1,0 +1,129 @@
+import { computed, effect, signal } from "@preact/signals";
+import { type Agent, call, type Command, type FleetCommand, space } from "../../../api.ts";
+import { go } from "../../../router.ts";
+import { me } from "../../../session.ts";
+
+/** Which agents a command is for. */
+export type Target =
+  | { readonly kind: "agents"; readonly agents: readonly Agent[] }
+  | {
+    readonly kind: "labels";
+    readonly labels: Readonly<Record<string, string>>;
+    readonly total: number;
+  }
+  | { readonly kind: "all"; readonly total: number };
+
+/** A command that was started on this page. */
+export type Started =
+  | {
+    readonly key: number;
+    readonly target: Target;
+    readonly command: Command;
+    readonly fleet: null;
+  }
+  | {
+    readonly key: number;
+    readonly target: Target;
+    readonly command: null;
+    readonly fleet: FleetCommand;
+  };
+
+export const NOBODY: Target = { kind: "agents", agents: [] };
+
+/* What was typed and started, in memory only: it outlives a visit to another screen, and ends with the page. */
+export const draft = signal("");
+export const target = signal<Target>(NOBODY);
+export const started = signal<readonly Started[]>([]);
+export const options = signal({ timeout: 60, parallel: 20, stopAfter: 0 });
+
+/** The most rows of one answer. */
+const PAGE = 200;
+/** The most that a page follows; older ones are on their own pages. */
+const STARTED_MAX = 10;
+let lastKey = 0;
+
+const whose = computed(() => `${me.value?.user.id} ${space.value}`);
+effect(() => {
+  void whose.value;
+  draft.value = "";
+  target.value = NOBODY;
+  started.value = [];
+});
+
+/** The number of agents of a target. */
+export const sizeOf = (of: Target): number => of.kind === "agents" ? of.agents.length : of.total;
+
+/** Starts a command on one agent, or on many. @throws {RelayError} */
+export async function start(text: string, on: Target): Promise<void> {
+  const { timeout, parallel, stopAfter } = options.value;
+  const [first, second] = on.kind === "agents" ? on.agents : [];
+  if (first !== undefined && second === undefined) {
+    const command = await call("commands.start", {
+      params: { id: first.id },
+      body: { command: text, timeout },
+    });
+    return add({ key: ++lastKey, target: on, command, fleet: null });
+  }
+  const fleet = await call("fleet_commands.start", {
+    body: {
+      command: text,
+      timeout,
+      parallel,
+      ...stopAfter > 0 && { stop_after_failures: stopAfter },
+      ...selectorOf(on),
+    },
+  });
+  add({ key: ++lastKey, target: on, command: null, fleet });
+}
+
+const add = (one: Started): void => {
+  started.value = [one, ...started.value].slice(0, STARTED_MAX);
+};
+
+function selectorOf(of: Target) {
+  if (of.kind === "agents") return { names: of.agents.map(({ id }) => id) };
+  return of.kind === "labels" ? { labels: of.labels } : { all: true as const };
+}
+
+/** A target in words. */
+export function nameOf(of: Target): string {
+  if (of.kind === "all") return `all ${of.total} agents`;
+  if (of.kind === "agents") {
+    return of.agents.length > 3
+      ? `${of.agents.length} agents`
+      : of.agents.map(({ name }) => name).join(", ");
+  }
+  const labels = Object.entries(of.labels).map(([key, value]) => `${key}=${value}`).join(" ");
+  return `${of.total} agents with ${labels}`;
+}
+
+/** Opens the form with a command for this agent. */
+export async function runAgain(text: string, agentId: string): Promise<void> {
+  const agent = await call("agents.get", { params: { id: agentId } });
+  draft.value = text;
+  target.value = { kind: "agents", agents: [agent] };
+  go("/run");
+}
+
+/** Opens the form with a command for the agents of a fleet command that are still there. */
+export async function runAgainOnFleet(id: string, text: string): Promise<void> {
+  const ids = new Set<string>();
+  let cursor: string | undefined;
+  do {
+    const page = await call("fleet_commands.get", {
+      params: { id },
+      query: { limit: PAGE, cursor },
+    });
+    for (const { agent_id } of page.commands) ids.add(agent_id);
+    cursor = page.cursor ?? undefined;
+  } while (cursor !== undefined);
+  const agents: Agent[] = [];
+  for (let offset = 0;; offset += PAGE) {
+    const page = await call("agents.list", { query: { limit: PAGE, offset } });
+    agents.push(...page.agents.filter((agent) => ids.has(agent.id)));
+    if (!page.pagination.has_more) break;
+  }
+  draft.value = text;
+  target.value = { kind: "agents", agents };
+  go("/run");
+}
