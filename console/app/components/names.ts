@@ -40,7 +40,10 @@ async function loadNames(signal: AbortSignal): Promise<ReadonlyMap<string, strin
   const { user } = me.value!;
   const options = { query: { limit: LIMIT }, signal };
   const [people, keys, agents] = await Promise.all([
-    may("system:read") ? call("users.list", options).then(({ users }) => users) : [],
+    // People are listed in the live space only.
+    may("system:read") && space.value === "live"
+      ? call("users.list", options).then(({ users }) => users)
+      : [],
     call("api_keys.list", options).then(({ api_keys }) => api_keys, () => []),
     may("agents:read") ? call("agents.list", options).then(({ agents }) => agents) : [],
   ]);

@@ -50,6 +50,9 @@ async function readHealth(signal: AbortSignal): Promise<Health> {
   };
 }
 
+const wordsOf = (total: number): string =>
+  total === 1 ? "The webhook delivers" : `All ${total} webhooks deliver`;
+
 /** Webhooks that do not deliver. */
 export function WebhooksCard() {
   const health = useData(readHealth, [], { types: ["webhook"] });
@@ -58,7 +61,7 @@ export function WebhooksCard() {
       if (total === 0) return html`<p class="soft">No webhook is registered.</p>`;
       if (troubles.length === 0) {
         return html`<p>${
-          total === 1 ? "The webhook delivers" : `All ${total} webhooks deliver`
+          total > EXAMINED ? `The first ${EXAMINED} of ${total} deliver` : wordsOf(total)
         }.</p>`;
       }
       return html`
