@@ -1,5 +1,6 @@
 import { ok } from "node:assert/strict";
 import { type FirstDay, liveFirstDay } from "../../support/first_day.ts";
+import { expectStatus } from "../../clients/status_client.ts";
 import { checkScreen, CHROMIUM, ConsoleTest, VIEWS } from "./harness.ts";
 
 const ignore = CHROMIUM === null;
@@ -9,6 +10,7 @@ const TABLE = new URL("../../../console/app/screens.ts", import.meta.url);
 /** The addresses of all screens, with the records of a first day in place of their parts. */
 async function addresses(
   day: FirstDay,
+  eventId: string,
 ): Promise<{ readonly open: string[]; readonly signedIn: string[] }> {
   const parts: Readonly<Record<string, string>> = {
     "/agents/:id": day.agent_id,
@@ -19,6 +21,8 @@ async function addresses(
     "/webhooks/:id": day.webhook.id,
     "/keys/:id": day.keys.caller.id,
     "/alerts/:id": day.alert_id,
+    "/audit/:id": eventId,
+    "/policies/agents/:id": day.agent_id,
     "/repositories/:id": day.repository_id,
   };
   const rows = (await Deno.readTextFile(TABLE)).split(/\n {2}\{\n/).slice(1);
@@ -45,7 +49,12 @@ Deno.test({
 }, async () => {
   await using here = await ConsoleTest.start();
   const day = await liveFirstDay(here.url, MAIN, here.folder);
-  const { open, signedIn } = await addresses(day);
+  const { events } = expectStatus(
+    await here.client(day.owner.token)<{ events: { event_id: string }[] }>("GET", "/api/audit"),
+    200,
+    "reading the log",
+  );
+  const { open, signedIn } = await addresses(day, events[0]!.event_id);
   for (const { width, colorScheme } of VIEWS) {
     const viewport = { width, height: 844 };
     const stranger = await here.person({ viewport, colorScheme });
