@@ -1,7 +1,7 @@
 import { effect, signal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
-import { RelayError } from "./api.ts";
+import { RelayError, space } from "./api.ts";
 import { Failure, Loading } from "./components/states.ts";
 import { Frame } from "./frame.ts";
 import { html } from "htm/preact";
@@ -39,10 +39,14 @@ export function App() {
   const { at, screen, props, component } = shown.value;
   const page = html`<${component} key=${at} ...${props} />`;
   if (screen.public || me.value === null) return html`<main id="main" class="alone">${page}</main>`;
-  const permitted = mayOpen(screen);
+  const content = !mayOpen(screen)
+    ? html`<${NotPermitted} screen=${screen} />`
+    : screen.liveOnly && space.value === "test"
+    ? html`<${LiveOnly} screen=${screen} />`
+    : page;
   return html`
     <${Frame} screen=${screen}>
-      ${permitted ? page : html`<${NotPermitted} screen=${screen} />`}
+      ${content}
     <//>
     ${expired.value && html`<${SignInAgain} />`}
   `;
@@ -96,6 +100,20 @@ function NotPermitted({ screen }: { readonly screen: Screen }) {
           )} to see
         this. Ask an administrator of your organization.
       </p>
+    </section>
+  `;
+}
+
+function LiveOnly({ screen: { title, path } }: { readonly screen: Screen }) {
+  const switchToLive = () => {
+    space.value = "live";
+    go(path);
+  };
+  return html`
+    <section class="empty">
+      <h1>${title}</h1>
+      <p>The test space has none of its own: these belong to the whole organization.</p>
+      <button type="button" class="primary" onClick=${switchToLive}>Show the live space</button>
     </section>
   `;
 }

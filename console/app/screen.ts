@@ -14,6 +14,8 @@ export interface Screen {
   readonly needs?: readonly Scope[];
   /** Only people of the host organization may open it. */
   readonly hostOnly?: true;
+  /** What it shows belongs to both spaces, and is shown in the live one. */
+  readonly liveOnly?: true;
   /** Where the navigation shows it; screens without a group are reached from others. */
   readonly group?: "Work" | "Safety" | "Connections" | "Organization";
   /** Shown to people without a session too. */

@@ -192,6 +192,7 @@ export const SCREENS: readonly Screen[] = [
     title: "Integrations",
     group: "Connections",
     needs: ["system:read"],
+    liveOnly: true,
     load: () => import("./screens/connections/integrations.ts"),
   },
   {
@@ -199,12 +200,14 @@ export const SCREENS: readonly Screen[] = [
     title: "People and roles",
     group: "Organization",
     needs: ["system:read"],
+    liveOnly: true,
     load: () => import("./screens/organization/people.ts"),
   },
   {
     path: "/settings",
     title: "Settings",
     group: "Organization",
+    liveOnly: true,
     load: () => import("./screens/organization/settings.ts"),
   },
   {
@@ -213,6 +216,7 @@ export const SCREENS: readonly Screen[] = [
     group: "Organization",
     needs: ["system:read"],
     hostOnly: true,
+    liveOnly: true,
     load: () => import("./screens/organization/host.ts"),
   },
   {

@@ -4,7 +4,7 @@ import { Copy } from "./copy.ts";
 import { VisibleText } from "./visible_text.ts";
 
 /** A JSON text with line breaks and indents; null when it is not JSON. */
-export function prettyJson(text: string): string | null {
+function prettyJson(text: string): string | null {
   try {
     return JSON.stringify(JSON.parse(text), null, 2);
   } catch {

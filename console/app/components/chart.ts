@@ -81,16 +81,20 @@ export function Chart({ title, kind, series, points, unit }: ChartProps) {
           `
         )}
       </svg>
-      <table class="unseen">
-        <caption>${title}, in ${unit}</caption>
-        <thead>
-          <tr><th scope="col">When</th>
+      <div class="unseen">
+        <table>
+          <caption>${title}, in ${unit}</caption>
+          <thead>
+            <tr><th scope="col">When</th>
           ${series.map(({ name }) => html`<th scope="col">${name}</th>`)}</tr>
-        </thead>
-        <tbody>${points.map(({ at, values }) =>
-          html`<tr><th scope="row">${at}</th>${values.map((value) => html`<td>${value}</td>`)}</tr>`
-        )}</tbody>
-      </table>
+          </thead>
+          <tbody>${points.map(({ at, values }) =>
+            html`<tr><th scope="row">${at}</th>${
+              values.map((value) => html`<td>${value}</td>`)
+            }</tr>`
+          )}</tbody>
+        </table>
+      </div>
     </figure>
   `;
 }

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useId, useState } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { html } from "htm/preact";
 import { isSignedOut, readSession } from "../session.ts";
 import { messageOf } from "./states.ts";
@@ -68,12 +68,22 @@ export function ConfirmButton({ label, question, change, action, children }: {
   readonly children?: ComponentChildren;
 }) {
   const [asks, setAsks] = useState(false);
+  const place = useRef<HTMLElement>(null);
+  const wasAsked = useRef(false);
+  // The focus stays where the viewer works: on the question, and on the button again afterwards.
+  useEffect(() => {
+    if (asks || wasAsked.current) place.current?.focus();
+    wasAsked.current = asks;
+  }, [asks]);
   if (!asks) {
-    return html`<button type="button" onClick=${() => setAsks(true)}>${label}</button>`;
+    return html`
+      <button type="button" ref=${place} onClick=${() => setAsks(true)}>${label}</button>
+    `;
   }
   const confirm = async () => await change.run(action) && setAsks(false);
   return html`
-    <div class="confirm" role="group" aria-label=${label}>
+    <div class="confirm" role="group" aria-label=${label} tabindex="-1" ref=${place}
+      onKeyDown=${(event: KeyboardEvent) => event.key === "Escape" && setAsks(false)}>
       <p>${question}</p>
       ${children}
       <${ChangeError} change=${change} />

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { html } from "htm/preact";
+import type { Choices } from "./choices.ts";
 import { Field } from "./form.ts";
 
 interface TextProps {
@@ -14,6 +15,7 @@ interface TextProps {
   readonly inputmode?: string;
   readonly min?: number;
   readonly max?: number;
+  readonly step?: number;
   readonly maxlength?: number;
   readonly minlength?: number;
 }
@@ -67,12 +69,6 @@ export function Check({ checked, onChange, disabled = false, children }: {
       <span>${children}</span>
     </label>
   `;
-}
-
-/** A group of things of which any number may be chosen. */
-export interface Choices {
-  readonly title: string;
-  readonly options: readonly { readonly value: string; readonly about?: string | undefined }[];
 }
 
 /** Boxes to tick, in groups. Each group can be ticked at once. */

@@ -1,5 +1,5 @@
 import type { Scope } from "../api.ts";
-import type { Choices } from "./inputs.ts";
+import type { Choices } from "./choices.ts";
 
 /** Every right, and what it allows. */
 export const SCOPES: Readonly<Record<Scope, string>> = {

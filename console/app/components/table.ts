@@ -12,7 +12,7 @@ export interface Column<T> {
   /** The width on a wide screen, as a track of a grid: `2fr`, `8rem`. */
   readonly width: string;
   readonly cell: (row: T) => ComponentChildren;
-  /** Left out on a phone, where a row is a card of two lines. */
+  /** Left out where the list has no room for all columns, and a row is a card of two lines. */
   readonly wideOnly?: true;
 }
 
@@ -31,6 +31,9 @@ interface TableProps<T> {
 /** Rows outside the window that are drawn too, so that scrolling shows no gaps. */
 const MARGIN = 12;
 const NARROW = matchMedia("(max-width: 45rem)");
+/** The least width of a column that gives none, with the gap before it. */
+const LEAST_REM = 6;
+const GAP_REM = 1;
 const ROW_PX = { wide: 44, narrow: 76 };
 
 /**
@@ -38,6 +41,7 @@ const ROW_PX = { wide: 44, narrow: 76 };
  * opens one.
  */
 export function Table<T>({ list, columns, keyOf, opens, label, empty }: TableProps<T>) {
+  const table = useRef<HTMLDivElement>(null);
   const body = useRef<HTMLDivElement>(null);
   const [range, setRange] = useState<readonly [first: number, last: number]>([0, 40]);
   const [isNarrow, setNarrow] = useState(NARROW.matches);
@@ -56,11 +60,14 @@ export function Table<T>({ list, columns, keyOf, opens, label, empty }: TablePro
       { key: "j", about: "Next row", run: () => move(1) },
       { key: "k", about: "Previous row", run: () => move(-1) },
     ]), []);
-  useEffect(() => {
-    const resized = () => setNarrow(NARROW.matches);
-    NARROW.addEventListener("change", resized);
-    return () => NARROW.removeEventListener("change", resized);
-  }, []);
+  useLayoutEffect(() => {
+    const resized = () =>
+      setNarrow(NARROW.matches || table.current!.clientWidth < leastPx(columns));
+    const observer = new ResizeObserver(resized);
+    observer.observe(table.current!);
+    resized();
+    return () => observer.disconnect();
+  }, [columns]);
   useLayoutEffect(() => {
     const measure = () => {
       const { top } = body.current!.getBoundingClientRect();
@@ -82,12 +89,21 @@ export function Table<T>({ list, columns, keyOf, opens, label, empty }: TablePro
   const [first, last] = range;
   const drawn = rows.slice(first, last);
   const tracks = columns.map(({ width }) => width).join(" ");
+  // A table has rows: without any there is only the text that says so.
+  const role = (name: string) => count > 0 ? name : undefined;
   return html`
-    <div class="table" role="table" aria-label=${label} aria-rowcount=${list.hasMore ? -1 : count}>
-      <div class="head" role="row" style=${{ gridTemplateColumns: tracks }}>
-        ${columns.map(({ title }) => html`<span role="columnheader">${title}</span>`)}
+    <div
+      class=${isNarrow ? "table narrow" : "table"} ref=${table} role=${role(
+        "table",
+      )} aria-label=${label}
+      aria-rowcount=${list.hasMore ? -1 : count}
+    >
+      <div class="head" role=${role("row")} style=${{ gridTemplateColumns: tracks }}>
+        ${columns.map(({ title }) => html`<span role=${role("columnheader")}>${title}</span>`)}
       </div>
-      <div class="body" ref=${body} role="rowgroup" style=${{ height: `${count * rowPx}px` }}>
+      <div class="body" ref=${body} role=${role("rowgroup")} style=${{
+        height: `${count * rowPx}px`,
+      }}>
         ${drawn.map((row, n) => {
           const at = first + n;
           const style = {
@@ -117,11 +133,20 @@ export function Table<T>({ list, columns, keyOf, opens, label, empty }: TablePro
           `;
         })}
       </div>
-      ${list.rows === null && list.error === null && html`<${Loading} />`}
-      ${list.error !== null && html`<${Failure} error=${list.error} again=${list.again} />`}
-      ${list.rows !== null && count === 0 && empty}
     </div>
+    ${list.rows === null && list.error === null && html`<${Loading} />`}
+    ${list.error !== null && html`<${Failure} error=${list.error} again=${list.again} />`}
+    ${list.rows !== null && count === 0 && empty}
   `;
+}
+
+/** The width that all columns need side by side. */
+function leastPx(columns: readonly { readonly width: string }[]): number {
+  const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+  return columns.reduce((sum, { width }) => {
+    const [, least] = /([\d.]+)rem/.exec(width) ?? [];
+    return sum + (GAP_REM + Number(least ?? LEAST_REM)) * rem;
+  }, 0);
 }
 
 /** True for a click on the row itself, not on a link or button in it, nor at the end of a selection. */

@@ -7,7 +7,7 @@ import type { Scope } from "../../identity/identity.ts";
 import { Fault } from "../../fault/fault.ts";
 import { actsFor, personRights } from "../../access/access.ts";
 import { checkCustomHeaders, type CustomHeaders } from "./custom_headers.ts";
-import { WEBHOOK_EVENTS, type WebhookEventType } from "../../events/events.ts";
+import { isWebhookEvent, WEBHOOK_EVENTS, type WebhookEventType } from "../../events/events.ts";
 
 /** Maximum number of webhooks in one organization and space, so that fan-out can read all of them at once. */
 export const WEBHOOKS_MAX = 1000;
@@ -42,6 +42,10 @@ export async function mayReceive(
   const rights = await personRights(store, tenant.org, actsFor(webhook));
   return rights.has(WEBHOOK_EVENTS[type].scope);
 }
+
+/** True when these rights allow reading events of this type. A ping holds nobody's data. */
+export const mayReadType = (rights: ReadonlySet<Scope>, type: string): boolean =>
+  !isWebhookEvent(type) || rights.has(WEBHOOK_EVENTS[type].scope);
 
 /** @throws {Fault} INSUFFICIENT_SCOPES unless these rights allow reading all of these events */
 export function mustRead(

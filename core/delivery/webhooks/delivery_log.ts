@@ -20,8 +20,7 @@ import { type DeliveryQueue, keptAttempts, requeued, writeDelivery } from "./led
 import { underWayOf } from "./leases.ts";
 import type { UndeliveredKey } from "./undelivered_index.ts";
 import { mustBeEnabled, ownedWebhook } from "./checks.ts";
-import { showRequest } from "./sent_request.ts";
-import { showDelivery } from "./show.ts";
+import { showDelivery, showRequest } from "./show.ts";
 
 /** The deliveries that a caller wants to see; times are creation times in ms. */
 export interface LogFilter {

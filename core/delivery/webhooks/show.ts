@@ -4,8 +4,13 @@ import type { Work } from "../../work/work.ts";
 import { iso, isoOrNull } from "../../codec/codec.ts";
 import { WEBHOOK } from "./standing.ts";
 import { showStanding } from "../../access/access.ts";
-import { visibleHeaders } from "./custom_headers.ts";
+import { mayReadType } from "./checks.ts";
+import { mergeCustomHeaders, visibleHeaders } from "./custom_headers.ts";
+import { headersAt } from "./request.ts";
 import type { RetryPolicy } from "../jobs/retry_policy.ts";
+
+/** Whoever knows one of these could send the request again. */
+const SIGNATURES = ["X-Service-Signature", "X-Service-Signature-Previous", "webhook-signature"];
 
 /** Counts the attempts of webhooks. */
 export interface AttemptCounter {
@@ -65,5 +70,27 @@ export function showDelivery(delivery: DeliveryRecord) {
     next_attempt_at: delivery.status === "failed" || delivery.status === "timed_out"
       ? isoOrNull(delivery.due_at_ms)
       : null,
+  };
+}
+
+/**
+ * The request of a delivery's latest attempt, made again from the webhook as it is now; null for callers who may not
+ * read the event that it carries.
+ */
+export function showRequest(
+  { actor: { rights }, sealer }: Pick<Work, "actor" | "sealer">,
+  webhook: WebhookRecord,
+  delivery: DeliveryRecord,
+) {
+  const { event_type: type, sent_at_ms: sentMs, test, body } = delivery;
+  if (!test && !mayReadType(rights, type)) return null;
+  if (sentMs === null) return { url: webhook.url, headers: null, body };
+  const { signed, custom } = headersAt(sealer, webhook, delivery, sentMs);
+  const signatures = Object.entries(signed).filter(([name]) => SIGNATURES.includes(name));
+  const visible = { ...signed, ...visibleHeaders(rights, Object.fromEntries(signatures)) };
+  return {
+    url: webhook.url,
+    headers: mergeCustomHeaders(visibleHeaders(rights, custom), visible),
+    body,
   };
 }

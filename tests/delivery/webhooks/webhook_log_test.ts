@@ -1,5 +1,6 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { EVENT_TYPES, WEBHOOK_EVENTS } from "../../../core/events/types/webhook_events.ts";
+import type { Scope } from "../../../core/identity/identity.ts";
 import { dropExpired } from "../../../core/delivery/webhooks/retention.ts";
 import { readLedger } from "../../../core/delivery/webhooks/ledger.ts";
 import { OutboundError } from "../../../core/ports/ports.ts";
@@ -119,6 +120,37 @@ Deno.test("webhooks.delivery: shows every attempt, including those before a rese
     event_type: "agent_disconnected",
     status: "failed",
   }]);
+});
+
+Deno.test("webhooks.delivery: shows the request as it was sent, as far as the caller may read it", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const hook = await hear(world, owner, { headers: { "X-Team": "ops" } });
+  await happen(world, owner);
+  await world.advance(90_000);
+  const { id } = await newest(world, owner, hook.id);
+  const [sent] = world.network.sent;
+  const { "X-Audit-Checkpoint": _, ...headers } = sent!.headers;
+  const { request } = await detail(world, owner, hook.id, id);
+  deq(request, { url: sent!.url, headers, body: sent!.body });
+
+  const masked = ["X-Service-Signature", "X-Team", "webhook-signature"];
+  const shown = (scopes: Scope[]) =>
+    world.key(owner, scopes).then(({ value }) => detail(world, { token: value }, hook.id, id));
+  const reader = await shown(["system:read", "agents:read"]);
+  deq(
+    Object.keys(headers).filter((name) => reader.request.headers[name] !== headers[name]).sort(),
+    masked,
+  );
+  deq(masked.map((name) => reader.request.headers[name]), masked.map(() => "********"));
+  eq((await shown(["system:read", "secrets:read"])).request, null);
+
+  await act(world, owner, hook.id, "disable");
+  await happen(world, owner, "held");
+  await world.settle();
+  const held = await detail(world, owner, hook.id, (await newest(world, owner, hook.id)).id);
+  deq([held.held, held.request.headers], [true, null]);
+  eq(JSON.parse(held.request.body).payload.name, "held");
 });
 
 Deno.test("webhooks.delivery: keeps 4 KiB of a response body, and marks a longer one as truncated", async () => {

@@ -38,7 +38,8 @@ export function fieldsOf({ config_schema, secrets }: {
         : options.length > 0
         ? "choice"
         : "text",
-      about: property.description,
+      // The descriptions are Markdown.
+      about: property.description?.replaceAll("`", ""),
       options,
       isRequired: required.includes(name),
       isSecret: secrets.includes(name),

@@ -3,7 +3,7 @@ import { Badge } from "../../components/badge.ts";
 import { Body } from "../../components/bytes.ts";
 import { ChangeError, ConfirmButton, useChange } from "../../components/form.ts";
 import { Failure, Loading } from "../../components/states.ts";
-import { ExactTime, TimeLeft } from "../../components/time.ts";
+import { ExactTime, now, TimeLeft } from "../../components/time.ts";
 import { VisibleText } from "../../components/visible_text.ts";
 import { useData } from "../../data.ts";
 import { html } from "htm/preact";
@@ -11,7 +11,7 @@ import { useRepeat } from "../../repeat.ts";
 import { addressOf } from "../../router.ts";
 import type { ScreenProps } from "../../screen.ts";
 import { may } from "../../session.ts";
-import { answerWords, isMoving } from "./delivery_words.ts";
+import { answerWords, isDue } from "./delivery_words.ts";
 
 /** One delivery: what was sent, what was answered, and each attempt. */
 export default function Delivery({ id, delivery: deliveryId }: ScreenProps) {
@@ -22,7 +22,7 @@ export default function Delivery({ id, delivery: deliveryId }: ScreenProps) {
     { types: ["webhook"], id: id! },
   );
   const change = useChange();
-  useRepeat(data !== null && isMoving(data), 1_000, again);
+  useRepeat(data !== null && isDue(data, now.value), 1_000, again);
   if (data === null) {
     return error === null
       ? html`<${Loading} />`
@@ -32,7 +32,7 @@ export default function Delivery({ id, delivery: deliveryId }: ScreenProps) {
     await call("webhooks.resend", { params, body: {} });
     again();
   };
-  const isUnderWay = isMoving(data) && data.next_attempt_at === null;
+  const isUnderWay = isDue(data, 0);
   return html`
     <p>
       <a href=${addressOf("/webhooks")}>Webhooks</a> /${" "}

@@ -2,7 +2,7 @@ import type { Delivery, DeliveryDetail } from "../../api.ts";
 
 /** How many of these deliveries failed, of those that were attempted; null for none. */
 export function failureShare(
-  deliveries: readonly Pick<Delivery, "status" | "attempt">[],
+  deliveries: readonly Pick<Delivery, "status">[],
 ): { failed: number; of: number } | null {
   const attempted = deliveries.filter(({ status }) => status !== "pending" && status !== "sending");
   if (attempted.length === 0) return null;
@@ -10,9 +10,30 @@ export function failureShare(
   return { failed, of: attempted.length };
 }
 
-/** True while a delivery may change without anybody's doing. */
-export const isMoving = ({ status, held, next_attempt_at }: Delivery): boolean =>
-  !held && (status === "pending" || status === "sending" || next_attempt_at !== null);
+/** The types of resources whose changes make deliveries. */
+export const CAUSES = [
+  "webhook",
+  "agent",
+  "command",
+  "approval",
+  "policy",
+  "report",
+  "mcp_session",
+];
+/** Most deliveries have ended this long after their event. */
+export const FOLLOWS_MS = 500;
+
+/** The clocks of relay and browser may differ a little. */
+const EARLY_MS = 1_000;
+
+/** True when a delivery is about to change without anybody's doing: it is under way, or its next attempt is due. */
+export const isDue = (
+  { status, held, next_attempt_at: next }: Pick<Delivery, "status" | "held" | "next_attempt_at">,
+  nowMs: number,
+): boolean =>
+  !held &&
+  (status === "pending" || status === "sending" ||
+    next !== null && Date.parse(next) <= nowMs + EARLY_MS);
 
 /** What the error of an attempt means. */
 const ERRORS: Readonly<Record<string, string>> = {
@@ -30,7 +51,7 @@ const ERRORS: Readonly<Record<string, string>> = {
 };
 
 /** Why an attempt failed, in words. */
-export const errorWords = (error: string): string => ERRORS[error] ?? error;
+const errorWords = (error: string): string => ERRORS[error] ?? error;
 
 /** The answer of an attempt in a few words. */
 export function answerWords(

@@ -3,7 +3,7 @@ import { call, type Integration as IntegrationRow } from "../../api.ts";
 import { Badge } from "../../components/badge.ts";
 import { ChangeError, ConfirmButton, useChange } from "../../components/form.ts";
 import { ExactTime, Time, TimeLeft } from "../../components/time.ts";
-import { VisibleText } from "../../components/visible_text.ts";
+import { onOneLine, VisibleText } from "../../components/visible_text.ts";
 import { html } from "htm/preact";
 import { may } from "../../session.ts";
 import { Suspended } from "./suspended.ts";
@@ -20,7 +20,7 @@ export function Integration({ integration, again }: {
     again();
   };
   return html`
-    <section class="card" aria-label=${name}>
+    <section class="card" aria-label=${onOneLine(name)}>
       <div class="title">
         <h3><${VisibleText} text=${name} /></h3>
         <${Badge} state=${suspended === null ? status : "suspended"} />
@@ -58,7 +58,9 @@ export function Integration({ integration, again }: {
       ${may("system:write") && html`
         ${oauth && html`<${Connect} integration=${integration} />`}
         <${ConfirmButton} label="Delete the integration" change=${change} action=${remove}
-          question=${`“${name}” gets no more messages and lends no more credentials. Tokens that Relay got by OAuth are revoked at the provider.`} />
+          question=${`“${
+            onOneLine(name)
+          }” gets no more messages and lends no more credentials. Tokens that Relay got by OAuth are revoked at the provider.`} />
       `}
     </section>
   `;

@@ -30,7 +30,7 @@ export function IntegrationInstall({ entry, onInstalled }: {
       <h2>Install ${entry.name}</h2>
       <p>${entry.description}</p>
       <div class="pair">
-        <${TextField} label="Name" value=${name} onInput=${setName} required maxlength=${200} />
+        <${TextField} label="Name" value=${name} onInput=${setName} required maxlength=${100} />
         ${fields.map((field) =>
           html`
             <${ConfigInput} key=${field.name} field=${field} value=${typed[field.name] ??

@@ -1,5 +1,6 @@
 import { type ApiKey, call } from "../../api.ts";
 import { Badge } from "../../components/badge.ts";
+import { Name, useNames } from "../../components/names.ts";
 import { Failure, Loading } from "../../components/states.ts";
 import { ExactTime, Time } from "../../components/time.ts";
 import { VisibleText } from "../../components/visible_text.ts";
@@ -16,6 +17,7 @@ import { KeyUsage } from "./key_usage.ts";
 
 /** One API key: what it may do and why, how it is used, and how it ends. */
 export default function Key({ id }: ScreenProps) {
+  useNames();
   const { data: key, error, again } = useData(
     (signal) => call("api_keys.get", { params: { id: id! }, signal }),
     [id],
@@ -72,7 +74,7 @@ function Facts({ apiKey: key }: { readonly apiKey: ApiKey }) {
         <dt>Last use</dt><dd><${Time} at=${key.last_used} /></dd>
         <dt>Expires</dt><dd><${ExactTime} at=${key.expires_at} /></dd>
         <dt>Created</dt>
-        <dd><${ExactTime} at=${key.created_at} /> by <code>${key.created_by}</code></dd>
+        <dd><${ExactTime} at=${key.created_at} /> by <${Name} id=${key.created_by} /></dd>
         ${key.rotated_at !== null &&
           html`
             <dt>Rotated</dt>

@@ -4,6 +4,7 @@ import { ChangeError, useChange } from "../../components/form.ts";
 import { CheckGroups, SelectField, TextField } from "../../components/inputs.ts";
 import { scopeGroups } from "../../components/scopes.ts";
 import { ShownOnce } from "../../components/shown_once.ts";
+import { onOneLine } from "../../components/visible_text.ts";
 import { html } from "htm/preact";
 import { go, setQuery } from "../../router.ts";
 import { may } from "../../session.ts";
@@ -19,7 +20,7 @@ export function KeyCreate() {
   const [created, setCreated] = useState<ApiKey | null>(null);
   if (created !== null) {
     return html`
-      <${ShownOnce} title=${`The key “${created.name}”`}
+      <${ShownOnce} title=${`The key “${onOneLine(created.name)}”`}
         about="Store it now. Relay does not show it again." text=${created.key}
         done="I have stored it" onDone=${() => go(`/keys/${created.id}`)} />
     `;
@@ -41,7 +42,7 @@ export function KeyCreate() {
     <form class="card" onSubmit=${submit} aria-label="New API key">
       <h2>New API key</h2>
       <div class="pair">
-        <${TextField} label="Name" value=${name} onInput=${setName} required maxlength=${200}
+        <${TextField} label="Name" value=${name} onInput=${setName} required maxlength=${100}
           placeholder="deploy-bot" />
         <${TextField} label="Description" value=${description} onInput=${setDescription}
           maxlength=${1000} />

@@ -2,8 +2,10 @@ import { useState } from "preact/hooks";
 import { type ApiKey, type ApiKeyRevocation, call, type MadeWithApiKey } from "../../api.ts";
 import { ChangeError, ConfirmButton, useChange } from "../../components/form.ts";
 import { Check } from "../../components/inputs.ts";
+import { Name } from "../../components/names.ts";
+import { onOneLine } from "../../components/visible_text.ts";
 import { html } from "htm/preact";
-import { addressOf, go } from "../../router.ts";
+import { go } from "../../router.ts";
 
 /** Revokes a key, after showing what was made with it. */
 export function KeyRevoke({ apiKey: { id }, onRevoked }: {
@@ -52,31 +54,23 @@ export function KeyRevoke({ apiKey: { id }, onRevoked }: {
   `;
 }
 
-const SCREENS: Partial<Record<MadeWithApiKey["type"], (id: string) => string>> = {
-  api_key: (id) => `/keys/${id}`,
-  webhook: (id) => `/webhooks/${id}`,
-};
-
 function Made({ rows, total }: {
   readonly rows: readonly MadeWithApiKey[];
   readonly total: number;
 }) {
   return html`
     <ul class="rows">
-      ${rows.map(({ id, type, space, reason }) => {
-        const screen = SCREENS[type]?.(id);
-        return html`
+      ${rows.map(({ id, type, space, reason }) =>
+        html`
           <li key=${id}>
             <p>
-              ${type.replaceAll("_", " ")} ${screen === undefined
-                ? html`<code>${id}</code>`
-                : html`<a href=${addressOf(screen)}>${id}</a>`}
+              ${type.replaceAll("_", " ")} <${Name} id=${id} linked />
               ${reason !== undefined && html`<span class="bad"> ${reason}</span>`}
             </p>
             ${space === "test" && html`<span class="label">test</span>`}
           </li>
-        `;
-      })}
+        `
+      )}
     </ul>
     ${total > rows.length && html`<p class="soft">and ${total - rows.length} more</p>`}
   `;
@@ -91,6 +85,8 @@ export function KeyDelete({ apiKey: { id, name } }: { readonly apiKey: ApiKey })
   };
   return html`
     <${ConfirmButton} label="Delete the key" change=${change} action=${remove}
-      question=${`“${name}” stops working at once, and its usage figures are deleted. What was made with it goes on working.`} />
+      question=${`“${
+        onOneLine(name)
+      }” stops working at once, and its usage figures are deleted. What was made with it goes on working.`} />
   `;
 }

@@ -2,8 +2,8 @@ import { useState } from "preact/hooks";
 import { call } from "../../api.ts";
 import { Chart } from "../../components/chart.ts";
 import { SelectField } from "../../components/inputs.ts";
+import { Name } from "../../components/names.ts";
 import { Failure, Loading } from "../../components/states.ts";
-import { VisibleText } from "../../components/visible_text.ts";
 import { useData } from "../../data.ts";
 import { html } from "htm/preact";
 
@@ -70,7 +70,7 @@ function Top({ title, rows }: {
       ${rows.map(([name, count]) =>
         html`
           <dt class="mono">
-            <${VisibleText} text=${name} />
+            <${Name} id=${name} linked />
           </dt>
           <dd>${count}</dd>
         `

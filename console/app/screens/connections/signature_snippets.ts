@@ -1,7 +1,6 @@
 /** Functions that verify a delivery's signature, as docs/webhooks.md has them. */
-const JS = `import { createHmac, timingSafeEqual } from "node:crypto";
-
-export function verify(secret, headers, body, maxAgeSeconds = 300) {
+const JS =
+  `import { createHmac, timingSafeEqual } from "node:crypto";\n\nexport function verify(secret, headers, body, maxAgeSeconds = 300) {
   const key = secret.startsWith("whsec_") ? Buffer.from(secret.slice(6), "base64") : secret;
   const sentAt = headers["webhook-timestamp"];
   const hmac = createHmac("sha256", key).update(\`\${headers["webhook-id"]}.\${sentAt}.\`).update(body);

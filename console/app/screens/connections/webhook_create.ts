@@ -44,7 +44,7 @@ export function WebhookCreate() {
     <form class="card" onSubmit=${submit} aria-label="New webhook">
       <h2>New webhook</h2>
       <div class="pair">
-        <${TextField} label="Name" value=${name} onInput=${setName} required maxlength=${200}
+        <${TextField} label="Name" value=${name} onInput=${setName} required maxlength=${100}
           placeholder="chat-ops" />
         <${TextField} label="URL" type="url" value=${url} onInput=${setUrl} required
           placeholder="https://hooks.example.com/relay"

@@ -4,12 +4,12 @@ import { Chart } from "../../components/chart.ts";
 import { ChoiceFilter } from "../../components/filters.ts";
 import { Empty } from "../../components/states.ts";
 import { type Column, Table } from "../../components/table.ts";
-import { Time } from "../../components/time.ts";
+import { now, Time } from "../../components/time.ts";
 import { html } from "htm/preact";
 import { offsetPage, type Pages, usePages } from "../../pages.ts";
 import { addressOf, query, setQuery } from "../../router.ts";
-import { useRepeat } from "../../repeat.ts";
-import { answerWords } from "./delivery_words.ts";
+import { useFollowing, useRepeat } from "../../repeat.ts";
+import { answerWords, CAUSES, FOLLOWS_MS, isDue } from "./delivery_words.ts";
 
 const STATUSES = ["pending", "sending", "succeeded", "failed", "timed_out"];
 
@@ -73,7 +73,9 @@ export function useDeliveries(id: string): Pages<Delivery> {
     [id, status, type, since, until],
     { types: ["webhook"], id },
   );
-  useRepeat(true, 2_000, list.again);
+  useFollowing(CAUSES, FOLLOWS_MS, list.again);
+  const isAnyDue = list.rows?.some((delivery) => isDue(delivery, now.value)) ?? false;
+  useRepeat(isAnyDue, 1_000, list.again);
   return list;
 }
 

@@ -2,10 +2,12 @@ import { useState } from "preact/hooks";
 import { call, type Webhook, type WebhookEventType } from "../../api.ts";
 import { ChangeError, ConfirmButton, useChange } from "../../components/form.ts";
 import { Check, SelectField, TextField } from "../../components/inputs.ts";
+import { onOneLine } from "../../components/visible_text.ts";
 import { html } from "htm/preact";
 import { go } from "../../router.ts";
 import { EventChoice } from "./event_choice.ts";
-import { HeadersField, headersOf, linesOf } from "./headers_field.ts";
+import { headersOf, linesOf } from "./header_lines.ts";
+import { HeadersField } from "./headers_field.ts";
 
 /** Changes a webhook; what was not changed is not sent. */
 export function WebhookSettings({ webhook, onChanged }: {
@@ -51,7 +53,7 @@ export function WebhookSettings({ webhook, onChanged }: {
       <form onSubmit=${submit}>
         <div class="pair">
           <${TextField} label="Name" value=${name} onInput=${setName} required
-            maxlength=${200} />
+            maxlength=${100} />
           <${TextField} label="URL" type="url" value=${url} onInput=${setUrl} required />
         </div>
         <${EventChoice} chosen=${events} onChange=${setEvents} />
@@ -116,7 +118,9 @@ export function WebhookSwitch({ webhook: { id, name, active }, onChanged }: {
             <//>
         `}
       <${ConfirmButton} label="Delete the webhook" change=${change} action=${remove}
-        question=${`“${name}” receives nothing any more, and its delivery log is deleted.`} />
+        question=${`“${
+          onOneLine(name)
+        }” receives nothing any more, and its delivery log is deleted.`} />
     </div>
   `;
 }

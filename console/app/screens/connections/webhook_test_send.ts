@@ -7,7 +7,7 @@ import { useData } from "../../data.ts";
 import { html } from "htm/preact";
 import { useRepeat } from "../../repeat.ts";
 import { addressOf } from "../../router.ts";
-import { answerWords, isMoving } from "./delivery_words.ts";
+import { answerWords, isDue } from "./delivery_words.ts";
 
 /** Sends a test event and shows what became of it. */
 export function WebhookTest({ webhook: { id, active, events }, onSent }: {
@@ -42,7 +42,7 @@ function Outcome({ sent }: { readonly sent: Delivery }) {
   const params = { id: sent.webhook_id, del_id: sent.id };
   const { data, again } = useData((signal) => call("webhooks.delivery", { params, signal }), []);
   const delivery = data ?? sent;
-  const isUnderWay = isMoving(delivery) && delivery.next_attempt_at === null;
+  const isUnderWay = isDue(delivery, 0);
   useRepeat(isUnderWay, 700, again);
   return html`
     <p>

@@ -2,14 +2,15 @@ import { call, type Webhook } from "../../api.ts";
 import { Badge } from "../../components/badge.ts";
 import { Empty } from "../../components/states.ts";
 import { type Column, Table } from "../../components/table.ts";
-import { Time } from "../../components/time.ts";
+import { now, Time } from "../../components/time.ts";
 import { onOneLine } from "../../components/visible_text.ts";
 import { useData } from "../../data.ts";
 import { html } from "htm/preact";
 import { offsetPage, usePages } from "../../pages.ts";
+import { useFollowing, useRepeat } from "../../repeat.ts";
 import { addressOf, query, setQuery } from "../../router.ts";
 import { may } from "../../session.ts";
-import { failureShare } from "./delivery_words.ts";
+import { CAUSES, failureShare, FOLLOWS_MS, isDue } from "./delivery_words.ts";
 import { WebhookCreate } from "./webhook_create.ts";
 
 const COLUMNS: readonly Column<Webhook>[] = [
@@ -22,7 +23,7 @@ const COLUMNS: readonly Column<Webhook>[] = [
     title: "URL",
     width: "minmax(10rem, 2fr)",
     wideOnly: true,
-    cell: ({ url }) => html`<span class="mono" title=${url}>${onOneLine(url)}</span>`,
+    cell: ({ url }) => html`<span class="mono" title=${onOneLine(url)}>${onOneLine(url)}</span>`,
   },
   { title: "State", width: "7rem", cell: (webhook) => html`<${State} webhook=${webhook} />` },
   { title: "Failures", width: "10rem", cell: ({ id }) => html`<${Failures} id=${id} />` },
@@ -41,11 +42,13 @@ export function State({ webhook: { active, suspended } }: { readonly webhook: We
 
 /** How many of the latest deliveries failed. */
 function Failures({ id }: { readonly id: string }) {
-  const { data } = useData(
+  const { data, again } = useData(
     (signal) => call("webhooks.deliveries", { params: { id }, query: { limit: 50 }, signal }),
     [id],
     { types: ["webhook"], id },
   );
+  useFollowing(CAUSES, FOLLOWS_MS, again);
+  useRepeat(data?.deliveries.some((one) => isDue(one, now.value)) ?? false, 1_000, again);
   if (data === null) return null;
   const share = failureShare(data.deliveries);
   if (share === null) return html`<span class="soft">no deliveries</span>`;
@@ -70,6 +73,7 @@ export default function Webhooks() {
     [],
     { types: ["webhook"] },
   );
+  useFollowing(CAUSES, 2 * FOLLOWS_MS, list.again);
   const creates = query.value.create !== undefined && may("system:write");
   const add = may("system:write") && html`
     <button type="button" class="primary" onClick=${() => setQuery({ create: "1" })}>

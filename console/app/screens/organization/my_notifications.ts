@@ -1,11 +1,13 @@
+import { useEffect } from "preact/hooks";
 import { call, type Notification } from "../../api.ts";
 import { ChangeError, useChange } from "../../components/form.ts";
+import { screenOf } from "../../components/names.ts";
 import { Failure, Loading } from "../../components/states.ts";
 import { Time } from "../../components/time.ts";
 import { useData } from "../../data.ts";
 import { html } from "htm/preact";
+import { onNotification } from "../../live/live.ts";
 import { addressOf } from "../../router.ts";
-import { screenOf } from "./screen_of.ts";
 
 const SHOWN = 20;
 
@@ -14,8 +16,8 @@ export function MyNotifications() {
   const { data, error, again } = useData(
     (signal) => call("account.notifications", { query: { limit: SHOWN }, signal }),
     [],
-    { types: ["notification"] },
   );
+  useEffect(() => onNotification(again), []);
   const change = useChange();
   const readAll = () =>
     change.run(async () => {
@@ -45,8 +47,8 @@ export function MyNotifications() {
 }
 
 function Row({ notification }: { readonly notification: Notification }) {
-  const { type, resource_type, resource_id, created_at, read_at } = notification;
-  const screen = screenOf(resource_type, resource_id);
+  const { type, resource_id, created_at, read_at } = notification;
+  const screen = screenOf(resource_id);
   const words = type.replaceAll("_", " ");
   return html`
     <li>

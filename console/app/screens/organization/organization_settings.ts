@@ -27,7 +27,7 @@ export function OrganizationSettings() {
       </dl>
       <form onSubmit=${submit}>
         <${TextField} label="Name of the organization" value=${name} onInput=${setName} required
-          maxlength=${200} />
+          maxlength=${100} />
         <${ChangeError} change=${change} />
         <p><button type="submit" disabled=${change.isBusy ||
           name === present}>Rename it</button></p>

@@ -30,7 +30,7 @@ export function Password() {
         <${TextField} label="Present password" type="password" autocomplete="current-password"
           required value=${current} onInput=${setCurrent} />
         <${TextField} label="New password" type="password" autocomplete="new-password" required
-          minlength=${12} value=${next} onInput=${setNext}
+          minlength=${8} value=${next} onInput=${setNext}
           hint="Your other sessions end when it changes." />
         <${ChangeError} change=${change} />
         <p><button type="submit" disabled=${change.isBusy}>Change the password</button></p>

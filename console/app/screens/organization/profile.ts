@@ -4,6 +4,7 @@ import { ChangeError, useChange } from "../../components/form.ts";
 import { SelectField } from "../../components/inputs.ts";
 import { Failure, Loading } from "../../components/states.ts";
 import { useData } from "../../data.ts";
+import { onOneLine } from "../../components/visible_text.ts";
 import { html } from "htm/preact";
 import { me } from "../../session.ts";
 
@@ -16,7 +17,7 @@ export function Profile() {
       <h2>You</h2>
       <dl class="facts">
         <dt>E-mail</dt><dd>${user.email}</dd>
-        <dt>Organization</dt><dd>${organization.name}</dd>
+        <dt>Organization</dt><dd>${onOneLine(organization.name)}</dd>
         <dt>Roles</dt>
         <dd>${user.roles.map((role) => html`<span class="label">${role}</span>${" "}`)}</dd>
         <dt>Rights</dt>

@@ -1,5 +1,6 @@
 import { call, type Secret } from "../../api.ts";
 import { Badge } from "../../components/badge.ts";
+import { screenOf } from "../../components/names.ts";
 import { Empty } from "../../components/states.ts";
 import { type Column, Table } from "../../components/table.ts";
 import { Time } from "../../components/time.ts";
@@ -7,14 +8,13 @@ import { onOneLine } from "../../components/visible_text.ts";
 import { html } from "htm/preact";
 import { offsetPage, usePages } from "../../pages.ts";
 import { addressOf } from "../../router.ts";
-import { screenOf } from "./screen_of.ts";
 
 const COLUMNS: readonly Column<Secret>[] = [
   {
     title: "Of",
     width: "minmax(10rem, 2fr)",
-    cell: ({ type, id, name }) => {
-      const screen = screenOf(type, id);
+    cell: ({ id, name }) => {
+      const screen = screenOf(id);
       return screen === null
         ? onOneLine(name)
         : html`<a href=${addressOf(screen)}>${onOneLine(name)}</a>`;

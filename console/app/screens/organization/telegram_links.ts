@@ -4,7 +4,7 @@ import { Copy } from "../../components/copy.ts";
 import { ChangeError, ConfirmButton, useChange } from "../../components/form.ts";
 import { Failure, Loading } from "../../components/states.ts";
 import { Time, TimeLeft } from "../../components/time.ts";
-import { VisibleText } from "../../components/visible_text.ts";
+import { onOneLine } from "../../components/visible_text.ts";
 import { useData } from "../../data.ts";
 import { html } from "htm/preact";
 
@@ -46,14 +46,14 @@ function Row({ link: { id, username, telegram_id, created_at }, again }: {
   readonly again: () => void;
 }) {
   const change = useChange();
-  const name = username ?? telegram_id;
+  const name = onOneLine(username ?? telegram_id);
   const remove = async () => {
     await call("telegram_links.delete", { params: { id } });
     again();
   };
   return html`
     <li>
-      <p><${VisibleText} text=${name} /> <span class="soft"><${Time} at=${created_at} /></span></p>
+      <p>${name} <span class="soft"><${Time} at=${created_at} /></span></p>
       <${ConfirmButton} label="Remove" change=${change} action=${remove}
         question=${`${name} can no longer decide requests for you.`} />
     </li>

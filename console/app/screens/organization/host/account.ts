@@ -3,7 +3,7 @@ import { type Account, call } from "../../../api.ts";
 import { Badge } from "../../../components/badge.ts";
 import { ConfirmButton, useChange } from "../../../components/form.ts";
 import { SelectField } from "../../../components/inputs.ts";
-import { VisibleText } from "../../../components/visible_text.ts";
+import { onOneLine, VisibleText } from "../../../components/visible_text.ts";
 import { useData } from "../../../data.ts";
 import { html } from "htm/preact";
 import { setQuery } from "../../../router.ts";
@@ -22,7 +22,7 @@ export function AccountCard({ account, onChanged }: {
     onChanged();
   };
   return html`
-    <section class="card" aria-label=${name}>
+    <section class="card" aria-label=${onOneLine(name)}>
       <div class="title">
         <h3>
           <${VisibleText} text=${name} />
@@ -68,9 +68,11 @@ function Plan({ account: { id, plan_id }, onChanged }: {
   const plan = data.plans.find(({ id }) => id === chosen);
   return html`
     <${SelectField} label="Plan" value=${chosen} onChange=${setChosen}
-      options=${data.plans.map(({ id, name }) => [id, name])} />
+      options=${data.plans.map(({ id, name }) => [id, onOneLine(name)])} />
     ${chosen !== plan_id && plan !== undefined && html`
-      <${ConfirmButton} label=${`Move it to ${plan.name}`} change=${change} action=${move}
+      <${ConfirmButton} label=${`Move it to ${
+        onOneLine(plan.name)
+      }`} change=${change} action=${move}
         question=${`Its subscription ends and another begins, with an order of ${plan.price} ${plan.currency}. Nothing is prorated.`} />
     `}
   `;

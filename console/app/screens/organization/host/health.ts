@@ -9,7 +9,7 @@ import { useRepeat } from "../../../repeat.ts";
 /** How this instance is. */
 export function HealthCard() {
   const { data, error, again } = useData((signal) => call("health.detail", { signal }), []);
-  useRepeat(true, 5_000, again);
+  useRepeat(true, 10_000, again);
   if (data === null) {
     return error === null
       ? html`<${Loading} />`

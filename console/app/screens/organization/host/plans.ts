@@ -3,7 +3,7 @@ import { call, type Plan } from "../../../api.ts";
 import { ChangeError, ConfirmButton, Field, useChange } from "../../../components/form.ts";
 import { TextField } from "../../../components/inputs.ts";
 import { Failure, Loading } from "../../../components/states.ts";
-import { VisibleText } from "../../../components/visible_text.ts";
+import { onOneLine, VisibleText } from "../../../components/visible_text.ts";
 import { useData } from "../../../data.ts";
 import { html } from "htm/preact";
 import { query, setQuery } from "../../../router.ts";
@@ -55,9 +55,9 @@ function Row({ plan, onChanged }: { readonly plan: Plan; readonly onChanged: () 
         ${features.map((feature) => html`; <${VisibleText} text=${feature} />`)}
       </p>
       ${may("system:write") && html`
-        <button type="button" aria-label=${`Change the plan ${name}`}
+        <button type="button" aria-label=${`Change the plan ${onOneLine(name)}`}
           onClick=${() => setQuery({ plan: id })}>Change</button>
-        <${ConfirmButton} label=${`Delete ${name}`} change=${change} action=${remove}
+        <${ConfirmButton} label=${`Delete ${onOneLine(name)}`} change=${change} action=${remove}
           question="A plan that an organization has, or that new ones get, cannot be deleted." />
       `}
     </li>
@@ -97,12 +97,13 @@ function PlanForm({ plan, onChanged }: {
   return html`
     <form class="card" onSubmit=${submit} aria-label=${plan === null
       ? "New plan"
-      : `Plan ${plan.name}`}>
-      <h3>${plan === null ? "New plan" : `Change the plan ${plan.name}`}</h3>
+      : `Plan ${onOneLine(plan.name)}`}>
+      <h3>${plan === null ? "New plan" : `Change the plan ${onOneLine(plan.name)}`}</h3>
       <div class="pair">
         <${TextField} label="Name" value=${name} onInput=${setName} required
-          maxlength=${200} />
-        <${TextField} label="Price of a month" type="number" min=${0} value=${price}
+          maxlength=${100} />
+        <${TextField} label="Price of a month" type="number" min=${0} step=${.01}
+          value=${price}
           onInput=${setPrice} required />
         <${TextField} label="Currency" value=${currency} onInput=${setCurrency} required
           maxlength=${3} />

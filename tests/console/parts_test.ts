@@ -1,0 +1,135 @@
+import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { axisFor, shareOf, shortNumber } from "../../console/app/components/scale.ts";
+import { SCOPES as WORDS } from "../../console/app/components/scopes.ts";
+import { configOf, fieldsOf } from "../../console/app/screens/connections/config_fields.ts";
+import { failureShare, isDue } from "../../console/app/screens/connections/delivery_words.ts";
+import { headersOf, linesOf } from "../../console/app/screens/connections/header_lines.ts";
+import { SNIPPETS } from "../../console/app/screens/connections/signature_snippets.ts";
+import { rightsByRole } from "../../console/app/screens/organization/permissions.ts";
+import { signDelivery } from "../../core/delivery/webhooks/signing.ts";
+import { SCOPES } from "../../core/identity/scopes.ts";
+
+Deno.test("console: an axis ends at a round value at or above the largest, in few whole steps", () => {
+  deq(axisFor(0), { end: 1, ticks: [0, 1] });
+  deq(axisFor(1), { end: 1, ticks: [0, 1] });
+  deq(axisFor(3), { end: 3, ticks: [0, 1, 2, 3] });
+  deq(axisFor(39), { end: 40, ticks: [0, 10, 20, 30, 40] });
+  deq(axisFor(1_001), { end: 1_500, ticks: [0, 500, 1_000, 1_500] });
+  for (let n = 1; n < 1e9; n = Math.ceil(n * 1.7)) {
+    const { end, ticks } = axisFor(n);
+    ok(end >= n && ticks.length <= 5 && ticks.every(Number.isInteger), `${n}: ${ticks}`);
+  }
+});
+
+Deno.test("console: a share of an axis is between 0 and 1, and numbers are short", () => {
+  deq([shareOf(5, 10), shareOf(11, 10), shareOf(-1, 10), shareOf(1, 0)], [.5, 1, 0, 0]);
+  deq([0, 950, 1_234, 12_600, 3.5e7].map(shortNumber), ["0", "950", "1.2k", "13k", "35M"]);
+});
+
+Deno.test("console: the words of the rights are those of the API", () =>
+  deq({ ...WORDS }, { ...SCOPES }));
+
+Deno.test("console: a person's rights name every role that gives them", () => {
+  const role = (name: string, permissions: string[]) => ({
+    name,
+    permissions,
+    built_in: false,
+    created_at: null,
+    created_by: null,
+    updated_at: null,
+  });
+  const roles = [
+    role("owner", ["all"]),
+    role("dev", ["agents:read"]),
+    role("ops", ["agents:read", "agents:write"]),
+  ];
+  deq(rightsByRole(["dev", "ops"], roles), [
+    { right: "agents:read", from: ["dev", "ops"] },
+    { right: "agents:write", from: ["ops"] },
+  ]);
+  eq(rightsByRole(["owner"], roles).length, Object.keys(SCOPES).length);
+});
+
+Deno.test("console: a configuration has the typed fields, the lists, and no empty text", () => {
+  const fields = fieldsOf({
+    secrets: ["token"],
+    config_schema: {
+      required: ["url"],
+      properties: {
+        url: { type: "string", default: "https://git.example.com" },
+        token: { type: "string", description: "A token." },
+        region: { type: "string", enum: ["us", "eu"], default: "us" },
+        topics: { type: "array", items: { enum: ["alerts", "reports"] }, default: ["alerts"] },
+        scopes: { type: "array", items: { type: "string" } },
+      },
+    },
+  });
+  deq(
+    fields.map((
+      { name, kind, isRequired, isSecret, preset },
+    ) => [name, kind, isRequired, isSecret, preset]),
+    [
+      ["url", "text", true, false, "https://git.example.com"],
+      ["token", "text", false, true, ""],
+      ["region", "choice", false, false, "us"],
+      ["topics", "choices", false, false, "alerts"],
+      ["scopes", "lines", false, false, ""],
+    ],
+  );
+  deq(configOf(fields, { region: "eu", topics: "alerts\nreports", scopes: " repo \n\nuser" }), {
+    url: "https://git.example.com",
+    region: "eu",
+    topics: ["alerts", "reports"],
+    scopes: ["repo", "user"],
+  });
+});
+
+Deno.test("console: headers are lines, and come back as they were", () => {
+  const headers = { Authorization: "Bearer a:b", "X-Empty": "" };
+  deq(headersOf(linesOf(headers)), headers);
+  deq(headersOf("\n X-Team :  ops \nX-None"), { "X-Team": "ops", "X-None": "" });
+});
+
+Deno.test("console: the failure share counts only attempted deliveries, and a delivery is due in time", () => {
+  const of = (status: "pending" | "sending" | "succeeded" | "failed" | "timed_out") => ({ status });
+  eq(failureShare([of("pending"), of("sending")]), null);
+  deq(failureShare([of("pending"), of("succeeded"), of("failed"), of("timed_out")]), {
+    failed: 2,
+    of: 3,
+  });
+  const at = (next: string | null) => ({ held: false, next_attempt_at: next });
+  const nowMs = Date.parse("2030-01-01T00:00:00.000Z");
+  deq(
+    [
+      isDue({ status: "pending", ...at(null) }, nowMs),
+      isDue({ status: "pending", ...at(null), held: true }, nowMs),
+      isDue({ status: "failed", ...at(null) }, nowMs),
+      isDue({ status: "failed", ...at("2030-01-01T00:00:01.000Z") }, nowMs),
+      isDue({ status: "failed", ...at("2030-01-01T00:00:30.000Z") }, nowMs),
+    ],
+    [true, false, false, true, false],
+  );
+});
+
+Deno.test("console: the signature snippets are those of the docs, and accept a real delivery", async () => {
+  const docs = await Deno.readTextFile("docs/webhooks.md");
+  for (const [language, text] of Object.entries(SNIPPETS)) {
+    ok(
+      docs.includes(
+        text.slice(text.indexOf(language === "Python" ? "import base64" : "import { createHmac")),
+      ),
+      language,
+    );
+  }
+  const { verify } = await import(`data:text/javascript,${encodeURIComponent(SNIPPETS.Deno)}`);
+  const body = "{}", secret = "whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0";
+  const headers = signDelivery({
+    body,
+    secret,
+    deliveryId: "dlv_1",
+    timestampMs: Date.now(),
+    eventType: "ping",
+    eventTimestamp: "2030-01-01T00:00:00.000Z",
+  });
+  deq([verify(secret, headers, body), verify(secret, headers, "{ }")], [true, false]);
+});
