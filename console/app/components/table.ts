@@ -90,13 +90,14 @@ export function Table<T>({ list, columns, keyOf, opens, label, empty }: TablePro
   const drawn = rows.slice(first, last);
   const tracks = columns.map(({ width }) => width).join(" ");
   // A table has rows: without any there is only the text that says so.
-  const role = (name: string) => count > 0 ? name : undefined;
+  const isTable = count > 0;
+  const role = (name: string) => isTable ? name : undefined;
   return html`
     <div
       class=${isNarrow ? "table narrow" : "table"} ref=${table} role=${role(
         "table",
-      )} aria-label=${label}
-      aria-rowcount=${list.hasMore ? -1 : count}
+      )} aria-label=${isTable ? label : undefined}
+      aria-rowcount=${isTable ? list.hasMore ? -1 : count : undefined}
     >
       <div class="head" role=${role("row")} style=${{ gridTemplateColumns: tracks }}>
         ${columns.map(({ title }) => html`<span role=${role("columnheader")}>${title}</span>`)}
