@@ -6,146 +6,146 @@ import file3 from "./app/components/bytes.ts" with { type: "text" };
 import file4 from "./app/components/chart.ts" with { type: "text" };
 import file5 from "./app/components/checklist.ts" with { type: "text" };
 import file6 from "./app/components/choices.ts" with { type: "text" };
-import file7 from "./app/components/command/command_run.ts" with { type: "text" };
-import file8 from "./app/components/command/fleet_run.ts" with { type: "text" };
-import file9 from "./app/components/command/output.ts" with { type: "text" };
-import file10 from "./app/components/copy.ts" with { type: "text" };
-import file11 from "./app/components/dialog.ts" with { type: "text" };
-import file12 from "./app/components/diff.ts" with { type: "text" };
-import file13 from "./app/components/exact_command.ts" with { type: "text" };
-import file14 from "./app/components/explained.ts" with { type: "text" };
-import file15 from "./app/components/filters.ts" with { type: "text" };
-import file16 from "./app/components/form.ts" with { type: "text" };
-import file17 from "./app/components/help.ts" with { type: "text" };
-import file18 from "./app/components/inputs.ts" with { type: "text" };
-import file19 from "./app/components/names.ts" with { type: "text" };
-import file20 from "./app/components/palette.ts" with { type: "text" };
-import file21 from "./app/components/prose.ts" with { type: "text" };
-import file22 from "./app/components/qr_code.ts" with { type: "text" };
-import file23 from "./app/components/records.ts" with { type: "text" };
-import file24 from "./app/components/scale.ts" with { type: "text" };
-import file25 from "./app/components/scopes.ts" with { type: "text" };
-import file26 from "./app/components/shown_once.ts" with { type: "text" };
-import file27 from "./app/components/sign_in_again.ts" with { type: "text" };
-import file28 from "./app/components/states.ts" with { type: "text" };
-import file29 from "./app/components/story.ts" with { type: "text" };
-import file30 from "./app/components/table.ts" with { type: "text" };
-import file31 from "./app/components/time.ts" with { type: "text" };
-import file32 from "./app/components/verdict.ts" with { type: "text" };
-import file33 from "./app/components/visible_text.ts" with { type: "text" };
-import file34 from "./app/data.ts" with { type: "text" };
-import file35 from "./app/frame.ts" with { type: "text" };
-import file36 from "./app/icon.svg" with { type: "text" };
-import file37 from "./app/kept_checkpoint.ts" with { type: "text" };
-import file38 from "./app/keys.ts" with { type: "text" };
-import file39 from "./app/labels.ts" with { type: "text" };
-import file40 from "./app/layers.ts" with { type: "text" };
-import file41 from "./app/line_diff.ts" with { type: "text" };
-import file42 from "./app/live/channel.ts" with { type: "text" };
-import file43 from "./app/live/follows.ts" with { type: "text" };
-import file44 from "./app/live/host.ts" with { type: "text" };
-import file45 from "./app/live/hub.ts" with { type: "text" };
-import file46 from "./app/live/link.ts" with { type: "text" };
-import file47 from "./app/live/live.ts" with { type: "text" };
-import file48 from "./app/live/messages.ts" with { type: "text" };
-import file49 from "./app/live/worker.ts" with { type: "text" };
-import file50 from "./app/main.ts" with { type: "text" };
-import file51 from "./app/output_buffer.ts" with { type: "text" };
-import file52 from "./app/pages.ts" with { type: "text" };
-import file53 from "./app/pairing.ts" with { type: "text" };
-import file54 from "./app/policy_candidate.ts" with { type: "text" };
-import file55 from "./app/proof.ts" with { type: "text" };
-import file56 from "./app/proof_steps.ts" with { type: "text" };
-import file57 from "./app/repeat.ts" with { type: "text" };
-import file58 from "./app/router.ts" with { type: "text" };
-import file59 from "./app/save.ts" with { type: "text" };
-import file60 from "./app/screen.ts" with { type: "text" };
-import file61 from "./app/screens.ts" with { type: "text" };
-import file62 from "./app/screens/connections/config_fields.ts" with { type: "text" };
-import file63 from "./app/screens/connections/delivery.ts" with { type: "text" };
-import file64 from "./app/screens/connections/delivery_words.ts" with { type: "text" };
-import file65 from "./app/screens/connections/device_dialog.ts" with { type: "text" };
-import file66 from "./app/screens/connections/devices.ts" with { type: "text" };
-import file67 from "./app/screens/connections/event_choice.ts" with { type: "text" };
-import file68 from "./app/screens/connections/header_lines.ts" with { type: "text" };
-import file69 from "./app/screens/connections/headers_field.ts" with { type: "text" };
-import file70 from "./app/screens/connections/integration.ts" with { type: "text" };
-import file71 from "./app/screens/connections/integration_install.ts" with { type: "text" };
-import file72 from "./app/screens/connections/integrations.ts" with { type: "text" };
-import file73 from "./app/screens/connections/key.ts" with { type: "text" };
-import file74 from "./app/screens/connections/key_change.ts" with { type: "text" };
-import file75 from "./app/screens/connections/key_create.ts" with { type: "text" };
-import file76 from "./app/screens/connections/key_explanation.ts" with { type: "text" };
-import file77 from "./app/screens/connections/key_revoke.ts" with { type: "text" };
-import file78 from "./app/screens/connections/key_rotate.ts" with { type: "text" };
-import file79 from "./app/screens/connections/key_usage.ts" with { type: "text" };
-import file80 from "./app/screens/connections/keys.ts" with { type: "text" };
-import file81 from "./app/screens/connections/pairing_codes.ts" with { type: "text" };
-import file82 from "./app/screens/connections/signature_help.ts" with { type: "text" };
-import file83 from "./app/screens/connections/signature_snippets.ts" with { type: "text" };
-import file84 from "./app/screens/connections/suspended.ts" with { type: "text" };
-import file85 from "./app/screens/connections/webhook.ts" with { type: "text" };
-import file86 from "./app/screens/connections/webhook_create.ts" with { type: "text" };
-import file87 from "./app/screens/connections/webhook_deliveries.ts" with { type: "text" };
-import file88 from "./app/screens/connections/webhook_recover.ts" with { type: "text" };
-import file89 from "./app/screens/connections/webhook_settings.ts" with { type: "text" };
-import file90 from "./app/screens/connections/webhook_test_send.ts" with { type: "text" };
-import file91 from "./app/screens/connections/webhooks.ts" with { type: "text" };
-import file92 from "./app/screens/entry/join.ts" with { type: "text" };
-import file93 from "./app/screens/entry/parts.ts" with { type: "text" };
-import file94 from "./app/screens/entry/reset.ts" with { type: "text" };
-import file95 from "./app/screens/entry/sign_in.ts" with { type: "text" };
-import file96 from "./app/screens/entry/sign_up.ts" with { type: "text" };
-import file97 from "./app/screens/organization/host.ts" with { type: "text" };
-import file98 from "./app/screens/organization/host/account.ts" with { type: "text" };
-import file99 from "./app/screens/organization/host/accounts.ts" with { type: "text" };
-import file100 from "./app/screens/organization/host/configuration.ts" with { type: "text" };
-import file101 from "./app/screens/organization/host/figures.ts" with { type: "text" };
-import file102 from "./app/screens/organization/host/health.ts" with { type: "text" };
-import file103 from "./app/screens/organization/host/limit_words.ts" with { type: "text" };
-import file104 from "./app/screens/organization/host/limits.ts" with { type: "text" };
-import file105 from "./app/screens/organization/host/orders.ts" with { type: "text" };
-import file106 from "./app/screens/organization/host/plans.ts" with { type: "text" };
-import file107 from "./app/screens/organization/invitation_create.ts" with { type: "text" };
-import file108 from "./app/screens/organization/invitations.ts" with { type: "text" };
-import file109 from "./app/screens/organization/my_notifications.ts" with { type: "text" };
-import file110 from "./app/screens/organization/my_sessions.ts" with { type: "text" };
-import file111 from "./app/screens/organization/organization_settings.ts" with { type: "text" };
-import file112 from "./app/screens/organization/password.ts" with { type: "text" };
-import file113 from "./app/screens/organization/password_link.ts" with { type: "text" };
-import file114 from "./app/screens/organization/people.ts" with { type: "text" };
-import file115 from "./app/screens/organization/permissions.ts" with { type: "text" };
-import file116 from "./app/screens/organization/person.ts" with { type: "text" };
-import file117 from "./app/screens/organization/profile.ts" with { type: "text" };
-import file118 from "./app/screens/organization/roles.ts" with { type: "text" };
-import file119 from "./app/screens/organization/second_factor.ts" with { type: "text" };
-import file120 from "./app/screens/organization/second_factor_enrol.ts" with { type: "text" };
-import file121 from "./app/screens/organization/secrets.ts" with { type: "text" };
-import file122 from "./app/screens/organization/settings.ts" with { type: "text" };
-import file123 from "./app/screens/organization/telegram_links.ts" with { type: "text" };
-import file124 from "./app/screens/safety/alert.ts" with { type: "text" };
-import file125 from "./app/screens/safety/alert_story.ts" with { type: "text" };
-import file126 from "./app/screens/safety/alerts.ts" with { type: "text" };
-import file127 from "./app/screens/safety/apply_plan.ts" with { type: "text" };
-import file128 from "./app/screens/safety/audit.ts" with { type: "text" };
-import file129 from "./app/screens/safety/audit_export.ts" with { type: "text" };
-import file130 from "./app/screens/safety/audit_filters.ts" with { type: "text" };
-import file131 from "./app/screens/safety/audit_head.ts" with { type: "text" };
-import file132 from "./app/screens/safety/audit_row.ts" with { type: "text" };
-import file133 from "./app/screens/safety/backups.ts" with { type: "text" };
-import file134 from "./app/screens/safety/guard.ts" with { type: "text" };
-import file135 from "./app/screens/safety/guard_summary.ts" with { type: "text" };
-import file136 from "./app/screens/safety/guards.ts" with { type: "text" };
-import file137 from "./app/screens/safety/playground.ts" with { type: "text" };
-import file138 from "./app/screens/safety/playground_address.ts" with { type: "text" };
-import file139 from "./app/screens/safety/playground_choices.ts" with { type: "text" };
-import file140 from "./app/screens/safety/policies.ts" with { type: "text" };
-import file141 from "./app/screens/safety/policy.ts" with { type: "text" };
-import file142 from "./app/screens/safety/policy_diff.ts" with { type: "text" };
-import file143 from "./app/screens/safety/policy_tabs.ts" with { type: "text" };
-import file144 from "./app/screens/safety/replay_view.ts" with { type: "text" };
-import file145 from "./app/screens/safety/reports/compliance.ts" with { type: "text" };
-import file146 from "./app/screens/safety/reports/periods.ts" with { type: "text" };
+import file7 from "./app/components/command_run.ts" with { type: "text" };
+import file8 from "./app/components/copy.ts" with { type: "text" };
+import file9 from "./app/components/dialog.ts" with { type: "text" };
+import file10 from "./app/components/exact_command.ts" with { type: "text" };
+import file11 from "./app/components/filters.ts" with { type: "text" };
+import file12 from "./app/components/fleet_run.ts" with { type: "text" };
+import file13 from "./app/components/form.ts" with { type: "text" };
+import file14 from "./app/components/help.ts" with { type: "text" };
+import file15 from "./app/components/inputs.ts" with { type: "text" };
+import file16 from "./app/components/names.ts" with { type: "text" };
+import file17 from "./app/components/output.ts" with { type: "text" };
+import file18 from "./app/components/palette.ts" with { type: "text" };
+import file19 from "./app/components/qr_code.ts" with { type: "text" };
+import file20 from "./app/components/scale.ts" with { type: "text" };
+import file21 from "./app/components/scopes.ts" with { type: "text" };
+import file22 from "./app/components/shown_once.ts" with { type: "text" };
+import file23 from "./app/components/sign_in_again.ts" with { type: "text" };
+import file24 from "./app/components/states.ts" with { type: "text" };
+import file25 from "./app/components/story.ts" with { type: "text" };
+import file26 from "./app/components/table.ts" with { type: "text" };
+import file27 from "./app/components/time.ts" with { type: "text" };
+import file28 from "./app/components/verdict.ts" with { type: "text" };
+import file29 from "./app/components/visible_text.ts" with { type: "text" };
+import file30 from "./app/data.ts" with { type: "text" };
+import file31 from "./app/frame.ts" with { type: "text" };
+import file32 from "./app/icon.svg" with { type: "text" };
+import file33 from "./app/kept_checkpoint.ts" with { type: "text" };
+import file34 from "./app/keys.ts" with { type: "text" };
+import file35 from "./app/labels.ts" with { type: "text" };
+import file36 from "./app/layers.ts" with { type: "text" };
+import file37 from "./app/line_diff.ts" with { type: "text" };
+import file38 from "./app/live/channel.ts" with { type: "text" };
+import file39 from "./app/live/follows.ts" with { type: "text" };
+import file40 from "./app/live/host.ts" with { type: "text" };
+import file41 from "./app/live/hub.ts" with { type: "text" };
+import file42 from "./app/live/link.ts" with { type: "text" };
+import file43 from "./app/live/live.ts" with { type: "text" };
+import file44 from "./app/live/messages.ts" with { type: "text" };
+import file45 from "./app/live/worker.ts" with { type: "text" };
+import file46 from "./app/main.ts" with { type: "text" };
+import file47 from "./app/output_buffer.ts" with { type: "text" };
+import file48 from "./app/pages.ts" with { type: "text" };
+import file49 from "./app/pairing.ts" with { type: "text" };
+import file50 from "./app/policy_candidate.ts" with { type: "text" };
+import file51 from "./app/proof.ts" with { type: "text" };
+import file52 from "./app/proof_steps.ts" with { type: "text" };
+import file53 from "./app/repeat.ts" with { type: "text" };
+import file54 from "./app/router.ts" with { type: "text" };
+import file55 from "./app/save.ts" with { type: "text" };
+import file56 from "./app/screen.ts" with { type: "text" };
+import file57 from "./app/screens.ts" with { type: "text" };
+import file58 from "./app/screens/connections/config_fields.ts" with { type: "text" };
+import file59 from "./app/screens/connections/delivery.ts" with { type: "text" };
+import file60 from "./app/screens/connections/delivery_words.ts" with { type: "text" };
+import file61 from "./app/screens/connections/device_dialog.ts" with { type: "text" };
+import file62 from "./app/screens/connections/devices.ts" with { type: "text" };
+import file63 from "./app/screens/connections/event_choice.ts" with { type: "text" };
+import file64 from "./app/screens/connections/header_lines.ts" with { type: "text" };
+import file65 from "./app/screens/connections/headers_field.ts" with { type: "text" };
+import file66 from "./app/screens/connections/integration.ts" with { type: "text" };
+import file67 from "./app/screens/connections/integration_install.ts" with { type: "text" };
+import file68 from "./app/screens/connections/integrations.ts" with { type: "text" };
+import file69 from "./app/screens/connections/key.ts" with { type: "text" };
+import file70 from "./app/screens/connections/key_change.ts" with { type: "text" };
+import file71 from "./app/screens/connections/key_create.ts" with { type: "text" };
+import file72 from "./app/screens/connections/key_explanation.ts" with { type: "text" };
+import file73 from "./app/screens/connections/key_revoke.ts" with { type: "text" };
+import file74 from "./app/screens/connections/key_rotate.ts" with { type: "text" };
+import file75 from "./app/screens/connections/key_usage.ts" with { type: "text" };
+import file76 from "./app/screens/connections/keys.ts" with { type: "text" };
+import file77 from "./app/screens/connections/pairing_codes.ts" with { type: "text" };
+import file78 from "./app/screens/connections/signature_help.ts" with { type: "text" };
+import file79 from "./app/screens/connections/signature_snippets.ts" with { type: "text" };
+import file80 from "./app/screens/connections/suspended.ts" with { type: "text" };
+import file81 from "./app/screens/connections/webhook.ts" with { type: "text" };
+import file82 from "./app/screens/connections/webhook_create.ts" with { type: "text" };
+import file83 from "./app/screens/connections/webhook_deliveries.ts" with { type: "text" };
+import file84 from "./app/screens/connections/webhook_recover.ts" with { type: "text" };
+import file85 from "./app/screens/connections/webhook_settings.ts" with { type: "text" };
+import file86 from "./app/screens/connections/webhook_test_send.ts" with { type: "text" };
+import file87 from "./app/screens/connections/webhooks.ts" with { type: "text" };
+import file88 from "./app/screens/entry/join.ts" with { type: "text" };
+import file89 from "./app/screens/entry/parts.ts" with { type: "text" };
+import file90 from "./app/screens/entry/reset.ts" with { type: "text" };
+import file91 from "./app/screens/entry/sign_in.ts" with { type: "text" };
+import file92 from "./app/screens/entry/sign_up.ts" with { type: "text" };
+import file93 from "./app/screens/organization/host.ts" with { type: "text" };
+import file94 from "./app/screens/organization/host/account.ts" with { type: "text" };
+import file95 from "./app/screens/organization/host/accounts.ts" with { type: "text" };
+import file96 from "./app/screens/organization/host/configuration.ts" with { type: "text" };
+import file97 from "./app/screens/organization/host/figures.ts" with { type: "text" };
+import file98 from "./app/screens/organization/host/health.ts" with { type: "text" };
+import file99 from "./app/screens/organization/host/limit_words.ts" with { type: "text" };
+import file100 from "./app/screens/organization/host/limits.ts" with { type: "text" };
+import file101 from "./app/screens/organization/host/orders.ts" with { type: "text" };
+import file102 from "./app/screens/organization/host/plans.ts" with { type: "text" };
+import file103 from "./app/screens/organization/invitation_create.ts" with { type: "text" };
+import file104 from "./app/screens/organization/invitations.ts" with { type: "text" };
+import file105 from "./app/screens/organization/my_notifications.ts" with { type: "text" };
+import file106 from "./app/screens/organization/my_sessions.ts" with { type: "text" };
+import file107 from "./app/screens/organization/organization_settings.ts" with { type: "text" };
+import file108 from "./app/screens/organization/password.ts" with { type: "text" };
+import file109 from "./app/screens/organization/password_link.ts" with { type: "text" };
+import file110 from "./app/screens/organization/people.ts" with { type: "text" };
+import file111 from "./app/screens/organization/permissions.ts" with { type: "text" };
+import file112 from "./app/screens/organization/person.ts" with { type: "text" };
+import file113 from "./app/screens/organization/profile.ts" with { type: "text" };
+import file114 from "./app/screens/organization/roles.ts" with { type: "text" };
+import file115 from "./app/screens/organization/second_factor.ts" with { type: "text" };
+import file116 from "./app/screens/organization/second_factor_enrol.ts" with { type: "text" };
+import file117 from "./app/screens/organization/secrets.ts" with { type: "text" };
+import file118 from "./app/screens/organization/settings.ts" with { type: "text" };
+import file119 from "./app/screens/organization/telegram_links.ts" with { type: "text" };
+import file120 from "./app/screens/safety/alert.ts" with { type: "text" };
+import file121 from "./app/screens/safety/alert_story.ts" with { type: "text" };
+import file122 from "./app/screens/safety/alerts.ts" with { type: "text" };
+import file123 from "./app/screens/safety/apply_plan.ts" with { type: "text" };
+import file124 from "./app/screens/safety/audit.ts" with { type: "text" };
+import file125 from "./app/screens/safety/audit_export.ts" with { type: "text" };
+import file126 from "./app/screens/safety/audit_filters.ts" with { type: "text" };
+import file127 from "./app/screens/safety/audit_head.ts" with { type: "text" };
+import file128 from "./app/screens/safety/audit_row.ts" with { type: "text" };
+import file129 from "./app/screens/safety/backups.ts" with { type: "text" };
+import file130 from "./app/screens/safety/diff.ts" with { type: "text" };
+import file131 from "./app/screens/safety/explained.ts" with { type: "text" };
+import file132 from "./app/screens/safety/guard.ts" with { type: "text" };
+import file133 from "./app/screens/safety/guard_summary.ts" with { type: "text" };
+import file134 from "./app/screens/safety/guards.ts" with { type: "text" };
+import file135 from "./app/screens/safety/playground.ts" with { type: "text" };
+import file136 from "./app/screens/safety/playground_address.ts" with { type: "text" };
+import file137 from "./app/screens/safety/playground_choices.ts" with { type: "text" };
+import file138 from "./app/screens/safety/policies.ts" with { type: "text" };
+import file139 from "./app/screens/safety/policy.ts" with { type: "text" };
+import file140 from "./app/screens/safety/policy_diff.ts" with { type: "text" };
+import file141 from "./app/screens/safety/policy_tabs.ts" with { type: "text" };
+import file142 from "./app/screens/safety/replay_view.ts" with { type: "text" };
+import file143 from "./app/screens/safety/reports/compliance.ts" with { type: "text" };
+import file144 from "./app/screens/safety/reports/periods.ts" with { type: "text" };
+import file145 from "./app/screens/safety/reports/prose.ts" with { type: "text" };
+import file146 from "./app/screens/safety/reports/records.ts" with { type: "text" };
 import file147 from "./app/screens/safety/reports/report.ts" with { type: "text" };
 import file148 from "./app/screens/safety/reports/report_controls.ts" with { type: "text" };
 import file149 from "./app/screens/safety/reports/report_lists.ts" with { type: "text" };
@@ -227,146 +227,146 @@ export const FILES: Readonly<Record<string, string>> = {
   "console/app/components/chart.ts": file4,
   "console/app/components/checklist.ts": file5,
   "console/app/components/choices.ts": file6,
-  "console/app/components/command/command_run.ts": file7,
-  "console/app/components/command/fleet_run.ts": file8,
-  "console/app/components/command/output.ts": file9,
-  "console/app/components/copy.ts": file10,
-  "console/app/components/dialog.ts": file11,
-  "console/app/components/diff.ts": file12,
-  "console/app/components/exact_command.ts": file13,
-  "console/app/components/explained.ts": file14,
-  "console/app/components/filters.ts": file15,
-  "console/app/components/form.ts": file16,
-  "console/app/components/help.ts": file17,
-  "console/app/components/inputs.ts": file18,
-  "console/app/components/names.ts": file19,
-  "console/app/components/palette.ts": file20,
-  "console/app/components/prose.ts": file21,
-  "console/app/components/qr_code.ts": file22,
-  "console/app/components/records.ts": file23,
-  "console/app/components/scale.ts": file24,
-  "console/app/components/scopes.ts": file25,
-  "console/app/components/shown_once.ts": file26,
-  "console/app/components/sign_in_again.ts": file27,
-  "console/app/components/states.ts": file28,
-  "console/app/components/story.ts": file29,
-  "console/app/components/table.ts": file30,
-  "console/app/components/time.ts": file31,
-  "console/app/components/verdict.ts": file32,
-  "console/app/components/visible_text.ts": file33,
-  "console/app/data.ts": file34,
-  "console/app/frame.ts": file35,
-  "console/app/icon.svg": file36,
-  "console/app/kept_checkpoint.ts": file37,
-  "console/app/keys.ts": file38,
-  "console/app/labels.ts": file39,
-  "console/app/layers.ts": file40,
-  "console/app/line_diff.ts": file41,
-  "console/app/live/channel.ts": file42,
-  "console/app/live/follows.ts": file43,
-  "console/app/live/host.ts": file44,
-  "console/app/live/hub.ts": file45,
-  "console/app/live/link.ts": file46,
-  "console/app/live/live.ts": file47,
-  "console/app/live/messages.ts": file48,
-  "console/app/live/worker.ts": file49,
-  "console/app/main.ts": file50,
-  "console/app/output_buffer.ts": file51,
-  "console/app/pages.ts": file52,
-  "console/app/pairing.ts": file53,
-  "console/app/policy_candidate.ts": file54,
-  "console/app/proof.ts": file55,
-  "console/app/proof_steps.ts": file56,
-  "console/app/repeat.ts": file57,
-  "console/app/router.ts": file58,
-  "console/app/save.ts": file59,
-  "console/app/screen.ts": file60,
-  "console/app/screens.ts": file61,
-  "console/app/screens/connections/config_fields.ts": file62,
-  "console/app/screens/connections/delivery.ts": file63,
-  "console/app/screens/connections/delivery_words.ts": file64,
-  "console/app/screens/connections/device_dialog.ts": file65,
-  "console/app/screens/connections/devices.ts": file66,
-  "console/app/screens/connections/event_choice.ts": file67,
-  "console/app/screens/connections/header_lines.ts": file68,
-  "console/app/screens/connections/headers_field.ts": file69,
-  "console/app/screens/connections/integration.ts": file70,
-  "console/app/screens/connections/integration_install.ts": file71,
-  "console/app/screens/connections/integrations.ts": file72,
-  "console/app/screens/connections/key.ts": file73,
-  "console/app/screens/connections/key_change.ts": file74,
-  "console/app/screens/connections/key_create.ts": file75,
-  "console/app/screens/connections/key_explanation.ts": file76,
-  "console/app/screens/connections/key_revoke.ts": file77,
-  "console/app/screens/connections/key_rotate.ts": file78,
-  "console/app/screens/connections/key_usage.ts": file79,
-  "console/app/screens/connections/keys.ts": file80,
-  "console/app/screens/connections/pairing_codes.ts": file81,
-  "console/app/screens/connections/signature_help.ts": file82,
-  "console/app/screens/connections/signature_snippets.ts": file83,
-  "console/app/screens/connections/suspended.ts": file84,
-  "console/app/screens/connections/webhook.ts": file85,
-  "console/app/screens/connections/webhook_create.ts": file86,
-  "console/app/screens/connections/webhook_deliveries.ts": file87,
-  "console/app/screens/connections/webhook_recover.ts": file88,
-  "console/app/screens/connections/webhook_settings.ts": file89,
-  "console/app/screens/connections/webhook_test_send.ts": file90,
-  "console/app/screens/connections/webhooks.ts": file91,
-  "console/app/screens/entry/join.ts": file92,
-  "console/app/screens/entry/parts.ts": file93,
-  "console/app/screens/entry/reset.ts": file94,
-  "console/app/screens/entry/sign_in.ts": file95,
-  "console/app/screens/entry/sign_up.ts": file96,
-  "console/app/screens/organization/host.ts": file97,
-  "console/app/screens/organization/host/account.ts": file98,
-  "console/app/screens/organization/host/accounts.ts": file99,
-  "console/app/screens/organization/host/configuration.ts": file100,
-  "console/app/screens/organization/host/figures.ts": file101,
-  "console/app/screens/organization/host/health.ts": file102,
-  "console/app/screens/organization/host/limit_words.ts": file103,
-  "console/app/screens/organization/host/limits.ts": file104,
-  "console/app/screens/organization/host/orders.ts": file105,
-  "console/app/screens/organization/host/plans.ts": file106,
-  "console/app/screens/organization/invitation_create.ts": file107,
-  "console/app/screens/organization/invitations.ts": file108,
-  "console/app/screens/organization/my_notifications.ts": file109,
-  "console/app/screens/organization/my_sessions.ts": file110,
-  "console/app/screens/organization/organization_settings.ts": file111,
-  "console/app/screens/organization/password.ts": file112,
-  "console/app/screens/organization/password_link.ts": file113,
-  "console/app/screens/organization/people.ts": file114,
-  "console/app/screens/organization/permissions.ts": file115,
-  "console/app/screens/organization/person.ts": file116,
-  "console/app/screens/organization/profile.ts": file117,
-  "console/app/screens/organization/roles.ts": file118,
-  "console/app/screens/organization/second_factor.ts": file119,
-  "console/app/screens/organization/second_factor_enrol.ts": file120,
-  "console/app/screens/organization/secrets.ts": file121,
-  "console/app/screens/organization/settings.ts": file122,
-  "console/app/screens/organization/telegram_links.ts": file123,
-  "console/app/screens/safety/alert.ts": file124,
-  "console/app/screens/safety/alert_story.ts": file125,
-  "console/app/screens/safety/alerts.ts": file126,
-  "console/app/screens/safety/apply_plan.ts": file127,
-  "console/app/screens/safety/audit.ts": file128,
-  "console/app/screens/safety/audit_export.ts": file129,
-  "console/app/screens/safety/audit_filters.ts": file130,
-  "console/app/screens/safety/audit_head.ts": file131,
-  "console/app/screens/safety/audit_row.ts": file132,
-  "console/app/screens/safety/backups.ts": file133,
-  "console/app/screens/safety/guard.ts": file134,
-  "console/app/screens/safety/guard_summary.ts": file135,
-  "console/app/screens/safety/guards.ts": file136,
-  "console/app/screens/safety/playground.ts": file137,
-  "console/app/screens/safety/playground_address.ts": file138,
-  "console/app/screens/safety/playground_choices.ts": file139,
-  "console/app/screens/safety/policies.ts": file140,
-  "console/app/screens/safety/policy.ts": file141,
-  "console/app/screens/safety/policy_diff.ts": file142,
-  "console/app/screens/safety/policy_tabs.ts": file143,
-  "console/app/screens/safety/replay_view.ts": file144,
-  "console/app/screens/safety/reports/compliance.ts": file145,
-  "console/app/screens/safety/reports/periods.ts": file146,
+  "console/app/components/command_run.ts": file7,
+  "console/app/components/copy.ts": file8,
+  "console/app/components/dialog.ts": file9,
+  "console/app/components/exact_command.ts": file10,
+  "console/app/components/filters.ts": file11,
+  "console/app/components/fleet_run.ts": file12,
+  "console/app/components/form.ts": file13,
+  "console/app/components/help.ts": file14,
+  "console/app/components/inputs.ts": file15,
+  "console/app/components/names.ts": file16,
+  "console/app/components/output.ts": file17,
+  "console/app/components/palette.ts": file18,
+  "console/app/components/qr_code.ts": file19,
+  "console/app/components/scale.ts": file20,
+  "console/app/components/scopes.ts": file21,
+  "console/app/components/shown_once.ts": file22,
+  "console/app/components/sign_in_again.ts": file23,
+  "console/app/components/states.ts": file24,
+  "console/app/components/story.ts": file25,
+  "console/app/components/table.ts": file26,
+  "console/app/components/time.ts": file27,
+  "console/app/components/verdict.ts": file28,
+  "console/app/components/visible_text.ts": file29,
+  "console/app/data.ts": file30,
+  "console/app/frame.ts": file31,
+  "console/app/icon.svg": file32,
+  "console/app/kept_checkpoint.ts": file33,
+  "console/app/keys.ts": file34,
+  "console/app/labels.ts": file35,
+  "console/app/layers.ts": file36,
+  "console/app/line_diff.ts": file37,
+  "console/app/live/channel.ts": file38,
+  "console/app/live/follows.ts": file39,
+  "console/app/live/host.ts": file40,
+  "console/app/live/hub.ts": file41,
+  "console/app/live/link.ts": file42,
+  "console/app/live/live.ts": file43,
+  "console/app/live/messages.ts": file44,
+  "console/app/live/worker.ts": file45,
+  "console/app/main.ts": file46,
+  "console/app/output_buffer.ts": file47,
+  "console/app/pages.ts": file48,
+  "console/app/pairing.ts": file49,
+  "console/app/policy_candidate.ts": file50,
+  "console/app/proof.ts": file51,
+  "console/app/proof_steps.ts": file52,
+  "console/app/repeat.ts": file53,
+  "console/app/router.ts": file54,
+  "console/app/save.ts": file55,
+  "console/app/screen.ts": file56,
+  "console/app/screens.ts": file57,
+  "console/app/screens/connections/config_fields.ts": file58,
+  "console/app/screens/connections/delivery.ts": file59,
+  "console/app/screens/connections/delivery_words.ts": file60,
+  "console/app/screens/connections/device_dialog.ts": file61,
+  "console/app/screens/connections/devices.ts": file62,
+  "console/app/screens/connections/event_choice.ts": file63,
+  "console/app/screens/connections/header_lines.ts": file64,
+  "console/app/screens/connections/headers_field.ts": file65,
+  "console/app/screens/connections/integration.ts": file66,
+  "console/app/screens/connections/integration_install.ts": file67,
+  "console/app/screens/connections/integrations.ts": file68,
+  "console/app/screens/connections/key.ts": file69,
+  "console/app/screens/connections/key_change.ts": file70,
+  "console/app/screens/connections/key_create.ts": file71,
+  "console/app/screens/connections/key_explanation.ts": file72,
+  "console/app/screens/connections/key_revoke.ts": file73,
+  "console/app/screens/connections/key_rotate.ts": file74,
+  "console/app/screens/connections/key_usage.ts": file75,
+  "console/app/screens/connections/keys.ts": file76,
+  "console/app/screens/connections/pairing_codes.ts": file77,
+  "console/app/screens/connections/signature_help.ts": file78,
+  "console/app/screens/connections/signature_snippets.ts": file79,
+  "console/app/screens/connections/suspended.ts": file80,
+  "console/app/screens/connections/webhook.ts": file81,
+  "console/app/screens/connections/webhook_create.ts": file82,
+  "console/app/screens/connections/webhook_deliveries.ts": file83,
+  "console/app/screens/connections/webhook_recover.ts": file84,
+  "console/app/screens/connections/webhook_settings.ts": file85,
+  "console/app/screens/connections/webhook_test_send.ts": file86,
+  "console/app/screens/connections/webhooks.ts": file87,
+  "console/app/screens/entry/join.ts": file88,
+  "console/app/screens/entry/parts.ts": file89,
+  "console/app/screens/entry/reset.ts": file90,
+  "console/app/screens/entry/sign_in.ts": file91,
+  "console/app/screens/entry/sign_up.ts": file92,
+  "console/app/screens/organization/host.ts": file93,
+  "console/app/screens/organization/host/account.ts": file94,
+  "console/app/screens/organization/host/accounts.ts": file95,
+  "console/app/screens/organization/host/configuration.ts": file96,
+  "console/app/screens/organization/host/figures.ts": file97,
+  "console/app/screens/organization/host/health.ts": file98,
+  "console/app/screens/organization/host/limit_words.ts": file99,
+  "console/app/screens/organization/host/limits.ts": file100,
+  "console/app/screens/organization/host/orders.ts": file101,
+  "console/app/screens/organization/host/plans.ts": file102,
+  "console/app/screens/organization/invitation_create.ts": file103,
+  "console/app/screens/organization/invitations.ts": file104,
+  "console/app/screens/organization/my_notifications.ts": file105,
+  "console/app/screens/organization/my_sessions.ts": file106,
+  "console/app/screens/organization/organization_settings.ts": file107,
+  "console/app/screens/organization/password.ts": file108,
+  "console/app/screens/organization/password_link.ts": file109,
+  "console/app/screens/organization/people.ts": file110,
+  "console/app/screens/organization/permissions.ts": file111,
+  "console/app/screens/organization/person.ts": file112,
+  "console/app/screens/organization/profile.ts": file113,
+  "console/app/screens/organization/roles.ts": file114,
+  "console/app/screens/organization/second_factor.ts": file115,
+  "console/app/screens/organization/second_factor_enrol.ts": file116,
+  "console/app/screens/organization/secrets.ts": file117,
+  "console/app/screens/organization/settings.ts": file118,
+  "console/app/screens/organization/telegram_links.ts": file119,
+  "console/app/screens/safety/alert.ts": file120,
+  "console/app/screens/safety/alert_story.ts": file121,
+  "console/app/screens/safety/alerts.ts": file122,
+  "console/app/screens/safety/apply_plan.ts": file123,
+  "console/app/screens/safety/audit.ts": file124,
+  "console/app/screens/safety/audit_export.ts": file125,
+  "console/app/screens/safety/audit_filters.ts": file126,
+  "console/app/screens/safety/audit_head.ts": file127,
+  "console/app/screens/safety/audit_row.ts": file128,
+  "console/app/screens/safety/backups.ts": file129,
+  "console/app/screens/safety/diff.ts": file130,
+  "console/app/screens/safety/explained.ts": file131,
+  "console/app/screens/safety/guard.ts": file132,
+  "console/app/screens/safety/guard_summary.ts": file133,
+  "console/app/screens/safety/guards.ts": file134,
+  "console/app/screens/safety/playground.ts": file135,
+  "console/app/screens/safety/playground_address.ts": file136,
+  "console/app/screens/safety/playground_choices.ts": file137,
+  "console/app/screens/safety/policies.ts": file138,
+  "console/app/screens/safety/policy.ts": file139,
+  "console/app/screens/safety/policy_diff.ts": file140,
+  "console/app/screens/safety/policy_tabs.ts": file141,
+  "console/app/screens/safety/replay_view.ts": file142,
+  "console/app/screens/safety/reports/compliance.ts": file143,
+  "console/app/screens/safety/reports/periods.ts": file144,
+  "console/app/screens/safety/reports/prose.ts": file145,
+  "console/app/screens/safety/reports/records.ts": file146,
   "console/app/screens/safety/reports/report.ts": file147,
   "console/app/screens/safety/reports/report_controls.ts": file148,
   "console/app/screens/safety/reports/report_lists.ts": file149,
