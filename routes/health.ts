@@ -6,10 +6,6 @@ import { route } from "./call/route.ts";
 const Health = z.object({
   status: z.enum(["ok", "degraded"]),
   components: z.record(z.string(), z.enum(["ok", "down"])),
-  claimed: z.boolean().optional().meta({
-    description: "False until the first signup, which creates the organization that runs the " +
-      "installation. Absent while the store is down.",
-  }),
   version: z.string().optional(),
   uptime_seconds: z.int().optional(),
   store_round_trip_ms: z.number().optional(),
@@ -43,7 +39,7 @@ export const healthRoutes = [
     path: "/health",
     summary: "Get the system's health",
     description:
-      "Everyone sees the statuses, and whether somebody has signed up. A live credential with system:read in the organization that " +
+      "Everyone sees the statuses. A live credential with system:read in the organization that " +
       "runs the installation also sees figures. An invalid credential is ignored.",
     access: { public: "statuses reveal no data", credential: "optional" },
     unlimited: true,

@@ -8,7 +8,7 @@ const keyOf = (origin: string) => `relay checkpoint of ${origin}`;
 export const originNow = (): string => `relay/${me.value!.organization.id}/${space.value}`;
 
 /** The checkpoint that this browser kept at an earlier visit. */
-export function keptCheckpoint(origin: string): Kept | null {
+function keptCheckpoint(origin: string): Kept | null {
   const text = localStorage.getItem(keyOf(origin));
   try {
     return text === null ? null : JSON.parse(text) as Kept;

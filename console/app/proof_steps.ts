@@ -196,7 +196,7 @@ async function* proveGrowth(
 ): AsyncGenerator<Step, void> {
   const earlier = kept && readCheckpoint(kept.note);
   if (kept === null || earlier === null || earlier.origin !== origin) {
-    yield skipped(GREW, "This browser sees it for the first time, and keeps its checkpoint now.");
+    yield skipped(GREW, "This browser has no checkpoint of an earlier visit.");
     return;
   }
   const known = trusted !== null &&

@@ -41,7 +41,7 @@ export function go(to: string, filters?: Readonly<Record<string, string>>): void
 export function setQuery(changes: Readonly<Record<string, string>>): void {
   const next = { ...place.value.query, ...changes };
   const kept = Object.fromEntries(Object.entries(next).filter(([, value]) => value !== ""));
-  history.replaceState(null, "", addressOf(place.value.path, kept));
+  history.replaceState(null, "", addressOf(place.value.path, kept) + location.hash);
   place.value = here();
 }
 
@@ -52,12 +52,14 @@ export function startRouter(): void {
     const link = (event.target as Element).closest("a");
     if (link === null || event.defaultPrevented || event.button !== 0) return;
     if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
-    const { pathname, search } = link;
+    const { pathname, search, hash } = link;
     const isOurs = link.origin === location.origin && !link.hasAttribute("download") &&
       link.target === "" && (pathname === BASE || pathname.startsWith(`${BASE}/`));
-    if (!isOurs) return;
+    const isHere = pathname === location.pathname && search === location.search;
+    // The browser itself goes to a place on this page.
+    if (!isOurs || isHere && hash !== "") return;
     event.preventDefault();
-    history.pushState(null, "", pathname + search);
+    history.pushState(null, "", pathname + search + hash);
     place.value = here();
     scrollTo(0, 0);
   });

@@ -1,5 +1,5 @@
-/** Saves text as a file of the viewer. */
-export function saveAs(name: string, parts: readonly string[], type = "text/plain"): void {
+/** Saves content as a file of the viewer. */
+export function saveAs(name: string, parts: readonly BlobPart[], type = "text/plain"): void {
   const url = URL.createObjectURL(new Blob([...parts], { type }));
   const link = document.createElement("a");
   link.href = url;

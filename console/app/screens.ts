@@ -74,16 +74,41 @@ export const SCREENS: readonly Screen[] = [
     load: () => import("./screens/safety/policies.ts"),
   },
   {
+    path: "/policies/repositories",
+    title: "Policy repositories",
+    needs: ["policy:read"],
+    load: () => import("./screens/safety/repositories.ts"),
+  },
+  {
+    path: "/policies/agents",
+    title: "Guard of the agents",
+    needs: ["policy:read"],
+    load: () => import("./screens/safety/guards.ts"),
+  },
+  {
+    path: "/policies/agents/:id",
+    title: "Guard of an agent",
+    needs: ["policy:read"],
+    load: () => import("./screens/safety/guard.ts"),
+  },
+  {
     path: "/policies/:id",
     title: "Policy",
     needs: ["policy:read"],
     load: () => import("./screens/safety/policy.ts"),
   },
   {
+    path: "/shield",
+    title: "Shield",
+    group: "Safety",
+    needs: ["system:read", "patterns:read"],
+    load: () => import("./screens/safety/shield/shield.ts"),
+  },
+  {
     path: "/playground",
     title: "Playground",
     group: "Safety",
-    needs: ["policy:read"],
+    needs: ["system:read"],
     load: () => import("./screens/safety/playground.ts"),
   },
   {
@@ -117,13 +142,13 @@ export const SCREENS: readonly Screen[] = [
     title: "Compliance",
     group: "Safety",
     needs: ["compliance:read", "system:read"],
-    load: () => import("./screens/safety/compliance.ts"),
+    load: () => import("./screens/safety/reports/compliance.ts"),
   },
   {
     path: "/compliance/:id",
     title: "Report",
     needs: ["compliance:read", "system:read"],
-    load: () => import("./screens/safety/report.ts"),
+    load: () => import("./screens/safety/reports/report.ts"),
   },
   {
     path: "/webhooks",

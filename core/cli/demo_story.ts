@@ -205,6 +205,7 @@ const mask = (key: string) => `${key.slice(0, 14)}…`;
 
 function howToUse(url: string, account: Account, key: string, agentId: string): string {
   return `Relay      ${url}
+Console    ${url}/console
 Reference  ${url}/docs
 You        ${account.email}, password ${account.password}
 Key        ${key}

@@ -132,19 +132,26 @@ export async function stopServing(
 
 function greet(settings: Settings, port: number, { claimed, claimCode }: Running): void {
   const host = settings.host.includes(":") ? `[${settings.host}]` : settings.host;
-  const url = settings.publicUrl ?? `${settings.tls ? "https" : "http"}://${host}:${port}`;
+  const at = (host: string) =>
+    settings.publicUrl ?? `${settings.tls ? "https" : "http"}://${host}:${port}`;
+  const url = at(host);
+  // A browser needs an address of this machine, not of all its interfaces.
+  const page = `${at(/^(0\.0\.0\.0|\[::\])$/.test(host) ? "127.0.0.1" : host)}/console`;
   console.log(`Relay ${VERSION} is ready at ${url}
+  console    ${page}
   reference  ${url}/docs
   store      ${shownLocation(settings.kv!)}
   signup     ${settings.signup}${claimCode === null ? "" : `, first with claim_code ${claimCode}`}${
-    claimed ? "" : firstSignup(url, claimCode !== null)
+    claimed ? "" : firstSignup(url, page, claimCode !== null)
   }`);
 }
 
 /** The instructions for the first signup. */
-const firstSignup = (url: string, withCode: boolean): string => `
+const firstSignup = (url: string, page: string, withCode: boolean): string => `
 
-Nobody has signed up yet. The first account administers this relay. Type the password, or pass it by a pipe:
+Nobody has signed up yet. The first account administers this relay. Create it in a browser:
+  ${page}
+or in a terminal, where you type the password or pass it by a pipe:
   relay login --url ${url} --email you@example.com --password-stdin --sign-up <organization>${
   withCode ? " --claim-code <code>" : ""
 }`;

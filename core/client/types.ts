@@ -3217,8 +3217,6 @@ export interface Guard {
 
 export interface Health {
   readonly agents_linked?: number | undefined;
-  /** False until the first signup, which creates the organization that runs the installation. Absent while the store is down. */
-  readonly claimed?: boolean | undefined;
   readonly commands_under_way?: number | undefined;
   readonly components: Readonly<Record<string, "ok" | "down">>;
   readonly jobs_due?: number | undefined;

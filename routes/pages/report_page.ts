@@ -10,39 +10,12 @@ import type {
   QueryResult,
   ReadReport,
 } from "../../core/host/host.ts";
-import { type Html, inline, markup, type Part, trusted } from "./html.ts";
 import type { Content } from "../call/route.ts";
+import { type Html, inline, markup, type Part, trusted } from "./html.ts";
+import { STYLE } from "./report_style.ts";
 
 /** The media type of a page. */
 export const HTML = "text/html; charset=utf-8";
-
-const STYLE = `
-:root { color-scheme: light; }
-* { box-sizing: border-box; }
-body { margin: 2rem auto; max-width: 62rem; padding: 0 1rem; color: #1b2430; background: #ffffff;
-  font: 15px/1.5 system-ui, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
-h1 { margin: 0; font-size: 1.7rem; }
-h2 { margin: 2.2rem 0 .5rem; font-size: 1.2rem; border-bottom: 1px solid #9aa5b1; }
-h3 { margin: 1.4rem 0 .2rem; font-size: 1rem; }
-p, ul { margin: .4rem 0; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1rem; margin: .8rem 0; }
-dt { color: #4c5866; }
-dd { margin: 0; overflow-wrap: anywhere; }
-table { width: 100%; border-collapse: collapse; margin: .6rem 0; font-size: .86rem; }
-th, td { padding: .25rem .5rem; text-align: left; vertical-align: top; overflow-wrap: anywhere;
-  border-bottom: 1px solid #dfe3e8; }
-th { color: #4c5866; font-weight: 600; }
-.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
-.notice { padding: .6rem .9rem; border: 1px solid #8a5300; border-radius: 4px; }
-.soft { color: #4c5866; }
-code, pre { font: .82rem/1.45 ui-monospace, Menlo, Consolas, monospace; }
-pre { padding: .6rem; white-space: pre-wrap; overflow-wrap: anywhere; border: 1px solid #dfe3e8; }
-thead { display: table-header-group; }
-tr, h2, h3 { break-inside: avoid; }
-h2, h3 { break-after: avoid; }
-@page { margin: 18mm 15mm; }
-@media print { body { margin: 0; max-width: none; padding: 0; font-size: 10pt; } }
-`;
 
 const POLICY = [
   "default-src 'none'",
@@ -61,6 +34,7 @@ export function reportPage(read: ReadReport): Content {
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
 <title>${title}, ${read.period.from.slice(0, 10)} to ${read.period.to.slice(0, 10)}</title>
 <style>${trusted(STYLE)}</style>
 </head>
@@ -90,12 +64,13 @@ const unfinished = ({ status, progress: { rows_read, rows_total } }: ReadReport)
 
 function packPart(pack: Pack): Html {
   const { period, organization, log, exceptions } = pack;
+  const who = namesIn(pack);
   return markup`${
     facts([
-      ["Organization", `${organization.name} (${organization.id}, ${pack.space})`],
+      ["Organization", markup`${who(organization.id)}, ${pack.space} space`],
       ["Period", `${period.from} to ${period.to}${period.ended ? "" : ", not ended yet"}`],
       ["Generated at", pack.generated_at],
-      ["Requested by", pack.requested_by],
+      ["Requested by", who(pack.requested_by)],
       ["Report", pack.id],
       ["Rows of the log", `${log.rows} in the period, ${log.size} in all`],
     ])
@@ -107,10 +82,10 @@ ${list(pack.limitations)}
 ${pack.controls.map((control) => controlPart(control, pack.queries))}
 <h2>Exceptions</h2>
 <p>${exceptions.found} rows that a reviewer should look at.</p>
-${exceptionTable(exceptions.listed)}
+${exceptionTable(exceptions.listed, who)}
 ${pack.policies && policyPart(pack.policies)}
-${pack.approvals && approvalPart(pack.approvals.resolved)}
-${pack.access && accessPart(pack.access)}
+${pack.approvals && approvalPart(pack.approvals.resolved, who)}
+${pack.access && accessPart(pack.access, who)}
 ${pack.commands && agentPart(pack.commands.by_agent)}
 <h2>All rows of the period by type</h2>
 ${
@@ -140,15 +115,30 @@ ${
 
 const pointer = (at: Pointer | null): Part => at && `${at.timestamp} (row ${at.seq})`;
 
-const exceptionTable = (listed: readonly Exception[]): Part =>
+/** Shows an id by its name, where the report holds one; the id is then its tooltip. */
+type Who = (id: string | null) => Part;
+
+function namesIn({ organization, access }: Pack): Who {
+  const names = new Map([
+    [organization.id, organization.name],
+    ...access?.users.listed.map(({ id, email }) => [id, email] as const) ?? [],
+    ...access?.api_keys.listed.map(({ id, name }) => [id, name] as const) ?? [],
+  ]);
+  return (id) => {
+    const name = id === null ? undefined : names.get(id);
+    return name === undefined ? id : markup`<span title="${id}">${name}</span>`;
+  };
+}
+
+const exceptionTable = (listed: readonly Exception[], who: Who): Part =>
   listed.length > 0 && table(
     ["Row", "Time", "Event", "Actor", "Resource"],
     listed.map((row) => [
       row.seq,
       row.timestamp,
       row.event_type,
-      row.actor,
-      `${row.resource_type} ${row.resource_id}`,
+      who(row.actor),
+      markup`<span class="soft">${row.resource_type}</span> ${who(row.resource_id)}`,
     ]),
   );
 
@@ -172,7 +162,7 @@ ${
     )
   }`;
 
-const approvalPart = (resolved: readonly DecidedApproval[]): Html =>
+const approvalPart = (resolved: readonly DecidedApproval[], who: Who): Html =>
   markup`<h2>Approvals decided in the period</h2>
 ${
     resolved.length === 0 ? markup`<p>None.</p>` : table(
@@ -181,22 +171,22 @@ ${
         row.seq,
         row.timestamp,
         markup`<code>${row.command}</code>`,
-        row.requested_by,
+        who(row.requested_by),
         row.decision,
-        row.decided_by,
+        who(row.decided_by),
         row.reason,
       ]),
     )
   }`;
 
-const accessPart = ({ users, api_keys }: Access): Html =>
+const accessPart = ({ users, api_keys }: Access, who: Who): Html =>
   markup`<h2>Users when the report was made</h2>
 <p>${users.total} in all.</p>
 ${
     table(
       ["User", "Roles", "Rows", "Last row", "Remarks"],
       users.listed.map((user) => [
-        `${user.email} (${user.id})`,
+        who(user.id),
         user.roles.join(", "),
         user.rows_in_period,
         user.last_row_at,
@@ -210,10 +200,10 @@ ${
     table(
       ["Key", "Status", "Scopes", "Created by", "Age of its value", "Rows", "Last row", "Remarks"],
       api_keys.listed.map((key) => [
-        `${key.name} (${key.id})`,
+        who(key.id),
         key.status,
         key.scopes.join(", "),
-        key.created_by,
+        who(key.created_by),
         `${key.value_age_days} days`,
         key.rows_in_period,
         key.last_row_at,
@@ -246,14 +236,17 @@ const facts = (rows: readonly (readonly [string, Part])[]): Html =>
 const list = (items: readonly string[]): Html =>
   markup`<ul>${items.map((item) => markup`<li>${inline(item)}</li>`)}</ul>`;
 
-const cell = (value: Part): Html =>
-  typeof value === "number" ? markup`<td class="number">${value}</td>` : markup`<td>${value}</td>`;
+/** A cell. On a phone, where rows are cards, it shows the name of its column. */
+const cell = (value: Part, head: string): Html =>
+  typeof value === "number"
+    ? markup`<td class="number" data-title="${head}">${value}</td>`
+    : markup`<td data-title="${head}">${value}</td>`;
 
 const table = (heads: readonly string[], rows: readonly (readonly Part[])[]): Html =>
   markup`<table><thead><tr>${heads.map((head) => markup`<th>${head}</th>`)}</tr></thead>
 <tbody>${
     rows.map((row) =>
-      markup`<tr>${row.map(cell)}</tr>
+      markup`<tr>${row.map((value, n) => cell(value, heads[n]!))}</tr>
 `
     )
   }</tbody></table>`;

@@ -140,6 +140,13 @@ Deno.test("compliance: usable keys are listed before ended ones and counted sepa
     ...usable.map((id) => [id, "active"]),
     [revoked, "revoked"],
   ]);
-  const page = await world.raw("GET", "/api/v1/compliance/report?format=html", { as: owner.token });
-  ok((await page.text()).includes("3 in all, of which 2 work."));
+  const answer = await world.raw("GET", "/api/v1/compliance/report?format=html", {
+    as: owner.token,
+  });
+  const page = await answer.text();
+  ok(page.includes("3 in all, of which 2 work."));
+  ok(
+    page.includes(`<span title="${owner.userId}">${owner.email}</span>`),
+    "names, ids as tooltips",
+  );
 });

@@ -12,14 +12,13 @@ Deno.test("healthz: answers ok to everyone", async () => {
   deq([status, body], [200, { status: "ok" }]);
 });
 
-Deno.test("health: shows statuses and the claim to everyone, figures only to a host credential with system:read", async () => {
+Deno.test("health: shows statuses to everyone, figures only to a host credential with system:read", async () => {
   await using world = await World.open();
-  eq((await world.call("GET", "/health")).body.claimed, false);
   const here = await linkAgent(world);
   const stranger = await world.signUp();
   const reader = await world.key(here.owner, ["system:read"]);
   const health = async (as?: string) => (await world.call("GET", "/health", { as })).body;
-  const bare = { status: "ok", components: { store: "ok" }, claimed: true };
+  const bare = { status: "ok", components: { store: "ok" } };
   deq(await health(), bare);
   deq(await health(here.key.value), bare);
   deq(await health(stranger.token), bare);
@@ -47,7 +46,7 @@ Deno.test("health: a credential that is not accepted is ignored, like on /health
     (await world.call("DELETE", `/api/v1/api-keys/${ended.id}`, { as: owner.token })).status,
     204,
   );
-  const bare = { status: "ok", components: { store: "ok" }, claimed: true };
+  const bare = { status: "ok", components: { store: "ok" } };
   for (const as of [ended.value, "svc_live_junk", "a.b.c"]) {
     for (const path of ["/healthz", "/health"]) {
       const { status, headers } = await world.call("GET", path, { as });
@@ -66,7 +65,7 @@ Deno.test("health, metrics: the test space sees no figures of the live one", asy
   const inTests = { as: owner.token, headers: { "x-relay-space": "test" } };
   for (const call of [{ as: key.value }, inTests]) {
     const { status, body } = await world.call("GET", "/health", call);
-    deq([status, body], [200, { status: "ok", components: { store: "ok" }, claimed: true }]);
+    deq([status, body], [200, { status: "ok", components: { store: "ok" } }]);
     const refused = await world.call("GET", "/metrics", call);
     deq([refused.status, refused.body.error.code], [403, "FORBIDDEN"]);
     ok(!refused.text.includes("relay_"));
@@ -161,7 +160,7 @@ Deno.test("health: a store that takes no changes is down until a change succeeds
   deq(await health(), { status: "degraded", components: { store: "down" } });
   deq(await health(), { status: "degraded", components: { store: "down" } });
   disk.full = false;
-  deq(await health(), { status: "ok", components: { store: "ok" }, claimed: true });
+  deq(await health(), { status: "ok", components: { store: "ok" } });
   eq(await use(), 200);
 });
 
@@ -205,7 +204,6 @@ Deno.test("stop: a store that takes no changes delays nothing and is reported", 
 
 Deno.test("metrics: only the host's, with system:read, in Prometheus' format", async () => {
   await using world = await World.open();
-  eq((await world.call("GET", "/health")).body.claimed, false);
   const here = await linkAgent(world);
   const stranger = await world.signUp();
   const [reader, other] = [

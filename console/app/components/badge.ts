@@ -19,6 +19,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   pending: "warn",
   pending_approval: "warn",
   require_approval: "warn",
+  approve: "warn",
   warn: "warn",
   warning: "warn",
   acknowledged: "warn",

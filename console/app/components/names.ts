@@ -1,6 +1,7 @@
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { call, space } from "../api.ts";
+import { oneAtATime, onStale } from "../data.ts";
 import { html } from "htm/preact";
 import { addressOf } from "../router.ts";
 import { may, me } from "../session.ts";
@@ -10,14 +11,29 @@ import { onOneLine } from "./visible_text.ts";
 export const names = signal<ReadonlyMap<string, string>>(new Map());
 
 const LIMIT = 200;
+/** Agents come and go often, and their names seldom change. */
+const EVERY_MS = 3_000;
 
-/** Loads the names anew, for screens whose rows name others by their id only. What may not be read has no name. */
-export function useNames(): void {
+const NONE: ReadonlyMap<string, string> = new Map();
+
+/**
+ * Loads the names, anew after changes, for screens whose rows name others by their id only. What may not be read has
+ * no name, unless the screen knows `more`.
+ */
+export function useNames(more = NONE): void {
   useEffect(() => {
     const abort = new AbortController();
-    loadNames(abort.signal).then((found) => names.value = found, () => {});
-    return () => abort.abort();
-  }, [space.value]);
+    names.value = new Map([...names.value, ...more]);
+    const load = oneAtATime(abort.signal, async () => {
+      names.value = new Map([...more, ...await loadNames(abort.signal)]);
+    }, () => {});
+    load();
+    const stop = onStale({ types: ["agent", "api_key", "user"], everyMs: EVERY_MS }, load);
+    return () => {
+      abort.abort();
+      stop();
+    };
+  }, [space.value, more]);
 }
 
 async function loadNames(signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
@@ -37,7 +53,7 @@ async function loadNames(signal: AbortSignal): Promise<ReadonlyMap<string, strin
 }
 
 /** Where a thing with this id is shown, by the kind that its id names; null when no screen shows one. */
-export function screenOf(id: string): string | null {
+function screenOf(id: string): string | null {
   const screens = {
     agt: "/agents",
     alr: "/alerts",

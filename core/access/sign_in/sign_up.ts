@@ -125,7 +125,6 @@ async function admitSignUp(
         ? "The first signup needs `claim_code`, because this request came through a proxy and the " +
           "server may be public. Set RELAY_PUBLIC_URL and restart: Relay then prints the code."
         : "The first signup needs `claim_code`, which Relay prints when it starts.",
-      { reason: "claim_code_required" },
     );
   }
   if (signup === "open") return false;

@@ -24,10 +24,10 @@ export interface Host {
   after(ms: number, task: () => void): () => void;
   /** Calls back on the first Ctrl-C, the next one ends the program; returns how to stop that. */
   onInterrupt(interrupted: () => void): () => void;
-  /** Opens an address in a browser; false when there is none. */
-  browse(url: string): Promise<boolean>;
   /** What this terminal calls itself at a sign-in. */
   deviceName(): string;
+  /** Shows an address in the browser of whoever sits here; false when there is none. */
+  browse(address: string): boolean;
 }
 
 /** This machine. */
@@ -64,25 +64,31 @@ export const machine: Host = {
     });
     return forget;
   },
-  async browse(url) {
-    const [program, ...args] = BROWSERS[Deno.build.os] ?? ["xdg-open"];
-    try {
-      const quiet = { stdin: "null", stdout: "null", stderr: "null" } as const;
-      const opener = new Deno.Command(program, { args: [...args, url], ...quiet });
-      return (await opener.output()).success;
-    } catch {
-      return false;
-    }
-  },
   deviceName: () =>
     `${Deno.env.get("USER") ?? Deno.env.get("USERNAME") ?? "user"}@${Deno.hostname()}`,
+  browse,
 };
 
-/** What opens an address, on systems without xdg-open. */
+/** Programs that show an address in the user's browser. None of them is a shell. */
 const BROWSERS: Readonly<Record<string, readonly [program: string, ...args: string[]]>> = {
   darwin: ["open"],
   windows: ["rundll32", "url.dll,FileProtocolHandler"],
 };
+
+function browse(address: string): boolean {
+  const { os } = Deno.build;
+  const hasScreen = os === "darwin" || os === "windows" ||
+    ["DISPLAY", "WAYLAND_DISPLAY"].some((name) => Deno.env.get(name));
+  if (!hasScreen) return false;
+  const [program, ...args] = BROWSERS[os] ?? ["xdg-open"];
+  try {
+    const silent = { stdin: "null", stdout: "null", stderr: "null" } as const;
+    new Deno.Command(program, { args: [...args, address], ...silent }).spawn().unref();
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 async function writeAll(to: typeof Deno.stdout | typeof Deno.stderr, text: string): Promise<void> {
   const bytes = new TextEncoder().encode(text);

@@ -2,6 +2,7 @@ import { type Client, createClient, type SignedIn } from "../../client/client.ts
 import { UsageError } from "../arguments.ts";
 import { confirmed } from "./ask.ts";
 import type { Call, Run } from "./command.ts";
+import { consoleOf } from "./open.ts";
 import { changeProfiles, type Profile, profilesPath } from "./profiles.ts";
 import { loginUrl } from "./target.ts";
 
@@ -109,6 +110,7 @@ async function keep({ text, host, out }: Call, profile: Profile): Promise<void> 
   await out.item({ profile: name, url, email, organization, path }, name, [
     ["signed in as", `${email} of ${organization}`],
     ["relay", url],
+    ["console", consoleOf(url)],
     ["profile", `${name} in ${path}`],
   ]);
 }

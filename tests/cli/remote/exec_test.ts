@@ -142,7 +142,11 @@ Deno.test("relay open: a person's browser opens the page, and without one the ad
   const { env } = await furnish(world);
   await withTerminal(world, async ({ run }) => {
     const opened: string[] = [];
-    const { out } = await run(["open", "cmd_1"], { env, answers: [], opened });
+    const { out } = await run(["open", "cmd_1"], {
+      env,
+      answers: [],
+      browse: (url) => opened.push(url) > 0,
+    });
     deq(opened.map((url) => new URL(url).pathname), ["/console/commands/cmd_1"]);
     ok(out.includes(opened[0]!));
     match((await run(["open"], { env, answers: [] })).err, /Open it yourself/);

@@ -199,3 +199,21 @@ Deno.test("relay login: options that exclude or need each other are refused", as
   ) eq((await run(["login", ...line])).code, 2, line.join(" "));
   deq(urls, []);
 });
+
+Deno.test("relay open: shows the console of the relay in the browser, also before a sign-in", async () => {
+  await using world = await World.open();
+  await world.signUp();
+  await withTerminal(world, async ({ run }) => {
+    const shown: string[] = [];
+    const answers: string[] = [];
+    const browse = (address: string) => shown.push(address) > 0;
+    await run(["open", "--url", "relay.example.com"], { answers, browse });
+    eq((await run(LOGIN, PASSWORD)).code, 0);
+    const opened = await run(["open"], { answers, browse });
+    deq(shown, ["https://relay.example.com/console", `${opened.out.trim().split(/\s+/)[1]}`]);
+    ok(shown[1]!.startsWith("http") && shown[1]!.endsWith("/console"), shown[1]);
+    const piped = await run(["open", "-q"], { browse: () => ok(false) as never });
+    eq(piped.out, `${shown[1]}\n`);
+    eq((await run(["open", "--profile", "none"])).code, 3);
+  });
+});

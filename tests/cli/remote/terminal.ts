@@ -10,8 +10,6 @@ export interface Printed {
 }
 
 interface Options {
-  /** The addresses that a browser opened; there is no browser without it. */
-  readonly opened?: string[];
   readonly env?: Readonly<Record<string, string>>;
   /** What is typed on the standard input. */
   readonly input?: string;
@@ -25,6 +23,8 @@ interface Options {
   readonly saw?: (text: string) => void;
   /** Receives what is written to the standard output, as it is written. */
   readonly sawOut?: (text: string) => void;
+  /** Takes the addresses that are shown in a browser; without it there is none. */
+  readonly browse?: (address: string) => boolean;
   /** Called instead of waiting. */
   readonly sleep?: (ms: number) => Promise<void>;
   /** Receives what ends the waiting, as Ctrl-C does. */
@@ -70,11 +70,8 @@ export function terminal(world: World, home: string) {
         options.onInterrupt?.(interrupt);
         return () => {};
       },
-      browse(url) {
-        options.opened?.push(url);
-        return Promise.resolve(options.opened !== undefined);
-      },
       deviceName: () => "ana@laptop",
+      browse: (address) => options.browse?.(address) ?? false,
     };
   };
   const run = async (line: readonly string[], options: Options = {}): Promise<Printed> => {

@@ -2,12 +2,22 @@ import { call } from "../../api.ts";
 import { Badge } from "../../components/badge.ts";
 import { Dialog } from "../../components/dialog.ts";
 import { ConfirmButton, useChange } from "../../components/form.ts";
+import { Name } from "../../components/names.ts";
 import { Failure, Loading } from "../../components/states.ts";
 import { Time } from "../../components/time.ts";
 import { onOneLine } from "../../components/visible_text.ts";
 import { useData } from "../../data.ts";
 import { html } from "htm/preact";
 import { may } from "../../session.ts";
+
+/** The ids that a message of the relay may name. */
+const ID = /\b((?:usr|key|agt)_[0-9a-z]+)\b/;
+
+/** A message with names in place of ids. */
+const WithNames = ({ text }: { readonly text: string }) =>
+  html`${
+    text.split(ID).map((part, n) => n % 2 === 1 ? html`<${Name} id=${part} linked />` : part)
+  }`;
 
 /** Why a device is trusted or not, and how to end that. */
 export function DeviceDialog({ id, onClose }: {
@@ -34,7 +44,7 @@ export function DeviceDialog({ id, onClose }: {
           ${data.reasons.map(({ code, message, at }) =>
             html`
               <li key=${code}>
-                <span>${onOneLine(message)}</span>
+                <span><${WithNames} text=${message} /></span>
                 ${at !== null && html`<span class="soft"><${Time} at=${at} /></span>`}
               </li>
             `
@@ -50,7 +60,7 @@ export function DeviceDialog({ id, onClose }: {
           />
         `}
       `}
-      <p class="actions"><button type="button" onClick=${onClose}>Close</button></p>
+      <p class="actions apart"><button type="button" onClick=${onClose}>Close</button></p>
     <//>
   `;
 }

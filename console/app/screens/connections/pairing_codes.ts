@@ -2,7 +2,7 @@ import { call, type PairingCode } from "../../api.ts";
 import { ChangeError, ConfirmButton, useChange } from "../../components/form.ts";
 import { Name } from "../../components/names.ts";
 import { Failure } from "../../components/states.ts";
-import { TimeLeft } from "../../components/time.ts";
+import { now, TimeLeft } from "../../components/time.ts";
 import { onOneLine } from "../../components/visible_text.ts";
 import { useData } from "../../data.ts";
 import { html } from "htm/preact";
@@ -18,8 +18,12 @@ export function PairingCodes() {
     { types: ["pairing_code", "device"] },
   );
   if (error !== null) return html`<${Failure} error=${error} again=${again} />`;
-  if (data === null || data.pairing_codes.length === 0) return null;
-  const { pairing_codes, pagination } = data;
+  if (data === null) return null;
+  const { pagination } = data;
+  const pairing_codes = data.pairing_codes.filter(({ expires_at }) =>
+    Date.parse(expires_at) > now.value
+  );
+  if (pairing_codes.length === 0) return null;
   return html`
     <section class="card codes">
       <h2>Codes that still work</h2>

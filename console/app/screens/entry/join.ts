@@ -1,10 +1,17 @@
 import { useState } from "preact/hooks";
 import { call } from "../../api.ts";
-import { ChangeError, Field, useChange } from "../../components/form.ts";
+import { ChangeError, useChange } from "../../components/form.ts";
 import { html } from "htm/preact";
 import { addressOf, go } from "../../router.ts";
 import { me, readSession, signOut } from "../../session.ts";
-import { EmailField, HttpsNeeded, NewPasswordField, takeFragment, useText } from "./parts.ts";
+import {
+  EmailField,
+  HttpsNeeded,
+  NewPasswordField,
+  SecretField,
+  takeFragment,
+  useText,
+} from "./parts.ts";
 
 /** Accepts an invitation, whose code is in the link's fragment. */
 export default function Join() {
@@ -39,11 +46,7 @@ function Form({ code, isGiven }: {
         : "Open the link of your invitation again, or enter its code."}</p>
       <form onSubmit=${submit}>
         ${!isGiven && html`
-          <${Field} label="Invitation code">${(id: string) =>
-            html`
-              <input id=${id} class="mono" autocomplete="off" spellcheck=${false} required
-                ...${code.input} />
-            `}<//>
+          <${SecretField} label="Invitation code" secret=${code} />
         `}
         <${EmailField} email=${email} />
         <${NewPasswordField} password=${password} />

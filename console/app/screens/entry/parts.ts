@@ -1,5 +1,4 @@
 import { useState } from "preact/hooks";
-import { call } from "../../api.ts";
 import { Field } from "../../components/form.ts";
 import { html } from "htm/preact";
 import { go, query } from "../../router.ts";
@@ -8,10 +7,10 @@ import { go, query } from "../../router.ts";
 export function useText(initial = "") {
   const [text, setText] = useState(initial);
   const onInput = (event: Event) => setText((event.target as HTMLInputElement).value);
-  return { text, setText, input: { value: text, onInput } };
+  return { text, input: { value: text, onInput } };
 }
 
-export type Text = ReturnType<typeof useText>;
+type Text = ReturnType<typeof useText>;
 
 /** The e-mail by which a person signs in. */
 export const EmailField = ({ email }: { readonly email: Text }) =>
@@ -31,6 +30,21 @@ export const NewPasswordField = ({ password }: { readonly password: Text }) =>
           <input id=${id} type="password" autocomplete="new-password" required minlength="8"
             ...${password.input} />
         `}<//>
+  `;
+
+/** The secret of a link, for people whose link was cut. */
+export const SecretField = ({ label, hint, secret, placeholder }: {
+  readonly label: string;
+  readonly hint?: string;
+  readonly secret: Text;
+  readonly placeholder?: string;
+}) =>
+  html`
+    <${Field} label=${label} hint=${hint}>${(id: string) =>
+      html`
+        <input id=${id} class="mono" autocomplete="off" spellcheck=${false} required
+          placeholder=${placeholder} ...${secret.input} />
+      `}<//>
   `;
 
 /** Says when a browser cannot sign in here. */
@@ -57,7 +71,3 @@ export function goOn(): void {
   const { next = "/" } = query.value;
   go(next.startsWith("/") ? next : "/");
 }
-
-/** False on a fresh relay, on which nobody has signed up. */
-export const isClaimed = async (signal: AbortSignal): Promise<boolean> =>
-  (await call("health.detail", { signal })).claimed !== false;

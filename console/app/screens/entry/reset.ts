@@ -1,10 +1,10 @@
 import { useState } from "preact/hooks";
 import { call } from "../../api.ts";
-import { ChangeError, Field, useChange } from "../../components/form.ts";
+import { ChangeError, useChange } from "../../components/form.ts";
 import { html } from "htm/preact";
 import { addressOf } from "../../router.ts";
 import { me, readSession } from "../../session.ts";
-import { NewPasswordField, takeFragment, useText } from "./parts.ts";
+import { NewPasswordField, SecretField, takeFragment, useText } from "./parts.ts";
 
 /** Sets a new password with the token of a link, which is in the link's fragment. */
 export default function Reset() {
@@ -41,11 +41,7 @@ export default function Reset() {
         : "The link works once. It ends all sessions of your account."}</p>
       <form onSubmit=${submit}>
         ${given === "" && html`
-          <${Field} label="Token of the link">${(id: string) =>
-            html`
-              <input id=${id} class="mono" autocomplete="off" spellcheck=${false} required
-                ...${token.input} />
-            `}<//>
+          <${SecretField} label="Token of the link" secret=${token} />
         `}
         <${NewPasswordField} password=${password} />
         <${ChangeError} change=${change} />

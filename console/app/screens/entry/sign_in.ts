@@ -1,43 +1,45 @@
 import { useEffect, useState } from "preact/hooks";
-import { call, RelayError } from "../../api.ts";
+import { call, RelayError, type SignInOptions } from "../../api.ts";
 import { ChangeError, Field, useChange } from "../../components/form.ts";
 import { Failure, Loading } from "../../components/states.ts";
+import { onOneLine } from "../../components/visible_text.ts";
 import { useData } from "../../data.ts";
 import { html } from "htm/preact";
-import { addressOf, go, query } from "../../router.ts";
+import { addressOf, go, query, setQuery } from "../../router.ts";
 import { me, readSession } from "../../session.ts";
-import { EmailField, goOn, HttpsNeeded, isClaimed, useText } from "./parts.ts";
+import { EmailField, goOn, HttpsNeeded, useText } from "./parts.ts";
 
 /** Signs in, and returns to the address that was asked for. A fresh relay has nobody to sign in. */
 export default function SignIn() {
-  const { data: claimed, error, again } = useData(isClaimed, []);
+  const { data, error, again } = useData(
+    (signal) => call("console_session.options", { signal }),
+    [],
+  );
   useEffect(() => {
     if (me.value) goOn();
-    else if (claimed === false) go("/sign-up", query.value);
-  }, [me.value, claimed]);
+    else if (data?.claimed === false) go("/sign-up", query.value);
+  }, [me.value, data]);
   if (error !== null) return html`<${Failure} error=${error} again=${again} />`;
-  return claimed ? html`<${Form} />` : html`<${Loading} />`;
+  return data?.claimed ? html`<${Form} options=${data} />` : html`<${Loading} />`;
 }
 
-function Form() {
+function Form({ options: { issuers, sign_up } }: { readonly options: SignInOptions }) {
   const change = useChange();
   const email = useText(), password = useText(), code = useText();
   const [needsCode, setNeedsCode] = useState(false);
+  const [, failed] = /#sign_in_failed=(\w+)/.exec(query.value["next"] ?? "") ?? [];
   const submit = (event: Event) => {
     event.preventDefault();
     change.run(async () => {
-      try {
-        await call("console_session.begin", {
-          body: {
-            email: email.text,
-            password: password.text,
-            ...needsCode && { code: code.text },
-          },
-        });
-      } catch (error) {
+      const who = { email: email.text, password: password.text };
+      const session = await call("console_session.begin", {
+        body: { ...who, ...needsCode && { code: code.text } },
+      }).catch((error) => {
         if (asksForCode(error)) setNeedsCode(true);
         throw error;
-      }
+      });
+      // Without the second factor that the organization requires, nothing else is permitted.
+      if (session.second_factor !== undefined) setQuery({ next: "/settings" });
       await readSession();
     });
   };
@@ -45,6 +47,7 @@ function Form() {
     <section class="sign-in">
       <h1>Sign in to Relay</h1>
       <${HttpsNeeded} />
+      ${failed !== undefined && html`<p class="bad" role="alert">${FAILED[failed] ?? OTHER}</p>`}
       <form onSubmit=${submit}>
         <${EmailField} email=${email} />
         <${Field} label="Password">${(id: string) =>
@@ -53,21 +56,47 @@ function Form() {
               ...${password.input} />
           `}<//>
         ${needsCode && html`
-          <${Field} label="Code of your second factor">${(id: string) =>
-            html`
-              <input id=${id} inputmode="numeric" autocomplete="one-time-code" required autofocus
-                ...${code.input} />
-            `}<//>
+          <${Field} label="Code of your second factor"
+            hint="From the authenticator, or a recovery code.">${(
+              id: string,
+            ) =>
+              html`
+                <input id=${id} autocomplete="one-time-code" required autofocus ...${code.input} />
+              `}<//>
         `}
         <${ChangeError} change=${change} />
         <button type="submit" class="primary" disabled=${change.isBusy}>Sign in</button>
       </form>
-      <p>New here? <a href=${addressOf("/sign-up")}>Create an organization</a>, or open the link
-        of your invitation.</p>
+      ${issuers.length > 0 && html`
+        <p class="issuers">
+          ${issuers.map(({ issuer, name, url }) =>
+            html`<a key=${issuer} class="button" href=${url}>Sign in with ${onOneLine(name)}</a>`
+          )}
+        </p>
+      `}
+      <p>${sign_up === "open"
+        ? html`New here? <a href=${
+          addressOf("/sign-up")
+        }>Create an organization</a>, or open the link of
+            your invitation.`
+        : "New here? Open the link of your invitation."}</p>
       <p class="soft">Password forgotten? An administrator of your organization can send you a link.</p>
     </section>
   `;
 }
+
+/** Why a sign-in at an issuer failed, as the address says. */
+const FAILED: Readonly<Record<string, string>> = {
+  denied: "The identity provider did not sign you in. Try again, or use your password.",
+  expired: "That sign-in took too long, or was begun in another browser. Begin it again.",
+  inactive: "Your account or organization is not active. Ask an administrator.",
+  refused:
+    "The relay does not accept what the identity provider said about you. Ask an administrator.",
+  unknown_user:
+    "Nobody here has that e-mail. Ask an administrator for an invitation, and accept it first.",
+  unreachable: "The relay could not reach the identity provider. Try again, or use your password.",
+};
+const OTHER = "The sign-in at the identity provider failed. Try again, or use your password.";
 
 const asksForCode = (error: unknown): boolean =>
   error instanceof RelayError && error.details.reason === "second_factor_required";

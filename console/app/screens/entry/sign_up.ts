@@ -1,41 +1,42 @@
-import { useEffect, useState } from "preact/hooks";
-import { call, RelayError } from "../../api.ts";
+import { useEffect } from "preact/hooks";
+import { call, type SignInOptions } from "../../api.ts";
 import { ChangeError, Field, useChange } from "../../components/form.ts";
 import { Failure, Loading } from "../../components/states.ts";
 import { useData } from "../../data.ts";
 import { html } from "htm/preact";
-import { isLoopback } from "../../pairing.ts";
 import { addressOf } from "../../router.ts";
 import { me, readSession } from "../../session.ts";
-import { EmailField, goOn, HttpsNeeded, isClaimed, NewPasswordField, useText } from "./parts.ts";
+import { EmailField, goOn, HttpsNeeded, NewPasswordField, SecretField, useText } from "./parts.ts";
 
 /** Creates an organization and its owner: the first ones claim the relay. */
 export default function SignUp() {
-  const { data: claimed, error, again } = useData(isClaimed, []);
+  const { data, error, again } = useData(
+    (signal) => call("console_session.options", { signal }),
+    [],
+  );
   useEffect(() => {
     if (me.value) goOn();
   }, [me.value]);
   if (error !== null) return html`<${Failure} error=${error} again=${again} />`;
-  return claimed === null ? html`<${Loading} />` : html`<${Form} claimed=${claimed} />`;
+  if (data === null) return html`<${Loading} />`;
+  const isOpen = !data.claimed || data.sign_up === "open";
+  return isOpen ? html`<${Form} options=${data} />` : html`<${Closed} options=${data} />`;
 }
 
-function Form({ claimed }: { readonly claimed: boolean }) {
+function Form({ options: { claimed, claim_code } }: { readonly options: SignInOptions }) {
   const change = useChange();
   const organization = useText(), email = useText(), password = useText(), claim = useText();
-  const [needsClaim, setNeedsClaim] = useState(!claimed && !isLoopback(location.hostname));
   const submit = (event: Event) => {
     event.preventDefault();
     change.run(async () => {
-      const who = { email: email.text, password: password.text };
-      const claim_code = claim.text.trim();
-      try {
-        await call("console_session.sign_up", {
-          body: { ...who, organization: organization.text, ...claim_code !== "" && { claim_code } },
-        });
-      } catch (error) {
-        if (asksForClaim(error)) setNeedsClaim(true);
-        throw error;
-      }
+      await call("console_session.sign_up", {
+        body: {
+          email: email.text,
+          password: password.text,
+          organization: organization.text,
+          ...claim_code && { claim_code: claim.text.trim() },
+        },
+      });
       await readSession();
     });
   };
@@ -48,12 +49,8 @@ function Form({ claimed }: { readonly claimed: boolean }) {
           the installation.</p>
       `}
       <form onSubmit=${submit}>
-        ${needsClaim && html`
-          <${Field} label="Claim code" hint=${WHERE}>${(id: string) =>
-            html`
-              <input id=${id} class="mono" autocomplete="off" spellcheck=${false} required
-                placeholder="claim_…" ...${claim.input} />
-            `}<//>
+        ${claim_code && html`
+          <${SecretField} label="Claim code" hint=${WHERE} secret=${claim} placeholder="claim_…" />
         `}
         <${Field} label="Organization" hint="Your company or team. You can rename it later.">${(
           id: string,
@@ -74,5 +71,14 @@ function Form({ claimed }: { readonly claimed: boolean }) {
 const WHERE = "Relay prints it when it starts: look at its terminal, or at its log, such as with " +
   "journalctl -u relay. Only whoever runs the server can read it there.";
 
-const asksForClaim = (error: unknown): boolean =>
-  error instanceof RelayError && error.details.reason === "claim_code_required";
+/** Nobody may create an organization here. */
+const Closed = ({ options: { sign_up } }: { readonly options: SignInOptions }) =>
+  html`
+    <section class="sign-in">
+      <h1>Create an organization</h1>
+      <p>${sign_up === "invite"
+        ? "This relay takes invited people only. Ask an administrator for an invitation, and open its link."
+        : "This relay takes no new people."}</p>
+      <p><a class="button" href=${addressOf("/sign-in")}>Sign in</a></p>
+    </section>
+  `;

@@ -10,7 +10,7 @@ import { useData } from "../../data.ts";
 import { html } from "htm/preact";
 import { addressOf } from "../../router.ts";
 import { may } from "../../session.ts";
-import { stateOf } from "./alerts.ts";
+import { stateOf, toneOf } from "./alerts.ts";
 import { Story } from "./alert_story.ts";
 
 /** One alert: what it says, who looks after it, and its story. */
@@ -27,7 +27,7 @@ export default function AlertScreen({ id = "" }: Readonly<Record<string, string>
     <div class="title">
       <h1>${onOneLine(alert.name)}</h1>
       <${Badge} state=${alert.severity} />
-      <${Badge} state=${stateOf(alert)} />
+      <${Badge} state=${stateOf(alert)} tone=${toneOf(alert)} />
     </div>
     ${alert.state === "active" && may("approvals:write") && html`
       <${Actions} alert=${alert} changed=${again} />
@@ -121,7 +121,7 @@ function Facts({ alert }: { readonly alert: Alert }) {
         ) =>
           html`
             <dt>${onOneLine(name)}</dt>
-            <dd class="lines">
+            <dd class="kept-lines">
               <${VisibleText} text=${value} />
             </dd>
           `

@@ -40,7 +40,7 @@ export function Story({ thread }: { readonly thread: string }) {
           <a href=${addressOf("/audit", { thread })}>All of them are in the audit log.</a>
         </p>
       `}
-      <ol class="story">
+      <ol class="chapters">
         ${data?.events.toReversed().map((event) =>
           html`<${Chapter} key=${event.event_id} event=${event} />`
         )}
@@ -67,7 +67,8 @@ function Chapter({ event }: { readonly event: AuditEvent }) {
         <span class="soft">by <${Name} id=${event.actor} />, <${Time} at=${event
           .timestamp} /></span>
       </p>
-      ${command !== null && html`<pre class="terminal"><${VisibleText} text=${command} /></pre>`}
+      ${command !== null &&
+        html`<pre class="terminal" tabindex="0"><${VisibleText} text=${command} /></pre>`}
       ${reason !== null && html`<p>Reason: <${VisibleText} text=${reason} /></p>`}
       <p class="links">
         ${commandId !== null && html`

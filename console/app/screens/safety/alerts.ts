@@ -24,7 +24,7 @@ const COLUMNS: readonly Column<Alert>[] = [
   {
     title: "State",
     width: "8rem",
-    cell: (alert) => html`<${Badge} state=${stateOf(alert)} />`,
+    cell: (alert) => html`<${Badge} state=${stateOf(alert)} tone=${toneOf(alert)} />`,
   },
   {
     title: "Source",
@@ -50,8 +50,12 @@ const COLUMNS: readonly Column<Alert>[] = [
   },
 ];
 
+/** Colours say what needs somebody, so an active alert is not good. */
+export const toneOf = (alert: Alert) =>
+  ({ active: "bad", acknowledged: "warn", resolved: "good" } as const)[stateOf(alert)];
+
 /** What people call the state of an alert: somebody may look after an active one already. */
-export const stateOf = ({ state, acknowledged_by }: Alert): string =>
+export const stateOf = ({ state, acknowledged_by }: Alert): AlertState | "acknowledged" =>
   state === "active" && acknowledged_by !== null ? "acknowledged" : state;
 
 const LIMIT = 200;
@@ -96,7 +100,9 @@ export default function Alerts() {
     `;
   const isFiltered = [state, severity, source, text].some((value) => value !== "");
   return html`
-    <h1>Alerts</h1>
+    <div class="title">
+      <h1>Alerts</h1>
+    </div>
     <div class="filters">
       ${input("text", "Text", "search", "name, label or annotation")}
       ${select("state", "State", "active", ["resolved"])}

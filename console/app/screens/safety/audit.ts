@@ -37,7 +37,7 @@ const COLUMNS: readonly Column<AuditEvent>[] = [
 ];
 
 /** Reading the log is a row of it too, so the live list reads it at most this often. */
-const LIVE_MS = 1_000;
+const LIVE_MS = 500;
 const LIMIT = 100;
 
 /** The audit log, newest first. New rows appear at the top. */

@@ -1,6 +1,7 @@
 import { open } from "../../api.ts";
 import { ChangeError, useChange } from "../../components/form.ts";
 import { html } from "htm/preact";
+import { saveAs } from "../../save.ts";
 import { filtersNow } from "./audit_filters.ts";
 
 const FORMATS = {
@@ -21,7 +22,8 @@ export function AuditExport() {
         accept,
         timeoutMs: TIMEOUT_MS,
       });
-      save(await answer.blob(), `audit-${new Date().toISOString().slice(0, 10)}.${ending}`);
+      const name = `audit-${new Date().toISOString().slice(0, 10)}.${ending}`;
+      saveAs(name, [await answer.blob()], accept);
     });
   return html`
     <div class="actions" role="group" aria-label="Export these rows">
@@ -35,12 +37,4 @@ export function AuditExport() {
       <${ChangeError} change=${change} />
     </div>
   `;
-}
-
-function save(content: Blob, name: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(content);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }

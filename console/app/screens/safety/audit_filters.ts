@@ -22,7 +22,15 @@ const FILTERS = [
 ] as const satisfies readonly (keyof AuditQuery)[];
 
 /** Filters that are shown only when asked for, or in use. */
-const MORE = ["resource_type", "resource_id", "thread", "start_time", "end_time"] as const;
+const MORE = [
+  "actor",
+  "agent_id",
+  "resource_type",
+  "resource_id",
+  "thread",
+  "start_time",
+  "end_time",
+] as const;
 
 const RESULTS: readonly AuditResult[] = ["success", "failure", "denied"];
 const RESOURCE_TYPES: Readonly<Record<ResourceType, true>> = {
@@ -103,13 +111,13 @@ export function AuditFilters({ types }: { readonly types: readonly string[] }) {
       ${input("text", "Text in the details", { type: "search", placeholder: "nginx" })}
       ${input("event_type", "Event types", { list: typeList, placeholder: "command_executed" })}
       ${select("result", "Result", RESULTS)}
-      ${input("actor", "Actor", { list: nameList, placeholder: "id of a person or key" })}
-      ${input("agent_id", "Agent", { placeholder: "name or id" })}
       ${isFiltered() && html`<button type="button" onClick=${clear}>Clear the filters</button>`}
     </div>
     <details class="more" open=${isOpen}>
       <summary>More filters</summary>
       <div class="filters">
+        ${input("actor", "Actor", { list: nameList, placeholder: "id of a person or key" })}
+        ${input("agent_id", "Agent", { placeholder: "name or id" })}
         ${select("resource_type", "Resource", Object.keys(RESOURCE_TYPES))}
         ${input("resource_id", "Id of the resource")}
         ${input("thread", "Story of an alert", { placeholder: "id of an alert" })}

@@ -35,7 +35,7 @@ export function AuditHead() {
   return html`
     <details class="card log-head" open=${isBad}>
       <summary>
-        <${Badge} state=${state} tone=${!proving.isDone ? "quiet" : isBad ? "bad" : "good"} />
+        <${Badge} state=${state} tone=${!proving.isDone ? "quiet" : isBad ? "bad" : "good"} />${" "}
         <span>${head === null
           ? "Reading the signed checkpoint…"
           : `${head.tree_size.toLocaleString()} rows, signed checkpoint`}</span>

@@ -99,7 +99,7 @@ function RowProven({ id, proof }: { readonly id: string; readonly proof: RowProo
       keepCheckpoint(sources.origin, { ...present, note: proof.checkpoint.note });
     }
   }, [attempt]);
-  const isDone = attempt > 0 && proving.isDone && proving.error === null;
+  const isDone = proving.isDone && proving.error === null && proving.steps.length > 0;
   return html`
     <section class="card">
       <h2>Proof</h2>

@@ -7,7 +7,6 @@ import { onOneLine } from "../../components/visible_text.ts";
 import { useData } from "../../data.ts";
 import { html } from "htm/preact";
 import { addressOf } from "../../router.ts";
-import type { ScreenProps } from "../../screen.ts";
 import { may } from "../../session.ts";
 import { AgentCommands } from "./agent/commands.ts";
 import { DriftCard } from "./agent/drift.ts";
@@ -17,7 +16,7 @@ import { ManageCard } from "./agent/manage.ts";
 import { UpgradeNote } from "./agent/upgrade.ts";
 
 /** One agent: what it is, what holds for it, what it ran last, and what can be done with it. */
-export default function AgentScreen({ id = "" }: ScreenProps) {
+export default function AgentScreen({ id = "" }: Readonly<Record<string, string>>) {
   useNames();
   const { data: agent, error, again } = useData(
     (signal) => call("agents.get", { params: { id }, signal }),

@@ -4,6 +4,7 @@ import { ChangeError, Field, useChange } from "../../components/form.ts";
 import { html } from "htm/preact";
 import { readLabels } from "../../labels.ts";
 import { query } from "../../router.ts";
+import { LabelsField } from "./agent/labels_field.ts";
 import { type Code, Pairing } from "./agent/pairing.ts";
 
 /** Adds a machine: a one-time code, the line to paste there, and its arrival. */
@@ -43,14 +44,8 @@ export default function AgentAdd() {
                   value=${name}
                   onInput=${(event: Event) => setName((event.target as HTMLInputElement).value)} />
               `}<//>
-          <${Field} label="Labels" hint=${LABELS_HINT}>${(id: string) =>
-            html`
-              <input id=${id} autocomplete="off" spellcheck=${false} placeholder="env=prod tier=web"
-                value=${labels} aria-invalid=${problem !== null}
-                onInput=${(event: Event) => setLabels((event.target as HTMLInputElement).value)} />
-              ${problem !== null && html`<p class="bad" role="alert">${problem}</p>`}
-            `}<//>
-          <${ChangeError} change=${change} />
+          <${LabelsField} label="Labels" hint=${LABELS_HINT} value=${labels} onInput=${setLabels} />
+        <${ChangeError} change=${change} />
           <button type="submit" class="primary" disabled=${change
             .isBusy}>Create the pairing code</button>
         </form>

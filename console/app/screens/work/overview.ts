@@ -1,10 +1,11 @@
 import { useRef } from "preact/hooks";
 import { space } from "../../api.ts";
 import { useNames } from "../../components/names.ts";
-import { Failure, Loading } from "../../components/states.ts";
+import { Empty, Failure, Loading } from "../../components/states.ts";
 import { useData } from "../../data.ts";
 import { html } from "htm/preact";
-import { may } from "../../session.ts";
+import { addressOf } from "../../router.ts";
+import { may, me } from "../../session.ts";
 import { AgentsCard } from "./overview/agents_card.ts";
 import { AuditCard } from "./overview/audit_card.ts";
 import { FirstRun, isSetUp, readProgress } from "./overview/first_run.ts";
@@ -31,6 +32,7 @@ export default function Overview() {
       ? html`<${Loading} />`
       : html`<${Failure} error=${error} again=${again} />`;
   }
+  if (me.value!.scopes.length === 0) return html`<${WithoutRights} />`;
   const { progress } = data;
   return html`
     <div class="title">
@@ -39,11 +41,25 @@ export default function Overview() {
     ${progress !== null && !isSetUp(progress) && html`<${FirstRun} progress=${progress} />`}
     <div class="cards glances">
       ${may("approvals:read") && html`<${WaitingCard} />`}
-      ${may("agents:read") && html`<${AgentsCard} />`}
       ${may("agents:read") && html`<${CommandsCard} />`}
+      ${may("agents:read") && html`<${AgentsCard} />`}
       ${may("system:read") && html`<${AlertsCard} />`}
       ${may("system:read") && html`<${WebhooksCard} />`}
       ${(may("audit:read") || may("system:read")) && html`<${AuditCard} />`}
     </div>
   `;
 }
+
+/** Shown to people without any right, such as those who lack a second factor that is required. */
+const WithoutRights = () =>
+  html`
+    <div class="title">
+      <h1>Overview</h1>
+    </div>
+    <${Empty} title="Your account may see nothing yet">
+      <p>If your organization requires a second factor, set one up in the
+        <a href=${addressOf(
+          "/settings",
+        )}>settings</a>. Otherwise ask an administrator for a role.</p>
+      <//>
+  `;

@@ -22,6 +22,7 @@ const COLUMNS: readonly Column<ListedCommand>[] = [
   {
     title: "Asked by",
     width: "minmax(8rem, 1fr)",
+    wideOnly: true,
     cell: ({ actor }) => html`<${Name} id=${actor} />`,
   },
   {

@@ -1,10 +1,11 @@
 import { useState } from "preact/hooks";
 import { type Agent, call } from "../../../api.ts";
-import { ChangeError, Field, useChange } from "../../../components/form.ts";
+import { ChangeError, useChange } from "../../../components/form.ts";
 import { onOneLine } from "../../../components/visible_text.ts";
 import { html } from "htm/preact";
 import { readLabels } from "../../../labels.ts";
 import { may } from "../../../session.ts";
+import { LabelsField } from "./labels_field.ts";
 
 /** The labels in force, who gave them, and how to change those of the relay. */
 export function LabelsCard({ agent }: { readonly agent: Agent }) {
@@ -42,16 +43,10 @@ export function LabelsCard({ agent }: { readonly agent: Agent }) {
       </ul>
       ${may("agents:admin") && html`
         <form onSubmit=${add}>
-          <${Field} label="Add or change labels"
-            hint="The agent cannot change these. Policies that select by them apply at once.">${(
-              id: string,
-            ) =>
-              html`
-                <input id=${id} autocomplete="off" spellcheck=${false} placeholder="env=prod" required
-                  value=${typed} aria-invalid=${problem !== null}
-                  onInput=${(event: Event) => setTyped((event.target as HTMLInputElement).value)} />
-                ${problem !== null && html`<p class="bad" role="alert">${problem}</p>`}
-              `}<//>
+          <${LabelsField}
+            label="Add or change labels" required value=${typed} onInput=${setTyped}
+            hint="The agent cannot change these. Policies that select by them apply at once."
+          />
           <button type="submit" disabled=${change.isBusy}>Set the labels</button>
         </form>
       `}

@@ -95,7 +95,9 @@ export function FirstRun({ progress }: { readonly progress: Progress }) {
               ? "step"
               : undefined}>
               <div>
-                <h3>${step.title}${step.isDone && html`<span class="unseen">, done</span>`}</h3>
+                <h3>${step.title}${step.isDone && html`
+                  <span class="unseen">is done</span>
+                `}</h3>
                 <p>${step.about}</p>
               </div>
               ${!step.isDone && step.button !== null && html`

@@ -51,7 +51,9 @@ function Line({ approval }: { readonly approval: Approval }) {
     <li>
       <a href=${addressOf(`/approvals/${pid}`)}><code>${onOneLine(command)}</code></a>
       <span class="soft">
-        ${agent_id === null ? `${agents?.count ?? 0} agents` : html`<${Name} id=${agent_id} />`},
+        ${agent_id === null
+          ? `${agents?.count ?? 0} agents`
+          : html`<${Name} id=${agent_id} />`},${" "}
         ${whoDecides(approval)}, <${TimeLeft} until=${expires_at} /> left
       </span>
     </li>

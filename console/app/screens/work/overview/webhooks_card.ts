@@ -3,6 +3,7 @@ import { onOneLine } from "../../../components/visible_text.ts";
 import { useData } from "../../../data.ts";
 import { html } from "htm/preact";
 import { addressOf } from "../../../router.ts";
+import { answerWords } from "../../connections/delivery_words.ts";
 import { Card } from "./card.ts";
 
 /** Webhooks whose newest delivery is looked at. */
@@ -27,7 +28,7 @@ function whyOf({ active, suspended }: Webhook, newest: Delivery | undefined): st
   if (newest.status === "pending" || newest.status === "sending") {
     return attempt > 1 ? `attempt ${attempt} is under way` : null;
   }
-  return error ?? (http_status === null ? newest.status : `HTTP status ${http_status}`);
+  return answerWords({ http_status, error });
 }
 
 async function readHealth(signal: AbortSignal): Promise<Health> {

@@ -1,5 +1,0 @@
-import { html } from "htm/preact";
-
-export default function Compliance() {
-  return html`<h1>Compliance</h1>`;
-}

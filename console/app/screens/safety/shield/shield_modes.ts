@@ -1,0 +1,119 @@
+import { useState } from "preact/hooks";
+import { call, type ShieldMode, type ShieldSettings } from "../../../api.ts";
+import { Badge } from "../../../components/badge.ts";
+import { ChangeError, ConfirmButton, useChange } from "../../../components/form.ts";
+import { Name } from "../../../components/names.ts";
+import { html } from "htm/preact";
+import { may } from "../../../session.ts";
+
+const MODES: Readonly<Record<ShieldMode, string>> = {
+  enforce: "Verdicts apply: denied commands do not run, and held ones wait for people.",
+  observe: "Watch: every command runs, and its verdict is only recorded.",
+  off: "Every command runs. The verdict that would have applied is still recorded.",
+};
+
+/** Whether verdicts apply, in general and for single agents. */
+export function ShieldModes({ settings, changed }: {
+  readonly settings: ShieldSettings;
+  readonly changed: () => void;
+}) {
+  const change = useChange();
+  const { mode, agent_modes } = settings;
+  const [chosen, setChosen] = useState<ShieldMode>(mode);
+  const save =
+    (body: { mode?: ShieldMode; agent_modes?: ShieldSettings["agent_modes"] }) => async () => {
+      await call("shield.change", { body });
+      changed();
+    };
+  const others = Object.entries(agent_modes);
+  const follow = (agent: string) => {
+    const rest = Object.fromEntries(others.filter(([id]) => id !== agent));
+    return change.run(save({ agent_modes: rest }));
+  };
+  return html`
+    <section class="card">
+      <h2>Mode</h2>
+      <p>
+        <${Badge} state=${mode} tone=${mode === "enforce" ? "good" : "bad"} /> ${MODES[mode]}
+      </p>
+      ${may("system:write") && html`
+        <fieldset class="choice">
+          <legend>Change it</legend>
+          ${(Object.keys(MODES) as ShieldMode[]).map((one) =>
+            html`
+              <label>
+                <input type="radio" name="mode" value=${one} checked=${chosen === one}
+                  onChange=${() => setChosen(one)} />
+                <span><strong>${one}</strong> <span class="soft">${MODES[one]}</span></span>
+              </label>
+            `
+          )}
+        </fieldset>
+        ${chosen !== mode && html`
+          <${ConfirmButton} label=${`Set the mode to ${chosen}`} change=${change}
+            question=${chosen === "enforce"
+              ? "From now on verdicts apply to all agents without a mode of their own."
+              : "From now on dangerous commands run on all agents without a mode of their own."}
+            action=${save({ mode: chosen })} />
+        `}
+      `}
+      ${others.length > 0 && html`
+        <h3>Agents with a mode of their own</h3>
+        <ul class="plain">
+          ${others.map(([id, of]) =>
+            html`
+              <li key=${id} class="actions">
+                <${Name} id=${id} linked />
+                <${Badge} state=${of} tone=${of === "enforce" ? "good" : "bad"} />
+                ${may("system:write") && html`
+                  <button type="button" disabled=${change.isBusy} onClick=${() => follow(id)}>
+                    Follow the general mode
+                  </button>
+                `}
+              </li>
+            `
+          )}
+        </ul>
+        <${ChangeError} change=${change} />
+      `}
+      ${may("system:write") && html`<${AgentMode} agentModes=${agent_modes} changed=${changed} />`}
+    </section>
+  `;
+}
+
+function AgentMode({ agentModes, changed }: {
+  readonly agentModes: ShieldSettings["agent_modes"];
+  readonly changed: () => void;
+}) {
+  const change = useChange();
+  const [agent, setAgent] = useState("");
+  const [mode, setMode] = useState<ShieldMode>("observe");
+  const submit = (event: Event) => {
+    event.preventDefault();
+    change.run(async () => {
+      const { id } = await call("agents.get", { params: { id: agent.trim() } });
+      await call("shield.change", { body: { agent_modes: { ...agentModes, [id]: mode } } });
+      setAgent("");
+      changed();
+    });
+  };
+  return html`
+    <details class="more">
+      <summary>Give one agent a mode of its own</summary>
+      <form class="filters" onSubmit=${submit}>
+        <label>Agent
+          <input required value=${agent} placeholder="name or id" autocomplete="off"
+            onInput=${(event: Event) => setAgent((event.target as HTMLInputElement).value)} />
+        </label>
+        <label>Mode
+          <select value=${mode} onChange=${(event: Event) =>
+            setMode((event.target as HTMLSelectElement).value as ShieldMode)}>
+            ${Object.keys(MODES).map((one) => html`<option value=${one}>${one}</option>`)}
+          </select>
+        </label>
+        <button type="submit" disabled=${change.isBusy}>Set it</button>
+      </form>
+      <${ChangeError} change=${change} />
+    </details>
+  `;
+}
