@@ -53,7 +53,7 @@ async function loadNames(signal: AbortSignal): Promise<ReadonlyMap<string, strin
 }
 
 /** Where a thing with this id is shown, by the kind that its id names; null when no screen shows one. */
-function screenOf(id: string): string | null {
+export function screenOf(id: string): string | null {
   const screens = {
     agt: "/agents",
     alr: "/alerts",

@@ -47,7 +47,7 @@ export function Verdict({ result }: { readonly result: ShieldResult }) {
 }
 
 /** A score of 100, as a number and a bar. */
-function Risk({ score }: { readonly score: number }) {
+export function Risk({ score }: { readonly score: number }) {
   return html`
     <span class="risk">
       Risk ${score} of 100

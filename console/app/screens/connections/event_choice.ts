@@ -1,5 +1,5 @@
 import { call, type Scope } from "../../api.ts";
-import type { Choices } from "../../components/choices.ts";
+import type { Choices } from "../../components/scopes.ts";
 import { CheckGroups } from "../../components/inputs.ts";
 import { Failure, Loading } from "../../components/states.ts";
 import { useData } from "../../data.ts";
