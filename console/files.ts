@@ -58,36 +58,36 @@ import file55 from "./app/router.ts" with { type: "text" };
 import file56 from "./app/save.ts" with { type: "text" };
 import file57 from "./app/screen.ts" with { type: "text" };
 import file58 from "./app/screens.ts" with { type: "text" };
-import file59 from "./app/screens/connections/body.ts" with { type: "text" };
-import file60 from "./app/screens/connections/config_fields.ts" with { type: "text" };
-import file61 from "./app/screens/connections/delivery.ts" with { type: "text" };
-import file62 from "./app/screens/connections/delivery_words.ts" with { type: "text" };
-import file63 from "./app/screens/connections/device_dialog.ts" with { type: "text" };
-import file64 from "./app/screens/connections/devices.ts" with { type: "text" };
-import file65 from "./app/screens/connections/event_choice.ts" with { type: "text" };
-import file66 from "./app/screens/connections/header_lines.ts" with { type: "text" };
-import file67 from "./app/screens/connections/headers_field.ts" with { type: "text" };
-import file68 from "./app/screens/connections/integration.ts" with { type: "text" };
-import file69 from "./app/screens/connections/integration_install.ts" with { type: "text" };
-import file70 from "./app/screens/connections/integrations.ts" with { type: "text" };
-import file71 from "./app/screens/connections/key.ts" with { type: "text" };
-import file72 from "./app/screens/connections/key_change.ts" with { type: "text" };
-import file73 from "./app/screens/connections/key_create.ts" with { type: "text" };
-import file74 from "./app/screens/connections/key_explanation.ts" with { type: "text" };
-import file75 from "./app/screens/connections/key_revoke.ts" with { type: "text" };
-import file76 from "./app/screens/connections/key_rotate.ts" with { type: "text" };
-import file77 from "./app/screens/connections/key_usage.ts" with { type: "text" };
-import file78 from "./app/screens/connections/keys.ts" with { type: "text" };
-import file79 from "./app/screens/connections/pairing_codes.ts" with { type: "text" };
-import file80 from "./app/screens/connections/signature_help.ts" with { type: "text" };
-import file81 from "./app/screens/connections/signature_snippets.ts" with { type: "text" };
-import file82 from "./app/screens/connections/suspended.ts" with { type: "text" };
-import file83 from "./app/screens/connections/webhook.ts" with { type: "text" };
-import file84 from "./app/screens/connections/webhook_create.ts" with { type: "text" };
-import file85 from "./app/screens/connections/webhook_deliveries.ts" with { type: "text" };
-import file86 from "./app/screens/connections/webhook_recover.ts" with { type: "text" };
-import file87 from "./app/screens/connections/webhook_settings.ts" with { type: "text" };
-import file88 from "./app/screens/connections/webhook_test_send.ts" with { type: "text" };
+import file59 from "./app/screens/connections/delivery.ts" with { type: "text" };
+import file60 from "./app/screens/connections/device_dialog.ts" with { type: "text" };
+import file61 from "./app/screens/connections/devices.ts" with { type: "text" };
+import file62 from "./app/screens/connections/integration/card.ts" with { type: "text" };
+import file63 from "./app/screens/connections/integration/config_fields.ts" with { type: "text" };
+import file64 from "./app/screens/connections/integration/install.ts" with { type: "text" };
+import file65 from "./app/screens/connections/integrations.ts" with { type: "text" };
+import file66 from "./app/screens/connections/key.ts" with { type: "text" };
+import file67 from "./app/screens/connections/key/change.ts" with { type: "text" };
+import file68 from "./app/screens/connections/key/create.ts" with { type: "text" };
+import file69 from "./app/screens/connections/key/explanation.ts" with { type: "text" };
+import file70 from "./app/screens/connections/key/revoke.ts" with { type: "text" };
+import file71 from "./app/screens/connections/key/rotate.ts" with { type: "text" };
+import file72 from "./app/screens/connections/key/usage.ts" with { type: "text" };
+import file73 from "./app/screens/connections/keys.ts" with { type: "text" };
+import file74 from "./app/screens/connections/pairing_codes.ts" with { type: "text" };
+import file75 from "./app/screens/connections/suspended.ts" with { type: "text" };
+import file76 from "./app/screens/connections/webhook.ts" with { type: "text" };
+import file77 from "./app/screens/connections/webhook/body.ts" with { type: "text" };
+import file78 from "./app/screens/connections/webhook/create.ts" with { type: "text" };
+import file79 from "./app/screens/connections/webhook/deliveries.ts" with { type: "text" };
+import file80 from "./app/screens/connections/webhook/delivery_words.ts" with { type: "text" };
+import file81 from "./app/screens/connections/webhook/event_choice.ts" with { type: "text" };
+import file82 from "./app/screens/connections/webhook/header_lines.ts" with { type: "text" };
+import file83 from "./app/screens/connections/webhook/headers_field.ts" with { type: "text" };
+import file84 from "./app/screens/connections/webhook/recover.ts" with { type: "text" };
+import file85 from "./app/screens/connections/webhook/settings.ts" with { type: "text" };
+import file86 from "./app/screens/connections/webhook/signature_help.ts" with { type: "text" };
+import file87 from "./app/screens/connections/webhook/signature_snippets.ts" with { type: "text" };
+import file88 from "./app/screens/connections/webhook/test_send.ts" with { type: "text" };
 import file89 from "./app/screens/connections/webhooks.ts" with { type: "text" };
 import file90 from "./app/screens/entry/join.ts" with { type: "text" };
 import file91 from "./app/screens/entry/parts.ts" with { type: "text" };
@@ -278,36 +278,36 @@ export const FILES: Readonly<Record<string, string>> = {
   "console/app/save.ts": file56,
   "console/app/screen.ts": file57,
   "console/app/screens.ts": file58,
-  "console/app/screens/connections/body.ts": file59,
-  "console/app/screens/connections/config_fields.ts": file60,
-  "console/app/screens/connections/delivery.ts": file61,
-  "console/app/screens/connections/delivery_words.ts": file62,
-  "console/app/screens/connections/device_dialog.ts": file63,
-  "console/app/screens/connections/devices.ts": file64,
-  "console/app/screens/connections/event_choice.ts": file65,
-  "console/app/screens/connections/header_lines.ts": file66,
-  "console/app/screens/connections/headers_field.ts": file67,
-  "console/app/screens/connections/integration.ts": file68,
-  "console/app/screens/connections/integration_install.ts": file69,
-  "console/app/screens/connections/integrations.ts": file70,
-  "console/app/screens/connections/key.ts": file71,
-  "console/app/screens/connections/key_change.ts": file72,
-  "console/app/screens/connections/key_create.ts": file73,
-  "console/app/screens/connections/key_explanation.ts": file74,
-  "console/app/screens/connections/key_revoke.ts": file75,
-  "console/app/screens/connections/key_rotate.ts": file76,
-  "console/app/screens/connections/key_usage.ts": file77,
-  "console/app/screens/connections/keys.ts": file78,
-  "console/app/screens/connections/pairing_codes.ts": file79,
-  "console/app/screens/connections/signature_help.ts": file80,
-  "console/app/screens/connections/signature_snippets.ts": file81,
-  "console/app/screens/connections/suspended.ts": file82,
-  "console/app/screens/connections/webhook.ts": file83,
-  "console/app/screens/connections/webhook_create.ts": file84,
-  "console/app/screens/connections/webhook_deliveries.ts": file85,
-  "console/app/screens/connections/webhook_recover.ts": file86,
-  "console/app/screens/connections/webhook_settings.ts": file87,
-  "console/app/screens/connections/webhook_test_send.ts": file88,
+  "console/app/screens/connections/delivery.ts": file59,
+  "console/app/screens/connections/device_dialog.ts": file60,
+  "console/app/screens/connections/devices.ts": file61,
+  "console/app/screens/connections/integration/card.ts": file62,
+  "console/app/screens/connections/integration/config_fields.ts": file63,
+  "console/app/screens/connections/integration/install.ts": file64,
+  "console/app/screens/connections/integrations.ts": file65,
+  "console/app/screens/connections/key.ts": file66,
+  "console/app/screens/connections/key/change.ts": file67,
+  "console/app/screens/connections/key/create.ts": file68,
+  "console/app/screens/connections/key/explanation.ts": file69,
+  "console/app/screens/connections/key/revoke.ts": file70,
+  "console/app/screens/connections/key/rotate.ts": file71,
+  "console/app/screens/connections/key/usage.ts": file72,
+  "console/app/screens/connections/keys.ts": file73,
+  "console/app/screens/connections/pairing_codes.ts": file74,
+  "console/app/screens/connections/suspended.ts": file75,
+  "console/app/screens/connections/webhook.ts": file76,
+  "console/app/screens/connections/webhook/body.ts": file77,
+  "console/app/screens/connections/webhook/create.ts": file78,
+  "console/app/screens/connections/webhook/deliveries.ts": file79,
+  "console/app/screens/connections/webhook/delivery_words.ts": file80,
+  "console/app/screens/connections/webhook/event_choice.ts": file81,
+  "console/app/screens/connections/webhook/header_lines.ts": file82,
+  "console/app/screens/connections/webhook/headers_field.ts": file83,
+  "console/app/screens/connections/webhook/recover.ts": file84,
+  "console/app/screens/connections/webhook/settings.ts": file85,
+  "console/app/screens/connections/webhook/signature_help.ts": file86,
+  "console/app/screens/connections/webhook/signature_snippets.ts": file87,
+  "console/app/screens/connections/webhook/test_send.ts": file88,
   "console/app/screens/connections/webhooks.ts": file89,
   "console/app/screens/entry/join.ts": file90,
   "console/app/screens/entry/parts.ts": file91,

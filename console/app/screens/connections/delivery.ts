@@ -10,8 +10,8 @@ import { useRepeat } from "../../repeat.ts";
 import { addressOf } from "../../router.ts";
 import type { ScreenProps } from "../../screen.ts";
 import { may } from "../../session.ts";
-import { Body } from "./body.ts";
-import { answerWords, isDue } from "./delivery_words.ts";
+import { Body } from "./webhook/body.ts";
+import { answerWords, isDue } from "./webhook/delivery_words.ts";
 
 /** One delivery: what was sent, what was answered, and each attempt. */
 export default function Delivery({ id, delivery: deliveryId }: ScreenProps) {
