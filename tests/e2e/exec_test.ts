@@ -142,7 +142,9 @@ Deno.test("relay exec: Ctrl-C ends the whole process group; after kill -9 of the
     deq(lines, upTo(lines.length));
     ok(lines.length >= 30);
     if (code === 125) match(said, /^relay: the command cmd_\w+ has no exit code: lost/m);
-    else deq([code, lines.length], [0, 100]);
+    else eq(code, 0);
+    // The agent may report the end after the restart; what it wrote while no relay was there is not kept.
+    if (lines.length < 100) match(said, /^relay: (the command|this is only a part of the output)/m);
   });
 });
 

@@ -64,12 +64,21 @@ export async function furnish(world: World, account: Account): Promise<Ids> {
     as,
     body: { type: "github", config: { token: "a-token" } },
   });
+  const alerts = [{
+    name: "disk full",
+    fingerprint: "disk",
+    severity: "critical",
+    state: "firing",
+  }];
+  await world.call("POST", "/api/shield/ingest", { as, body: { source: "probe", alerts } });
+  const { body: { alerts: [alert] } } = await world.call("GET", "/api/shield/alerts", { as });
   const fleet = await world.call("POST", "/api/v1/commands", {
     as,
     body: { all: true, command: "uptime" },
   });
   return {
     "/api/v1/commands/{id}": fleet.body.id,
+    "/api/shield/alerts/{id}": alert.alert_id,
     "/api/account/notifications/{id}": notice.id,
     "/api/audit/proof/{event_id}": event.event_id,
     "/api/v1/gitops/repos/{id}": repositoryId,
@@ -157,6 +166,7 @@ export function pathWith(route: Route, ids: Ids): string | null {
 /** Ids of nothing. */
 export const MISSING: Ids = {
   "/api/v1/commands/{id}": "flt_missing",
+  "/api/shield/alerts/{id}": "alr_missing",
   "/api/account/notifications/{id}": "ntf_missing",
   "/api/audit/proof/{event_id}": "6f1b0c3e-0000-4000-8000-000000000000",
   "/api/v1/gitops/repos/{id}": "rpo_missing",

@@ -9,6 +9,7 @@ const TABLE = new URL("../../../console/app/screens.ts", import.meta.url);
 /** The addresses of all screens, with the records of a first day in place of their parts. */
 async function addresses(
   day: FirstDay,
+  eventId: string,
 ): Promise<{ readonly open: string[]; readonly signedIn: string[] }> {
   const parts: Readonly<Record<string, string>> = {
     "/agents/:id": day.agent_id,
@@ -19,14 +20,16 @@ async function addresses(
     "/webhooks/:id": day.webhook.id,
     "/keys/:id": day.keys.caller.id,
     "/alerts/:id": day.alert_id,
-    "/repositories/:id": day.repository_id,
+    "/audit/:id": eventId,
+    "/policies/agents/:id": day.agent_id,
+    "/policies/repositories/:id": day.repository_id,
   };
   const rows = (await Deno.readTextFile(TABLE)).split(/\n {2}\{\n/).slice(1);
   ok(rows.length > 20);
   const open: string[] = [], signedIn: string[] = [];
   for (const row of rows) {
     const path = /path: "([^"]+)"/.exec(row)![1]!;
-    const part = Object.entries(parts).find(([pattern]) => path.startsWith(pattern))?.[1];
+    const part = parts[/^.*?:id/.exec(path)?.[0] ?? ""];
     // A fleet command is made by the screen that runs commands, and its test opens it.
     if (path.includes(":") && part === undefined) {
       ok(path.startsWith("/fleet/"), `no record for ${path}`);
@@ -45,7 +48,11 @@ Deno.test({
 }, async () => {
   await using here = await ConsoleTest.start();
   const day = await liveFirstDay(here.url, MAIN, here.folder);
-  const { open, signedIn } = await addresses(day);
+  const log = await here.client(day.owner.token)<{ events: { event_id: string }[] }>(
+    "GET",
+    "/api/audit?limit=1",
+  );
+  const { open, signedIn } = await addresses(day, log.body.events[0]!.event_id);
   for (const { width, colorScheme } of VIEWS) {
     const viewport = { width, height: 844 };
     const stranger = await here.person({ viewport, colorScheme });
