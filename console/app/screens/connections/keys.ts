@@ -9,7 +9,7 @@ import { html } from "htm/preact";
 import { offsetPage, usePages } from "../../pages.ts";
 import { addressOf, query, setQuery } from "../../router.ts";
 import { may } from "../../session.ts";
-import { KeyCreate } from "./key_create.ts";
+import { KeyCreate } from "./key/create.ts";
 
 const COLUMNS: readonly Column<ApiKey>[] = [
   {

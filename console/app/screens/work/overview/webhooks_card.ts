@@ -3,7 +3,7 @@ import { onOneLine } from "../../../components/visible_text.ts";
 import { useData } from "../../../data.ts";
 import { html } from "htm/preact";
 import { addressOf } from "../../../router.ts";
-import { answerWords } from "../../connections/delivery_words.ts";
+import { answerWords } from "../../connections/webhook/delivery_words.ts";
 import { Card } from "./card.ts";
 
 /** Webhooks whose newest delivery is looked at. */
