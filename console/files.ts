@@ -198,17 +198,18 @@ import file195 from "./app/screens/work/run/shield_hint.ts" with { type: "text" 
 import file196 from "./app/screens/work/run/started_card.ts" with { type: "text" };
 import file197 from "./app/screens/work/run/state.ts" with { type: "text" };
 import file198 from "./app/session.ts" with { type: "text" };
-import file199 from "./app/style.css" with { type: "text" };
-import file200 from "../core/client/client.ts" with { type: "text" };
-import file201 from "../core/client/error.ts" with { type: "text" };
-import file202 from "../core/client/exchange.ts" with { type: "text" };
-import file203 from "../core/client/operations.ts" with { type: "text" };
-import file204 from "../core/client/platform.ts" with { type: "text" };
-import file205 from "../core/client/retry.ts" with { type: "text" };
-import file206 from "../core/client/sse.ts" with { type: "text" };
-import file207 from "../core/client/stream.ts" with { type: "text" };
-import file208 from "../core/client/types.ts" with { type: "text" };
-import file209 from "../core/client/webhook.ts" with { type: "text" };
+import file199 from "./app/space.ts" with { type: "text" };
+import file200 from "./app/style.css" with { type: "text" };
+import file201 from "../core/client/client.ts" with { type: "text" };
+import file202 from "../core/client/error.ts" with { type: "text" };
+import file203 from "../core/client/exchange.ts" with { type: "text" };
+import file204 from "../core/client/operations.ts" with { type: "text" };
+import file205 from "../core/client/platform.ts" with { type: "text" };
+import file206 from "../core/client/retry.ts" with { type: "text" };
+import file207 from "../core/client/sse.ts" with { type: "text" };
+import file208 from "../core/client/stream.ts" with { type: "text" };
+import file209 from "../core/client/types.ts" with { type: "text" };
+import file210 from "../core/client/webhook.ts" with { type: "text" };
 import library0 from "preact" with { type: "text" };
 import library1 from "preact/hooks" with { type: "text" };
 import library2 from "htm" with { type: "text" };
@@ -418,17 +419,18 @@ export const FILES: Readonly<Record<string, string>> = {
   "console/app/screens/work/run/started_card.ts": file196,
   "console/app/screens/work/run/state.ts": file197,
   "console/app/session.ts": file198,
-  "console/app/style.css": file199,
-  "core/client/client.ts": file200,
-  "core/client/error.ts": file201,
-  "core/client/exchange.ts": file202,
-  "core/client/operations.ts": file203,
-  "core/client/platform.ts": file204,
-  "core/client/retry.ts": file205,
-  "core/client/sse.ts": file206,
-  "core/client/stream.ts": file207,
-  "core/client/types.ts": file208,
-  "core/client/webhook.ts": file209,
+  "console/app/space.ts": file199,
+  "console/app/style.css": file200,
+  "core/client/client.ts": file201,
+  "core/client/error.ts": file202,
+  "core/client/exchange.ts": file203,
+  "core/client/operations.ts": file204,
+  "core/client/platform.ts": file205,
+  "core/client/retry.ts": file206,
+  "core/client/sse.ts": file207,
+  "core/client/stream.ts": file208,
+  "core/client/types.ts": file209,
+  "core/client/webhook.ts": file210,
 };
 
 /** The libraries that they import by name. */

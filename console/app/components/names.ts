@@ -1,6 +1,7 @@
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { call, space } from "../api.ts";
+import { call } from "../api.ts";
+import { space } from "../space.ts";
 import { oneAtATime, onStale } from "../data.ts";
 import { html } from "htm/preact";
 import { addressOf } from "../router.ts";

@@ -1,4 +1,4 @@
-import type { Scope } from "../api.ts";
+import type { Scope } from "../../../core/client/client.ts";
 
 /** A group of things of which any number may be chosen. */
 export interface Choices {

@@ -1,4 +1,5 @@
-import { type ApiKey, call, type Space } from "../../api.ts";
+import { type ApiKey, call } from "../../api.ts";
+import type { Space } from "../../space.ts";
 import { Badge } from "../../components/badge.ts";
 import { ChoiceFilter } from "../../components/filters.ts";
 import { Empty } from "../../components/states.ts";

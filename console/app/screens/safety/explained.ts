@@ -1,4 +1,4 @@
-import type { EvaluatedCommand, ShieldLayer } from "../../api.ts";
+import type { EvaluatedCommand, ShieldLayer } from "../../../../core/client/client.ts";
 import { layerOf, LAYERS } from "../../layers.ts";
 import { html } from "htm/preact";
 import { ExactCommand } from "../../components/exact_command.ts";

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
-import { type ApiKey, call, type Scope, type Space, space } from "../../../api.ts";
+import { type ApiKey, call, type Scope } from "../../../api.ts";
+import { type Space, space } from "../../../space.ts";
 import { ChangeError, useChange } from "../../../components/form.ts";
 import { CheckGroups, SelectField, TextField } from "../../../components/inputs.ts";
 import { scopeGroups } from "../../../components/scopes.ts";

@@ -1,4 +1,5 @@
-import { call, space } from "../../../api.ts";
+import { call } from "../../../api.ts";
+import { space } from "../../../space.ts";
 import { html } from "htm/preact";
 import { addressOf } from "../../../router.ts";
 import { may, me } from "../../../session.ts";
