@@ -207,6 +207,20 @@ Deno.test("relay mcp: a session that the relay ended is opened anew with its sub
   await client.close();
 });
 
+Deno.test("relay mcp: a client whose first stream could not be opened hears that anything may have changed", async () => {
+  await using here = await begin();
+  let refusals = 0;
+  const client = here.client((send) => (url, init) =>
+    init?.method === "GET" && refusals++ === 0
+      ? Promise.reject(new TypeError("connection refused"))
+      : send(url, init)
+  );
+  await client.initialize();
+  await client.wake();
+  await client.told("notifications/tools/list_changed");
+  await client.close();
+});
+
 Deno.test("relay mcp: a subscription outlives the relay's stop, and the client hears that anything may have changed", async () => {
   await using here = await begin();
   const { world } = here;

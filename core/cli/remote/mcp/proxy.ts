@@ -221,6 +221,7 @@ export class Proxy {
         retryMs = ended.retryMs;
       } catch (error) {
         if (signal.aborted) return;
+        missed = true;
         if (error instanceof SessionEndedError) await this.#session.renew(headers).catch(() => {});
       }
       await this.#pause(retryMs, failures, signal);
