@@ -6,6 +6,7 @@ import {
   invite,
   listInvitations,
   listPeople,
+  readInvitation,
   withdrawInvitation,
 } from "../core/access/access.ts";
 import { route } from "./call/route.ts";
@@ -177,6 +178,31 @@ export const peopleRoutes = [
     success: { status: 200, body: listOf("invitations", Invitation) },
     faults: [],
     handle: (work, { query }) => listInvitations(work, query),
+  }),
+  route({
+    id: "invitations.read",
+    method: "POST",
+    path: "/api/v1/signup/invitation",
+    summary: "Show what an invitation is to",
+    description: "For whoever holds the code, before they sign up with it.",
+    access: { public: "the code is the credential" },
+    effect: "read",
+    noStore: true,
+    body: z.strictObject({ invite_code: z.string().min(1).max(128) }),
+    rules: { "body.invite_code": "must belong to an open invitation" },
+    success: {
+      status: 200,
+      body: z.object({
+        organization: z.string(),
+        email: z.string().nullable().meta({
+          description: "The only email that may accept it; null for any.",
+        }),
+        roles: z.array(z.string()),
+        expires_at: Timestamp,
+      }),
+    },
+    faults: ["GONE"],
+    handle: (work, { body }) => readInvitation(work, body.invite_code),
   }),
   route({
     id: "invitations.withdraw",

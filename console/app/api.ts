@@ -1,14 +1,8 @@
-import { signal } from "@preact/signals";
 import { createClient } from "../../core/client/client.ts";
+import { space } from "./space.ts";
 
 export { RelayError } from "../../core/client/client.ts";
 export type * from "../../core/client/client.ts";
-
-/** The space that the pages show. The address says it too, so that a link opens the same rows for everybody. */
-export type Space = "live" | "test";
-export const space = signal<Space>(
-  new URLSearchParams(location.search).get("space") === "test" ? "test" : "live",
-);
 
 const clients = {
   live: createClient({ url: location.origin, fetch: (...call) => fetch(...call), space: "live" }),

@@ -1,7 +1,8 @@
 import { effect, signal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
-import { RelayError, space } from "./api.ts";
+import { RelayError } from "./api.ts";
+import { space } from "./space.ts";
 import { Failure, Loading } from "./components/states.ts";
 import { Frame } from "./frame.ts";
 import { html } from "htm/preact";

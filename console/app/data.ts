@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { space } from "./api.ts";
+import { space } from "./space.ts";
 import { onChanged } from "./live/live.ts";
 import { isSignedOut, readSession } from "./session.ts";
 

@@ -1,18 +1,27 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import type { Scope } from "../../core/client/client.ts";
 import { useEffect } from "preact/hooks";
-import { space } from "./api.ts";
+import { space } from "./space.ts";
 import { Help } from "./components/help.ts";
 import { Palette } from "./components/palette.ts";
 import { html } from "htm/preact";
 import { addKeys } from "./keys.ts";
-import { connection, startLive } from "./live/live.ts";
+import { connection, startLive, stopLive } from "./live/live.ts";
 import { addressOf, go, path } from "./router.ts";
 import type { Screen } from "./screen.ts";
 import { SCREENS } from "./screens.ts";
-import { mayOpen, me, signOut } from "./session.ts";
+import { may, mayOpen, me, signOut } from "./session.ts";
 
 const GROUPS = ["Work", "Safety", "Connections", "Organization"] as const;
+
+/** Rights of which the live connection needs one. */
+const EVENT_RIGHTS: readonly Scope[] = [
+  "agents:read",
+  "approvals:read",
+  "compliance:read",
+  "policy:read",
+];
 
 /** What lies over the page. */
 const over = signal<"palette" | "help" | null>(null);
@@ -25,7 +34,11 @@ export function Frame({ screen, children }: {
   readonly screen: Screen;
   readonly children: ComponentChildren;
 }) {
-  useEffect(startLive, []);
+  useEffect(() => {
+    if (!EVENT_RIGHTS.some(may)) return;
+    startLive();
+    return stopLive;
+  }, []);
   useEffect(() =>
     addKeys([
       {

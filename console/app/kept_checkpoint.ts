@@ -1,4 +1,5 @@
-import { call, space } from "./api.ts";
+import { call } from "./api.ts";
+import { space } from "./space.ts";
 import type { Kept, Sources } from "./proof_steps.ts";
 import { me } from "./session.ts";
 

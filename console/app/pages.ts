@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { space } from "./api.ts";
+import { space } from "./space.ts";
 import { NEVER, oneAtATime, onStale, type Stale } from "./data.ts";
 
 /** A page of a list. */

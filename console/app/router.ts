@@ -1,5 +1,5 @@
 import { computed, signal } from "@preact/signals";
-import { space } from "./api.ts";
+import { space } from "./space.ts";
 
 const BASE = "/console";
 

@@ -1,5 +1,5 @@
 import type { ComponentType } from "preact";
-import type { Scope } from "./api.ts";
+import type { Scope } from "../../core/client/client.ts";
 
 /** What a screen gets: the parts of its address. */
 export type ScreenProps = Readonly<Record<string, string>>;

@@ -13,7 +13,12 @@
  */
 
 export { ANONYMOUS, Authenticator, DEVICE_PREFIX } from "./authenticate.ts";
-export { invite, listInvitations, withdrawInvitation } from "./invitations/invitations.ts";
+export {
+  invite,
+  listInvitations,
+  readInvitation,
+  withdrawInvitation,
+} from "./invitations/invitations.ts";
 export { Providers } from "./issuers/providers.ts";
 export { updateApiKey } from "./keys/change.ts";
 export { createApiKey, EXPIRES_DAYS_DEFAULT } from "./keys/create.ts";

@@ -135,6 +135,7 @@ export const OPERATIONS: Readonly<
   "integrations.oauth_callback": ["GET", "/api/integrations/oauth/callback", "never"],
   "invitations.create": ["POST", "/api/v1/invitations", "never"],
   "invitations.list": ["GET", "/api/v1/invitations", "safe"],
+  "invitations.read": ["POST", "/api/v1/signup/invitation", "safe"],
   "invitations.withdraw": ["DELETE", "/api/v1/invitations/{id}", "safe"],
   "limits.get": ["GET", "/api/admin/limits/{id}", "safe"],
   "limits.set": ["PUT", "/api/admin/limits/{id}", "safe"],

@@ -1441,6 +1441,19 @@ export interface Operations {
       readonly pagination: Pagination;
     };
   };
+  /** Show what an invitation is to */
+  "invitations.read": {
+    body: {
+      readonly invite_code: string;
+    };
+    answer: {
+      /** The only email that may accept it; null for any. */
+      readonly email: string | null;
+      readonly expires_at: string;
+      readonly organization: string;
+      readonly roles: readonly string[];
+    };
+  };
   /** Withdraw an invitation */
   "invitations.withdraw": {
     params: {

@@ -57,6 +57,23 @@ Deno.test("invitations: the code makes one person a member with its roles, in ev
   }
 });
 
+Deno.test("invitations.read: says to whoever holds the code what it is to, until it is over", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const email = "new@example.com";
+  const { body: made } = await invite(world, owner, { roles: ["operator"], email });
+  const read = (invite_code: string) =>
+    world.call("POST", "/api/v1/signup/invitation", { body: { invite_code } });
+  const { organization } = (await world.call("GET", "/api/account/info", { as: owner.token })).body;
+  const { status, body, headers } = await read(made.invite_code);
+  deq([status, headers.get("cache-control")], [200, "no-store"]);
+  const { expires_at } = made;
+  deq(body, { organization: organization.name, email, roles: ["operator"], expires_at });
+  deq(refused(await read("invite_unknown")), [400, "VALIDATION_FAILED"]);
+  eq((await join(world, made.invite_code, { email })).status, 201);
+  deq(refused(await read(made.invite_code)), [410, "GONE"]);
+});
+
 Deno.test("invitations: a closed server accepts nobody, invited or not", async () => {
   await using world = await World.open({ settings: { signup: "closed" } });
   const owner = await world.signUp();

@@ -43,6 +43,9 @@ Deno.test("build: the bundle serves, runs an agent and keeps a store with the ex
       const anonymous = clientOf(url!);
       assert.deepEqual((await anonymous("GET", "/healthz")).body, { status: "ok" });
       assert.match((await anonymous<string>("GET", "/docs")).body, /^\s*<!doctype html>/);
+      const page = (await anonymous<string>("GET", "/console")).body;
+      const [entry] = /\/console\/assets\/[^"]+main\.ts/.exec(page)!;
+      assert.match((await anonymous<string>("GET", entry)).body, /startRouter\(\)/);
       const owner = clientOf(url!, await signUpOwner(anonymous));
       assert.equal((await owner("GET", "/metrics")).status, 200);
 

@@ -1,10 +1,16 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { axisFor, shareOf, shortNumber } from "../../console/app/components/scale.ts";
 import { SCOPES as WORDS } from "../../console/app/components/scopes.ts";
-import { configOf, fieldsOf } from "../../console/app/screens/connections/config_fields.ts";
-import { failureShare, isDue } from "../../console/app/screens/connections/delivery_words.ts";
-import { headersOf, linesOf } from "../../console/app/screens/connections/header_lines.ts";
-import { SNIPPETS } from "../../console/app/screens/connections/signature_snippets.ts";
+import {
+  configOf,
+  fieldsOf,
+} from "../../console/app/screens/connections/integration/config_fields.ts";
+import {
+  failureShare,
+  isDue,
+} from "../../console/app/screens/connections/webhook/delivery_words.ts";
+import { headersOf, linesOf } from "../../console/app/screens/connections/webhook/header_lines.ts";
+import { SNIPPETS } from "../../console/app/screens/connections/webhook/signature_snippets.ts";
 import { rightsByRole } from "../../console/app/screens/organization/permissions.ts";
 import { signDelivery } from "../../core/delivery/webhooks/signing.ts";
 import { SCOPES } from "../../core/identity/scopes.ts";

@@ -13,6 +13,7 @@ const WITHOUT_A_RIGHT = {
     devices: "confirm pair",
     docs: "home openapi page policy_schema",
     health: "detail live",
+    invitations: "read",
     receivers: "alertmanager generic git telegram",
   },
   signedIn: {

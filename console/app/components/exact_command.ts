@@ -1,5 +1,5 @@
 import { useEffect, useRef } from "preact/hooks";
-import type { Span } from "../api.ts";
+import type { Span } from "../../../core/client/client.ts";
 import { html } from "htm/preact";
 import { Copy } from "./copy.ts";
 import { piecesOf } from "./visible_text.ts";

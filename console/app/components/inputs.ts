@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { html } from "htm/preact";
-import type { Choices } from "./choices.ts";
+import type { Choices } from "./scopes.ts";
 import { Field } from "./form.ts";
 
 interface TextProps {

@@ -1,6 +1,7 @@
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { call, space } from "../api.ts";
+import { call } from "../api.ts";
+import { space } from "../space.ts";
 import { oneAtATime, onStale } from "../data.ts";
 import { html } from "htm/preact";
 import { addressOf } from "../router.ts";
@@ -40,7 +41,10 @@ async function loadNames(signal: AbortSignal): Promise<ReadonlyMap<string, strin
   const { user } = me.value!;
   const options = { query: { limit: LIMIT }, signal };
   const [people, keys, agents] = await Promise.all([
-    may("system:read") ? call("users.list", options).then(({ users }) => users, () => []) : [],
+    // People are listed in the live space only.
+    may("system:read") && space.value === "live"
+      ? call("users.list", options).then(({ users }) => users)
+      : [],
     call("api_keys.list", options).then(({ api_keys }) => api_keys, () => []),
     may("agents:read") ? call("agents.list", options).then(({ agents }) => agents) : [],
   ]);

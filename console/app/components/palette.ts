@@ -76,12 +76,15 @@ const includes = (title: string, text: string) => title.toLowerCase().includes(t
 async function search(text: string, signal: AbortSignal): Promise<readonly Hit[]> {
   if (!may("agents:read")) return [];
   const [{ agents }, { commands }] = await Promise.all([
-    call("agents.list", { query: { limit: 200 }, signal }),
+    call("agents.list", { query: { text, limit: 6 }, signal }),
     call("commands.list", { query: { text, limit: 6 }, signal }),
   ]);
   return [
-    ...agents.filter(({ name, hostname }) => includes(`${name} ${hostname}`, text)).slice(0, 6)
-      .map(({ id, name }) => ({ kind: "Agent", title: onOneLine(name), to: `/agents/${id}` })),
+    ...agents.map(({ id, name }) => ({
+      kind: "Agent",
+      title: onOneLine(name),
+      to: `/agents/${id}`,
+    })),
     ...commands.map(({ command_id, command }) => ({
       kind: "Command",
       title: onOneLine(command),

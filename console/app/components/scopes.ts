@@ -1,5 +1,10 @@
-import type { Scope } from "../api.ts";
-import type { Choices } from "./choices.ts";
+import type { Scope } from "../../../core/client/client.ts";
+
+/** A group of things of which any number may be chosen. */
+export interface Choices {
+  readonly title: string;
+  readonly options: readonly { readonly value: string; readonly about?: string | undefined }[];
+}
 
 /** Every right, and what it allows. */
 export const SCOPES: Readonly<Record<Scope, string>> = {

@@ -89,15 +89,22 @@ export function Table<T>({ list, columns, keyOf, opens, label, empty }: TablePro
   const [first, last] = range;
   const drawn = rows.slice(first, last);
   const tracks = columns.map(({ width }) => width).join(" ");
+  // A table has rows: without any there is only the text that says so.
+  const isTable = count > 0;
+  const role = (name: string) => isTable ? name : undefined;
   return html`
     <div
-      class=${isNarrow ? "table narrow" : "table"} ref=${table} role="table" aria-label=${label}
-      aria-rowcount=${list.hasMore ? -1 : count}
+      class=${isNarrow ? "table narrow" : "table"} ref=${table} role=${role(
+        "table",
+      )} aria-label=${isTable ? label : undefined}
+      aria-rowcount=${isTable ? list.hasMore ? -1 : count : undefined}
     >
-      <div class="head" role="row" style=${{ gridTemplateColumns: tracks }}>
-        ${columns.map(({ title }) => html`<span role="columnheader">${title}</span>`)}
+      <div class="head" role=${role("row")} style=${{ gridTemplateColumns: tracks }}>
+        ${columns.map(({ title }) => html`<span role=${role("columnheader")}>${title}</span>`)}
       </div>
-      <div class="body" ref=${body} role="rowgroup" style=${{ height: `${count * rowPx}px` }}>
+      <div class="body" ref=${body} role=${role("rowgroup")} style=${{
+        height: `${count * rowPx}px`,
+      }}>
         ${drawn.map((row, n) => {
           const at = first + n;
           const style = {

@@ -1,4 +1,4 @@
-import type { ShieldResult } from "../api.ts";
+import type { ShieldResult } from "../../../core/client/client.ts";
 import { html } from "htm/preact";
 import { Badge } from "./badge.ts";
 import { VisibleText } from "./visible_text.ts";

@@ -1,5 +1,5 @@
 import { backoffMs } from "../../../core/client/client.ts";
-import type { Space } from "../api.ts";
+import type { Space } from "../space.ts";
 import { type AboutCommand, Follows } from "./follows.ts";
 import type { Host, Socket } from "./host.ts";
 import type { FromHub, LinkState } from "./messages.ts";

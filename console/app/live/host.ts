@@ -1,4 +1,4 @@
-import type { Space } from "../api.ts";
+import type { Space } from "../space.ts";
 
 /** A WebSocket, as the hub uses it. */
 export interface Socket {

@@ -1,4 +1,4 @@
-import type { Space } from "../api.ts";
+import type { Space } from "../space.ts";
 import { Channel } from "./channel.ts";
 import type { Host } from "./host.ts";
 import type { FromHub, OutputMessage, ToHub } from "./messages.ts";

@@ -1,5 +1,5 @@
 import { computed, effect, type ReadonlySignal, signal } from "@preact/signals";
-import { type Space, space } from "../api.ts";
+import { type Space, space } from "../space.ts";
 import { expired, me, readSession } from "../session.ts";
 import { openLink, openLocalLink, type SendToHub } from "./link.ts";
 import type { Change, FromHub, LinkState, OutputMessage, Wish } from "./messages.ts";

@@ -1,4 +1,4 @@
-import type { Space } from "../api.ts";
+import type { Space } from "../space.ts";
 
 /** The state of the link to the relay: `lost` after it has been gone for a second. */
 export type LinkState = "connecting" | "live" | "lost";

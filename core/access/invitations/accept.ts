@@ -79,10 +79,10 @@ export async function joinByInvitation(
   });
 }
 
-/** The invitation of a code, if it can be accepted now. @throws {Fault} VALIDATION_FAILED, GONE */
-async function openInvitation(
+/** The invitation of a code, if it can be accepted now; with an email, by whoever has that. @throws {Fault} VALIDATION_FAILED, GONE */
+export async function openInvitation(
   db: Reader,
-  { email, invite_code }: Newcomer,
+  { email, invite_code }: Pick<Newcomer, "invite_code"> & Partial<Pick<Newcomer, "email">>,
   nowMs: number,
 ): Promise<Found<InvitationRecord>> {
   const found = await db.lookup(invitations, "code", [hash("sha256", invite_code)]);
@@ -91,7 +91,7 @@ async function openInvitation(
   if (invitation.accepted !== null) throw over("it was already used");
   if (invitation.withdrawn_at_ms !== null) throw over("it was withdrawn");
   if (nowMs >= invitation.ends_at_ms) throw over("it has expired");
-  if (invitation.email !== null && invitation.email !== email) {
+  if (email !== undefined && invitation.email !== null && invitation.email !== email) {
     throw invalid("is for another email");
   }
   const known = await customOf(db, tenant.org, invitation.roles);

@@ -1,8 +1,10 @@
 import { hash } from "node:crypto";
+import { SYSTEM } from "../../../kv/store/collection.ts";
+import { organizations } from "../../../kv/records/organization.ts";
 import { type InvitationRecord, invitations } from "../../../kv/records/invitation.ts";
 import { credentialInHand } from "../keys/made_with.ts";
 import { mustHoldNewValue } from "../keys/owned.ts";
-import type { Work, Writing } from "../../work/work.ts";
+import type { Reading, Work, Writing } from "../../work/work.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import { makeSecretText } from "../keys/value.ts";
@@ -11,6 +13,7 @@ import { DAY_MS } from "../../../kv/store/durations.ts";
 import { iso, isoOrNull } from "../../codec/codec.ts";
 import { mustExist } from "../roles/assign.ts";
 import { giverOf, homeOf, mustBeAbleToGive } from "../roles/grant.ts";
+import { openInvitation } from "./accept.ts";
 import { mustAllowInvitation } from "./open.ts";
 
 /** 120 bits cannot be guessed. */
@@ -104,3 +107,16 @@ const showInvitation = (invitation: InvitationRecord, nowMs: number) => ({
   accepted_by: invitation.accepted?.user_id ?? null,
   accepted_at: isoOrNull(invitation.accepted?.at_ms ?? null),
 });
+
+/** What an invitation is to, for whoever holds its code. @throws {Fault} VALIDATION_FAILED, GONE */
+export async function readInvitation({ db, ports }: Reading, invite_code: string) {
+  const { tenant, record } = await openInvitation(db, { invite_code }, ports.clock.now());
+  const organization = await db.get(organizations, SYSTEM, tenant.org);
+  return {
+    // An invitation works only while its organization is there.
+    organization: organization!.name,
+    email: record.email,
+    roles: [...record.roles],
+    expires_at: iso(record.ends_at_ms),
+  };
+}

@@ -44,7 +44,8 @@ Deno.test({
   const grace = await here.person({ viewport: { width: 390, height: 844 }, hasTouch: true });
   const theirs = await grace.page();
   await theirs.goto(link!.trim());
-  await theirs.getByLabel("E-mail").fill(GRACE);
+  await theirs.getByText("You are invited to Acme").waitFor();
+  deq(await theirs.getByLabel("E-mail").inputValue(), GRACE);
   await theirs.getByLabel("Password", { exact: true }).fill(PASSWORD);
   await theirs.getByRole("button", { name: "Join and sign in" }).click();
   await theirs.locator("header.top").waitFor();

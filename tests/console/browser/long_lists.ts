@@ -88,3 +88,57 @@ Deno.test(
     deq(person.complaints, []);
   },
 );
+
+/** Commands in the list: 10,000 unless RELAY_CONSOLE_ROWS says how many. */
+const ROWS = Number(Deno.env.get("RELAY_CONSOLE_ROWS") ?? 10_000);
+
+const COMMAND = {
+  agent_id: "agt_1",
+  approval_id: null,
+  created_at: "2026-01-01T00:00:00Z",
+  duration_ms: 12,
+  exit_code: 0,
+  finished_at: "2026-01-01T00:00:00Z",
+  reason: null,
+  risk_score: 0,
+  verdict: "allow",
+  signal: null,
+  started_at: "2026-01-01T00:00:00Z",
+  status: "succeeded",
+  truncated: false,
+  actor: "usr_1",
+};
+
+/** Answers the list of commands as a relay with `total` commands would. */
+async function manyCommands(page: Page, total: number): Promise<void> {
+  await page.route("**/api/v1/commands?*", (route) => {
+    const query = new URL(route.request().url()).searchParams;
+    const from = Number(query.get("cursor") ?? 0);
+    const limit = Number(query.get("limit") ?? 50);
+    const commands = Array.from({ length: Math.min(limit, total - from) }, (_, n) => ({
+      ...COMMAND,
+      command_id: `cmd_${from + n}`,
+      command: `echo command ${from + n}`,
+    }));
+    const cursor = from + limit < total ? `${from + limit}` : null;
+    return route.fulfill({ json: { commands, cursor } });
+  });
+}
+
+Deno.test({
+  name: "lists: thousands of commands scroll to the end with few rows in the document",
+  ignore,
+}, async () => {
+  await using here = await ConsoleTest.start();
+  await here.signUp();
+  const person = await here.person();
+  const page = await person.signIn(OWNER, "/settings");
+  await manyCommands(page, ROWS);
+  await page.getByRole("link", { name: "Commands", exact: true }).click();
+  await page.getByText("echo command 0", { exact: true }).waitFor();
+  const { drawn, ...times } = await page.evaluate<Scrolled>(SCROLL);
+  await page.getByText(`echo command ${ROWS - 1}`, { exact: true }).waitFor();
+  ok(drawn < DRAWN_MAX, `${drawn} rows in the document`);
+  console.log(`${ROWS} commands: ${JSON.stringify({ drawn, ...times })}`);
+  deq(person.complaints, []);
+});

@@ -1,6 +1,5 @@
 import { call, type DeliveryDetail } from "../../api.ts";
 import { Badge } from "../../components/badge.ts";
-import { Body } from "../../components/bytes.ts";
 import { ChangeError, ConfirmButton, useChange } from "../../components/form.ts";
 import { Failure, Loading } from "../../components/states.ts";
 import { ExactTime, now, TimeLeft } from "../../components/time.ts";
@@ -11,7 +10,8 @@ import { useRepeat } from "../../repeat.ts";
 import { addressOf } from "../../router.ts";
 import type { ScreenProps } from "../../screen.ts";
 import { may } from "../../session.ts";
-import { answerWords, isDue } from "./delivery_words.ts";
+import { Body } from "./webhook/body.ts";
+import { answerWords, isDue } from "./webhook/delivery_words.ts";
 
 /** One delivery: what was sent, what was answered, and each attempt. */
 export default function Delivery({ id, delivery: deliveryId }: ScreenProps) {

@@ -4,8 +4,8 @@ import { useData } from "../../data.ts";
 import { html } from "htm/preact";
 import { query, setQuery } from "../../router.ts";
 import { may } from "../../session.ts";
-import { Integration } from "./integration.ts";
-import { IntegrationInstall } from "./integration_install.ts";
+import { Integration } from "./integration/card.ts";
+import { IntegrationInstall } from "./integration/install.ts";
 
 /** Installed integrations, and the services that can be installed. */
 export default function Integrations() {

@@ -9,11 +9,11 @@ import { html } from "htm/preact";
 import { addressOf } from "../../router.ts";
 import type { ScreenProps } from "../../screen.ts";
 import { may, me } from "../../session.ts";
-import { KeyScopes } from "./key_change.ts";
-import { KeyExplanation } from "./key_explanation.ts";
-import { KeyDelete, KeyRevoke } from "./key_revoke.ts";
-import { KeyRotate } from "./key_rotate.ts";
-import { KeyUsage } from "./key_usage.ts";
+import { KeyScopes } from "./key/change.ts";
+import { KeyExplanation } from "./key/explanation.ts";
+import { KeyDelete, KeyRevoke } from "./key/revoke.ts";
+import { KeyRotate } from "./key/rotate.ts";
+import { KeyUsage } from "./key/usage.ts";
 
 /** One API key: what it may do and why, how it is used, and how it ends. */
 export default function Key({ id }: ScreenProps) {

@@ -1,4 +1,5 @@
-import { type ApiKey, call, type Space } from "../../api.ts";
+import { type ApiKey, call } from "../../api.ts";
+import type { Space } from "../../space.ts";
 import { Badge } from "../../components/badge.ts";
 import { ChoiceFilter } from "../../components/filters.ts";
 import { Empty } from "../../components/states.ts";
@@ -9,7 +10,7 @@ import { html } from "htm/preact";
 import { offsetPage, usePages } from "../../pages.ts";
 import { addressOf, query, setQuery } from "../../router.ts";
 import { may } from "../../session.ts";
-import { KeyCreate } from "./key_create.ts";
+import { KeyCreate } from "./key/create.ts";
 
 const COLUMNS: readonly Column<ApiKey>[] = [
   {

@@ -1,4 +1,4 @@
-import type { Suspension } from "../../api.ts";
+import type { Suspension } from "../../../../core/client/client.ts";
 import { ChangeError, useChange } from "../../components/form.ts";
 import { html } from "htm/preact";
 import { may } from "../../session.ts";

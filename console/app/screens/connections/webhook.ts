@@ -7,12 +7,12 @@ import { html } from "htm/preact";
 import { addressOf } from "../../router.ts";
 import type { ScreenProps } from "../../screen.ts";
 import { may } from "../../session.ts";
-import { SignatureHelp } from "./signature_help.ts";
+import { SignatureHelp } from "./webhook/signature_help.ts";
 import { Suspended } from "./suspended.ts";
-import { Deliveries, useDeliveries } from "./webhook_deliveries.ts";
-import { Progress, WebhookRecover } from "./webhook_recover.ts";
-import { WebhookSettings, WebhookSwitch } from "./webhook_settings.ts";
-import { WebhookTest } from "./webhook_test_send.ts";
+import { Deliveries, useDeliveries } from "./webhook/deliveries.ts";
+import { Progress, WebhookRecover } from "./webhook/recover.ts";
+import { WebhookSettings, WebhookSwitch } from "./webhook/settings.ts";
+import { WebhookTest } from "./webhook/test_send.ts";
 import { State } from "./webhooks.ts";
 
 /** One webhook with its deliveries. */

@@ -10,8 +10,8 @@ import { offsetPage, usePages } from "../../pages.ts";
 import { useFollowing, useRepeat } from "../../repeat.ts";
 import { addressOf, query, setQuery } from "../../router.ts";
 import { may } from "../../session.ts";
-import { CAUSES, failureShare, FOLLOWS_MS, isDue } from "./delivery_words.ts";
-import { WebhookCreate } from "./webhook_create.ts";
+import { CAUSES, failureShare, FOLLOWS_MS, isDue } from "./webhook/delivery_words.ts";
+import { WebhookCreate } from "./webhook/create.ts";
 
 const COLUMNS: readonly Column<Webhook>[] = [
   {

@@ -1,6 +1,10 @@
 import { useState } from "preact/hooks";
 import { call } from "../../api.ts";
 import { ChangeError, useChange } from "../../components/form.ts";
+import { Failure, Loading } from "../../components/states.ts";
+import { Time } from "../../components/time.ts";
+import { onOneLine } from "../../components/visible_text.ts";
+import { useData } from "../../data.ts";
 import { html } from "htm/preact";
 import { addressOf, go } from "../../router.ts";
 import { me, readSession, signOut } from "../../session.ts";
@@ -15,46 +19,72 @@ import {
 
 /** Accepts an invitation, whose code is in the link's fragment. */
 export default function Join() {
-  const [given] = useState(takeFragment);
-  const code = useText(given);
-  if (me.value) return html`<${SignedIn} />`;
-  return html`<${Form} code=${code} isGiven=${given !== ""} />`;
+  const [code, setCode] = useState(takeFragment);
+  return html`
+    <section class="sign-in">
+      <h1>Join an organization</h1>
+      <${HttpsNeeded} />
+      ${me.value
+        ? html`<${SignedIn} />`
+        : code === ""
+        ? html`<${AskForCode} onCode=${setCode} />`
+        : html`<${Invited} code=${code} />`}
+      ${!me.value && html`<p>Have an account? <a href=${addressOf("/sign-in")}>Sign in</a></p>`}
+    </section>
+  `;
 }
 
-function Form({ code, isGiven }: {
-  readonly code: ReturnType<typeof useText>;
-  readonly isGiven: boolean;
-}) {
+function AskForCode({ onCode }: { readonly onCode: (code: string) => void }) {
+  const code = useText();
+  const submit = (event: Event) => {
+    event.preventDefault();
+    onCode(code.text.trim());
+  };
+  return html`
+    <form onSubmit=${submit}>
+      <p>Open the link of your invitation again, or enter its code.</p>
+      <${SecretField} label="Invitation code" secret=${code} />
+      <button type="submit" class="primary">Go on</button>
+    </form>
+  `;
+}
+
+/** Shows what the invitation is to, and creates the account. */
+function Invited({ code }: { readonly code: string }) {
+  const { data, error, again } = useData(
+    (signal) => call("invitations.read", { body: { invite_code: code }, signal }),
+    [code],
+  );
+  if (error !== null) return html`<${Failure} error=${error} again=${again} />`;
+  if (data === null) return html`<${Loading} />`;
+  const { organization, email, roles, expires_at } = data;
+  return html`
+    <p>You are invited to <strong>${onOneLine(organization)}</strong> as ${roles.join(", ")}.
+      The invitation ends <${Time} at=${expires_at} />.</p>
+    <${Form} code=${code} invited=${email} />
+  `;
+}
+
+function Form({ code, invited }: { readonly code: string; readonly invited: string | null }) {
   const change = useChange();
-  const email = useText(), password = useText();
+  const email = useText(invited ?? ""), password = useText();
   const submit = (event: Event) => {
     event.preventDefault();
     change.run(async () => {
       await call("console_session.sign_up", {
-        body: { email: email.text, password: password.text, invite_code: code.text.trim() },
+        body: { email: email.text, password: password.text, invite_code: code },
       });
       await readSession();
       go("/");
     });
   };
   return html`
-    <section class="sign-in">
-      <h1>Join an organization</h1>
-      <${HttpsNeeded} />
-      <p>${isGiven
-        ? "You are invited. Choose the password of your new account. If the invitation is for one e-mail, use that."
-        : "Open the link of your invitation again, or enter its code."}</p>
-      <form onSubmit=${submit}>
-        ${!isGiven && html`
-          <${SecretField} label="Invitation code" secret=${code} />
-        `}
-        <${EmailField} email=${email} />
-        <${NewPasswordField} password=${password} />
-        <${ChangeError} change=${change} />
-        <button type="submit" class="primary" disabled=${change.isBusy}>Join and sign in</button>
-      </form>
-      <p>Have an account? <a href=${addressOf("/sign-in")}>Sign in</a></p>
-    </section>
+    <form onSubmit=${submit}>
+      <${EmailField} email=${email} isFixed=${invited !== null} />
+      <${NewPasswordField} password=${password} />
+      <${ChangeError} change=${change} />
+      <button type="submit" class="primary" disabled=${change.isBusy}>Join and sign in</button>
+    </form>
   `;
 }
 
@@ -62,17 +92,13 @@ function Form({ code, isGiven }: {
 function SignedIn() {
   const change = useChange();
   return html`
-    <section class="sign-in">
-      <h1>Join an organization</h1>
-      <p>You are signed in as ${me.value!.user.email} of ${me.value!.organization
-        .name}. An invitation
-        makes a new account. Sign out to accept it.</p>
-      <${ChangeError} change=${change} />
-      <p class="actions">
-        <button type="button" class="primary" disabled=${change.isBusy}
-          onClick=${() => change.run(() => signOut())}>Sign out and accept</button>
-        <a class="button" href=${addressOf("/")}>Stay signed in</a>
-      </p>
-    </section>
+    <p>You are signed in as ${me.value!.user.email} of ${me.value!.organization.name}. An invitation
+      makes a new account. Sign out to accept it.</p>
+    <${ChangeError} change=${change} />
+    <p class="actions">
+      <button type="button" class="primary" disabled=${change.isBusy}
+        onClick=${() => change.run(() => signOut())}>Sign out and accept</button>
+      <a class="button" href=${addressOf("/")}>Stay signed in</a>
+    </p>
   `;
 }

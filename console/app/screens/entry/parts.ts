@@ -13,10 +13,17 @@ export function useText(initial = "") {
 type Text = ReturnType<typeof useText>;
 
 /** The e-mail by which a person signs in. */
-export const EmailField = ({ email }: { readonly email: Text }) =>
+export const EmailField = ({ email, isFixed = false }: {
+  readonly email: Text;
+  /** True for an invitation to one e-mail only. */
+  readonly isFixed?: boolean;
+}) =>
   html`
     <${Field} label="E-mail">${(id: string) =>
-      html`<input id=${id} type="email" autocomplete="username" required ...${email.input} />`}<//>
+      html`
+        <input id=${id} type="email" autocomplete="username" required readonly=${isFixed}
+          ...${email.input} />
+      `}<//>
   `;
 
 /** A password that a person chooses. The relay says what is wrong with a weak one. */

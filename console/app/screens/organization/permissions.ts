@@ -1,4 +1,4 @@
-import type { Role, Scope } from "../../api.ts";
+import type { Role, Scope } from "../../../../core/client/client.ts";
 import { SCOPE_LIST } from "../../components/scopes.ts";
 
 /** The rights of a role; `all` stands for every one. */

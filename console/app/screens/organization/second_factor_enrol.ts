@@ -3,8 +3,8 @@ import { call } from "../../api.ts";
 import { Copy } from "../../components/copy.ts";
 import { ChangeError, useChange } from "../../components/form.ts";
 import { TextField } from "../../components/inputs.ts";
-import { QrCode } from "../../components/qr_code.ts";
 import { html } from "htm/preact";
+import { QrCode } from "./qr_code.ts";
 
 /** Sets up an authenticator: the password, then its secret as a picture, then its first code. */
 export function SecondFactorEnrol({ isRequired, onCodes }: {

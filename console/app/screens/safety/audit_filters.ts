@@ -1,5 +1,5 @@
 import { useId } from "preact/hooks";
-import type { AuditResult, Operations, ResourceType } from "../../api.ts";
+import type { AuditResult, Operations, ResourceType } from "../../../../core/client/client.ts";
 import { names } from "../../components/names.ts";
 import { onOneLine } from "../../components/visible_text.ts";
 import { html } from "htm/preact";

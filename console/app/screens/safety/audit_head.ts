@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
-import { call, space } from "../../api.ts";
+import { call } from "../../api.ts";
+import { space } from "../../space.ts";
 import { Badge } from "../../components/badge.ts";
 import { Checklist, isProven, useProof } from "../../components/checklist.ts";
 import { Copy } from "../../components/copy.ts";

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { call, type EvaluatedCommand, type Evaluation, type ShieldPolicyInput } from "../../api.ts";
 import { Copy } from "../../components/copy.ts";
-import { Explained } from "../../components/explained.ts";
+import { Explained } from "./explained.ts";
 import { Field } from "../../components/form.ts";
 import { Failure } from "../../components/states.ts";
 import { VerdictBadge } from "../../components/verdict.ts";

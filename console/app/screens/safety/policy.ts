@@ -145,9 +145,12 @@ function Version({ version: of, canReturn, changed }: {
       </p>
       ${!in_force && canReturn && html`
         <div class="actions">
-          <button type="button" onClick=${() => setPlanned(!isPlanned)} aria-expanded=${isPlanned}>
-            ${isPlanned ? "Hide the changed verdicts" : "Which verdicts would change?"}
-          </button>
+          ${may("system:read") && html`
+            <button type="button" onClick=${() =>
+              setPlanned(!isPlanned)} aria-expanded=${isPlanned}>
+              ${isPlanned ? "Hide the changed verdicts" : "Which verdicts would change?"}
+            </button>
+          `}
           ${may("policy:write") && html`
             <${ConfirmButton} label=${`Roll back to version ${version}`} change=${change}
               question="It comes into force at once and stays, until its file in the repository changes."

@@ -1,5 +1,5 @@
 import { call } from "../../api.ts";
-import { Diff } from "../../components/diff.ts";
+import { Diff } from "./diff.ts";
 import { Failure, Loading } from "../../components/states.ts";
 import { useData } from "../../data.ts";
 import { html } from "htm/preact";

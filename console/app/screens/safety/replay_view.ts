@@ -1,4 +1,4 @@
-import type { Replay } from "../../api.ts";
+import type { Replay } from "../../../../core/client/client.ts";
 import { Name } from "../../components/names.ts";
 import { Time } from "../../components/time.ts";
 import { VerdictBadge } from "../../components/verdict.ts";

@@ -3,21 +3,17 @@ import { Failure, Loading } from "../../components/states.ts";
 import { useData } from "../../data.ts";
 import { html } from "htm/preact";
 import { candidateOf } from "../../policy_candidate.ts";
-import { may } from "../../session.ts";
 import { ReplayView } from "./replay_view.ts";
 
 const REPLAYED = 1_000;
 
-/** The verdicts of the last commands under one version of a policy alone. */
+/** The verdicts of the last commands under one version of a policy alone. It needs `system:read`. */
 export function RollbackPlan({ id, version }: { readonly id: string; readonly version: string }) {
-  const isReader = may("system:read");
   const { data, error, again } = useData(async (signal) => {
-    if (!isReader) return null;
     const { document } = await call("gitops.get_version", { params: { id, version }, signal });
     const policy = candidateOf(document);
     return await call("shield.evaluate", { body: { replay: REPLAYED, policy }, signal }) as Replay;
   }, [id, version]);
-  if (!isReader) return html`<p>To see this you need the right <code>system:read</code>.</p>`;
   if (error !== null) return html`<${Failure} error=${error} again=${again} />`;
   if (data === null) return html`<${Loading} />`;
   return html`

@@ -1,3 +1,4 @@
+import { useRef } from "preact/hooks";
 import { type Agent, call } from "../../api.ts";
 import { Badge } from "../../components/badge.ts";
 import { useNames } from "../../components/names.ts";
@@ -18,8 +19,14 @@ import { UpgradeNote } from "./agent/upgrade.ts";
 /** One agent: what it is, what holds for it, what it ran last, and what can be done with it. */
 export default function AgentScreen({ id = "" }: Readonly<Record<string, string>>) {
   useNames();
+  // The address may have a name, which a rename takes away.
+  const known = useRef(id);
   const { data: agent, error, again } = useData(
-    (signal) => call("agents.get", { params: { id }, signal }),
+    async (signal) => {
+      const agent = await call("agents.get", { params: { id: known.current }, signal });
+      known.current = agent.id;
+      return agent;
+    },
     [id],
     id.startsWith("agt_") ? { types: ["agent"], id } : { types: ["agent"] },
   );

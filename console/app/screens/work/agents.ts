@@ -73,7 +73,7 @@ export default function Agents() {
   const isFiltered = [text, status, label, outdated].some((filter) => filter !== "");
   return html`
     <div class="title">
-      <h1>Agents ${total !== null && html`<span class="soft">${total.toLocaleString()}</span>`}</h1>
+      <h1>Agents</h1>
       ${may("agents:admin") && html`
         <a class="button primary" href=${addressOf("/agents/add")}>Add a machine</a>
       `}
@@ -83,6 +83,11 @@ export default function Agents() {
       <${ChoiceFilter} name="status" label="State" choices=${["online", "degraded", "offline"]} />
       <${TextFilter} name="label" label="Label" placeholder="env=prod" />
       <${ChoiceFilter} name="outdated" label="Outdated" choices=${["yes", "no"]} />
+      ${total !== null && html`
+        <p class="soft count" role="status">${total.toLocaleString()} ${total === 1
+          ? "agent"
+          : "agents"}</p>
+      `}
     </div>
     <${Table}
       label="Agents" list=${list} columns=${COLUMNS} keyOf=${({ id }: Agent) => id}

@@ -1,5 +1,5 @@
 import { useRef } from "preact/hooks";
-import { space } from "../../api.ts";
+import { space } from "../../space.ts";
 import { useNames } from "../../components/names.ts";
 import { Empty, Failure, Loading } from "../../components/states.ts";
 import { useData } from "../../data.ts";

@@ -1,6 +1,6 @@
 import { Name } from "../../../components/names.ts";
-import { Prose } from "../../../components/prose.ts";
-import { Records } from "../../../components/records.ts";
+import { Prose } from "./prose.ts";
+import { Records } from "./records.ts";
 import { ExactTime } from "../../../components/time.ts";
 import { onOneLine } from "../../../components/visible_text.ts";
 import { html } from "htm/preact";

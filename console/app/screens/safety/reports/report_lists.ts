@@ -1,6 +1,6 @@
 import { Badge } from "../../../components/badge.ts";
 import { Name } from "../../../components/names.ts";
-import { Records } from "../../../components/records.ts";
+import { Records } from "./records.ts";
 import { ExactTime } from "../../../components/time.ts";
 import { onOneLine, VisibleText } from "../../../components/visible_text.ts";
 import { html } from "htm/preact";

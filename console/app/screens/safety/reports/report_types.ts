@@ -1,4 +1,4 @@
-import type { ComplianceReport } from "../../../api.ts";
+import type { ComplianceReport } from "../../../../../core/client/client.ts";
 import type { SignedReport } from "../../../proof_steps.ts";
 
 /** A row of the log that a report points to. */

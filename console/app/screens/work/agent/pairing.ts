@@ -59,8 +59,9 @@ export function Pairing({ code, again }: { readonly code: Code; readonly again: 
           <code>ssh -R ${location.port}:127.0.0.1:${location.port} machine</code></p>
       `}
     </section>
-    <section class="card" role="status">
+    <section class="card">
       <h2>${headingOf(data, isLate)}</h2>
+      <p class="unseen" role="status">${headingOf(data, isLate)}</p>
       ${error !== null && html`<${Failure} error=${error} again=${retry} />`}
       ${data?.trust_status === "trusted"
         ? html`

@@ -1,4 +1,4 @@
-import type { ReadApproval } from "../../../api.ts";
+import type { ReadApproval } from "../../../../../core/client/client.ts";
 import { Name } from "../../../components/names.ts";
 import { Story } from "../../../components/story.ts";
 import { ExactTime } from "../../../components/time.ts";

@@ -1,4 +1,4 @@
-import type { ReadApproval } from "../../../api.ts";
+import type { ReadApproval } from "../../../../../core/client/client.ts";
 import { Badge } from "../../../components/badge.ts";
 import { Name } from "../../../components/names.ts";
 import { Time } from "../../../components/time.ts";

@@ -1,5 +1,5 @@
 import { html } from "htm/preact";
-import type { ListedCommand } from "../../../api.ts";
+import type { ListedCommand } from "../../../../../core/client/client.ts";
 import { Name } from "../../../components/names.ts";
 import { durationOf, ExactTime } from "../../../components/time.ts";
 import { VisibleText } from "../../../components/visible_text.ts";

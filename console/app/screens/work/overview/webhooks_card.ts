@@ -3,7 +3,7 @@ import { onOneLine } from "../../../components/visible_text.ts";
 import { useData } from "../../../data.ts";
 import { html } from "htm/preact";
 import { addressOf } from "../../../router.ts";
-import { answerWords } from "../../connections/delivery_words.ts";
+import { answerWords } from "../../connections/webhook/delivery_words.ts";
 import { Card } from "./card.ts";
 
 /** Webhooks whose newest delivery is looked at. */
@@ -50,6 +50,9 @@ async function readHealth(signal: AbortSignal): Promise<Health> {
   };
 }
 
+const wordsOf = (total: number): string =>
+  total === 1 ? "The webhook delivers" : `All ${total} webhooks deliver`;
+
 /** Webhooks that do not deliver. */
 export function WebhooksCard() {
   const health = useData(readHealth, [], { types: ["webhook"] });
@@ -58,7 +61,7 @@ export function WebhooksCard() {
       if (total === 0) return html`<p class="soft">No webhook is registered.</p>`;
       if (troubles.length === 0) {
         return html`<p>${
-          total === 1 ? "The webhook delivers" : `All ${total} webhooks deliver`
+          total > EXAMINED ? `The first ${EXAMINED} of ${total} deliver` : wordsOf(total)
         }.</p>`;
       }
       return html`

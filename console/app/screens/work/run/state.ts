@@ -1,5 +1,6 @@
 import { computed, effect, signal } from "@preact/signals";
-import { type Agent, call, type Command, type FleetCommand, space } from "../../../api.ts";
+import { type Agent, call, type Command, type FleetCommand } from "../../../api.ts";
+import { space } from "../../../space.ts";
 import { go } from "../../../router.ts";
 import { me } from "../../../session.ts";
 

@@ -1,4 +1,4 @@
-import { Field } from "../../components/form.ts";
+import { Field } from "../../../components/form.ts";
 import { html } from "htm/preact";
 
 /** The webhook's own headers. */

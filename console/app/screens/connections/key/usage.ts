@@ -1,10 +1,10 @@
 import { useState } from "preact/hooks";
-import { call } from "../../api.ts";
-import { Chart } from "../../components/chart.ts";
-import { SelectField } from "../../components/inputs.ts";
-import { Name } from "../../components/names.ts";
-import { Failure, Loading } from "../../components/states.ts";
-import { useData } from "../../data.ts";
+import { call } from "../../../api.ts";
+import { Chart } from "../../../components/chart.ts";
+import { SelectField } from "../../../components/inputs.ts";
+import { Name } from "../../../components/names.ts";
+import { Failure, Loading } from "../../../components/states.ts";
+import { useData } from "../../../data.ts";
 import { html } from "htm/preact";
 
 const PERIODS = [["24h", "24 hours"], ["7d", "7 days"], ["30d", "30 days"], ["90d", "90 days"]];

@@ -1,13 +1,13 @@
 import { useState } from "preact/hooks";
-import { call } from "../../api.ts";
-import { Badge } from "../../components/badge.ts";
-import { ChangeError, ConfirmButton, useChange } from "../../components/form.ts";
-import { Check, TextField } from "../../components/inputs.ts";
-import { Time } from "../../components/time.ts";
-import { useData } from "../../data.ts";
+import { call } from "../../../api.ts";
+import { Badge } from "../../../components/badge.ts";
+import { ChangeError, ConfirmButton, useChange } from "../../../components/form.ts";
+import { Check, TextField } from "../../../components/inputs.ts";
+import { Time } from "../../../components/time.ts";
+import { useData } from "../../../data.ts";
 import { html } from "htm/preact";
-import { useRepeat } from "../../repeat.ts";
-import { query, setQuery } from "../../router.ts";
+import { useRepeat } from "../../../repeat.ts";
+import { query, setQuery } from "../../../router.ts";
 
 type State = "failed" | "exhausted" | "held";
 const STATES: readonly (readonly [State, string])[] = [

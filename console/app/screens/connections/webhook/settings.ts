@@ -1,10 +1,10 @@
 import { useState } from "preact/hooks";
-import { call, type Webhook, type WebhookEventType } from "../../api.ts";
-import { ChangeError, ConfirmButton, useChange } from "../../components/form.ts";
-import { Check, SelectField, TextField } from "../../components/inputs.ts";
-import { onOneLine } from "../../components/visible_text.ts";
+import { call, type Webhook, type WebhookEventType } from "../../../api.ts";
+import { ChangeError, ConfirmButton, useChange } from "../../../components/form.ts";
+import { Check, SelectField, TextField } from "../../../components/inputs.ts";
+import { onOneLine } from "../../../components/visible_text.ts";
 import { html } from "htm/preact";
-import { go } from "../../router.ts";
+import { go } from "../../../router.ts";
 import { EventChoice } from "./event_choice.ts";
 import { headersOf, linesOf } from "./header_lines.ts";
 import { HeadersField } from "./headers_field.ts";

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { html } from "htm/preact";
-import { Copy } from "./copy.ts";
-import { VisibleText } from "./visible_text.ts";
+import { Copy } from "../../../components/copy.ts";
+import { VisibleText } from "../../../components/visible_text.ts";
 
 /** A JSON text with line breaks and indents; null when it is not JSON. */
 function prettyJson(text: string): string | null {

@@ -1,11 +1,11 @@
 import { useState } from "preact/hooks";
-import { type ApiKey, type ApiKeyRevocation, call, type MadeWithApiKey } from "../../api.ts";
-import { ChangeError, ConfirmButton, useChange } from "../../components/form.ts";
-import { Check } from "../../components/inputs.ts";
-import { Name } from "../../components/names.ts";
-import { onOneLine } from "../../components/visible_text.ts";
+import { type ApiKey, type ApiKeyRevocation, call, type MadeWithApiKey } from "../../../api.ts";
+import { ChangeError, ConfirmButton, useChange } from "../../../components/form.ts";
+import { Check } from "../../../components/inputs.ts";
+import { Name } from "../../../components/names.ts";
+import { onOneLine } from "../../../components/visible_text.ts";
 import { html } from "htm/preact";
-import { go } from "../../router.ts";
+import { go } from "../../../router.ts";
 
 /** Revokes a key, after showing what was made with it. */
 export function KeyRevoke({ apiKey: { id }, onRevoked }: {

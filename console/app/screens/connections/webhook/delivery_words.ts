@@ -1,4 +1,4 @@
-import type { Delivery, DeliveryDetail } from "../../api.ts";
+import type { Delivery, DeliveryDetail } from "../../../../../core/client/client.ts";
 
 /** How many of these deliveries failed, of those that were attempted; null for none. */
 export function failureShare(

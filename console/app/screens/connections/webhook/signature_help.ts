@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
-import { Copy } from "../../components/copy.ts";
-import { SelectField } from "../../components/inputs.ts";
+import { Copy } from "../../../components/copy.ts";
+import { SelectField } from "../../../components/inputs.ts";
 import { html } from "htm/preact";
 import { SNIPPETS } from "./signature_snippets.ts";
 

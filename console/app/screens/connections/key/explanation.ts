@@ -1,11 +1,11 @@
 import { useState } from "preact/hooks";
-import { type ApiKey, type ApiKeyExplanation, call, type LimitLeft } from "../../api.ts";
-import { Badge } from "../../components/badge.ts";
-import { SelectField } from "../../components/inputs.ts";
-import { SCOPE_LIST, SCOPES } from "../../components/scopes.ts";
-import { Failure, Loading } from "../../components/states.ts";
-import { Time } from "../../components/time.ts";
-import { useData } from "../../data.ts";
+import { type ApiKey, type ApiKeyExplanation, call, type LimitLeft } from "../../../api.ts";
+import { Badge } from "../../../components/badge.ts";
+import { SelectField } from "../../../components/inputs.ts";
+import { SCOPE_LIST, SCOPES } from "../../../components/scopes.ts";
+import { Failure, Loading } from "../../../components/states.ts";
+import { Time } from "../../../components/time.ts";
+import { useData } from "../../../data.ts";
 import { html } from "htm/preact";
 
 const UNLIMITED = 2_147_483_647;

@@ -1,13 +1,14 @@
 import { useState } from "preact/hooks";
-import { type ApiKey, call, type Scope, type Space, space } from "../../api.ts";
-import { ChangeError, useChange } from "../../components/form.ts";
-import { CheckGroups, SelectField, TextField } from "../../components/inputs.ts";
-import { scopeGroups } from "../../components/scopes.ts";
-import { ShownOnce } from "../../components/shown_once.ts";
-import { onOneLine } from "../../components/visible_text.ts";
+import { type ApiKey, call, type Scope } from "../../../api.ts";
+import { type Space, space } from "../../../space.ts";
+import { ChangeError, useChange } from "../../../components/form.ts";
+import { CheckGroups, SelectField, TextField } from "../../../components/inputs.ts";
+import { scopeGroups } from "../../../components/scopes.ts";
+import { ShownOnce } from "../../../components/shown_once.ts";
+import { onOneLine } from "../../../components/visible_text.ts";
 import { html } from "htm/preact";
-import { go, setQuery } from "../../router.ts";
-import { may } from "../../session.ts";
+import { go, setQuery } from "../../../router.ts";
+import { may } from "../../../session.ts";
 
 /** Creates an API key, and shows it. */
 export function KeyCreate() {

@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
-import { call, type CatalogEntry } from "../../api.ts";
-import { ChangeError, Field, useChange } from "../../components/form.ts";
-import { CheckGroups, SelectField, TextField } from "../../components/inputs.ts";
+import { call, type CatalogEntry } from "../../../api.ts";
+import { ChangeError, Field, useChange } from "../../../components/form.ts";
+import { CheckGroups, SelectField, TextField } from "../../../components/inputs.ts";
 import { html } from "htm/preact";
-import { setQuery } from "../../router.ts";
+import { setQuery } from "../../../router.ts";
 import { type ConfigField, configOf, fieldsOf } from "./config_fields.ts";
 
 /** Installs an integration; its fields are those that the catalogue names. */

@@ -1,10 +1,10 @@
-import { call, type Scope } from "../../api.ts";
-import type { Choices } from "../../components/choices.ts";
-import { CheckGroups } from "../../components/inputs.ts";
-import { Failure, Loading } from "../../components/states.ts";
-import { useData } from "../../data.ts";
+import { call, type Scope } from "../../../api.ts";
+import type { Choices } from "../../../components/scopes.ts";
+import { CheckGroups } from "../../../components/inputs.ts";
+import { Failure, Loading } from "../../../components/states.ts";
+import { useData } from "../../../data.ts";
 import { html } from "htm/preact";
-import { may } from "../../session.ts";
+import { may } from "../../../session.ts";
 
 /** Event types to choose from. Those that the viewer may not read are left out, unless they are chosen already. */
 export function EventChoice({ chosen, onChange }: {

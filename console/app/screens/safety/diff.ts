@@ -1,6 +1,6 @@
 import { html } from "htm/preact";
-import { diffLines } from "../line_diff.ts";
-import { onOneLine } from "./visible_text.ts";
+import { diffLines } from "../../line_diff.ts";
+import { onOneLine } from "../../components/visible_text.ts";
 
 /** Two texts: side by side on a wide screen, one below the other on a phone. Signs and colours mark what differs. */
 export function Diff({ before, after, label }: {

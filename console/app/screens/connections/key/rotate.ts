@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
-import { type ApiKey, type ApiKeyRotation, call } from "../../api.ts";
-import { ConfirmButton, useChange } from "../../components/form.ts";
-import { SelectField } from "../../components/inputs.ts";
-import { ShownOnce } from "../../components/shown_once.ts";
-import { ExactTime } from "../../components/time.ts";
+import { type ApiKey, type ApiKeyRotation, call } from "../../../api.ts";
+import { ConfirmButton, useChange } from "../../../components/form.ts";
+import { SelectField } from "../../../components/inputs.ts";
+import { ShownOnce } from "../../../components/shown_once.ts";
+import { ExactTime } from "../../../components/time.ts";
 import { html } from "htm/preact";
 
 const GRACE = [["24", "24 hours"], ["1", "1 hour"], ["72", "3 days"], ["0", "none: it ends now"]];

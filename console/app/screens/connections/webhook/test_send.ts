@@ -1,12 +1,12 @@
 import { useState } from "preact/hooks";
-import { call, type Delivery, type DeliveryEventType, type Webhook } from "../../api.ts";
-import { Badge } from "../../components/badge.ts";
-import { ChangeError, useChange } from "../../components/form.ts";
-import { SelectField } from "../../components/inputs.ts";
-import { useData } from "../../data.ts";
+import { call, type Delivery, type DeliveryEventType, type Webhook } from "../../../api.ts";
+import { Badge } from "../../../components/badge.ts";
+import { ChangeError, useChange } from "../../../components/form.ts";
+import { SelectField } from "../../../components/inputs.ts";
+import { useData } from "../../../data.ts";
 import { html } from "htm/preact";
-import { useRepeat } from "../../repeat.ts";
-import { addressOf } from "../../router.ts";
+import { useRepeat } from "../../../repeat.ts";
+import { addressOf } from "../../../router.ts";
 import { answerWords, isDue } from "./delivery_words.ts";
 
 /** Sends a test event and shows what became of it. */

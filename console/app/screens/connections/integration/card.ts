@@ -1,12 +1,12 @@
 import { useState } from "preact/hooks";
-import { call, type Integration as IntegrationRow } from "../../api.ts";
-import { Badge } from "../../components/badge.ts";
-import { ChangeError, ConfirmButton, useChange } from "../../components/form.ts";
-import { ExactTime, Time, TimeLeft } from "../../components/time.ts";
-import { onOneLine, VisibleText } from "../../components/visible_text.ts";
+import { call, type Integration as IntegrationRow } from "../../../api.ts";
+import { Badge } from "../../../components/badge.ts";
+import { ChangeError, ConfirmButton, useChange } from "../../../components/form.ts";
+import { ExactTime, Time, TimeLeft } from "../../../components/time.ts";
+import { onOneLine, VisibleText } from "../../../components/visible_text.ts";
 import { html } from "htm/preact";
-import { may } from "../../session.ts";
-import { Suspended } from "./suspended.ts";
+import { may } from "../../../session.ts";
+import { Suspended } from "../suspended.ts";
 
 /** An installed integration: its state, its last error, and what can be done with it. */
 export function Integration({ integration, again }: {

@@ -1,10 +1,10 @@
 import { useState } from "preact/hooks";
-import { type ApiKey, call, type Scope } from "../../api.ts";
-import { ChangeError, useChange } from "../../components/form.ts";
-import { CheckGroups } from "../../components/inputs.ts";
-import { scopeGroups } from "../../components/scopes.ts";
+import { type ApiKey, call, type Scope } from "../../../api.ts";
+import { ChangeError, useChange } from "../../../components/form.ts";
+import { CheckGroups } from "../../../components/inputs.ts";
+import { scopeGroups } from "../../../components/scopes.ts";
 import { html } from "htm/preact";
-import { may } from "../../session.ts";
+import { may } from "../../../session.ts";
 
 /** Changes the rights of a key. */
 export function KeyScopes({ apiKey: { id, scopes: present }, onChanged }: {

@@ -1,9 +1,9 @@
-import type { EvaluatedCommand, ShieldLayer } from "../api.ts";
-import { layerOf, LAYERS } from "../layers.ts";
+import type { EvaluatedCommand, ShieldLayer } from "../../../../core/client/client.ts";
+import { layerOf, LAYERS } from "../../layers.ts";
 import { html } from "htm/preact";
-import { ExactCommand } from "./exact_command.ts";
-import { Risk, VerdictBadge } from "./verdict.ts";
-import { VisibleText } from "./visible_text.ts";
+import { ExactCommand } from "../../components/exact_command.ts";
+import { Risk, VerdictBadge } from "../../components/verdict.ts";
+import { VisibleText } from "../../components/visible_text.ts";
 
 /** What the shield says about a command, and why. */
 export function Explained({ result, about = new Map() }: {

@@ -1,10 +1,10 @@
 import { useState } from "preact/hooks";
-import { call, type NewWebhook, type WebhookEventType } from "../../api.ts";
-import { ChangeError, useChange } from "../../components/form.ts";
-import { TextField } from "../../components/inputs.ts";
-import { ShownOnce } from "../../components/shown_once.ts";
+import { call, type NewWebhook, type WebhookEventType } from "../../../api.ts";
+import { ChangeError, useChange } from "../../../components/form.ts";
+import { TextField } from "../../../components/inputs.ts";
+import { ShownOnce } from "../../../components/shown_once.ts";
 import { html } from "htm/preact";
-import { go, setQuery } from "../../router.ts";
+import { go, setQuery } from "../../../router.ts";
 import { EventChoice } from "./event_choice.ts";
 import { SignatureHelp } from "./signature_help.ts";
 

@@ -1,14 +1,14 @@
-import { call, type Delivery, type DeliveryEventType, type DeliveryStatus } from "../../api.ts";
-import { Badge } from "../../components/badge.ts";
-import { Chart } from "../../components/chart.ts";
-import { ChoiceFilter } from "../../components/filters.ts";
-import { Empty } from "../../components/states.ts";
-import { type Column, Table } from "../../components/table.ts";
-import { now, Time } from "../../components/time.ts";
+import { call, type Delivery, type DeliveryEventType, type DeliveryStatus } from "../../../api.ts";
+import { Badge } from "../../../components/badge.ts";
+import { Chart } from "../../../components/chart.ts";
+import { ChoiceFilter } from "../../../components/filters.ts";
+import { Empty } from "../../../components/states.ts";
+import { type Column, Table } from "../../../components/table.ts";
+import { now, Time } from "../../../components/time.ts";
 import { html } from "htm/preact";
-import { offsetPage, type Pages, usePages } from "../../pages.ts";
-import { addressOf, query, setQuery } from "../../router.ts";
-import { useFollowing, useRepeat } from "../../repeat.ts";
+import { offsetPage, type Pages, usePages } from "../../../pages.ts";
+import { addressOf, query, setQuery } from "../../../router.ts";
+import { useFollowing, useRepeat } from "../../../repeat.ts";
 import { answerWords, CAUSES, FOLLOWS_MS, isDue } from "./delivery_words.ts";
 
 const STATUSES = ["pending", "sending", "succeeded", "failed", "timed_out"];
