@@ -56,6 +56,17 @@ async function loadNames(signal: AbortSignal): Promise<ReadonlyMap<string, strin
   ]);
 }
 
+/** The names of agents beyond the first page, which are asked for one by one when they are shown. */
+const others = signal<ReadonlyMap<string, string>>(new Map());
+const asked = new Set<string>();
+
+async function askForAgent(id: string): Promise<void> {
+  if (asked.has(id)) return;
+  asked.add(id);
+  const found = await call("agents.get", { params: { id } }).catch(() => null);
+  if (found !== null) others.value = new Map([...others.value, [id, found.name]]);
+}
+
 /** Where a thing with this id is shown, by the kind that its id names; null when no screen shows one. */
 export function screenOf(id: string): string | null {
   const screens = {
@@ -75,7 +86,12 @@ export function screenOf(id: string): string | null {
 
 /** The name of what has this id, with the id as its tooltip; the id itself where the name is not known. */
 export function Name({ id, linked = false }: { readonly id: string; readonly linked?: boolean }) {
-  const shown = onOneLine(names.value.get(id) ?? id);
+  const name = names.value.get(id) ?? others.value.get(id);
+  const isUnknown = name === undefined && names.value.size > 0;
+  useEffect(() => {
+    if (isUnknown && id.startsWith("agt_") && may("agents:read")) askForAgent(id);
+  }, [id, isUnknown]);
+  const shown = onOneLine(name ?? id);
   const to = linked ? screenOf(id) : null;
   return to === null
     ? html`<span title=${id}>${shown}</span>`

@@ -43,7 +43,7 @@ const COLUMNS: readonly Column<ListedCommand>[] = [
     title: "End",
     width: "8rem",
     wideOnly: true,
-    cell: (listed) => endOf({ ...listed, reason: null }),
+    cell: (listed) => endOf({ ...listed, reason: null }).replace("exit code", "exit"),
   },
   { title: "When", width: "6rem", cell: ({ created_at }) => html`<${Time} at=${created_at} />` },
 ];
