@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
-import { checkScreen, CHROMIUM, ConsoleTest, OWNER, PASSWORD, VIEWS } from "./harness.ts";
+import { CHROMIUM, ConsoleTest, OWNER, PASSWORD } from "./harness.ts";
 
 const ignore = CHROMIUM === null;
 
