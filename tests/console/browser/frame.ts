@@ -1,5 +1,6 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import { CHROMIUM, ConsoleTest, OWNER, PASSWORD } from "./harness.ts";
+import { TLS_ENV } from "../../support/processes.ts";
 
 const ignore = CHROMIUM === null;
 
@@ -51,6 +52,27 @@ Deno.test(
     await again.getByRole("button", { name: "Sign in" }).click();
     await again.waitFor({ state: "detached" });
     eq(await page.getByLabel("Label").inputValue(), "env=prod");
+  },
+);
+
+Deno.test(
+  { name: "console: over HTTPS the cookie is bound to the host, and streams work", ignore },
+  async () => {
+    await using here = await ConsoleTest.start(TLS_ENV);
+    const person = await here.person();
+    const page = await person.page();
+    await page.goto(here.url);
+    await page.getByLabel("Organization").fill("Acme");
+    await page.getByLabel("E-mail").fill(OWNER);
+    await page.getByLabel("Password", { exact: true }).fill(PASSWORD);
+    await page.getByRole("button", { name: "Claim the relay and sign in" }).click();
+    await page.getByRole("status").getByText("Live").waitFor();
+    const { port } = new URL(here.url);
+    const cookies = await person.context.cookies();
+    deq(cookies.map(({ name, secure, httpOnly, path }) => [name, secure, httpOnly, path]), [
+      [`__Host-relay_session_${port}`, true, true, "/"],
+    ]);
+    deq(person.complaints, []);
   },
 );
 

@@ -49,7 +49,9 @@ export class ConsoleTest {
       ...env,
     };
     const { relay, url } = await startRelayProcess(given);
-    const browser = await chromium.launch({ executablePath: CHROMIUM!, args: ["--no-sandbox"] });
+    // A certificate of the tests' own authority is accepted, in workers too.
+    const args = ["--no-sandbox", "--ignore-certificate-errors"];
+    const browser = await chromium.launch({ executablePath: CHROMIUM!, args });
     return new ConsoleTest(url, folder, browser, relay, given);
   }
 
