@@ -1,8 +1,11 @@
 import { printableLine } from "../../core/cli/printable_line.ts";
 import { whyUnreached } from "../../core/cli/unreached.ts";
 
-/** The deadline of a request. */
-const TIMEOUT_MS = 30_000;
+/**
+ * The deadline of a request. A caller hears of the death of the command's instance up to 25 s later, and after an outage
+ * of the store these 25 s begin anew.
+ */
+const TIMEOUT_MS = 60_000;
 
 /** A response of the relay. `Body` is the type that the caller expects. */
 export interface Answer<Body> {
