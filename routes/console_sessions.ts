@@ -37,7 +37,7 @@ const SignInOptions = z.object({
  * segments, also encoded ones, so the path has none of them.
  */
 const ConsolePath = z.string().max(1024).regex(
-  /^\/console(?:\/(?!\.\.?(?:[/?]|$))(?:[\w.~:@-]|%(?!2[EeFf]|5[Cc]|[01]|7[Ff])[\dA-Fa-f]{2})+)*(?:\?[\w.~:@%&=+*,/-]*)?$/,
+  /^\/console(?:\/(?!\.\.?(?:[/?]|$))(?:[A-Za-z0-9_.~:@-]|%(?!2[EeFf]|5[Cc]|[01]|7[Ff])[0-9A-Fa-f]{2})+)*(?:\?[A-Za-z0-9_.~:@%&=+*,/-]*)?$/,
   "must be a path below /console, such as /console/approvals/apr_1",
 );
 

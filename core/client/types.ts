@@ -1383,6 +1383,8 @@ export interface Operations {
     body: {
       /** An opaque id. */
       readonly integration_id: string;
+      /** Whether the callback sends the browser to the console, instead of JSON. */
+      readonly to_console?: boolean | undefined;
     };
     answer: {
       readonly authorize_url: string;
