@@ -18,6 +18,9 @@ const ConsoleSession = z.object({
 }).meta({ id: "ConsoleSession" });
 
 const SignInOptions = z.object({
+  signed_in: z.boolean().meta({
+    description: "Whether the request has a live credential, such as the session cookie.",
+  }),
   claimed: z.boolean().meta({
     description: "False before the first sign-up, which claims the relay.",
   }),
@@ -47,7 +50,7 @@ export const consoleSessionRoutes = [
     method: "GET",
     path: "/api/v1/console-session",
     summary: "Get the ways to sign in and sign up",
-    access: { public: "a page for signing in shows them" },
+    access: { public: "a page for signing in shows them", credential: "optional" },
     noStore: true,
     effect: "read",
     success: { status: 200, body: SignInOptions },

@@ -78,6 +78,7 @@ Deno.test("issuer sign-in: a browser gets the session of the issuer's user, in t
   const { body: options } = await world.call("GET", SESSION);
   const url = `${START}?issuer=${encodeURIComponent(ISSUER)}`;
   deq(options, {
+    signed_in: false,
     claimed: true,
     claim_code: false,
     sign_up: "open",
@@ -114,6 +115,7 @@ Deno.test("issuer sign-in: a browser gets the session of the issuer's user, in t
   const page = { ...OWN_PAGE, cookie: sessionIn(answer) };
   const { body } = await infoBy(world, page);
   deq([body.user.id, body.scopes.includes("system:write")], [userId, true]);
+  eq((await world.call("GET", SESSION, { headers: page })).body.signed_in, true);
   const trail = await world.call("GET", "/api/audit?event_type=user_login", { as: token });
   deq(trail.body.events[0].details, {
     email,
@@ -380,6 +382,7 @@ Deno.test("issuer sign-in: an issuer without a client is not offered, and a fres
     settings: { local: false, signup: "invite" },
   });
   deq((await world.call("GET", SESSION)).body, {
+    signed_in: false,
     claimed: false,
     claim_code: true,
     sign_up: "invite",
