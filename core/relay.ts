@@ -49,8 +49,8 @@ import {
 import {
   dropExpiredRows,
   Sequencer,
-  StartNews,
   statisticsOf,
+  StreamNews,
   Streams,
   waitStatistic,
 } from "./events/events.ts";
@@ -137,7 +137,7 @@ export interface Relay extends Context {
   readonly metrics: Metrics;
   readonly streams: Streams;
   /** Announces started commands to the streams of all instances. */
-  readonly startNews: StartNews;
+  readonly streamNews: StreamNews;
   /** Names this history of the logs, in the ids of streamed events. */
   readonly epoch: string;
   /** This process, among all that share the store. */
@@ -155,7 +155,7 @@ const STANDING_KINDS = [
 
 /** Connects what areas send after a commit with the areas that react to it. */
 export function wireSignals(app: Relay): void {
-  const { activity, background, links, liveOutput, signals, startNews } = app;
+  const { activity, background, links, liveOutput, signals, streamNews } = app;
   signals.eventWritten.on(({ tenant, ...event }) => {
     for (const name of statisticsOf(event)) activity.count(tenant, name);
   });
@@ -173,8 +173,9 @@ export function wireSignals(app: Relay): void {
   });
   signals.commandStarted.on(({ tenant, command }) => {
     liveOutput.started(command.id);
-    startNews.started(tenant, command);
+    streamNews.started(tenant, command);
   });
+  signals.deliveryAttempted.on(({ tenant, webhookId }) => streamNews.attempted(tenant, webhookId));
   signals.shieldChanged.on(({ tenant, version }) => lapseOutdated(app, tenant, version));
   signals.policiesChanged.on(({ tenant }) => {
     tellOthers(app, { kind: "policies_changed", tenant });
@@ -283,9 +284,11 @@ export async function takeMessage(app: Relay, value: unknown): Promise<void> {
     case "output":
       return await liveOutput.arrived(message.id);
     case "streams_open":
-      return app.startNews.opened(message.at);
+      return app.streamNews.opened(message.at);
     case "commands_started":
-      return app.startNews.startedElsewhere(message.starts);
+      return app.streamNews.startedElsewhere(message.starts);
+    case "deliveries_attempted":
+      return app.streamNews.attemptedAnywhere(message.webhooks);
     case "relabelled":
       return pushToAgent(app, message.tenant, message.agent_id);
     case "agent_deleted":
@@ -356,7 +359,7 @@ const BACKGROUND_MS = 2_000;
 export const stopTasks = (app: Relay): Tasks => ({
   watch: () => app.watch.stop(),
   inbox: () => app.inbox.stop(),
-  "news of starts": () => app.startNews.stop(),
+  "news for streams": () => app.streamNews.stop(),
   "fleet commands": () => app.fleetCommands.stop(),
   links: () => app.links.idle(),
   "ends of links": () => within(app.ports.clock, BACKGROUND_MS, app.background.idle()),

@@ -56,7 +56,7 @@ import {
   subscribe,
   withoutRepeats,
 } from "./host/host.ts";
-import { insertAuditKeys, Sequencer, StartNews, Streams } from "./events/events.ts";
+import { insertAuditKeys, Sequencer, StreamNews, Streams } from "./events/events.ts";
 import {
   Deliveries,
   IntegrationRunner,
@@ -151,7 +151,7 @@ export async function startRelay(
     await app.fleetCommands.sweep();
   } else {
     app.inbox.start();
-    app.startNews.start();
+    app.streamNews.start();
     app.watch.start();
     store.health.onReturn(() => storeReturned(app));
   }
@@ -320,7 +320,7 @@ async function buildParts(store: Store, settings: ServerSettings, ports: Ports):
     transfers: new Transfers({ ...context, background, instance, links, policyCache }),
     metrics,
     streams,
-    startNews: new StartNews(
+    streamNews: new StreamNews(
       { ...context, background, streams, instance },
       () => app.presence.others(),
     ),

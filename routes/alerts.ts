@@ -75,6 +75,11 @@ export const alertRoutes = [
       }),
       source: Source.optional().meta({ description: "Alerts from this source." }),
       agent_id: AgentFilter.optional(),
+      text: z.string().min(1).max(128).optional().meta({
+        description:
+          "A text that occurs in the name, the source or the summary, ignoring case. Of the " +
+          "alerts that the other filters choose, it searches the newest 2,000.",
+      }),
     }),
     success: { status: 200, body: listOf("alerts", Alert) },
     faults: ["AGENT_NOT_FOUND"],

@@ -18,6 +18,9 @@ const ConsoleSession = z.object({
 }).meta({ id: "ConsoleSession" });
 
 const SignInOptions = z.object({
+  signed_in: z.boolean().meta({
+    description: "Whether the request has a live credential, such as the session cookie.",
+  }),
   claimed: z.boolean().meta({
     description: "False before the first sign-up, which claims the relay.",
   }),
@@ -32,13 +35,22 @@ const SignInOptions = z.object({
   })).meta({ description: "Where people may sign in by OpenID Connect." }),
 }).meta({ id: "SignInOptions" });
 
+/**
+ * The address of a screen: a path below /console with a query. Browsers read a backslash as a slash and resolve dot
+ * segments, also encoded ones, so the path has none of them.
+ */
+const ConsolePath = z.string().max(1024).regex(
+  /^\/console(?:\/(?!\.\.?(?:[/?]|$))(?:[A-Za-z0-9_.~:@-]|%(?!2[EeFf]|5[Cc]|[01]|7[Ff])[0-9A-Fa-f]{2})+)*(?:\?[A-Za-z0-9_.~:@%&=+*,/-]*)?$/,
+  "must be a path below /console, such as /console/approvals/apr_1",
+);
+
 export const consoleSessionRoutes = [
   route({
     id: "console_session.options",
     method: "GET",
     path: "/api/v1/console-session",
     summary: "Get the ways to sign in and sign up",
-    access: { public: "a page for signing in shows them" },
+    access: { public: "a page for signing in shows them", credential: "optional" },
     noStore: true,
     effect: "read",
     success: { status: 200, body: SignInOptions },
@@ -97,13 +109,17 @@ export const consoleSessionRoutes = [
     effect: "read",
     query: z.strictObject({
       issuer: z.string().min(1).max(1024).meta({ description: "The issuer's address." }),
+      return_to: ConsolePath.default("/console").meta({
+        description: "The path of the console to which the sign-in returns, with its query.",
+      }),
     }),
     success: {
       status: 303,
-      location: "The issuer's page, or `/console#sign_in_failed=<reason>`: refused or unreachable.",
+      location:
+        "The issuer's page, or `<return_to>#sign_in_failed=<reason>`: refused or unreachable.",
     },
     faults: ["NOT_FOUND", "FORBIDDEN"],
-    handle: (work, { query }, { signIn }) => beginIssuerSignIn(work, signIn, query.issuer),
+    handle: (work, { query }, { signIn }) => beginIssuerSignIn(work, signIn, query),
   }),
   route({
     id: "console_session.oidc_callback",
@@ -126,8 +142,9 @@ export const consoleSessionRoutes = [
     success: {
       status: 303,
       location:
-        "`/console`; after a failure `/console#sign_in_failed=<reason>`: denied, expired, " +
-        "inactive, refused, unknown_user or unreachable.",
+        "The start's `return_to`; after a failure with `#sign_in_failed=<reason>`: denied, " +
+        "expired, inactive, refused, unknown_user or unreachable. An expired flow returns to " +
+        "`/console`.",
     },
     faults: [],
     handle: (work, { query: { state, code, iss, error } }, { signIn, authenticator }) =>

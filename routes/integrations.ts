@@ -169,14 +169,18 @@ export const integrationRoutes = [
     noStore: true,
     effect: "steps",
     audit: { byRule: "integration_flow_begun" },
-    body: z.strictObject({ integration_id: Id }),
+    body: z.strictObject({
+      integration_id: Id,
+      to_console: z.boolean().optional().meta({
+        description: "Whether the callback sends the browser to the console, instead of JSON.",
+      }),
+    }),
     success: {
       status: 200,
       body: z.object({ authorize_url: z.url(), state: z.string(), expires_at: Timestamp }),
     },
     faults: ["NOT_FOUND", "FORBIDDEN", "CONFLICT", "UNAVAILABLE"],
-    handle: (work, { body }, { settings }) =>
-      beginFlow(work, publicOrigin(settings), body.integration_id),
+    handle: (work, { body }, { settings }) => beginFlow(work, publicOrigin(settings), body),
   }),
   route({
     id: "integrations.oauth_callback",
@@ -201,7 +205,13 @@ export const integrationRoutes = [
     rules: {
       "query.state": "must belong to an open flow begun within the last ten minutes",
     },
-    success: { status: 200, body: Integration },
+    success: {
+      status: 200,
+      body: Integration,
+      orLocation:
+        "After a begin with `to_console`: `/console/integrations?connected=<id>`, or after a " +
+        "failure `/console/integrations?connect_failed=<error code>`.",
+    },
     faults: ["NOT_FOUND", "FORBIDDEN", "INSUFFICIENT_SCOPES", "CONFLICT", "UNAVAILABLE"],
     handle: (work, { query: { state, code, iss, error } }, { authenticator, settings }) =>
       finishFlow(work, { origin: publicOrigin(settings), authenticator }, {

@@ -2,8 +2,8 @@ import { useEffect, useRef } from "preact/hooks";
 import { onStale } from "./data.ts";
 
 /**
- * Calls `again` every `ms` while `isOn` and the page is visible: for what changes without an event, such as a
- * delivery that is under way and the progress of a job.
+ * Calls `again` every `ms` while `isOn` and the page is visible: for what changes without an event, such as
+ * the progress of a job.
  */
 export function useRepeat(isOn: boolean, ms: number, again: () => void): void {
   const latest = useRef(again);

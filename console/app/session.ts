@@ -9,14 +9,23 @@ export const expired = signal(false);
 
 /** Reads who is signed in. @throws {RelayError} when the relay cannot be reached */
 export async function readSession(): Promise<void> {
-  try {
-    const info = await call("account.info");
+  const info = await readAccount();
+  if (info !== null) {
     me.value = info;
     expired.value = false;
+  } else if (me.value) expired.value = true;
+  else me.value = null;
+}
+
+/** The account of the session; null without one. Asks first whether there is one, because browsers report each 401. */
+async function readAccount(): Promise<AccountInfo | null> {
+  const { signed_in } = await call("console_session.options");
+  if (!signed_in) return null;
+  try {
+    return await call("account.info");
   } catch (error) {
-    if (!isSignedOut(error)) throw error;
-    if (me.value) expired.value = true;
-    else me.value = null;
+    if (isSignedOut(error)) return null;
+    throw error;
   }
 }
 

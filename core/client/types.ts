@@ -327,6 +327,8 @@ export interface Operations {
       readonly source?: string | undefined;
       /** The agent's id or its name. A deleted agent is found by its id only. */
       readonly agent_id?: string | undefined;
+      /** A text that occurs in the name, the source or the summary, ignoring case. Of the alerts that the other filters choose, it searches the newest 2,000. */
+      readonly text?: string | undefined;
     };
     answer: {
       readonly alerts: readonly Alert[];
@@ -1383,6 +1385,8 @@ export interface Operations {
     body: {
       /** An opaque id. */
       readonly integration_id: string;
+      /** Whether the callback sends the browser to the console, instead of JSON. */
+      readonly to_console?: boolean | undefined;
     };
     answer: {
       readonly authorize_url: string;
@@ -4214,6 +4218,8 @@ export interface SignInOptions {
   }[];
   /** Who may sign up later: everyone, invited people, or nobody. */
   readonly sign_up: "open" | "invite" | "closed";
+  /** Whether the request has a live credential, such as the session cookie. */
+  readonly signed_in: boolean;
 }
 
 export interface SignUp {

@@ -99,6 +99,11 @@ export class Signals {
     }
   >();
 
+  /** An attempt of a webhook's delivery ended, or the delivery ended without one. */
+  readonly deliveryAttempted = this.#signal<
+    { readonly tenant: Tenant; readonly webhookId: string }
+  >();
+
   /** A request for approval ended. */
   readonly approvalResolved = this.#signal<
     {

@@ -35,7 +35,7 @@ export {
   type Stream,
   type StreamFilter,
 } from "./streams/stream.ts";
-export { StartNews } from "./streams/start_news.ts";
+export { StreamNews } from "./streams/stream_news.ts";
 export { Streams } from "./streams/streams.ts";
 export {
   auditKeyOf,

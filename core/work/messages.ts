@@ -73,6 +73,11 @@ export const Message = z.discriminatedUnion("kind", [
       }),
     })),
   }),
+  /** Attempts of deliveries of these webhooks ended. */
+  z.strictObject({
+    kind: z.literal("deliveries_attempted"),
+    webhooks: z.array(z.strictObject({ tenant, webhook_id: z.string() })),
+  }),
   /** The labels of an agent that is linked at the receiver have changed. */
   z.strictObject({ kind: z.literal("relabelled"), tenant, agent_id: z.string() }),
   /** An agent was deleted. */

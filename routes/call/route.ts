@@ -78,6 +78,8 @@ export type Success<R extends z.ZodType> =
     readonly body: R;
     /** The media type of the `EventStream` that the rule may return instead. */
     readonly orStream?: "text/event-stream";
+    /** Where the `Redirect` leads that the rule may return instead. */
+    readonly orLocation?: string;
   }
   /** `about` is the schema of the rule's result, which only the audit trail sees. */
   | { readonly status: 204; readonly about: R }

@@ -157,6 +157,8 @@ function operation(
     ...(route.body && bodyOf(route.body, schemas)),
     responses: {
       [route.success.status]: done,
+      ...("orLocation" in route.success && route.success.orLocation !== undefined &&
+        { 303: redirection(route.success.orLocation, headersOf(route)) }),
       ...route.accepted && { 202: { ...done, description: route.accepted } },
       ...isFixed(route) &&
         { 304: { description: "Not modified; your copy is current.", headers: FIXED } },
@@ -202,16 +204,15 @@ const isFixed = ({ success }: Route): boolean => "content" in success && success
 
 const FIXED = { ...EVERY_RESPONSE, "ETag": { $ref: "#/components/headers/ETag" } };
 
+const headersOf = (route: Route): NonNullable<ApiResponse["headers"]> => ({
+  ...(isFixed(route) ? FIXED : EVERY_RESPONSE),
+  ...(route.noStore && { "Cache-Control": { $ref: "#/components/headers/NoStore" } }),
+});
+
 function success(route: Route, schemas: Schemas): ApiResponse {
-  const { success, noStore } = route;
-  const headers = {
-    ...(isFixed(route) ? FIXED : EVERY_RESPONSE),
-    ...(noStore && { "Cache-Control": { $ref: "#/components/headers/NoStore" } }),
-  };
-  if ("location" in success) {
-    const location = { description: success.location, schema: { type: "string" } };
-    return { description: success.location, headers: { ...headers, "Location": location } };
-  }
+  const { success } = route;
+  const headers = headersOf(route);
+  if ("location" in success) return redirection(success.location, headers);
   const answer = { description: SUCCESSES[success.status]!, headers };
   if ("content" in success) {
     const content = success.content.map((type) => [type, { schema: textSchema(type) }]);
@@ -223,6 +224,12 @@ function success(route: Route, schemas: Schemas): ApiResponse {
     { [success.orStream]: { schema: textSchema(success.orStream) } };
   return { ...answer, content: { "application/json": { schema }, ...stream } };
 }
+
+/** A 303; the text says where to. */
+const redirection = (to: string, headers: ApiResponse["headers"]): ApiResponse => ({
+  description: to,
+  headers: { ...headers, "Location": { description: to, schema: { type: "string" } } },
+});
 
 function linked(route: Route, routes: readonly Route[]): Pick<ApiResponse, "links"> {
   const links = linksOf(route, routes);

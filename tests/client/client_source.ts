@@ -105,7 +105,7 @@ const endpointsOf = ({ paths }: Document): Endpoint[] =>
     }))
   ).filter(({ operationId, tags, responses }) =>
     operationId !== "socket.open" && !tags.some((tag) => LEFT_OUT.includes(tag)) &&
-    responses["303"] === undefined // a redirect is for a browser
+    Object.keys(responses).some((status) => status.startsWith("2")) // a redirect is for a browser
   ).sort((a, b) => a.operationId < b.operationId ? -1 : 1);
 
 const isStream = ({ responses }: Endpoint) =>

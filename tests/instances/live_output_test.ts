@@ -1,5 +1,7 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import { play, type Played, readAll, transcript } from "../agents/commands/output_fixtures.ts";
+import { happen, hear } from "../delivery/webhooks/hook_fixtures.ts";
+import { deliveriesOf, eventsOf } from "../support/linked_agent.ts";
 import { ManualClock } from "../support/clock.ts";
 import { random } from "../support/random.ts";
 import { rawRows } from "../support/raw_rows.ts";
@@ -242,6 +244,40 @@ Deno.test("instances: a started command is announced to the streams of every ins
       .filter((type) => type !== "heartbeat");
   deq(await typesOf(clients[2]!), ["command_executed", "end"]);
   deq(await typesOf(clients[3]!), ["end"]);
+});
+
+Deno.test("instances: attempts of deliveries are announced at every instance, together, without a row", async () => {
+  await using cluster = await pair();
+  const { one, two, owner } = cluster;
+  const hook = await hear(one, owner);
+  const clients = await Promise.all(
+    [one, two].map((world) => StreamClient.open(world, owner.token, { query: "?types=changed" })),
+  );
+  const quiet = await StreamClient.open(two, owner.token, { query: "?types=agent_disconnected" });
+  const stranger = await StreamClient.open(two, (await one.signUp()).token, {
+    query: "?types=changed",
+  });
+  one.clock.advance(5_000);
+  for (const world of [two, one]) await world.settle();
+  const logged = (await eventsOf(one, owner, hook.id)).length;
+  for (let n = 0; n < 3; n++) {
+    await happen(one, owner);
+    for (const world of [one, two]) await world.settle();
+  }
+  const { deliveries } = await deliveriesOf(one, owner, hook.id);
+  deq(deliveries.map(({ status }: { status: string }) => status), Array(3).fill("succeeded"));
+  eq((await eventsOf(one, owner, hook.id)).length, logged);
+  for (let n = 0; n < 8; n++) {
+    one.clock.advance(100);
+    for (const world of [one, two]) await world.settle();
+  }
+  for (const world of [one, two]) world.app.streams.stop();
+  const named = async (client: StreamClient) =>
+    (await readAll(two, client)).filter(({ event, data }) =>
+      event === "changed" && data.resource_type === "webhook"
+    ).map(({ data }) => data.resource_id);
+  for (const client of clients) deq(await named(client), [hook.id]);
+  for (const client of [quiet, stranger]) deq(await named(client), []);
 });
 
 Deno.test("instances: a change at one instance is announced at every instance within a second", async () => {

@@ -43,15 +43,15 @@ interface Parts {
 export async function beginIssuerSignIn(
   { ports, sealer }: Pick<Stepping, "ports" | "sealer">,
   { providers }: Pick<Parts, "providers">,
-  issuerUrl: string,
+  asked: { readonly issuer: string; readonly return_to: string },
 ): Promise<Redirect> {
-  const issuer = providers.named(issuerUrl);
+  const issuer = providers.named(asked.issuer);
   const secret = () =>
     ports.entropy.bytes(SECRET_BYTES).toBase64({ alphabet: "base64url", omitPadding: true });
   const flow = { state: secret(), nonce: secret(), verifier: secret() };
-  return await orFailure(null, async () => {
+  return await orFailure(asked.return_to, null, async () => {
     const location = await providers.authorizationUrl(issuer, flow);
-    const kept = { ...flow, issuer: issuerUrl, expires_at_ms: ports.clock.now() + FLOW_MS };
+    const kept = { ...flow, ...asked, expires_at_ms: ports.clock.now() + FLOW_MS };
     const value = sealer.seal(JSON.stringify(kept), contextOf(flow.state));
     const cookie = { name: cookieOf(flow.state), value, maxAgeSeconds: FLOW_MS / 1000 };
     return new Redirect(location, [cookie]);
@@ -66,8 +66,9 @@ export async function finishIssuerSignIn(
 ): Promise<Redirect> {
   const { state = "" } = answer;
   const over = { name: cookieOf(state), value: null, maxAgeSeconds: 0 };
-  return await orFailure(over, async () => {
-    const flow = openFlow(work, state);
+  const flow = openFlow(work, state);
+  return await orFailure(flow?.return_to ?? CONSOLE, over, async () => {
+    if (flow === null) throw ended();
     const issuer = providers.all().find((each) => each.issuer === flow.issuer);
     if (issuer === undefined) throw ended();
     const sent = Object.entries(answer).filter(([, value]) => value !== undefined);
@@ -75,7 +76,7 @@ export async function finishIssuerSignIn(
     const idToken = await providers.exchange(issuer, query, flow);
     const whose = await authenticator.userOfIdToken(issuer, issuer.client_id, idToken);
     const begun = await enter(work, issuer, flow, whose);
-    return new Redirect(CONSOLE, [over], sessionCookie(work, begun));
+    return new Redirect(flow.return_to, [over], sessionCookie(work, begun));
   });
 }
 
@@ -84,20 +85,22 @@ const KeptFlow = z.object({
   nonce: z.string(),
   verifier: z.string(),
   issuer: z.string(),
+  /** The sign-in of an earlier version has none. */
+  return_to: z.string().default(CONSOLE),
   expires_at_ms: z.number(),
 });
 
-/** The flow of a state, from the browser that began it. @throws {Fault} GONE */
+/** The flow of a state, from the browser that began it; null when it is over. */
 function openFlow({ ports, sealer, request }: Stepping, state: string) {
   const sealed = request.cookie(cookieOf(state));
-  if (sealed === null) throw ended();
+  if (sealed === null) return null;
   try {
     const flow = KeptFlow.parse(JSON.parse(sealer.open(sealed, contextOf(state))));
     if (ports.clock.now() < flow.expires_at_ms) return flow;
   } catch (error) {
     if (!(error instanceof SealError)) throw error;
   }
-  throw ended();
+  return null;
 }
 
 /** Begins the session; a state begins one at most. */
@@ -137,7 +140,11 @@ async function enter(
 const REASONS = ["denied", "expired", "inactive", "refused", "unknown_user", "unreachable"];
 
 /** Sends the browser back to the console when a sign-in fails, because a person waits there. */
-async function orFailure(over: Cookie | null, go: () => Promise<Redirect>): Promise<Redirect> {
+async function orFailure(
+  returnTo: string,
+  over: Cookie | null,
+  go: () => Promise<Redirect>,
+): Promise<Redirect> {
   try {
     return await go();
   } catch (error) {
@@ -145,7 +152,7 @@ async function orFailure(over: Cookie | null, go: () => Promise<Redirect>): Prom
     const { reason } = error.details;
     const known = REASONS.find((each) => each === reason);
     const shown = known ?? (error.code === "UNAVAILABLE" ? "unreachable" : "refused");
-    return new Redirect(`${CONSOLE}#sign_in_failed=${shown}`, over === null ? [] : [over]);
+    return new Redirect(`${returnTo}#sign_in_failed=${shown}`, over === null ? [] : [over]);
   }
 }
 

@@ -138,11 +138,12 @@ async function admitSignUp(
 
 /** How a browser may sign in here, and who may sign up. */
 export async function signInOptions(
-  { db, request }: Reading,
+  { actor, db, request }: Reading,
   { settings: { local, signup }, providers }: Pick<SignIn, "settings" | "providers">,
 ) {
   const isClaimed = await db.find(organizations, SYSTEM, "host", ["host"]) !== null;
   return {
+    signed_in: actor.kind !== "anonymous",
     claimed: isClaimed,
     claim_code: !isClaimed && !isUnreachable({ local }, request),
     sign_up: signup,

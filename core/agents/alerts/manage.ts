@@ -10,16 +10,21 @@ import type { Work, Writing } from "../../work/work.ts";
 import { agentIdOf, agentIdOfFilter } from "../names.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
-import { listPage, type Paging } from "../../../kv/store/paging.ts";
+import type { Tenant } from "../../../kv/store/collection.ts";
+import { listPage, pageOf, type Paging } from "../../../kv/store/paging.ts";
+import type { ListOptions, Reader } from "../../../kv/store/reader.ts";
 import { iso, isoOrNull } from "../../codec/codec.ts";
 import { withExpiry } from "./record.ts";
 
 /** The alerts that a list shows. */
 export type AlertFilter =
-  & { readonly state: AlertState }
+  & { readonly state: AlertState; readonly text?: string | undefined }
   & {
     readonly [facet in AlertFacet]?: string | undefined;
   };
+
+/** Alerts that a search by text reads, the newest of those that the other filters choose. */
+const SEARCHED_MAX = 2_000;
 
 /**
  * Alerts of one state, newest first. Sources may name agents that Relay does not know.
@@ -32,10 +37,26 @@ export async function listAlerts({ db, actor: { tenant } }: Work, given: AlertFi
   const facets = ALERT_FACETS.filter((facet) => filter[facet] !== undefined);
   const index = alertIndex(facets);
   const prefix = [filter.state, ...facets.map((facet) => filter[facet]!)];
-  const options = { limit, offset, index, prefix, reverse: true };
-  const { items, pagination } = await listPage(db, alerts, tenant, options);
+  const by = { index, prefix, reverse: true };
+  const { items, pagination } = given.text === undefined
+    ? await listPage(db, alerts, tenant, { limit, offset, ...by })
+    : pageOf(await searchAlerts(db, tenant, by, given.text), { limit, offset });
   if (named !== undefined && pagination.total === 0) await agentIdOfFilter(db, tenant, named);
   return { alerts: items.map(showAlert), pagination };
+}
+
+/** The alerts of an index whose name, source or summary has a text, ignoring case. */
+async function searchAlerts(
+  db: Reader,
+  tenant: Tenant,
+  by: Pick<ListOptions, "index" | "prefix" | "reverse">,
+  text: string,
+): Promise<AlertRecord[]> {
+  const wanted = text.toLowerCase();
+  const { items } = await db.list(alerts, tenant, { limit: SEARCHED_MAX, ...by });
+  return items.filter(({ name, source, annotations: { summary = "" } }) =>
+    `${name}\n${source}\n${summary}`.toLowerCase().includes(wanted)
+  );
 }
 
 /** One alert. @throws {Fault} NOT_FOUND */

@@ -96,16 +96,18 @@ async function turnAway(
 
 /** Changes the delivery of a claim. The first run takes the record as claimed, without a read; a rerun reads it. */
 async function change<R>(
-  { store }: AttemptParts,
+  { signals, store }: AttemptParts,
   { tenant, delivery, versionstamp }: Claim,
   work: (tx: Tx) => Promise<R>,
 ): Promise<R> {
   let known = true;
-  return await store.transact((tx) => {
+  const result = await store.transact((tx) => {
     if (known) tx.seed(deliveries, tenant, delivery, versionstamp);
     known = false;
     return work(tx);
   });
+  signals.deliveryAttempted.send({ tenant, webhookId: delivery.webhook_id });
+  return result;
 }
 
 /** Why a delivery may not be sent now, as changes to its record; null when it may. */

@@ -1,7 +1,7 @@
 import { type Tenant, tenantKey } from "../../../kv/store/collection.ts";
 import type { Sequenced } from "../../../kv/log/log.ts";
 import type { Actor, Scope } from "../../identity/identity.ts";
-import { type EventRow, isOwnEvent } from "../emit.ts";
+import { type EventRow, isOwnEvent, RELAY_ACTOR } from "../emit.ts";
 import { RESOURCE_READERS, type ResourceType } from "../types/resources.ts";
 import type { Message, StartedCommand } from "./message.ts";
 
@@ -76,6 +76,16 @@ export const changeOfStart = ({ id, agent_id, actor, thread }: StartedCommand): 
   actor,
   agentId: agent_id,
   thread,
+  severity: "info",
+});
+
+/** The change that an attempt of a webhook's delivery ended. */
+export const changeOfAttempt = (webhookId: string): Change => ({
+  type: CHANGED,
+  resource: { type: "webhook", id: webhookId },
+  actor: RELAY_ACTOR.id,
+  agentId: undefined,
+  thread: undefined,
   severity: "info",
 });
 

@@ -138,6 +138,15 @@ export class Streams {
     }
   }
 
+  /** Tells the readers of changes of one that has no event. */
+  changed(tenant: Tenant, change: Change): void {
+    if (!this.#changeReaders.has(tenantKey(tenant))) return;
+    for (const stream of this.#eventStreams(tenantKey(tenant))) {
+      stream.change(change);
+      if (stream.ended) this.leave(stream);
+    }
+  }
+
   /** @throws {Fault} UNAVAILABLE, RATE_LIMIT_EXCEEDED when too many are open */
   mustHaveCapacity({ id, key, tenant }: Actor): void {
     if (this.#stopped || this.#open >= this.most) {

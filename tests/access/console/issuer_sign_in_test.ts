@@ -33,8 +33,13 @@ async function open(options: Options = {}): Promise<{ world: World; issuer: Fake
 const verified = ({ email }: Pick<Account, "email">) => ({ email, email_verified: true });
 
 /** A browser goes to the issuer: where it is sent, and the cookie that it keeps. */
-async function start(world: World): Promise<{ address: string; cookie: string }> {
-  const path = `${START}?issuer=${encodeURIComponent(ISSUER)}`;
+async function start(
+  world: World,
+  returnTo?: string,
+): Promise<{ address: string; cookie: string }> {
+  const path = `${START}?issuer=${encodeURIComponent(ISSUER)}${
+    returnTo === undefined ? "" : `&return_to=${encodeURIComponent(returnTo)}`
+  }`;
   const answer = await world.call("GET", path, { headers: OWN_PAGE });
   eq(answer.status, 303, answer.text);
   const cookie = answer.headers.get("set-cookie")!.split(";")[0]!;
@@ -73,6 +78,7 @@ Deno.test("issuer sign-in: a browser gets the session of the issuer's user, in t
   const { body: options } = await world.call("GET", SESSION);
   const url = `${START}?issuer=${encodeURIComponent(ISSUER)}`;
   deq(options, {
+    signed_in: false,
     claimed: true,
     claim_code: false,
     sign_up: "open",
@@ -109,6 +115,7 @@ Deno.test("issuer sign-in: a browser gets the session of the issuer's user, in t
   const page = { ...OWN_PAGE, cookie: sessionIn(answer) };
   const { body } = await infoBy(world, page);
   deq([body.user.id, body.scopes.includes("system:write")], [userId, true]);
+  eq((await world.call("GET", SESSION, { headers: page })).body.signed_in, true);
   const trail = await world.call("GET", "/api/audit?event_type=user_login", { as: token });
   deq(trail.body.events[0].details, {
     email,
@@ -240,6 +247,60 @@ Deno.test("issuer sign-in: a token leads to a user as access tokens do, and crea
   eq(reasonOf(lost), "unreachable");
 });
 
+Deno.test("issuer sign-in: the browser returns to the screen of the start, also after a failure", async () => {
+  const { world, issuer } = await open();
+  await using _ = world;
+  const owner = await world.signUp();
+  for (
+    const screen of [
+      "/console/approvals/apr_1",
+      "/console/approvals/apr_1?space=test&text=a%2Fb+c%0D%0A",
+      "/console/agents/web%201",
+      "/console?space=test",
+    ]
+  ) {
+    const { address, cookie } = await start(world, screen);
+    const answer = await comeBack(world, issuer.consent(address, verified(owner)), cookie);
+    deq([answer.status, answer.headers.get("location")], [303, screen]);
+    const refusal = await start(world, screen);
+    const query = new URLSearchParams({
+      state: new URL(refusal.address).searchParams.get("state")!,
+      error: "access_denied",
+      iss: ISSUER,
+    });
+    const failed = await comeBack(world, query, refusal.cookie);
+    eq(failed.headers.get("location"), `${screen}#sign_in_failed=denied`);
+  }
+});
+
+Deno.test("issuer sign-in: the browser returns to paths below /console only", async () => {
+  const { world } = await open();
+  await using _ = world;
+  const begin = (returnTo: string) =>
+    world.call(
+      "GET",
+      `${START}?issuer=${encodeURIComponent(ISSUER)}&return_to=${encodeURIComponent(returnTo)}`,
+      { headers: OWN_PAGE },
+    );
+  const elsewhere = "/ https://evil.example/console //evil.example/console javascript:alert(1) " +
+    "console/approvals /consoles /console@evil.example /console.evil.example /api/account/info";
+  const spelled = "/console//evil.example /console/../api/account/info /console/./x /console/.. " +
+    "/console/..?x=1 /console/%2e%2e/api /console/.%2E/api /console/%2Fevil.example " +
+    "/console/%2f%2fevil.example /console/%5Cevil.example /console/%0d%0aset-cookie:x " +
+    "/console/%00 /console/%7F /console/% /console?x=é /console#sign_in_failed=denied";
+  const backslashes = String.raw`/\evil.example \\evil.example /console/\evil.example /console\x`;
+  const words = [elsewhere, spelled, backslashes].join(" ").split(" ");
+  const control = [
+    "/console/\t/evil.example",
+    "/console\r\nlocation: x",
+    "/console\n",
+    "/console?\0",
+  ];
+  for (const address of ["", " /console", ...words, ...control, `/console/${"x".repeat(1024)}`]) {
+    deq(refused(await begin(address)), [400, "VALIDATION_FAILED"], JSON.stringify(address));
+  }
+});
+
 Deno.test("issuer sign-in: nothing of a request decides where the browser goes", async () => {
   const { world, issuer } = await open();
   await using _ = world;
@@ -321,6 +382,7 @@ Deno.test("issuer sign-in: an issuer without a client is not offered, and a fres
     settings: { local: false, signup: "invite" },
   });
   deq((await world.call("GET", SESSION)).body, {
+    signed_in: false,
     claimed: false,
     claim_code: true,
     sign_up: "invite",

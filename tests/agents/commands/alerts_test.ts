@@ -34,6 +34,7 @@ Deno.test("alerts: of 10,000 with 3 malformed, 9,997 are stored and 3 reported b
   deq(body.errors.map((error: { index: number }) => error.index), [17, 4_321, 9_999]);
   ok(body.errors[0].message.startsWith("severity: must be info, warning, critical or a word of"));
   eq((await list(world, owner)).pagination.total, 9_997);
+  eq((await list(world, owner, "?text=disk")).pagination.total, 2_000, "a search is bounded");
   const again = await ingest(world, owner, reports);
   deq([again.body.stored, again.body.created, again.body.updated], [9_997, 0, 9_997]);
   eq((await list(world, owner)).pagination.total, 9_997);
@@ -202,6 +203,31 @@ Deno.test("alerts: every combination of filters finds exactly the matching alert
       }
     }
   }
+});
+
+Deno.test("alerts: a text finds the alerts with it in name, source or summary, ignoring case", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const told = (name: string, more: object = {}) => ({ name, ...more });
+  await ingest(world, owner, [
+    told("DiskFull", { annotations: { summary: "Nearly 100 % used", runbook: "certificates" } }),
+    told("DiskSlow", { severity: "critical", labels: { host: "web-1" } }),
+  ], "Nightly-jobs");
+  await world.advance(1_000);
+  await ingest(world, owner, [told("CertificateExpired")], "scanner");
+  const found = async (query: string) => {
+    const { alerts, pagination } = await list(world, owner, `?${query}`);
+    return [alerts.map(({ name }: { name: string }) => name).sort(), pagination.total];
+  };
+  deq(await found("text=DISK"), [["DiskFull", "DiskSlow"], 2]);
+  deq(await found("text=disk&severity=critical"), [["DiskSlow"], 1]);
+  deq(await found("text=nightly"), [["DiskFull", "DiskSlow"], 2]);
+  deq(await found("text=100%20%25%20USED"), [["DiskFull"], 1]);
+  deq(await found("text=certificate"), [["CertificateExpired"], 1]);
+  deq(await found("text=web-1"), [[], 0]);
+  deq(await found("text=disk&state=resolved"), [[], 0]);
+  const { alerts, pagination } = await list(world, owner, "?text=disk&limit=1&offset=1");
+  deq([alerts.length, pagination], [1, { total: 2, limit: 1, offset: 1, has_more: false }]);
 });
 
 Deno.test("alerts: a denied command raises one alert for each agent and rule, counted", async () => {

@@ -123,9 +123,11 @@ export class Person {
   async page(): Promise<Page> {
     const page = await this.context.newPage();
     page.on("console", (message) => {
-      const text = message.text();
-      // Before the sign-in, the console asks who is signed in, and a browser reports each 401.
-      if (message.type() === "error" && !/status of 401/.test(text)) this.complaints.push(text);
+      if (message.type() !== "error") return;
+      const { url } = message.location();
+      // A wrong password, and what is under way at the end of a session, may get 401; a page without one asks for no account.
+      const mayBe = /status of 401/.test(message.text()) && !url.endsWith("/api/account/info");
+      if (!mayBe) this.complaints.push(`${message.text()} ${url}`);
     });
     page.on("pageerror", (error) => this.complaints.push(error.stack ?? error.message));
     return page;

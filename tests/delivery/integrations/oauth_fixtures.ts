@@ -40,8 +40,9 @@ export async function begin(
   world: World,
   { id, owner }: Setting,
   as = owner.token,
+  more: { readonly to_console?: boolean } = {},
 ): Promise<Begun> {
-  const body = { integration_id: id };
+  const body = { integration_id: id, ...more };
   const answer = await world.call("POST", "/api/integrations/oauth/begin", { as, body });
   eq(answer.status, 200, answer.text);
   const setCookie = answer.headers.get("set-cookie")!;

@@ -47,6 +47,40 @@ Deno.test("oauth: every unusable token response is reported, and the refresh is 
   eq(world.network.sent.length, asked + 1);
 });
 
+Deno.test("oauth: a browser of the console returns to it with the outcome", async () => {
+  await using world = await World.open();
+  const here = await setUp(world);
+  const start = () => begin(world, here, here.key, { to_console: true });
+  const returned = async (query: URLSearchParams, { cookie }: { readonly cookie: string }) => {
+    const { status, headers } = await back(world, query, { cookie });
+    eq(status, 303);
+    return headers.get("location");
+  };
+  const failed = (code: string) => `/console/integrations?connect_failed=${code}`;
+  const first = await start();
+  const denied = new URLSearchParams({
+    state: first.state,
+    error: "access_denied",
+    iss: here.provider.consent(first.authorize_url).get("iss") ?? "",
+  });
+  eq(await returned(denied, first), failed("FORBIDDEN"));
+  eq(await returned(denied, first), failed("VALIDATION_FAILED"));
+  const second = await start();
+  const consent = here.provider.consent(second.authorize_url);
+  consent.set("to_console", "https://evil.example");
+  here.provider.down = true;
+  eq(await returned(consent, second), failed("UNAVAILABLE"));
+  here.provider.down = false;
+  const third = await start();
+  const query = here.provider.consent(third.authorize_url);
+  const forged = `${third.cookie.split("=")[0]}=forged.console`;
+  eq(await returned(query, { cookie: forged }), failed("MISSING_CREDENTIALS"));
+  eq(await returned(query, third), `/console/integrations?connected=${here.id}`);
+  const program = await start();
+  const answer = await back(world, here.provider.consent(program.authorize_url), { as: here.key });
+  deq([answer.status, answer.body.status], [200, "active"]);
+});
+
 Deno.test("oauth: a refused client is reported, and a challenge over 1 KiB is not read", async () => {
   await using world = await World.open();
   const here = await setUp(world);

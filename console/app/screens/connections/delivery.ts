@@ -11,7 +11,7 @@ import { addressOf } from "../../router.ts";
 import type { ScreenProps } from "../../screen.ts";
 import { may } from "../../session.ts";
 import { Body } from "./webhook/body.ts";
-import { answerWords, isDue } from "./webhook/delivery_words.ts";
+import { answerWords, isDue, MISSED_MS } from "./webhook/delivery_words.ts";
 
 /** One delivery: what was sent, what was answered, and each attempt. */
 export default function Delivery({ id, delivery: deliveryId }: ScreenProps) {
@@ -22,7 +22,7 @@ export default function Delivery({ id, delivery: deliveryId }: ScreenProps) {
     { types: ["webhook"], id: id! },
   );
   const change = useChange();
-  useRepeat(data !== null && isDue(data, now.value), 1_000, again);
+  useRepeat(data !== null && isDue(data, now.value), MISSED_MS, again);
   if (data === null) {
     return error === null
       ? html`<${Loading} />`

@@ -4,6 +4,7 @@ import { useData } from "../../data.ts";
 import { html } from "htm/preact";
 import { query, setQuery } from "../../router.ts";
 import { may } from "../../session.ts";
+import { VisibleText } from "../../components/visible_text.ts";
 import { Integration } from "./integration/card.ts";
 import { IntegrationInstall } from "./integration/install.ts";
 
@@ -26,7 +27,7 @@ export default function Integrations() {
       ${error === null ? html`<${Loading} />` : html`<${Failure} error=${error} again=${again} />`}
     `;
   }
-  const { install } = query.value;
+  const { install, connected, connect_failed: failed } = query.value;
   const chosen = may("system:write")
     ? data.catalog.find(({ type }) => type === install)
     : undefined;
@@ -34,6 +35,13 @@ export default function Integrations() {
     <div class="title">
       <h1>Integrations</h1>
     </div>
+    ${connected !== undefined && html`
+      <p class="good" role="status">
+        <${VisibleText} text=${data.integrations.find(({ id }) => id === connected)?.name ??
+          "The integration"} /> is connected.
+      </p>
+    `}
+    ${failed !== undefined && html`<p class="bad" role="alert">${FAILED[failed] ?? OTHER}</p>`}
     ${chosen !== undefined &&
       html`<${IntegrationInstall} key=${chosen.type} entry=${chosen} onInstalled=${again} />`}
     <h2>Installed</h2>
@@ -54,6 +62,19 @@ export default function Integrations() {
     </ul>
   `;
 }
+
+/** Why an OAuth flow failed, by the code in the address. */
+const FAILED: Readonly<Record<string, string>> = {
+  VALIDATION_FAILED: "The connection took too long, or was already made. Begin it again.",
+  NOT_FOUND: "The integration was deleted meanwhile, so it was not connected.",
+  FORBIDDEN: "The provider says that access was denied. Nothing was connected.",
+  INSUFFICIENT_SCOPES: "You may no longer connect integrations. Ask an administrator.",
+  INVALID_TOKEN: "Your session ended before you came back. Sign in, and begin again.",
+  UNAVAILABLE: "The relay could not reach the provider. Begin again.",
+};
+const OTHER =
+  "The provider refused the connection. Check the client and the addresses, and begin " +
+  "again. The audit log has the reason.";
 
 function Offer({ entry: { type, name, description, capabilities } }: {
   readonly entry: CatalogEntry;

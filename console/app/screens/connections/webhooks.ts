@@ -10,7 +10,14 @@ import { offsetPage, usePages } from "../../pages.ts";
 import { useFollowing, useRepeat } from "../../repeat.ts";
 import { addressOf, query, setQuery } from "../../router.ts";
 import { may } from "../../session.ts";
-import { CAUSES, failureShare, FOLLOWS_MS, isDue } from "./webhook/delivery_words.ts";
+import {
+  ATTEMPTS_EVERY_MS,
+  CAUSES,
+  failureShare,
+  FOLLOWS_MS,
+  isDue,
+  MISSED_MS,
+} from "./webhook/delivery_words.ts";
 import { WebhookCreate } from "./webhook/create.ts";
 
 const COLUMNS: readonly Column<Webhook>[] = [
@@ -45,10 +52,10 @@ function Failures({ id }: { readonly id: string }) {
   const { data, again } = useData(
     (signal) => call("webhooks.deliveries", { params: { id }, query: { limit: 50 }, signal }),
     [id],
-    { types: ["webhook"], id },
+    { types: ["webhook"], id, everyMs: ATTEMPTS_EVERY_MS },
   );
   useFollowing(CAUSES, FOLLOWS_MS, again);
-  useRepeat(data?.deliveries.some((one) => isDue(one, now.value)) ?? false, 1_000, again);
+  useRepeat(data?.deliveries.some((one) => isDue(one, now.value)) ?? false, MISSED_MS, again);
   if (data === null) return null;
   const share = failureShare(data.deliveries);
   if (share === null) return html`<span class="soft">no deliveries</span>`;
@@ -71,7 +78,7 @@ export default function Webhooks() {
       return offsetPage(webhooks, pagination);
     },
     [],
-    { types: ["webhook"] },
+    { types: ["webhook"], everyMs: ATTEMPTS_EVERY_MS },
   );
   useFollowing(CAUSES, 2 * FOLLOWS_MS, list.again);
   const creates = query.value.create !== undefined && may("system:write");

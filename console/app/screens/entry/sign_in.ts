@@ -27,7 +27,9 @@ function Form({ options: { issuers, sign_up } }: { readonly options: SignInOptio
   const change = useChange();
   const email = useText(), password = useText(), code = useText();
   const [needsCode, setNeedsCode] = useState(false);
-  const [, failed] = /#sign_in_failed=(\w+)/.exec(query.value["next"] ?? "") ?? [];
+  const [next = "", fragment = ""] = (query.value["next"] ?? "").split("#");
+  const [, failed] = /^sign_in_failed=(\w+)$/.exec(fragment) ?? [];
+  const returnTo = encodeURIComponent(addressOf(next.startsWith("/") ? next : "/"));
   const submit = (event: Event) => {
     event.preventDefault();
     change.run(async () => {
@@ -70,7 +72,11 @@ function Form({ options: { issuers, sign_up } }: { readonly options: SignInOptio
       ${issuers.length > 0 && html`
         <p class="issuers">
           ${issuers.map(({ issuer, name, url }) =>
-            html`<a key=${issuer} class="button" href=${url}>Sign in with ${onOneLine(name)}</a>`
+            html`
+              <a key=${issuer} class="button" href="${url}&return_to=${returnTo}">
+                Sign in with ${onOneLine(name)}
+              </a>
+            `
           )}
         </p>
       `}

@@ -57,7 +57,7 @@ export function Secrets() {
       return offsetPage(secrets, pagination);
     },
     [],
-    { types: ["api_key", "webhook", "ingest_token", "integration"] },
+    { types: ["api_key", "webhook", "ingest_token", "integration"], everyMs: 5_000 },
   );
   return html`
     <h2>Secrets that Relay holds</h2>

@@ -9,6 +9,7 @@ export const listAlerts: Run = async ({ relay, text, number, out }) => {
       severity: text("severity") as Severity | undefined,
       source: text("source"),
       agent_id: text("agent"),
+      text: text("text"),
       limit: number("limit"),
       offset: number("offset"),
     },

@@ -115,6 +115,7 @@ export const OVERSIGHT_ROWS: readonly RemoteCommand[] = [
       { name: "state", value: "state", about: "active (default) or resolved." },
       { name: "severity", value: "severity", about: "info, warning or critical." },
       { name: "source", value: "source", about: "From this source." },
+      { name: "text", value: "text", about: "With this text in the name, source or summary." },
       AGENT,
       LIMIT,
       OFFSET,

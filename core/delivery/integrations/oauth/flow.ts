@@ -8,7 +8,7 @@ import {
 } from "../../../../kv/records/integration.ts";
 import type { Found } from "../../../../kv/store/reader.ts";
 import type { Stepping } from "../../../work/work.ts";
-import { WithCookie } from "../../../identity/identity.ts";
+import { Redirect, WithCookie } from "../../../identity/identity.ts";
 import type { Actor } from "../../../identity/identity.ts";
 import type { Context } from "../../../context/context.ts";
 import { ANONYMOUS } from "../../../access/access.ts";
@@ -28,6 +28,9 @@ const SECRET_BYTES = 32;
 /** The common prefix of flow cookies; the rest distinguishes the flows of one browser. */
 export const FLOW_COOKIE = "__Host-relay-oauth-";
 const RIGHT = "system:write";
+/** The end of a cookie whose flow returns to the console. Only a fixed page follows from it. */
+const TO_CONSOLE = ".console";
+const CONSOLE = "/console/integrations";
 const CALLBACK = "/api/integrations/oauth/callback";
 
 /** The callback parameters that are read. */
@@ -42,13 +45,21 @@ export interface CallbackQuery {
  * Begins an OAuth flow: returns the URL for the browser, and a cookie that authenticates its return.
  * @throws {Fault} FORBIDDEN, NOT_FOUND, INSUFFICIENT_SCOPES, CONFLICT, UNAVAILABLE
  */
-export async function beginFlow(work: Stepping, origin: string, integrationId: string) {
+export async function beginFlow(
+  work: Stepping,
+  origin: string,
+  { integration_id: integrationId, to_console }: {
+    readonly integration_id: string;
+    readonly to_console?: boolean | undefined;
+  },
+) {
   const { store, ports, sealer, actor } = work;
   const integration = await ownedIntegration(work, integrationId);
   mustReadTopics(actor, integration.config);
   const client = clientOf(work, integration);
   const provider = await discover(work, actor.tenant.org, client);
-  const [state, verifier, cookie] = [newSecret(ports), newSecret(ports), newSecret(ports)];
+  const [state, verifier, secret] = [newSecret(ports), newSecret(ports), newSecret(ports)];
+  const cookie = to_console ? secret + TO_CONSOLE : secret;
   const redirectUri = `${origin}${CALLBACK}`;
   const authorize_url = await authorizationUrl(provider, client, { state, verifier, redirectUri });
   const expires_at_ms = ports.clock.now() + FLOW_MS;
@@ -91,16 +102,38 @@ export async function beginFlow(work: Stepping, origin: string, integrationId: s
   );
 }
 
+interface FinishParts {
+  readonly origin: string;
+  readonly authenticator: Reauthorization;
+}
+
 /**
- * Handles the provider's callback once: identifies the user, consumes the state, then exchanges the code.
+ * Handles the provider's callback. A browser of the console is sent back to it with the outcome, because a person
+ * waits there.
+ * @throws {Fault} as `connect`, for other callers
+ */
+export async function finishFlow(work: Stepping, parts: FinishParts, query: CallbackQuery) {
+  const { state = "" } = query;
+  const over = { name: cookieOf(state), value: null, maxAgeSeconds: 0 };
+  const isConsole = work.request.cookie(over.name)?.endsWith(TO_CONSOLE) === true;
+  try {
+    const connected = await connect(work, parts, query);
+    return isConsole
+      ? new Redirect(`${CONSOLE}?connected=${connected.id}`, [over])
+      : new WithCookie(connected, over);
+  } catch (error) {
+    if (!isConsole || !(error instanceof Fault)) throw error;
+    return new Redirect(`${CONSOLE}?connect_failed=${error.code}`, []);
+  }
+}
+
+/**
+ * Once: identifies the user, consumes the state, then exchanges the code.
  * @throws {Fault} MISSING_CREDENTIALS, FORBIDDEN, INSUFFICIENT_SCOPES, VALIDATION_FAILED, CONFLICT, UNAVAILABLE
  */
-export async function finishFlow(
+async function connect(
   work: Stepping,
-  { origin, authenticator }: {
-    readonly origin: string;
-    readonly authenticator: Reauthorization;
-  },
+  { origin, authenticator }: FinishParts,
   query: CallbackQuery,
 ) {
   const { store, sealer, signals } = work;
@@ -146,8 +179,7 @@ export async function finishFlow(
       await authenticator.mustStillHave(actor, [RIGHT]);
       throw new Fault("NOT_FOUND", "This integration was deleted during the flow.");
     }
-    const over = { name: cookieOf(state), value: null, maxAgeSeconds: 0 };
-    return new WithCookie(await showIntegration({ sealer, db: store, actor }, connected), over);
+    return await showIntegration({ sealer, db: store, actor }, connected);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     await store.transact((tx) => {

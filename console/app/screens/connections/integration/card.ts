@@ -66,13 +66,17 @@ export function Integration({ integration, again }: {
   `;
 }
 
-/** Begins the OAuth flow; the provider's page opens in a new tab, and this page shows the outcome. */
+/** Begins the OAuth flow. The provider sends the browser back to this screen, with the outcome. */
 function Connect({ integration: { id, status } }: { readonly integration: IntegrationRow }) {
   const change = useChange();
   const [flow, setFlow] = useState<{ authorize_url: string; expires_at: string } | null>(null);
   const begin = () =>
     change.run(async () => {
-      setFlow(await call("integrations.oauth_begin", { body: { integration_id: id } }));
+      setFlow(
+        await call("integrations.oauth_begin", {
+          body: { integration_id: id, to_console: true },
+        }),
+      );
     });
   const url = flow === null ? null : new URL(flow.authorize_url);
   const isWeb = url !== null && (url.protocol === "https:" || url.protocol === "http:");
@@ -81,7 +85,7 @@ function Connect({ integration: { id, status } }: { readonly integration: Integr
     ${isWeb
       ? html`
         <p>
-          <a class="button primary" href=${url.href} target="_blank" rel="noreferrer">
+          <a class="button primary" href=${url.href} rel="noreferrer">
             Continue at ${url.host}
           </a>
           <span class="soft"> within <${TimeLeft} until=${flow!.expires_at} /></span>

@@ -9,7 +9,14 @@ import { html } from "htm/preact";
 import { offsetPage, type Pages, usePages } from "../../../pages.ts";
 import { addressOf, query, setQuery } from "../../../router.ts";
 import { useFollowing, useRepeat } from "../../../repeat.ts";
-import { answerWords, CAUSES, FOLLOWS_MS, isDue } from "./delivery_words.ts";
+import {
+  answerWords,
+  ATTEMPTS_EVERY_MS,
+  CAUSES,
+  FOLLOWS_MS,
+  isDue,
+  MISSED_MS,
+} from "./delivery_words.ts";
 
 const STATUSES = ["pending", "sending", "succeeded", "failed", "timed_out"];
 
@@ -71,11 +78,11 @@ export function useDeliveries(id: string): Pages<Delivery> {
       return offsetPage(deliveries, pagination);
     },
     [id, status, type, since, until],
-    { types: ["webhook"], id },
+    { types: ["webhook"], id, everyMs: ATTEMPTS_EVERY_MS },
   );
   useFollowing(CAUSES, FOLLOWS_MS, list.again);
   const isAnyDue = list.rows?.some((delivery) => isDue(delivery, now.value)) ?? false;
-  useRepeat(isAnyDue, 1_000, list.again);
+  useRepeat(isAnyDue, MISSED_MS, list.again);
   return list;
 }
 

@@ -20,6 +20,10 @@ export const CAUSES = [
   "report",
   "mcp_session",
 ];
+/** A list of deliveries is fetched again at most once in this time, because attempts may be many. */
+export const ATTEMPTS_EVERY_MS = 1_000;
+/** A new stream may miss attempts of other instances, so deliveries that are due are fetched again after this. */
+export const MISSED_MS = 10_000;
 /** Most deliveries have ended this long after their event. */
 export const FOLLOWS_MS = 500;
 

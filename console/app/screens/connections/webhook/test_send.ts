@@ -7,7 +7,7 @@ import { useData } from "../../../data.ts";
 import { html } from "htm/preact";
 import { useRepeat } from "../../../repeat.ts";
 import { addressOf } from "../../../router.ts";
-import { answerWords, isDue } from "./delivery_words.ts";
+import { answerWords, isDue, MISSED_MS } from "./delivery_words.ts";
 
 /** Sends a test event and shows what became of it. */
 export function WebhookTest({ webhook: { id, active, events }, onSent }: {
@@ -40,10 +40,13 @@ export function WebhookTest({ webhook: { id, active, events }, onSent }: {
 
 function Outcome({ sent }: { readonly sent: Delivery }) {
   const params = { id: sent.webhook_id, del_id: sent.id };
-  const { data, again } = useData((signal) => call("webhooks.delivery", { params, signal }), []);
+  const { data, again } = useData((signal) => call("webhooks.delivery", { params, signal }), [], {
+    types: ["webhook"],
+    id: sent.webhook_id,
+  });
   const delivery = data ?? sent;
   const isUnderWay = isDue(delivery, 0);
-  useRepeat(isUnderWay, 700, again);
+  useRepeat(isUnderWay, MISSED_MS, again);
   return html`
     <p>
       <${Badge} state=${delivery.status} />${" "}

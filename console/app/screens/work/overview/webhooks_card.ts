@@ -55,7 +55,7 @@ const wordsOf = (total: number): string =>
 
 /** Webhooks that do not deliver. */
 export function WebhooksCard() {
-  const health = useData(readHealth, [], { types: ["webhook"] });
+  const health = useData(readHealth, [], { types: ["webhook"], everyMs: 5_000 });
   return html`
     <${Card} title="Webhooks" to="/webhooks" data=${health}>${({ total, troubles }: Health) => {
       if (total === 0) return html`<p class="soft">No webhook is registered.</p>`;
