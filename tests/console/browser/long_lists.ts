@@ -111,6 +111,10 @@ const COMMAND = {
 
 /** Answers the list of commands as a relay with `total` commands would. */
 async function manyCommands(page: Page, total: number): Promise<void> {
+  await page.route(
+    "**/api/v1/agents/agt_1",
+    (route) => route.fulfill({ json: { ...AGENT, id: "agt_1", name: "web-1" } }),
+  );
   await page.route("**/api/v1/commands?*", (route) => {
     const query = new URL(route.request().url()).searchParams;
     const from = Number(query.get("cursor") ?? 0);
