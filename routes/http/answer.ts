@@ -3,6 +3,7 @@ import type { Cookie } from "../../core/identity/identity.ts";
 import type { Actor } from "../../core/identity/identity.ts";
 import type { LimitState } from "../../core/access/access.ts";
 import type { Content } from "../call/route.ts";
+import { type Coding, codingFor, encode } from "./coding.ts";
 import { streamOf } from "./response_stream.ts";
 
 /** What the headers of every response are made of. */
@@ -73,22 +74,45 @@ export function content(envelope: Envelope, answer: Content, ended = () => {}): 
   return new Response(sent, { status: 200, headers });
 }
 
-/** A text that is the same until the next version: 304 for a client that has it (RFC 9110, 13.1.2). */
+/**
+ * A text that is the same until the next version, in a coding that the client accepts: 304 for a client that has
+ * it (RFC 9110, 13.1.2). Each coding is made once in a process, when a client first asks for it.
+ */
 export function fixedContent(envelope: Envelope, answer: Content, asked: Headers): Response {
-  const etag = etagOf(answer);
-  const headers = { ...answer.headers, etag, "cache-control": "no-cache" };
+  const coding = codingFor(asked.get("accept-encoding"));
+  const { etag, bytes } = codedOf(answer, coding);
+  const headers: Record<string, string> = {
+    ...answer.headers,
+    etag,
+    "cache-control": "no-cache",
+    "vary": "accept-encoding",
+    ...headersOf(envelope),
+  };
   const had = asked.get("if-none-match")?.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
-  return had?.includes(etag) || had?.includes("*")
-    ? new Response(null, { status: 304, headers: { ...headers, ...headersOf(envelope) } })
-    : content(envelope, { ...answer, headers });
+  if (had?.includes(etag) || had?.includes("*")) {
+    return new Response(null, { status: 304, headers });
+  }
+  headers["content-type"] = answer.type;
+  if (coding !== "identity") headers["content-encoding"] = coding;
+  return new Response(bytes, { status: 200, headers });
 }
 
-const etags = new WeakMap<Content, string>();
+interface Coded {
+  readonly etag: string;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
 
-function etagOf(answer: Content): string {
-  const known = etags.get(answer);
+const made: Readonly<Record<Coding, WeakMap<Content, Coded>>> = {
+  br: new WeakMap(),
+  gzip: new WeakMap(),
+  identity: new WeakMap(),
+};
+
+function codedOf(answer: Content, coding: Coding): Coded {
+  const known = made[coding].get(answer);
   if (known !== undefined) return known;
-  const etag = `"${hash("sha256", answer.body as string)}"`;
-  etags.set(answer, etag);
-  return etag;
+  const bytes = encode(answer.body as string, coding);
+  const coded = { etag: `"${hash("sha256", bytes)}"`, bytes };
+  made[coding].set(answer, coded);
+  return coded;
 }
