@@ -42,6 +42,11 @@ export const mayOpen = ({ needs, hostOnly }: Pick<Screen, "needs" | "hostOnly">)
 
 /** Ends this session, or all sessions of the viewer. */
 export async function signOut(everywhere = false): Promise<void> {
-  await call("console_session.end", { query: everywhere ? { everywhere: "true" } : {} });
+  try {
+    await call("console_session.end", { query: everywhere ? { everywhere: "true" } : {} });
+  } catch (error) {
+    if (!isSignedOut(error)) throw error; // a session that is over already is what was wanted
+  }
+  expired.value = false;
   me.value = null;
 }

@@ -2,7 +2,10 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { html } from "htm/preact";
 
-/** A dialog over the page. Escape and the browser's own ways of closing it call `onClose`. */
+/**
+ * A dialog over the page. Escape and the browser's own ways of closing it call `onClose`; it stays open as long as its
+ * parent shows it.
+ */
 export function Dialog({ title, onClose, children }: {
   readonly title: string;
   readonly onClose: () => void;
@@ -13,8 +16,13 @@ export function Dialog({ title, onClose, children }: {
     dialog.current!.showModal();
     return () => dialog.current?.close();
   }, []);
+  const closed = () => {
+    onClose();
+    // A parent that drops the dialog has done so by the next task.
+    setTimeout(() => dialog.current?.open === false && dialog.current.showModal());
+  };
   return html`
-    <dialog ref=${dialog} aria-label=${title} onClose=${onClose} onCancel=${onClose}>
+    <dialog ref=${dialog} aria-label=${title} onClose=${closed}>
       <h2>${title}</h2>
       ${children}
     </dialog>

@@ -18,10 +18,13 @@ export function useChange(): Change {
     isBusy: false,
     error: null,
   });
+  // A second click may come before the state of the first is drawn.
+  const busy = useRef(false);
   return {
     ...state,
     async run(change) {
-      if (state.isBusy) return false;
+      if (busy.current) return false;
+      busy.current = true;
       setState({ isBusy: true, error: null });
       try {
         await change();
@@ -31,6 +34,8 @@ export function useChange(): Change {
         if (isSignedOut(error)) await readSession().catch(() => {});
         setState({ isBusy: false, error });
         return false;
+      } finally {
+        busy.current = false;
       }
     },
   };

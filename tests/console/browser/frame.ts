@@ -48,6 +48,8 @@ Deno.test(
     }
     await page.getByLabel("State").selectOption("online");
     const again = page.getByRole("dialog", { name: "Your session has ended" });
+    await again.waitFor();
+    await page.keyboard.press("Escape");
     await again.getByLabel("Password").fill(PASSWORD);
     await again.getByRole("button", { name: "Sign in" }).click();
     await again.waitFor({ state: "detached" });
