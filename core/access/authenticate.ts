@@ -1,6 +1,6 @@
 import { SYSTEM, type Tenant } from "../../kv/store/collection.ts";
 import type { Reader } from "../../kv/store/reader.ts";
-import { organizations } from "../../kv/records/organization.ts";
+import { type OrganizationRecord, organizations } from "../../kv/records/organization.ts";
 import { plans } from "../../kv/records/plan.ts";
 import { sessions, users } from "../../kv/records/user.ts";
 import { KeyHolders } from "./keys/holder.ts";
@@ -158,10 +158,10 @@ export class Authenticator {
     return this.parts.store.ahead.run(label, (db) => readUser(db, tenant, person, this.#signsIn));
   }
 
-  /** True while browsers may sign in at an issuer. */
-  readonly #signsIn = (issuer: string): boolean =>
+  readonly #signsIn: SignsIn = (issuer, { id, host }) =>
     this.parts.config().auth.issuers.some((each) =>
-      each.issuer === issuer && each.client_id !== undefined
+      each.issuer === issuer && each.client_id !== undefined &&
+      (each.organization === undefined ? host : each.organization === id)
     );
 
   /** Null also when the issuer's configuration has changed: then the token must be checked again. */
@@ -184,22 +184,25 @@ function mustBeActor(found: Actor | Refusal): Actor {
   throw new Fault("INVALID_TOKEN", message, { reason: found });
 }
 
+/** Whether browsers may sign in to an organization at an issuer now. */
+type SignsIn = (issuer: string, organization: OrganizationRecord) => boolean;
+
 /** A person, with a session or without, and their current rights. */
 async function readUser(
   db: Reader,
   { org, space }: Tenant,
   { userId, sessionId }: Person,
-  signsIn: (issuer: string) => boolean,
+  signsIn: SignsIn,
 ): Promise<Actor | Refusal> {
   const tenant: Tenant = { org, space: "live" };
   const session = sessionId === null ? null : await db.get(sessions, tenant, sessionId);
   if (sessionId !== null && session?.user_id !== userId) return "ended";
-  const issuer = session?.issuer;
-  if (issuer !== undefined && !signsIn(issuer)) return "ended";
   const user = await db.get(users, tenant, userId);
   const organization = await db.get(organizations, SYSTEM, org);
   if (!user?.active || !organization?.active) return "inactive";
   if (session !== null && session.epoch !== user.session_epoch) return "ended";
+  const issuer = session?.issuer;
+  if (issuer !== undefined && !signsIn(issuer, organization)) return "ended";
   const withoutRights = session !== null && lacksFactor(organization, session);
   return {
     kind: "user",

@@ -368,8 +368,12 @@ Deno.test("issuer sign-in: its session needs no second factor here, and ends wit
     (await world.call("GET", INFO, { as: token })).body.scopes.length > 0,
     "a terminal inherits it",
   );
-  for (const app of world.apps) Object.assign(app.config(), { auth: parseConfig("{}").auth });
-  deq(refused(await infoBy(world, second)), [401, "INVALID_TOKEN"]);
+  const elsewhere = { auth: { issuers: [{ ...ENTRY, organization: "org_other" }] } };
+  for (const config of [elsewhere, {}]) {
+    const { auth } = parseConfig(JSON.stringify(config));
+    for (const app of world.apps) Object.assign(app.config(), { auth });
+    deq(refused(await infoBy(world, second)), [401, "INVALID_TOKEN"]);
+  }
   eq(await alive(world, token), false);
   deq((await world.call("GET", SESSION)).body.issuers, []);
   eq((await signIn(world, member.email, "password 1")).body.second_factor, "setup_required");
