@@ -6,70 +6,25 @@ import { organizations } from "../../../kv/records/organization.ts";
 import { SYSTEM } from "../../../kv/store/collection.ts";
 import { openMemoryStore } from "../../cluster/shared_store.ts";
 import { NO_LIMITS } from "../../support/no_limits.ts";
-import { type Account, type Answer, OWN_PAGE, World } from "../../support/world.ts";
+import { OWN_PAGE, World } from "../../support/world.ts";
 import { alive, refused } from "../account_fixtures.ts";
 import { setUser } from "../keys/key_fixtures.ts";
 import { INFO, infoBy, SESSION, signIn, stored } from "./console_fixtures.ts";
-import { CLIENT, FakeIssuer, ISSUER, SECRETS } from "./fake_issuer.ts";
-
-const START = `${SESSION}/oidc/start`;
-const CALLBACK = `${SESSION}/oidc/callback`;
-const PUBLIC = "http://localhost";
-const ENTRY = { issuer: ISSUER, audience: "https://relay.example/mcp", client_id: CLIENT };
-type Options = NonNullable<Parameters<typeof World.open>[0]>;
-
-async function open(options: Options = {}): Promise<{ world: World; issuer: FakeIssuer }> {
-  const world = await World.open({
-    config: { ...NO_LIMITS, auth: { issuers: [ENTRY] } },
-    settings: { publicUrl: PUBLIC },
-    environment: SECRETS,
-    ...options,
-  });
-  const issuer = new FakeIssuer(world.clock);
-  world.network.reply = issuer.reply;
-  return { world, issuer };
-}
-
-const verified = ({ email }: Pick<Account, "email">) => ({ email, email_verified: true });
-
-/** A browser goes to the issuer: where it is sent, and the cookie that it keeps. */
-async function start(
-  world: World,
-  returnTo?: string,
-): Promise<{ address: string; cookie: string }> {
-  const path = `${START}?issuer=${encodeURIComponent(ISSUER)}${
-    returnTo === undefined ? "" : `&return_to=${encodeURIComponent(returnTo)}`
-  }`;
-  const answer = await world.call("GET", path, { headers: OWN_PAGE });
-  eq(answer.status, 303, answer.text);
-  const cookie = answer.headers.get("set-cookie")!.split(";")[0]!;
-  return { address: answer.headers.get("location")!, cookie };
-}
-
-/** The browser comes back, from another site. */
-const comeBack = (world: World, query: URLSearchParams, cookie: string) =>
-  world.call("GET", `${CALLBACK}?${query}`, { headers: { ...FROM_ISSUER, cookie } });
-const FROM_ISSUER = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" };
-
-/** A whole sign-in. */
-async function enter(
-  { world, issuer }: { world: World; issuer: FakeIssuer },
-  claims: Readonly<Record<string, unknown>>,
-): Promise<Answer> {
-  const { address, cookie } = await start(world);
-  return await comeBack(world, issuer.consent(address, claims), cookie);
-}
-
-const cookiesOf = ({ headers }: Answer) => headers.getSetCookie();
-const sessionIn = (answer: Answer) => cookiesOf(answer).at(-1)!.split(";")[0]!;
-
-/** Why a sign-in failed; it set no session. */
-function reasonOf(answer: Answer): string {
-  eq(answer.status, 303);
-  ok(cookiesOf(answer).every((line) => line.includes("Max-Age=0")), cookiesOf(answer).join());
-  const [, reason] = /^\/console#sign_in_failed=(\w+)$/.exec(answer.headers.get("location")!)!;
-  return reason!;
-}
+import { CLIENT, ISSUER } from "./fake_issuer.ts";
+import {
+  CALLBACK,
+  comeBack,
+  cookiesOf,
+  enter,
+  ENTRY,
+  open,
+  PUBLIC,
+  reasonOf,
+  sessionIn,
+  START,
+  start,
+  verified,
+} from "./issuer_fixtures.ts";
 
 Deno.test("issuer sign-in: a browser gets the session of the issuer's user, in the cookie only", async () => {
   const { world, issuer } = await open();
@@ -245,96 +200,6 @@ Deno.test("issuer sign-in: a token leads to a user as access tokens do, and crea
     headers: OWN_PAGE,
   });
   eq(reasonOf(lost), "unreachable");
-});
-
-Deno.test("issuer sign-in: the browser returns to the screen of the start, also after a failure", async () => {
-  const { world, issuer } = await open();
-  await using _ = world;
-  const owner = await world.signUp();
-  for (
-    const screen of [
-      "/console/approvals/apr_1",
-      "/console/approvals/apr_1?space=test&text=a%2Fb+c%0D%0A",
-      "/console/agents/web%201",
-      "/console?space=test",
-    ]
-  ) {
-    const { address, cookie } = await start(world, screen);
-    const answer = await comeBack(world, issuer.consent(address, verified(owner)), cookie);
-    deq([answer.status, answer.headers.get("location")], [303, screen]);
-    const refusal = await start(world, screen);
-    const query = new URLSearchParams({
-      state: new URL(refusal.address).searchParams.get("state")!,
-      error: "access_denied",
-      iss: ISSUER,
-    });
-    const failed = await comeBack(world, query, refusal.cookie);
-    eq(failed.headers.get("location"), `${screen}#sign_in_failed=denied`);
-  }
-});
-
-Deno.test("issuer sign-in: the browser returns to paths below /console only", async () => {
-  const { world } = await open();
-  await using _ = world;
-  const begin = (returnTo: string) =>
-    world.call(
-      "GET",
-      `${START}?issuer=${encodeURIComponent(ISSUER)}&return_to=${encodeURIComponent(returnTo)}`,
-      { headers: OWN_PAGE },
-    );
-  const elsewhere = "/ https://evil.example/console //evil.example/console javascript:alert(1) " +
-    "console/approvals /consoles /console@evil.example /console.evil.example /api/account/info";
-  const spelled = "/console//evil.example /console/../api/account/info /console/./x /console/.. " +
-    "/console/..?x=1 /console/%2e%2e/api /console/.%2E/api /console/%2Fevil.example " +
-    "/console/%2f%2fevil.example /console/%5Cevil.example /console/%0d%0aset-cookie:x " +
-    "/console/%00 /console/%7F /console/% /console?x=é /console#sign_in_failed=denied";
-  const backslashes = String.raw`/\evil.example \\evil.example /console/\evil.example /console\x`;
-  const words = [elsewhere, spelled, backslashes].join(" ").split(" ");
-  const control = [
-    "/console/\t/evil.example",
-    "/console\r\nlocation: x",
-    "/console\n",
-    "/console?\0",
-  ];
-  for (const address of ["", " /console", ...words, ...control, `/console/${"x".repeat(1024)}`]) {
-    deq(refused(await begin(address)), [400, "VALIDATION_FAILED"], JSON.stringify(address));
-  }
-});
-
-Deno.test("issuer sign-in: nothing of a request decides where the browser goes", async () => {
-  const { world, issuer } = await open();
-  await using _ = world;
-  const owner = await world.signUp();
-  const begin = (issuer: string, more = "", headers: Readonly<Record<string, string>> = OWN_PAGE) =>
-    world.call("GET", `${START}?issuer=${encodeURIComponent(issuer)}${more}`, { headers });
-  deq(refused(await begin("https://evil.example")), [404, "NOT_FOUND"]);
-  for (const more of ["&redirect_uri=https://evil.example", "&return_to=//evil.example"]) {
-    deq(refused(await begin(ISSUER, more)), [400, "VALIDATION_FAILED"]);
-  }
-  for (const site of ["cross-site", "same-site", "none"]) {
-    const headers = { "sec-fetch-site": site };
-    deq(refused(await begin(ISSUER, "", headers)), [403, "FORBIDDEN"]);
-  }
-  const { address, cookie } = await start(world);
-  const query = issuer.consent(address, verified(owner));
-  query.set("redirect_uri", "https://evil.example");
-  query.set("return_to", "//evil.example");
-  eq((await comeBack(world, query, cookie)).headers.get("location"), "/console");
-  for (
-    const metadata of [
-      { issuer: "https://evil.example" },
-      { authorization_endpoint: "javascript:alert(1)" },
-      { authorization_endpoint: "http://login.example/auth" },
-      { authorization_endpoint: undefined },
-    ]
-  ) {
-    const { world: fresh, issuer: odd } = await open();
-    await using _fresh = fresh;
-    odd.metadata = metadata;
-    const path = `${START}?issuer=${encodeURIComponent(ISSUER)}`;
-    const answer = await fresh.call("GET", path, { headers: OWN_PAGE });
-    eq(reasonOf(answer), "refused", JSON.stringify(metadata));
-  }
 });
 
 Deno.test("issuer sign-in: its session needs no second factor here, and ends with the user and the issuer's client", async () => {
