@@ -38,7 +38,9 @@ export function App() {
   }
   if (me.value === undefined || shown.value === null) return html`<${Loading} />`;
   const { at, screen, props, component } = shown.value;
-  const page = html`<${component} key=${at} ...${props} />`;
+  // Another person may sign in in another tab: their screen begins anew, so nobody sends what somebody else typed.
+  const key = `${me.value?.user.id} ${at}`;
+  const page = html`<${component} key=${key} ...${props} />`;
   if (screen.public || me.value === null) return html`<main id="main" class="alone">${page}</main>`;
   const content = !mayOpen(screen)
     ? html`<${NotPermitted} screen=${screen} />`

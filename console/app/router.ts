@@ -72,8 +72,20 @@ export function matchPath(pattern: string, path: string): Readonly<Record<string
   const found: Record<string, string> = {};
   for (const [n, name] of names.entries()) {
     const part = parts[n]!;
-    if (name.startsWith(":")) found[name.slice(1)] = decodeURIComponent(part);
-    else if (name !== part) return null;
+    if (name.startsWith(":")) {
+      const value = decoded(part);
+      if (value === null) return null;
+      found[name.slice(1)] = value;
+    } else if (name !== part) return null;
   }
   return found;
+}
+
+/** A part of a path as text; null when it is malformed. */
+function decoded(part: string): string | null {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return null;
+  }
 }

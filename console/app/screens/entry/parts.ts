@@ -76,5 +76,5 @@ export function takeFragment(): string {
 /** Goes to the address that was asked for; only ever to one of the console. */
 export function goOn(): void {
   const { next = "/" } = query.value;
-  go(next.startsWith("/") ? next : "/");
+  go(/^\/(?!\/)/.test(next) ? next : "/");
 }
