@@ -143,18 +143,19 @@ function streamOf(
   headers: Record<string, string> = {},
 ): Response {
   let left: (() => Promise<void>) | void;
+  let ended = false;
   const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
     start(controller) {
-      let ended = false;
       left = open((message) => {
         if (ended) return;
         controller.enqueue(encoder.encode(`event: message\ndata: ${JSON.stringify(message)}\n\n`));
       }, () => {
+        if (!ended) controller.close();
         ended = true;
-        controller.close();
       });
     },
     async cancel() {
+      ended = true;
       await left?.();
     },
   });
