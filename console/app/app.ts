@@ -39,7 +39,7 @@ export function App() {
   if (me.value === undefined || shown.value === null) return html`<${Loading} />`;
   const { at, screen, props, component } = shown.value;
   // Another person may sign in in another tab: their screen begins anew, so nobody sends what somebody else typed.
-  const key = `${me.value?.user.id} ${at}`;
+  const key = screen.public ? at : `${me.value?.user.id} ${at}`;
   const page = html`<${component} key=${key} ...${props} />`;
   if (screen.public || me.value === null) return html`<main id="main" class="alone">${page}</main>`;
   const content = !mayOpen(screen)
