@@ -1,3 +1,4 @@
+import { parseConfig } from "../../../core/context/config.ts";
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { resetPassword } from "../../../core/access/sign_in/reset.ts";
 import { sessions } from "../../../kv/records/user.ts";
@@ -137,9 +138,11 @@ Deno.test("sole member: a terminal that an older session signed in approves noth
 
 Deno.test("sole member: a sign-in at an issuer, which may ask for no password, approves nothing", async () => {
   const issuer = "https://login.example";
-  const issuers = [{ issuer, audience: "relay", client_id: "relay" }];
-  await using world = await World.open({ config: { ...NO_LIMITS, auth: { issuers } } });
+  await using world = await World.open({ config: NO_LIMITS });
   const here = await alone(world);
+  const issuers = [{ issuer, audience: "relay", client_id: "relay", organization: here.owner.org }];
+  const { auth } = parseConfig(JSON.stringify({ auth: { issuers } }));
+  for (const app of world.apps) Object.assign(app.config(), { auth });
   const pid = await ask(world, here);
   const as = await signIn(world, here.owner);
   const home = { org: here.owner.org, space: "live" } as const;
