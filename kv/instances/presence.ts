@@ -2,6 +2,7 @@ import { CALL_MS } from "../engine/bounded.ts";
 import { type Cancel } from "../store/clock.ts";
 import type { Store } from "../store/store.ts";
 import { APART_MS_MAX, type ClockReading, EXPLAINED_MS } from "./shared_clock.ts";
+import { deathKey, Takeovers } from "./takeovers.ts";
 
 /** How often each instance renews its row. */
 const RENEW_MS = 5_000;
@@ -18,8 +19,6 @@ const WATCH_MS = RENEW_MS + CALL_MS + LOOK_MS;
 /** The shared time at the last renewal of any instance. */
 const TIME: Deno.KvKey = ["~", "time"];
 const presenceKey = (id: string) => ["~", "instance", id];
-const deathKey = (id: string) => ["~", "death", id];
-const Death = (value: unknown) => value as { readonly by: string };
 /** A row of an earlier release holds no reading. */
 const Reading = (value: unknown): ClockReading => {
   const { machine_ms = 0, shared_ms = 0 } = value as Partial<ClockReading>;
@@ -58,7 +57,7 @@ interface Other {
  */
 export class Presence {
   readonly #others = new Map<string, Other>();
-  readonly #reaping = new Map<string, Promise<void>>();
+  readonly #takeovers: Takeovers;
   #versionstamp: string | null = null;
   /** When the last successful renewal began, on the clock that is never set. */
   #renewedAtMs = -Infinity;
@@ -74,7 +73,15 @@ export class Presence {
     readonly id: string,
     private readonly listener: PresenceListener,
     private readonly onError: (error: unknown) => void,
-  ) {}
+  ) {
+    this.#takeovers = new Takeovers({
+      store,
+      id,
+      isLive: (other) => this.isLive(other),
+      reap: (dead) => listener.reap(dead),
+      onError,
+    });
+  }
 
   /**
    * Learns the shared time, writes this instance's row and reads those of the others. `rightTime` says that the
@@ -101,7 +108,7 @@ export class Presence {
     if (this.#timer === null) return; // the store's only process
     this.#timer();
     await this.#running;
-    await Promise.all(this.#reaping.values());
+    await this.#takeovers.stop();
     await this.store.kv.atomic().delete(presenceKey(this.id))
       .set(deathKey(this.id), { by: this.id }).commit();
   }
@@ -172,11 +179,7 @@ export class Presence {
       await this.#renew(time, beganMs);
     }
     await this.#look(others);
-    for await (
-      const { key, value, versionstamp } of kv.list({ prefix: deathKey("").slice(0, -1) })
-    ) {
-      this.#follow(String(key.at(-1)), Death(value).by, versionstamp);
-    }
+    await this.#takeovers.look();
     this.#steady = true;
   }
 
@@ -270,26 +273,6 @@ export class Presence {
       .set(deathKey(id), { by: this.id })
       .commit();
     return ok;
-  }
-
-  /** Takes over from a dead instance, if this instance was named to do so or the named one is dead too. */
-  #follow(id: string, by: string, versionstamp: string): void {
-    if (this.#reaping.has(id) || by !== this.id && this.isLive(by)) return;
-    const reaping = this.#reap(id, versionstamp)
-      .catch((error) => {
-        if (!this.store.closing) this.onError(error);
-      })
-      .finally(() => this.#reaping.delete(id));
-    this.#reaping.set(id, reaping);
-  }
-
-  async #reap(id: string, versionstamp: string): Promise<void> {
-    const key = deathKey(id), { kv } = this.store;
-    const claimed = await kv.atomic().check({ key, versionstamp }).set(key, { by: this.id })
-      .commit();
-    if (!claimed.ok) return;
-    await this.listener.reap(id);
-    await kv.atomic().check({ key, versionstamp: claimed.versionstamp }).delete(key).commit();
   }
 }
 

@@ -76,6 +76,33 @@ Deno.test("presence: an instance that was declared dead holds nothing until its 
   await two.presence.stop();
 });
 
+Deno.test("presence: a takeover that failed runs again a second later, and not after a stop", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const one = await processOn(kv, "one"), two = await processOn(kv, "two");
+  const pass = async (ms: number) => {
+    two.clock.advance(ms);
+    await setImmediate();
+    await two.quiet();
+    return two.reaped.length;
+  };
+  two.seen.reaps = false;
+  await two.beat(4);
+  const failed = two.reaped.length;
+  await pass(1_000);
+  deq([await pass(999), await pass(1)], [failed + 1, failed + 2]);
+  two.seen.reaps = true;
+  deq([await pass(1_000), await pass(1_000)], [failed + 3, failed + 3]);
+  await one.beat();
+  eq(one.presence.mayHold, true);
+
+  two.seen.reaps = false;
+  await two.beat(4);
+  const before = two.reaped.length;
+  await two.presence.stop();
+  eq(await pass(1_000), before);
+  await one.presence.stop();
+});
+
 Deno.test("presence: time in which the store does not answer does not count towards a death", async () => {
   using kv = await Deno.openKv(":memory:");
   const one = await processOn(kv, "one"), two = await processOn(kv, "two");
