@@ -20,6 +20,7 @@ import { CLOUD_PHRASES } from "./cloud/phrases.ts";
 import { DATA_PHRASES } from "./databases/phrases.ts";
 import { MACHINE_PHRASES } from "./machine/phrases.ts";
 import { WINDOWS_PHRASES } from "./machine/windows.ts";
+import { PRODUCTION_RULES } from "./production/production.ts";
 import { PERSISTENCE_RULES } from "./persistence.ts";
 import { REMOVAL_RULES } from "./filesystem/removals.ts";
 import { SERVICE_RULES } from "./services/services.ts";
@@ -42,6 +43,7 @@ export const RULES: readonly Rule[] = [
   ...CONTROL_RULES,
   ...CLOUD_RULES,
   ...CLOUD_PHRASES,
+  ...PRODUCTION_RULES,
   ...SERVICE_RULES,
   ...DEFENSE_RULES,
   ...PERSISTENCE_RULES,
