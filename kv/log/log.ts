@@ -3,6 +3,8 @@ import { type Tenant, tenantKey } from "../store/collection.ts";
 import { InlineSequencing } from "./inline.ts";
 import {
   eventsOf,
+  nameOf,
+  newestRow,
   partsOf,
   type Plan,
   planSequencing,
@@ -43,6 +45,15 @@ export interface Follower {
    * may see the same position, so a step reads it again in its transaction.
    */
   readonly place?: (db: Reader, tenant: Tenant) => Promise<number>;
+}
+
+/** One emptying of the outbox. */
+interface Run {
+  /**
+   * Set when another process took a batch first: the newest row of the outbox at that time. Later rows are for later
+   * runs, so that a process that is always slower than others ends its runs nevertheless.
+   */
+  upTo: string | null;
 }
 
 /** How long events that only lazy followers want may wait, so that many share one batch. */
@@ -232,15 +243,16 @@ export class EventLog {
   }
 
   async #run(): Promise<void> {
+    const run: Run = { upTo: null };
     try {
-      while (await this.#sequenceBatch());
+      while (await this.#sequenceBatch(run));
     } finally {
       for (const listener of this.#drainListeners) listener();
     }
   }
 
-  /** Moves one batch from the outbox into the log. Returns true when there may be more. */
-  async #sequenceBatch(): Promise<boolean> {
+  /** Moves one batch from the outbox into the log. Returns true when the run has to go on. */
+  async #sequenceBatch(run: Run): Promise<boolean> {
     if (await this.#inline.nothingWaits()) return false;
     await this.#inline.pause();
     await this.#resolveUncertain();
@@ -253,18 +265,20 @@ export class EventLog {
       this.#resume("");
       return false;
     }
+    const last = nameOf(plan.rows.at(-1)!);
+    if (run.upTo !== null && nameOf(plan.first.key) > run.upTo) return false;
     let { done, begun: at } = plan;
     const parts = [...partsOf(plan, this.limits)];
     for (const part of parts) {
       for (const { lines } of part) done += lines.length;
-      const rest = part === parts.at(-1)
-        ? null
-        : { last: plan.rows.at(-1)!.at(-1) as string, done };
+      const rest = part === parts.at(-1) ? null : { last, done };
       at = await this.#commitPart(plan, part, at, rest);
-      // Another process took these events.
-      if (at === null) return true;
+      if (at !== null) continue;
+      // Another process took these events, and may take all those that follow.
+      run.upTo ??= plan.more ? await newestRow(this.store.kv) : last;
+      return true;
     }
-    if (!plan.more) this.#resume(plan.rows.at(-1)!.at(-1) as string);
+    if (!plan.more) this.#resume(last);
     return plan.more;
   }
 

@@ -126,7 +126,18 @@ export async function planSequencing(
   return first && { first, rows, tenants, done: progress?.done ?? 0, begun, more };
 }
 
-const isAfter = (row: Deno.KvKey, { last }: Progress): boolean => (row.at(-1) as string) > last;
+const isAfter = (row: Deno.KvKey, { last }: Progress): boolean => nameOf(row) > last;
+
+/** What orders a row of the outbox among the others. */
+export const nameOf = (row: Deno.KvKey): string => row.at(-1) as string;
+
+/** The name of the newest row of the outbox; of an empty one, a name before all rows. */
+export async function newestRow(kv: Deno.Kv): Promise<string> {
+  for await (const { key } of kv.list({ prefix: OUTBOX }, { limit: 1, reverse: true })) {
+    return nameOf(key);
+  }
+  return nameOf(PROGRESS);
+}
 
 /** What each atomic of a batch writes. The last one also deletes the rows, so there is at least one. */
 export function* partsOf(

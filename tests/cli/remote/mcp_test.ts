@@ -76,6 +76,7 @@ Deno.test("relay mcp: a client of the current revision gets output as it comes, 
   const told = await client.told("notifications/progress");
   deq(told.params, { progressToken: "p", progress: 1, message: "one\n" });
   finish(agent, command_id);
+  eq(await client.wake(), 50, "no client reads the progress together with the answer");
   eq((await client.answer(id)).result.structuredContent.stdout, "one\n");
   for (const uri of ["relay://ünknown", " relay://x", "=?x"]) {
     const { error } = await client.ask("resources/read", { uri, ...modern() });

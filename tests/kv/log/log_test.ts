@@ -1,4 +1,4 @@
-import { deepStrictEqual, rejects, strictEqual, throws } from "node:assert/strict";
+import { deepStrictEqual, ok, rejects, strictEqual, throws } from "node:assert/strict";
 import { FOLLOWERS_MAX, LINE_BYTES_MAX, TENANTS_MAX } from "../../../kv/engine/engine_limits.ts";
 import { OUTBOX } from "../../../kv/log/line.ts";
 import { SEQUENCE_LAZY_MS } from "../../../kv/log/log.ts";
@@ -87,6 +87,27 @@ Deno.test("EventLog.flush: later writes do not delay it", async () => {
     }
   });
   await Promise.all([writing, ...asking]);
+});
+
+Deno.test("EventLog.flush: ends while a faster process takes and adds events all the time", async () => {
+  const engine = await Deno.openKv(":memory:");
+  const options = { sole: false, hasQueue: false };
+  await using fast = new Bench(engine, "x", options);
+  let races = 0;
+  const racing = committing(shared(engine), async (commit) => {
+    if (races < 100) {
+      races++;
+      await fast.log.flush();
+      await fast.store.append(fast.tenant, "more", "{}");
+    }
+    return await commit();
+  });
+  await using slow = new Bench(racing, "x", options);
+  await fast.store.append(fast.tenant, "first", "{}");
+  await slow.log.flush();
+  strictEqual((await fast.log.read(fast.tenant, 0, 1))[0]?.type, "first");
+  ok(races < 100, "it takes part in one race only");
+  races = 100;
 });
 
 for (const waiting of [true, false]) {

@@ -15,13 +15,28 @@ interface Result {
 export interface Driven {
   revision(): string;
   listTools(): Promise<string[]>;
-  call(
-    name: string,
-    args: Readonly<Record<string, unknown>>,
-    onprogress?: (progress: Progress) => void,
-  ): Promise<Result>;
+  /** Calls a tool and asks for its progress. */
+  call(name: string, args: Readonly<Record<string, unknown>>): Promise<Result>;
   readResource(uri: string): Promise<number>;
   close(): Promise<void>;
+  /** What `progressBy` collects. */
+  readonly told: readonly Progress[];
+}
+
+interface Received {
+  onmessage?: (message: never, extra: never) => void;
+}
+
+/** The progress of calls as it is received: clients forget that which they read together with an answer. */
+export function progressBy(transport: Received): Progress[] {
+  const told: Progress[] = [];
+  const { onmessage } = transport;
+  transport.onmessage = (message, extra) => {
+    const { method, params } = message as { method?: string; params: Progress };
+    if (method === "notifications/progress") told.push(params);
+    onmessage!(message, extra);
+  };
+  return told;
 }
 
 /** Where a client connects: to an address, or by starting a program. */
@@ -45,9 +60,9 @@ export async function driveClient(
   const agents = await client.call("list_agents", {});
   eq((agents.structuredContent as { agents: unknown[] }).agents.length, 1);
 
-  const told: Progress[] = [];
+  const { told } = client;
   const command = "echo one; sleep 0.4; echo two; sleep 0.4; echo three";
-  const ran = await client.call("run_command", { agent_id, command }, (one) => told.push(one));
+  const ran = await client.call("run_command", { agent_id, command });
   eq(ran.structuredContent?.stdout, "one\ntwo\nthree\n");
   eq(told.map(({ message }) => message).join(""), "one\ntwo\nthree\n");
   ok(told.length >= 2, "output came while the command ran");

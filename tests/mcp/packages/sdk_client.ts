@@ -1,7 +1,7 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
-import { driveClient, type Place } from "./drive.ts";
+import { driveClient, type Place, progressBy } from "./drive.ts";
 
 const transportTo = (place: Place) =>
   "url" in place
@@ -19,12 +19,13 @@ await driveClient("@modelcontextprotocol/sdk", async (place) => {
     revision: () =>
       transport instanceof StdioClientTransport ? "lines" : transport.protocolVersion ?? "none",
     listTools: async () => (await client.listTools()).tools.map(({ name }) => name),
-    call: (name, args, onprogress) =>
-      client.callTool({ name, arguments: args }, undefined, { onprogress }) as never,
+    call: (name, args) =>
+      client.callTool({ name, arguments: args }, undefined, { onprogress: () => {} }) as never,
     readResource: async (uri) => (await client.readResource({ uri })).contents.length,
     async close() {
       if (transport instanceof StreamableHTTPClientTransport) await transport.terminateSession();
       await client.close();
     },
+    told: progressBy(transport),
   };
 });

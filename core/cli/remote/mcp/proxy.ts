@@ -27,10 +27,16 @@ const DRAIN_MS = 1_000;
 const END_MS = 2_000;
 /** Statuses of a proxy before a relay that is away. */
 const AWAY = [502, 503, 504];
+/**
+ * The least time between a call's progress and its answer. A client that reads both at once may take the progress for
+ * that of an unknown call, and some then close the connection.
+ */
+const APART_MS = 50;
 const INVALID_REQUEST = -32600;
 const TOO_MANY = 429;
 const LISTEN = "subscriptions/listen";
 const CANCELLED = "notifications/cancelled";
+const PROGRESS = "notifications/progress";
 const ACKNOWLEDGED = "notifications/subscriptions/acknowledged";
 
 type Answer = Readonly<Record<string, unknown>>;
@@ -132,9 +138,11 @@ export class Proxy {
     const signal = AbortSignal.any([this.#stop.signal, controller.signal]);
     const reopens = message.method === LISTEN && !("taskIds" in wantedOf(message));
     const startedMs = this.host.now();
-    let answer: Answer | null = null, opened = false;
+    let answer: Answer | null = null, opened = false, progressedAtMs = -Infinity;
     const receive = async (given: Answer, retryMs: number | null) => {
       const isAnswer = !("method" in given);
+      const sinceMs = Math.max(0, this.host.now() - progressedAtMs);
+      if (isAnswer && sinceMs < APART_MS) await this.host.sleep(APART_MS - sinceMs, signal);
       // A relay that stops ends its streams for now.
       if (signal.aborted || (isAnswer && reopens && retryMs !== null)) return;
       if (isAnswer) answer = given;
@@ -142,6 +150,7 @@ export class Proxy {
         return await this.#printMissed(wantedOf(message), message.id);
       }
       opened ||= given.method === ACKNOWLEDGED;
+      if (given.method === PROGRESS) progressedAtMs = this.host.now();
       await this.#print(JSON.stringify(given));
     };
     for (let failures = 1; !signal.aborted; failures++) {
