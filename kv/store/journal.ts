@@ -97,10 +97,10 @@ export async function* readJournals(
   store: Store,
   prefix: string,
 ): AsyncGenerator<{ name: string; entry: string; texts: string[] }> {
-  const all = { prefix: journalKey("").slice(0, -1) };
-  for await (const { key, value } of store.kv.list<Uint8Array>(all)) {
+  const range = { start: journalKey(prefix), end: journalKey(`${prefix}\u{10ffff}`) };
+  for await (const { key, value } of store.kv.list<Uint8Array>(range)) {
     const [name, entry] = key.slice(-2) as [string, string];
-    if (name.startsWith(prefix)) yield { name, entry, texts: decoder.decode(value).split("\n") };
+    yield { name, entry, texts: decoder.decode(value).split("\n") };
   }
 }
 
