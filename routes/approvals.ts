@@ -104,7 +104,9 @@ const Settings = z.object({
   patterns: z.object({
     disabled_packs: z.array(z.string()),
     disabled_rules: z.array(z.string()),
-  }).describe("The disabled built-in rules, as in `/api/v1/patterns`."),
+    watched_packs: z.array(z.string()),
+    watched_rules: z.array(z.string()),
+  }).describe("How the built-in rules are switched, as in `/api/v1/patterns`."),
   policy: Policy.nullable(),
   policy_version: z.string(),
   pending_self_approval: z.object({

@@ -11,9 +11,11 @@ const Patterns = z.object({
   patterns: z.array(z.object({
     pack: PackName,
     enabled: z.boolean(),
+    watched: z.boolean().describe("True when its rules only watch."),
     rules: z.array(z.object({
       id: z.string(),
       enabled: z.boolean().describe("False also when its pack is disabled."),
+      watched: z.boolean().describe("True when it only watches, also because its pack does."),
       fixed: z.boolean().describe("True when it cannot be disabled."),
       risk_score: z.int().describe("The score of the rule alone, on an agent without labels."),
       threat: z.string(),
@@ -22,9 +24,22 @@ const Patterns = z.object({
   })),
   disabled_packs: z.array(z.string()),
   disabled_rules: z.array(z.string()),
+  watched_packs: z.array(z.string()),
+  watched_rules: z.array(z.string()),
   policy_version: z.string(),
   pagination: Pagination,
 }).meta({ id: "PatternList" });
+
+const Switched = z.union([z.boolean(), z.literal("watch")]);
+
+/** How to switch packs and rules. */
+export const PatternChange = z.strictObject({
+  packs: z.partialRecord(PackName, Switched).optional()
+    .describe('For example `{ "production": "watch" }`.'),
+  rules: z.record(RuleId, Switched).optional().describe(
+    'For example `{ "services.stop": false }`.',
+  ),
+}).meta({ id: "PatternChange" });
 
 export const patternRoutes = [
   route({
@@ -34,8 +49,8 @@ export const patternRoutes = [
     summary: "List the shield's rules by pack",
     description:
       "Shows which rules are enabled by the organization's settings, including their policy. " +
-      "`disabled_packs` and `disabled_rules` are what `PATCH` disabled. A policy from Git may " +
-      "disable more rules for the agents it applies to.",
+      "`disabled_packs` to `watched_rules` are what `PATCH` switched. A policy from Git may " +
+      "switch more rules for the agents it applies to.",
     access: { scope: "patterns:read" },
     effect: "read",
     query: PageQuery,
@@ -48,30 +63,21 @@ export const patternRoutes = [
     id: "patterns.switch",
     method: "PATCH",
     path: "/api/v1/patterns",
-    summary: "Enable or disable rule packs or rules",
+    summary: "Switch rule packs or rules on or off, or let them only watch",
     description:
-      "A rule is enabled when neither it nor its pack is disabled. The rules for commands that " +
-      "cannot be parsed, or not in time, cannot be disabled. Pending approval requests lapse.",
+      "A rule is enabled when neither it nor its pack is disabled. A rule that only watches is " +
+      "named in `watched` of results and decides nothing. The rules for commands that cannot be " +
+      "parsed, or not in time, always decide. Pending approval requests lapse.",
     access: { scope: "patterns:write" },
     effect: "write",
     audit: {
       event: "patterns_changed",
       resource: "shield",
       id: () => "patterns",
-      details: ({ disabled_packs, disabled_rules, policy_version }) => ({
-        disabled_packs,
-        disabled_rules,
-        policy_version,
-      }),
+      details: ({ patterns: _patterns, pagination: _pagination, ...switched }) => switched,
     },
     bodyBytesMax: BODY_BYTES_MAX,
-    body: z.strictObject({
-      packs: z.partialRecord(PackName, z.boolean()).optional()
-        .describe('For example `{ "kubernetes": false }`.'),
-      rules: z.record(RuleId, z.boolean()).optional().describe(
-        'For example `{ "services.stop": false }`.',
-      ),
-    }),
+    body: PatternChange,
     rules: {
       "body.packs": "must name packs of the list",
       "body.rules": "must name rules of the list",

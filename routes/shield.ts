@@ -1,9 +1,10 @@
 import { z } from "zod";
 import { atMost } from "../core/protocol/protocol.ts";
-import { evaluateCommands, replayPolicy, runCanary } from "../core/agents/agents.ts";
+import { evaluateCommands, replayCandidate, runCanary } from "../core/agents/agents.ts";
 import { Policy, ShieldLayer, ShieldResult, Verdict } from "../core/shield/shield.ts";
 import { CanaryStatus } from "./gitops_agents.ts";
 import { route } from "./call/route.ts";
+import { PatternChange } from "./patterns.ts";
 import { AgentRef, excludes, POLICY_RULE, ShieldMode, Timestamp } from "./schemas/schemas.ts";
 
 const COMMANDS_MAX = 1_000;
@@ -24,23 +25,25 @@ const EvaluateBody = z.strictObject({
   policy: Policy.nullable().optional().describe(
     "The policy to judge by; by default the one in force, null for none.",
   ),
+  patterns: PatternChange.optional().describe(
+    "Switches of built-in rules, on top of those in the settings.",
+  ),
   replay: z.int().min(1).max(REPLAY_MAX).optional()
-    .describe("The number of recent audited commands to judge by `policy`."),
-}).superRefine(({ commands, labels, replay, policy }, context) => {
+    .describe("The number of recent audited commands to judge by `policy` or `patterns`."),
+}).superRefine(({ commands, labels, replay, policy, patterns }, context) => {
   const complain = (path: string, message: string) =>
     context.addIssue({ code: "custom", path: [path], message });
   if ((commands === undefined) === (replay === undefined)) {
     complain("commands", "give either `commands` or `replay`");
   }
-  if (replay !== undefined && policy === undefined) {
-    complain("policy", "is missing: a replay needs a policy");
+  if (replay !== undefined && policy === undefined && patterns === undefined) {
+    complain("policy", "is missing: a replay needs `policy` or `patterns`");
   }
   if (replay !== undefined && labels !== undefined) {
     complain("labels", "must be left out: a replay uses the labels of the agents");
   }
 }).meta({
   ...excludes("replay", "commands", "labels"),
-  dependentRequired: { replay: ["policy"] },
 });
 
 const Evaluated = ShieldResult.extend({ command: z.string() }).meta({ id: "EvaluatedCommand" });
@@ -110,10 +113,10 @@ export const shieldRoutes = [
     success: { status: 200, body: z.union([Evaluation, Replay]) },
     faults: [],
     tool: { name: "evaluate_command", destructive: false },
-    handle: (work, { body: { commands, replay, labels, policy } }, { policyCache }) =>
+    handle: (work, { body: { commands = [], replay, labels, ...by } }, { policyCache }) =>
       replay === undefined
-        ? evaluateCommands(work, policyCache, { commands: commands ?? [], labels, policy })
-        : replayPolicy(work, policyCache, replay, policy ?? null),
+        ? evaluateCommands(work, policyCache, { ...by, commands, labels })
+        : replayCandidate(work, policyCache, replay, by),
   }),
   route({
     id: "shield.canary",

@@ -5,7 +5,8 @@ import type { ShieldPolicyInput } from "../../core/client/client.ts";
  * makes of it. Its agents, mode, output and tests say nothing about a single verdict.
  */
 export function candidateOf(document: Readonly<Record<string, unknown>>): ShieldPolicyInput {
-  const { rules = [], thresholds, disabled_packs, disabled_rules, tools } = document as PolicyFile;
+  const { rules = [], tools, ...others } = document as PolicyFile;
+  const { thresholds, disabled_packs, disabled_rules, watched_packs, watched_rules } = others;
   const only = tools === undefined ? [] : [{
     id: "tools",
     description: "only the programs of its tools list may run",
@@ -17,6 +18,8 @@ export function candidateOf(document: Readonly<Record<string, unknown>>): Shield
     ...thresholds && { thresholds },
     ...disabled_packs && { disabled_packs },
     ...disabled_rules && { disabled_rules },
+    ...watched_packs && { watched_packs },
+    ...watched_rules && { watched_rules },
   };
 }
 

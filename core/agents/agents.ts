@@ -60,8 +60,8 @@ export { runCanary } from "./guard/canary.ts";
 export {
   evaluateCommands,
   type PolicyFor,
+  replayCandidate,
   replayCommands,
-  replayPolicy,
 } from "./guard/evaluate.ts";
 export {
   inForce,

@@ -1512,16 +1512,8 @@ export interface Operations {
     };
     answer: PatternList;
   };
-  /** Enable or disable rule packs or rules */
-  "patterns.switch": {
-    body: {
-      /** For example `{ "kubernetes": false }`. */
-      readonly packs?: Readonly<Record<string, boolean>> | undefined;
-      /** For example `{ "services.stop": false }`. */
-      readonly rules?: Readonly<Record<string, boolean>> | undefined;
-    };
-    answer: PatternList;
-  };
+  /** Switch rule packs or rules on or off, or let them only watch */
+  "patterns.switch": { body: PatternChange; answer: PatternList };
   /** Create a plan */
   "plans.create": {
     body: {
@@ -1795,10 +1787,12 @@ export interface Operations {
       } | undefined;
       /** `enforce` applies the verdicts; the other modes let commands pass and record the verdict. */
       readonly mode?: ShieldMode | undefined;
-      /** The disabled built-in rules, as in `/api/v1/patterns`. */
+      /** How the built-in rules are switched, as in `/api/v1/patterns`. */
       readonly patterns?: {
         readonly disabled_packs: readonly string[];
         readonly disabled_rules: readonly string[];
+        readonly watched_packs: readonly string[];
+        readonly watched_rules: readonly string[];
       } | undefined;
       /** The request to allow self-approval, while it awaits a second administrator. */
       readonly pending_self_approval?: PendingSelfApproval | null | undefined;
@@ -1816,9 +1810,11 @@ export interface Operations {
       readonly commands?: readonly string[] | undefined;
       /** The labels of the target agent. */
       readonly labels?: Readonly<Record<string, string>> | undefined;
+      /** Switches of built-in rules, on top of those in the settings. */
+      readonly patterns?: PatternChange | undefined;
       /** The policy to judge by; by default the one in force, null for none. */
       readonly policy?: ShieldPolicyInput | null | undefined;
-      /** The number of recent audited commands to judge by `policy`. */
+      /** The number of recent audited commands to judge by `policy` or `patterns`. */
       readonly replay?: number | undefined;
     };
     answer: Evaluation | Replay;
@@ -3034,6 +3030,8 @@ export interface EvaluatedCommand {
   /** The kinds of harm, worst first. */
   readonly threats: readonly string[];
   readonly verdict: Verdict;
+  /** The ids of the matching rules that only watch; absent when there is none. */
+  readonly watched?: readonly string[] | undefined;
 }
 
 export interface Evaluation {
@@ -3508,6 +3506,7 @@ export type PackName =
   | "kubernetes"
   | "containers"
   | "cloud"
+  | "production"
   | "services"
   | "persistence"
   | "code"
@@ -3531,6 +3530,13 @@ export interface PairingCode {
   readonly labels: Readonly<Record<string, string>>;
 }
 
+export interface PatternChange {
+  /** For example `{ "production": "watch" }`. */
+  readonly packs?: Readonly<Record<string, boolean | "watch">> | undefined;
+  /** For example `{ "services.stop": false }`. */
+  readonly rules?: Readonly<Record<string, boolean | "watch">> | undefined;
+}
+
 export interface PatternList {
   readonly disabled_packs: readonly string[];
   readonly disabled_rules: readonly string[];
@@ -3548,9 +3554,15 @@ export interface PatternList {
       /** The score of the rule alone, on an agent without labels. */
       readonly risk_score: number;
       readonly threat: string;
+      /** True when it only watches, also because its pack does. */
+      readonly watched: boolean;
     }[];
+    /** True when its rules only watch. */
+    readonly watched: boolean;
   }[];
   readonly policy_version: string;
+  readonly watched_packs: readonly string[];
+  readonly watched_rules: readonly string[];
 }
 
 export interface PendingSelfApproval {
@@ -3762,6 +3774,8 @@ export interface Replay {
     /** The kinds of harm, worst first. */
     readonly threats: readonly string[];
     readonly verdict: Verdict;
+    /** The ids of the matching rules that only watch; absent when there is none. */
+    readonly watched?: readonly string[] | undefined;
   })[];
   /** False when the log has more rows than one replay examines. */
   readonly complete: boolean;
@@ -4096,6 +4110,9 @@ export interface ShieldPolicy {
   } | undefined;
   /** A name for people; Relay does not use it. */
   readonly version?: string | undefined;
+  /** Packs whose rules only watch: results name them, and they decide nothing. */
+  readonly watched_packs?: readonly PackName[] | undefined;
+  readonly watched_rules?: readonly string[] | undefined;
 }
 
 export interface ShieldPolicyInput {
@@ -4166,6 +4183,9 @@ export interface ShieldPolicyInput {
   } | undefined;
   /** A name for people; Relay does not use it. */
   readonly version?: string | undefined;
+  /** Packs whose rules only watch: results name them, and they decide nothing. */
+  readonly watched_packs?: readonly PackName[] | undefined;
+  readonly watched_rules?: readonly string[] | undefined;
 }
 
 export interface ShieldResult {
@@ -4182,6 +4202,8 @@ export interface ShieldResult {
   /** The kinds of harm, worst first. */
   readonly threats: readonly string[];
   readonly verdict: Verdict;
+  /** The ids of the matching rules that only watch; absent when there is none. */
+  readonly watched?: readonly string[] | undefined;
 }
 
 export interface ShieldSettings {
@@ -4193,10 +4215,12 @@ export interface ShieldSettings {
     readonly self_approval: boolean;
   };
   readonly mode: ShieldMode;
-  /** The disabled built-in rules, as in `/api/v1/patterns`. */
+  /** How the built-in rules are switched, as in `/api/v1/patterns`. */
   readonly patterns: {
     readonly disabled_packs: readonly string[];
     readonly disabled_rules: readonly string[];
+    readonly watched_packs: readonly string[];
+    readonly watched_rules: readonly string[];
   };
   /** The request to allow self-approval, while it awaits a second administrator. */
   readonly pending_self_approval: PendingSelfApproval | null;

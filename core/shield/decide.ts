@@ -31,13 +31,28 @@ export interface Decision {
  * that may cost, and what is left of it afterwards.
  */
 export function decide(
-  { findings: all, commands }: Examination,
+  examination: Examination,
+  policy: Policy | null,
+  circumstances: Circumstances,
+  comparing?: Comparing,
+): Decision {
+  if (!switchesRules(policy)) return decideBy(examination, policy, circumstances, comparing);
+  const enabled = examination.findings.filter(({ rule }) => isEnabled(rule, policy));
+  const findings = enabled.filter(({ rule }) => !onlyWatches(rule, policy));
+  const decision = decideBy({ ...examination, findings }, policy, circumstances, comparing);
+  if (findings.length === enabled.length) return decision;
+  const watching = enabled.filter((finding) => !findings.includes(finding));
+  const watched = [...new Set(watching.map(({ rule }) => rule.id))];
+  return { ...decision, result: { ...decision.result, watched } };
+}
+
+function decideBy(
+  { findings, commands }: Examination,
   policy: Policy | null,
   circumstances: Circumstances,
   comparing?: Comparing,
 ): Decision {
   const { labels } = circumstances;
-  const findings = disablesRules(policy) ? all.filter(({ rule }) => isEnabled(rule, policy)) : all;
   const plain = judgeFindings(findings, labels, policy);
   if (policy === null || policy.rules.length === 0) {
     return { result: plain, approvals: null, rule: null };
@@ -65,16 +80,27 @@ export function decide(
   return byPolicy("allow", first, { ...plain, span: plain.span });
 }
 
-type Switches = Pick<Policy, "disabled_packs" | "disabled_rules">;
+/** What a policy says of built-in rules. */
+export type Switches = Pick<
+  Policy,
+  "disabled_packs" | "disabled_rules" | "watched_packs" | "watched_rules"
+>;
 
-/** Whether the policy disables some of the built-in rules. */
-export const disablesRules = (policy: Policy | null): policy is Policy =>
-  (policy?.disabled_rules ?? policy?.disabled_packs) !== undefined;
+/** Whether the policy disables some of the built-in rules, or lets some only watch. */
+export const switchesRules = (policy: Policy | null): policy is Policy =>
+  (policy?.disabled_rules ?? policy?.disabled_packs ?? policy?.watched_rules ??
+    policy?.watched_packs) !== undefined;
 
 /** Whether a built-in rule is enabled; rules about unreadable commands always are. */
 export function isEnabled(rule: Rule, { disabled_packs, disabled_rules }: Switches): boolean {
   if (rule === UNPARSEABLE || rule === OVER_BUDGET) return true;
   return !disabled_packs?.includes(rule.pack) && !disabled_rules?.includes(rule.id);
+}
+
+/** Whether a built-in rule is named in results and decides nothing. */
+export function onlyWatches(rule: Rule, { watched_packs, watched_rules }: Switches): boolean {
+  if (rule === UNPARSEABLE || rule === OVER_BUDGET) return false;
+  return !!watched_packs?.includes(rule.pack) || !!watched_rules?.includes(rule.id);
 }
 
 interface Said {

@@ -253,6 +253,8 @@ export const ShieldResult = z.object({
   safer_alternative: z.string().nullable(),
   span: SpanShape.nullable()
     .describe("The part of the command that the worst finding concerns."),
+  watched: z.array(z.string()).optional()
+    .describe("The ids of the matching rules that only watch; absent when there is none."),
 }).meta({ id: "ShieldResult" });
 export type ShieldResult = z.infer<typeof ShieldResult>;
 

@@ -9,7 +9,15 @@
  */
 
 export { judgeChain, type Memory } from "./behaviour.ts";
-export { decide, type Decision, disablesRules, isEnabled, type PolicyApprovals } from "./decide.ts";
+export {
+  decide,
+  type Decision,
+  isEnabled,
+  onlyWatches,
+  type PolicyApprovals,
+  type Switches,
+  switchesRules,
+} from "./decide.ts";
 export { type Examination, examineCommand } from "./examine.ts";
 export { inspectCommand, type ShieldContext } from "./inspect.ts";
 export { comparingWork, fullBudget } from "./interpreter/budget.ts";

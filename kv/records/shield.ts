@@ -18,10 +18,13 @@ export const ShieldSettingsRecord = z.strictObject({
     self_approval: z.boolean(),
     expires_seconds: z.int(),
   }),
-  /** Disabled built-in rules: whole packs and single rules. */
+  /** Built-in rules that are disabled or only watch: whole packs and single rules. */
   patterns: z.strictObject({
     disabled_packs: z.array(z.string()),
     disabled_rules: z.array(z.string()),
+    // absent in settings of earlier versions, which did not have the rules of `production`
+    watched_packs: z.array(z.string()).default(["production"]),
+    watched_rules: z.array(z.string()).default([]),
   }),
   /** The organization's own rules. Their schema is in core/. */
   policy: z.unknown(),

@@ -5,7 +5,6 @@ import { startCommand } from "../commands/run.ts";
 import { emit } from "../../events/events.ts";
 import { Fault } from "../../fault/fault.ts";
 import {
-  disablesRules,
   examineCommand,
   inspectCommand,
   judgeChain,
@@ -13,6 +12,7 @@ import {
   type ShieldContext,
   type ShieldLayer,
   type ShieldResult,
+  switchesRules,
   type Verdict,
 } from "../../shield/shield.ts";
 import { CANARY_CHECKS, CANARY_POLICY, type CanaryCheck } from "./canary_checks.ts";
@@ -62,7 +62,7 @@ export function checkLayers(
         : inspect(command, layer === "policy" ? { ...context, policy: CANARY_POLICY } : context);
       const { verdict } = found;
       if (isAsExpected({ layer, expect }, found)) return [];
-      const wanted = isOfPatterns(layer) && disablesRules(policy) &&
+      const wanted = isOfPatterns(layer) && switchesRules(policy) &&
         isAsExpected(
           { layer, expect },
           inspect(command, { ...context, policy: withAllPatterns(policy) }),
@@ -91,11 +91,12 @@ function isAsExpected(
 /** True for the layers of the rule packs, which an organization can switch off; chains ignore its switches. */
 const isOfPatterns = (layer: ShieldLayer) => layer === "patterns" || layer === "structure";
 
-/** The same policy with nothing switched off. */
-function withAllPatterns(policy: Policy): Policy {
-  const { disabled_packs: _packs, disabled_rules: _rules, ...rest } = policy;
-  return rest;
-}
+/** The same policy with every built-in rule. */
+const withAllPatterns = ({ rules, thresholds, tests }: Policy): Policy => ({
+  rules,
+  thresholds,
+  tests,
+});
 
 function judgeLast(commands: readonly string[]): ShieldResult {
   const session = new SessionMemory();

@@ -19,7 +19,15 @@ import {
   type Who,
 } from "../../shield/shield.ts";
 import { cachedExamination } from "./examination_cache.ts";
-import { policiesFor, type PoliciesInForce, shieldInForce, withPatterns } from "./in_force.ts";
+import {
+  ownPolicy,
+  policiesFor,
+  type PoliciesInForce,
+  shieldInForce,
+  withPatterns,
+  withVersion,
+} from "./in_force.ts";
+import { type PatternChange, switchedPatterns } from "./patterns.ts";
 
 /** Work before other tasks get their turn, in characters of ordinary script: about 10 ms. */
 const SLICE_WORK = 16 * 1024;
@@ -39,29 +47,49 @@ export type ReplayWork = Pick<Reading, "actor" | "db" | "log" | "store">;
 /** The policy that holds for an agent with these labels. */
 export type PolicyFor = (labels: Labels) => Promise<Policy | null>;
 
-/** The policies in force now. */
-function currentPolicy(
-  { actor: { tenant }, db }: ReplayWork,
-  policies: PoliciesInForce,
-): PolicyFor {
-  const shield = shieldInForce(db, tenant);
-  return async (labels) => (await policiesFor(policies, tenant, await shield, labels)).policy;
+/** What to judge by in place of what is in force. */
+interface Candidate {
+  /** Replaces all policies; null for none. */
+  readonly policy?: Policy | null | undefined;
+  /** Switches built-in rules on top of the settings. */
+  readonly patterns?: PatternChange | undefined;
 }
 
-/** Judges commands without running or storing anything; `policy` replaces the one in force. */
+/** The policies in force now, as far as the candidate leaves them. */
+async function policiesWith(
+  { actor: { tenant }, db }: ReplayWork,
+  policies: PoliciesInForce,
+  { policy, patterns = {} }: Candidate = {},
+): Promise<PolicyFor> {
+  const shield = await shieldInForce(db, tenant);
+  const { id: _id, version: _version, ...choices } = shield.own;
+  const own = withVersion({
+    ...choices,
+    policy: ownPolicy(shield.own),
+    patterns: switchedPatterns(choices.patterns, patterns),
+  });
+  if (policy === undefined) {
+    return async (labels) =>
+      (await policiesFor(policies, tenant, { ...shield, own }, labels)).policy;
+  }
+  const candidate = withPatterns(policy, own);
+  return () => Promise.resolve(candidate);
+}
+
+/**
+ * Judges commands without running or storing anything.
+ * @throws {Fault} VALIDATION_FAILED for a rule that cannot be switched
+ */
 export async function evaluateCommands(
   work: Reading,
   policies: PoliciesInForce,
-  { commands, labels = {}, policy }: {
+  { commands, labels = {}, ...by }: Candidate & {
     readonly commands: readonly string[];
     readonly labels?: Labels | undefined;
-    readonly policy?: Policy | null | undefined;
   },
 ) {
   const { actor, ports } = work;
-  const candidate = policy === undefined
-    ? await currentPolicy(work, policies)(labels)
-    : await candidatePolicy(work, policy);
+  const candidate = await (await policiesWith(work, policies, by))(labels);
   const who = await new People(work).find(actor.id, asksForRoles(candidate));
   const atMs = ports.clock.now();
   const slice = new Slice();
@@ -72,14 +100,6 @@ export async function evaluateCommands(
     await slice.ended();
   }
   return { results };
-}
-
-/** A policy in place of all policies in force; switched-off patterns stay off. */
-async function candidatePolicy(
-  { db, actor: { tenant } }: ReplayWork,
-  policy: Policy | null,
-): Promise<Policy | null> {
-  return withPatterns(policy, (await shieldInForce(db, tenant)).own);
 }
 
 /** A command and its recorded verdict, from the log. */
@@ -103,7 +123,7 @@ export async function replayCommands(
   },
 ) {
   const { past, scanned, skipped, complete } = await readPast(work, replay);
-  const currentFor = currentPolicy(work, policies);
+  const currentFor = await policiesWith(work, policies);
   const people = new People(work);
   const agentLabels = new AgentLabels(work);
   const slice = new Slice();
@@ -131,18 +151,18 @@ export async function replayCommands(
   return { replayed: past.length, changed, counts, scanned, skipped, complete };
 }
 
-/** Judges the last commands of the log by a policy in place of all policies in force. */
-export async function replayPolicy(
+/**
+ * Judges the last commands of the log by a candidate.
+ * @throws {Fault} VALIDATION_FAILED for a rule that cannot be switched
+ */
+export async function replayCandidate(
   work: ReplayWork,
   policies: PoliciesInForce,
   replay: number,
-  policy: Policy | null,
+  by: Candidate,
 ) {
-  const candidate = await candidatePolicy(work, policy);
-  return await replayCommands(work, policies, {
-    replay,
-    candidate: () => Promise.resolve(candidate),
-  });
+  const candidate = await policiesWith(work, policies, by);
+  return await replayCommands(work, policies, { replay, candidate });
 }
 
 /** The last `count` commands of the log, newest first. */

@@ -54,6 +54,9 @@ export interface PoliciesInForce {
 
 const SETTINGS_ID = "shield";
 
+/** How the built-in packs and rules are switched. */
+export type Patterns = Choices["patterns"];
+
 /** The record of these choices, with a version that names exactly them. */
 export function withVersion(choices: Choices): ShieldSettingsRecord {
   const version = hash("sha256", canonicalJson(choices)).slice(0, 16);
@@ -64,7 +67,7 @@ const DEFAULTS = withVersion({
   mode: "enforce",
   agent_modes: {},
   approvals: { required: 1, roles: [], self_approval: false, expires_seconds: 3600 },
-  patterns: { disabled_packs: [], disabled_rules: [] },
+  patterns: { disabled_packs: [], disabled_rules: [], watched_packs: [], watched_rules: [] },
   policy: null,
 });
 
@@ -140,20 +143,22 @@ export const modeFor = (
 export const ownPolicy = ({ policy }: ShieldSettingsRecord): Policy | null =>
   policy as Policy | null;
 
-/** The organization's own policy with its switched-off patterns; null with neither. */
+/** The organization's own policy with its switched patterns; null with neither. */
 export const policyAndPatterns = (own: ShieldSettingsRecord): Policy | null =>
   withPatterns(ownPolicy(own), own);
 
-/** A policy in place of the organization's own; switched-off patterns stay off. */
+/** A policy in place of the organization's own; switched patterns stay as they are. */
 export function withPatterns(
   policy: Policy | null,
   { patterns }: Pick<ShieldSettingsRecord, "patterns">,
 ): Policy | null {
-  const { disabled_packs, disabled_rules } = patterns;
-  if (disabled_packs.length === 0 && disabled_rules.length === 0) return policy;
+  const { disabled_packs, disabled_rules, watched_packs, watched_rules } = patterns;
+  if (Object.values(patterns).every(({ length }) => length === 0)) return policy;
   return {
     ...policy ?? { rules: [] },
     disabled_packs: [...policy?.disabled_packs ?? [], ...disabled_packs as Pack[]],
     disabled_rules: [...policy?.disabled_rules ?? [], ...disabled_rules],
+    watched_packs: [...policy?.watched_packs ?? [], ...watched_packs as Pack[]],
+    watched_rules: [...policy?.watched_rules ?? [], ...watched_rules],
   };
 }

@@ -10,6 +10,7 @@ import {
   type Choices,
   ownPolicy,
   ownSettings,
+  type Patterns,
   type ShieldInForce,
   shieldInForce,
   withPatterns,
@@ -22,15 +23,12 @@ import {
   selfApprovalAfter,
 } from "./self_approval.ts";
 
-/** The built-in packs and rules that are switched off. */
-type Patterns = Choices["patterns"];
-
 /** Fields to change; `agent_modes` replaces the whole map. */
 export interface ShieldChange {
   readonly mode?: ShieldMode | undefined;
   readonly agent_modes?: Choices["agent_modes"] | undefined;
   readonly approvals?: Changes<Choices["approvals"]> | undefined;
-  /** Replaces both lists. */
+  /** Replaces all lists. */
   readonly patterns?: Patterns | undefined;
   /** Replaces the whole policy; null removes it. */
   readonly policy?: Policy | null | undefined;

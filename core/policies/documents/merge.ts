@@ -29,7 +29,11 @@ export function mergePolicies(
   const rules = [...documents.flatMap(rulesOf), ...(own?.rules ?? [])];
   const disabled = [...documents, own].flatMap((one) => one?.disabled_rules ?? []);
   const packs = [...documents, own].flatMap((one) => one?.disabled_packs ?? []);
-  const silent = [rules, disabled, packs, all].every(({ length }) => length === 0);
+  const watched = [...documents, own].flatMap((one) => one?.watched_rules ?? []);
+  const watchedPacks = [...documents, own].flatMap((one) => one?.watched_packs ?? []);
+  const silent = [rules, disabled, packs, watched, watchedPacks, all].every(({ length }) =>
+    length === 0
+  );
   return {
     policy: silent ? null : {
       rules,
@@ -41,6 +45,8 @@ export function mergePolicies(
       }),
       ...(packs.length > 0 && { disabled_packs: [...new Set(packs)] }),
       ...(disabled.length > 0 && { disabled_rules: [...new Set(disabled)] }),
+      ...(watchedPacks.length > 0 && { watched_packs: [...new Set(watchedPacks)] }),
+      ...(watched.length > 0 && { watched_rules: [...new Set(watched)] }),
     },
     mode: STRICTNESS.findLast((mode) => modes.includes(mode)) ?? null,
     retentionDays: days.length === 0 ? null : Math.min(...days),

@@ -129,6 +129,10 @@ export const POLICY_FIELDS = {
     WORDS_MAX,
   )
     .optional(),
+  watched_packs: z.array(PackName).max(PACKS.length).optional()
+    .describe("Packs whose rules only watch: results name them, and they decide nothing."),
+  watched_rules: z.array(RuleId.refine((id) => !FIXED.has(id), "cannot only watch")).max(WORDS_MAX)
+    .optional(),
   tests: atMost(TESTS_MAX, z.array(PolicyTest).max(TESTS_MAX)).optional()
     .describe("Tests that run when the policy is applied; if one fails, the policy is refused."),
 };

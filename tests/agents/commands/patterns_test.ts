@@ -1,5 +1,7 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { RULES } from "../../../core/shield/shield.ts";
+import { shieldSettings } from "../../../kv/records/shield.ts";
+import { putRaw } from "../../support/raw_rows.ts";
 import { withRepository } from "../../policies/git_fixtures.ts";
 import { type Account, World } from "../../support/world.ts";
 import { exec, linkAgent } from "../../support/linked_agent.ts";
@@ -9,6 +11,7 @@ const PATH = "/api/v1/patterns";
 interface Shown {
   readonly pack: string;
   readonly enabled: boolean;
+  readonly watched: boolean;
   readonly rules: { id: string; enabled: boolean; fixed: boolean }[];
 }
 
@@ -91,6 +94,58 @@ Deno.test("patterns: rules that the organization's own policy switches off do no
   const isOff = ({ id, pack }: { id: string; pack: string }) =>
     pack === "git" || pack === "cloud" || id === "services.stop";
   deq(silent.sort(), RULES.filter(isOff).map(({ id }) => id).sort());
+});
+
+const HELD = "kubectl apply -f k8s/";
+
+Deno.test("patterns: rules that only watch are named and decide nothing, and a replay shows what they would hold", async () => {
+  await using world = await World.open();
+  const linked = await linkAgent(world);
+  const { owner } = linked;
+  const evaluate = async (body: Record<string, unknown>) =>
+    (await world.call("POST", "/api/shield/evaluate", { as: owner.token, body })).body;
+  const judged = async () => (await evaluate({ commands: [HELD] })).results[0];
+  const held = await judged();
+  deq([held.verdict, held.watched], ["approve", undefined]);
+
+  const { body: watching } = await change(world, owner, { packs: { production: "watch" } });
+  deq([watching.watched_packs, watching.disabled_packs], [["production"], []]);
+  const passed = await judged();
+  deq([passed.verdict, passed.rule_ids, passed.watched], ["allow", [], held.rule_ids]);
+  const ran = await exec(world, linked, HELD);
+  deq([ran.status, ran.body.shield_result.watched], [200, held.rule_ids]);
+  eq((await exec(world, linked, "uptime")).status, 200);
+
+  const replay = await evaluate({ replay: 10, patterns: { packs: { production: true } } });
+  deq(replay.counts, { allow: 1, approve: 1, deny: 0 });
+  deq(replay.changed.map(({ command, before }: Record<string, string>) => [command, before]), [
+    [HELD, "allow"],
+  ]);
+  eq((await evaluate({ replay: 10 })).error.details.issues[0].path, "body.policy");
+
+  const rules = Object.fromEntries(held.rule_ids.map((id: string) => [id, "watch"]));
+  await change(world, owner, { packs: { production: true }, rules });
+  deq([(await judged()).verdict, (await judged()).watched], ["allow", held.rule_ids]);
+  const fixed = await change(world, owner, { rules: { "structure.unparseable": "watch" } });
+  deq([fixed.status, fixed.body.error.details.issues[0].path], [
+    400,
+    "body.rules.structure.unparseable",
+  ]);
+  const on = Object.fromEntries(held.rule_ids.map((id: string) => [id, true]));
+  eq((await change(world, owner, { rules: on })).status, 200);
+  deq(await judged(), held);
+});
+
+Deno.test("patterns: settings of an earlier version let the rules of production watch", async () => {
+  await using world = await World.open({ sole: false });
+  const owner = await world.signUp();
+  const tenant = { org: owner.org, space: "live" } as const;
+  const stored = (await world.app.store.get(shieldSettings, tenant, "shield"))!;
+  const { watched_packs: _, watched_rules: __, ...patterns } = stored.patterns;
+  await putRaw(world.kv, shieldSettings, tenant, { ...stored, patterns } as never);
+  const [production] = (await list(world, owner)).filter(({ pack }) => pack === "production");
+  deq([production!.watched, production!.enabled], [true, true]);
+  deq(await verdicts(world, owner, { commands: [HELD] }), ["allow"]);
 });
 
 Deno.test("patterns: with everything switched off, unreadable commands are still not allowed", async () => {

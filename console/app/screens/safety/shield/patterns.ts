@@ -1,16 +1,22 @@
-import { call, type PatternList } from "../../../api.ts";
+import { call, type PatternList, type Replay } from "../../../api.ts";
 import { Badge } from "../../../components/badge.ts";
 import { type Change, ChangeError, useChange } from "../../../components/form.ts";
 import { Failure, Loading } from "../../../components/states.ts";
 import { useData } from "../../../data.ts";
+import { onOneLine } from "../../../components/visible_text.ts";
 import { html } from "htm/preact";
-import { query, setQuery } from "../../../router.ts";
+import { addressOf, query, setQuery } from "../../../router.ts";
 import { may } from "../../../session.ts";
 
 type Pack = PatternList["patterns"][number];
-type Switch = (body: { packs?: Record<string, boolean>; rules?: Record<string, boolean> }) => void;
+type Way = boolean | "watch";
+type Switch = (body: { packs?: Record<string, Way>; rules?: Record<string, Way> }) => void;
+/** The replay of a pack that only watches. */
+const REPLAYED = 1_000;
+/** The most commands of a replay on the screen. */
+const SHOWN_MAX = 20;
 
-/** The built-in rules in packs, each of which can be switched off. */
+/** The built-in rules in packs, each of which can be switched off or only watch. */
 export function Patterns() {
   const change = useChange();
   const { find = "" } = query.value;
@@ -56,6 +62,43 @@ export function Patterns() {
   `;
 }
 
+const WORDS: ReadonlyMap<Way, string> = new Map<Way, string>([
+  [true, "Turn on"],
+  ["watch", "Only watch with"],
+  [false, "Turn off"],
+]);
+
+/** What the rules of a pack that only watches would have held of the last commands. */
+function Missed({ pack }: { readonly pack: string }) {
+  const { data, error, again } = useData(
+    async (signal) =>
+      await call("shield.evaluate", {
+        body: { replay: REPLAYED, patterns: { packs: { [pack]: true } } },
+        signal,
+      }) as Replay,
+    [pack],
+  );
+  if (error !== null) return html`<${Failure} error=${error} again=${again} />`;
+  if (data === null) return html`<${Loading} />`;
+  const { changed, replayed } = data;
+  return html`
+    <p>These rules name what they find in results, and decide nothing. Of the last ${replayed}
+      commands they would have held or denied ${changed.length}.</p>
+    ${changed.length > 0 && html`
+      <ul class="plain">
+        ${changed.slice(0, SHOWN_MAX).map(({ command, command_id, rule_ids }) =>
+          html`
+            <li key=${command_id}>
+              <a href=${addressOf(`/commands/${command_id}`)}><code>${onOneLine(command)}</code></a>
+              <span class="soft"> ${rule_ids.join(", ")}</span>
+            </li>
+          `
+        )}
+      </ul>
+    `}
+  `;
+}
+
 function PackView({ pack, rules, isOpen, change, turn }: {
   readonly pack: Pack;
   readonly rules: Pack["rules"];
@@ -63,8 +106,9 @@ function PackView({ pack, rules, isOpen, change, turn }: {
   readonly change: Change;
   readonly turn: Switch;
 }) {
-  const { pack: name, enabled } = pack;
+  const { pack: name, enabled, watched } = pack;
   const off = pack.rules.filter((rule) => !rule.enabled).length;
+  const now = !enabled ? false : watched ? "watch" : true;
   const canTurn = may("patterns:write") && !pack.rules.every(({ fixed }) => fixed);
   return html`
     <details class="pack" open=${isOpen}>
@@ -73,21 +117,31 @@ function PackView({ pack, rules, isOpen, change, turn }: {
         <span class="soft">${pack.rules.length} rules</span>${" "}
         ${!enabled
           ? html`<${Badge} state="off" tone="bad" />`
+          : watched
+          ? html`<${Badge} state="only watches" tone="warn" />`
           : off > 0 && html`<${Badge} state=${`${off} off`} tone="warn" />`}
       </summary>
+      ${enabled && watched && may("system:read") && html`<${Missed} pack=${name} />`}
       ${canTurn && html`
-        <p><button type="button" disabled=${change.isBusy}
-          onClick=${() => turn({ packs: { [name]: !enabled } })}>
-          ${enabled ? `Turn the pack ${name} off` : `Turn the pack ${name} on`}
-        </button></p>
+        <p class="actions">
+          ${[true, "watch", false].filter((way) => way !== now).map((way) =>
+            html`
+              <button type="button" key=${way} disabled=${change.isBusy}
+                onClick=${() => turn({ packs: { [name]: way as Way } })}>
+                ${WORDS.get(way as Way)} ${name}
+              </button>
+            `
+          )}
+        </p>
       `}
       <ul class="plain">
-        ${rules.map(({ id, explanation, risk_score, enabled, fixed }) =>
+        ${rules.map(({ id, explanation, risk_score, enabled, watched, fixed }) =>
           html`
             <li key=${id} class="rule">
               <div>
                 <code>${id}</code> <span class="soft">score ${risk_score}</span>${" "}
                 ${!enabled && html`<${Badge} state="off" tone="bad" />`}
+                ${enabled && watched && html`<${Badge} state="only watches" tone="warn" />`}
                 <p class="soft">${explanation}</p>
               </div>
               ${may("patterns:write") && pack.enabled && !fixed && html`
