@@ -180,6 +180,8 @@ Deno.test("relay: every command prints what golden.txt shows", async () => {
   Object.assign(made, await furnishOversight(world, owner));
   await withTerminal(world, async ({ run, profiles }) => {
     made.FILE = profiles.replace(/\.config.*/, "audit.ndjson");
+    made.HISTORY = profiles.replace(/\.config.*/, "history");
+    await Deno.writeTextFile(made.HISTORY, "uptime\nsystemctl stop mysql\n");
     let transcript = "";
     for (const line of LINES) {
       const [first = "", ...others] = line.split(" ")

@@ -140,3 +140,43 @@ Deno.test("relay policy apply: shows the plan, asks, and changes nothing after a
     ok(broken.err.includes("policies/a.yaml:1:8"), broken.err);
   });
 });
+
+const HISTORIES: readonly (readonly [shell: string, text: string])[] = [
+  ["one a line", "uptime\nrm -rf /srv/data\n\nrm -rf /srv/data\necho a\\\\b"],
+  [
+    "bash",
+    "#1700000000\nuptime\n#1700000001\nrm -rf /srv/data\n#1700000002\nrm -rf /srv/data\n#1700000003\necho a\\\\b\n",
+  ],
+  [
+    "zsh",
+    ": 1700000000:0;uptime\n: 1700000001:0;rm -rf /srv/data\n: 1700000002:3;rm -rf \\\\\n/srv/data\n: 1:0;echo a\\\\b\n",
+  ],
+  [
+    "fish",
+    "- cmd: uptime\n  when: 1700000000\n- cmd: rm -rf /srv/data\n- cmd: rm -rf /srv/data\n- cmd: echo a\\\\\\\\b\n",
+  ],
+];
+
+Deno.test("relay shield replay: judges the histories of shells without a relay, and sends nothing", async () => {
+  await using world = await World.open();
+  await withTerminal(world, async ({ run, profiles, urls }) => {
+    const file = `${profiles.replace(/\/\.config.*/, "")}/history`;
+    for (const [shell, text] of HISTORIES) {
+      await Deno.writeTextFile(file, text);
+      const { code, out } = await run(["shield", "replay", file, "--json"]);
+      const { commands, counts, rules } = JSON.parse(out);
+      deq([code, commands, counts, rules], [0, 4, { allow: 2, approve: 2, deny: 0 }, [
+        { id: "filesystem.remove_tree", commands: 2 },
+      ]], shell);
+    }
+    const { out, err } = await run(["shield", "replay", file]);
+    eq(
+      out,
+      "RULE                    VERDICT  TIMES  COMMAND\n" +
+        "filesystem.remove_tree  approve  2      rm -rf /srv/data\n",
+    );
+    ok(err.startsWith("4 commands: 2 allowed, 2 would wait for a person, 0 denied."), err);
+    eq((await run(["shield", "replay", `${file}.none`])).code, 1);
+    eq(urls.length, 0);
+  });
+});

@@ -254,6 +254,26 @@ export const OVERSIGHT_ROWS: readonly RemoteCommand[] = [
     load: async () => (await import("./shield.ts")).testCommand,
   },
   {
+    name: "shield replay",
+    about: "Judges a shell's history by the built-in rules, on this machine and without a relay.",
+    takes: ["history"],
+    options: [
+      {
+        name: "label",
+        value: "key=value",
+        letter: "l",
+        many: true,
+        about: "A label of the agent that would have run it.",
+      },
+      LIMIT,
+    ],
+    examples: [
+      "relay shield replay ~/.bash_history",
+      "relay shield replay ~/.zsh_history -l env=prod --json",
+    ],
+    load: async () => (await import("./replay.ts")).replayHistory,
+  },
+  {
     name: "policy ls",
     about: "Lists the policies in force, with their versions.",
     takes: [],
