@@ -322,7 +322,7 @@ export async function takeOver(app: Relay, dead: string): Promise<void> {
   await disconnectAgentsOf(app, dead);
   await recoverCommands(app, { dead });
   await app.fleetCommands.takeOver(dead);
-  await app.log.flush();
+  app.log.wake();
   await dropInbox(app.store, dead);
 }
 
