@@ -159,22 +159,18 @@ export const PRIVILEGE_RULES: readonly Rule[] = [
   }),
   rule({
     id: "escalation.root_namespace",
-    title: "Become root in a namespace of its own",
-    commands: ["unshare", "capsh", "setpriv"],
+    title: "Take the number of root",
+    commands: ["capsh", "setpriv"],
     match: (command) =>
-      command.name === "unshare"
-        ? hasFlag(command, "rc", "map-root-user", "map-current-user") ||
-          optionValues(command, "--map-user").includes("0")
-        : optionValues(command, "--uid", "--user", "--reuid", "--ruid").some((user) =>
-          user === "0" || user === "root"
-        ) || command.args.some((arg) => arg.startsWith("--gid=0")),
+      optionValues(command, "--uid", "--user", "--reuid", "--ruid").some((user) =>
+        user === "0" || user === "root"
+      ) || command.args.some((arg) => arg.startsWith("--gid=0")),
     weight: [4, 3],
     threat: "privilege_escalation",
-    explanation:
-      "It takes the rights of root, for which the kernel has more faults than for others.",
+    explanation: "It starts a program as root, with all rights that the caller may hand on.",
     safer: null,
-    hits: ["unshare -r", "unshare -Urm bash", "capsh --gid=0 --uid=0 --", "setpriv --reuid=0 id"],
-    misses: ["capsh --print", "unshare --help", "setpriv --dump", "unshare -n true"],
+    hits: ["capsh --gid=0 --uid=0 --", "setpriv --reuid=0 id", "capsh --user=root --"],
+    misses: ["capsh --print", "setpriv --dump", "capsh --decode=0000003fffffffff"],
   }),
   rule({
     id: "escalation.host_in_container",

@@ -1,7 +1,15 @@
 import type { Rule, SimpleCommand } from "../../model.ts";
-import { hasFlag, hasOption, operands, optionValues } from "../../programs/arguments.ts";
+import {
+  hasFlag,
+  hasOption,
+  isRehearsal,
+  operands,
+  optionValues,
+} from "../../programs/arguments.ts";
 import { SHELLS } from "../../programs/families/shells.ts";
 import { normalizePath } from "../../programs/paths.ts";
+import { innerCommand } from "../../programs/wrapper.ts";
+import { wrappersOf } from "../../programs/wrappers.ts";
 import { rule } from "../rule.ts";
 
 /** Wrappers in which a shell is daily work: other machines, containers, terminals, environments, other shells. */
@@ -189,70 +197,52 @@ export const SHELL_RULES: readonly Rule[] = [
 
 function opensOther(command: SimpleCommand): boolean {
   const { name, args, stdin } = command;
+  if (stdin !== null) return false;
+  const inner = innerOf(command);
   switch (name) {
-    case "sudo":
-    case "sudo-rs":
-    case "doas":
-      return stdin === null && hasFlag(ownOptions(command), "is", "login", "shell") &&
-        !hasFlag(ownOptions(command), "e", "edit") && endsHere(command);
     case "su":
-      return stdin === null && !hasFlag(command, "ch", "command", "session-command", "help") &&
-        !args.includes("--");
-    case "pkexec":
-      return stdin === null && operands(command, USER_VALUED).length === 0;
-    case "run0":
+      return !hasFlag(command, "ch", "command", "session-command", "help") && !args.includes("--");
     case "newgrp":
-      return stdin === null && operands(command, USER_VALUED).length < (name === "run0" ? 1 : 2) &&
-        (name === "run0" || args.length > 0);
+      return args.length > 0;
     case "machinectl":
-      return operands(command)[0] === "shell" && operands(command).length < 3;
+      return operands(command)[0] === "shell" && inner.length === 0;
     case "systemd-run":
-      return hasFlag(command, "S", "shell");
-    case "chroot":
-      return stdin === null && operands(command).length === 1;
+      return hasFlag(withoutInner(command, inner), "S", "shell");
     case "script":
-      return args.includes("/dev/null") && !hasFlag(command, "c", "command") &&
-        operands(command).length === 1;
-    case "nsenter":
-      return stdin === null && endsHere(command) && hasOption(command, "-t", "--target");
+      return args.includes("/dev/null") && inner.length === 0 && !hasFlag(command, "c", "command");
     default:
+      return inner.length === 0 && !isRehearsal(command) && entersWithout(command);
+  }
+}
+
+/** Whether a program that starts others opens a shell where none is named. */
+function entersWithout(command: SimpleCommand): boolean {
+  switch (command.name) {
+    case "pkexec":
+    case "run0":
+      return true;
+    case "chroot":
+      return command.args.length > 0;
+    case "nsenter":
+      return hasOption(command, "-t", "--target") || optionValues(command, "-t").length > 0;
+    case "unshare":
       return hasFlag(command, "r", "map-root-user");
+    default:
+      return hasFlag(command, "is", "login", "shell") && !hasFlag(command, "e", "edit");
   }
 }
 
-const USER_VALUED = new Set(["-u", "--user", "-g", "--group", "-D", "--chdir", "-c", "-C", "-a"]);
-
-/** Only the options before the inner command. */
-function ownOptions(command: SimpleCommand): SimpleCommand {
-  const end = firstWord(command);
-  return end < 0 ? command : { ...command, args: command.args.slice(0, end) };
-}
-
-/** The place of the first word that is neither an option nor its value. */
-function firstWord({ args }: SimpleCommand): number {
-  for (let at = 0; at < args.length; at++) {
-    const arg = args[at]!;
-    if (arg === "--") return at + 1 < args.length ? at + 1 : -1;
-    if (VALUED_HERE.has(arg)) at++;
-    else if (!arg.startsWith("-") && !/^\w+=/.test(arg)) return at;
+/** The program that a wrapper starts, with its arguments; empty for none. */
+function innerOf({ name, args }: SimpleCommand): readonly string[] {
+  for (const wrapper of wrappersOf(name)) {
+    const inner = innerCommand(wrapper, args);
+    if (inner !== null) return inner.argv;
   }
-  return -1;
+  return [];
 }
 
-const VALUED_HERE = new Set([
-  "-u",
-  "-g",
-  "-p",
-  "-C",
-  "-h",
-  "-r",
-  "-t",
-  "-U",
-  "--user",
-  "--group",
-  "--target",
-  "-S",
-  "-G",
-]);
-
-const endsHere = (command: SimpleCommand): boolean => firstWord(command) < 0;
+/** The command without the program that it starts. */
+const withoutInner = (command: SimpleCommand, inner: readonly string[]): SimpleCommand => ({
+  ...command,
+  args: command.args.slice(0, command.args.length - inner.length),
+});
