@@ -10,6 +10,7 @@ import { DEFENSE_RULES } from "./services/defenses.ts";
 import { DISK_RULES } from "./disks.ts";
 import { ESCALATION_RULES } from "./escalation/escalation.ts";
 import { EXFILTRATION_RULES } from "./network/exfiltration.ts";
+import { FETCHED_RULES } from "./network/fetched.ts";
 import { FILESYSTEM_RULES } from "./filesystem/files.ts";
 import { HISTORY_RULES } from "./git/history.ts";
 import { WORK_RULES } from "./git/work.ts";
@@ -37,6 +38,7 @@ export const RULES: readonly Rule[] = [
   ...HISTORY_RULES,
   ...NETWORK_RULES,
   ...REQUEST_RULES,
+  ...FETCHED_RULES,
   ...CREDENTIAL_RULES,
   ...DATABASE_RULES,
   ...KUBERNETES_RULES,
