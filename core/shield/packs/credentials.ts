@@ -261,6 +261,33 @@ export const CREDENTIAL_RULES: readonly Rule[] = [
     misses: ["vault kv list secret/", "aws s3 cp s3://b/x ."],
   }),
   rule({
+    id: "credentials.copy_store",
+    title: "Copy the store of a cluster or a domain",
+    phrases: [
+      "etcdctl snapshot save",
+      "etcdctl get /|/registry|/registry/secrets… --prefix",
+      "etcdctl get --prefix /|/registry|/registry/secrets…",
+      "etcdctl get /registry/secrets…",
+      "vssadmin create shadow",
+      "wmic shadowcopy call create",
+      "diskshadow /s|-s",
+      "ntdsutil …ifm…",
+      "copy|xcopy|robocopy|esentutl …ntds.dit…|…ntds\\ntds…",
+      "copy|xcopy|robocopy|esentutl …\\config\\sam…|…\\config\\system…|…\\config\\security…",
+    ],
+    evenRehearsed: true,
+    weight: [4, 3],
+    threat: "credential_access",
+    explanation: "It copies the store of a cluster or a domain, with every credential in it.",
+    safer: "Let the backup that your administrators have set up do it.",
+    hits: [
+      "ETCDCTL_API=3 etcdctl snapshot save /tmp/etcd.db",
+      "vssadmin create shadow /for=C:",
+      "copy 'C:\\Windows\\NTDS\\ntds.dit' 'C:\\temp'",
+    ],
+    misses: ["etcdctl endpoint health", "etcdctl snapshot status x.db", "vssadmin list shadows"],
+  }),
+  rule({
     id: "credentials.print_all",
     title: "Print every credential of a store",
     phrases: [

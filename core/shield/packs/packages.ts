@@ -132,8 +132,9 @@ export const PACKAGE_RULES: readonly Rule[] = [
         word === "localinstall"
       ) && (words.some(isForeign) ||
         command.name === "cargo" && optionValues(command, "--git").length > 0)) ||
-      (command.name === "rpm" && hasFlag(command, "Ui", "import", "upgrade", "install") &&
-        words.some(isForeign)) ||
+      (command.name === "rpm" &&
+        (hasFlag(command, "Ui", "upgrade", "install") && words.some(isForeign) ||
+          hasFlag(command, "", "import") && words.some((word) => word.startsWith("http://")))) ||
       (((words[0] === "config" && words[1] === "set") || words[0] === "sources") &&
         words.slice(1).some((word) => word.includes("http://"))) ||
       optionValues(command, "--index-url", "--extra-index-url", "--registry", "-i").some((url) =>

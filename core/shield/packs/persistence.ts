@@ -1,7 +1,7 @@
 import { rule } from "./rule.ts";
 import { hasFlag } from "../programs/arguments.ts";
 import { once, type Rule, type SimpleCommand } from "../model.ts";
-import { asFolder, classifyPath, locate, normalizePath } from "../programs/paths.ts";
+import { asFolder, classifyPath, holdsSystem, locate, normalizePath } from "../programs/paths.ts";
 import { WRITERS, writtenPaths } from "../programs/effects.ts";
 
 /** One pattern for all: a path is looked through once, not once for each place. */
@@ -93,6 +93,11 @@ function givesOwner(clause: string): boolean {
   return rights.includes("s") && (who === "" || who.includes("u") || who.includes("a"));
 }
 
+const SETUID_MODE = /^[-+=]?0*[4-7][0-7]{3}$/;
+
+/** `g+s`, `2755`: shared folders have it, programs of the system should not. */
+const givesGroup = (mode: string): boolean => /^0*2[0-7]{3}$|[+=][rwxX]*s/.test(mode);
+
 const LOGS = anyOf(
   "/var/log/",
   ".bash_history",
@@ -115,15 +120,20 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
       if (command.name === "setcap") return words.length > 0;
       if (command.name === "chown") return false;
       return mode.split(",").some(givesOwner) ||
-        (mode.length === 4 &&
-          (mode.startsWith("4") || mode.startsWith("6") || mode.startsWith("7")));
+        SETUID_MODE.test(mode) ||
+        (givesGroup(mode) && words.slice(1).some((path) => holdsSystem(path, command.cwd)));
     },
     weight: [4, 4],
     threat: "privilege_escalation",
     explanation: "It lets a program run with its owner's rights, whoever starts it.",
     safer: "Give the right through sudo, for one command.",
-    hits: ["chmod u+s /tmp/x", "setcap cap_setuid+ep /usr/bin/python3"],
-    misses: ["chmod u+x build.sh", "getcap /usr/bin/ping"],
+    hits: [
+      "chmod u+s /tmp/x",
+      "setcap cap_setuid+ep /usr/bin/python3",
+      "chmod 04755 x",
+      "chmod 2755 /usr/local/bin/x",
+    ],
+    misses: ["chmod u+x build.sh", "chmod 2775 shared", "getcap /usr/bin/ping"],
   }),
   rule({
     id: "persistence.accounts_file",

@@ -55,6 +55,7 @@ const SECRET_NAMES = new Set([
   "ssh_host_ecdsa_key",
   "sam",
   "ntds.dit",
+  "node-token",
   "login data",
   "login.keyring",
   "default.keyring",
@@ -88,6 +89,7 @@ const SECRET_FOLDERS = new Set([
   ".aws",
   ".password-store",
   "keychains",
+  "sudoers.d",
 ]);
 /** Folders in which every file is a secret, and the machine's memory. */
 const SECRET_PLACES =

@@ -80,12 +80,20 @@ const HELPERS: ReadonlyMap<string, readonly string[]> = new Map([
   ["dosbox", ["-c"]],
   ["nmap", ["--datadir"]],
   ["dhclient", ["-sf"]],
-  ["crontab", []],
+  ["git", ["--upload-pack", "--receive-pack"]],
 ]);
 
 /** `service ../../bin/sh`: a path that leaves the folder of services. */
 const leavesFolder = (command: SimpleCommand): boolean =>
   operands(command).some((word) => word.startsWith("../"));
+
+/** `core.pager=sh -c text`, `core.hooksPath=/tmp/x`, `protocol.ext.allow=always`. */
+function changesGit(setting: string): boolean {
+  const equals = setting.indexOf("=");
+  const name = setting.slice(0, equals).toLowerCase(), value = setting.slice(equals + 1);
+  return name === "protocol.ext.allow" ? value !== "never" : name.startsWith("core.") &&
+    isOwnProgram(value.startsWith("!") ? value.slice(1) : value);
+}
 
 const TEMPORARY = ["/tmp/", "/var/tmp/", "/dev/shm/"];
 
@@ -133,6 +141,8 @@ export const SHELL_RULES: readonly Rule[] = [
     match: (command) =>
       command.name === "service" || command.name === "invoke-rc.d"
         ? leavesFolder(command)
+        : command.name === "git"
+        ? optionValues(command, "-c", "--config").some(changesGit)
         : optionValues(command, ...HELPERS.get(command.name) ?? []).some(isOwnProgram),
     evenRehearsed: true,
     weight: [4, 3],

@@ -41,8 +41,6 @@ function overwrites(command: SimpleCommand): boolean {
   );
 }
 
-const EDITORS = new Set(["sed", "gsed", "perl", "gawk", "scp", "rsync", "patch"]);
-
 /** `cp x.conf x.conf.bak`: a copy beside the file. */
 function keepsCopy(command: SimpleCommand): boolean {
   const [from = "", to = "", ...more] = operands(command);
@@ -126,7 +124,7 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
   rule({
     id: "filesystem.write_system_file",
     title: "Write into a system folder",
-    commands: WRITERS.filter((name) => !EDITORS.has(name)),
+    commands: WRITERS,
     match: (command) =>
       !keepsCopy(command) &&
       once(command, writtenPaths).some((path) =>
@@ -137,8 +135,55 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     threat: "system_tampering",
     explanation: "It writes into a folder that belongs to the system.",
     safer: "Keep a copy of what was there, or use the package manager.",
-    hits: ["install evil /usr/bin/", "wget -O /usr/bin/ls http://x.example"],
-    misses: ["cp notes.md docs/", "wget -O page.html https://example.com"],
+    hits: [
+      "install evil /usr/bin/",
+      "wget -O /usr/bin/ls http://x.example",
+      "curl -sSLo /usr/local/bin/kubectl https://dl.k8s.io/kubectl",
+      "cd /etc/nginx && wget https://x.example/nginx.conf",
+      "cp -t /usr/local/bin app",
+      "go build -o /usr/bin/app ./cmd/app",
+      "sed -i.bak 's/a/b/' /etc/nginx/nginx.conf",
+      "scp nginx.conf web1:/etc/nginx/nginx.conf",
+      "7z x -y x.7z -o/usr/local",
+      "sort -o /etc/hosts names.txt",
+      "pip install --target=/usr/lib/python3/dist-packages x",
+      "gpg --dearmor -o /usr/share/keyrings/x.gpg x.asc",
+    ],
+    misses: [
+      "cp notes.md docs/",
+      "wget -O page.html https://example.com",
+      "curl -O https://example.com/x.tgz",
+      "go build -o bin/app ./cmd/app",
+      "sed -n 1,5p /etc/hosts",
+      "gzip -l /usr/share/doc/x.gz",
+      "rsync -a /etc/nginx/ backup/",
+      "tar -tf /usr/share/x.tar",
+    ],
+  }),
+  rule({
+    id: "filesystem.append_system_file",
+    title: "Append to a system file",
+    commands: null,
+    also: ["redirected"],
+    match: ({ redirections, cwd }) =>
+      redirections.some(({ operator, target }) =>
+        operator.endsWith(">>") &&
+        PROTECTED.some((start) =>
+          !start.startsWith("/var/") && asFolder(locate(cwd, target)).startsWith(start)
+        ) &&
+        holdsSystem(target, cwd)
+      ),
+    evenRehearsed: true,
+    weight: [4, 2],
+    threat: "system_tampering",
+    explanation: "It appends to a file that belongs to the system.",
+    safer: "Change the file through configuration that is reviewed.",
+    hits: [
+      "echo '10.0.0.5 db' >> /etc/hosts",
+      "echo net.core.somaxconn=1024 >> /etc/sysctl.d/99-app.conf",
+      "cat ca.pem >> /etc/ssl/certs/ca-certificates.crt",
+    ],
+    misses: ["echo done >> out.log", "date >> /var/log/app.log", "cat /etc/hosts >> notes.txt"],
   }),
   rule({
     id: "filesystem.move_away",
@@ -341,9 +386,10 @@ const PROTECTED = [
   "/bin/",
   "/sbin/",
   "/lib",
-  "/usr/bin/",
-  "/usr/sbin/",
-  "/usr/lib",
+  "/usr/",
+  "/var/lib/",
+  "/var/spool/",
+  "/var/www/",
   "/sys/",
   "/proc/",
   "/dev/mem",

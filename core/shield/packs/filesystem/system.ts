@@ -1,8 +1,9 @@
 import { rule } from "../rule.ts";
 import { hasFlag, hasOption, operands, optionValues } from "../../programs/arguments.ts";
 import { isWholeFolder } from "../../programs/bulk.ts";
-import type { Rule, SimpleCommand } from "../../model.ts";
-import { holdsSystem, isVital, locate } from "../../programs/paths.ts";
+import { once, type Rule, type SimpleCommand } from "../../model.ts";
+import { writtenPaths } from "../../programs/effects.ts";
+import { holdsSystem, isVital, locate, normalizePath } from "../../programs/paths.ts";
 
 /** Folders on which a running system stands. */
 const BASES = new Set([
@@ -25,6 +26,12 @@ function isBase(path: string): boolean {
   return BASES.has(path) || (path.length > 1 && BASES.has(path.slice(0, -1)));
 }
 
+/** Whether a command unpacks into a folder on which the system stands: it writes `/etc/x` for `/etc`. */
+const restoresOver = (command: SimpleCommand): boolean =>
+  once(command, writtenPaths).some((path) =>
+    path.endsWith("/x") && isBase(normalizePath(locate(command.cwd, path.slice(0, -1))))
+  );
+
 function extractsOver(command: SimpleCommand): boolean {
   const first = command.args[0] ?? "";
   switch (command.name) {
@@ -38,23 +45,39 @@ function extractsOver(command: SimpleCommand): boolean {
     case "unzip":
       return optionValues(command, "-d").some(isBase);
     default:
-      return hasFlag(command, "i", "extract") && isBase(command.cwd);
+      return false;
   }
 }
+
+const RESTORERS = [
+  ...["unzip", "cpio", "7z", "7za", "7zr", "7zz", "unrar", "rar", "unar", "ar", "dpkg", "dpkg-deb"],
+  ...["restic", "borg", "tarsnap", "duplicity", "rdiff-backup", "kopia", "patch"],
+];
 
 /** The system's own files, mounts and clock. */
 export const SYSTEM_RULES: readonly Rule[] = [
   rule({
     id: "filesystem.extract_over_system",
     title: "Unpack an archive over system folders",
-    commands: ["tar", "gtar", "bsdtar", "unzip", "cpio"],
-    match: extractsOver,
+    commands: ["tar", "gtar", "bsdtar", ...RESTORERS],
+    match: (command) => restoresOver(command) || extractsOver(command),
     weight: [4, 4],
     threat: "system_tampering",
     explanation: "It unpacks an archive over the system's own folders.",
     safer: "Unpack it into an empty folder, compare, and copy what is needed.",
-    hits: ["tar -C / -xzf backup.tgz", "unzip -d /etc site.zip"],
-    misses: ["tar xzf release.tgz", "unzip -l site.zip"],
+    hits: [
+      "tar -C / -xzf backup.tgz",
+      "unzip -d /etc site.zip",
+      "restic restore latest --target /",
+      "cd / && borg extract /backup::latest",
+      "dpkg-deb -x x.deb /",
+    ],
+    misses: [
+      "tar xzf release.tgz",
+      "unzip -l site.zip",
+      "restic restore latest --target /tmp/restore",
+      "borg extract --dry-run /repo::a",
+    ],
   }),
   rule({
     id: "filesystem.system_attributes",
@@ -89,13 +112,17 @@ export const SYSTEM_RULES: readonly Rule[] = [
     commands: ["install", "ginstall"],
     match: (command) =>
       optionValues(command, "-m", "--mode").some((mode) =>
-        (mode.length === 4 && "2467".includes(mode[0] ?? "")) || mode.includes("+s")
+        /^0*[2-7][0-7]{3}$|[+=][rwxX]*s/.test(mode)
       ),
     weight: [4, 4],
     threat: "privilege_escalation",
     explanation: "It installs a program that runs with its owner's rights, whoever starts it.",
     safer: "Give the right through sudo, for one command.",
-    hits: ["install -m 4755 sh /usr/local/bin/rootsh", "install -m u+s helper /opt/app/helper"],
+    hits: [
+      "install -m 4755 sh /usr/local/bin/rootsh",
+      "install -m u+s helper /opt/app/helper",
+      "sudo install -m =xs /usr/bin/env .",
+    ],
     misses: ["install -m 755 relay bin/relay", "install -d public/assets"],
   }),
   rule({

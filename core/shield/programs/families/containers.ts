@@ -30,6 +30,14 @@ function copiedIn(command: SimpleCommand): readonly string[] {
   return words.includes("cp") ? words.slice(0, -1).filter((path) => !path.includes(":")) : [];
 }
 
+/** `docker cp web:/x folder`. */
+function copiedOut(command: SimpleCommand): readonly string[] {
+  const words = operands(command);
+  return words[0] === "cp" || words[1] === "cp"
+    ? words.slice(-1).filter((path) => !path.includes(":"))
+    : [];
+}
+
 const CLUSTER =
   "namespace context kubeconfig cluster container user as server token image target pod-running-timeout filename";
 
@@ -97,6 +105,7 @@ export const CONTAINERS: readonly Family[] = [
     wrappers: [{ verbs: "kubectl exec", short: "ncsf", long: CLUSTER, skip: 1 }],
     prints: printsSettings,
   },
+  { names: ["docker", "podman", "nerdctl", "kubectl", "oc"], writes: copiedOut },
   { names: ["helm"], prints: printsSettings },
   {
     names: ["lxc", "incus"],

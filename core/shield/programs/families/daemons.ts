@@ -18,6 +18,13 @@ export const DAEMONS: readonly Family[] = [
       ),
   },
   {
+    names: ["systemd-run"],
+    writes: (command) =>
+      optionValues(command, "-p", "--property").flatMap((value) =>
+        /^Standard(?:Output|Error)=(?:file|append|truncate):(.*)/.exec(value)?.[1] ?? []
+      ),
+  },
+  {
     names: ["systemd-cat"],
     wrappers: [{
       short: "tp",
