@@ -13,6 +13,7 @@ import { EXFILTRATION_RULES } from "./network/exfiltration.ts";
 import { FETCHED_RULES } from "./network/fetched.ts";
 import { FILESYSTEM_RULES } from "./filesystem/files.ts";
 import { HISTORY_RULES } from "./git/history.ts";
+import { WORK_FILE_RULES } from "./filesystem/work.ts";
 import { WORK_RULES } from "./git/work.ts";
 import { KUBERNETES_RULES } from "./kubernetes.ts";
 import { NETWORK_RULES } from "./network/network.ts";
@@ -33,6 +34,7 @@ import { SYSTEM_RULES } from "./filesystem/system.ts";
 export const RULES: readonly Rule[] = [
   ...REMOVAL_RULES,
   ...FILESYSTEM_RULES,
+  ...WORK_FILE_RULES,
   ...DISK_RULES,
   ...WORK_RULES,
   ...HISTORY_RULES,

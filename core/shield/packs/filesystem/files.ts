@@ -12,6 +12,7 @@ import {
   type PathKind,
 } from "../../programs/paths.ts";
 import { findScope } from "../../programs/families/find.ts";
+import { meansWork } from "../../programs/work_files.ts";
 import { WRITERS, writtenPaths } from "../../programs/effects.ts";
 import { REMOVAL_VALUED } from "./removals.ts";
 
@@ -27,7 +28,9 @@ function findDeletes(...kinds: readonly PathKind[]) {
       const kind = classifyPath(
         locate(command.cwd, narrowed === null ? start : `${start}/${narrowed}`),
       );
+      if (kind === "local") return narrowed === null && kinds.includes("local");
       return kinds.includes(kind) ||
+        (kinds.includes("unknown") && narrowed !== null && meansWork(narrowed)) ||
         (narrowed !== null && kind === "unknown" && kinds.includes("unknown"));
     });
   };
@@ -98,13 +101,26 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     title: "Delete whatever find matches",
     commands: ["find", "gfind"],
     when: DELETES,
-    match: findDeletes("working_folder", "home_part", "system_part", "elsewhere", "unknown"),
+    match: findDeletes(
+      "working_folder",
+      "home_part",
+      "system_part",
+      "elsewhere",
+      "unknown",
+      "local",
+    ),
     evenRehearsed: true,
     weight: [3, 4],
     threat: "destructive_delete",
     explanation: "It deletes whatever find matches, without a list beforehand.",
     safer: "Run it with -print instead of -delete first.",
-    hits: ["find . -name '*' -delete", "find /srv -type f -mtime +1 -delete"],
+    hits: [
+      "find . -name '*' -delete",
+      "find /srv -type f -mtime +1 -delete",
+      "find . ! -name keep -delete",
+      "find . -name '*.sql' -delete",
+      "find data -delete",
+    ],
     misses: ["find . -name x.pyc -delete", "find /srv -type f -mtime +1 -print"],
   }),
   rule({
@@ -195,6 +211,8 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
       const sources = paths.slice(0, -1).map((path) => classifyPath(locate(command.cwd, path)));
       return target === "/dev/null" ||
         paths.slice(0, -1).some((path) => isVital(path, command.cwd)) ||
+        (classifyPath(locate(command.cwd, target)) === "temporary" || TEMPORARY.has(target)) &&
+          sources.some((kind) => kind === "working_folder") ||
         sources.some((kind) => kind === "root" || kind === "system" || kind === "home");
     },
     evenRehearsed: true,
@@ -203,7 +221,7 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     explanation:
       "It moves a system or home folder away, or a file that the system needs, or throws files into /dev/null.",
     safer: "Copy first, and move single files.",
-    hits: ["mv ~ /tmp/old", "mv /etc /tmp/etc.bak"],
+    hits: ["mv ~ /tmp/old", "mv /etc /tmp/etc.bak", "mv * /tmp", "mv ./* /tmp/trash"],
     misses: ["mv draft.md final.md", "mv build/app.bin bin/"],
   }),
   rule({
@@ -350,6 +368,7 @@ function emptiesLogs(command: SimpleCommand): boolean {
 }
 
 const SIZED = new Set(["-s", "--size"]);
+const TEMPORARY = new Set(["/tmp", "/tmp/", "/var/tmp", "/var/tmp/", "/dev/shm"]);
 const EMPTY_SOURCES = new Set(["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"]);
 
 function emptiesFile(command: SimpleCommand): boolean {

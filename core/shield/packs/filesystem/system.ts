@@ -26,6 +26,32 @@ function isBase(path: string): boolean {
   return BASES.has(path) || (path.length > 1 && BASES.has(path.slice(0, -1)));
 }
 
+const isMountedBase = (path: string): boolean =>
+  path !== "/home" && isBase(path) || path === "/boot/efi";
+
+const MOUNT_VALUED = new Set(["-o", "--options", "-t", "--types", "-L", "-U", "-O"]);
+
+/** The options of a mount, one by one. */
+const mountOptions = (command: SimpleCommand): readonly string[] =>
+  optionValues(command, "-o", "--options").flatMap((value) => value.split(","));
+
+function mountsOver(command: SimpleCommand): boolean {
+  const words = operands(command, MOUNT_VALUED);
+  const target = words.at(-1) ?? "";
+  const options = mountOptions(command);
+  const binds = hasOption(command, "--bind", "--rbind", "-B", "-R", "--move", "-M") ||
+    options.includes("bind") || options.includes("rbind");
+  if (binds && (holdsSystem(target, command.cwd) || words[0] === "/")) return true;
+  return words.length > 0 && isBase(target) && (words.length > 1 || options.includes("remount"));
+}
+
+/** Whether a mount lets programs run, keep their owner's rights, or files change, where they could not before. */
+function opensMount(command: SimpleCommand): boolean {
+  const options = mountOptions(command);
+  return options.includes("suid") || options.includes("dev") && options.length > 1 ||
+    options.includes("remount") && ["rw", "exec", "dev"].some((one) => options.includes(one));
+}
+
 /** Whether a command unpacks into a folder on which the system stands: it writes `/etc/x` for `/etc`. */
 const restoresOver = (command: SimpleCommand): boolean =>
   once(command, writtenPaths).some((path) =>
@@ -131,19 +157,43 @@ export const SYSTEM_RULES: readonly Rule[] = [
     commands: ["mount", "umount"],
     match: (command, words) =>
       command.name === "umount"
-        ? hasFlag(command, "lf", "lazy", "force")
-        : words.length > 0 && isBase(words.at(-1) ?? "") &&
-            (words.length > 1 ||
-              optionValues(command, "-o").some((how) => how.includes("remount"))) ||
-          hasOption(command, "--bind", "--rbind", "-B") &&
-            holdsSystem(words.at(-1) ?? "", command.cwd),
+        ? hasFlag(command, "lf", "lazy", "force") || words.some(isMountedBase)
+        : mountsOver(command),
     weight: [4, 2],
     threat: "system_tampering",
     explanation:
       "It mounts another file system over a folder that the system uses, or unmounts it.",
     safer: "Mount it on an empty folder below /mnt.",
-    hits: ["mount --bind /tmp/fake /etc", "umount -lf /data"],
+    hits: [
+      "mount --bind /tmp/fake /etc",
+      "umount -lf /data",
+      "mount / -o remount,rw",
+      "mount -o bind /tmp/x /bin/ls",
+      "umount /proc",
+    ],
     misses: ["mount -o ro /dev/sdb1 /mnt", "umount /mnt/usb"],
+  }),
+  rule({
+    id: "disks.mount_opens",
+    title: "Mount with more rights",
+    commands: ["mount"],
+    match: opensMount,
+    weight: [4, 2],
+    threat: "permission_change",
+    explanation: "It lets files change, programs run or keep their owner's rights on a mount.",
+    safer: "Mount it with nosuid, nodev and noexec, or change /etc/fstab through review.",
+    hits: [
+      "mount -o remount,exec /tmp",
+      "mount -o rw,remount,exec,suid,dev /home",
+      "mount --options=remount,rw /usr",
+      "mount -o suid /dev/sdb1 /mnt/x",
+    ],
+    misses: [
+      "mount -o ro /dev/sdb1 /mnt",
+      "mount -o remount,noexec /tmp",
+      "mount",
+      "mount -t ext4",
+    ],
   }),
   rule({
     id: "services.clock",

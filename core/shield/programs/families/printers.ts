@@ -26,6 +26,13 @@ const printsProcess: Printer = (command) =>
 /** Options of pgrep and pidof whose value is no program's name. */
 const FINDER_VALUED = new Set(["-d", "-g", "-G", "-o", "-P", "-s", "-t", "-u", "-U"]);
 
+/** The names of files; without a wildcard, those of a whole folder. */
+const listsNames: Printer = (command, incoming) => {
+  const words = operands(command);
+  const paths = words.some((word) => word.includes("*")) ? words : ["./*"];
+  return { ...incoming, text: null, paths };
+};
+
 /** Programs that print their own arguments, or names and places, but not the content of files. */
 export const PRINTERS: readonly Family[] = [
   { names: ["echo"], looks: true, prints: ({ args }) => writtenFlow(writeEcho(args)) },
@@ -44,6 +51,7 @@ export const PRINTERS: readonly Family[] = [
   { names: ["pwd"], looks: true, prints: () => textFlow(".\n") },
   { names: ["pidof", "pgrep"], prints: printsProcess },
   { names: ["mktemp"], prints: () => textFlow(`/tmp/${UNKNOWN}\n`) },
+  { names: ["exa", "eza", "ls", "lsd"], prints: listsNames },
   { names: ["printenv"], prints: printsVariables },
   {
     names: [
