@@ -45,18 +45,23 @@ export const PACKAGE_RULES: readonly Rule[] = [
   rule({
     id: "packages.force",
     title: "Override a package manager's checks",
-    commands: ["apt", "apt-get", "dpkg", "rpm", "pip", "pip3"],
+    commands: ["apt", "apt-get", "dpkg", "rpm", "pip", "pip3", "apk", "snap", "flatpak"],
     match: (command) =>
       command.args.some((arg) =>
         arg.startsWith("--force-") || arg === "--nodeps" || arg === "--allow-unauthenticated" ||
         arg === "--no-gpg-check" || arg === "--nosignature" || arg === "--allow-remove-essential" ||
-        arg === "--trusted-host" || arg.startsWith("--trusted-host=")
+        arg === "--trusted-host" || arg === "--allow-untrusted" || arg === "--dangerous" ||
+        arg === "--devmode" || arg === "--no-gpg-verify" || arg.startsWith("--trusted-host=")
       ) || command.args.includes("--purge-all"),
     weight: [3, 3],
     threat: "package_tampering",
     explanation: "It overrides the checks of the package manager.",
     safer: "Solve the conflict instead.",
-    hits: ["rpm -e --nodeps openssl", "dpkg --force-all -P libc6"],
+    hits: [
+      "apk add --allow-untrusted ./pkg.apk",
+      "rpm -e --nodeps openssl",
+      "dpkg --force-all -P libc6",
+    ],
     misses: ["apt-get install -y jq", "rpm -qa"],
   }),
   rule({

@@ -18,6 +18,7 @@ import { WORK_RULES } from "./git/work.ts";
 import { KUBERNETES_RULES } from "./kubernetes.ts";
 import { NETWORK_RULES } from "./network/network.ts";
 import { REQUEST_RULES } from "./network/requests.ts";
+import { OUTPUT_RULES } from "./filesystem/outputs.ts";
 import { PACKAGE_RULES } from "./packages.ts";
 import { CLOUD_PHRASES } from "./cloud/phrases.ts";
 import { DATA_PHRASES } from "./databases/phrases.ts";
@@ -35,6 +36,7 @@ export const RULES: readonly Rule[] = [
   ...REMOVAL_RULES,
   ...FILESYSTEM_RULES,
   ...WORK_FILE_RULES,
+  ...OUTPUT_RULES,
   ...DISK_RULES,
   ...WORK_RULES,
   ...HISTORY_RULES,

@@ -197,7 +197,9 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
         return hasFlag(command, "", "on-calendar", "on-boot", "on-active");
       }
       if (command.name === "launchctl") {
-        return words[0] === "load" || words[0] === "bootstrap";
+        return ["load", "bootstrap", "submit", "enable", "setenv", "kickstart"].includes(
+          words[0] ?? "",
+        );
       }
       return true;
     },
@@ -205,7 +207,11 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
     threat: "persistence",
     explanation: "It schedules something to run later, when nobody looks.",
     safer: "Put the schedule into configuration that is reviewed.",
-    hits: ["crontab evil.cron", "systemd-run --on-calendar=daily /tmp/x"],
+    hits: [
+      "launchctl submit -l x -- /tmp/x",
+      "crontab evil.cron",
+      "systemd-run --on-calendar=daily /tmp/x",
+    ],
     misses: ["crontab -l", "schtasks /query"],
   }),
   rule({

@@ -51,7 +51,7 @@ const TOOLS = new Set(
     "powerup sharpup powerview seatbelt sharphound bloodhound azurehound rustbound sherlock watson wesng wes",
     "windows-exploit-suggester jaws-enum hostrecon nishang rubeus certipy certify kerbrute enum4linux",
     "enum4linux-ng ldapdomaindump adrecon pingcastle lazagne deepce amicontained cdk kube-hunter peirates",
-    "botb traitor gtfonow gtfoblookup mimikatz impacket-secretsdump pwncat winprivesc accesschk",
+    "enumerate-iam pacu scoutsuite cloudfox kubeletctl botb traitor gtfonow gtfoblookup mimikatz impacket-secretsdump pwncat winprivesc accesschk",
   ].flatMap((line) => line.split(" ")),
 );
 /** Short names that mean one of these only as a script. */

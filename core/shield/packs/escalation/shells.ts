@@ -81,6 +81,10 @@ const HELPERS: ReadonlyMap<string, readonly string[]> = new Map([
   ["nmap", ["--datadir"]],
   ["dhclient", ["-sf"]],
   ["git", ["--upload-pack", "--receive-pack"]],
+  ["tar", ["--rsh-command", "--rmt-command", "--to-command", "-I", "--use-compress-program", "-F"]],
+  ["rsync", ["-e", "--rsh"]],
+  ["zip", ["-TT", "--unzip-command"]],
+  ["split", ["--filter"]],
 ]);
 
 /** `service ../../bin/sh`: a path that leaves the folder of services. */
@@ -133,6 +137,23 @@ export const SHELL_RULES: readonly Rule[] = [
       "bash -c 'echo hi'",
       "awk 'BEGIN {system(\"date\")}'",
     ],
+  }),
+  rule({
+    id: "escalation.pager",
+    title: "Open a pager with other rights",
+    commands: ["git", "man", "info", "systemctl", "journalctl"],
+    match: (command) =>
+      command.wrappers.includes("sudo") && command.stdin === null &&
+      (command.name === "man" || command.name === "info" ||
+        command.name === "git" &&
+          (hasOption(command, "-p", "--paginate") || operands(command)[0] === "help")),
+    evenRehearsed: true,
+    weight: [4, 2],
+    threat: "privilege_escalation",
+    explanation: "It opens a pager with the rights of root, from which a key opens a shell.",
+    safer: "Read it without sudo.",
+    hits: ["sudo git -p help config", "sudo man man", "sudo git --paginate log"],
+    misses: ["git -p log", "man ls", "sudo git status"],
   }),
   rule({
     id: "escalation.helper",

@@ -3,6 +3,7 @@ import { hasFlag, hasOption, operands, optionValues } from "../../programs/argum
 import { isWholeFolder } from "../../programs/bulk.ts";
 import { once, type Rule, type SimpleCommand } from "../../model.ts";
 import { writtenPaths } from "../../programs/effects.ts";
+import { isSecret } from "../../programs/secrets.ts";
 import { holdsSystem, isVital, locate, normalizePath } from "../../programs/paths.ts";
 
 /** Folders on which a running system stands. */
@@ -35,7 +36,22 @@ const MOUNT_VALUED = new Set(["-o", "--options", "-t", "--types", "-L", "-U", "-
 const mountOptions = (command: SimpleCommand): readonly string[] =>
   optionValues(command, "-o", "--options").flatMap((value) => value.split(","));
 
+/** `--fake` only says what it would do. */
+const isFake = (command: SimpleCommand): boolean => hasFlag(command, "f", "fake");
+
+/** Whether a file system is put somewhere else, and may be written to. */
+function mountsMore(command: SimpleCommand): boolean {
+  const options = mountOptions(command);
+  const all = hasFlag(command, "a", "all") || hasOption(command, "--move", "-M");
+  return (all || operands(command, MOUNT_VALUED).length > 1) && !options.includes("ro") &&
+    !hasFlag(command, "r", "read-only");
+}
+
+const SHARES = /^--make-r?shared$/;
+
 function mountsOver(command: SimpleCommand): boolean {
+  if (isFake(command)) return false;
+  if (command.args.some((arg) => SHARES.test(arg))) return true;
   const words = operands(command, MOUNT_VALUED);
   const target = words.at(-1) ?? "";
   const options = mountOptions(command);
@@ -47,6 +63,7 @@ function mountsOver(command: SimpleCommand): boolean {
 
 /** Whether a mount lets programs run, keep their owner's rights, or files change, where they could not before. */
 function opensMount(command: SimpleCommand): boolean {
+  if (isFake(command)) return false;
   const options = mountOptions(command);
   return options.includes("suid") || options.includes("dev") && options.length > 1 ||
     options.includes("remount") && ["rw", "exec", "dev"].some((one) => options.includes(one));
@@ -133,6 +150,30 @@ export const SYSTEM_RULES: readonly Rule[] = [
     misses: ["chown anna notes.txt", "chgrp staff shared.txt"],
   }),
   rule({
+    id: "filesystem.opens_secret",
+    title: "Let others read a key or use a control socket",
+    commands: ["chmod", "setfacl"],
+    match: (command, words) => {
+      const opens = command.name === "setfacl"
+        ? optionValues(command, "-m", "--modify").length > 0
+        : opensOthers(words[0] ?? "");
+      const paths = words.slice(command.name === "setfacl" ? 0 : 1);
+      return opens && paths.some((path) => isSecret(path) || SOCKETS.test(path)) ||
+        optionValues(command, "--reference").length > 0 &&
+          words.some((path) => isVital(path, command.cwd));
+    },
+    weight: [4, 2],
+    threat: "permission_change",
+    explanation: "It lets other users read a key, or use a socket that gives the rights of root.",
+    safer: "Keep it for its owner alone: chmod 600.",
+    hits: [
+      "chmod 644 ~/.ssh/id_rsa",
+      "chmod a+rw /var/run/docker.sock",
+      "chmod --reference=/tmp/open /etc/sudoers",
+    ],
+    misses: ["chmod 600 ~/.ssh/id_ed25519", "chmod -R go-rwx ~/.gnupg", "chmod 644 README.md"],
+  }),
+  rule({
     id: "persistence.install_setuid",
     title: "Install a program with its owner's rights",
     commands: ["install", "ginstall"],
@@ -157,7 +198,8 @@ export const SYSTEM_RULES: readonly Rule[] = [
     commands: ["mount", "umount"],
     match: (command, words) =>
       command.name === "umount"
-        ? hasFlag(command, "lf", "lazy", "force") || words.some(isMountedBase)
+        ? !hasOption(command, "--fake") && hasFlag(command, "lf", "lazy", "force") ||
+          words.some(isMountedBase)
         : mountsOver(command),
     weight: [4, 2],
     threat: "system_tampering",
@@ -172,6 +214,22 @@ export const SYSTEM_RULES: readonly Rule[] = [
       "umount /proc",
     ],
     misses: ["mount -o ro /dev/sdb1 /mnt", "umount /mnt/usb"],
+  }),
+  rule({
+    id: "disks.mount_more",
+    title: "Mount a file system that may be written",
+    commands: ["mount"],
+    match: (command) => !isFake(command) && mountsMore(command),
+    weight: [4, 2],
+    threat: "system_tampering",
+    explanation: "It mounts file systems on a running machine, over what the folders hold now.",
+    safer: "Mount it read-only with -o ro, or change /etc/fstab through review.",
+    hits: [
+      "sudo mount -t nfs4 10.0.3.9:/exports/media /mnt/media",
+      "mount -a",
+      "mount --move /srv/old /srv/new",
+    ],
+    misses: ["mount -o ro /dev/sdb1 /mnt", "mount -fav", "mount -l -t ext4,xfs", "mount"],
   }),
   rule({
     id: "disks.mount_opens",
@@ -231,6 +289,15 @@ export const SYSTEM_RULES: readonly Rule[] = [
     misses: ["loginctl list-sessions", "pgrep -u postgres"],
   }),
 ];
+
+const SOCKETS =
+  /\/(?:docker|containerd|podman|crio|libvirt-sock|lxd\/unix)[\w.-]*\.socket?$|\/docker\.sock$/;
+
+/** Whether a mode gives a right to the group or to everybody. */
+function opensOthers(mode: string): boolean {
+  if (/^[0-7]+$/.test(mode)) return (parseInt(mode, 8) & 0o066) !== 0;
+  return mode.split(",").some((clause) => /^(?:[ugo]*[goa][ugoa]*)?[+=][rwxX]*[rw]/.test(clause));
+}
 
 /** `pkill -u name` without a process name. */
 function killsAll(command: SimpleCommand): boolean {

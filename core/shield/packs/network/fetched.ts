@@ -90,7 +90,9 @@ function fetchedInto(command: SimpleCommand): string | null {
     case "bsdtar":
     case "unzip":
     case "cpio":
-      return command.stdin?.network || command.inputs?.network ? "" : null;
+      return command.stdin?.network || command.inputs?.network
+        ? optionValues(command, "-C", "--directory", "-d")[0] ?? ""
+        : null;
     default:
       return null;
   }

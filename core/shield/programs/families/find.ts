@@ -50,6 +50,8 @@ export function findScope(command: SimpleCommand): { starts: string[]; narrowed:
   for (const [i, arg] of command.args.entries()) {
     if (arg.startsWith("-") && arg.length > 2 || arg === "(" || arg === "!") expression = true;
     if (!expression && !arg.startsWith("-")) starts.push(arg);
+    // What stands behind it does not narrow what is deleted.
+    if (arg === "-delete") break;
     if (!FIND_NARROWERS.has(arg) || NEGATIONS.has(command.args[i - 1] ?? "")) continue;
     const value = command.args[i + 1] ?? UNKNOWN;
     narrowed = (arg === "-name" || arg === "-iname") && value !== "*"
