@@ -1,3 +1,5 @@
+import { once, type SimpleCommand } from "../model.ts";
+
 /** What a sed script runs: lines of shell, and whether it also runs what it makes of its input. */
 export interface SedScan {
   readonly texts: readonly string[];
@@ -6,8 +8,15 @@ export interface SedScan {
   readonly files: readonly string[];
 }
 
+/** The scan of a command's script, made once. */
+export function sedScanOf(command: SimpleCommand, script: string): SedScan {
+  return once(command, newScans).getOrInsertComputed(script, scanSed);
+}
+
+const newScans = (): Map<string, SedScan> => new Map();
+
 /** Reads a script command by command, for GNU sed's `e` and for the flag `e` of `s`. */
-export function scanSed(script: string): SedScan {
+function scanSed(script: string): SedScan {
   const texts: string[] = [];
   const files: string[] = [];
   let runsInput = false;

@@ -3,7 +3,7 @@ import type { Inner } from "../../interpreter/inner.ts";
 import type { SimpleCommand } from "../../model.ts";
 import { hasFlag, operands, optionValues } from "../arguments.ts";
 import type { Family } from "../family.ts";
-import { scanSed } from "../../code/sed.ts";
+import { sedScanOf } from "../../code/sed.ts";
 import { printsSettings } from "../flows.ts";
 import { lastOperand } from "../texts.ts";
 
@@ -54,8 +54,8 @@ const SED = takes("e", {
 /** The file that sed edits in place, and those that its script writes: `1w /etc/x`, `s/a/b/w /etc/x`. */
 function editedBySed(command: SimpleCommand): readonly string[] {
   const scripts = optionValues(command, "-e", "--expression");
-  const files = (scripts.length > 0 ? scripts : operands(command).slice(0, 1))
-    .flatMap((script) => scanSed(script).files);
+  const script = scripts.length > 0 ? scripts.join("\n") : operands(command)[0] ?? "";
+  const { files } = sedScanOf(command, script);
   return hasFlag(command, "i", "in-place") ? [...files, ...lastOperand(command)] : files;
 }
 
