@@ -220,7 +220,8 @@ export const CREDENTIAL_RULES: readonly Rule[] = [
       (command.args.includes("cp") || command.args.includes("pull")) &&
       operands(command).some((path) => {
         const inner = path.slice(path.indexOf(":") + 1);
-        return isSecret(inner) && !isEveryday(inner);
+        return isSecret(inner) && !isEveryday(inner) ||
+          path.includes(":") && /\.(?:db|sqlite3?|sql|dump|rdb)$/.test(inner);
       }),
     weight: [4, 3],
     threat: "credential_access",

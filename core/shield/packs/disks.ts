@@ -80,7 +80,7 @@ export const DISK_RULES: readonly Rule[] = [
     commands: ["dd", "dcfldd", "dc3dd", "ddrescue", "pv", "tar", "gtar", "bsdtar"],
     match: (command) =>
       command.name.endsWith("tar") && once(command, writtenPaths).some(isDiskFor(command)) ||
-      command.args.some((arg) => arg.startsWith("of=") && isDiskFor(command)(arg.slice(3))) ||
+      isDiskFor(command)(command.args.findLast((arg) => arg.startsWith("of="))?.slice(3) ?? "") ||
       (command.name === "ddrescue" && isDiskFor(command)(operands(command)[1] ?? "")),
     evenRehearsed: true,
     weight: [5, 5],

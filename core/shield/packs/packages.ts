@@ -51,7 +51,9 @@ export const PACKAGE_RULES: readonly Rule[] = [
         arg.startsWith("--force-") || arg === "--nodeps" || arg === "--allow-unauthenticated" ||
         arg === "--no-gpg-check" || arg === "--nosignature" || arg === "--allow-remove-essential" ||
         arg === "--trusted-host" || arg === "--allow-untrusted" || arg === "--dangerous" ||
-        arg === "--devmode" || arg === "--no-gpg-verify" || arg.startsWith("--trusted-host=")
+        arg === "--devmode" || arg === "--no-gpg-verify" ||
+        command.name === "flatpak" && /^--filesystem=(?:host|\/$|home)/.test(arg) ||
+        arg.startsWith("--trusted-host=")
       ) || command.args.includes("--purge-all"),
     weight: [3, 3],
     threat: "package_tampering",

@@ -241,6 +241,9 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
       "dmesg",
       "sed",
       "gsed",
+      "cp",
+      "dd",
+      "tee",
     ],
     also: ["redirected", "assigned"],
     match: (command) => {
@@ -267,6 +270,12 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
       if (["rm", "shred", "truncate", "ln"].includes(command.name)) {
         return command.args.some((arg) => LOGS.test(arg) && classifyPath(arg) !== "unknown");
       }
+      if (["cp", "dd", "tee"].includes(command.name)) {
+        const empties = command.name === "tee"
+          ? command.stdin?.text === ""
+          : command.args.some((arg) => arg === "/dev/null" || arg === "if=/dev/null");
+        return empties && once(command, allWrittenPaths).some((path) => LOGS.test(path));
+      }
       if (command.name.endsWith("sed")) {
         return once(command, writtenPaths).some((path) =>
           LOGS.test(normalizePath(locate(command.cwd, path)))
@@ -278,7 +287,7 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
     threat: "defense_evasion",
     explanation: "It deletes logs or history.",
     safer: "Rotate logs with logrotate, which keeps them.",
-    hits: ["unset HISTFILE", "> /var/log/auth.log"],
+    hits: ["unset HISTFILE", "cp /dev/null /var/log/auth.log", "> /var/log/auth.log"],
     misses: ["journalctl -k -b -1", "history | tail -20"],
   }),
   rule({

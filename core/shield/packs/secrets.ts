@@ -1,5 +1,6 @@
 import type { Rule, SimpleCommand } from "../model.ts";
-import { hasFlag, hasOption, optionValues } from "../programs/arguments.ts";
+import { hasFlag, hasOption, operands, optionValues } from "../programs/arguments.ts";
+import { findScope } from "../programs/families/find.ts";
 import { isWholeFolder } from "../programs/bulk.ts";
 import { locate, normalizePath } from "../programs/paths.ts";
 import { rule } from "./rule.ts";
@@ -44,6 +45,20 @@ const huntsWords = (command: SimpleCommand, words: readonly string[]): boolean =
 /** Options that make a tool show what it hides otherwise. */
 const SHOWN = ["--show-secrets", "--showsecret", "--show-passwords", "--show-secret"];
 
+const CLIENTS = ["psql", "mysql", "mariadb", "mongosh", "mongo", "sqlcmd"];
+/** Tables and columns in which databases keep the hashes of passwords. */
+const HASHES =
+  /\bpg_(?:authid|shadow)\b|\brolpassword\b|\bauthentication_string\b|\bsystem\.users\.find|\bsql_logins\b/i;
+
+/** `find /etc -exec grep -i passw {} +`. */
+const findsWords = (command: SimpleCommand): boolean =>
+  command.args.some((arg) => arg.endsWith("grep") || arg === "rg") &&
+  command.args.some((arg) => WORDS.test(arg)) &&
+  findScope(command).starts.some((path) => WIDE.test(normalizePath(locate(command.cwd, path))));
+
+const DATA =
+  /^\/var\/lib\/(?:mysql|postgresql|pgsql|mongodb?|etcd|redis|vault|kubelet|docker\/volumes)(?:\/|$)/;
+
 /** Credentials that are read out of their stores, of processes and of connections. */
 export const SECRET_RULES: readonly Rule[] = [
   rule({
@@ -70,8 +85,11 @@ export const SECRET_RULES: readonly Rule[] = [
       "chamber|aws-vault read|export",
       "sops -d|--decrypt|decrypt",
     ],
-    commands: ["pulumi", "podman", "svn", "docker"],
-    match: (command) => hasOption(command, ...SHOWN),
+    commands: ["pulumi", "podman", "svn", "docker", ...CLIENTS],
+    match: (command) =>
+      CLIENTS.includes(command.name)
+        ? command.args.some((arg) => HASHES.test(arg))
+        : hasOption(command, ...SHOWN),
     weight: [4, 2],
     threat: "credential_access",
     explanation: "It shows a credential that its store keeps hidden.",
@@ -81,6 +99,7 @@ export const SECRET_RULES: readonly Rule[] = [
       "kubectl config view --raw --minify",
       "pulumi config --show-secrets --stack prod",
       "ansible-vault decrypt group_vars/prod/vault.yml",
+      "psql -Atc 'select rolname, rolpassword from pg_authid'",
     ],
     misses: [
       "vault kv list secret/",
@@ -88,6 +107,25 @@ export const SECRET_RULES: readonly Rule[] = [
       "pulumi config --stack dev",
       "ansible-vault view --help",
     ],
+  }),
+  rule({
+    id: "credentials.copy_data",
+    title: "Copy the data of a service",
+    commands: ["tar", "gtar", "bsdtar", "zip", "7z", "cp", "rsync", "scp"],
+    match: (command) =>
+      [...operands(command).slice(0, -1), ...optionValues(command, "-C", "--directory")]
+        .some((path) => DATA.test(normalizePath(locate(command.cwd, path)))) &&
+      !hasFlag(command, "", "extract", "list") && !/^-?[a-z]*[xt]/.test(command.args[0] ?? ""),
+    weight: [4, 2],
+    threat: "data_exfiltration",
+    explanation: "It copies the files of a service, with all its data.",
+    safer: "Make a dump with the service's own tool, and encrypt it.",
+    hits: [
+      "sudo tar -C /var/lib/postgresql -cf /tmp/pg.tar .",
+      "cp -r /var/lib/mysql /tmp/m",
+      "rsync -a /var/lib/etcd/ backup/",
+    ],
+    misses: ["tar -tf /var/lib/mysql.tar", "cp -r src backup", "ls /var/lib/mysql"],
   }),
   rule({
     id: "credentials.listen",
@@ -108,8 +146,9 @@ export const SECRET_RULES: readonly Rule[] = [
   rule({
     id: "credentials.hunt_words",
     title: "Search the machine for passwords in files",
-    commands: ["grep", "egrep", "fgrep", "rg", "ag", "ack", "zgrep"],
-    match: huntsWords,
+    commands: ["grep", "egrep", "fgrep", "rg", "ag", "ack", "zgrep", "find"],
+    match: (command, words) =>
+      command.name === "find" ? findsWords(command) : huntsWords(command, words),
     weight: [4, 2],
     threat: "credential_access",
     explanation: "It looks through the files of the whole machine for passwords.",

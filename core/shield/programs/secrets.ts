@@ -23,6 +23,8 @@ const SECRET_NAMES = new Set([
   ".vault-token",
   "service-account.json",
   "secrets.yml",
+  "credentials.yml",
+  "credentials.yaml",
   "secrets.yaml",
   ".my.cnf",
   "kubeconfig",
@@ -150,6 +152,7 @@ function isSecretName(raw: string): boolean {
   const last = slash < 0 ? path : path.slice(slash + 1);
   const folder = slash < 0 ? "" : path.slice(path.lastIndexOf("/", slash - 1) + 1, slash);
   if (last === "environ" && path.startsWith("/proc/")) return true;
+  if (last.endsWith(".kdbx")) return true;
   if (last.endsWith(".pub") || last === "known_hosts" || last === "authorized_keys") return false;
   if (SECRET_NAMES.has(last) || (last.startsWith(".env.") && !isExample(last))) return true;
   if (

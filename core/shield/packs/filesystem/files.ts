@@ -346,7 +346,7 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     title: "Delete files after archiving them",
     commands: ["tar", "gtar", "zip"],
     match: (command) =>
-      hasOption(command, "--remove-files", "--delete") ||
+      hasOption(command, "--remove-files", "--delete", "--recursive-unlink") ||
       (command.name === "zip" && hasFlag(command, "m", "move")),
     evenRehearsed: true,
     weight: [2, 4],

@@ -37,6 +37,10 @@ const PIPES =
 export const DATABASES: readonly Family[] = [
   { names: ["psql"], valuedLetters: "cdfFhLopPRTUv", runs: clientRuns, scripted: true },
   { names: ["mysql", "mariadb"], valuedLetters: "DehpPSu", runs: clientRuns, scripted: true },
+  {
+    names: ["psql"],
+    dumps: ({ args }) => args.some((arg) => /\bcopy\b.*\bto\s+(?:stdout|pstdout)/is.test(arg)),
+  },
   { names: ["cqlsh", "duckdb"], runs: clientRuns },
   {
     names: ["sqlite3"],

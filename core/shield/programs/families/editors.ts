@@ -34,8 +34,12 @@ const edited: Finder = (command) => {
     ...command.args.filter((arg) => arg.startsWith("+")),
   ];
   const isTold = command.stdin !== null || texts.some((text) => SAVES.test(text));
-  return isTold ? operands(command).slice(-1) : [];
+  const saved = texts.flatMap((text) => SAVES_AS.exec(text)?.[1] ?? []);
+  return isTold ? [...saved, ...operands(command).slice(-1)] : saved;
 };
+
+/** `wq! /etc/x`. */
+const SAVES_AS = /(?:^|[|:+\s])(?:w|wq|x|sav|saveas)!?\s+([/~.][^\s|]*)/;
 
 const SAVES = /(?:^|[|:+\s])(?:w|wq|wqa|x|xa|update|up)!?\s*$/;
 
