@@ -3507,6 +3507,7 @@ export type PackName =
   | "containers"
   | "cloud"
   | "production"
+  | "escalation"
   | "services"
   | "persistence"
   | "code"

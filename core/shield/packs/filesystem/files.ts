@@ -2,7 +2,6 @@ import { rule } from "../rule.ts";
 import { hasFlag, hasOption, isRehearsal, operands } from "../../programs/arguments.ts";
 import { type Condition, once, type Rule, type SimpleCommand, UNKNOWN } from "../../model.ts";
 import {
-  asFolder,
   classifyPath,
   holdsSystem,
   isDescriptor,
@@ -13,7 +12,7 @@ import {
 } from "../../programs/paths.ts";
 import { findScope } from "../../programs/families/find.ts";
 import { meansWork } from "../../programs/work_files.ts";
-import { WRITERS, writtenPaths } from "../../programs/effects.ts";
+import { writtenPaths } from "../../programs/effects.ts";
 import { REMOVAL_VALUED } from "./removals.ts";
 
 const DELETES: Condition = {
@@ -43,15 +42,6 @@ function overwrites(command: SimpleCommand): boolean {
     OVERWRITES.has(operator) && !isDescriptor(target) && holdsSystem(target, command.cwd)
   );
 }
-
-/** `cp x.conf x.conf.bak`: a copy beside the file. */
-function keepsCopy(command: SimpleCommand): boolean {
-  const [from = "", to = "", ...more] = operands(command);
-  return command.name === "cp" && more.length === 0 && to.length > from.length + 1 &&
-    to.startsWith(from) && COPY_TAIL.test(to.slice(from.length));
-}
-
-const COPY_TAIL = /^[.~_-][^/]*$/;
 
 /** Whether a word is anything that a search finds below the root or a system folder. */
 function isBelowSystem(path: string): boolean {
@@ -136,70 +126,6 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     safer: "Write to a new file, compare, and keep a copy of the old one.",
     hits: ["echo '' > /etc/fstab", "cat /dev/null > /etc/hosts"],
     misses: ["echo done > out.log", "cat /etc/hosts > hosts.copy"],
-  }),
-  rule({
-    id: "filesystem.write_system_file",
-    title: "Write into a system folder",
-    commands: WRITERS,
-    match: (command) =>
-      !keepsCopy(command) &&
-      once(command, writtenPaths).some((path) =>
-        PROTECTED.some((start) => asFolder(locate(command.cwd, path)).startsWith(start)) &&
-        holdsSystem(path, command.cwd)
-      ),
-    weight: [4, 3],
-    threat: "system_tampering",
-    explanation: "It writes into a folder that belongs to the system.",
-    safer: "Keep a copy of what was there, or use the package manager.",
-    hits: [
-      "install evil /usr/bin/",
-      "wget -O /usr/bin/ls http://x.example",
-      "curl -sSLo /usr/local/bin/kubectl https://dl.k8s.io/kubectl",
-      "cd /etc/nginx && wget https://x.example/nginx.conf",
-      "cp -t /usr/local/bin app",
-      "go build -o /usr/bin/app ./cmd/app",
-      "sed -i.bak 's/a/b/' /etc/nginx/nginx.conf",
-      "scp nginx.conf web1:/etc/nginx/nginx.conf",
-      "7z x -y x.7z -o/usr/local",
-      "sort -o /etc/hosts names.txt",
-      "pip install --target=/usr/lib/python3/dist-packages x",
-      "gpg --dearmor -o /usr/share/keyrings/x.gpg x.asc",
-    ],
-    misses: [
-      "cp notes.md docs/",
-      "wget -O page.html https://example.com",
-      "curl -O https://example.com/x.tgz",
-      "go build -o bin/app ./cmd/app",
-      "sed -n 1,5p /etc/hosts",
-      "gzip -l /usr/share/doc/x.gz",
-      "rsync -a /etc/nginx/ backup/",
-      "tar -tf /usr/share/x.tar",
-    ],
-  }),
-  rule({
-    id: "filesystem.append_system_file",
-    title: "Append to a system file",
-    commands: null,
-    also: ["redirected"],
-    match: ({ redirections, cwd }) =>
-      redirections.some(({ operator, target }) =>
-        operator.endsWith(">>") &&
-        PROTECTED.some((start) =>
-          !start.startsWith("/var/") && asFolder(locate(cwd, target)).startsWith(start)
-        ) &&
-        holdsSystem(target, cwd)
-      ),
-    evenRehearsed: true,
-    weight: [4, 2],
-    threat: "system_tampering",
-    explanation: "It appends to a file that belongs to the system.",
-    safer: "Change the file through configuration that is reviewed.",
-    hits: [
-      "echo '10.0.0.5 db' >> /etc/hosts",
-      "echo net.core.somaxconn=1024 >> /etc/sysctl.d/99-app.conf",
-      "cat ca.pem >> /etc/ssl/certs/ca-certificates.crt",
-    ],
-    misses: ["echo done >> out.log", "date >> /var/log/app.log", "cat /etc/hosts >> notes.txt"],
   }),
   rule({
     id: "filesystem.move_away",
@@ -398,18 +324,3 @@ function changesTree(command: SimpleCommand, concerns: (path: string) => boolean
 /** The data of one service or person; handing it to its owner is daily work. */
 const HOLDS_DATA =
   /^(?:\/(?:opt|srv|mnt|media|data|home\/[\w.-]+|var\/(?:www|lib\/(?:mysql|postgresql)))|~)$/;
-
-const PROTECTED = [
-  "/etc/",
-  "/boot/",
-  "/bin/",
-  "/sbin/",
-  "/lib",
-  "/usr/",
-  "/var/lib/",
-  "/var/spool/",
-  "/var/www/",
-  "/sys/",
-  "/proc/",
-  "/dev/mem",
-];

