@@ -59,11 +59,12 @@ const SCRIPTS_ONLY = new Set(["les", "lse", "upc", "wes", "certify", "cdk", "wat
 
 /** `/tmp/pspy64` is `pspy`; `LinEnum.sh` is `linenum`. */
 function isTool(path: string): boolean {
-  const name = path.slice(path.lastIndexOf("/") + 1).toLowerCase().split("?", 1)[0]!;
+  const name = path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1).toLowerCase()
+    .split("?", 1)[0]!;
   const dot = name.lastIndexOf(".");
   const isScript = dot > 0 && ENDINGS.has(name.slice(dot));
   const stem = isScript ? name.slice(0, dot) : name;
-  const bare = stem.replace(/[-_]?(?:v?\d+|x64|x86|32|64)$/, "");
+  const bare = stem.replace(/[-_]?(?:v?\d+s?|x64|x86)$/, "");
   return [stem, bare].some((one) => TOOLS.has(one) && (isScript || !SCRIPTS_ONLY.has(one)));
 }
 
@@ -78,7 +79,7 @@ const LAUNCHERS = [...SHELLS, "python", "python2", "python3", "perl", "ruby", ".
 
 const TOOL_NAMES = [...TOOLS].filter((name) => !SCRIPTS_ONLY.has(name)).flatMap((name) => [
   name,
-  ...["32", "64", "x64", "x86", ...ENDINGS].map((end) => name + end),
+  ...["32", "64", "32s", "64s", "x64", "x86", ...ENDINGS].map((end) => name + end),
   `${name}x64.exe`,
   `${name}x86.exe`,
 ]);

@@ -20,8 +20,16 @@ const DELETES: Condition = {
   answers: ["deletes"],
 };
 
+/** `find . -type d -empty -delete` loses nothing but names. */
+function deletesEmpty({ args }: SimpleCommand): boolean {
+  const at = args.indexOf("-empty");
+  return at >= 0 && at < args.indexOf("-delete") && args[at - 1] !== "!" &&
+    args[at - 1] !== "-not" && !args.includes("-o") && !args.includes("-or");
+}
+
 function findDeletes(...kinds: readonly PathKind[]) {
   return (command: SimpleCommand) => {
+    if (deletesEmpty(command)) return false;
     const { starts, narrowed } = findScope(command);
     return starts.some((start) => {
       const kind = classifyPath(
@@ -111,7 +119,11 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
       "find . -name '*.sql' -delete",
       "find data -delete",
     ],
-    misses: ["find . -name x.pyc -delete", "find /srv -type f -mtime +1 -print"],
+    misses: [
+      "find . -type d -empty -delete",
+      "find . -name x.pyc -delete",
+      "find /srv -type f -mtime +1 -print",
+    ],
   }),
   rule({
     id: "filesystem.overwrite_system_file",

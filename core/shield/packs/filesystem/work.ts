@@ -77,7 +77,7 @@ function installsBuilt(command: SimpleCommand): boolean {
       optionValues(command, "-t", "--target").includes("install")
     : command.name.startsWith("python")
     ? words[0] === "setup.py" && words[1] === "install" && !hasFlag(command, "", "user")
-    : words.some((word) => word === "install" || word.startsWith("install-"));
+    : words.some((word) => INSTALL_GOALS.has(word));
   if (!verbs || hasFlag(command, "nqt", "just-print", "dry-run", "recon")) return false;
   const places = [
     ...command.args, // `make install PREFIX=/opt`
@@ -87,6 +87,11 @@ function installsBuilt(command: SimpleCommand): boolean {
   return places.length === 0 || places.some((place) => SYSTEM_PLACE.test(normalizePath(place)));
 }
 
+/** The goals by which GNU makefiles install. */
+const INSTALL_GOALS = new Set([
+  ...["install", "install-strip", "install-exec", "install-data", "install-lib", "install-bin"],
+  ...["install-man", "altinstall", "modules_install", "headers_install"],
+]);
 const SYSTEM_PLACE = /^\/(?:$|usr|etc|s?bin|lib|opt)/;
 
 /** Files of work and data that are emptied, and builds that go into the system. */
@@ -180,6 +185,7 @@ export const WORK_FILE_RULES: readonly Rule[] = [
       "python3 setup.py install",
     ],
     misses: [
+      "make install-deps",
       "make -n install",
       "make install DESTDIR=/tmp/pkg",
       "make install PREFIX=out",

@@ -57,6 +57,7 @@ export const FETCHED_RULES: readonly Rule[] = [
   }),
 ];
 
+const INSTALLER_NAMES = new Set(INSTALLERS);
 const BUILDERS = new Set([
   ...["make", "gmake", "ninja", "meson", "cmake", "scons", "bazel", "gradle", "mvn", "ant", "rake"],
   ...["cargo", "go", "just", "task", "xcodebuild", "msbuild", "autoreconf"],
@@ -115,6 +116,8 @@ function builtAt(command: SimpleCommand): string | null {
     if (hasFlag(command, "", "version", "help")) return null;
     return locate(cwd, optionValues(command, "-C", "--directory", "--manifest-path")[0] ?? "x");
   }
+  const source = INSTALLER_NAMES.has(name) ? operands(command).at(-1) : undefined;
+  if (source?.startsWith(".") || source?.startsWith("/")) return locate(cwd, source);
   const script = RUNNERS.has(name) ? operands(command)[0] : undefined;
   return script === undefined ? null : locate(cwd, script);
 }

@@ -89,7 +89,7 @@ export const FILTERS: readonly Family[] = [
   { names: ["rev"], reads: "shown", prints: reversesLines },
   { names: ["sort"], runs: ["--compress-program"], reads: "shown", prints: copies(sorts) },
   { names: ["gsort"], runs: ["--compress-program"] },
-  { names: ["sort", "gsort"], writes: valuesOf("-o", "--output") },
+  { names: ["sort", "gsort"], valuedLetters: "koStT", writes: valuesOf("-o", "--output") },
   { names: ["uniq"], writes: (command) => operands(command, UNIQ_VALUED).slice(1, 2) },
   { names: ["split", "gsplit"], writes: (command) => operands(command, SPLIT_VALUED).slice(1, 2) },
   { names: ["csplit"], writes: valuesOf("-f", "--prefix") },

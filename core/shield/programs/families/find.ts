@@ -136,9 +136,12 @@ function unwrapFd(command: SimpleCommand): Inner[] {
   const [pattern = "", ...starts] = operands(own, FD_VALUED);
   const endings = optionValues(own, "-e", "--extension").map((ending) => `*.${ending}`);
   const isWide = /^[.*]*$/.test(pattern) && !own.args.some((arg) => FD_NARROWERS.test(arg));
-  const names = endings.length > 0 ? endings : isWide ? ["*"] : [];
+  const plain = /^[\w.-]+$/.test(pattern) ? [pattern] : [];
+  const names = endings.length > 0 ? endings : isWide ? ["*"] : plain;
   const targets = (starts.length === 0 ? ["."] : starts).flatMap((start) =>
-    names.length === 0 ? [foundBelow(command, start)] : names.map((name) => `${start}/${name}`)
+    names.length === 0 || isWholeFolder(command, start)
+      ? [foundBelow(command, start)]
+      : names.map((name) => `${start}/${name}`)
   );
   const program = command.args.slice(at + 1);
   checkFilling(program.join(" "), "{}", targets);
