@@ -75,7 +75,18 @@ const namesTool = (address: string): boolean =>
   address.includes("://") ? address.split("/").slice(2).some(isTool) : isTool(address);
 
 const FETCHERS = ["curl", "wget", "wget2", "aria2c", "axel", "git", "gh", "scp", "iwr", "irm"];
-const LAUNCHERS = [...SHELLS, "python", "python2", "python3", "perl", "ruby", ".", "source"];
+const LAUNCHERS = [
+  ...SHELLS,
+  "powershell",
+  "pwsh",
+  "python",
+  "python2",
+  "python3",
+  "perl",
+  "ruby",
+  ".",
+  "source",
+];
 
 const TOOL_NAMES = [...TOOLS].filter((name) => !SCRIPTS_ONLY.has(name)).flatMap((name) => [
   name,
