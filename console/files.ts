@@ -159,58 +159,59 @@ import file156 from "./app/screens/safety/shield/self_approval.ts" with { type: 
 import file157 from "./app/screens/safety/shield/shield.ts" with { type: "text" };
 import file158 from "./app/screens/safety/shield/shield_approvals.ts" with { type: "text" };
 import file159 from "./app/screens/safety/shield/shield_modes.ts" with { type: "text" };
-import file160 from "./app/screens/work/agent.ts" with { type: "text" };
-import file161 from "./app/screens/work/agent/commands.ts" with { type: "text" };
-import file162 from "./app/screens/work/agent/drift.ts" with { type: "text" };
-import file163 from "./app/screens/work/agent/guard.ts" with { type: "text" };
-import file164 from "./app/screens/work/agent/labels.ts" with { type: "text" };
-import file165 from "./app/screens/work/agent/labels_field.ts" with { type: "text" };
-import file166 from "./app/screens/work/agent/manage.ts" with { type: "text" };
-import file167 from "./app/screens/work/agent/pairing.ts" with { type: "text" };
-import file168 from "./app/screens/work/agent/upgrade.ts" with { type: "text" };
-import file169 from "./app/screens/work/agent_add.ts" with { type: "text" };
-import file170 from "./app/screens/work/agents.ts" with { type: "text" };
-import file171 from "./app/screens/work/approval.ts" with { type: "text" };
-import file172 from "./app/screens/work/approval/about.ts" with { type: "text" };
-import file173 from "./app/screens/work/approval/decide.ts" with { type: "text" };
-import file174 from "./app/screens/work/approval/held_agents.ts" with { type: "text" };
-import file175 from "./app/screens/work/approval/result.ts" with { type: "text" };
-import file176 from "./app/screens/work/approval/votes.ts" with { type: "text" };
-import file177 from "./app/screens/work/approvals.ts" with { type: "text" };
-import file178 from "./app/screens/work/command.ts" with { type: "text" };
-import file179 from "./app/screens/work/command/facts.ts" with { type: "text" };
-import file180 from "./app/screens/work/command/filters.ts" with { type: "text" };
-import file181 from "./app/screens/work/command/receipt.ts" with { type: "text" };
-import file182 from "./app/screens/work/commands.ts" with { type: "text" };
-import file183 from "./app/screens/work/fleet_command.ts" with { type: "text" };
-import file184 from "./app/screens/work/overview.ts" with { type: "text" };
-import file185 from "./app/screens/work/overview/agents_card.ts" with { type: "text" };
-import file186 from "./app/screens/work/overview/audit_card.ts" with { type: "text" };
-import file187 from "./app/screens/work/overview/card.ts" with { type: "text" };
-import file188 from "./app/screens/work/overview/first_run.ts" with { type: "text" };
-import file189 from "./app/screens/work/overview/list_cards.ts" with { type: "text" };
-import file190 from "./app/screens/work/overview/waiting_card.ts" with { type: "text" };
-import file191 from "./app/screens/work/overview/webhooks_card.ts" with { type: "text" };
-import file192 from "./app/screens/work/run.ts" with { type: "text" };
-import file193 from "./app/screens/work/run/agent_picker.ts" with { type: "text" };
-import file194 from "./app/screens/work/run/history.ts" with { type: "text" };
-import file195 from "./app/screens/work/run/options.ts" with { type: "text" };
-import file196 from "./app/screens/work/run/shield_hint.ts" with { type: "text" };
-import file197 from "./app/screens/work/run/started_card.ts" with { type: "text" };
-import file198 from "./app/screens/work/run/state.ts" with { type: "text" };
-import file199 from "./app/session.ts" with { type: "text" };
-import file200 from "./app/space.ts" with { type: "text" };
-import file201 from "./app/style.css" with { type: "text" };
-import file202 from "../core/client/client.ts" with { type: "text" };
-import file203 from "../core/client/error.ts" with { type: "text" };
-import file204 from "../core/client/exchange.ts" with { type: "text" };
-import file205 from "../core/client/operations.ts" with { type: "text" };
-import file206 from "../core/client/platform.ts" with { type: "text" };
-import file207 from "../core/client/retry.ts" with { type: "text" };
-import file208 from "../core/client/sse.ts" with { type: "text" };
-import file209 from "../core/client/stream.ts" with { type: "text" };
-import file210 from "../core/client/types.ts" with { type: "text" };
-import file211 from "../core/client/webhook.ts" with { type: "text" };
+import file160 from "./app/screens/safety/shield/suggestions.ts" with { type: "text" };
+import file161 from "./app/screens/work/agent.ts" with { type: "text" };
+import file162 from "./app/screens/work/agent/commands.ts" with { type: "text" };
+import file163 from "./app/screens/work/agent/drift.ts" with { type: "text" };
+import file164 from "./app/screens/work/agent/guard.ts" with { type: "text" };
+import file165 from "./app/screens/work/agent/labels.ts" with { type: "text" };
+import file166 from "./app/screens/work/agent/labels_field.ts" with { type: "text" };
+import file167 from "./app/screens/work/agent/manage.ts" with { type: "text" };
+import file168 from "./app/screens/work/agent/pairing.ts" with { type: "text" };
+import file169 from "./app/screens/work/agent/upgrade.ts" with { type: "text" };
+import file170 from "./app/screens/work/agent_add.ts" with { type: "text" };
+import file171 from "./app/screens/work/agents.ts" with { type: "text" };
+import file172 from "./app/screens/work/approval.ts" with { type: "text" };
+import file173 from "./app/screens/work/approval/about.ts" with { type: "text" };
+import file174 from "./app/screens/work/approval/decide.ts" with { type: "text" };
+import file175 from "./app/screens/work/approval/held_agents.ts" with { type: "text" };
+import file176 from "./app/screens/work/approval/result.ts" with { type: "text" };
+import file177 from "./app/screens/work/approval/votes.ts" with { type: "text" };
+import file178 from "./app/screens/work/approvals.ts" with { type: "text" };
+import file179 from "./app/screens/work/command.ts" with { type: "text" };
+import file180 from "./app/screens/work/command/facts.ts" with { type: "text" };
+import file181 from "./app/screens/work/command/filters.ts" with { type: "text" };
+import file182 from "./app/screens/work/command/receipt.ts" with { type: "text" };
+import file183 from "./app/screens/work/commands.ts" with { type: "text" };
+import file184 from "./app/screens/work/fleet_command.ts" with { type: "text" };
+import file185 from "./app/screens/work/overview.ts" with { type: "text" };
+import file186 from "./app/screens/work/overview/agents_card.ts" with { type: "text" };
+import file187 from "./app/screens/work/overview/audit_card.ts" with { type: "text" };
+import file188 from "./app/screens/work/overview/card.ts" with { type: "text" };
+import file189 from "./app/screens/work/overview/first_run.ts" with { type: "text" };
+import file190 from "./app/screens/work/overview/list_cards.ts" with { type: "text" };
+import file191 from "./app/screens/work/overview/waiting_card.ts" with { type: "text" };
+import file192 from "./app/screens/work/overview/webhooks_card.ts" with { type: "text" };
+import file193 from "./app/screens/work/run.ts" with { type: "text" };
+import file194 from "./app/screens/work/run/agent_picker.ts" with { type: "text" };
+import file195 from "./app/screens/work/run/history.ts" with { type: "text" };
+import file196 from "./app/screens/work/run/options.ts" with { type: "text" };
+import file197 from "./app/screens/work/run/shield_hint.ts" with { type: "text" };
+import file198 from "./app/screens/work/run/started_card.ts" with { type: "text" };
+import file199 from "./app/screens/work/run/state.ts" with { type: "text" };
+import file200 from "./app/session.ts" with { type: "text" };
+import file201 from "./app/space.ts" with { type: "text" };
+import file202 from "./app/style.css" with { type: "text" };
+import file203 from "../core/client/client.ts" with { type: "text" };
+import file204 from "../core/client/error.ts" with { type: "text" };
+import file205 from "../core/client/exchange.ts" with { type: "text" };
+import file206 from "../core/client/operations.ts" with { type: "text" };
+import file207 from "../core/client/platform.ts" with { type: "text" };
+import file208 from "../core/client/retry.ts" with { type: "text" };
+import file209 from "../core/client/sse.ts" with { type: "text" };
+import file210 from "../core/client/stream.ts" with { type: "text" };
+import file211 from "../core/client/types.ts" with { type: "text" };
+import file212 from "../core/client/webhook.ts" with { type: "text" };
 import library0 from "preact" with { type: "text" };
 import library1 from "preact/hooks" with { type: "text" };
 import library2 from "htm" with { type: "text" };
@@ -381,58 +382,59 @@ export const FILES: Readonly<Record<string, string>> = {
   "console/app/screens/safety/shield/shield.ts": file157,
   "console/app/screens/safety/shield/shield_approvals.ts": file158,
   "console/app/screens/safety/shield/shield_modes.ts": file159,
-  "console/app/screens/work/agent.ts": file160,
-  "console/app/screens/work/agent/commands.ts": file161,
-  "console/app/screens/work/agent/drift.ts": file162,
-  "console/app/screens/work/agent/guard.ts": file163,
-  "console/app/screens/work/agent/labels.ts": file164,
-  "console/app/screens/work/agent/labels_field.ts": file165,
-  "console/app/screens/work/agent/manage.ts": file166,
-  "console/app/screens/work/agent/pairing.ts": file167,
-  "console/app/screens/work/agent/upgrade.ts": file168,
-  "console/app/screens/work/agent_add.ts": file169,
-  "console/app/screens/work/agents.ts": file170,
-  "console/app/screens/work/approval.ts": file171,
-  "console/app/screens/work/approval/about.ts": file172,
-  "console/app/screens/work/approval/decide.ts": file173,
-  "console/app/screens/work/approval/held_agents.ts": file174,
-  "console/app/screens/work/approval/result.ts": file175,
-  "console/app/screens/work/approval/votes.ts": file176,
-  "console/app/screens/work/approvals.ts": file177,
-  "console/app/screens/work/command.ts": file178,
-  "console/app/screens/work/command/facts.ts": file179,
-  "console/app/screens/work/command/filters.ts": file180,
-  "console/app/screens/work/command/receipt.ts": file181,
-  "console/app/screens/work/commands.ts": file182,
-  "console/app/screens/work/fleet_command.ts": file183,
-  "console/app/screens/work/overview.ts": file184,
-  "console/app/screens/work/overview/agents_card.ts": file185,
-  "console/app/screens/work/overview/audit_card.ts": file186,
-  "console/app/screens/work/overview/card.ts": file187,
-  "console/app/screens/work/overview/first_run.ts": file188,
-  "console/app/screens/work/overview/list_cards.ts": file189,
-  "console/app/screens/work/overview/waiting_card.ts": file190,
-  "console/app/screens/work/overview/webhooks_card.ts": file191,
-  "console/app/screens/work/run.ts": file192,
-  "console/app/screens/work/run/agent_picker.ts": file193,
-  "console/app/screens/work/run/history.ts": file194,
-  "console/app/screens/work/run/options.ts": file195,
-  "console/app/screens/work/run/shield_hint.ts": file196,
-  "console/app/screens/work/run/started_card.ts": file197,
-  "console/app/screens/work/run/state.ts": file198,
-  "console/app/session.ts": file199,
-  "console/app/space.ts": file200,
-  "console/app/style.css": file201,
-  "core/client/client.ts": file202,
-  "core/client/error.ts": file203,
-  "core/client/exchange.ts": file204,
-  "core/client/operations.ts": file205,
-  "core/client/platform.ts": file206,
-  "core/client/retry.ts": file207,
-  "core/client/sse.ts": file208,
-  "core/client/stream.ts": file209,
-  "core/client/types.ts": file210,
-  "core/client/webhook.ts": file211,
+  "console/app/screens/safety/shield/suggestions.ts": file160,
+  "console/app/screens/work/agent.ts": file161,
+  "console/app/screens/work/agent/commands.ts": file162,
+  "console/app/screens/work/agent/drift.ts": file163,
+  "console/app/screens/work/agent/guard.ts": file164,
+  "console/app/screens/work/agent/labels.ts": file165,
+  "console/app/screens/work/agent/labels_field.ts": file166,
+  "console/app/screens/work/agent/manage.ts": file167,
+  "console/app/screens/work/agent/pairing.ts": file168,
+  "console/app/screens/work/agent/upgrade.ts": file169,
+  "console/app/screens/work/agent_add.ts": file170,
+  "console/app/screens/work/agents.ts": file171,
+  "console/app/screens/work/approval.ts": file172,
+  "console/app/screens/work/approval/about.ts": file173,
+  "console/app/screens/work/approval/decide.ts": file174,
+  "console/app/screens/work/approval/held_agents.ts": file175,
+  "console/app/screens/work/approval/result.ts": file176,
+  "console/app/screens/work/approval/votes.ts": file177,
+  "console/app/screens/work/approvals.ts": file178,
+  "console/app/screens/work/command.ts": file179,
+  "console/app/screens/work/command/facts.ts": file180,
+  "console/app/screens/work/command/filters.ts": file181,
+  "console/app/screens/work/command/receipt.ts": file182,
+  "console/app/screens/work/commands.ts": file183,
+  "console/app/screens/work/fleet_command.ts": file184,
+  "console/app/screens/work/overview.ts": file185,
+  "console/app/screens/work/overview/agents_card.ts": file186,
+  "console/app/screens/work/overview/audit_card.ts": file187,
+  "console/app/screens/work/overview/card.ts": file188,
+  "console/app/screens/work/overview/first_run.ts": file189,
+  "console/app/screens/work/overview/list_cards.ts": file190,
+  "console/app/screens/work/overview/waiting_card.ts": file191,
+  "console/app/screens/work/overview/webhooks_card.ts": file192,
+  "console/app/screens/work/run.ts": file193,
+  "console/app/screens/work/run/agent_picker.ts": file194,
+  "console/app/screens/work/run/history.ts": file195,
+  "console/app/screens/work/run/options.ts": file196,
+  "console/app/screens/work/run/shield_hint.ts": file197,
+  "console/app/screens/work/run/started_card.ts": file198,
+  "console/app/screens/work/run/state.ts": file199,
+  "console/app/session.ts": file200,
+  "console/app/space.ts": file201,
+  "console/app/style.css": file202,
+  "core/client/client.ts": file203,
+  "core/client/error.ts": file204,
+  "core/client/exchange.ts": file205,
+  "core/client/operations.ts": file206,
+  "core/client/platform.ts": file207,
+  "core/client/retry.ts": file208,
+  "core/client/sse.ts": file209,
+  "core/client/stream.ts": file210,
+  "core/client/types.ts": file211,
+  "core/client/webhook.ts": file212,
 };
 
 /** The libraries that they import by name. */

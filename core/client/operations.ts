@@ -59,6 +59,7 @@ export const OPERATIONS: Readonly<
   "approvals.get": ["GET", "/api/shield/approvals/{pid}", "safe"],
   "approvals.list": ["GET", "/api/shield/approvals", "safe"],
   "approvals.reject": ["POST", "/api/shield/reject/{pid}", "never"],
+  "approvals.suggest": ["GET", "/api/shield/suggestions", "safe"],
   "audit.checkpoint": ["GET", "/api/audit/checkpoint", "safe"],
   "audit.consistency": ["GET", "/api/audit/consistency", "safe"],
   "audit.export": ["GET", "/api/audit/export", "safe"],

@@ -507,6 +507,14 @@ export interface Operations {
     body: ApprovalDecision;
     answer: Approval;
   };
+  /** Propose rules from past decisions */
+  "approvals.suggest": {
+    query?: {
+      /** How many days to look back. */
+      readonly days?: number | undefined;
+    };
+    answer: RuleSuggestions;
+  };
   /** Get a signed checkpoint of the audit log */
   "audit.checkpoint": {
     answer: {
@@ -3982,6 +3990,30 @@ export interface RpcResponse {
   readonly result?: Readonly<Record<string, unknown>> | undefined;
 }
 
+export interface RuleSuggestions {
+  /** False when there are more than one report reads. */
+  readonly complete: boolean;
+  /** The number of decided or lapsed requests that were read. */
+  readonly requests: number;
+  /** By the rule that held most first. */
+  readonly rules: readonly ({
+    readonly approved: number;
+    /** The number without a decision: expired, lapsed or withdrawn. */
+    readonly expired: number;
+    /** The number of requests of commands that the rule held. */
+    readonly held: number;
+    /** The median time to an approval; null without one. */
+    readonly median_seconds: number | null;
+    /** A policy for the lines that were always approved. */
+    readonly proposal: ShieldPolicy | null;
+    readonly rejected: number;
+    readonly rule_id: string;
+    /** The longest time to an approval; null without one. */
+    readonly slowest_seconds: number | null;
+  })[];
+  readonly since: string;
+}
+
 export type Scope =
   | "agents:read"
   | "agents:write"
@@ -4075,6 +4107,8 @@ export interface ShieldPolicy {
       } | undefined;
       /** Labels that the agent must have. */
       readonly labels?: Readonly<Record<string, string>> | undefined;
+      /** Whole command lines: the command is exactly one of these. */
+      readonly lines?: readonly string[] | undefined;
       /** Program names without folders: matches every program that none of them matches, including programs with unknown names. */
       readonly other_commands?: readonly string[] | undefined;
       readonly packs?: readonly PackName[] | undefined;
@@ -4147,6 +4181,8 @@ export interface ShieldPolicyInput {
         } | undefined;
         /** Labels that the agent must have. */
         readonly labels?: Readonly<Record<string, string>> | undefined;
+        /** Whole command lines: the command is exactly one of these. */
+        readonly lines?: readonly string[] | undefined;
         /** Program names without folders: matches every program that none of them matches, including programs with unknown names. */
         readonly other_commands?: readonly string[] | undefined;
         readonly packs?: readonly PackName[] | undefined;

@@ -47,7 +47,15 @@ const CHANGES: readonly (readonly [
     "PATCH",
     () => Promise.resolve("/api/shield/settings"),
     { mode: "observe" },
-    { policy_version: "another", patterns: { disabled_packs: ["git"], disabled_rules: [] } },
+    {
+      policy_version: "another",
+      patterns: {
+        disabled_packs: ["git"],
+        disabled_rules: [],
+        watched_packs: [],
+        watched_rules: [],
+      },
+    },
   ],
 ];
 
