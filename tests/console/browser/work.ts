@@ -91,3 +91,55 @@ Deno.test({
   deq(new URL(page.url()).pathname, "/console/commands");
   deq(person.complaints, []);
 });
+
+/** Answers a search of commands with `count` pages without rows, and then with one command. */
+async function emptyPages(page: Page, count: number): Promise<void> {
+  const found = {
+    command_id: "cmd_old",
+    command: "uname -a",
+    status: "succeeded",
+    agent_id: "agt_gone",
+    verdict: "allow",
+    actor: "usr_gone",
+    exit_code: 0,
+    signal: null,
+    reason: null,
+    duration_ms: 1,
+    created_at: "2026-01-01T00:00:00Z",
+  };
+  await page.route("**/api/v1/commands?*", (route) => {
+    const at = Number(new URL(route.request().url()).searchParams.get("cursor") ?? 0);
+    const isLast = at === count;
+    const json = { commands: isLast ? [found] : [], cursor: isLast ? null : `${at + 1}` };
+    return route.fulfill({ json });
+  });
+}
+
+Deno.test({
+  name: "run and commands: what is typed is what counts, and a search that stopped can go on",
+  ignore,
+}, async () => {
+  await using here = await ConsoleTest.start();
+  await here.signUp();
+  const person = await here.person();
+  const page = await person.signIn(OWNER, "/run");
+  await page.getByText("Options", { exact: true }).click();
+  const timeout = page.getByLabel("Timeout in seconds");
+  await timeout.fill("9999");
+  await timeout.press("Tab");
+  deq(await timeout.inputValue(), "600");
+  const command = page.getByLabel("Command", { exact: true });
+  await command.focus();
+  // A command that was cut silently would be another command.
+  await page.keyboard.insertText("x".repeat(20_000));
+  deq((await command.inputValue()).length, 20_000);
+
+  await emptyPages(page, 25);
+  await page.goto(`${here.url}/console/commands?text=uname`);
+  await page.getByText("Older commands were not searched yet.").waitFor();
+  deq(await page.getByText("No such commands").count(), 0);
+  await page.getByRole("button", { name: "Search further back" }).click();
+  await page.getByRole("link", { name: "uname -a" }).waitFor();
+  deq(await page.getByRole("button", { name: "Search further back" }).count(), 0);
+  deq(person.complaints.filter((one) => !/status of 404/.test(one)), []);
+});
