@@ -37,6 +37,12 @@ export function go(to: string, filters?: Readonly<Record<string, string>>): void
   scrollTo(0, 0);
 }
 
+/** Remembers the present screen. The result says later whether the viewer is still there, before `go` leads elsewhere. */
+export function stillHere(): () => boolean {
+  const from = path.peek();
+  return () => path.peek() === from;
+}
+
 /** Changes filters of the present screen, without an entry in the browser's history for each. */
 export function setQuery(changes: Readonly<Record<string, string>>): void {
   const next = { ...place.value.query, ...changes };

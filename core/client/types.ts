@@ -1056,6 +1056,8 @@ export interface Operations {
     body: {
       /** The branch with the policies. */
       readonly branch: string;
+      /** The head that the branch must have, such as the `commit` of a plan. With another head the answer is 409. */
+      readonly commit?: string | undefined;
       /** Return the plan and write nothing. */
       readonly dry_run?: boolean | undefined;
       /** A file or a folder of policy files; empty for the whole repository. */
@@ -2286,6 +2288,8 @@ export interface ActivityRow {
 }
 
 export interface Agent {
+  /** What the agent reported with its newest link that its program may do. */
+  readonly capabilities: readonly AgentCapability[];
   /** When its newest link began; kept after that link has ended. */
   readonly connected_at: string | null;
   readonly created_at: string;
@@ -2312,6 +2316,9 @@ export interface Agent {
   readonly status: AgentStatus;
   readonly version: string;
 }
+
+/** `upgrade`: the relay can replace the program over the link. `key_handover`: the agent follows a rotation of the verdict key by itself. */
+export type AgentCapability = "upgrade" | "key_handover";
 
 export interface AgentList {
   readonly agents: readonly Agent[];

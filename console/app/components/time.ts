@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import { html } from "htm/preact";
 
-/** The present, for relative times; moves every 10 s, and every second while something counts down. */
+/** The present, for relative times. It moves every second. */
 export const now = signal(Date.now());
 setInterval(() => now.value = Date.now(), 1_000);
 
@@ -55,9 +55,13 @@ export function durationOf(ms: number | null): string {
 }
 
 /** The time left until an instant, counted down. */
-export function TimeLeft({ until }: { readonly until: string }) {
+export function TimeLeft({ until, after = "" }: {
+  readonly until: string;
+  /** Follows the time, while there is any. */
+  readonly after?: string;
+}) {
   const ms = Date.parse(until) - now.value;
   return html`<time dateTime=${until} title=${exact.format(Date.parse(until))}>${
-    ms <= 0 ? "time is up" : durationOf(Math.floor(ms / 1_000) * 1_000)
+    ms <= 0 ? "time is up" : durationOf(Math.floor(ms / 1_000) * 1_000) + after
   }</time>`;
 }

@@ -1,6 +1,6 @@
 import { call, type PatternList } from "../../../api.ts";
 import { Badge } from "../../../components/badge.ts";
-import { type Change, ChangeError, useChange } from "../../../components/form.ts";
+import { type Change, ChangeError, ConfirmButton, useChange } from "../../../components/form.ts";
 import { Failure, Loading } from "../../../components/states.ts";
 import { useData } from "../../../data.ts";
 import { html } from "htm/preact";
@@ -8,7 +8,9 @@ import { query, setQuery } from "../../../router.ts";
 import { may } from "../../../session.ts";
 
 type Pack = PatternList["patterns"][number];
-type Switch = (body: { packs?: Record<string, boolean>; rules?: Record<string, boolean> }) => void;
+type Switch = (
+  body: { packs?: Record<string, boolean>; rules?: Record<string, boolean> },
+) => Promise<void>;
 
 /** The built-in rules in packs, each of which can be switched off. */
 export function Patterns() {
@@ -19,11 +21,9 @@ export function Patterns() {
     [],
     { types: ["shield"] },
   );
-  const turn: Switch = (body) => {
-    change.run(async () => {
-      await call("patterns.switch", { body });
-      again();
-    });
+  const turn: Switch = async (body) => {
+    await call("patterns.switch", { body });
+    again();
   };
   const wanted = find.toLowerCase();
   const packs = data?.map((pack) => ({
@@ -64,6 +64,7 @@ function PackView({ pack, rules, isOpen, change, turn }: {
   readonly turn: Switch;
 }) {
   const { pack: name, enabled } = pack;
+  const removal = useChange();
   const off = pack.rules.filter((rule) => !rule.enabled).length;
   const canTurn = may("patterns:write") && !pack.rules.every(({ fixed }) => fixed);
   return html`
@@ -75,12 +76,18 @@ function PackView({ pack, rules, isOpen, change, turn }: {
           ? html`<${Badge} state="off" tone="bad" />`
           : off > 0 && html`<${Badge} state=${`${off} off`} tone="warn" />`}
       </summary>
-      ${canTurn && html`
-        <p><button type="button" disabled=${change.isBusy}
-          onClick=${() => turn({ packs: { [name]: !enabled } })}>
-          ${enabled ? `Turn the pack ${name} off` : `Turn the pack ${name} on`}
-        </button></p>
-      `}
+      ${canTurn && (enabled
+        ? html`
+          <${ConfirmButton} label=${`Turn the pack ${name} off`} change=${removal}
+            question="From now on its rules judge no command, except those that are always on."
+            action=${() => turn({ packs: { [name]: false } })} />
+        `
+        : html`
+          <p><button type="button" disabled=${change.isBusy}
+            onClick=${() => change.run(() => turn({ packs: { [name]: true } }))}>
+            ${`Turn the pack ${name} on`}
+          </button></p>
+        `)}
       <ul class="plain">
         ${rules.map(({ id, explanation, risk_score, enabled, fixed }) =>
           html`
@@ -93,7 +100,7 @@ function PackView({ pack, rules, isOpen, change, turn }: {
               ${may("patterns:write") && pack.enabled && !fixed && html`
                 <button type="button" disabled=${change.isBusy}
                   aria-label=${`Turn ${enabled ? "off" : "on"} ${id}`}
-                  onClick=${() => turn({ rules: { [id]: !enabled } })}>
+                  onClick=${() => change.run(() => turn({ rules: { [id]: !enabled } }))}>
                   Turn ${enabled ? "off" : "on"}
                 </button>
               `}

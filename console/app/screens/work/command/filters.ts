@@ -29,8 +29,9 @@ export function ActorFilter() {
 /** An instant in the viewer's zone; the address has it in UTC, so that a link means the same everywhere. */
 export function InstantFilter({ name, label }: { readonly name: string; readonly label: string }) {
   const set = (event: Event) => {
-    const text = valueOf(event);
-    setQuery({ [name]: text === "" ? "" : new Date(text).toISOString() });
+    const date = new Date(valueOf(event));
+    // It is empty, or its year has more digits than an instant of the API.
+    setQuery({ [name]: Number.isNaN(date.getTime()) ? "" : date.toISOString() });
   };
   return html`
     <label>${label}
