@@ -30,6 +30,14 @@ export function addressOf(to: string, filters: Readonly<Record<string, string>> 
   return `${BASE}${bare === "/" ? "" : bare}${search === "" ? "" : `?${search}`}${hash}`;
 }
 
+/** The present screen with some filters changed, to go to. */
+export function placeWith(changes: Readonly<Record<string, string>>): string {
+  const { path, query } = place.value;
+  const { space: _, ...filters } = { ...query, ...changes };
+  const search = new URLSearchParams(Object.entries(filters).filter(([, value]) => value !== ""));
+  return search.size === 0 ? path : `${path}?${search}`;
+}
+
 /** Goes to a screen. */
 export function go(to: string, filters?: Readonly<Record<string, string>>): void {
   history.pushState(null, "", addressOf(to, filters));

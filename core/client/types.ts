@@ -420,7 +420,7 @@ export interface Operations {
     };
     answer: ApiKeyRotation;
   };
-  /** Update an API key's metadata or scopes */
+  /** Update an API key's name, metadata, scopes or expiry */
   "api_keys.update": {
     params: {
       /** An opaque id. */
@@ -432,6 +432,7 @@ export interface Operations {
       /** What created it: an API key (`api_key`), a sign-in (`session`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
       readonly created_with?: CreatedWithInput | null | undefined;
       readonly description?: string | undefined;
+      /** When it ends: in the future, and at most 3650 days ahead. A key cannot give another key a later end than its own. */
       readonly expires_at?: string | undefined;
       /** When the old value stops working, while the key is rotating. */
       readonly grace_period_ends?: string | null | undefined;
@@ -1716,6 +1717,12 @@ export interface Operations {
       readonly updated_at?: string | null | undefined;
     };
     answer: Role;
+  };
+  /** List all scopes */
+  "scopes.list": {
+    answer: {
+      readonly scopes: readonly ScopeInfo[];
+    };
   };
   /** Enable the second factor with a first code */
   "second_factor.confirm": {
@@ -3244,6 +3251,8 @@ export interface Health {
   readonly commands_under_way?: number | undefined;
   readonly components: Readonly<Record<string, "ok" | "down">>;
   readonly jobs_due?: number | undefined;
+  /** When the newest complete backup by `relay backup` was taken, and null without one. Absent for a store that it does not copy: a database server, or one in memory. */
+  readonly last_backup_at?: string | null | undefined;
   readonly status: "ok" | "degraded";
   readonly store_round_trip_ms?: number | undefined;
   readonly uptime_seconds?: number | undefined;
@@ -3992,6 +4001,12 @@ export type Scope =
   | "compliance:read"
   | "system:read"
   | "system:write";
+
+export interface ScopeInfo {
+  /** What it allows. */
+  readonly description: string;
+  readonly name: Scope;
+}
 
 export interface SecondFactor {
   readonly confirmed_at: string | null;

@@ -22,11 +22,14 @@ const NONE: ReadonlyMap<string, string> = new Map();
  * no name, unless the screen knows `more`.
  */
 export function useNames(more = NONE): void {
+  const reader = `${me.value?.user.id} ${space.value}`;
   useEffect(() => {
     const abort = new AbortController();
+    if (reader !== readBy) forgetNames(reader);
     names.value = new Map([...names.value, ...more]);
     const load = oneAtATime(abort.signal, async () => {
-      names.value = new Map([...more, ...await loadNames(abort.signal)]);
+      const loaded = await loadNames(abort.signal);
+      if (!abort.signal.aborted) names.value = new Map([...more, ...loaded]);
     }, () => {});
     load();
     const stop = onStale({ types: ["agent", "api_key", "user"], everyMs: EVERY_MS }, load);
@@ -34,7 +37,17 @@ export function useNames(more = NONE): void {
       abort.abort();
       stop();
     };
-  }, [space.value, more]);
+  }, [reader, more]);
+}
+
+/** Who read the names, and in which space: they are not for the next person who signs in here. */
+let readBy = "";
+
+function forgetNames(reader: string): void {
+  readBy = reader;
+  names.value = NONE;
+  others.value = NONE;
+  asked.clear();
 }
 
 async function loadNames(signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
@@ -63,8 +76,11 @@ const asked = new Set<string>();
 async function askForAgent(id: string): Promise<void> {
   if (asked.has(id)) return;
   asked.add(id);
+  const reader = readBy;
   const found = await call("agents.get", { params: { id } }).catch(() => null);
-  if (found !== null) others.value = new Map([...others.value, [id, found.name]]);
+  if (found !== null && reader === readBy) {
+    others.value = new Map([...others.value, [id, found.name]]);
+  }
 }
 
 /** Where a thing with this id is shown, by the kind that its id names; null when no screen shows one. */

@@ -12,8 +12,9 @@ import { html } from "htm/preact";
 import { type Page, usePages } from "../../pages.ts";
 import { addressOf, query } from "../../router.ts";
 import { may } from "../../session.ts";
-import { ActorFilter, InstantFilter } from "./command/filters.ts";
 import { COMMAND_STATES } from "./command/states.ts";
+import { InstantFilter } from "../../components/instants.ts";
+import { ActorFilter } from "./command/filters.ts";
 
 const COLUMNS: readonly Column<ListedCommand>[] = [
   {
