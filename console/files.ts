@@ -185,36 +185,40 @@ import file182 from "./app/screens/work/command.ts" with { type: "text" };
 import file183 from "./app/screens/work/command/facts.ts" with { type: "text" };
 import file184 from "./app/screens/work/command/filters.ts" with { type: "text" };
 import file185 from "./app/screens/work/command/receipt.ts" with { type: "text" };
-import file186 from "./app/screens/work/commands.ts" with { type: "text" };
-import file187 from "./app/screens/work/fleet_command.ts" with { type: "text" };
-import file188 from "./app/screens/work/overview.ts" with { type: "text" };
-import file189 from "./app/screens/work/overview/agents_card.ts" with { type: "text" };
-import file190 from "./app/screens/work/overview/audit_card.ts" with { type: "text" };
-import file191 from "./app/screens/work/overview/card.ts" with { type: "text" };
-import file192 from "./app/screens/work/overview/first_run.ts" with { type: "text" };
-import file193 from "./app/screens/work/overview/list_cards.ts" with { type: "text" };
-import file194 from "./app/screens/work/overview/waiting_card.ts" with { type: "text" };
-import file195 from "./app/screens/work/overview/webhooks_card.ts" with { type: "text" };
-import file196 from "./app/screens/work/run.ts" with { type: "text" };
-import file197 from "./app/screens/work/run/agent_picker.ts" with { type: "text" };
-import file198 from "./app/screens/work/run/history.ts" with { type: "text" };
-import file199 from "./app/screens/work/run/options.ts" with { type: "text" };
-import file200 from "./app/screens/work/run/shield_hint.ts" with { type: "text" };
-import file201 from "./app/screens/work/run/started_card.ts" with { type: "text" };
-import file202 from "./app/screens/work/run/state.ts" with { type: "text" };
-import file203 from "./app/session.ts" with { type: "text" };
-import file204 from "./app/space.ts" with { type: "text" };
-import file205 from "./app/style.css" with { type: "text" };
-import file206 from "../core/client/client.ts" with { type: "text" };
-import file207 from "../core/client/error.ts" with { type: "text" };
-import file208 from "../core/client/exchange.ts" with { type: "text" };
-import file209 from "../core/client/operations.ts" with { type: "text" };
-import file210 from "../core/client/platform.ts" with { type: "text" };
-import file211 from "../core/client/retry.ts" with { type: "text" };
-import file212 from "../core/client/sse.ts" with { type: "text" };
-import file213 from "../core/client/stream.ts" with { type: "text" };
-import file214 from "../core/client/types.ts" with { type: "text" };
-import file215 from "../core/client/webhook.ts" with { type: "text" };
+import file186 from "./app/screens/work/command/states.ts" with { type: "text" };
+import file187 from "./app/screens/work/commands.ts" with { type: "text" };
+import file188 from "./app/screens/work/fleet_command.ts" with { type: "text" };
+import file189 from "./app/screens/work/overview.ts" with { type: "text" };
+import file190 from "./app/screens/work/overview/agents_card.ts" with { type: "text" };
+import file191 from "./app/screens/work/overview/audit_card.ts" with { type: "text" };
+import file192 from "./app/screens/work/overview/card.ts" with { type: "text" };
+import file193 from "./app/screens/work/overview/first_run.ts" with { type: "text" };
+import file194 from "./app/screens/work/overview/list_cards.ts" with { type: "text" };
+import file195 from "./app/screens/work/overview/waiting_card.ts" with { type: "text" };
+import file196 from "./app/screens/work/overview/webhooks_card.ts" with { type: "text" };
+import file197 from "./app/screens/work/run.ts" with { type: "text" };
+import file198 from "./app/screens/work/run/agent_picker.ts" with { type: "text" };
+import file199 from "./app/screens/work/run/choices.ts" with { type: "text" };
+import file200 from "./app/screens/work/run/history.ts" with { type: "text" };
+import file201 from "./app/screens/work/run/options.ts" with { type: "text" };
+import file202 from "./app/screens/work/run/picked.ts" with { type: "text" };
+import file203 from "./app/screens/work/run/shield_hint.ts" with { type: "text" };
+import file204 from "./app/screens/work/run/started_card.ts" with { type: "text" };
+import file205 from "./app/screens/work/run/state.ts" with { type: "text" };
+import file206 from "./app/screens/work/run/target.ts" with { type: "text" };
+import file207 from "./app/session.ts" with { type: "text" };
+import file208 from "./app/space.ts" with { type: "text" };
+import file209 from "./app/style.css" with { type: "text" };
+import file210 from "../core/client/client.ts" with { type: "text" };
+import file211 from "../core/client/error.ts" with { type: "text" };
+import file212 from "../core/client/exchange.ts" with { type: "text" };
+import file213 from "../core/client/operations.ts" with { type: "text" };
+import file214 from "../core/client/platform.ts" with { type: "text" };
+import file215 from "../core/client/retry.ts" with { type: "text" };
+import file216 from "../core/client/sse.ts" with { type: "text" };
+import file217 from "../core/client/stream.ts" with { type: "text" };
+import file218 from "../core/client/types.ts" with { type: "text" };
+import file219 from "../core/client/webhook.ts" with { type: "text" };
 import library0 from "preact" with { type: "text" };
 import library1 from "preact/hooks" with { type: "text" };
 import library2 from "htm" with { type: "text" };
@@ -411,36 +415,40 @@ export const FILES: Readonly<Record<string, string>> = {
   "console/app/screens/work/command/facts.ts": file183,
   "console/app/screens/work/command/filters.ts": file184,
   "console/app/screens/work/command/receipt.ts": file185,
-  "console/app/screens/work/commands.ts": file186,
-  "console/app/screens/work/fleet_command.ts": file187,
-  "console/app/screens/work/overview.ts": file188,
-  "console/app/screens/work/overview/agents_card.ts": file189,
-  "console/app/screens/work/overview/audit_card.ts": file190,
-  "console/app/screens/work/overview/card.ts": file191,
-  "console/app/screens/work/overview/first_run.ts": file192,
-  "console/app/screens/work/overview/list_cards.ts": file193,
-  "console/app/screens/work/overview/waiting_card.ts": file194,
-  "console/app/screens/work/overview/webhooks_card.ts": file195,
-  "console/app/screens/work/run.ts": file196,
-  "console/app/screens/work/run/agent_picker.ts": file197,
-  "console/app/screens/work/run/history.ts": file198,
-  "console/app/screens/work/run/options.ts": file199,
-  "console/app/screens/work/run/shield_hint.ts": file200,
-  "console/app/screens/work/run/started_card.ts": file201,
-  "console/app/screens/work/run/state.ts": file202,
-  "console/app/session.ts": file203,
-  "console/app/space.ts": file204,
-  "console/app/style.css": file205,
-  "core/client/client.ts": file206,
-  "core/client/error.ts": file207,
-  "core/client/exchange.ts": file208,
-  "core/client/operations.ts": file209,
-  "core/client/platform.ts": file210,
-  "core/client/retry.ts": file211,
-  "core/client/sse.ts": file212,
-  "core/client/stream.ts": file213,
-  "core/client/types.ts": file214,
-  "core/client/webhook.ts": file215,
+  "console/app/screens/work/command/states.ts": file186,
+  "console/app/screens/work/commands.ts": file187,
+  "console/app/screens/work/fleet_command.ts": file188,
+  "console/app/screens/work/overview.ts": file189,
+  "console/app/screens/work/overview/agents_card.ts": file190,
+  "console/app/screens/work/overview/audit_card.ts": file191,
+  "console/app/screens/work/overview/card.ts": file192,
+  "console/app/screens/work/overview/first_run.ts": file193,
+  "console/app/screens/work/overview/list_cards.ts": file194,
+  "console/app/screens/work/overview/waiting_card.ts": file195,
+  "console/app/screens/work/overview/webhooks_card.ts": file196,
+  "console/app/screens/work/run.ts": file197,
+  "console/app/screens/work/run/agent_picker.ts": file198,
+  "console/app/screens/work/run/choices.ts": file199,
+  "console/app/screens/work/run/history.ts": file200,
+  "console/app/screens/work/run/options.ts": file201,
+  "console/app/screens/work/run/picked.ts": file202,
+  "console/app/screens/work/run/shield_hint.ts": file203,
+  "console/app/screens/work/run/started_card.ts": file204,
+  "console/app/screens/work/run/state.ts": file205,
+  "console/app/screens/work/run/target.ts": file206,
+  "console/app/session.ts": file207,
+  "console/app/space.ts": file208,
+  "console/app/style.css": file209,
+  "core/client/client.ts": file210,
+  "core/client/error.ts": file211,
+  "core/client/exchange.ts": file212,
+  "core/client/operations.ts": file213,
+  "core/client/platform.ts": file214,
+  "core/client/retry.ts": file215,
+  "core/client/sse.ts": file216,
+  "core/client/stream.ts": file217,
+  "core/client/types.ts": file218,
+  "core/client/webhook.ts": file219,
 };
 
 /** The libraries that they import by name. */
