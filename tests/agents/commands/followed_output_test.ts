@@ -1,4 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import type { OutputSink } from "../../../core/agents/agents.ts";
 import type { Relay } from "../../../core/relay.ts";
 import { followOutput } from "../../../routes/command_output.ts";
 import { SocketOutputs } from "../../../routes/http/socket_outputs.ts";
@@ -204,6 +205,30 @@ Deno.test("followed output: wishes that are dropped while they are opened are bo
   opened.resolve(() => left++);
   await world.settle();
   eq(left, 32);
+});
+
+Deno.test("followed output: an output that is no longer followed sends nothing, its end included", async () => {
+  await using world = await World.open({ sole: true });
+  const sent: string[] = [];
+  const socket = {
+    readyState: WebSocket.OPEN,
+    bufferedAmount: 0,
+    send: (text: string) => sent.push(text),
+  };
+  const sink = new SocketSink(world.app, socket as unknown as WebSocket);
+  sink.send({ kind: "hello", id: null, json: "{}" });
+  const opened: OutputSink[] = [];
+  const outputs = new SocketOutputs(sink, world.app.ports.log, (_follow, output) => {
+    opened.push(output);
+    return Promise.resolve(() => {});
+  });
+  for (let n = 0; n < 2; n++) await outputs.follow(wishFor("agt_1", { id: "cmd_1" }));
+  const [former, present] = opened as [OutputSink, OutputSink];
+  former.end("interrupted");
+  former.send({ kind: "status", id: null, json: "{}" });
+  eq(sent.length, 1, "only the hello");
+  present.end("interrupted");
+  eq(JSON.parse(sent[1]!).type, "end");
 });
 
 Deno.test("followed output: lost rights end the output within a second, and the events go on", async () => {
