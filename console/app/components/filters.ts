@@ -1,6 +1,6 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { html } from "htm/preact";
-import { query, setQuery } from "../router.ts";
+import { path, query, setQuery } from "../router.ts";
 
 /** A wait after the last key before a filter counts. */
 const TYPED_MS = 300;
@@ -13,10 +13,21 @@ export function TextFilter({ name, label, placeholder }: {
 }) {
   const inAddress = query.value[name] ?? "";
   const [text, setText] = useState(inAddress);
-  useEffect(() => setText(inAddress), [inAddress]);
+  /** What this filter wrote there: its arrival must not undo what was typed since. */
+  const written = useRef(inAddress);
+  useEffect(() => {
+    if (inAddress !== written.current) setText(inAddress);
+    written.current = inAddress;
+  }, [inAddress]);
   useEffect(() => {
     if (text === inAddress) return;
-    const timer = setTimeout(() => setQuery({ [name]: text }), TYPED_MS);
+    const at = path.value;
+    const timer = setTimeout(() => {
+      // The next screen may still be loading, and the address is its own.
+      if (path.value !== at) return;
+      written.current = text;
+      setQuery({ [name]: text });
+    }, TYPED_MS);
     return () => clearTimeout(timer);
   }, [text]);
   return html`

@@ -1,7 +1,7 @@
 import { call } from "../../../api.ts";
 import { Badge } from "../../../components/badge.ts";
 import { Failure, Loading } from "../../../components/states.ts";
-import { durationOf } from "../../../components/time.ts";
+import { durationOf } from "../../../components/duration.ts";
 import { useData } from "../../../data.ts";
 import { html } from "htm/preact";
 import { useRepeat } from "../../../repeat.ts";
