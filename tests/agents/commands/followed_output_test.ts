@@ -183,8 +183,8 @@ Deno.test("followed output: a socket follows at most 32 commands, and each follo
   });
 });
 
-Deno.test("followed output: wishes that are dropped while they are opened are bounded too", async () => {
-  await using world = await World.open({ sole: true });
+/** A socket's sink after its hello, and what it sent. */
+function recordedSink(world: World) {
   const sent: string[] = [];
   const socket = {
     readyState: WebSocket.OPEN,
@@ -193,6 +193,12 @@ Deno.test("followed output: wishes that are dropped while they are opened are bo
   };
   const sink = new SocketSink(world.app, socket as unknown as WebSocket);
   sink.send({ kind: "hello", id: null, json: "{}" });
+  return { sink, sent };
+}
+
+Deno.test("followed output: wishes that are dropped while they are opened are bounded too", async () => {
+  await using world = await World.open({ sole: true });
+  const { sink, sent } = recordedSink(world);
   const opened = Promise.withResolvers<() => void>();
   const outputs = new SocketOutputs(sink, world.app.ports.log, () => opened.promise);
   for (let n = 0; n < 33; n++) {
@@ -209,14 +215,7 @@ Deno.test("followed output: wishes that are dropped while they are opened are bo
 
 Deno.test("followed output: an output that is no longer followed sends nothing, its end included", async () => {
   await using world = await World.open({ sole: true });
-  const sent: string[] = [];
-  const socket = {
-    readyState: WebSocket.OPEN,
-    bufferedAmount: 0,
-    send: (text: string) => sent.push(text),
-  };
-  const sink = new SocketSink(world.app, socket as unknown as WebSocket);
-  sink.send({ kind: "hello", id: null, json: "{}" });
+  const { sink, sent } = recordedSink(world);
   const opened: OutputSink[] = [];
   const outputs = new SocketOutputs(sink, world.app.ports.log, (_follow, output) => {
     opened.push(output);

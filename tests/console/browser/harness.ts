@@ -117,8 +117,6 @@ export class ConsoleTest {
 export class Person {
   /** Errors of scripts, of the network and of the content policy. */
   readonly complaints: string[] = [];
-  /** True for a test that ends sessions: requests that are under way then get 401. */
-  losesSessions = false;
 
   constructor(readonly url: string, readonly context: BrowserContext) {}
 
@@ -127,9 +125,9 @@ export class Person {
     page.on("console", (message) => {
       if (message.type() !== "error") return;
       const { url } = message.location();
-      // A wrong password gets 401. A page without a session asks for nothing that needs one.
-      const isRight = this.losesSessions || url.endsWith("/api/v1/console-session");
-      if (isRight && /status of 401/.test(message.text())) return;
+      // Only a wrong password gets 401: a page without a session asks for nothing that needs one.
+      const isPassword = url.endsWith("/api/v1/console-session");
+      if (isPassword && /status of 401/.test(message.text())) return;
       this.complaints.push(`${message.text()} ${url}`);
     });
     page.on("pageerror", (error) => this.complaints.push(error.stack ?? error.message));

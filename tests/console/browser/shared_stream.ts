@@ -127,7 +127,6 @@ Deno.test(
     const owner = await here.signUp();
     await here.agent(owner, "web-1");
     const person = await here.person();
-    person.losesSessions = true;
     const pages = await openTabs(person, 2);
     await pages[0]!.evaluate(`fetch("/api/v1/console-session", { method: "DELETE" })`);
     const dialogs = pages.map((page) => page.getByRole("dialog"));
