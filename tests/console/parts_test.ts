@@ -1,5 +1,7 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq, throws } from "node:assert/strict";
 import { draftOf } from "../../console/app/draft.ts";
+import { durationOf } from "../../console/app/components/duration.ts";
+import { HIDDEN } from "../../console/app/components/hidden_characters.ts";
 import { overrideOf, overrideWords } from "../../console/app/components/limit_words.ts";
 import { axisFor, shareOf, shortNumber } from "../../console/app/components/scale.ts";
 import {
@@ -31,6 +33,27 @@ Deno.test("console: an axis ends at a round value at or above the largest, in fe
 Deno.test("console: a share of an axis is between 0 and 1, and numbers are short", () => {
   deq([shareOf(5, 10), shareOf(11, 10), shareOf(-1, 10), shareOf(1, 0)], [.5, 1, 0, 0]);
   deq([0, 950, 1_234, 12_600, 3.5e7].map(shortNumber), ["0", "950", "1.2k", "13k", "35M"]);
+});
+
+Deno.test("console: a duration is never longer than it is, nor 60 of a unit", () => {
+  deq([850, 12_499, 59_960, 60_000, 119_700, 3_600_000].map(durationOf), [
+    "850 ms",
+    "12.4 s",
+    "59.9 s",
+    "1 min 0 s",
+    "1 min 59 s",
+    "1 h 0 min",
+  ]);
+});
+
+Deno.test("console: every character that is not seen counts as hidden, but line breaks and tabs", () => {
+  const missed: string[] = [];
+  for (let code = 0; code <= 0x10ffff; code++) {
+    const one = String.fromCodePoint(code);
+    const isUnseen = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(one) && !"\n\t".includes(one);
+    if (isUnseen && one.replace(HIDDEN, "") !== "") missed.push(code.toString(16));
+  }
+  deq(missed, []);
 });
 
 Deno.test("console: a person's rights name every role that gives them", () => {

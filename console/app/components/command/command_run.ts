@@ -6,7 +6,7 @@ import { may } from "../../session.ts";
 import { Badge } from "../badge.ts";
 import { ChangeError, useChange } from "../form.ts";
 import { Output, type OutputEnd } from "./output.ts";
-import { durationOf } from "../time.ts";
+import { durationOf } from "../duration.ts";
 import { onOneLine } from "../visible_text.ts";
 
 const OPEN = ["pending_approval", "queued", "running"];

@@ -2,7 +2,7 @@ import { type ActivityFigures, type ActivityRow, call } from "../../../api.ts";
 import { Chart, type ChartSeries } from "../../../components/chart.ts";
 import { SelectField } from "../../../components/inputs.ts";
 import { Failure, Loading } from "../../../components/states.ts";
-import { durationOf } from "../../../components/time.ts";
+import { durationOf } from "../../../components/duration.ts";
 import { VisibleText } from "../../../components/visible_text.ts";
 import { useData } from "../../../data.ts";
 import { html } from "htm/preact";

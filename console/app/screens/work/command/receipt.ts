@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { type AuditEvent, call, type Command } from "../../../api.ts";
 import { ChangeError, useChange } from "../../../components/form.ts";
 import { Time } from "../../../components/time.ts";
-import { digestOf } from "../../../proof.ts";
+import { digestOf } from "../../../proof/hashes.ts";
 import { addressOf } from "../../../router.ts";
 import { may } from "../../../session.ts";
 

@@ -1,4 +1,4 @@
-import type { Agent } from "../../../api.ts";
+import type { Agent } from "../../../../../core/client/client.ts";
 import { Badge } from "../../../components/badge.ts";
 import { onOneLine } from "../../../components/visible_text.ts";
 import { html } from "htm/preact";
