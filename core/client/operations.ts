@@ -159,6 +159,7 @@ export const OPERATIONS: Readonly<
   "roles.read": ["GET", "/api/v1/roles/{name}", "safe"],
   "roles.revoke": ["POST", "/api/v1/roles/{name}/revoke", "never"],
   "roles.update": ["PUT", "/api/v1/roles/{name}", "safe"],
+  "scopes.list": ["GET", "/api/v1/scopes", "safe"],
   "second_factor.confirm": ["POST", "/api/account/second-factor/confirm", "never"],
   "second_factor.disable": ["POST", "/api/account/second-factor/disable", "never"],
   "second_factor.enrol": ["POST", "/api/account/second-factor", "never"],

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { html } from "htm/preact";
-import type { Step } from "../proof_steps.ts";
+import type { Step } from "../proof/steps.ts";
 
 /** What a proof has come to: steps appear as they are checked. */
 export interface Proving {

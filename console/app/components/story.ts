@@ -20,7 +20,10 @@ export function Story({ thread, isAnswer }: {
   const load = (event: Event) => {
     if (!(event.target as HTMLDetailsElement).open || events !== null) return;
     call("audit.query", { query: { thread, limit: SHOWN } })
-      .then(({ events }) => setEvents(events.toReversed()), setError);
+      .then(({ events }) => {
+        setEvents(events.toReversed());
+        setError(null);
+      }, setError);
   };
   const about = isAnswer ? "It answers an alert" : "It raised an alert";
   return html`

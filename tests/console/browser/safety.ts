@@ -70,3 +70,38 @@ Deno.test({ name: "safety: the playground's command stays in the browser", ignor
   deq(asked.filter((url) => url.split("#")[0]!.includes("a-secret-word")), []);
   deq(person.complaints, []);
 });
+
+Deno.test({
+  name: "safety: what is typed stays while lists change and while a fetch fails",
+  ignore,
+}, async () => {
+  await using here = await ConsoleTest.start();
+  const owner = await here.signUp();
+  const person = await here.person();
+  const page = await person.signIn(OWNER, "/audit");
+  await page.getByText("Live", { exact: true }).first().waitFor();
+  const text = page.getByLabel("Text in the details");
+  await text.pressSequentially("depl");
+  expectStatus(await owner("POST", "/api/audit/event", EVENT), 201, "registering an event");
+  await page.getByRole("link", { name: "deploy.finished" }).waitFor();
+  deq(await text.inputValue(), "depl");
+  await text.press("Enter");
+  await page.waitForURL("**/audit?text=depl");
+
+  const report = () =>
+    owner<{ accepted: number }>("POST", "/api/shield/ingest", {
+      source: "probe",
+      alerts: [{ name: "Disk full", fingerprint: "f1", severity: "critical", state: "firing" }],
+    });
+  expectStatus(await report(), 200, "reporting an alert");
+  await page.goto(`${here.url}/console/alerts`);
+  await page.getByRole("link", { name: "Disk full" }).click();
+  const reason = page.getByLabel("Reason");
+  await reason.fill("on it");
+  await page.getByText("Live", { exact: true }).first().waitFor();
+  const failing = { status: 503, json: { error: { code: "UNAVAILABLE", message: "Not now." } } };
+  await page.route("**/api/shield/alerts/*", (route) => route.fulfill(failing));
+  expectStatus(await report(), 200, "reporting it again");
+  await page.getByText("Not now.").waitFor();
+  deq(await reason.inputValue(), "on it");
+});

@@ -20,7 +20,12 @@ export default function CommandScreen({ id = "" }: Readonly<Record<string, strin
     types: ["command"],
     id,
   });
-  if (data !== null) return html`<${Shown} key=${id} ...${data} />`;
+  if (data !== null) {
+    return html`
+      ${error !== null && html`<${Failure} error=${error} again=${again} />`}
+      <${Shown} key=${id} ...${data} />
+    `;
+  }
   return html`
     <h1>Command</h1>
     ${error === null ? html`<${Loading} />` : html`<${Failure} error=${error} again=${again} />`}
