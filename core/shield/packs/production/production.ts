@@ -2,10 +2,14 @@ import type { Rule } from "../../model.ts";
 import { CLUSTER_CHANGES } from "./clusters.ts";
 import { ORCHESTRATION_CHANGES } from "./orchestration.ts";
 import { PLATFORM_CHANGES } from "./platforms.ts";
+import { SERVER_CHANGES } from "./servers.ts";
+import { SERVICE_CHANGES } from "./services.ts";
 
 /** What alters a running system without destroying it. */
 export const PRODUCTION_RULES: readonly Rule[] = [
   ...CLUSTER_CHANGES,
   ...ORCHESTRATION_CHANGES,
   ...PLATFORM_CHANGES,
+  ...SERVICE_CHANGES,
+  ...SERVER_CHANGES,
 ];
