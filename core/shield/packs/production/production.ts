@@ -1,6 +1,8 @@
 import type { Rule } from "../../model.ts";
 import { CLUSTER_CHANGES } from "./clusters.ts";
+import { CONTAINER_CHANGES } from "./containers.ts";
 import { ORCHESTRATION_CHANGES } from "./orchestration.ts";
+import { PACKAGE_CHANGES } from "./packages.ts";
 import { PLATFORM_CHANGES } from "./platforms.ts";
 import { SERVER_CHANGES } from "./servers.ts";
 import { SERVICE_CHANGES } from "./services.ts";
@@ -12,4 +14,6 @@ export const PRODUCTION_RULES: readonly Rule[] = [
   ...PLATFORM_CHANGES,
   ...SERVICE_CHANGES,
   ...SERVER_CHANGES,
+  ...CONTAINER_CHANGES,
+  ...PACKAGE_CHANGES,
 ];
