@@ -1,6 +1,9 @@
 import type { Rule } from "../../model.ts";
+import { CLOUD_CHANGES } from "./clouds.ts";
 import { CLUSTER_CHANGES } from "./clusters.ts";
 import { CONTAINER_CHANGES } from "./containers.ts";
+import { CONFIGURATION_CHANGES } from "./configuration.ts";
+import { INFRASTRUCTURE_CHANGES } from "./infrastructure.ts";
 import { ORCHESTRATION_CHANGES } from "./orchestration.ts";
 import { PACKAGE_CHANGES } from "./packages.ts";
 import { PLATFORM_CHANGES } from "./platforms.ts";
@@ -16,4 +19,7 @@ export const PRODUCTION_RULES: readonly Rule[] = [
   ...SERVER_CHANGES,
   ...CONTAINER_CHANGES,
   ...PACKAGE_CHANGES,
+  ...INFRASTRUCTURE_CHANGES,
+  ...CONFIGURATION_CHANGES,
+  ...CLOUD_CHANGES,
 ];
