@@ -114,7 +114,7 @@ export const CLUSTER_CHANGES: readonly Rule[] = [
     id: "production.cluster_nodes",
     title: "Change nodes or requests for certificates",
     changes: [
-      { names: KUBECTL, passes: DRY, verbs: ["cordon|uncordon|taint|drain"] },
+      { names: KUBECTL, passes: DRY, verbs: ["cordon|uncordon|taint"] },
       { names: KUBECTL, verbs: ["certificate approve|deny"] },
     ],
     explanation: "It changes where workloads may run, or which certificates the cluster signs.",

@@ -21,9 +21,9 @@ function syncs(command: SimpleCommand): boolean {
 
 const PACMAN_READS = ["search", "info", "list", "groups", "print", "downloadonly", "clean"];
 
-/** Letters and words of `rpm` that install, upgrade, trust a key or erase. */
+/** Letters and words of `rpm` that install, upgrade, or trust a key. */
 const RPM_INSTALLS =
-  /^-[a-zA-Z]*[iUFe]|^--(?:install|upgrade|freshen|reinstall|import|erase|rebuilddb|restore|setperms|setugids)/;
+  /^-[a-zA-Z]*[iUF]|^--(?:install|upgrade|freshen|reinstall|import|rebuilddb|restore|setperms|setugids)/;
 
 const DNF_PASSES = "--downloadonly --assumeno";
 
@@ -38,14 +38,14 @@ export const PACKAGE_CHANGES: readonly Rule[] = [
         passes:
           "-s --simulate --just-print --dry-run --recon --no-act -d --download-only --print-uris",
         verbs: [
-          "install|reinstall|upgrade|full-upgrade|dist-upgrade|safe-upgrade|dselect-upgrade",
-          "autoremove|build-dep|satisfy|edit-sources|remove|purge|markauto|unmarkauto",
+          "install|reinstall|upgrade|safe-upgrade|dselect-upgrade",
+          "autoremove|build-dep|satisfy|edit-sources|markauto|unmarkauto",
         ],
       },
       {
         names: "dpkg",
         passes: "--dry-run --no-act --simulate",
-        needs: "-i --install --unpack --configure -a --triggers-only -r --remove -P --purge",
+        needs: "-i --install --unpack --configure -a --triggers-only",
         when: ({ args }) =>
           !args.some((arg) => /^-[lLsSpcIxeX]$|^--(?:list|status|search)/.test(arg)),
       },
@@ -60,7 +60,7 @@ export const PACKAGE_CHANGES: readonly Rule[] = [
           "system-upgrade|offline-upgrade|offline-distrosync|offline reboot|upgrade|download|exec",
           "history undo|rollback|redo|replay",
           "copr enable|disable|remove",
-          "config-manager|versionlock|mark|autoremove|remove",
+          "config-manager|versionlock|mark",
           "!config-manager --dump",
           "!versionlock list",
           "needs-restarting reboot",
@@ -71,7 +71,7 @@ export const PACKAGE_CHANGES: readonly Rule[] = [
         passes: "-D --dry-run -d --download-only",
         verbs: [
           "install|in|update|up|patch|dist-upgrade|dup|install-new-recommends|inr|source-install|si",
-          "verify|ve|addrepo|ar|modifyrepo|mr|removerepo|rr|renamerepo|nr|addservice|as|remove|rm",
+          "verify|ve|addrepo|ar|modifyrepo|mr|removerepo|rr|renamerepo|nr|addservice|as",
           "addlock|al|removelock|rl",
         ],
       },
@@ -84,7 +84,7 @@ export const PACKAGE_CHANGES: readonly Rule[] = [
           !args.some((arg) => /^-[a-zA-Z]*[qV]|^--(?:query|verify|checksig|eval|showrc)/.test(arg)),
       },
       { names: "pacman yay paru", passes: "-p --print", when: syncs },
-      { names: "apk", passes: "-s --simulate", verbs: ["add|upgrade|fix|del"] },
+      { names: "apk", passes: "-s --simulate", verbs: ["add|upgrade|fix"] },
       { names: "opkg", passes: "--noaction", verbs: ["install|upgrade|flag|configure"] },
       {
         names: "xbps-install",
@@ -119,7 +119,7 @@ export const PACKAGE_CHANGES: readonly Rule[] = [
       {
         names: "snap",
         passes: "--list --time",
-        verbs: ["install|refresh|revert|switch|enable|disable|try|ack|remove|import|restore"],
+        verbs: ["install|refresh|revert|switch|enable|disable|try|ack|import|restore"],
       },
       {
         names: "flatpak",

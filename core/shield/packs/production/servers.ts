@@ -113,7 +113,7 @@ export const SERVER_CHANGES: readonly Rule[] = [
       },
       {
         names: "sc",
-        verbs: ["* start|stop|config|create|failure|pause|continue|control|sdset"],
+        verbs: ["* start|config|create|failure|pause|continue|control|sdset"],
         when: ({ args }) => (args[0] ?? "").startsWith("\\"),
       },
       { names: "net net1", verbs: ["start|stop|pause|continue *"] },
@@ -126,7 +126,7 @@ export const SERVER_CHANGES: readonly Rule[] = [
       {
         names: [
           "start-service restart-service set-service new-service suspend-service resume-service",
-          "stop-service start-website stop-website restart-webapppool start-webapppool",
+          "start-website stop-website restart-webapppool start-webapppool",
           "stop-webapppool start-iissite stop-iissite start-vm restart-vm stop-vm",
           "start-scheduledtask enable-scheduledtask disable-scheduledtask stop-scheduledtask",
           "move-clustergroup start-clusterresource stop-clusterresource restart-computer",

@@ -9,7 +9,9 @@ const wordsOver = (count: number) => (command: SimpleCommand): boolean =>
 const isOwnDomain = ({ args }: SimpleCommand): boolean =>
   args.some((arg) => /^(?:gui|user)\/|^~\/Library\/|^\/Users\/[^/]+\/Library\//.test(arg));
 
-const STARTS = "start|stop|restart|reload";
+/** Stopping a service by its manager is a harm of its own, with rules in `packs/services`. */
+const STARTS = "start|restart|reload";
+const STARTS_AND_STOPS = `${STARTS}|stop`;
 
 /** Changes of services, by the programs that manage them. */
 export const SERVICE_CHANGES: readonly Rule[] = [
@@ -21,16 +23,16 @@ export const SERVICE_CHANGES: readonly Rule[] = [
       passes: "--user --dry-run",
       verbs: [
         `${STARTS}|try-restart|condrestart|reload-or-restart|try-reload-or-restart|force-reload`,
-        "reload-or-try-restart|condreload|condstop|isolate|kill|clean|freeze|thaw",
-        "enable|disable|reenable|preset|preset-all|mask|unmask|link|revert|edit",
-        "add-wants|add-requires|set-property|bind|mount-image|daemon-reexec|set-default|default",
-        "soft-reboot|switch-root|cancel|service-log-level * *|service-log-target * *",
+        "reload-or-try-restart|condreload|condstop|clean|freeze|thaw",
+        "enable|reenable|preset|preset-all|unmask|link|revert|edit",
+        "add-wants|add-requires|set-property|bind|mount-image|daemon-reexec|default",
+        "switch-root|cancel|service-log-level * *|service-log-target * *",
       ],
     }, {
       // The last of both options counts; with both, nobody can tell what was meant.
       names: "systemctl",
       needs: "--system",
-      verbs: [`${STARTS}|try-restart|reload-or-restart|enable|disable|mask|unmask|edit|link`],
+      verbs: [`${STARTS}|try-restart|reload-or-restart|enable|unmask|edit|link`],
       when: (command) => command.args.includes("--user"),
     }, {
       names: "networkctl",
@@ -71,14 +73,19 @@ export const SERVICE_CHANGES: readonly Rule[] = [
         names: "service rc-service invoke-rc.d",
         verbs: [
           "* *",
-          "!* status|configtest|check|checkconfig|help|usage|version|describe|info|show|test",
+          "!* status|configtest|check|checkconfig|help|usage|version|describe|info|show|test|stop",
         ],
         passes: "--status-all -l --list -e --exists -r --resolve",
       },
-      { names: "rc-update", verbs: ["add|del|delete"] },
+      { names: "rc-update", verbs: ["add"] },
       { names: "openrc", passes: "--no-stop", verbs: ["*"] },
-      { names: "chkconfig", passes: "--list", needs: "--add --del --level on off reset" },
-      { names: "update-rc.d insserv", passes: "-n --dryrun", verbs: ["*"] },
+      { names: "chkconfig", passes: "--list", needs: "--add --level on reset" },
+      {
+        names: "update-rc.d",
+        passes: "-n --dryrun",
+        verbs: ["* defaults|defaults-disabled|enable|start"],
+      },
+      { names: "insserv", passes: "-n --dryrun", verbs: ["*"] },
       {
         names: "sv",
         verbs: [
@@ -97,7 +104,7 @@ export const SERVICE_CHANGES: readonly Rule[] = [
         names: "dinitctl",
         passes: "--user",
         verbs: [
-          `${STARTS}|wake|release|unpin|trigger|untrigger|signal|enable|disable|shutdown|setenv`,
+          `${STARTS_AND_STOPS}|wake|release|unpin|trigger|untrigger|signal|enable|disable|shutdown|setenv`,
           "add-dep|rm-dep|unload",
         ],
       },
@@ -108,7 +115,7 @@ export const SERVICE_CHANGES: readonly Rule[] = [
       },
       {
         names: "rcctl",
-        verbs: [`${STARTS}|enable|disable|set`, "order *"],
+        verbs: [`${STARTS}|enable|set`, "order *"],
       },
       { names: "svcadm", verbs: ["*"] },
       { names: "svccfg", verbs: ["*", "!list|export|listpg|listprop|validate|extract"] },
@@ -121,7 +128,7 @@ export const SERVICE_CHANGES: readonly Rule[] = [
       {
         names: "launchctl",
         verbs: [
-          "load|unload|bootstrap|bootout|kickstart|kill|enable|disable|start|stop|remove|submit",
+          "load|bootstrap|kickstart|enable|start|submit",
           "setenv|unsetenv|config|reboot|limit * *",
         ],
         when: (command) => !isOwnDomain(command),
@@ -129,7 +136,7 @@ export const SERVICE_CHANGES: readonly Rule[] = [
       {
         names: "brew",
         passes: "-n --dry-run",
-        verbs: [`services|service ${STARTS}|run|kill|cleanup`],
+        verbs: [`services|service ${STARTS_AND_STOPS}|run|kill|cleanup`],
       },
       {
         names: "snap",
@@ -173,12 +180,12 @@ export const SERVICE_CHANGES: readonly Rule[] = [
     changes: [
       {
         names: "supervisorctl",
-        verbs: [`${STARTS}|update|add|remove|signal|shutdown|clear|fg`],
+        verbs: [`${STARTS}|update|add|signal|shutdown|clear|fg`],
       },
       {
         names: "pm2",
         verbs: [
-          `${STARTS}|gracefulreload|delete|del|kill|scale|startup|unstartup|save|dump|resurrect`,
+          `${STARTS}|gracefulreload|del|scale|startup|unstartup|save|dump|resurrect`,
           "set|multiset|unset|update|updatepm2|install|uninstall|reset|sendsignal|deploy|trigger",
           "flush|reloadlogs|link|unlink|pull|forward|backward|stopwatch|serve|cleardump",
           "module:install|module:update|module:uninstall",
@@ -186,13 +193,16 @@ export const SERVICE_CHANGES: readonly Rule[] = [
       },
       { names: "monit", verbs: [`${STARTS}|monitor|unmonitor|quit|reinit`] },
       { names: "forever", verbs: ["start|stop|stopall|restart|restartall|cleanlogs"] },
-      { names: "circusctl", verbs: [`${STARTS}|add|rm|incr|decr|set|signal|quit|reloadconfig`] },
+      {
+        names: "circusctl",
+        verbs: [`${STARTS_AND_STOPS}|add|rm|incr|decr|set|signal|quit|reloadconfig`],
+      },
       {
         names: "pg_ctl",
         valued: "-D --pgdata -l --log -m --mode -o -p -t --timeout",
-        verbs: [`${STARTS}|promote|kill|logrotate`],
+        verbs: [`${STARTS_AND_STOPS}|promote|kill|logrotate`],
       },
-      { names: "pg_ctlcluster", verbs: [`* * ${STARTS}|promote`] },
+      { names: "pg_ctlcluster", verbs: [`* * ${STARTS_AND_STOPS}|promote`] },
       {
         names: "passenger-config phusion-passenger",
         verbs: ["restart-app|detach-process|reopen-logs|compile-agent"],
