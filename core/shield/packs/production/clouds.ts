@@ -17,7 +17,7 @@ const AWS_ASKS = setOf(
   "analyze assume autocomplete calculate carrier check classify compare configure contains converse count decode " +
     "decrypt derive describe detect discover download encrypt estimate evaluate export filter forecast generate " +
     "geocode get head help history infer introspect invoke is list login logout lookup ls optimize phone poll " +
-    "predict presign preview probe publish query re receive recognize render rerank rescore retrieve sample scan " +
+    "predict presign preview probe query re receive recognize render rerank rescore retrieve sample scan " +
     "search select send sign simulate snap suggest synthesize tail test transcribe translate validate verify view wait",
 );
 
@@ -28,7 +28,7 @@ const AWS_FILES = setOf("cp ls mv presign rm rb sync");
 /** Whole operations of AWS that back up, query, connect or send, though their verb says otherwise. */
 const AWS_HARMLESS = setOf(
   "create-backup create-change-set create-db-cluster-snapshot create-db-snapshot create-snapshot create-snapshots " +
-    "create-token credential-helper package put-events put-log-events put-metric-data put-record put-record-batch " +
+    "create-token credential-helper package publish publish-batch put-events put-log-events put-metric-data put-record put-record-batch " +
     "put-records put-trace-segments resume-session socks ssh start-live-tail start-query start-query-execution " +
     "start-session stop-query stop-query-execution terminate-session transact-get-items update-kubeconfig",
 );

@@ -1,9 +1,11 @@
-import { hasFlag, wordsOf } from "../../programs/arguments.ts";
+import { hasFlag, operands } from "../../programs/arguments.ts";
 import type { Rule } from "../../model.ts";
 import { changeRule } from "./change.ts";
 
 const KUBECTL = "kubectl oc kubecolor k";
 const DRY = "--dry-run";
+const VALUED = "-n -c --container";
+const CONTAINER = new Set(VALUED.split(" "));
 const SAFER = "Show the change first with kubectl diff, or with --dry-run=server.";
 
 /** Changes of what runs in clusters, by their command lines. */
@@ -14,6 +16,7 @@ export const CLUSTER_CHANGES: readonly Rule[] = [
     changes: [
       {
         names: KUBECTL,
+        valued: VALUED,
         passes: DRY,
         verbs: [
           "apply|create|patch|replace|expose",
@@ -23,13 +26,15 @@ export const CLUSTER_CHANGES: readonly Rule[] = [
       },
       {
         names: KUBECTL,
+        valued: VALUED,
         passes: `${DRY} --list --local`,
         verbs: ["label|annotate|set"],
       },
-      { names: KUBECTL, verbs: ["edit", "apply edit-last-applied"] },
+      { names: KUBECTL, valued: VALUED, verbs: ["edit", "apply edit-last-applied"] },
       // A pod that is looked into and removed at once changes nothing.
       {
         names: KUBECTL,
+        valued: VALUED,
         passes: DRY,
         verbs: ["run"],
         when: (command) => !(hasFlag(command, "", "rm") && hasFlag(command, "it", "stdin", "tty")),
@@ -82,10 +87,15 @@ export const CLUSTER_CHANGES: readonly Rule[] = [
     id: "production.cluster_rollout",
     title: "Scale or restart workloads of a cluster",
     changes: [
-      { names: KUBECTL, passes: DRY, verbs: ["scale|autoscale", "rollout undo"] },
-      { names: KUBECTL, verbs: ["rollout restart|pause|resume|cancel|latest|retry"] },
+      { names: KUBECTL, valued: VALUED, passes: DRY, verbs: ["scale|autoscale", "rollout undo"] },
       {
         names: KUBECTL,
+        valued: VALUED,
+        verbs: ["rollout restart|pause|resume|cancel|latest|retry"],
+      },
+      {
+        names: KUBECTL,
+        valued: VALUED,
         verbs: ["argo rollouts abort|promote|pause|restart|retry|set|undo|terminate|create"],
       },
       {
@@ -114,8 +124,8 @@ export const CLUSTER_CHANGES: readonly Rule[] = [
     id: "production.cluster_nodes",
     title: "Change nodes or requests for certificates",
     changes: [
-      { names: KUBECTL, passes: DRY, verbs: ["cordon|uncordon|taint"] },
-      { names: KUBECTL, verbs: ["certificate approve|deny"] },
+      { names: KUBECTL, valued: VALUED, passes: DRY, verbs: ["cordon|uncordon|taint"] },
+      { names: KUBECTL, valued: VALUED, verbs: ["certificate approve|deny"] },
     ],
     explanation: "It changes where workloads may run, or which certificates the cluster signs.",
     safer: "Describe the node or the request first.",
@@ -137,21 +147,22 @@ export const CLUSTER_CHANGES: readonly Rule[] = [
     changes: [
       {
         names: KUBECTL,
+        valued: VALUED,
         verbs: ["cp|rsync"],
-        when: (command) => (wordsOf(command).at(-1) ?? "").includes(":"),
+        when: (command) => (operands(command, CONTAINER).at(-1) ?? "").includes(":"),
       },
-      { names: KUBECTL, verbs: ["debug"] },
+      { names: KUBECTL, valued: VALUED, verbs: ["debug"] },
     ],
     explanation: "It changes the files of a running pod, or adds a container to it.",
     safer: "Change the image or the workload instead.",
     hits: [
-      "kubectl cp app.conf shop/web-0:/etc/app.conf",
+      "kubectl cp app.conf shop/web-0:/etc/app.conf -c app",
       "kubectl debug -it web-0 --image=busybox",
       "oc rsync ./site web-0:/srv",
     ],
     misses: [
       "kubectl cp shop/web-0:/var/log/app.log ./app.log",
-      "kubectl logs web-0",
+      "kubectl -n patch logs web-0",
       "oc rsync web-0:/srv ./site",
     ],
   }),

@@ -9,6 +9,7 @@ import { PACKAGE_CHANGES } from "./packages.ts";
 import { PLATFORM_CHANGES } from "./platforms.ts";
 import { SERVER_CHANGES } from "./servers.ts";
 import { SERVICE_CHANGES } from "./services.ts";
+import { SETTING_CHANGES } from "./settings.ts";
 
 /** What alters a running system without destroying it. */
 export const PRODUCTION_RULES: readonly Rule[] = [
@@ -17,6 +18,7 @@ export const PRODUCTION_RULES: readonly Rule[] = [
   ...PLATFORM_CHANGES,
   ...SERVICE_CHANGES,
   ...SERVER_CHANGES,
+  ...SETTING_CHANGES,
   ...CONTAINER_CHANGES,
   ...PACKAGE_CHANGES,
   ...INFRASTRUCTURE_CHANGES,
