@@ -3508,6 +3508,7 @@ export type PackName =
   | "kubernetes"
   | "containers"
   | "cloud"
+  | "production"
   | "services"
   | "persistence"
   | "code"
