@@ -180,7 +180,8 @@ function hasAny(
     const name = equals < 0 ? arg : arg.slice(0, equals);
     if (arg.startsWith("--no-") && options.has(`--${arg.slice(5)}`)) return false;
     if (options.has(name) || isBundled(name, options)) {
-      if (equals >= 0 && OFF.has(arg.slice(equals + 1).toLowerCase())) return false;
+      const value = equals < 0 ? args[i + 1] : arg.slice(equals + 1);
+      if (value !== undefined && OFF.has(value.toLowerCase())) return false;
       found = true;
     }
   }

@@ -26,17 +26,12 @@ export const INFRASTRUCTURE_CHANGES: readonly Rule[] = [
         verbs: ["run|run-all"],
         when: ({ args }) => args.includes("apply"),
       },
-      {
-        names: "pulumi",
-        passes: "--preview-only",
-        verbs: [
-          "up|update|refresh|import|watch|cancel",
-          "state unprotect|rename|move|upgrade|repair",
-        ],
-      },
+      { names: "pulumi", passes: "--preview-only", verbs: ["refresh|destroy"] },
       {
         names: "pulumi",
         verbs: [
+          "up|update|import|watch|cancel",
+          "state unprotect|rename|move|upgrade|repair|protect",
           "stack import|rename|change-secrets-provider",
           "policy publish|enable",
           "deployment run",
@@ -79,13 +74,6 @@ export const INFRASTRUCTURE_CHANGES: readonly Rule[] = [
         ],
       },
       {
-        names: "eb",
-        verbs: [
-          "deploy|create|setenv|scale|upgrade|swap|config|restore|clone|use",
-          "!config list|get",
-        ],
-      },
-      {
         names: "spacectl",
         verbs: ["stack deploy|confirm|approve|task|lock|unlock|set-current-commit"],
       },
@@ -97,7 +85,7 @@ export const INFRASTRUCTURE_CHANGES: readonly Rule[] = [
       { names: "tfctl", verbs: ["reconcile|suspend|resume|replan|break-the-glass"] },
       { names: "bicep", verbs: ["publish|publish-extension"] },
       { names: "rain", passes: "--experimental", verbs: ["deploy|rm|stackset"] },
-      { names: "arc amplify", verbs: ["deploy|publish|push|update|add"] },
+      { names: "arc", verbs: ["deploy"] },
     ],
     weight: [3, 4],
     explanation: "It changes infrastructure as a plan says.",

@@ -12,12 +12,12 @@ export const ORCHESTRATION_CHANGES: readonly Rule[] = [
       {
         names: "argocd",
         passes: DRY,
-        verbs: ["app sync|rollback"],
+        verbs: ["app sync"],
       },
       {
         names: "argocd",
         verbs: [
-          "app create|set|unset|patch|edit|patch-resource|terminate-op",
+          "app create|rollback|set|unset|patch|edit|patch-resource|terminate-op",
           "app add-source|confirm-deletion",
           "app actions run",
           "appset create|update",
@@ -34,7 +34,7 @@ export const ORCHESTRATION_CHANGES: readonly Rule[] = [
       },
       {
         names: "flux",
-        passes: "--export --dry-run",
+        passes: "--export",
         verbs: ["install|create"],
       },
       { names: "flux", verbs: ["bootstrap|reconcile|suspend|resume", "push|tag artifact"] },
