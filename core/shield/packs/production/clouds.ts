@@ -67,7 +67,7 @@ function changesBySql(command: SimpleCommand): boolean {
 const CHANGES = setOf(
   "abandon accept activate add allocate allow approve apply assign associate attach authorize boot bulk cancel change " +
     "clone complete configure convert copy create deactivate deallocate decommission demote deploy detach disable " +
-    "disassociate drain edit enable evacuate execute expand extend failback failover grant import init insert install " +
+    "disassociate drain edit enable evacuate execute expand extend failback failover grant import init insert install invalidate " +
     "invite join launch lock migrate modify move open patch pause perform poweroff poweron promote provision publish " +
     "push put reapply reboot rebuild recover recreate redeploy refresh regenerate register reimage reinstall reload " +
     "remove rename renew replace replicate request rescue reset resize restart restore resume retry revert revoke " +

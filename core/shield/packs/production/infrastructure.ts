@@ -38,7 +38,7 @@ export const INFRASTRUCTURE_CHANGES: readonly Rule[] = [
         ],
       },
       {
-        names: "cdk",
+        names: "cdk aws-cdk",
         passes: "--no-execute",
         verbs: ["deploy|bootstrap|import|rollback|watch|refactor"],
       },
