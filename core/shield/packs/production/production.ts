@@ -1,4 +1,5 @@
 import type { Rule } from "../../model.ts";
+import { AWS_CHANGES } from "./aws.ts";
 import { CLOUD_CHANGES } from "./clouds.ts";
 import { CLUSTER_CHANGES } from "./clusters.ts";
 import { CONTAINER_CHANGES } from "./containers.ts";
@@ -7,6 +8,7 @@ import { INFRASTRUCTURE_CHANGES } from "./infrastructure.ts";
 import { ORCHESTRATION_CHANGES } from "./orchestration.ts";
 import { PACKAGE_CHANGES } from "./packages.ts";
 import { PLATFORM_CHANGES } from "./platforms.ts";
+import { RELEASE_CHANGES } from "./releases.ts";
 import { SERVER_CHANGES } from "./servers.ts";
 import { SERVICE_CHANGES } from "./services.ts";
 import { SETTING_CHANGES } from "./settings.ts";
@@ -21,7 +23,9 @@ export const PRODUCTION_RULES: readonly Rule[] = [
   ...SETTING_CHANGES,
   ...CONTAINER_CHANGES,
   ...PACKAGE_CHANGES,
+  ...RELEASE_CHANGES,
   ...INFRASTRUCTURE_CHANGES,
   ...CONFIGURATION_CHANGES,
+  ...AWS_CHANGES,
   ...CLOUD_CHANGES,
 ];
