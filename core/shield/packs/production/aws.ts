@@ -1,5 +1,5 @@
 import type { Rule, SimpleCommand } from "../../model.ts";
-import { hasOption, operands, optionValues } from "../../programs/arguments.ts";
+import { hasOption, isUnknown, operands, optionValues } from "../../programs/arguments.ts";
 import { rule } from "../rule.ts";
 import { SAFER, setOf, VALUED } from "./cloud_words.ts";
 
@@ -28,7 +28,9 @@ const AWS_HARMLESS = setOf(
 const BATCH_ASKS = setOf("check describe detect evaluate get is list query read search");
 
 function changesAws(command: SimpleCommand): boolean {
-  const words = operands(command, VALUED);
+  // Options may stand in a variable: `aws $OPTIONS s3 ls`.
+  const all = operands(command, VALUED);
+  const words = all.length > 2 && isUnknown(all[0]!) ? all.slice(1) : all;
   const service = words[0]?.toLowerCase() ?? "";
   const operation = words[1]?.toLowerCase() ?? "";
   if (operation === "" || AWS_OTHER.has(service) || words.includes("help")) return false;

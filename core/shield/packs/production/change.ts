@@ -1,4 +1,5 @@
 import type { Blast, Examples, Irreversibility, Rule, SimpleCommand } from "../../model.ts";
+import { isUnknown } from "../../programs/arguments.ts";
 import { rule } from "../rule.ts";
 
 /** Calls of programs that change a running system, by their subcommands and options. */
@@ -144,6 +145,7 @@ function changesByVerb(
       continue;
     }
     const next = node.next.get(arg.toLowerCase()) ?? node.next.get("*");
+    if (next === undefined && isUnknown(arg)) return node.changes || mayChange(args, i + 1);
     const leads = next !== undefined && (next.changes || next.next.size > 0);
     if (!leads && mayBeValue) mayBeValue = false;
     else if (next === undefined) break;
@@ -154,6 +156,18 @@ function changesByVerb(
   }
   return node.changes;
 }
+
+/** Whether a verb that is unknown before the call may be one that changes: it acts on something, and no word reads. */
+function mayChange(args: readonly string[], from: number): boolean {
+  const rest = args.slice(from, from + WORDS_MAX);
+  return rest.length > 0 && !rest.some((arg) => READS.has(arg) || HELP.includes(arg));
+}
+
+const WORDS_MAX = 8;
+const READS = new Set(
+  ("check config describe diff events explain get history images info inspect lint list logs ls plan ps query " +
+    "search show status template top validate version view").split(" "),
+);
 
 const DASH = 0x2d;
 const OFF = new Set(["0", "false", "no", "none", "off"]);
@@ -179,7 +193,7 @@ function hasAny(
     const equals = arg.indexOf("=");
     const name = equals < 0 ? arg : arg.slice(0, equals);
     if (arg.startsWith("--no-") && options.has(`--${arg.slice(5)}`)) return false;
-    if (options.has(name) || isBundled(name, options)) {
+    if (options.has(name) || isBundled(name, options, valued)) {
       const value = equals < 0 ? args[i + 1] : arg.slice(equals + 1);
       if (value !== undefined && OFF.has(value.toLowerCase())) return false;
       found = true;
@@ -189,8 +203,16 @@ function hasAny(
 }
 
 /** Whether one of the letters of `-yqs` is an option; a call for help stands alone. */
-function isBundled(name: string, options: ReadonlySet<string>): boolean {
+function isBundled(
+  name: string,
+  options: ReadonlySet<string>,
+  valued: ReadonlySet<string>,
+): boolean {
   if (name.length < 3 || name.length > 5 || name.charCodeAt(1) === DASH) return false;
-  for (const letter of name.slice(1)) if (letter !== "h" && options.has(`-${letter}`)) return true;
+  for (const letter of name.slice(1)) {
+    if (letter !== "h" && options.has(`-${letter}`)) return true;
+    // The rest of the word is this option's value.
+    if (valued.has(`-${letter}`)) return false;
+  }
   return false;
 }

@@ -45,7 +45,8 @@ export const CONFIGURATION_CHANGES: readonly Rule[] = [
       { names: "r10k g10k", verbs: ["deploy environment|module"] },
       {
         names: "chef-client chef-solo chef-apply cinc-client cinc-solo",
-        passes: "-W --why-run --config-option-help",
+        passes: "-W --why-run",
+        valued: "-o --override-runlist -j --json-attributes -c -E -N -l -L",
         hasH: true,
       },
       { names: "chef-run", when: ({ args }) => args.length > 0 },

@@ -35,6 +35,7 @@ export const PACKAGE_CHANGES: readonly Rule[] = [
     changes: [
       {
         names: "apt apt-get aptitude nala apt-fast",
+        valued: "-o --option -c --config-file -t --target-release -a --host-architecture",
         passes:
           "-s --simulate --just-print --dry-run --recon --no-act -d --download-only --print-uris",
         verbs: [

@@ -52,11 +52,13 @@ export const SERVICE_CHANGES: readonly Rule[] = [
       "systemctl daemon-reload && systemctl try-restart app",
       "systemctl --user --system restart x",
       "systemctl -H web1 restart app",
+      "systemctl $ACTION nginx",
     ],
     misses: [
       "systemctl status nginx",
       "systemctl is-enabled nginx",
       "systemctl --user restart pipewire",
+      "systemctl $OPTIONS status nginx",
       "systemctl daemon-reload",
       "systemctl cat nginx",
       "systemctl list-units --failed",
