@@ -182,7 +182,7 @@ function hasAny(
   for (let i = 0; i < args.length; i++) {
     const arg = args[i]!;
     if (arg.charCodeAt(0) !== DASH) {
-      if (options.has(arg)) found = true;
+      if (options.has(arg.toLowerCase())) found = true;
       continue;
     }
     if (arg === "--") break;

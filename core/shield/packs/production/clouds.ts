@@ -1,6 +1,7 @@
 import type { Rule, SimpleCommand } from "../../model.ts";
 import { hasOption, operands } from "../../programs/arguments.ts";
 import { rule } from "../rule.ts";
+import { changeRule } from "./change.ts";
 import { SAFER, setOf, VALUED } from "./cloud_words.ts";
 
 /** Verbs that change something, over all clouds but AWS; they may be parts of a word. */
@@ -28,7 +29,7 @@ const LOCAL: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   [
     "gcloud",
     setOf(
-      "auth config components init topic feedback info cheat-sheet emulators survey source docker cloud-shell storage",
+      "auth config components init topic feedback info cheat-sheet emulators survey source docker cloud-shell",
     ),
   ],
   [
@@ -165,6 +166,60 @@ export const CLOUD_CHANGES: readonly Rule[] = [
       "ibmcloud is instances",
       "openstack server show web",
       "linode-cli linodes list",
+    ],
+  }),
+  changeRule({
+    id: "production.cloud_buckets",
+    title: "Make a bucket, or change its settings",
+    changes: [
+      {
+        names: "gsutil",
+        verbs: [
+          "mb|setmeta|rewrite",
+          "iam|acl|defacl|label|versioning|cors|web|logging|requesterpays|autoclass|rpo|pap ch|set",
+          "bucketpolicyonly|ubla|defstorageclass set",
+          "notification create|watchbucket|stopchannel",
+          "retention set|clear|lock|event-default|event|temp",
+          "kms encryption|authorize",
+          "hmac create|update",
+        ],
+      },
+      {
+        names: "s3cmd",
+        verbs: [
+          "mb|setacl|setpolicy|setcors|setlifecycle|setversioning|setnotification|setownership",
+          "setblockpublicaccess|modify|accesslog|ws-create|cfcreate|cfmodify|cfinval|restore|payer",
+        ],
+      },
+      {
+        names: "mc mcli",
+        verbs: [
+          "mb",
+          "anonymous|policy|tag|encrypt|event|ilm|replicate|quota|retention set|add|edit|import",
+          "anonymous|policy set-json|links",
+          "version enable|suspend",
+          "ilm rule|tier add|edit|import|restore",
+          "legalhold set|clear",
+          "admin user|group|policy|service|config|bucket|accesskey add|attach|set|enable|restart|stop",
+          "admin user|group|policy|accesskey create|edit|detach|update|unfreeze",
+          "admin update|decommission|rebalance|heal",
+          "support proxy|callhome set|enable",
+        ],
+      },
+    ],
+    explanation: "It makes a bucket, or changes who may use it and how it keeps its objects.",
+    safer: "Show the present settings first.",
+    hits: [
+      "gsutil versioning set on gs://b",
+      "gsutil iam ch user:a@b.example:objectViewer gs://b",
+      "s3cmd setpolicy p.json s3://b",
+      "mc version enable store/b",
+    ],
+    misses: [
+      "gsutil iam get gs://b",
+      "gsutil cp build.zip gs://b/build.zip",
+      "s3cmd info s3://b",
+      "mc admin info store",
     ],
   }),
 ];

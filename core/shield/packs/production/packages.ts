@@ -113,7 +113,8 @@ export const PACKAGE_CHANGES: readonly Rule[] = [
         names: "brew",
         passes: "-n --dry-run",
         verbs: [
-          "install|upgrade|reinstall|link|unlink|tap|bundle|autoremove",
+          "install|upgrade|reinstall|link|unlink|bundle|autoremove",
+          "tap *",
           "!bundle check|list|dump|exec",
         ],
       },

@@ -29,6 +29,7 @@ export const RELEASE_CHANGES: readonly Rule[] = [
       },
       {
         names: "subscription-manager",
+        passes: "--list --list-enabled --list-disabled",
         verbs: ["register|unregister|attach|remove|refresh|config|repos"],
       },
       { names: "update-initramfs", needs: "-u -c -d" },
