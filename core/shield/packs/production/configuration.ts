@@ -55,13 +55,12 @@ export const CONFIGURATION_CHANGES: readonly Rule[] = [
         verbs: [
           "bootstrap|upload|reconfigure",
           "cookbook upload|delete|bulk",
-          "node|role|environment|client|user|group|acl create|edit|from|run_list|policy|reregister|add|bulk|environment_set|environment",
+          "node|role|environment|client|user|group|acl create|edit|from|run_list|policy|reregister|add|bulk|environment_set",
           "data bag create|edit|from",
           "data_bag create|edit|from",
           "vault create|update|edit|rotate|refresh|delete",
           "supermarket share|unshare",
           "job start",
-          "!node environment",
         ],
       },
       {
@@ -70,7 +69,7 @@ export const CONFIGURATION_CHANGES: readonly Rule[] = [
           "push|push-archive|delete-policy|delete-policy-group|clean-policy-revisions|undelete",
         ],
       },
-      { names: "mitamae itamae cfn-init", passes: "-n --dry-run --no-lock", verbs: ["*"] },
+      { names: "mitamae itamae cfn-init", passes: "-n --dry-run", verbs: ["*"] },
       { names: "cf-agent", passes: "-n --dry-run" },
       { names: "salt-call salt salt-ssh", when: runsSalt },
       { names: "salt-run", verbs: ["*"], when: runsSalt },
