@@ -1,7 +1,7 @@
 import { call, type RuleSuggestions } from "../../../api.ts";
 import { Copy } from "../../../components/copy.ts";
 import { Failure } from "../../../components/states.ts";
-import { durationOf } from "../../../components/time.ts";
+import { durationOf } from "../../../components/duration.ts";
 import { useData } from "../../../data.ts";
 import { html } from "htm/preact";
 
