@@ -30,7 +30,7 @@ export function Person({ id, roles }: {
   }
   const mayChange = may("system:write");
   return html`
-    <section class="card person" aria-label=${data.email}>
+    <section class="card" aria-label=${data.email}>
       <div class="title">
         <h2>
           <${VisibleText} text=${data.email} />
@@ -58,7 +58,7 @@ export function Person({ id, roles }: {
         </div>
         <div>
           <h3>What they may do, and why</h3>
-          <table class="plain-table">
+          <table>
             <thead>
               <tr>
                 <th scope="col">Right</th>

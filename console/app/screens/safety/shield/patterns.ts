@@ -81,7 +81,7 @@ function PackView({ pack, rules, isOpen, change, turn }: {
           ${enabled ? `Turn the pack ${name} off` : `Turn the pack ${name} on`}
         </button></p>
       `}
-      <ul class="plain">
+      <ul class="entries">
         ${rules.map(({ id, explanation, risk_score, enabled, fixed }) =>
           html`
             <li key=${id} class="rule">

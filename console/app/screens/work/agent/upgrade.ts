@@ -18,7 +18,7 @@ export function UpgradeNote({ agent: { id, name, version } }: { readonly agent: 
     setRefusal(skipped[0]?.reason ?? null);
   };
   return html`
-    <section class="card note">
+    <section class="card notice">
       <p>${onOneLine(name)} runs version ${onOneLine(version)}; the relay is newer.</p>
       ${refusal !== null &&
         html`<p class="bad" role="alert">It cannot be upgraded from here: ${

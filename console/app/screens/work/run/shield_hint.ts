@@ -32,7 +32,7 @@ export function ShieldHint() {
   }, [text, on]);
   if (!may("system:read")) return null;
   return html`
-    <section class="hint" aria-label="The shield's verdict" aria-live="polite" aria-busy=${isOld}>
+    <section aria-label="The shield's verdict" aria-live="polite" aria-busy=${isOld}>
       ${result === null
         ? html`<p class="soft">The shield's verdict appears here while you type.</p>`
         : html`
