@@ -88,7 +88,7 @@ function PackView({ pack, rules, isOpen, change, turn }: {
             ${`Turn the pack ${name} on`}
           </button></p>
         `)}
-      <ul class="plain">
+      <ul class="entries">
         ${rules.map(({ id, explanation, risk_score, enabled, fixed }) =>
           html`
             <li key=${id} class="rule">
