@@ -70,7 +70,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
             <li
               id=${`hit-${n}`} role="option" aria-selected=${n === chosen}
               onClick=${() => openHit(hit)}
-            ><span class="soft">${hit.kind}</span> ${hit.title}</li>
+            ><span class="kind soft">${hit.kind}</span> ${hit.title}</li>
           `
         )}
       </ul>

@@ -33,7 +33,7 @@ export function Story({ thread, isAnswer }: {
       <details onToggle=${load}>
         <summary>What happened so far</summary>
         ${error !== null && html`<p class="bad" role="alert">${messageOf(error)}</p>`}
-        <ol class="story">
+        <ol>
           ${events?.map(({ event_id, event_type, timestamp, actor }) =>
             html`
               <li key=${event_id}>

@@ -36,7 +36,7 @@ export function Person({ id, roles, scopes }: {
     data.roles.every((name) => givable.includes(name));
   const open = givable.filter((name) => !data.roles.includes(name));
   return html`
-    <section class="card person" aria-label=${data.email}>
+    <section class="card" aria-label=${data.email}>
       <div class="title">
         <h2>
           <${VisibleText} text=${data.email} />
@@ -64,7 +64,7 @@ export function Person({ id, roles, scopes }: {
         </div>
         <div>
           <h3>What they may do, and why</h3>
-          <table class="plain-table">
+          <table>
             <thead>
               <tr>
                 <th scope="col">Right</th>

@@ -51,7 +51,7 @@ export function Backups({ agentId, isConnected }: {
       ${error !== null && html`<${Failure} error=${error} again=${again} />`}
       ${data === null && error === null && html`<${Loading} />`}
       ${data?.backups.length === 0 && html`<p class="soft">There is none yet.</p>`}
-      <ul class="plain">
+      <ul class="entries">
         ${data?.backups.map((backup) =>
           html`
             <${BackupItem} key=${backup
@@ -61,7 +61,7 @@ export function Backups({ agentId, isConnected }: {
       </ul>
       ${data !== null && data.restores.length > 0 && html`
         <h3>Restores</h3>
-        <ul class="plain">
+        <ul class="entries">
           ${data.restores.map((restore) =>
             html`<${RestoreItem} key=${restore.id} restore=${restore} />`
           )}

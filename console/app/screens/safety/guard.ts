@@ -109,7 +109,7 @@ function DriftItems({ drift }: { readonly drift: Drift }) {
         </p>
       `}
       ${items.length === 0 && html`<p>Nothing was applied to it, and it holds nothing.</p>`}
-      <ul class="plain">
+      <ul class="entries">
         ${items.map(({ item, status, since, by, applied, reported }) =>
           html`
             <li key=${item}>

@@ -47,7 +47,7 @@ export default function PolicyScreen({ id = "" }: Readonly<Record<string, string
       : html`<${InForce} policy=${policy} changed=${again} />`}
     <section class="card">
       <h2>Versions</h2>
-      <ol class="versions">
+      <ol class="entries">
         ${versions.map((version) =>
           html`
             <${Version} key=${version.version} version=${version} changed=${again}

@@ -46,8 +46,8 @@ function Shown(
       <a href=${addressOf("/approvals")}>All approvals</a>
     </div>
     <${Deadline} approval=${approval} />
-    <div class="cards approval">
-      <section class="card">
+    <div class="cards two">
+      <section class="card whole">
         <h2>The whole command</h2>
         <${ExactCommand}
           text=${command} span=${shield_result.span} sha256=${command_sha256}

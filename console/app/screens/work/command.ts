@@ -69,8 +69,8 @@ function Shown({ listed, command }: Found) {
       `}
     </div>
     <${ChangeError} change=${change} />
-    <div class="cards approval">
-      <section class="card">
+    <div class="cards two">
+      <section class="card whole">
         <h2>The whole command</h2>
         <${ExactCommand} text=${command.command} span=${shield_result.span}
           sha256=${listed.command_sha256} />

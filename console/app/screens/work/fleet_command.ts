@@ -49,8 +49,8 @@ export default function Fleet({ id = "" }: Readonly<Record<string, string>>) {
     </div>
     ${error !== null && html`<${Failure} error=${error} again=${again} />`}
     <${ChangeError} change=${change} />
-    <div class="cards approval">
-      <section class="card">
+    <div class="cards two">
+      <section class="card whole">
         <h2>The whole command</h2>
         <${ExactCommand} text=${command} />
       </section>

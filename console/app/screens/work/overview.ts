@@ -39,7 +39,7 @@ export default function Overview() {
       <h1>Overview</h1>
     </div>
     ${progress !== null && !isSetUp(progress) && html`<${FirstRun} progress=${progress} />`}
-    <div class="cards glances">
+    <div class="cards">
       ${may("approvals:read") && html`<${WaitingCard} />`}
       ${may("agents:read") && html`<${CommandsCard} />`}
       ${may("agents:read") && html`<${AgentsCard} />`}

@@ -30,7 +30,7 @@ export default function Run() {
     <div class="title">
       <h1>Run</h1>
     </div>
-    <div class="running">
+    <div class="cards two">
       <form class="card" onSubmit=${(event: Event) => {
         event.preventDefault();
         run();

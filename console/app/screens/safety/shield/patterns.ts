@@ -79,7 +79,7 @@ function Missed({ pack }: { readonly pack: string }) {
     <p>These rules name what they find in results, and decide nothing. Of the last ${replayed}
       commands they would have held or denied ${changed.length}.</p>
     ${changed.length > 0 && html`
-      <ul class="plain">
+      <ul class="entries">
         ${changed.slice(0, SHOWN_MAX).map(({ command, command_id, rule_ids }) =>
           html`
             <li key=${command_id}>
@@ -133,7 +133,7 @@ function PackView({ pack, rules, isOpen, change, turn }: {
           question="From now on its rules judge no command, except those that are always on."
           action=${() => turn({ packs: { [name]: false } })} />
       `}
-      <ul class="plain">
+      <ul class="entries">
         ${rules.map(({ id, explanation, risk_score, enabled, watched, fixed }) =>
           html`
             <li key=${id} class="rule">

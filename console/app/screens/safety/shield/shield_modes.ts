@@ -61,7 +61,7 @@ export function ShieldModes({ settings, changed }: {
       `}
       ${others.length > 0 && html`
         <h3>Agents with a mode of their own</h3>
-        <ul class="plain">
+        <ul class="entries">
           ${others.map(([id, of]) =>
             html`
               <li key=${id} class="actions">

@@ -19,7 +19,7 @@ export function Suggestions() {
       <p
         class="soft">Of ${data
           .requests} requests in the last 30 days. Nothing here is applied by itself.</p>
-      <ul class="plain">
+      <ul class="entries">
         ${data.rules.map((rule) => html`<${RuleView} key=${rule.rule_id} rule=${rule} />`)}
       </ul>
     </section>

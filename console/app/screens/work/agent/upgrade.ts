@@ -21,7 +21,7 @@ export function UpgradeNote({ agent }: { readonly agent: Agent }) {
     setRefusal(skipped[0]?.reason ?? null);
   };
   return html`
-    <section class="card note">
+    <section class="card notice">
       <p>
         ${onOneLine(name)} runs version ${onOneLine(version)}; the relay is newer.
         ${!canUpgrade && " Install the new version on the machine: it takes no upgrade from here."}

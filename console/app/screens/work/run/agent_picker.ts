@@ -87,7 +87,7 @@ export function AgentPicker() {
               }}
             >
               ${agent === null ? html`<strong>${words}</strong>` : words}
-              ${" "}<span class="about">${about}</span>
+              ${" "}<span class="soft">${about}</span>
               ${agent !== null && html`
                 <${Badge} state=${agent.status} />
               `}

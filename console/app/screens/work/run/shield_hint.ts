@@ -39,7 +39,7 @@ export function ShieldHint() {
   }, [text, on]);
   if (!may("system:read")) return null;
   return html`
-    <section class="hint" aria-label="The shield's verdict" aria-live="polite" aria-busy=${isOld}>
+    <section aria-label="The shield's verdict" aria-live="polite" aria-busy=${isOld}>
       ${error !== null
         ? html`<p class="bad">${messageOf(error)}</p>`
         : result === null
