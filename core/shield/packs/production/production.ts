@@ -1,6 +1,6 @@
 import type { Rule } from "../../model.ts";
 import { CLUSTER_CHANGES } from "./clusters.ts";
-import { PLATFORM_CHANGES } from "./platforms.ts";
+import { TOOL_CHANGES } from "./changes.ts";
 
 /** What alters a running system without destroying it. */
-export const PRODUCTION_RULES: readonly Rule[] = [...CLUSTER_CHANGES, ...PLATFORM_CHANGES];
+export const PRODUCTION_RULES: readonly Rule[] = [...CLUSTER_CHANGES, ...TOOL_CHANGES];
