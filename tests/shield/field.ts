@@ -10,3 +10,6 @@ export const DANGEROUS = read("dangerous");
 
 /** Commands of daily work. */
 export const HARMLESS = read("harmless");
+
+/** Changes of a running system, which harm nothing by themselves. */
+export const PRODUCTION = read("production");

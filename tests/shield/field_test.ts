@@ -1,6 +1,7 @@
 import { deepStrictEqual as deq, ok } from "node:assert/strict";
 import { inspectCommand } from "../../core/shield/inspect.ts";
-import { DANGEROUS, HARMLESS } from "./field.ts";
+import { Policy } from "../../core/shield/policy/policy.ts";
+import { DANGEROUS, HARMLESS, PRODUCTION } from "./field.ts";
 import { FORMS } from "./forms.ts";
 import { OPTION_FORMS } from "./option_forms.ts";
 
@@ -19,6 +20,16 @@ Deno.test("inspectCommand: daily work needs no approval", () => {
   console.log(`${HARMLESS.length} harmless commands`);
   const stopped = judged(HARMLESS).filter(({ verdict }) => verdict !== "allow");
   deq(stopped.map(({ command, rule_ids }) => `${command} (${rule_ids.join(", ")})`), []);
+});
+
+Deno.test("inspectCommand: a change of production needs an approval, unless its pack is disabled", () => {
+  const verdicts = judged(PRODUCTION).filter(({ verdict }) => verdict !== "approve");
+  deq(verdicts.map(({ command, verdict }) => `${command} (${verdict})`), []);
+  const policy = Policy.parse({ disabled_packs: ["production"] });
+  const stopped = PRODUCTION.filter((command) =>
+    inspectCommand(command, { policy }).verdict !== "allow"
+  );
+  deq(stopped, []);
 });
 
 Deno.test("inspectCommand: a dangerous command is found in every way to run one", () => {

@@ -1,4 +1,12 @@
-import { type Examples, once, type Pack, type Rule, type SimpleCommand } from "../../model.ts";
+import {
+  type Blast,
+  type Examples,
+  type Irreversibility,
+  once,
+  type Pack,
+  type Rule,
+  type SimpleCommand,
+} from "../../model.ts";
 import { rule } from "../rule.ts";
 import { type Call, READ_THROUGH, readingsOf } from "./readings.ts";
 
@@ -7,13 +15,14 @@ export interface Change {
   readonly id: `${Pack}.${string}`;
   readonly title: string;
   readonly threat?: string;
+  readonly weight?: readonly [Blast, Irreversibility];
   readonly explanation: string;
   readonly safer: string;
   /**
    * One call a line: `gh|glab secret|variable set !--dry-run`. First the programs, then the words of the subcommand:
    * only options and their values may stand between them, except after `…`. Then the options that it needs
-   * (`--push`, `-X=POST|PUT`), and, after `!`, the words and options that make it harmless. `a…` begins with `a`, `…a`
-   * ends with it, and `*` is any word.
+   * (`--push`, `-X=POST|PUT`), and, after `!`, the words and options that make it harmless. `…` in a word is any text, and
+   * `*` is any word.
    */
   readonly calls: readonly string[];
   readonly hits: Examples;
@@ -46,7 +55,7 @@ export function rulesOfCalls(changes: readonly Change[]): readonly Rule[] {
   }
   const ask = (command: SimpleCommand) =>
     firstMatch(byTool, once(command, readingsOf), command.assignments);
-  return changes.map(({ id, title, threat, explanation, safer, calls, hits, misses }) =>
+  return changes.map(({ id, title, threat, weight, explanation, safer, calls, hits, misses }) =>
     rule({
       id,
       title,
@@ -54,7 +63,7 @@ export function rulesOfCalls(changes: readonly Change[]): readonly Rule[] {
       when: { ask, answers: [id] },
       match: () => true,
       evenRehearsed: true,
-      weight: [3, 3],
+      weight: weight ?? [3, 3],
       threat: threat ?? "production_change",
       explanation,
       safer,
@@ -89,17 +98,22 @@ function readOption(text: string): Option {
   };
 }
 
-/** Whether a text is one of several, each of which may be open at its ends. */
+/** Whether a text is one of several, each of which may be open at its ends or inside. */
 function testOf(pattern: string): Test {
   const exact = new Set<string>();
   const open: Test[] = [];
   for (const one of pattern.split("|")) {
-    const text = one.replaceAll("…", "");
+    const parts = one.split("…");
+    const [start = "", middle = ""] = parts;
+    const end = parts.at(-1) ?? "";
     if (one === "*") open.push(() => true);
-    else if (one === text) exact.add(one);
-    else if (one.startsWith("…") && one.endsWith("…")) open.push((word) => word.includes(text));
-    else if (one.startsWith("…")) open.push((word) => word.endsWith(text));
-    else open.push((word) => word.startsWith(text));
+    else if (parts.length === 1) exact.add(one);
+    else if (parts.length === 3) open.push((word) => word.includes(middle));
+    else {
+      open.push((word) =>
+        word.length >= start.length + end.length && word.startsWith(start) && word.endsWith(end)
+      );
+    }
   }
   return (word) => exact.has(word) || open.some((test) => test(word));
 }

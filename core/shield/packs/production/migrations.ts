@@ -66,8 +66,8 @@ export const MIGRATIONS: readonly Change[] = [{
     "sanity migration run --no-dry-run",
     "sanity migration|migrations run --dry=false",
     // PHP.
-    "artisan migrate|migrate:fresh|migrate:refresh|migrate:reset|migrate:rollback|migrate:install|tenants:migrate|tenants:seed|db:seed|db:wipe|module:migrate !--pretend|--env=testing|test",
-    "console|bin-console doctrine:migrations:migrate|doctrine:migrations:execute|doctrine:migrations:version|doctrine:migrations:rollup|doctrine:migrations:sync-metadata-storage|doctrine:schema:create|doctrine:fixtures:load|hautelook:fixtures:load|d:m:m|d:m:e|doc:mig:mig|doc:mi:mi|d:f:l|database:migrate|system:update:finish !--dry-run|--write-sql|--dump-sql|--env=test",
+    "artisan migrate|migrate:fresh|migrate:refresh|migrate:reset|migrate:rollback|migrate:install|tenants:migrate|tenants:seed|db:seed|db:wipe|module:migrate !--pretend !--env=testing|test",
+    "console|bin-console doctrine:migrations:migrate|doctrine:migrations:execute|doctrine:migrations:version|doctrine:migrations:rollup|doctrine:migrations:sync-metadata-storage|doctrine:schema:create|doctrine:schema:drop|doctrine:database:drop|doctrine:fixtures:load|hautelook:fixtures:load|d:m:m|d:m:e|doc:mig:mig|doc:mi:mi|d:f:l|database:migrate|system:update:finish !--dry-run|--write-sql|--dump-sql !--env|-e=test",
     "console doctrine:schema:update|d:s:u|doc:sch:up --force|-f|--complete",
     "doctrine|doctrine-migrations|doctrine-module migrate|execute|version|rollup|migrations:migrate|migrations:execute|migrations:version|orm:schema-tool:create|orm:schema-tool:drop|sync-metadata-storage !--dry-run|--write-sql|--dump-sql",
     "doctrine orm:schema-tool:update --force|-f",
@@ -81,11 +81,10 @@ export const MIGRATIONS: readonly Change[] = [{
     "wp db import|reset|drop|clean|query",
     "bake|cycle migrate|migrate:replay|migrate:rollback",
     // The JVM.
-    "flyway … migrate|undo|clean|baseline|repair|deploy !-dryrunoutput|info",
     "flyway … migrate|undo|clean|baseline|repair|deploy !-dryRunOutput",
     "mvn|mvnw|mvnd … flyway:migrate|flyway:undo|flyway:clean|flyway:baseline|flyway:repair|…flyway-maven-plugin:migrate|liquibase:update|liquibase:rollback|liquibase:dropall|liquibase:changelogsync|liquibase:clearchecksums|liquibase:releaselocks|liquibase:tag",
     "gradle|gradlew|sbt|mill … flywaymigrate|…:flywaymigrate|flywayundo|flywayclean|flywaybaseline|flywayrepair|liquibaseupdate|…:update|rollbackcount|dropall|changelogsync|releaselocks !--dry-run|-m",
-    "liquibase … update|update-count|updatecount|update-to-tag|updatetotag|update-one-changeset|update-testing-rollback|updatetestingrollback|rollback|rollback-count|rollbackcount|rollback-to-date|rollbacktodate|rollback-one-changeset|rollback-one-update|changelog-sync|changelogsync|changelog-sync-to-tag|changelogsynctotag|clear-checksums|clearchecksums|release-locks|releaselocks|mark-next-changeset-ran|marknextchangesetran|execute-sql|executesql|tag|drop-all|dropall|flow !--show-summary=verbose-only|status|validate|history",
+    "liquibase … update|update-count|updatecount|update-to-tag|updatetotag|update-one-changeset|update-testing-rollback|updatetestingrollback|rollback|rollback-count|rollbackcount|rollback-to-date|rollbacktodate|rollback-one-changeset|rollback-one-update|changelog-sync|changelogsync|changelog-sync-to-tag|changelogsynctotag|clear-checksums|clearchecksums|release-locks|releaselocks|mark-next-changeset-ran|marknextchangesetran|execute-sql|executesql|tag|drop-all|dropall|flow !--help",
     // .NET.
     "dotnet ef database update|drop !--dry-run",
     "dotnet-ef database update|drop !--dry-run",
@@ -152,7 +151,7 @@ export const MIGRATIONS: readonly Change[] = [{
     "pocketbase migrate up|down|collections",
     "mysql_upgrade|mariadb-upgrade|pg_upgrade !--check|-c|--version",
     // Scripts of a project that are named for it.
-    "npm|pnpm|yarn|bun|node run|run-script|rum|urn|--run migrate|migrate:…|db:migrate|db:migrate:…|db-migrate|db:push|db:seed|db:deploy|db:rollback|db:reset|migration:run|migration:up|migration:revert|migrations:run|migrations:up|typeorm:migrate|prisma:migrate|prisma:deploy|migrate-… !migrate:status|migrate:create|migrate:make|migrate:generate|migrate:new|migrate:list|migrate:diff|migrate:test|db:migrate:status|db:migrate:create|db:migrate:generate|db:migrate:test|db:migrate:make",
+    "npm|pnpm|yarn|bun run|run-script|rum|urn migrate|migrate:…|db:migrate|db:migrate:…|db-migrate|db:push|db:seed|db:deploy|db:rollback|db:reset|migration:run|migration:up|migration:revert|migrations:run|migrations:up|typeorm:migrate|prisma:migrate|prisma:deploy|migrate-… !migrate:status|migrate:create|migrate:make|migrate:generate|migrate:new|migrate:list|migrate:diff|migrate:test|db:migrate:status|db:migrate:create|db:migrate:generate|db:migrate:test|db:migrate:make",
     "pnpm|yarn|bun migrate|db:migrate|db:push|db:seed|db:rollback|db:reset|migrate:up|migrate:latest|migrate:deploy|migrate:prod|migration:run",
     "turbo|nx … migrate|…:migrate|db:migrate|db:push !--dry|--dry-run|--graph",
     "make|gmake|just|mage|invoke|inv|fab|task|go-task|composer|lein|ant … migrate|migrate-up|migrate-down|migrate-prod|db-migrate|db-rollback|db-seed|db:migrate|migration-up|migrations-up|migrate/up|db/migrations/up|db/migrate !-n|--dry-run|--dry|--just-print|--recon|-q|--question|--list|-l",

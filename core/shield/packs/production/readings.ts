@@ -25,7 +25,7 @@ const VALUED = new Set([
 ]);
 
 /** Words between a launcher and the tool that it runs. */
-const LAUNCH_WORDS = new Set(["console", "dlx", "exec", "php", "run", "sh", "x"]);
+const LAUNCH_WORDS = new Set(["dlx", "exec", "php", "run", "x"]);
 
 /** Programs whose first operand is the tool or the script to run: `pnpm prisma`, `php artisan`. */
 const LAUNCHERS: readonly string[] = [

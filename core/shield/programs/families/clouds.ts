@@ -69,6 +69,13 @@ export const CLOUDS: readonly Family[] = [
     wrappers: [{ verbs: "run", short: "pc", long: "project config token command" }],
     runs: ["--command", "--scripts"],
   },
+  {
+    names: ["infisical"],
+    wrappers: [{ verbs: "run", long: "env path projectId token tags domain" }],
+    runs: ["-c", "--command"],
+  },
+  { names: ["dokku"], wrappers: [{ verbs: "run", short: "e", long: "env", skip: 1 }] },
+  { names: ["cf", "eb"], runs: ["-c", "--command"] },
   { names: ["op"], wrappers: [{ verbs: "run", long: "env-file account" }] },
   {
     names: ["aws-vault", "chamber", "envchain"],
