@@ -104,14 +104,14 @@ function testOf(pattern: string): Test {
   const open: Test[] = [];
   for (const one of pattern.split("|")) {
     const parts = one.split("…");
-    const [start = "", middle = ""] = parts;
-    const end = parts.at(-1) ?? "";
+    const [start = "", ...rest] = parts;
+    const end = rest.pop() ?? "";
     if (one === "*") open.push(() => true);
     else if (parts.length === 1) exact.add(one);
-    else if (parts.length === 3) open.push((word) => word.includes(middle));
     else {
       open.push((word) =>
-        word.length >= start.length + end.length && word.startsWith(start) && word.endsWith(end)
+        word.length >= start.length + end.length && word.startsWith(start) && word.endsWith(end) &&
+        rest.every((part) => word.includes(part))
       );
     }
   }

@@ -34,7 +34,7 @@ export const SECRET_CHANGES: readonly Change[] = [
       "vault|bao|openbao kv put|patch|rollback|undelete",
       "vault|bao|openbao kv metadata put|patch",
       "vault|bao|openbao write|patch !transit/encrypt/…|transit/hmac/…|transit/verify/…|transit/hash…|sys/tools/…|sys/wrapping/lookup|sys/capabilities…|auth/token/lookup…|auth/…",
-      "vault|bao|openbao write … auth/…role…|auth/…config…|auth/…user…|auth/…group…|auth/…map…|auth/…cert…",
+      "vault|bao|openbao write … auth/…role…|auth/…config…|auth/…user…|auth/…group…|auth/…map…|auth/…cert… !…/login|…/login/…",
       "vault|bao|openbao secrets|auth|audit enable|move|tune",
       "vault|bao|openbao policy write|fmt-write",
       "vault|bao|openbao token create|renew-accessor|revoke",
