@@ -1,42 +1,11 @@
 import { sqlStatements } from "../../code/sql.ts";
 import { isUnknown, optionValues } from "../../programs/arguments.ts";
 import type { Rule, SimpleCommand } from "../../model.ts";
+import { CLIENTS } from "../databases/clients.ts";
 import { rule } from "../rule.ts";
 
-const SQL_CLIENTS = [
-  "psql",
-  "mysql",
-  "mariadb",
-  "cqlsh",
-  "clickhouse-client",
-  "clickhouse",
-  "sqlcmd",
-  "sqlplus",
-  "cockroach",
-  "usql",
-  "isql",
-  "osql",
-  "tsql",
-  "snowsql",
-  "bq",
-  "trino",
-  "presto",
-  "hive",
-  "beeline",
-  "pgcli",
-  "mycli",
-  "mssql-cli",
-  "mysqlsh",
-  "turso",
-  "db2",
-  "vsql",
-  "ysqlsh",
-  "invoke-sqlcmd",
-  "spark-sql",
-  "wrangler",
-  "supabase",
-  "heroku",
-];
+/** `aws` takes many texts that are no SQL. */
+const SQL_CLIENTS = [...CLIENTS, "heroku", "mssql-cli", "mysqlsh"].filter((name) => name !== "aws");
 
 /** The first two words of statements that change a server, its accounts or the shape of its tables. */
 const SERVER_STATEMENTS: ReadonlyMap<string, readonly string[]> = new Map([
@@ -118,6 +87,7 @@ const SERVER_CALLS = new Set([
 ]);
 
 function changesServer(command: SimpleCommand): boolean {
+  if (runsMigration(command)) return true;
   const texts = [
     ...optionValues(command, "-c", "-e", "-q", "-Q"),
     ...command.args,
@@ -128,9 +98,23 @@ function changesServer(command: SimpleCommand): boolean {
   );
 }
 
+/** Whether it runs a file of migrations, on a database that is not named for tests. */
+function runsMigration(command: SimpleCommand): boolean {
+  const files = [
+    ...optionValues(command, "-f", "--file", "-i", "--input-file"),
+    ...command.redirections.flatMap(({ operator, target }) => operator === "<" ? [target] : []),
+  ];
+  return files.some((file) => file.toLowerCase().includes("migrat")) &&
+    !command.args.some((arg) => arg.toLowerCase().includes("test"));
+}
+
 /** A quick look, before the statements are read. */
-const LIKELY =
-  /alter|create|grant|revoke|rename|set|change|st(?:op|art)|install|flush|lock|reassign|reconf|sp_|\\password|pg_/i;
+const LIKELY = new RegExp(
+  "alter|grant|vacuum|policy|trigger|rule|create\\s+or|revoke|rename|role|user|group|login|profile|server|scription|publication|global|persist|" +
+    "password|cluster|master|replica|slave|plugin|component|privileges|tables|hosts|owned|instance|" +
+    "reconfigure|sp_|pg_",
+  "i",
+);
 
 const ofOption = (text: string): string =>
   text.startsWith("-") && text.includes("=") ? text.slice(text.indexOf("=") + 1) : text;
@@ -141,8 +125,8 @@ function isServerChange(words: readonly string[]): boolean {
   const seconds = SERVER_STATEMENTS.get(first);
   if (seconds === undefined) return false;
   if (seconds.length === 0) return rest.length > 0 || first === "reconfigure";
-  const at = rest[0] === "or" ? 2 : 0;
-  const second = rest[at] ?? "";
+  const [second = ""] = rest;
+  if (first === "create" && second === "or") return true;
   if (first === "create" && rest.includes("temporary")) return false;
   return seconds.some((one) => one === second || (one.endsWith(".") && second.startsWith(one)));
 }
@@ -258,12 +242,14 @@ export const STATEMENT_RULES: readonly Rule[] = [
       "psql -c 'CREATE ROLE app LOGIN'",
       "psql -c 'ALTER TABLE orders ADD COLUMN note text'",
       "mysql -e 'SET GLOBAL max_connections = 500'",
+      "psql shop -f migrations/0042_add_note.sql",
     ],
     misses: [
       "psql -c 'SELECT * FROM pg_roles'",
       "psql -c \"SELECT 'alter table x'\"",
       "mysql -e 'SHOW GRANTS FOR app'",
       "psql -c 'SET statement_timeout = 1000'",
+      "psql -f migrations/0042_add_note.sql shop_test",
     ],
   }),
   rule({
