@@ -48,7 +48,11 @@ const SERVER_STATEMENTS: ReadonlyMap<string, readonly string[]> = new Map([
       "foreign",
     ],
   ],
+  ["vacuum", ["full"]],
   ["create", [
+    "policy",
+    "trigger",
+    "rule",
     "role",
     "user",
     "group",
@@ -110,7 +114,8 @@ function runsMigration(command: SimpleCommand): boolean {
 
 /** A quick look, before the statements are read. */
 const LIKELY = new RegExp(
-  "alter|grant|vacuum|policy|trigger|rule|create\\s+or|revoke|rename|role|user|group|login|profile|server|scription|publication|global|persist|" +
+  "alter|grant|vacuum|policy|trigger|rule|create\\s+or|revoke|rename|role|" +
+    "user|group|login|profile|server|scription|publication|global|persist|" +
     "password|cluster|master|replica|slave|plugin|component|privileges|tables|hosts|owned|instance|" +
     "reconfigure|sp_|pg_",
   "i",
