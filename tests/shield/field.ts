@@ -11,5 +11,5 @@ export const DANGEROUS = read("dangerous");
 /** Commands of daily work. */
 export const HARMLESS = read("harmless");
 
-/** Changes of a running system, which harm nothing by themselves. */
+/** Commands that harm nothing by themselves, but change a running system. */
 export const PRODUCTION = read("production");

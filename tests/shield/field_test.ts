@@ -1,6 +1,6 @@
 import { deepStrictEqual as deq, ok } from "node:assert/strict";
 import { inspectCommand } from "../../core/shield/inspect.ts";
-import { Policy } from "../../core/shield/policy/policy.ts";
+import { Policy } from "../../core/shield/shield.ts";
 import { DANGEROUS, HARMLESS, PRODUCTION } from "./field.ts";
 import { FORMS } from "./forms.ts";
 import { OPTION_FORMS } from "./option_forms.ts";
@@ -22,13 +22,11 @@ Deno.test("inspectCommand: daily work needs no approval", () => {
   deq(stopped.map(({ command, rule_ids }) => `${command} (${rule_ids.join(", ")})`), []);
 });
 
-Deno.test("inspectCommand: a change of production needs an approval, unless its pack is disabled", () => {
-  const verdicts = judged(PRODUCTION).filter(({ verdict }) => verdict !== "approve");
-  deq(verdicts.map(({ command, verdict }) => `${command} (${verdict})`), []);
-  const policy = Policy.parse({ disabled_packs: ["production"] });
-  const stopped = PRODUCTION.filter((command) =>
-    inspectCommand(command, { policy }).verdict !== "allow"
-  );
+Deno.test("inspectCommand: only the pack about production stops changes of a running system", () => {
+  ok(PRODUCTION.length > 100);
+  const policy = Policy.parse({ rules: [], disabled_packs: ["production"] });
+  deq(judged(PRODUCTION).filter(({ verdict }) => verdict !== "approve"), []);
+  const stopped = PRODUCTION.filter((line) => inspectCommand(line, { policy }).verdict !== "allow");
   deq(stopped, []);
 });
 
