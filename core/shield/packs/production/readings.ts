@@ -35,6 +35,7 @@ const LAUNCHERS: readonly string[] = [
   "lando",
   "node",
   "php",
+  ...["7.4", "8.0", "8.1", "8.2", "8.3", "8.4", "8.5"].map((version) => `php${version}`),
   "pnpm",
   "pypy",
   "python",
@@ -77,12 +78,34 @@ const IMAGE_TOOLS = new Set([
   "sqitch",
 ]);
 
+/** Packages whose program has another name. */
+const PACKAGES: ReadonlyMap<string, string> = new Map([
+  ["appwrite-cli", "appwrite"],
+  ["aws-amplify", "amplify"],
+  ["bitwarden", "bw"],
+  ["changesets", "changeset"],
+  ["eas-cli", "eas"],
+  ["expo-cli", "expo"],
+  ["firebase-tools", "firebase"],
+  ["netlify-cli", "netlify"],
+  ["salesforce", "sf"],
+  ["sfdx-cli", "sfdx"],
+  ["twilio-cli", "twilio"],
+]);
+
 /** The programs to index besides the tools themselves. */
-export const READ_THROUGH: readonly string[] = [...LAUNCHERS, ...ENGINES, "cli"];
+export const READ_THROUGH: readonly string[] = [
+  ...LAUNCHERS,
+  ...ENGINES,
+  ...PACKAGES.keys(),
+  "cli",
+];
 
 /** The tools that a command may run: its own program, and the one that it launches by name. */
-export function readingsOf({ name, program, args }: SimpleCommand): readonly Call[] {
-  const own = { tool: name === "cli" ? scopeOf(program) : name, args };
+export function readingsOf(command: SimpleCommand): readonly Call[] {
+  const { name, program } = command;
+  const args = withoutPlace(command);
+  const own = { tool: renamed(name === "cli" ? scopeOf(program) : name), args };
   const launched = LAUNCHES.has(name)
     ? launchedBy(args)
     : RUNS_IMAGES.has(name)
@@ -90,6 +113,16 @@ export function readingsOf({ name, program, args }: SimpleCommand): readonly Cal
     : null;
   return launched === null ? [own] : [own, launched];
 }
+
+/** The arguments without a workspace or the name of a site: `yarn workspace api run x`, `wp @prod plugin list`. */
+function withoutPlace({ name, args }: SimpleCommand): readonly string[] {
+  if (name === "yarn" && args[0] === "workspace") return args.slice(2);
+  return SITED.has(name) ? args.filter((arg) => !arg.startsWith("@")) : args;
+}
+
+const SITED = new Set(["drush", "wp"]);
+
+const renamed = (name: string): string => PACKAGES.get(name) ?? name;
 
 /** `@railway/cli` is the program `railway`. */
 const scopeOf = (program: string): string => program.slice(1, program.indexOf("/")).toLowerCase();
@@ -107,7 +140,7 @@ function launchedBy(args: readonly string[]): Call | null {
 
 function call(args: readonly string[], at: number): Call | null {
   const word = args[at];
-  return word === undefined ? null : { tool: toolOf(word), args: args.slice(at + 1) };
+  return word === undefined ? null : { tool: renamed(toolOf(word)), args: args.slice(at + 1) };
 }
 
 /** `node_modules/typeorm/cli.js`, `npm:prisma@5` and `vendor/bin/phinx` name their tool. */
