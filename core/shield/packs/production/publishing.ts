@@ -161,7 +161,7 @@ export const PUBLISHING: readonly Change[] = [
       "dotnet nuget delete",
       "paket push",
       "mvn|mvnw|mvnd … deploy|deploy:deploy|deploy:deploy-file|release:perform|release:prepare|release:branch|gpg:sign-and-deploy-file|nexus-staging:release|nexus-staging:deploy|central-publishing:publish|site-deploy|site:deploy|…:deploy-file !-Dmaven.deploy.skip|-DdryRun",
-      "gradle|gradlew … publish|publishall…|publishplugins|publishto…|publishandrelease…|…:publish|…:publishplugins|…:publishtosonatype|…:publishtomavencentral|…repository|closeandrelease…|uploadarchives|bintrayupload|artifactorypublish|releasesonatype… !--dry-run|-m|…mavenlocal",
+      "gradle|gradlew … publish|publishplugins|publishtosonatype|publishtomavencentral|publishto…repository|publishandrelease…|…:publish|…:publishplugins|…:publishtosonatype|…:publishtomavencentral|…repository|closeandrelease…|uploadarchives|bintrayupload|artifactorypublish|releasesonatype… !--dry-run|-m",
       "sbt … publish|publishsigned|+publish|+publishsigned|…/publish|…/publishsigned|release|ci-release|sonatyperelease|sonatypebundlerelease|sonacentralrelease|…publishsigned…",
       "mill … …publish|…publishall",
       "lein deploy|release",

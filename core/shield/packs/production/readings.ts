@@ -111,8 +111,15 @@ export function readingsOf(command: SimpleCommand): readonly Call[] {
     : RUNS_IMAGES.has(name)
     ? imageOf(args)
     : null;
+  if (SPOKEN_TO.has(name)) return [own, ...spoken(command)];
   return launched === null ? [own] : [own, launched];
 }
+
+/** Clients that take their commands on standard input, too. */
+const SPOKEN_TO = new Set(["dragonfly-cli", "keydb-cli", "redis-cli", "valkey-cli"]);
+
+const spoken = ({ name, stdin }: SimpleCommand): readonly Call[] =>
+  (stdin?.text ?? "").split("\n").map((line) => ({ tool: name, args: line.trim().split(/\s+/) }));
 
 /** The arguments without a workspace or the name of a site: `yarn workspace api run x`, `wp @prod plugin list`. */
 function withoutPlace({ name, args }: SimpleCommand): readonly string[] {
