@@ -79,7 +79,7 @@ export const MIGRATIONS: readonly Change[] = [{
     "wp db import|reset|drop|clean|query",
     // The JVM.
     "flyway … migrate|undo|clean|baseline|repair|deploy !-dryRunOutput",
-    "mvn|mvnw|mvnd … flyway:migrate|flyway:undo|flyway:clean|flyway:baseline|flyway:repair|…flyway-maven-plugin:migrate|liquibase:update|liquibase:rollback|liquibase:dropall|liquibase:changelogsync|liquibase:clearchecksums|liquibase:releaselocks|liquibase:tag",
+    "mvn|mvnw|mvnd … flyway:migrate|flyway:undo|flyway:clean|flyway:baseline|flyway:repair|…flyway-maven-plugin…:migrate|…liquibase-maven-plugin…:update|liquibase:update|liquibase:rollback|liquibase:dropall|liquibase:changelogsync|liquibase:clearchecksums|liquibase:releaselocks|liquibase:tag",
     "gradle|gradlew|sbt|mill … flywaymigrate|…:flywaymigrate|flywayundo|flywayclean|flywaybaseline|flywayrepair|liquibaseupdate|…:update|rollbackcount|dropall|changelogsync|releaselocks !--dry-run|-m",
     "liquibase … update|update-count|updatecount|update-to-tag|updatetotag|update-one-changeset|update-testing-rollback|updatetestingrollback|rollback|rollback-count|rollbackcount|rollback-to-date|rollbacktodate|rollback-one-changeset|rollback-one-update|changelog-sync|changelogsync|changelog-sync-to-tag|changelogsynctotag|clear-checksums|clearchecksums|release-locks|releaselocks|mark-next-changeset-ran|marknextchangesetran|execute-sql|executesql|tag|drop-all|dropall|flow !--help",
     // .NET.

@@ -86,7 +86,7 @@ export const STORE_CHANGES: readonly Change[] = [
     calls: [
       "createuser|pg_createuser !--version|-V",
       "manage.py|django-admin createsuperuser|changepassword|drf_create_token|create_superuser|set_fake_passwords",
-      "htpasswd *",
+      "htpasswd * !-v|-vb|-n|-nb|-bn|-nB|-nbB|-nbm|-nbs",
       "kadmin|kadmin.local … addprinc|delprinc|cpw|modprinc|ktadd|change_password|add_principal",
       "samba-tool user|group|domain|computer add|create|delete|setpassword|enable|disable|setexpiry|addmembers|removemembers|passwordsettings|level|join|demote !list|show",
       "ldappasswd|smbpasswd|saslpasswd2|pure-pw … !--help|-w",

@@ -2,6 +2,7 @@ import type { SimpleCommand } from "../../model.ts";
 import { optionValues } from "../arguments.ts";
 import type { Family, Finder } from "../family.ts";
 import { opaque } from "../flows.ts";
+import { forVerbs } from "../wrapper.ts";
 
 /** `--parameters 'commands=["text"]'`. */
 const awsCommands = (command: SimpleCommand): string[] =>
@@ -62,7 +63,7 @@ export const CLOUDS: readonly Family[] = [
   { names: ["fly", "flyctl"], runs: ["-C", "--command"] },
   {
     names: ["heroku", "railway"],
-    wrappers: [{ verbs: "run", short: "a", long: "app service environment" }],
+    wrappers: forVerbs(["run", "run:detached"], { short: "a", long: "app service environment" }),
   },
   {
     names: ["doppler"],
