@@ -92,7 +92,7 @@ export const MIGRATIONS: readonly Change[] = [{
     "grate|rh|roundhouse|dbup !--dryrun|--version|version|help",
     "sqlpackage /action:publish|/a:publish|/action:import|/a:import",
     // Go.
-    "goose … up|up-by-one|up-to|down|down-to|redo|reset",
+    "goose … up|up-by-one|up-to|down|down-to|redo|reset !create",
     "migrate|golang-migrate up|down|goto|force|drop",
     "dbmate up|migrate|down|rollback|load|drop",
     "soda|buffalo-pop migrate !status",
