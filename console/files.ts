@@ -203,30 +203,31 @@ import file200 from "./app/screens/work/overview/card.ts" with { type: "text" };
 import file201 from "./app/screens/work/overview/first_run.ts" with { type: "text" };
 import file202 from "./app/screens/work/overview/list_cards.ts" with { type: "text" };
 import file203 from "./app/screens/work/overview/waiting_card.ts" with { type: "text" };
-import file204 from "./app/screens/work/overview/webhooks_card.ts" with { type: "text" };
-import file205 from "./app/screens/work/run.ts" with { type: "text" };
-import file206 from "./app/screens/work/run/agent_picker.ts" with { type: "text" };
-import file207 from "./app/screens/work/run/choices.ts" with { type: "text" };
-import file208 from "./app/screens/work/run/history.ts" with { type: "text" };
-import file209 from "./app/screens/work/run/options.ts" with { type: "text" };
-import file210 from "./app/screens/work/run/picked.ts" with { type: "text" };
-import file211 from "./app/screens/work/run/shield_hint.ts" with { type: "text" };
-import file212 from "./app/screens/work/run/started_card.ts" with { type: "text" };
-import file213 from "./app/screens/work/run/state.ts" with { type: "text" };
-import file214 from "./app/screens/work/run/target.ts" with { type: "text" };
-import file215 from "./app/session.ts" with { type: "text" };
-import file216 from "./app/space.ts" with { type: "text" };
-import file217 from "./app/style.css" with { type: "text" };
-import file218 from "../core/client/client.ts" with { type: "text" };
-import file219 from "../core/client/error.ts" with { type: "text" };
-import file220 from "../core/client/exchange.ts" with { type: "text" };
-import file221 from "../core/client/operations.ts" with { type: "text" };
-import file222 from "../core/client/platform.ts" with { type: "text" };
-import file223 from "../core/client/retry.ts" with { type: "text" };
-import file224 from "../core/client/sse.ts" with { type: "text" };
-import file225 from "../core/client/stream.ts" with { type: "text" };
-import file226 from "../core/client/types.ts" with { type: "text" };
-import file227 from "../core/client/webhook.ts" with { type: "text" };
+import file204 from "./app/screens/work/overview/watching_note.ts" with { type: "text" };
+import file205 from "./app/screens/work/overview/webhooks_card.ts" with { type: "text" };
+import file206 from "./app/screens/work/run.ts" with { type: "text" };
+import file207 from "./app/screens/work/run/agent_picker.ts" with { type: "text" };
+import file208 from "./app/screens/work/run/choices.ts" with { type: "text" };
+import file209 from "./app/screens/work/run/history.ts" with { type: "text" };
+import file210 from "./app/screens/work/run/options.ts" with { type: "text" };
+import file211 from "./app/screens/work/run/picked.ts" with { type: "text" };
+import file212 from "./app/screens/work/run/shield_hint.ts" with { type: "text" };
+import file213 from "./app/screens/work/run/started_card.ts" with { type: "text" };
+import file214 from "./app/screens/work/run/state.ts" with { type: "text" };
+import file215 from "./app/screens/work/run/target.ts" with { type: "text" };
+import file216 from "./app/session.ts" with { type: "text" };
+import file217 from "./app/space.ts" with { type: "text" };
+import file218 from "./app/style.css" with { type: "text" };
+import file219 from "../core/client/client.ts" with { type: "text" };
+import file220 from "../core/client/error.ts" with { type: "text" };
+import file221 from "../core/client/exchange.ts" with { type: "text" };
+import file222 from "../core/client/operations.ts" with { type: "text" };
+import file223 from "../core/client/platform.ts" with { type: "text" };
+import file224 from "../core/client/retry.ts" with { type: "text" };
+import file225 from "../core/client/sse.ts" with { type: "text" };
+import file226 from "../core/client/stream.ts" with { type: "text" };
+import file227 from "../core/client/types.ts" with { type: "text" };
+import file228 from "../core/client/webhook.ts" with { type: "text" };
 import library0 from "preact" with { type: "text" };
 import library1 from "preact/hooks" with { type: "text" };
 import library2 from "htm" with { type: "text" };
@@ -441,30 +442,31 @@ export const FILES: Readonly<Record<string, string>> = {
   "console/app/screens/work/overview/first_run.ts": file201,
   "console/app/screens/work/overview/list_cards.ts": file202,
   "console/app/screens/work/overview/waiting_card.ts": file203,
-  "console/app/screens/work/overview/webhooks_card.ts": file204,
-  "console/app/screens/work/run.ts": file205,
-  "console/app/screens/work/run/agent_picker.ts": file206,
-  "console/app/screens/work/run/choices.ts": file207,
-  "console/app/screens/work/run/history.ts": file208,
-  "console/app/screens/work/run/options.ts": file209,
-  "console/app/screens/work/run/picked.ts": file210,
-  "console/app/screens/work/run/shield_hint.ts": file211,
-  "console/app/screens/work/run/started_card.ts": file212,
-  "console/app/screens/work/run/state.ts": file213,
-  "console/app/screens/work/run/target.ts": file214,
-  "console/app/session.ts": file215,
-  "console/app/space.ts": file216,
-  "console/app/style.css": file217,
-  "core/client/client.ts": file218,
-  "core/client/error.ts": file219,
-  "core/client/exchange.ts": file220,
-  "core/client/operations.ts": file221,
-  "core/client/platform.ts": file222,
-  "core/client/retry.ts": file223,
-  "core/client/sse.ts": file224,
-  "core/client/stream.ts": file225,
-  "core/client/types.ts": file226,
-  "core/client/webhook.ts": file227,
+  "console/app/screens/work/overview/watching_note.ts": file204,
+  "console/app/screens/work/overview/webhooks_card.ts": file205,
+  "console/app/screens/work/run.ts": file206,
+  "console/app/screens/work/run/agent_picker.ts": file207,
+  "console/app/screens/work/run/choices.ts": file208,
+  "console/app/screens/work/run/history.ts": file209,
+  "console/app/screens/work/run/options.ts": file210,
+  "console/app/screens/work/run/picked.ts": file211,
+  "console/app/screens/work/run/shield_hint.ts": file212,
+  "console/app/screens/work/run/started_card.ts": file213,
+  "console/app/screens/work/run/state.ts": file214,
+  "console/app/screens/work/run/target.ts": file215,
+  "console/app/session.ts": file216,
+  "console/app/space.ts": file217,
+  "console/app/style.css": file218,
+  "core/client/client.ts": file219,
+  "core/client/error.ts": file220,
+  "core/client/exchange.ts": file221,
+  "core/client/operations.ts": file222,
+  "core/client/platform.ts": file223,
+  "core/client/retry.ts": file224,
+  "core/client/sse.ts": file225,
+  "core/client/stream.ts": file226,
+  "core/client/types.ts": file227,
+  "core/client/webhook.ts": file228,
 };
 
 /** The libraries that they import by name. */

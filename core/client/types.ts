@@ -3531,10 +3531,10 @@ export type PackName =
   | "containers"
   | "cloud"
   | "production"
+  | "packages"
   | "services"
   | "persistence"
   | "code"
-  | "packages"
   | "structure"
   | "behaviour";
 
