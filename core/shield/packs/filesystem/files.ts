@@ -264,10 +264,10 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     commands: ["rsync", "robocopy"],
     evenRehearsed: true,
     match: (command) =>
-      command.args.some((arg) => MIRRORS.has(arg.toLowerCase())) ||
-      (command.args.includes("--remove-source-files") ||
-          (command.args.some((arg) => arg.startsWith("--del")) && !syncsRegenerable(command))) &&
-        !isRehearsal(command) && !hasFlag(command, "n"),
+      !isRehearsal(command) &&
+      (command.args.some((arg) => MIRRORS.has(arg.toLowerCase())) ||
+        command.args.includes("--remove-source-files") ||
+        (command.args.some((arg) => arg.startsWith("--del")) && !syncsRegenerable(command))),
     weight: [3, 4],
     threat: "data_loss",
     explanation: "It deletes files on one side that are missing on the other.",
