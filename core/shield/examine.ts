@@ -40,6 +40,7 @@ export function examineCommand(
 ): Examination {
   const inspection: Inspection = {
     walker: WALKER,
+    text: command,
     budget: fullBudget(),
     findings: new Map(),
     commands: [],

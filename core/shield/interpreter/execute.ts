@@ -9,6 +9,7 @@ import {
   FROM_DECODER,
   FROM_NETWORK,
   known,
+  LISTED,
   newCommand,
   NOTHING,
   type Redirection,
@@ -25,7 +26,17 @@ import { factsOf } from "../programs/families.ts";
 import { type Program, programOf } from "../programs/programs.ts";
 import { noteRedirections } from "../programs/effects.ts";
 import { judge, judgeRedirections } from "./judge.ts";
-import { folderOf, fork, give, readFile, readInputs, report, type Scope, within } from "./scope.ts";
+import {
+  folderOf,
+  fork,
+  give,
+  isMentionedOnce,
+  readFile,
+  readInputs,
+  report,
+  type Scope,
+  within,
+} from "./scope.ts";
 import { callEither, callFunction } from "./functions.ts";
 import { type Inner, isDownloaded, type ReadFile, STDIN_PATHS, withoutDashes } from "./inner.ts";
 import { aliasKey, followAll, writtenPrograms } from "./links.ts";
@@ -57,7 +68,7 @@ export function execute(argv: readonly string[], call: Call, scope: Scope, home 
   if (program === "") return args.length === 0 ? known("") : NOTHING;
   if (scope.values.isCertain && program.includes(UNKNOWN)) {
     // An unset variable expands to nothing: `$run rm` is `rm`.
-    const name = program.replaceAll(UNKNOWN, "");
+    const name = program.replaceAll(LISTED, "").replaceAll(UNKNOWN, "");
     return execute(name === "" ? args : [name, ...args], call, scope, home);
   }
   const defined = scope.functions.get(program);
@@ -93,7 +104,7 @@ export function execute(argv: readonly string[], call: Call, scope: Scope, home 
     updateScope(command, home);
   }
   const files = writtenPrograms(program, kind.hasFolder, scope);
-  const runs = !kind.runsNothing || files.length > 0;
+  const runs = (!kind.runsNothing || files.length > 0) && !isUnusedAlias(command, scope);
   const inner = runs ? runInners(command, kind, files, scope, home) : null;
   const followed = call.isFollowed ? null : followAll(kind.name, args, call.redirections, scope);
   if (followed !== null) {
@@ -102,6 +113,10 @@ export function execute(argv: readonly string[], call: Call, scope: Scope, home 
   }
   return noteOutput(command, kind, inner, scope);
 }
+
+/** `alias x='text'` runs nothing unless the line says `x` again. */
+const isUnusedAlias = ({ name, args }: SimpleCommand, scope: Scope): boolean =>
+  name === "alias" && args.every((arg) => isMentionedOnce(scope, arg.split("=", 1)[0] ?? ""));
 
 /** Calls a function; the call's redirections hold for all that it runs. */
 function callRedirected(
@@ -281,10 +296,12 @@ function isRunnable(flow: Flow, span: Span, scope: Scope): boolean {
   return true;
 }
 
+const WHOLLY_UNKNOWN = new Set([UNKNOWN, LISTED]);
+
 function runCode(flow: Flow, language: string, command: SimpleCommand, scope: Scope): void {
   if (isDownloaded(flow)) return report(scope, DOWNLOADED_CODE, command.span);
   // An unknown program of awk is usually a pattern.
-  const seen = flow.text?.trim() === UNKNOWN && !language.endsWith("awk")
+  const seen = WHOLLY_UNKNOWN.has(flow.text?.trim() ?? "") && !language.endsWith("awk")
     ? { ...flow, text: null }
     : flow;
   if (!isRunnable(seen, command.span, scope)) return;

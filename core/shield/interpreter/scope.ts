@@ -31,6 +31,8 @@ export interface Walker {
 /** What is shared by the whole inspection of one command. */
 export interface Inspection {
   readonly walker: Walker;
+  /** The text that the caller gave. */
+  readonly text: string;
   readonly budget: Budget;
   /** The first place of each rule that matched. */
   readonly findings: Map<Rule, Finding>;
@@ -172,6 +174,15 @@ export function doubtWhere(scope: Scope, certain: Scope): void {
   scope.values.doubtWhere(certain.values);
   mixArguments(scope, certain.positional);
   scope.shell.folder = eitherFolder(scope.shell.folder, certain.shell.folder);
+}
+
+/**
+ * Whether this place is in the text that the caller gave, and nothing else there says the name: what is defined under it
+ * never runs.
+ */
+export function isMentionedOnce({ inspection: { text }, wrappers, span }: Scope, name: string) {
+  if (wrappers.length > 0 || span !== null || !/^\w[\w-]*$/.test(name)) return false;
+  return text.indexOf(name) === text.lastIndexOf(name);
 }
 
 /** Sets a variable. */

@@ -1,6 +1,13 @@
 import { rule } from "../rule.ts";
 import { hasFlag, hasOption, isRehearsal, operands } from "../../programs/arguments.ts";
-import { type Condition, once, type Rule, type SimpleCommand, UNKNOWN } from "../../model.ts";
+import {
+  type Condition,
+  LISTED,
+  once,
+  type Rule,
+  type SimpleCommand,
+  UNKNOWN,
+} from "../../model.ts";
 import {
   asFolder,
   classifyPath,
@@ -54,7 +61,7 @@ const COPY_TAIL = /^[.~_-][^/]*$/;
 
 /** Whether a word is anything that a search finds below the root or a system folder. */
 function isBelowSystem(path: string): boolean {
-  const found = [UNKNOWN, "*"].find((end) => path.endsWith(`/${end}`));
+  const found = [UNKNOWN, LISTED, "*"].find((end) => path.endsWith(`/${end}`));
   if (found === undefined) return false;
   const kind = classifyPath(path.slice(0, -found.length));
   return kind === "root" || kind === "system";

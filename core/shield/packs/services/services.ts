@@ -1,6 +1,6 @@
 import { rule } from "../rule.ts";
 import { hasFlag, hasOption, optionValues } from "../../programs/arguments.ts";
-import { type Rule, type SimpleCommand, UNKNOWN } from "../../model.ts";
+import { LISTED, type Rule, type SimpleCommand, UNKNOWN } from "../../model.ts";
 
 const CRITICAL = [
   "ssh",
@@ -105,6 +105,13 @@ const SIGNAL = /^-(?:\d+|[A-Z]+\d?)$/;
 function onlyReloads({ args }: SimpleCommand): boolean {
   const signals = args.filter((arg) => SIGNAL.test(arg));
   return signals.length > 0 && signals.every((signal) => RELOADS.test(signal));
+}
+
+/** Numbers that a search for processes, another command or a file tells. */
+function killsListed(command: SimpleCommand, words: readonly string[]): boolean {
+  if (command.name === "fuser") return hasFlag(command, "k", "kill");
+  return !onlyReloads(command) &&
+    words.some((word) => word.includes(LISTED) || /^\0(?: \0)?[^\0 ]/.test(word));
 }
 
 /** Subcommands of `net` that decide who may use the machine or see its folders. */
@@ -252,11 +259,35 @@ export const SERVICE_RULES: readonly Rule[] = [
     misses: ["pgrep -fa sshd", "kill -9 4711"],
   }),
   rule({
+    id: "services.kill_listed",
+    title: "Kill processes that a list names",
+    commands: ["kill", "fuser", "skill", "tskill"],
+    match: killsListed,
+    weight: [2, 4],
+    threat: "service_disruption",
+    explanation: "It kills whatever processes another command or a file names.",
+    safer: "Print the list first, then kill the one process by its number.",
+    hits: [
+      "pgrep -f worker | xargs kill -9",
+      "for p in $(ps aux | awk '/puma/ {print $2}'); do kill $p; done",
+      "kill -9 $(lsof -ti:8080)",
+      "fuser -k 8080/tcp",
+    ],
+    misses: [
+      "kill $(cat app.pid)",
+      "kill -HUP $(pidof nginx)",
+      "for p in $(pgrep worker); do echo kill $p; done",
+      "sleep 60 & kill $!",
+      "fuser 8080/tcp",
+    ],
+  }),
+  rule({
     id: "services.kill_by_name",
     title: "Kill processes by name",
     commands: ["pkill", "killall", "taskkill", "stop-process", "xkill"],
-    match: (_command, words) => words.length > 0,
-    weight: [2, 3],
+    match: (command, words) =>
+      !onlyReloads(command) && (words.length > 0 || command.stdin !== null),
+    weight: [2, 4],
     threat: "service_disruption",
     explanation: "It kills every process of that name.",
     safer: "Kill the one process by its number.",

@@ -43,6 +43,7 @@ export const PRINTERS: readonly Family[] = [
   },
   { names: ["pwd"], looks: true, prints: () => textFlow(".\n") },
   { names: ["pidof", "pgrep"], prints: printsProcess },
+  { names: ["jobs"], prints: () => textFlow(`${UNKNOWN}\n`) },
   { names: ["mktemp"], prints: () => textFlow(`/tmp/${UNKNOWN}\n`) },
   { names: ["printenv"], prints: printsVariables },
   {
