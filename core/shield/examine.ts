@@ -41,6 +41,7 @@ export function examineCommand(
   const inspection: Inspection = {
     walker: WALKER,
     text: command,
+    mentions: null,
     budget: fullBudget(),
     findings: new Map(),
     commands: [],

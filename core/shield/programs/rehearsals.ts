@@ -163,7 +163,7 @@ function simulates({ args, name }: SimpleCommand, { options, letters, verbs }: R
   for (let at = 0; at < args.length; at++) {
     const arg = args[at]!;
     if (arg === "--") return false;
-    if (isValue(args, at) && !(args[at - 1] === "-f" && name.startsWith("git-"))) continue;
+    if (isValue(args, at) && !UNVALUED.get(name)?.includes(args[at - 1]!)) continue;
     if (arg.charCodeAt(0) !== DASH) {
       if (options.has(arg.toLowerCase())) return true;
     } else if (arg.charCodeAt(1) === DASH) {
@@ -221,6 +221,15 @@ const SIMULATING = new Set([
 const TAKEN_BACK = new Set(SIMULATING.values().map((word) => `--no-${word}`));
 /** Values that switch an option off; a word that is not known may be one. */
 const NO = new Set(["false", "none", "no", "off", "0", "f", "n", "never", "\0", ""]);
+
+/** Programs for which one of these options takes no value. */
+const UNVALUED: ReadonlyMap<string, string> = new Map([
+  ["git-clean", "-f"],
+  ["git-push", "-f"],
+  ["git-add", "-f"],
+  ["git-rm", "-f"],
+  ["rpm", "-e"],
+]);
 
 /** Whether the word is the value of the option before it, even if it looks like an option. */
 const isValue = (args: readonly string[], at: number): boolean =>

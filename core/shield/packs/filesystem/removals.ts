@@ -66,12 +66,13 @@ function removesTree(...kinds: readonly PathKind[]) {
   return (command: SimpleCommand) => removes(command, kinds);
 }
 
-/** A wildcard over a whole folder needs no `-r` to empty it. */
+/** A wildcard over a whole folder, or over data outside of the project, needs no `-r` to destroy much. */
 function emptiesFolder(command: SimpleCommand): boolean {
   return pathsOf(command).some((path) => {
     if (!hasGlob(path)) return false;
     const kind = classifyPath(locate(command.cwd, path));
-    return kind === "root" || kind === "system" || kind === "home" || kind === "working_folder";
+    return kind === "root" || kind === "system" || kind === "home" || kind === "working_folder" ||
+      kind === "elsewhere";
   });
 }
 

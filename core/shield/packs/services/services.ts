@@ -1,6 +1,6 @@
 import { rule } from "../rule.ts";
 import { hasFlag, hasOption, optionValues } from "../../programs/arguments.ts";
-import { LISTED, type Rule, type SimpleCommand, UNKNOWN } from "../../model.ts";
+import { FROM_NETWORK, LISTED, type Rule, type SimpleCommand } from "../../model.ts";
 
 const CRITICAL = [
   "ssh",
@@ -111,7 +111,7 @@ function onlyReloads({ args }: SimpleCommand): boolean {
 function killsListed(command: SimpleCommand, words: readonly string[]): boolean {
   if (command.name === "fuser") return hasFlag(command, "k", "kill");
   return !onlyReloads(command) &&
-    words.some((word) => word.includes(LISTED) || /^\0(?: \0)?[^\0 ]/.test(word));
+    words.some((word) => word.includes(LISTED) || word.includes(FROM_NETWORK));
 }
 
 /** Subcommands of `net` that decide who may use the machine or see its folders. */
@@ -249,7 +249,7 @@ export const SERVICE_RULES: readonly Rule[] = [
         command.name !== "kill"
           ? isCritical(word)
           // The number that `pidof sshd` prints.
-          : word.startsWith(UNKNOWN) && isCritical(word.slice(1))
+          : word.includes(LISTED) && isCritical(word.slice(word.indexOf(LISTED) + LISTED.length))
       ),
     weight: [4, 3],
     threat: "service_disruption",

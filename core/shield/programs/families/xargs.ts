@@ -100,7 +100,8 @@ function unwrapBlock({ args }: SimpleCommand): Inner[] {
   if (at < 0) return [];
   const words = [args[at]!.slice(1), ...args.slice(at + 1)].map((word) => word.replace(/\}$/, ""));
   const argv = words.filter((word) => word !== "");
-  return argv.length === 0 ? [] : [{ kind: "argv", argv }];
+  // `{ $_.Name }` reads a property, and runs nothing.
+  return /^[\w-]+$/.test(argv[0] ?? "") ? [{ kind: "argv", argv }] : [];
 }
 
 /** Programs that make arguments of their input. */
