@@ -159,6 +159,11 @@ export const isAddress = (word: string): boolean =>
   /^(?:https?:\/\/|[\w.-]+:\d{2,5}(?:\/|$)|(?:[\w-]+\.)+[a-z]{2,}(?:[:/?]|$)|localhost\b|:\d*\/)/i
     .test(word);
 
-const isCredential = (header: string): boolean =>
-  /^(?:authorization|proxy-authorization|cookie|[\w-]*(?:token|api-?key|secret|auth[\w-]*|-key))\s*:/i
-    .test(header);
+/** Whether a header proves who asks. */
+function isCredential(header: string): boolean {
+  const colon = header.indexOf(":");
+  const name = header.slice(0, Math.max(0, colon)).toLowerCase();
+  return CREDENTIALS.some((word) => name.includes(word));
+}
+
+const CREDENTIALS = ["auth", "cookie", "token", "apikey", "-key", "secret"];

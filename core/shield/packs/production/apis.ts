@@ -92,16 +92,78 @@ interface Address {
 
 const ADDRESS = /^(?:\w+:\/\/)?(?:[^/@]*@)?(\[[^\]]*\]|[^/:?#]*)(?::(\d*))?([^?#]*)\??(.*)$/s;
 
-function readAddress(url: string): Address {
-  const [, host = "", port = "", path = "", query = ""] = ADDRESS.exec(url.toLowerCase()) ?? [];
-  return { host, port, path: path.replaceAll(/\/+$/g, ""), query };
+function withoutSlashes(path: string): string {
+  let end = path.length;
+  while (end > 0 && path[end - 1] === "/") end--;
+  return path.slice(0, end);
 }
 
-/** One call of a service: its method in capitals, its address, and what it sends. */
+function readAddress(url: string): Address {
+  const [, host = "", port = "", path = "", query = ""] = ADDRESS.exec(url.toLowerCase()) ?? [];
+  return { host, port, path: withoutSlashes(path), query };
+}
+
+/** What a request sends; each question is answered once, however many addresses there are. */
+export class Body {
+  readonly #text: string;
+  #mutates: boolean | null = null;
+  #rpc: boolean | null | undefined;
+  #sql: boolean | null = null;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** Whether it is a GraphQL mutation. */
+  get mutates(): boolean {
+    return this.#mutates ??= /\bmutation\b/.test(this.#text);
+  }
+
+  /** Whether it calls a method by JSON-RPC that changes something; null for no such call. */
+  get rpc(): boolean | null {
+    if (this.#rpc === undefined) {
+      const method = /"method"\s*:\s*"([\w.]{1,100})"/.exec(this.#text)?.[1];
+      this.#rpc = method === undefined || !this.#text.includes("jsonrpc")
+        ? null
+        : CHANGING_RPC.test(method);
+    }
+    return this.#rpc;
+  }
+
+  /** Whether it holds SQL that changes something. */
+  get sql(): boolean {
+    return this.#sql ??= changesSql(this.#text);
+  }
+
+  /** Whether it holds the query of a time series database. */
+  get isQuery(): boolean {
+    return this.#text.startsWith("q=");
+  }
+}
+
+const CHANGING_RPC =
+  /^(?:eth_send|personal_|admin_|miner_|debug_set|send|stop|import|dump|wallet|unlock)|(?:create|update|delete|set|add|remove)$|\.(?:create|update|delete)/i;
+
+function changesSql(text: string): boolean {
+  const plain = decode(text.replaceAll("+", " ")).replace(/^(?:query|q)=/, "");
+  return scanSql(plain) !== "none" || /\b(?:drop|truncate|delete|alter|insert)\b/i.test(plain);
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** One call of a service. */
 export interface Call {
+  /** In capitals. */
   readonly method: string;
   readonly url: string;
-  readonly body: string;
+  readonly body: Body;
+  /** Sent with a password, a token or a client's certificate. */
   readonly signed: boolean;
 }
 
@@ -117,44 +179,25 @@ export function changesService({ method, url, body, signed }: Call): boolean {
   }
   if (ASKING.has(method)) return false;
   const own = isOwn(host);
-  if (path.endsWith("/graphql")) return !own && /\bmutation\b/.test(body);
-  const rpc = /"method"\s*:\s*"(\w+)"/.exec(body)?.[1];
-  if (rpc !== undefined && body.includes("jsonrpc")) return !own && CHANGING_RPC.test(rpc);
-  if (port === "8123" || host.includes("clickhouse")) return changesSql(query, body);
-  if (path.endsWith("/query") && /(?:^|&)q=/.test(`${query}&${body}`)) {
-    return changesSql(query, body);
-  }
+  if (path.endsWith("/graphql")) return !own && body.mutates;
+  if (body.rpc !== null) return !own && body.rpc;
+  const isSql = port === "8123" || host.includes("clickhouse") ||
+    (path.endsWith("/query") && (body.isQuery || query.includes("q=")));
+  if (isSql) return changesSql(query) || body.sql;
   if (isQuestion(path, query)) return false;
   if (path.includes("/solr/") && path.endsWith("/update")) return true;
   if (OWN_PATHS.some((start) => path.includes(start)) || PORTS.has(port)) return true;
   if (own || NOTIFIED.some((name) => `${host}${path}`.startsWith(name))) return false;
-  const last = path.slice(path.lastIndexOf("/") + 1);
-  return signed || HOSTS.some((one) => host === one || host.endsWith(`.${one}`)) ||
-    HOST_WORDS.some((word) => host.includes(word)) ||
-    path.split("/").some((part) => part.startsWith("_")) ||
-    PATHS.some((start) => path.includes(start)) || VERBS.has(last);
+  return signed || isKnown(host) || VERBS.has(path.slice(path.lastIndexOf("/") + 1)) ||
+    path.includes("/_") || PATHS.some((start) => path.includes(start));
 }
 
 /** Webhooks that only tell people something. */
 const NOTIFIED = ["hooks.slack.com/", "discord.com/api/webhooks/", "api.telegram.org/", "ntfy.sh/"];
 
-const CHANGING_RPC =
-  /^(?:eth_send|personal_|admin_|miner_|debug_set|send|stop|import|dump|wallet|unlock|\w*(?:create|update|delete|set|add|remove)$)|\.(?:create|update|delete)/i;
-
-function changesSql(query: string, body: string): boolean {
-  const text = `${query.replaceAll("+", " ")} ; ${body}`;
-  return scanSql(decode(text).replace(/^(?:.*&)?(?:query|q)=/s, "")) !== "none" ||
-    scanSql(body.replace(/^(?:query|q)=/, "")) !== "none" ||
-    /\b(?:drop|truncate|delete|alter|insert)\b/i.test(decode(text));
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
+const isKnown = (host: string): boolean =>
+  HOSTS.some((one) => host === one || host.endsWith(`.${one}`)) ||
+  HOST_WORDS.some((word) => host.includes(word));
 
 /** Whether the path asks for data: `/logs/_search`, `/v1/auth/token/lookup`, `/token:introspect`. */
 function isQuestion(path: string, query: string): boolean {
@@ -162,13 +205,17 @@ function isQuestion(path: string, query: string): boolean {
   const last = parts.at(-1) ?? "";
   const verb = last.slice(last.lastIndexOf(":") + 1);
   return READS.has(last) || READS.has(verb) || parts.some((part) => READ_PARTS.has(part)) ||
-    isAskingMethod(last) ||
-    /(?:^|&)(?:dryrun=all|dry_run=true|dryrun=true|action=(?:describe|list|get)\w*)/.test(query);
+    isAskingMethod(last) || ASKS.test(query);
 }
+
+/** Parameters that make a change a rehearsal, or name a reading action. */
+const ASKS =
+  /(?:^|&)(?:dryrun=all|dry_run=true|dryrun=true|validateonly=true|action=(?:describe|list|get))/;
 
 /** Interfaces whose last word is `noun.verb`, such as Slack's: `users.list`. */
 function isAskingMethod(last: string): boolean {
-  const dot = last.lastIndexOf(".");
-  return dot > 0 &&
-    /^(?:list|info|history|get\w*|test|lookup\w*|search\w*|members)$/.test(last.slice(dot + 1));
+  const verb = last.slice(last.lastIndexOf(".") + 1);
+  return verb !== last && ASKING_VERB.test(verb);
 }
+
+const ASKING_VERB = /^(?:list|info|history|get|test|lookup|search|members)/;

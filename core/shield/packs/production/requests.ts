@@ -2,12 +2,14 @@ import type { CodeScan, Rule, SimpleCommand } from "../../model.ts";
 import { operands } from "../../programs/arguments.ts";
 import { HTTP_CLIENTS, isAddress, requestOf } from "../network/http.ts";
 import { rule } from "../rule.ts";
-import { changesService } from "./apis.ts";
+import { Body, changesService } from "./apis.ts";
 
 function requestsChange(command: SimpleCommand): boolean {
   const request = requestOf(command);
   if (request === null) return false;
-  return request.urls.some((url) => changesService({ ...request, url }));
+  const { method, urls, signed } = request;
+  const body = new Body(request.body);
+  return urls.some((url) => changesService({ method, url, body, signed }));
 }
 
 /** Names of calls that send something, and the method that they send it by. */
@@ -22,9 +24,10 @@ function codeChanges({ names, strings, code }: CodeScan): boolean {
     const method = SENDING.exec(name)?.[1];
     if (method !== undefined) methods.add(method.toUpperCase());
   }
-  const signed = /authorization|auth\s*=/i.test(code);
+  const signed = names.has("authorization") || names.has("auth");
+  const body = new Body(code);
   return methods.values().some((method) =>
-    urls.some((url) => changesService({ method, url, body: code, signed }))
+    urls.some((url) => changesService({ method, url, body, signed }))
   );
 }
 
