@@ -109,8 +109,7 @@ const OWN: ReadonlySet<string> = new Set([
 ]);
 
 /** Words of these files that name a program, or another file to read. */
-const NAMES_PROGRAM =
-  /command|exec|!|hook|pager|editor|fsmonitor|include|askpass|credential|helper/i;
+const NAMES_PROGRAM = /command|exec|!|hook|fsmonitor|include|askpass|helper/i;
 
 /** Whether a command adds to such a file what can be read, or copies one of the caller's own files there. */
 function keepsOwn(command: SimpleCommand): boolean {

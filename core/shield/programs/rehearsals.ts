@@ -76,6 +76,16 @@ const REHEARSING: readonly (readonly [names: string, options: string, verbs?: st
   ["tmpreaper tmpwatch", "-t --test"],
   ["systemd-tmpfiles ufw", "--dry-run"],
   ["ipa-server-upgrade authselect freeipa", "--test"],
+  ["alembic", "--sql", "downgrade upgrade"],
+  ["rake rails", "-n -P -T -D --dry-run --prereqs --tasks"],
+  ["dotnet dotnet-ef flux", "--dry-run"],
+  ["pulumi", "--preview-only"],
+  ["mount", "-f --fake"],
+  ["terraform tofu", "-dry-run", "rm mv"],
+  ["hg", "-n -p --dry-run --print", "revert purge clean import addremove"],
+  ["iptables-restore ip6tables-restore", "-t --test"],
+  ["nft", "-c --check"],
+  ["modprobe depmod", "-n --dry-run --show --show-depends -D"],
   ["rename prename file-rename", "-n --nono --no-act"],
   ["detox rdfind", "-n --dry-run"],
   ["unison rpmbuild", "--dry-run --nobuild"],
@@ -106,7 +116,7 @@ const byName = new Map<string, Rehearsing[]>();
 for (const [names, options, verbs] of REHEARSING) {
   const words = options.split(" ");
   const entry: Rehearsing = {
-    options: new Set(words.filter((word) => word.startsWith("--") || !word.startsWith("-"))),
+    options: new Set(words.filter((word) => word.length > 2 || !word.startsWith("-"))),
     letters: words.flatMap((word) => word.length === 2 ? [word[1]] : []).join(""),
     verbs: verbs === undefined ? null : new Set(verbs.split(" ")),
   };
@@ -116,6 +126,7 @@ for (const [names, options, verbs] of REHEARSING) {
 /** Whether a command only asks for help or a version, or its program says that it only shows what it would do. */
 export function rehearses(command: SimpleCommand): boolean {
   const { args, name } = command;
+  if (HELPFUL.has(name) && asksForHelpByWord(command)) return true;
   let hasOptions = false;
   for (const arg of args) {
     const first = arg.charCodeAt(0);
@@ -131,8 +142,7 @@ export function rehearses(command: SimpleCommand): boolean {
   }
   const entries = byName.get(name);
   if (entries === undefined) return false;
-  const some = entries.some((entry) => simulates(command, entry));
-  return some && !args.some(takesBack);
+  return entries.some((entry) => simulates(command, entry));
 }
 
 const DASH = 0x2d;
@@ -145,6 +155,18 @@ const CMDLET_VERB = new Set(
     "publish register remove rename repair reset resize restart restore resume revoke save send set start stop " +
     "suspend uninstall unregister update write").split(" "),
 );
+
+/** Tools with verbs, of which `help` is one. */
+const HELPFUL = new Set(
+  ("aws git docker podman kubectl oc helm flyway gh glab npm pnpm yarn cargo go terraform tofu heroku fly flyctl " +
+    "vault consul nomad packer gcloud az doctl pulumi hg svn systemctl ufw vagrant argocd flux rails mix dotnet " +
+    "bundle gem brew snap flatpak").split(" "),
+);
+
+/** `git help clean`, `aws rds delete-db-instance help`. */
+function asksForHelpByWord({ args, name }: SimpleCommand): boolean {
+  return name === "aws" ? args.at(-1) === "help" : args[0] === "help";
+}
 
 /** `--help` and `--version`; after `--` such a word is a file's name. */
 function asksForHelp(args: readonly string[]): boolean {
@@ -160,19 +182,31 @@ function asksForHelp(args: readonly string[]): boolean {
 function simulates({ args, name }: SimpleCommand, { options, letters, verbs }: Rehearsing) {
   if (verbs !== null && !args.some((arg) => verbs.has(arg.toLowerCase()))) return false;
   const valued = VALUED_LETTERS.get(name) ?? "";
+  let isOn = false;
   for (let at = 0; at < args.length; at++) {
     const arg = args[at]!;
-    if (arg === "--") return false;
+    if (arg === "--") break;
     if (isValue(args, at) && !UNVALUED.get(name)?.includes(args[at - 1]!)) continue;
-    if (arg.charCodeAt(0) !== DASH) {
-      if (options.has(arg.toLowerCase())) return true;
-    } else if (arg.charCodeAt(1) === DASH) {
-      const equals = arg.indexOf("=");
-      const option = equals < 0 ? arg : arg.slice(0, equals);
-      if (options.has(option) || options.has(arg) || cutsShort(option, name, options)) return true;
-    } else if (letters !== "" && hasLetter(arg, letters, valued)) return true;
+    // The last of contradicting options counts.
+    if (takesBack(arg)) isOn = false;
+    else isOn ||= isSimulating(arg, { options, letters }, name, valued);
   }
-  return false;
+  return isOn;
+}
+
+function isSimulating(
+  arg: string,
+  { options, letters }: Pick<Rehearsing, "options" | "letters">,
+  name: string,
+  valued: string,
+): boolean {
+  if (arg.charCodeAt(0) !== DASH) return options.has(arg.toLowerCase());
+  if (arg.charCodeAt(1) !== DASH) {
+    return options.has(arg) || letters !== "" && hasLetter(arg, letters, valued);
+  }
+  const equals = arg.indexOf("=");
+  const option = equals < 0 ? arg : arg.slice(0, equals);
+  return options.has(option) || options.has(arg) || cutsShort(option, name, options);
 }
 
 /** Shorter starts are ambiguous. */
@@ -191,7 +225,7 @@ function hasLetter(arg: string, letters: string, valued: string): boolean {
   return false;
 }
 
-/** `--no-dry-run`, `--no-n` and `--dry-run=false`: an option that is also taken back counts as not given. */
+/** `--no-dry-run`, `--no-n` and `--dry-run=false` take an option back. */
 function takesBack(arg: string): boolean {
   if (!arg.startsWith("--")) return false;
   if (TAKEN_BACK.has(arg.toLowerCase())) return true;

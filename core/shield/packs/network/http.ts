@@ -1,4 +1,4 @@
-import { hasFlag, hasOption, optionValues, wordsOf } from "../../programs/arguments.ts";
+import { hasFlag, hasOption, operands, optionValues, wordsOf } from "../../programs/arguments.ts";
 import { once, type SimpleCommand } from "../../model.ts";
 
 /** What a client asks of a service, as far as its arguments tell. */
@@ -32,6 +32,7 @@ export const requestOf = (command: SimpleCommand): HttpRequest | null => once(co
 
 function readRequest(command: SimpleCommand): HttpRequest | null {
   const { name } = command;
+  if (onlyPrintsRequest(command)) return null;
   if (CURLS.includes(name)) return readCurl(command);
   if (WGETS.includes(name)) return readWget(command);
   if (HTTPIES.includes(name)) return readHttpie(command);
@@ -40,6 +41,10 @@ function readRequest(command: SimpleCommand): HttpRequest | null {
   if (name === "az") return words[0] === "rest" ? readAzRest(command) : null;
   return words[0] === "api" ? readForge(command, words) : null;
 }
+
+/** Options of HTTPie and xh that print the request instead of sending it. */
+export const onlyPrintsRequest = (command: SimpleCommand): boolean =>
+  HTTPIES.includes(command.name) && hasOption(command, "--offline", "--curl", "--curl-long");
 
 const CURL_DATA = [
   "-d",
@@ -92,9 +97,14 @@ function readWget(command: SimpleCommand): HttpRequest {
   };
 }
 
+const HTTPIE_VALUED = new Set(
+  "-a --auth -A --auth-type --session --timeout --verify --cert --cert-key --proxy --raw -o --output -p --print -s --style"
+    .split(" "),
+);
+
 /** `http [METHOD] URL [ITEM…]`: fields are sent by POST, `name==value` stands in the address. */
 function readHttpie(command: SimpleCommand): HttpRequest {
-  const words = wordsOf(command);
+  const words = operands(command, HTTPIE_VALUED);
   const named = /^[a-z]+$/i.test(words[0] ?? "") && METHODS.has((words[0] ?? "").toUpperCase());
   const [address = "", ...items] = named ? words.slice(1) : words;
   const fields = items.filter((item) => /^[^:=@]+(?:=(?!=)|:=|@)/.test(item));

@@ -1,4 +1,5 @@
 import { rule } from "../rule.ts";
+import { onlyPrintsRequest } from "./http.ts";
 import { hasOption, optionValues } from "../../programs/arguments.ts";
 import type { CodeScan, Rule, SimpleCommand } from "../../model.ts";
 
@@ -123,6 +124,7 @@ function deletesInCode({ names, strings }: CodeScan): boolean {
 const OVERRIDE = "x-http-method-override: delete";
 
 function deletesRemotely(command: SimpleCommand): boolean {
+  if (onlyPrintsRequest(command)) return false;
   const methods = optionValues(command, "-X", "--request", "--method", "-Method").map((value) =>
     value.toUpperCase()
   );

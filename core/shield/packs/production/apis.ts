@@ -70,7 +70,7 @@ const READS = new Set(words(`
   status validate verify preview plan parse diff estimate simulate check explain export-preview decrypt encrypt
   hash login token oauth token.json authorize completions embeddings responses moderations generate rerank
   tokenize translate find aggregate list batchget batch_get tail render testiampermissions getiampolicy
-  searchresources runquery fetch auth.test annotate memberlist markdown
+  searchresources runquery fetch auth.test annotate memberlist markdown messages _ppl statement queries scroll _scroll mget multisearch
 `));
 
 /** Words before the last that make the request a question. */
