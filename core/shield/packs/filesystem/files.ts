@@ -3,6 +3,7 @@ import { hasFlag, hasOption, isRehearsal, operands } from "../../programs/argume
 import {
   type Condition,
   LISTED,
+  newCommand,
   once,
   type Rule,
   type SimpleCommand,
@@ -29,7 +30,13 @@ const DELETES: Condition = {
 
 function findDeletes(...kinds: readonly PathKind[]) {
   return (command: SimpleCommand) => {
-    const { starts, narrowed } = findScope(command);
+    // What stands behind `-delete` is asked about what is gone.
+    const end = command.args.findIndex((arg, at, args) =>
+      arg === "-delete" && !/^-i?(?:name|path|regex)$/.test(args[at - 1] ?? "")
+    );
+    if (end < 0) return false;
+    const before = newCommand({ ...command, args: command.args.slice(0, end) });
+    const { starts, narrowed } = findScope(before);
     return starts.some((start) => {
       const kind = classifyPath(
         locate(command.cwd, narrowed === null ? start : `${start}/${narrowed}`),
@@ -113,7 +120,11 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     threat: "destructive_delete",
     explanation: "It deletes whatever find matches, without a list beforehand.",
     safer: "Run it with -print instead of -delete first.",
-    hits: ["find . -name '*' -delete", "find /srv -type f -mtime +1 -delete"],
+    hits: [
+      "find . -name '*' -delete",
+      "find /srv -type f -mtime +1 -delete",
+      "find . -delete -name '*.tmp'",
+    ],
     misses: ["find . -name x.pyc -delete", "find /srv -type f -mtime +1 -print"],
   }),
   rule({

@@ -13,7 +13,7 @@ export interface HttpRequest {
 }
 
 /** Clients of HTTP, as they are typed. */
-export const CURLS = ["curl", "curlie"];
+const CURLS = ["curl", "curlie"];
 const WGETS = ["wget", "wget2"];
 const HTTPIES = ["http", "https", "xh", "xhs"];
 const CMDLETS = ["iwr", "irm", "invoke-restmethod", "invoke-webrequest"];

@@ -76,7 +76,7 @@ export const REQUEST_RULES: readonly Rule[] = [
     hits: [
       "curl -X DELETE https://es.example/logs",
       "gh api -X DELETE repos/acme/payments",
-      `node -e "fetch('https://api.example.com/users/1', {method:'DELETE'})"`,
+      `node -e "got.delete('https://api.example.com/users/1')"`,
       `python3 -c "import requests; requests.delete('https://api.example.com/users/1')"`,
     ],
     misses: [

@@ -102,13 +102,13 @@ export const REQUEST_CHANGES: readonly Rule[] = [
     safer: "Read the same address with GET first, and let somebody check the body.",
     hits: [
       `python3 -c "import requests; requests.put('http://consul:8500/v1/kv/a', data='x')"`,
-      `node -e "fetch('https://api.github.com/repos/a/b', {method:'PATCH', body:'{}'})"`,
+      `node -e "axios.patch('https://api.github.com/repos/a/b', {})"`,
       `ruby -e 'Net::HTTP.post(URI("https://api.stripe.com/v1/refunds"), "charge=x")'`,
     ],
     misses: [
       `python3 -c "import requests; requests.post('http://localhost:5000/hook', json={})"`,
       `python3 -c "import requests; print(requests.get('https://api.github.com').status_code)"`,
-      `node -e "fetch('https://api.github.com/repos/a/b').then(console.log)"`,
+      `node -e "axios.get('https://api.github.com/repos/a/b').then(console.log)"`,
     ],
   }),
   rule({
