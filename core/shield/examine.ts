@@ -42,6 +42,8 @@ export function examineCommand(
 ): Examination {
   const inspection: Inspection = {
     walker: WALKER,
+    text: command,
+    mentions: null,
     budget: fullBudget(),
     findings: new Map(),
     commands: [],

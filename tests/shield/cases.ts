@@ -124,7 +124,7 @@ const PLACES: Readonly<Record<string, (text: string) => string>> = {
   "pipe into sh": (c) => `printf '%s' ${quote(c)} | sh`,
   "heredoc, cat, sh": (c) => `cat <<'EOF' | sudo sh -s\n${c}\nEOF`,
   "file, then sh": (c) => `printf '%s' ${quote(c)} > /tmp/x.sh && sh /tmp/x.sh`,
-  alias: (c) => `alias x=${quote(c)}`,
+  alias: (c) => `alias x=${quote(c)}; x`,
   trap: (c) => `trap ${quote(c)} EXIT`,
   variable: (c) => `C=${quote(c)}; sh -c "$C"`,
   "base64 into sh": (c) => `echo ${btoa(c)} | base64 -d | sh`,

@@ -21,7 +21,7 @@ function namesDisk(command: SimpleCommand): boolean {
 }
 
 function lists(command: SimpleCommand): boolean {
-  return isRehearsal(command) || hasFlag(command, "l", "list", "print", "no-act") ||
+  return isRehearsal(command) || hasFlag(command, "lx", "list", "print", "no-act") ||
     command.args.includes("print");
 }
 
@@ -78,7 +78,7 @@ export const DISK_RULES: readonly Rule[] = [
     title: "Write to a disk",
     commands: ["dd", "dcfldd", "dc3dd", "ddrescue", "pv"],
     match: (command) =>
-      command.args.some((arg) => arg.startsWith("of=") && isDiskFor(command)(arg.slice(3))) ||
+      isDiskFor(command)(command.args.findLast((arg) => arg.startsWith("of="))?.slice(3) ?? "") ||
       (command.name === "ddrescue" && isDiskFor(command)(operands(command)[1] ?? "")),
     evenRehearsed: true,
     weight: [5, 5],

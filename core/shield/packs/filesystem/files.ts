@@ -1,6 +1,14 @@
 import { rule } from "../rule.ts";
 import { hasFlag, hasOption, isRehearsal, operands } from "../../programs/arguments.ts";
-import { type Condition, once, type Rule, type SimpleCommand, UNKNOWN } from "../../model.ts";
+import {
+  type Condition,
+  LISTED,
+  newCommand,
+  once,
+  type Rule,
+  type SimpleCommand,
+  UNKNOWN,
+} from "../../model.ts";
 import {
   asFolder,
   classifyPath,
@@ -22,7 +30,13 @@ const DELETES: Condition = {
 
 function findDeletes(...kinds: readonly PathKind[]) {
   return (command: SimpleCommand) => {
-    const { starts, narrowed } = findScope(command);
+    // What stands behind `-delete` is asked about what is gone.
+    const end = command.args.findIndex((arg, at, args) =>
+      arg === "-delete" && !/^-i?(?:name|path|regex)$/.test(args[at - 1] ?? "")
+    );
+    if (end < 0) return false;
+    const before = newCommand({ ...command, args: command.args.slice(0, end) });
+    const { starts, narrowed } = findScope(before);
     return starts.some((start) => {
       const kind = classifyPath(
         locate(command.cwd, narrowed === null ? start : `${start}/${narrowed}`),
@@ -54,7 +68,7 @@ const COPY_TAIL = /^[.~_-][^/]*$/;
 
 /** Whether a word is anything that a search finds below the root or a system folder. */
 function isBelowSystem(path: string): boolean {
-  const found = [UNKNOWN, "*"].find((end) => path.endsWith(`/${end}`));
+  const found = [UNKNOWN, LISTED, "*"].find((end) => path.endsWith(`/${end}`));
   if (found === undefined) return false;
   const kind = classifyPath(path.slice(0, -found.length));
   return kind === "root" || kind === "system";
@@ -106,7 +120,11 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     threat: "destructive_delete",
     explanation: "It deletes whatever find matches, without a list beforehand.",
     safer: "Run it with -print instead of -delete first.",
-    hits: ["find . -name '*' -delete", "find /srv -type f -mtime +1 -delete"],
+    hits: [
+      "find . -name '*' -delete",
+      "find /srv -type f -mtime +1 -delete",
+      "find . -delete -name '*.tmp'",
+    ],
     misses: ["find . -name x.pyc -delete", "find /srv -type f -mtime +1 -print"],
   }),
   rule({
@@ -264,10 +282,10 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     commands: ["rsync", "robocopy"],
     evenRehearsed: true,
     match: (command) =>
-      command.args.some((arg) => MIRRORS.has(arg.toLowerCase())) ||
-      (command.args.includes("--remove-source-files") ||
-          (command.args.some((arg) => arg.startsWith("--del")) && !syncsRegenerable(command))) &&
-        !isRehearsal(command) && !hasFlag(command, "n"),
+      !isRehearsal(command) &&
+      (command.args.some((arg) => MIRRORS.has(arg.toLowerCase())) ||
+        command.args.includes("--remove-source-files") ||
+        (command.args.some((arg) => arg.startsWith("--del")) && !syncsRegenerable(command))),
     weight: [3, 4],
     threat: "data_loss",
     explanation: "It deletes files on one side that are missing on the other.",

@@ -12,6 +12,7 @@ import { SERVER_CHANGES } from "./servers.ts";
 import { SERVICE_CHANGES } from "./services.ts";
 import { SETTING_CHANGES } from "./settings.ts";
 import { TOOL_CHANGES } from "./tools.ts";
+import { REQUEST_CHANGES } from "./requests.ts";
 
 /** What alters a running system without destroying it. */
 export const PRODUCTION_RULES: readonly Rule[] = [
@@ -28,4 +29,5 @@ export const PRODUCTION_RULES: readonly Rule[] = [
   ...CONFIGURATION_CHANGES,
   ...AWS_CHANGES,
   ...CLOUD_CHANGES,
+  ...REQUEST_CHANGES,
 ];

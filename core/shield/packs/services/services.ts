@@ -1,16 +1,8 @@
 import { rule } from "../rule.ts";
 import { hasFlag, hasOption, optionValues } from "../../programs/arguments.ts";
-import { type Rule, type SimpleCommand, UNKNOWN } from "../../model.ts";
+import { LISTED, type Rule, type SimpleCommand } from "../../model.ts";
+import { KILL_LISTED, onlyReloads } from "./killing.ts";
 import { isCritical, MANAGERS, stopsService } from "./stopping.ts";
-
-/** Signals that tell a service to read its settings or open its logs again. */
-const RELOADS = /^-(?:SIG)?(?:HUP|USR1|USR2|WINCH|0|1)$/;
-const SIGNAL = /^-(?:\d+|[A-Z]+\d?)$/;
-
-function onlyReloads({ args }: SimpleCommand): boolean {
-  const signals = args.filter((arg) => SIGNAL.test(arg));
-  return signals.length > 0 && signals.every((signal) => RELOADS.test(signal));
-}
 
 /** Subcommands of `net` that decide who may use the machine or see its folders. */
 const NET_CHANGES = new Set(["group", "localgroup", "share", "user"]);
@@ -149,7 +141,7 @@ export const SERVICE_RULES: readonly Rule[] = [
         command.name !== "kill"
           ? isCritical(word)
           // The number that `pidof sshd` prints.
-          : word.startsWith(UNKNOWN) && isCritical(word.slice(1))
+          : word.includes(LISTED) && isCritical(word.slice(word.indexOf(LISTED) + LISTED.length))
       ),
     weight: [4, 3],
     threat: "service_disruption",
@@ -158,12 +150,14 @@ export const SERVICE_RULES: readonly Rule[] = [
     hits: ["pkill sshd", "kill -9 $(pidof auditd)"],
     misses: ["pgrep -fa sshd", "kill -9 4711"],
   }),
+  KILL_LISTED,
   rule({
     id: "services.kill_by_name",
     title: "Kill processes by name",
     commands: ["pkill", "killall", "taskkill", "stop-process", "xkill"],
-    match: (_command, words) => words.length > 0,
-    weight: [2, 3],
+    match: (command, words) =>
+      !onlyReloads(command) && (words.length > 0 || command.stdin !== null),
+    weight: [2, 4],
     threat: "service_disruption",
     explanation: "It kills every process of that name.",
     safer: "Kill the one process by its number.",

@@ -1,7 +1,7 @@
 import { fullBudget } from "../../interpreter/budget.ts";
 import { matchesGlob } from "../../interpreter/glob.ts";
 import { type Inner, shellText } from "../../interpreter/inner.ts";
-import { type Flow, newCommand, type SimpleCommand, UNKNOWN } from "../../model.ts";
+import { type Flow, LISTED, newCommand, type SimpleCommand, UNKNOWN } from "../../model.ts";
 import { operands, optionValues } from "../arguments.ts";
 import { isWholeFolder } from "../bulk.ts";
 import type { Family } from "../family.ts";
@@ -85,7 +85,7 @@ function foundState(command: SimpleCommand): string[] {
 
 /** In a system folder, anything that may be found counts; the content of other folders is unknown. */
 function foundBelow(command: SimpleCommand, start: string): string {
-  return `${start}/${isWholeFolder(command, start) ? "*" : UNKNOWN}`;
+  return `${start}/${isWholeFolder(command, start) ? "*" : LISTED}`;
 }
 
 /** `find … -exec program {} ;`. */
@@ -129,7 +129,10 @@ function unwrapFd(command: SimpleCommand): Inner[] {
   if (at < 0) return [];
   const own = newCommand({ ...command, args: command.args.slice(0, at) });
   const [pattern = "", ...starts] = operands(own, FD_VALUED);
-  const targets = (starts.length === 0 ? ["."] : starts).map((start) => foundBelow(command, start));
+  const [ending] = optionValues(own, "-e", "--extension");
+  const targets = (starts.length === 0 ? ["."] : starts).map((start) =>
+    ending === undefined ? foundBelow(command, start) : `${start}/*.${ending}`
+  );
   const program = command.args.slice(at + 1);
   checkFilling(program.join(" "), "{}", targets);
   const filled = (paths: readonly string[]): Inner => ({

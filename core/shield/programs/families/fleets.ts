@@ -1,3 +1,4 @@
+import { hasOption, optionValues } from "../arguments.ts";
 import type { Family } from "../family.ts";
 
 /** Programs that run a command on many machines. */
@@ -6,7 +7,11 @@ export const FLEETS: readonly Family[] = [
     names: ["pdsh", "clush", "pssh", "parallel-ssh", "dsh"],
     wrappers: [{ short: "wgxlftuhHAoeOp", long: "host hosts user", mode: "shell" }],
   },
-  { names: ["ansible"], runs: ["-a", "--args"] },
+  {
+    names: ["ansible"],
+    runs: (command) =>
+      hasOption(command, "--check", "-C") ? [] : optionValues(command, "-a", "--args"),
+  },
   {
     names: ["salt", "salt-ssh"],
     wrappers: [{

@@ -1,8 +1,9 @@
-import { type SimpleCommand, textFlow, UNKNOWN } from "../../model.ts";
+import { LISTED, type SimpleCommand, textFlow, UNKNOWN } from "../../model.ts";
 import { operands } from "../arguments.ts";
 import type { Family, Printer } from "../family.ts";
 import { printsOperand, printsVariables, writtenFlow } from "../flows.ts";
 import { writeEcho, writeFormat } from "../format.ts";
+import { hasGlob } from "../paths.ts";
 
 /** What `basename path .end` or `dirname path` writes; null with options, or for several paths. */
 function writePath({ name, args }: SimpleCommand): string | null {
@@ -21,7 +22,13 @@ function cutPath(name: string, [raw = UNKNOWN, end = ""]: readonly string[]): st
 
 /** The number of a process, with the name that was searched. */
 const printsProcess: Printer = (command) =>
-  textFlow(`${UNKNOWN}${operands(command, FINDER_VALUED).at(-1) ?? ""}\n`);
+  textFlow(`${LISTED}${operands(command, FINDER_VALUED).at(-1) ?? ""}\n`);
+
+/** `ls folder/*.log` prints the paths as they are given; what is in a folder is not known. */
+const printsMatches: Printer = (command, incoming) => {
+  const paths = operands(command);
+  return paths.length > 0 && paths.every(hasGlob) ? { ...incoming, text: null, paths } : null;
+};
 
 /** Options of pgrep and pidof whose value is no program's name. */
 const FINDER_VALUED = new Set(["-d", "-g", "-G", "-o", "-P", "-s", "-t", "-u", "-U"]);
@@ -43,6 +50,8 @@ export const PRINTERS: readonly Family[] = [
   },
   { names: ["pwd"], looks: true, prints: () => textFlow(".\n") },
   { names: ["pidof", "pgrep"], prints: printsProcess },
+  { names: ["ls"], prints: printsMatches },
+  { names: ["jobs"], prints: () => textFlow(`${UNKNOWN}\n`) },
   { names: ["mktemp"], prints: () => textFlow(`/tmp/${UNKNOWN}\n`) },
   { names: ["printenv"], prints: printsVariables },
   {
