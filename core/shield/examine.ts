@@ -8,6 +8,7 @@ import {
   MAX_NESTING,
 } from "./interpreter/limits.ts";
 import type { Examined } from "./policy/policy_match.ts";
+import { BUILDS_FETCHED, buildsFetched } from "./packs/network/fetched.ts";
 import { OVER_BUDGET, UNPARSEABLE } from "./packs/structure.ts";
 import { type Inspection, outermost, report } from "./interpreter/scope.ts";
 import { walkText } from "./interpreter/text.ts";
@@ -70,6 +71,8 @@ export function examineCommand(
     }
   }
   const { commands, files, recalled, budget } = inspection;
+  const built = buildsFetched(commands);
+  if (built !== null) report(scope, BUILDS_FETCHED, built);
   const expandedChars = MAX_EXPANDED_CHARS - budget.chars;
   const findings = [...inspection.findings.values()];
   const work = command.length + workOf(budget);

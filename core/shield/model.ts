@@ -166,6 +166,7 @@ export type Pack =
   | "cloud"
   | "databases"
   | "packages"
+  | "escalation"
   | "production"
   | "services"
   | "persistence"

@@ -77,7 +77,7 @@ const PREFIXES: Readonly<Record<string, (command: string) => string>> = {
   setsid: (c) => `setsid -f ${c}`,
   stdbuf: (c) => `stdbuf -o L ${c}`,
   chroot: (c) => `chroot /mnt ${c}`,
-  nsenter: (c) => `nsenter -t 1 -m -u ${c}`,
+  nsenter: (c) => `nsenter -t 4711 -m -u ${c}`,
   unshare: (c) => `unshare -r ${c}`,
   busybox: (c) => `busybox ${c}`,
   flock: (c) => `flock /tmp/lock ${c}`,

@@ -1,12 +1,24 @@
+import { once, type SimpleCommand } from "../model.ts";
+
 /** What a sed script runs: lines of shell, and whether it also runs what it makes of its input. */
 export interface SedScan {
   readonly texts: readonly string[];
   readonly runsInput: boolean;
+  /** The files that it writes: `w file`, `s/a/b/w file`. */
+  readonly files: readonly string[];
 }
 
+/** The scan of a command's script, made once. */
+export function sedScanOf(command: SimpleCommand, script: string): SedScan {
+  return once(command, newScans).getOrInsertComputed(script, scanSed);
+}
+
+const newScans = (): Map<string, SedScan> => new Map();
+
 /** Reads a script command by command, for GNU sed's `e` and for the flag `e` of `s`. */
-export function scanSed(script: string): SedScan {
+function scanSed(script: string): SedScan {
   const texts: string[] = [];
+  const files: string[] = [];
   let runsInput = false;
   for (let i = 0; i < script.length;) {
     const c = script[i] ?? "";
@@ -32,14 +44,20 @@ export function scanSed(script: string): SedScan {
         runsInput = true;
         texts.push(replacement.replaceAll("\\", ""));
       }
-      if (c === "s" && script[i] === "w") i = lineEnd(script, i);
+      if (c === "s" && script[i] === "w") {
+        const end = lineEnd(script, i);
+        files.push(script.slice(i + 1, end).trim());
+        i = end;
+      }
     } else if (TAKES_LINE.includes(c)) {
-      i = lineEnd(script, i);
+      const end = lineEnd(script, i);
+      if (c === "w" || c === "W") files.push(script.slice(i + 1, end).trim());
+      i = end;
     } else if (TAKES_LABEL.includes(c)) {
       while (i < script.length && !";\n".includes(script[i] ?? "")) i++;
     } else i++;
   }
-  return { texts: [...new Set(texts)], runsInput };
+  return { texts: [...new Set(texts)], runsInput, files };
 }
 
 const FLAGS = "0123456789gpeImM";

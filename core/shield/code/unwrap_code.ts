@@ -1,7 +1,7 @@
 import { decodeBase64 } from "./decode.ts";
 import { type Flow, type SimpleCommand, textFlow } from "../model.ts";
 import { type Inner, type ReadFile, shellText, STDIN_PATHS, UNSEEN } from "../interpreter/inner.ts";
-import { scanSed } from "./sed.ts";
+import { sedScanOf } from "./sed.ts";
 
 /** How an interpreter takes code on its command line. */
 export interface Interpreter {
@@ -173,7 +173,10 @@ export function unwrapSed(
   readFile: ReadFile,
 ): Inner[] {
   return unwrapInterpreter(command, "sed", how, readFile).flatMap((script) => {
-    const { texts, runsInput } = scanSed((script.kind === "code" && script.flow.text) || "");
+    const { texts, runsInput } = sedScanOf(
+      command,
+      (script.kind === "code" && script.flow.text) || "",
+    );
     return [...texts.map(shellText), ...runsInput ? [UNSEEN] : []];
   });
 }

@@ -75,7 +75,7 @@ export const CONTAINER_RULES: readonly Rule[] = [
     id: "containers.reset",
     title: "Delete all containers and volumes",
     commands: ["podman"],
-    subcommands: ["system"],
+    subcommands: ["system", "machine"],
     match: (_command, words) => words[1] === "reset",
     weight: [3, 5],
     threat: "data_loss",

@@ -220,7 +220,8 @@ export const CREDENTIAL_RULES: readonly Rule[] = [
       (command.args.includes("cp") || command.args.includes("pull")) &&
       operands(command).some((path) => {
         const inner = path.slice(path.indexOf(":") + 1);
-        return isSecret(inner) && !isEveryday(inner);
+        return isSecret(inner) && !isEveryday(inner) ||
+          path.includes(":") && /\.(?:db|sqlite3?|sql|dump|rdb)$/.test(inner);
       }),
     weight: [4, 3],
     threat: "credential_access",
@@ -233,22 +234,14 @@ export const CREDENTIAL_RULES: readonly Rule[] = [
     id: "credentials.print",
     title: "Print a credential",
     phrases: [
-      "aws secretsmanager get-secret-value",
-      "aws configure export-credentials",
-      "aws ec2 get-password-data",
       "gcloud auth print-access-token|print-identity-token",
-      "gcloud secrets versions access",
       "az account get-access-token",
-      "az keyvault secret show",
-      "az storage account keys list",
       "kubectl create token",
-      "kubectl config view --raw",
+      "heroku config:get",
+      "aws secretsmanager get-secret-value",
       "vault|bao kv get",
       "op item get",
       "op read op:…",
-      "bw|lpass get password",
-      "heroku config:get",
-      "pass|gopass show",
     ],
     weight: [2, 3],
     threat: "credential_access",
@@ -256,9 +249,36 @@ export const CREDENTIAL_RULES: readonly Rule[] = [
     safer: "Let the program that needs it fetch it itself.",
     hits: [
       "vault kv get -field=password secret/app/db",
-      "aws secretsmanager get-secret-value --secret-id my/secret",
+      "gcloud auth print-access-token",
     ],
     misses: ["vault kv list secret/", "aws s3 cp s3://b/x ."],
+  }),
+  rule({
+    id: "credentials.copy_store",
+    title: "Copy the store of a cluster or a domain",
+    phrases: [
+      "etcdctl snapshot save",
+      "etcdctl get /|/registry|/registry/secrets… --prefix",
+      "etcdctl get --prefix /|/registry|/registry/secrets…",
+      "etcdctl get /registry/secrets…",
+      "vssadmin create shadow",
+      "wmic shadowcopy call create",
+      "diskshadow /s|-s",
+      "ntdsutil …ifm…",
+      "copy|xcopy|robocopy|esentutl …ntds.dit…|…ntds\\ntds…",
+      "copy|xcopy|robocopy|esentutl …\\config\\sam…|…\\config\\system…|…\\config\\security…",
+    ],
+    evenRehearsed: true,
+    weight: [4, 3],
+    threat: "credential_access",
+    explanation: "It copies the store of a cluster or a domain, with every credential in it.",
+    safer: "Let the backup that your administrators have set up do it.",
+    hits: [
+      "ETCDCTL_API=3 etcdctl snapshot save /tmp/etcd.db",
+      "vssadmin create shadow /for=C:",
+      "copy 'C:\\Windows\\NTDS\\ntds.dit' 'C:\\temp'",
+    ],
+    misses: ["etcdctl endpoint health", "etcdctl snapshot status x.db", "vssadmin list shadows"],
   }),
   rule({
     id: "credentials.print_all",

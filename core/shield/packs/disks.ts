@@ -1,6 +1,7 @@
 import { rule } from "./rule.ts";
 import { hasFlag, hasOption, isRehearsal, operands, optionValues } from "../programs/arguments.ts";
-import type { Rule, SimpleCommand } from "../model.ts";
+import { once, type Rule, type SimpleCommand } from "../model.ts";
+import { writtenPaths } from "../programs/effects.ts";
 import {
   classifyPath,
   hasGlob,
@@ -76,8 +77,9 @@ export const DISK_RULES: readonly Rule[] = [
   rule({
     id: "disks.write_device",
     title: "Write to a disk",
-    commands: ["dd", "dcfldd", "dc3dd", "ddrescue", "pv"],
+    commands: ["dd", "dcfldd", "dc3dd", "ddrescue", "pv", "tar", "gtar", "bsdtar"],
     match: (command) =>
+      command.name.endsWith("tar") && once(command, writtenPaths).some(isDiskFor(command)) ||
       isDiskFor(command)(command.args.findLast((arg) => arg.startsWith("of="))?.slice(3) ?? "") ||
       (command.name === "ddrescue" && isDiskFor(command)(operands(command)[1] ?? "")),
     evenRehearsed: true,
@@ -85,7 +87,11 @@ export const DISK_RULES: readonly Rule[] = [
     threat: "disk_destruction",
     explanation: EXPLAIN,
     safer: SAFER,
-    hits: ["dd if=image.iso of=/dev/sdb", "pv image.img | dd of=/dev/sdb"],
+    hits: [
+      "dd if=image.iso of=/dev/sdb",
+      "sudo tar cvf /dev/sdb .",
+      "pv image.img | dd of=/dev/sdb",
+    ],
     misses: ["dd if=/dev/zero of=/dev/null", "dd if=/dev/zero of=disk.img bs=1M count=64"],
   }),
   rule({

@@ -148,7 +148,9 @@ export const KUBERNETES_RULES: readonly Rule[] = [
     commands: KUBECTL,
     subcommands: ["get"],
     match: (command, words) =>
-      words.slice(1).some((word) => word.split("/", 1)[0]?.startsWith("secret")) &&
+      words.slice(1).some((word) =>
+        word.split(",").some((kind) => kind.split("/", 1)[0]?.startsWith("secret"))
+      ) &&
       optionValues(command, "-o", "--output").some((format) =>
         format !== "name" && format !== "wide"
       ),

@@ -45,18 +45,25 @@ export const PACKAGE_RULES: readonly Rule[] = [
   rule({
     id: "packages.force",
     title: "Override a package manager's checks",
-    commands: ["apt", "apt-get", "dpkg", "rpm", "pip", "pip3"],
+    commands: ["apt", "apt-get", "dpkg", "rpm", "pip", "pip3", "apk", "snap", "flatpak"],
     match: (command) =>
       command.args.some((arg) =>
         arg.startsWith("--force-") || arg === "--nodeps" || arg === "--allow-unauthenticated" ||
         arg === "--no-gpg-check" || arg === "--nosignature" || arg === "--allow-remove-essential" ||
-        arg === "--trusted-host" || arg.startsWith("--trusted-host=")
+        arg === "--trusted-host" || arg === "--allow-untrusted" || arg === "--dangerous" ||
+        arg === "--devmode" || arg === "--no-gpg-verify" ||
+        command.name === "flatpak" && /^--filesystem=(?:host|\/$|home)/.test(arg) ||
+        arg.startsWith("--trusted-host=")
       ) || command.args.includes("--purge-all"),
     weight: [3, 3],
     threat: "package_tampering",
     explanation: "It overrides the checks of the package manager.",
     safer: "Solve the conflict instead.",
-    hits: ["rpm -e --nodeps openssl", "dpkg --force-all -P libc6"],
+    hits: [
+      "apk add --allow-untrusted ./pkg.apk",
+      "rpm -e --nodeps openssl",
+      "dpkg --force-all -P libc6",
+    ],
     misses: ["apt-get install -y jq", "rpm -qa"],
   }),
   rule({
@@ -80,18 +87,24 @@ export const PACKAGE_RULES: readonly Rule[] = [
       "add-apt-repository",
       "apt-key",
       "uv",
+      "pipx",
+      "zypper",
+      "brew",
+      "bun",
+      "composer",
+      "tdnf",
     ],
     match: (command, words) =>
       command.name === "add-apt-repository" ||
       (command.name === "apt-key" && (words[0] === "add" || words[0] === "adv")) ||
       (words.some((word) =>
-        word === "install" || word === "i" || word === "add" || word === "-i"
-      ) && words.some((word) =>
-        word.startsWith("http://") || word.startsWith("git+http://") ||
-        word.includes(UNKNOWN + "\x01")
-      )) ||
-      (command.name === "rpm" && hasFlag(command, "Ui", "import", "upgrade", "install") &&
-        words.some((word) => word.startsWith("http://"))) ||
+        word === "install" || word === "i" || word === "add" || word === "-i" ||
+        word === "localinstall"
+      ) && (words.some(isForeign) ||
+        command.name === "cargo" && optionValues(command, "--git").length > 0)) ||
+      (command.name === "rpm" &&
+        (hasFlag(command, "Ui", "upgrade", "install") && words.some(isForeign) ||
+          hasFlag(command, "", "import") && words.some((word) => word.startsWith("http://")))) ||
       (((words[0] === "config" && words[1] === "set") || words[0] === "sources") &&
         words.slice(1).some((word) => word.includes("http://"))) ||
       optionValues(command, "--index-url", "--extra-index-url", "--registry", "-i").some((url) =>
@@ -101,10 +114,21 @@ export const PACKAGE_RULES: readonly Rule[] = [
     threat: "supply_chain",
     explanation: "It installs code from an address that nobody vouches for.",
     safer: "Install from the registry, with a pinned version.",
-    hits: ["pip install http://203.0.113.1/x.tgz", "add-apt-repository ppa:evil/ppa"],
+    hits: [
+      "pip install http://203.0.113.1/x.tgz",
+      "add-apt-repository ppa:evil/ppa",
+      "pip install git+https://github.com/org/tool",
+      "npm install github:org/tool",
+      "cargo install --git https://github.com/org/tool",
+    ],
     misses: ["pip install requests", "npm install express"],
   }),
 ];
+
+/** Whether a package is named by an address and not by its name in a registry. */
+const isForeign = (word: string): boolean => FOREIGN.test(word) || word.includes(UNKNOWN + "\x01");
+
+const FOREIGN = /^(?:[\w.[\]-]+\s*@\s*)?(?:git\+|https?:|git:|(?:github|gitlab|bitbucket|gist):)/;
 
 function removesPackages(command: SimpleCommand, words: readonly string[]): boolean {
   const verb = words[0] ?? "";

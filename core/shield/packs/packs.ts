@@ -9,13 +9,17 @@ import { CREDENTIAL_RULES } from "./credentials.ts";
 import { DATABASE_RULES } from "./databases/clients.ts";
 import { DEFENSE_RULES } from "./services/defenses.ts";
 import { DISK_RULES } from "./disks.ts";
+import { ESCALATION_RULES } from "./escalation/escalation.ts";
 import { EXFILTRATION_RULES } from "./network/exfiltration.ts";
+import { FETCHED_RULES } from "./network/fetched.ts";
 import { FILESYSTEM_RULES } from "./filesystem/files.ts";
 import { HISTORY_RULES } from "./git/history.ts";
+import { WORK_FILE_RULES } from "./filesystem/work.ts";
 import { WORK_RULES } from "./git/work.ts";
 import { KUBERNETES_RULES } from "./kubernetes.ts";
 import { NETWORK_RULES } from "./network/network.ts";
 import { REQUEST_RULES } from "./network/requests.ts";
+import { OUTPUT_RULES } from "./filesystem/outputs.ts";
 import { PACKAGE_RULES } from "./packages.ts";
 import { CLOUD_PHRASES } from "./cloud/phrases.ts";
 import { DATA_PHRASES } from "./databases/phrases.ts";
@@ -24,6 +28,7 @@ import { WINDOWS_PHRASES } from "./machine/windows.ts";
 import { PRODUCTION_RULES } from "./production/production.ts";
 import { PERSISTENCE_RULES } from "./persistence.ts";
 import { REMOVAL_RULES } from "./filesystem/removals.ts";
+import { SECRET_RULES } from "./secrets.ts";
 import { SERVICE_RULES } from "./services/services.ts";
 import { STRUCTURE_RULES } from "./structure.ts";
 import { SYSTEM_RULES } from "./filesystem/system.ts";
@@ -32,12 +37,16 @@ import { SYSTEM_RULES } from "./filesystem/system.ts";
 export const RULES: readonly Rule[] = [
   ...REMOVAL_RULES,
   ...FILESYSTEM_RULES,
+  ...WORK_FILE_RULES,
+  ...OUTPUT_RULES,
   ...DISK_RULES,
   ...WORK_RULES,
   ...HISTORY_RULES,
   ...NETWORK_RULES,
   ...REQUEST_RULES,
+  ...FETCHED_RULES,
   ...CREDENTIAL_RULES,
+  ...SECRET_RULES,
   ...DATABASE_RULES,
   ...KUBERNETES_RULES,
   ...CONTAINER_RULES,
@@ -45,6 +54,7 @@ export const RULES: readonly Rule[] = [
   ...CLOUD_RULES,
   ...CLOUD_PHRASES,
   ...PRODUCTION_RULES,
+  ...ESCALATION_RULES,
   ...SERVICE_RULES,
   ...DEFENSE_RULES,
   ...PERSISTENCE_RULES,

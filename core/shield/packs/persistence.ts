@@ -2,7 +2,7 @@ import { rule } from "./rule.ts";
 import { allWrittenPaths, anyOf, startsItself } from "./startup_files.ts";
 import { hasFlag } from "../programs/arguments.ts";
 import { once, type Rule, type SimpleCommand } from "../model.ts";
-import { classifyPath, locate, normalizePath } from "../programs/paths.ts";
+import { classifyPath, holdsSystem, locate, normalizePath } from "../programs/paths.ts";
 import { WRITERS, writtenPaths } from "../programs/effects.ts";
 
 const ACCOUNT_FILES = [
@@ -20,6 +20,11 @@ function givesOwner(clause: string): boolean {
   const [, who = "", rights = ""] = /^([ugoa]*)[+=](.*)/.exec(clause) ?? [];
   return rights.includes("s") && (who === "" || who.includes("u") || who.includes("a"));
 }
+
+const SETUID_MODE = /^[-+=]?0*[4-7][0-7]{3}$/;
+
+/** `g+s`, `2755`: shared folders have it, programs of the system should not. */
+const givesGroup = (mode: string): boolean => /^0*2[0-7]{3}$|[+=][rwxX]*s/.test(mode);
 
 const LOGS = anyOf(
   "/var/log/",
@@ -43,15 +48,20 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
       if (command.name === "setcap") return words.length > 0;
       if (command.name === "chown") return false;
       return mode.split(",").some(givesOwner) ||
-        (mode.length === 4 &&
-          (mode.startsWith("4") || mode.startsWith("6") || mode.startsWith("7")));
+        SETUID_MODE.test(mode) ||
+        (givesGroup(mode) && words.slice(1).some((path) => holdsSystem(path, command.cwd)));
     },
     weight: [4, 4],
     threat: "privilege_escalation",
     explanation: "It lets a program run with its owner's rights, whoever starts it.",
     safer: "Give the right through sudo, for one command.",
-    hits: ["chmod u+s /tmp/x", "setcap cap_setuid+ep /usr/bin/python3"],
-    misses: ["chmod u+x build.sh", "getcap /usr/bin/ping"],
+    hits: [
+      "chmod u+s /tmp/x",
+      "setcap cap_setuid+ep /usr/bin/python3",
+      "chmod 04755 x",
+      "chmod 2755 /usr/local/bin/x",
+    ],
+    misses: ["chmod u+x build.sh", "chmod 2775 shared", "getcap /usr/bin/ping"],
   }),
   rule({
     id: "persistence.accounts_file",
@@ -126,7 +136,9 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
         return hasFlag(command, "", "on-calendar", "on-boot", "on-active");
       }
       if (command.name === "launchctl") {
-        return words[0] === "load" || words[0] === "bootstrap";
+        return ["load", "bootstrap", "submit", "enable", "setenv", "kickstart"].includes(
+          words[0] ?? "",
+        );
       }
       return true;
     },
@@ -134,7 +146,11 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
     threat: "persistence",
     explanation: "It schedules something to run later, when nobody looks.",
     safer: "Put the schedule into configuration that is reviewed.",
-    hits: ["crontab evil.cron", "systemd-run --on-calendar=daily /tmp/x"],
+    hits: [
+      "launchctl submit -l x -- /tmp/x",
+      "crontab evil.cron",
+      "systemd-run --on-calendar=daily /tmp/x",
+    ],
     misses: ["crontab -l", "schtasks /query"],
   }),
   rule({
@@ -164,6 +180,9 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
       "dmesg",
       "sed",
       "gsed",
+      "cp",
+      "dd",
+      "tee",
     ],
     also: ["redirected", "assigned"],
     match: (command) => {
@@ -190,6 +209,12 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
       if (["rm", "shred", "truncate", "ln"].includes(command.name)) {
         return command.args.some((arg) => LOGS.test(arg) && classifyPath(arg) !== "unknown");
       }
+      if (["cp", "dd", "tee"].includes(command.name)) {
+        const empties = command.name === "tee"
+          ? command.stdin?.text === ""
+          : command.args.some((arg) => arg === "/dev/null" || arg === "if=/dev/null");
+        return empties && once(command, allWrittenPaths).some((path) => LOGS.test(path));
+      }
       if (command.name.endsWith("sed")) {
         return once(command, writtenPaths).some((path) =>
           LOGS.test(normalizePath(locate(command.cwd, path)))
@@ -201,7 +226,7 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
     threat: "defense_evasion",
     explanation: "It deletes logs or history.",
     safer: "Rotate logs with logrotate, which keeps them.",
-    hits: ["unset HISTFILE", "> /var/log/auth.log"],
+    hits: ["unset HISTFILE", "cp /dev/null /var/log/auth.log", "> /var/log/auth.log"],
     misses: ["journalctl -k -b -1", "history | tail -20"],
   }),
   rule({

@@ -23,6 +23,8 @@ const SECRET_NAMES = new Set([
   ".vault-token",
   "service-account.json",
   "secrets.yml",
+  "credentials.yml",
+  "credentials.yaml",
   "secrets.yaml",
   ".my.cnf",
   "kubeconfig",
@@ -55,6 +57,7 @@ const SECRET_NAMES = new Set([
   "ssh_host_ecdsa_key",
   "sam",
   "ntds.dit",
+  "node-token",
   "login data",
   "login.keyring",
   "default.keyring",
@@ -88,6 +91,7 @@ const SECRET_FOLDERS = new Set([
   ".aws",
   ".password-store",
   "keychains",
+  "sudoers.d",
 ]);
 /** Folders in which every file is a secret, and the machine's memory. */
 const SECRET_PLACES =
@@ -148,6 +152,7 @@ function isSecretName(raw: string): boolean {
   const last = slash < 0 ? path : path.slice(slash + 1);
   const folder = slash < 0 ? "" : path.slice(path.lastIndexOf("/", slash - 1) + 1, slash);
   if (last === "environ" && path.startsWith("/proc/")) return true;
+  if (last.endsWith(".kdbx")) return true;
   if (last.endsWith(".pub") || last === "known_hosts" || last === "authorized_keys") return false;
   if (SECRET_NAMES.has(last) || (last.startsWith(".env.") && !isExample(last))) return true;
   if (

@@ -1,6 +1,7 @@
 import { quoteWord } from "../interpreter/inner.ts";
 import type { SimpleCommand } from "../model.ts";
-import { clusterValues, optionValues } from "./arguments.ts";
+import { clusterValues, operands, optionValues } from "./arguments.ts";
+import type { Finder } from "./family.ts";
 
 /** Every command does it. */
 export const always = (): boolean => true;
@@ -42,3 +43,14 @@ export function fileOf(value: string): string {
   return value.slice(Math.max(value.lastIndexOf("@"), value.lastIndexOf("<")) + 1)
     .replaceAll('"', "");
 }
+
+/** The file of any of these options. */
+export const valuesOf = (...options: readonly string[]): Finder => (command) =>
+  optionValues(command, ...options).filter(isPath);
+
+/** A file in the folder of any of these options. */
+export const valuesIn = (...options: readonly string[]): Finder => (command) =>
+  within(optionValues(command, ...options));
+
+/** The last word that is no option. */
+export const lastOperand: Finder = (command) => operands(command).slice(-1);

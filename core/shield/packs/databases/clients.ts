@@ -117,7 +117,11 @@ export const DATABASE_RULES: readonly Rule[] = [
       "consul force-leave",
     ],
     commands: ["pg_restore"],
-    match: (command) => command.name === "pg_restore" && hasFlag(command, "c", "clean"),
+    match: (command) =>
+      command.name === "pg_restore" &&
+      (hasFlag(command, "cC", "clean", "create") ||
+        optionValues(command, "-d", "--dbname").length > 0) &&
+      !hasFlag(command, "l", "list"),
     weight: [4, 4],
     threat: "data_loss",
     explanation: "It deletes a database or restores over one.",

@@ -10,7 +10,6 @@ import {
   UNKNOWN,
 } from "../../model.ts";
 import {
-  asFolder,
   classifyPath,
   holdsSystem,
   isDescriptor,
@@ -20,7 +19,8 @@ import {
   type PathKind,
 } from "../../programs/paths.ts";
 import { findScope } from "../../programs/families/find.ts";
-import { WRITERS, writtenPaths } from "../../programs/effects.ts";
+import { meansWork } from "../../programs/work_files.ts";
+import { writtenPaths } from "../../programs/effects.ts";
 import { REMOVAL_VALUED } from "./removals.ts";
 
 const DELETES: Condition = {
@@ -28,8 +28,16 @@ const DELETES: Condition = {
   answers: ["deletes"],
 };
 
+/** `find . -type d -empty -delete` loses nothing but names. */
+function deletesEmpty({ args }: SimpleCommand): boolean {
+  const at = args.indexOf("-empty");
+  return at >= 0 && at < args.indexOf("-delete") && args[at - 1] !== "!" &&
+    args[at - 1] !== "-not" && !args.includes("-o") && !args.includes("-or");
+}
+
 function findDeletes(...kinds: readonly PathKind[]) {
   return (command: SimpleCommand) => {
+    if (deletesEmpty(command)) return false;
     // What stands behind `-delete` is asked about what is gone.
     const end = command.args.findIndex((arg, at, args) =>
       arg === "-delete" && !/^-i?(?:name|path|regex)$/.test(args[at - 1] ?? "")
@@ -41,7 +49,9 @@ function findDeletes(...kinds: readonly PathKind[]) {
       const kind = classifyPath(
         locate(command.cwd, narrowed === null ? start : `${start}/${narrowed}`),
       );
+      if (kind === "local") return narrowed === null && kinds.includes("local");
       return kinds.includes(kind) ||
+        (kinds.includes("unknown") && narrowed !== null && meansWork(narrowed)) ||
         (narrowed !== null && kind === "unknown" && kinds.includes("unknown"));
     });
   };
@@ -54,17 +64,6 @@ function overwrites(command: SimpleCommand): boolean {
     OVERWRITES.has(operator) && !isDescriptor(target) && holdsSystem(target, command.cwd)
   );
 }
-
-const EDITORS = new Set(["sed", "gsed", "perl", "gawk", "scp", "rsync", "patch"]);
-
-/** `cp x.conf x.conf.bak`: a copy beside the file. */
-function keepsCopy(command: SimpleCommand): boolean {
-  const [from = "", to = "", ...more] = operands(command);
-  return command.name === "cp" && more.length === 0 && to.length > from.length + 1 &&
-    to.startsWith(from) && COPY_TAIL.test(to.slice(from.length));
-}
-
-const COPY_TAIL = /^[.~_-][^/]*$/;
 
 /** Whether a word is anything that a search finds below the root or a system folder. */
 function isBelowSystem(path: string): boolean {
@@ -114,7 +113,14 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     title: "Delete whatever find matches",
     commands: ["find", "gfind"],
     when: DELETES,
-    match: findDeletes("working_folder", "home_part", "system_part", "elsewhere", "unknown"),
+    match: findDeletes(
+      "working_folder",
+      "home_part",
+      "system_part",
+      "elsewhere",
+      "unknown",
+      "local",
+    ),
     evenRehearsed: true,
     weight: [3, 4],
     threat: "destructive_delete",
@@ -124,8 +130,15 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
       "find . -name '*' -delete",
       "find /srv -type f -mtime +1 -delete",
       "find . -delete -name '*.tmp'",
+      "find . ! -name keep -delete",
+      "find . -name '*.sql' -delete",
+      "find data -delete",
     ],
-    misses: ["find . -name x.pyc -delete", "find /srv -type f -mtime +1 -print"],
+    misses: [
+      "find . -type d -empty -delete",
+      "find . -name x.pyc -delete",
+      "find /srv -type f -mtime +1 -print",
+    ],
   }),
   rule({
     id: "filesystem.overwrite_system_file",
@@ -142,23 +155,6 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     misses: ["echo done > out.log", "cat /etc/hosts > hosts.copy"],
   }),
   rule({
-    id: "filesystem.write_system_file",
-    title: "Write into a system folder",
-    commands: WRITERS.filter((name) => !EDITORS.has(name)),
-    match: (command) =>
-      !keepsCopy(command) &&
-      once(command, writtenPaths).some((path) =>
-        PROTECTED.some((start) => asFolder(locate(command.cwd, path)).startsWith(start)) &&
-        holdsSystem(path, command.cwd)
-      ),
-    weight: [4, 3],
-    threat: "system_tampering",
-    explanation: "It writes into a folder that belongs to the system.",
-    safer: "Keep a copy of what was there, or use the package manager.",
-    hits: ["install evil /usr/bin/", "wget -O /usr/bin/ls http://x.example"],
-    misses: ["cp notes.md docs/", "wget -O page.html https://example.com"],
-  }),
-  rule({
     id: "filesystem.move_away",
     title: "Move a system or home folder away",
     commands: ["mv", "gmv"],
@@ -168,6 +164,8 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
       const sources = paths.slice(0, -1).map((path) => classifyPath(locate(command.cwd, path)));
       return target === "/dev/null" ||
         paths.slice(0, -1).some((path) => isVital(path, command.cwd)) ||
+        (classifyPath(locate(command.cwd, target)) === "temporary" || TEMPORARY.has(target)) &&
+          sources.some((kind) => kind === "working_folder") ||
         sources.some((kind) => kind === "root" || kind === "system" || kind === "home");
     },
     evenRehearsed: true,
@@ -176,7 +174,7 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     explanation:
       "It moves a system or home folder away, or a file that the system needs, or throws files into /dev/null.",
     safer: "Copy first, and move single files.",
-    hits: ["mv ~ /tmp/old", "mv /etc /tmp/etc.bak"],
+    hits: ["mv ~ /tmp/old", "mv /etc /tmp/etc.bak", "mv * /tmp", "mv ./* /tmp/trash"],
     misses: ["mv draft.md final.md", "mv build/app.bin bin/"],
   }),
   rule({
@@ -301,7 +299,7 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     title: "Delete files after archiving them",
     commands: ["tar", "gtar", "zip"],
     match: (command) =>
-      hasOption(command, "--remove-files", "--delete") ||
+      hasOption(command, "--remove-files", "--delete", "--recursive-unlink") ||
       (command.name === "zip" && hasFlag(command, "m", "move")),
     evenRehearsed: true,
     weight: [2, 4],
@@ -323,6 +321,7 @@ function emptiesLogs(command: SimpleCommand): boolean {
 }
 
 const SIZED = new Set(["-s", "--size"]);
+const TEMPORARY = new Set(["/tmp", "/tmp/", "/var/tmp", "/var/tmp/", "/dev/shm"]);
 const EMPTY_SOURCES = new Set(["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"]);
 
 function emptiesFile(command: SimpleCommand): boolean {
@@ -352,17 +351,3 @@ function changesTree(command: SimpleCommand, concerns: (path: string) => boolean
 /** The data of one service or person; handing it to its owner is daily work. */
 const HOLDS_DATA =
   /^(?:\/(?:opt|srv|mnt|media|data|home\/[\w.-]+|var\/(?:www|lib\/(?:mysql|postgresql)))|~)$/;
-
-const PROTECTED = [
-  "/etc/",
-  "/boot/",
-  "/bin/",
-  "/sbin/",
-  "/lib",
-  "/usr/bin/",
-  "/usr/sbin/",
-  "/usr/lib",
-  "/sys/",
-  "/proc/",
-  "/dev/mem",
-];

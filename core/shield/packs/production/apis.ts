@@ -187,10 +187,14 @@ export function changesService({ method, url, body, signed }: Call): boolean {
   if (isQuestion(path, query)) return false;
   if (path.includes("/solr/") && path.endsWith("/update")) return true;
   if (OWN_PATHS.some((start) => path.includes(start)) || PORTS.has(port)) return true;
+  if (method === "POST" && REMARK.test(path)) return false;
   if (own || NOTIFIED.some((name) => `${host}${path}`.startsWith(name))) return false;
   return signed || isKnown(host) || VERBS.has(path.slice(path.lastIndexOf("/") + 1)) ||
     path.includes("/_") || PATHS.some((start) => path.includes(start));
 }
+
+/** Collections of what people say about a thing. */
+const REMARK = /\/(?:comments|notes|reactions)$/;
 
 /** Webhooks that only tell people something. */
 const NOTIFIED = ["hooks.slack.com/", "discord.com/api/webhooks/", "api.telegram.org/", "ntfy.sh/"];

@@ -6,6 +6,36 @@ import { wordsTold } from "../phrases.ts";
 /** The firewall, the machine's protections, its kernel and its network. */
 export const DEFENSE_RULES: readonly Rule[] = [
   rule({
+    id: "services.opens_port",
+    title: "Open the firewall",
+    phrases: [
+      "firewall-cmd --add-port|--add-service|--add-source|--add-rich-rule|--add-forward-port|--add-masquerade|--add-interface",
+      "iptables|ip6tables -a|-i|--append|--insert -j|--jump=accept|redirect|dnat|masquerade",
+      "iptables|ip6tables -a|-i|--append|--insert -g|--goto",
+      "nft insert|replace rule",
+      "nft add|create rule",
+      "pfctl -f",
+      "netsh advfirewall firewall add",
+      "new-netfirewallrule -…",
+    ],
+    commands: ["ufw", "nft"],
+    match: (command, words) =>
+      command.name === "ufw"
+        ? ["allow", "limit", "route", "insert"].includes(words[0] ?? "")
+        : command.name === "nft" && hasFlag(command, "f", "file") &&
+          !hasFlag(command, "c", "check"),
+    weight: [4, 2],
+    threat: "defense_evasion",
+    explanation: "It lets connections through that the firewall has kept out.",
+    safer: "Name the one source and port, and have the rule reviewed.",
+    hits: [
+      "ufw allow from any to any port 5432 proto tcp",
+      "iptables -I INPUT 1 -p tcp --dport 4444 -j ACCEPT",
+      "firewall-cmd --permanent --zone=public --add-service=telnet",
+    ],
+    misses: ["ufw status verbose", "iptables -L -n", "firewall-cmd --list-all", "ufw app list"],
+  }),
+  rule({
     id: "services.firewall",
     title: "Take the firewall down",
     commands: [
@@ -27,7 +57,8 @@ export const DEFENSE_RULES: readonly Rule[] = [
             (words[0] === "default" && words[1] === "allow" && words[2] !== "outgoing") ||
             (words.at(-2) === "from" && words.at(-1) === "any");
         case "nft":
-          return once(command, wordsTold).some((word) => word === "flush" || word === "delete");
+          return !hasFlag(command, "c", "check") &&
+            once(command, wordsTold).some((word) => word === "flush" || word === "delete");
         case "pfctl":
           return hasFlag(command, "dF");
         case "firewall-cmd":
@@ -40,7 +71,7 @@ export const DEFENSE_RULES: readonly Rule[] = [
             (words.includes("portproxy") && words.includes("add"));
         case "iptables-restore":
         case "ip6tables-restore":
-          return true;
+          return !hasFlag(command, "t", "test");
         default:
           return hasFlag(command, "FXD", "flush", "delete-chain", "delete") ||
             (hasFlag(command, "P", "policy") &&

@@ -4,6 +4,7 @@ import { hasFlag, operands, optionValues } from "../arguments.ts";
 import { isWholeFolder } from "../bulk.ts";
 import { locate } from "../paths.ts";
 import type { Family, FileNoter, Finder } from "../family.ts";
+import { lastOperand, valuesIn, within } from "../texts.ts";
 
 /** Notes that these files hold the output of a command. */
 export const noteOutputIn = (find: Finder): FileNoter => (command, output, scope) => {
@@ -69,7 +70,31 @@ const packsFolder = (command: SimpleCommand): boolean =>
 const sevenZipped: Finder = (command) =>
   /^[aum]$/.test(command.args[0] ?? "") ? operands(command).slice(2) : [];
 
+/** Where an archive is unpacked: the folder of an option, or the one that the line is in. */
+const unpacked =
+  (isUnpacking: (command: SimpleCommand) => boolean, ...options: string[]): Finder => (command) => {
+    if (!isUnpacking(command)) return [];
+    const folders = valuesIn(...options)(command);
+    return folders.length > 0 ? folders : within(["."]);
+  };
+
+const tarExtracts = (command: SimpleCommand): boolean => {
+  const first = command.args[0] ?? "";
+  return hasFlag(command, "x", "extract", "get") && !hasFlag(command, "O", "to-stdout") ||
+    (!first.startsWith("-") && first.includes("x") && !first.includes("O"));
+};
+
+/** Whether a compressor puts its result beside a file, or in the file's place. */
+const replaces: Finder = (command) =>
+  hasFlag(command, "ctlL", "stdout", "to-stdout", "test", "list") ? [] : operands(command);
+
+const COMPRESSORS = ["gzip", "pigz", "bzip2", "xz", "zstd", "gunzip", "bunzip2", "unxz", "lzma"];
+
 const TAR = {
+  writes: (command: SimpleCommand) => [
+    ...unpacked(tarExtracts, "-C", "--directory", "--cd")(command),
+    ...tarCreates(command) ? tarFiles(command) : [],
+  ],
   runs: (command: SimpleCommand) => [
     ...optionValues(command, "--checkpoint-action").map((value) =>
       value.startsWith("exec=") ? value.slice(5) : ""
@@ -98,6 +123,9 @@ export const noteSuffixed = (suffix: string): FileNoter =>
     ...optionValues(command, "-out", "-o", "--output", "--result-file", "--archive"),
     ...operands(command).map((path) => path + suffix),
   ]);
+
+/** `restore`, `--restore-as-of`, `-r`. */
+const isRestore = (arg: string): boolean => arg.replace(/^-+/, "").startsWith("restore");
 
 /** Archivers and compressors. */
 export const ARCHIVES: readonly Family[] = [
@@ -132,6 +160,7 @@ export const ARCHIVES: readonly Family[] = [
   },
   {
     names: ["cpio"],
+    reads: () => [],
     runs: ["--rsh-command"],
     descends: true,
     readsBelow: (command) =>
@@ -166,6 +195,39 @@ export const ARCHIVES: readonly Family[] = [
     reads: "shown",
     noteFiles: noteSuffixed(".zst"),
     output: "decoded_by_option",
+  },
+  { names: COMPRESSORS, writes: replaces },
+  {
+    names: ["unzip"],
+    writes: unpacked((command) => !hasFlag(command, "lptvzZ"), "-d"),
+  },
+  {
+    names: ["cpio"],
+    writes: unpacked((command) => hasFlag(command, "i", "extract"), "-D", "--directory"),
+  },
+  {
+    names: ["7z", "7za", "7zr", "7zz"],
+    writes: unpacked(({ args }) => args.some((arg) => arg === "x" || arg === "e"), "-o"),
+  },
+  {
+    names: ["unrar", "rar", "unar"],
+    writes: (command) =>
+      lastOperand(command).flatMap((folder) => folder.endsWith("/") ? within([folder]) : []),
+  },
+  { names: ["ar"], writes: valuesIn("--output") },
+  {
+    names: ["dpkg-deb", "dpkg"],
+    writes: (command) =>
+      hasFlag(command, "xXR", "extract", "raw-extract", "vextract")
+        ? within(lastOperand(command))
+        : [],
+  },
+  { names: ["restic"], writes: unpacked(({ args }) => args.includes("restore"), "-t", "--target") },
+  { names: ["borg"], writes: unpacked(({ args }) => args.includes("extract")) },
+  { names: ["tarsnap"], writes: unpacked((command) => hasFlag(command, "x"), "-C") },
+  {
+    names: ["duplicity", "rdiff-backup", "kopia"],
+    writes: (command) => command.args.some(isRestore) ? within(lastOperand(command)) : [],
   },
   { names: ["lzma", "lz4", "unzip"], output: "decoded_by_option" },
   { names: ["gunzip", "zcat"], reads: "shown", output: "decoded" },

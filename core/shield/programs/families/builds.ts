@@ -1,8 +1,9 @@
+import { codeText } from "../../code/unwrap_code.ts";
 import type { ReadFile } from "../../interpreter/inner.ts";
 import type { SimpleCommand } from "../../model.ts";
 import { hasFlag, operands, optionValues } from "../arguments.ts";
 import type { Family } from "../family.ts";
-import { afterFirst, afterOption } from "../texts.ts";
+import { afterFirst, afterOption, valuesIn, valuesOf } from "../texts.ts";
 
 /** Command lines in the variables and rules that make is given. */
 const makeTexts = (command: SimpleCommand, readFile: ReadFile): string[] =>
@@ -29,6 +30,8 @@ const cmakeTool = (command: SimpleCommand): string[] => [
 
 const HYPERFINE_VALUED = new Set(["-w", "--warmup", "-r", "--runs", "-N", "-n", "-L", "-S"]);
 
+const COMPILED = ["gcc", "g++", "cc", "c++", "clang", "clang++", "rustc", "ld", "tcc", "gfortran"];
+
 /** Build tools, compilers, and programs that run others when files change. */
 export const BUILDS: readonly Family[] = [
   { names: ["make", "gmake"], runs: makeTexts },
@@ -37,7 +40,19 @@ export const BUILDS: readonly Family[] = [
     names: ["gcc", "g++", "cc", "c++"],
     runs: (command) => optionValues(command, "-wrapper").map((value) => value.replaceAll(",", " ")),
   },
-  { names: ["go"], runs: ["-toolexec", "-exec", "-vettool"] },
+  {
+    names: ["go"],
+    codes: (command, readFile) =>
+      operands(command).flatMap((path) => {
+        const text = path.endsWith(".go") ? readFile(path)?.text ?? "" : "";
+        return text === "" ? [] : [codeText(text, "go")];
+      }),
+    runs: ["-toolexec", "-exec", "-vettool"],
+  },
+  { names: [...COMPILED, "go", "dotnet", "esbuild"], writes: valuesOf("-o", "--outfile") },
+  { names: ["javac", "kotlinc"], writes: valuesIn("-d") },
+  { names: ["tsc"], writes: valuesIn("--outDir", "--outFile") },
+  { names: ["cargo"], writes: valuesIn("--root", "--target-dir", "--out-dir", "--artifact-dir") },
   { names: ["just"], runs: (command) => [afterOption(command, "--command", "-c")] },
   {
     names: ["hyperfine"],

@@ -1,5 +1,5 @@
 import type { SimpleCommand } from "../../model.ts";
-import { optionValues } from "../arguments.ts";
+import { operands, optionValues } from "../arguments.ts";
 import type { Family, Finder } from "../family.ts";
 import { opaque } from "../flows.ts";
 import { forVerbs } from "../wrapper.ts";
@@ -53,6 +53,12 @@ const uploaded = copiedTo(isUrl, false);
 /** Addresses of `mc` begin with a name: `store/bucket`. */
 const copiedToStore = copiedTo((arg) => isUrl(arg) || /^\w[\w-]*\//.test(arg));
 
+/** The last word of a copy, where it is no address. */
+const downloaded: Finder = (command) =>
+  command.args.some((arg) => COPY_WORDS.has(arg))
+    ? operands(command).slice(-1).filter((path) => !isUrl(path))
+    : [];
+
 /** Command lines of clouds, and stores of settings and secrets. */
 export const CLOUDS: readonly Family[] = [
   {
@@ -64,6 +70,7 @@ export const CLOUDS: readonly Family[] = [
   },
   { names: ["gcloud", "az"], runs: ["--command", "--scripts"], sends: uploaded },
   { names: ["gsutil", "s3cmd", "s5cmd", "azcopy"], sends: copiedToUrl },
+  { names: ["aws", "gsutil", "s3cmd", "s5cmd", "azcopy"], writes: downloaded },
   { names: ["mc"], sends: copiedToStore },
   { names: ["fly", "flyctl"], runs: ["-C", "--command"] },
   {

@@ -31,6 +31,14 @@ function copiedIn(command: SimpleCommand): readonly string[] {
   return words.includes("cp") ? words.slice(0, -1).filter((path) => !path.includes(":")) : [];
 }
 
+/** `docker cp web:/x folder`. */
+function copiedOut(command: SimpleCommand): readonly string[] {
+  const words = operands(command);
+  return words[0] === "cp" || words[1] === "cp"
+    ? words.slice(-1).filter((path) => !path.includes(":"))
+    : [];
+}
+
 const CLUSTER =
   "namespace context kubeconfig cluster container user as server token image target pod-running-timeout filename";
 
@@ -110,6 +118,7 @@ export const CONTAINERS: readonly Family[] = [
   },
   // The command lines that they carry: `k3s kubectl get pods`.
   { names: ["k0s", "k3s", "microk8s", "rancher", "rke2"], unwrap: carried },
+  { names: ["docker", "podman", "nerdctl", "kubectl", "oc"], writes: copiedOut },
   { names: ["helm"], prints: printsSettings },
   {
     names: ["lxc", "incus"],

@@ -18,6 +18,13 @@ export const DAEMONS: readonly Family[] = [
       ),
   },
   {
+    names: ["systemd-run"],
+    writes: (command) =>
+      optionValues(command, "-p", "--property").flatMap((value) =>
+        /^Standard(?:Output|Error)=(?:file|append|truncate):(.*)/.exec(value)?.[1] ?? []
+      ),
+  },
+  {
     names: ["systemd-cat"],
     wrappers: [{
       short: "tp",
@@ -34,7 +41,10 @@ export const DAEMONS: readonly Family[] = [
   },
   {
     names: ["launchctl"],
-    wrappers: [{ verbs: "asuser", skip: 1 }, { verbs: "bsexec", skip: 1 }],
+    wrappers: [{ verbs: "asuser", skip: 1 }, { verbs: "bsexec", skip: 1 }, {
+      verbs: "submit",
+      short: "lpoe",
+    }],
   },
   { names: ["daemon", "nq", "tsp"], wrappers: [{}] },
   { names: ["daemonize"], wrappers: [{ short: "acepulo" }] },

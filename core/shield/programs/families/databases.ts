@@ -2,7 +2,7 @@ import type { ReadFile } from "../../interpreter/inner.ts";
 import type { SimpleCommand } from "../../model.ts";
 import { optionValues } from "../arguments.ts";
 import type { Family } from "../family.ts";
-import { always } from "../texts.ts";
+import { always, valuesOf } from "../texts.ts";
 import { noteOutputIn } from "./archives.ts";
 
 /** Command lines in the SQL and in the options of a client. */
@@ -37,6 +37,10 @@ const PIPES =
 export const DATABASES: readonly Family[] = [
   { names: ["psql"], valuedLetters: "cdfFhLopPRTUv", runs: clientRuns, scripted: true },
   { names: ["mysql", "mariadb"], valuedLetters: "DehpPSu", runs: clientRuns, scripted: true },
+  {
+    names: ["psql"],
+    dumps: ({ args }) => args.some((arg) => /\bcopy\b.*\bto\s+(?:stdout|pstdout)/is.test(arg)),
+  },
   { names: ["cqlsh", "duckdb"], runs: clientRuns },
   {
     names: ["sqlite3"],
@@ -46,6 +50,15 @@ export const DATABASES: readonly Family[] = [
     dumps: ({ args }) => args.some((arg) => arg.startsWith(".dump")),
   },
   { names: ["redis-cli"], dumps: ({ args }) => args.includes("--rdb") },
+  { names: ["pg_dump", "pg_dumpall"], writes: valuesOf("-f", "--file") },
+  { names: ["mysqldump", "mariadb-dump"], writes: valuesOf("-r", "--result-file") },
+  {
+    names: ["sqlite3"],
+    writes: ({ args }) =>
+      args.flatMap((arg) =>
+        /^\s*\.(?:output|once|backup|save|log)\s+['"]?([^'"\s|]+)/.exec(arg)?.[1] ?? []
+      ),
+  },
   {
     names: ["pg_dump"],
     noteFiles: noteOutputIn((command) => optionValues(command, "-f", "--file")),

@@ -1,8 +1,8 @@
 import { codeText } from "../../code/unwrap_code.ts";
 import { type Inner, type ReadFile, shellText } from "../../interpreter/inner.ts";
 import type { SimpleCommand } from "../../model.ts";
-import { clusterValues, optionValues } from "../arguments.ts";
-import type { Family } from "../family.ts";
+import { clusterValues, operands, optionValues } from "../arguments.ts";
+import type { Family, Finder } from "../family.ts";
 import { copiesAll } from "../flows.ts";
 import { bangLines } from "../texts.ts";
 
@@ -15,6 +15,7 @@ function editorCodes(command: SimpleCommand, readFile: ReadFile): Inner[] {
     ...optionValues(command, "-S").map((path) => readFile(path)?.text ?? ""),
   ].flatMap((text) => [
     codeText(text, "vim"),
+    ...OPENS_SHELL.test(text) ? [shellText("sh")] : [],
     ...text.split("\n").flatMap((line) => EDITOR_SHELL.exec(line)?.[1] ?? []).map(shellText),
   ]);
 }
@@ -22,11 +23,38 @@ function editorCodes(command: SimpleCommand, readFile: ReadFile): Inner[] {
 /** `:!text`, `silent !text`, `exe "!text"`, `terminal text`; `!exists(…)` only denies. */
 const EDITOR_SHELL = /(?:(?:^|[\s"':%$|\d])!|^:?ter(?:m(?:inal)?)?\s)(?!=|\s*\w+\()([^"']+|.+)/;
 
+/** `:shell` waits for somebody who types. */
+const OPENS_SHELL = /(?:^|[|:\s])sh(?:ell)?!?\s*$/;
+
+/** The file that an editor changes by the commands that it is given. */
+const edited: Finder = (command) => {
+  const texts = [
+    ...optionValues(command, "-c", "--cmd"),
+    ...clusterValues(command, "c"),
+    ...command.args.filter((arg) => arg.startsWith("+")),
+  ];
+  const isTold = command.stdin !== null || texts.some((text) => SAVES.test(text));
+  const saved = texts.flatMap((text) => SAVES_AS.exec(text)?.[1] ?? []);
+  return isTold ? [...saved, ...operands(command).slice(-1)] : saved;
+};
+
+/** `wq! /etc/x`. */
+const SAVES_AS = /(?:^|[|:+\s])(?:w|wq|x|sav|saveas)!?\s+([/~.][^\s|]*)/;
+
+const SAVES = /(?:^|[|:+\s])(?:w|wq|wqa|x|xa|update|up)!?\s*$/;
+
 /** Editors and pagers. */
 export const EDITORS: readonly Family[] = [
-  { names: ["vi", "vim", "nvim"], codes: editorCodes, reads: "shown", scripted: true },
-  { names: ["view"], codes: editorCodes, reads: "shown" },
+  {
+    names: ["gvim", "nvim", "rvim", "vi", "vim"],
+    codes: editorCodes,
+    reads: "shown",
+    scripted: true,
+  },
+  { names: ["rview", "view"], codes: editorCodes, reads: "shown" },
   { names: ["ex"], runs: bangLines, codes: editorCodes, scripted: true },
+  { names: ["ed", "ex"], writes: edited },
+  { names: ["gvim", "nvim", "rvim", "vi", "vim"], writes: edited },
   { names: ["ed"], runs: bangLines, scripted: true },
   {
     names: ["less", "more"],

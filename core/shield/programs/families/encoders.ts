@@ -2,6 +2,7 @@ import { decodeBase32, decodeBase64, decodeHex } from "../../code/decode.ts";
 import { hasFlag, optionValues } from "../arguments.ts";
 import type { Family, Printer } from "../family.ts";
 import { decode, opaque, printsSettings, readAll } from "../flows.ts";
+import { valuesOf } from "../texts.ts";
 import { noteOutputIn, noteSuffixed } from "./archives.ts";
 
 /** They encode what they read, or decode it with `-d`. */
@@ -48,6 +49,9 @@ export const ENCODERS: readonly Family[] = [
     ),
     prints: encodes(decodeBase64),
   },
+  { names: ["gpg", "gpg2"], writes: valuesOf("-o", "--output") },
+  { names: ["age"], writes: valuesOf("-o", "--output") },
+  { names: ["openssl"], writes: valuesOf("-out", "-keyout", "-CAout", "-writerand") },
   { names: ["gbase64"], prints: encodes(decodeBase64) },
   { names: ["base32"], reads: "shown", prints: encodes(decodeBase32) },
   { names: ["xxd"], reads: "shown", prints: dumpsHex },

@@ -6,7 +6,7 @@ import { hasFlag, operands, optionValues, wordsOf } from "../arguments.ts";
 import type { Family, FileNoter, Finder } from "../family.ts";
 import { copies, passesInput, printsNothing } from "../flows.ts";
 import { isSecret } from "../secrets.ts";
-import { within } from "../texts.ts";
+import { lastOperand, within } from "../texts.ts";
 
 const noteTee: FileNoter = (command, _output, scope) => {
   const appends = hasFlag(command, "a", "append");
@@ -60,7 +60,13 @@ const sources: Finder = (command) => {
   return hasTarget ? words : words.slice(0, -1);
 };
 
-const lastOperand = (command: SimpleCommand) => operands(command).slice(-1);
+/** Where the copies go: the folder behind `-t`, or the last word; `install -d` makes every folder that it names. */
+const target: Finder = (command) => {
+  const folders = optionValues(command, "-t", "--target-directory");
+  if (folders.length > 0) return within(folders);
+  const makes = command.name.endsWith("install") && hasFlag(command, "d", "directory");
+  return makes ? operands(command) : lastOperand(command);
+};
 
 /** Programs that read, copy, edit and write files. */
 export const FILES: readonly Family[] = [
@@ -78,7 +84,7 @@ export const FILES: readonly Family[] = [
     descends: true,
     readsBelow: (command) =>
       hasFlag(command, "rRa", "recursive", "archive") ? sources(command) : [],
-    writes: lastOperand,
+    writes: target,
     noteFiles: noteCopies,
     prints: printsNothing,
   },
@@ -86,11 +92,16 @@ export const FILES: readonly Family[] = [
     names: ["mv"],
     descends: true,
     readsBelow: sources,
-    writes: lastOperand,
+    writes: target,
     noteFiles: noteCopies,
     prints: printsNothing,
   },
-  { names: ["install", "ln"], writes: lastOperand, noteFiles: noteCopies },
+  {
+    names: ["ginstall", "install", "ln"],
+    reads: "shown",
+    writes: target,
+    noteFiles: noteCopies,
+  },
   { names: ["gcp", "gmv"], descends: true },
   { names: ["chmod", "chown"], descends: true, prints: printsNothing },
   { names: ["mkdir"], looks: true, prints: printsNothing },

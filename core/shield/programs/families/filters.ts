@@ -3,7 +3,7 @@ import { type Flow, known, type SimpleCommand, UNKNOWN } from "../../model.ts";
 import { hasFlag, operands, optionValues } from "../arguments.ts";
 import type { Family, Printer } from "../family.ts";
 import { copies, copiesAll, opaque, passesInput } from "../flows.ts";
-import { bangLines } from "../texts.ts";
+import { bangLines, lastOperand, valuesOf } from "../texts.ts";
 
 /** Without options, and with one file at most. */
 function isBare(command: SimpleCommand): boolean {
@@ -77,6 +77,9 @@ const dropsRepeats = (command: SimpleCommand, text: string): string | null =>
 const reversesOrder = (command: SimpleCommand, text: string): string | null =>
   isBare(command) ? linesOf(text).reverse().join("") : null;
 
+const UNIQ_VALUED = new Set(["-f", "-s", "-w"]);
+const SPLIT_VALUED = new Set(["-b", "-C", "-l", "-n", "-a", "-t"]);
+
 /** Programs that print a part or another form of what they read. */
 export const FILTERS: readonly Family[] = [
   { names: ["cat"], reads: "shown", prints: copies(showsAll) },
@@ -86,6 +89,14 @@ export const FILTERS: readonly Family[] = [
   { names: ["rev"], reads: "shown", prints: reversesLines },
   { names: ["sort"], runs: ["--compress-program"], reads: "shown", prints: copies(sorts) },
   { names: ["gsort"], runs: ["--compress-program"] },
+  { names: ["sort", "gsort"], valuedLetters: "koStT", writes: valuesOf("-o", "--output") },
+  { names: ["uniq"], writes: (command) => operands(command, UNIQ_VALUED).slice(1, 2) },
+  { names: ["split", "gsplit"], writes: (command) => operands(command, SPLIT_VALUED).slice(1, 2) },
+  { names: ["csplit"], writes: valuesOf("-f", "--prefix") },
+  {
+    names: ["yq"],
+    writes: (command) => hasFlag(command, "i", "inplace") ? lastOperand(command) : [],
+  },
   { names: ["uniq"], reads: "shown", prints: copies(dropsRepeats) },
   { names: ["split"], runs: ["--filter"], reads: "shown" },
   { names: ["gsplit"], runs: ["--filter"] },
@@ -111,6 +122,8 @@ export const FILTERS: readonly Family[] = [
       "paste",
       "pr",
       "strings",
+      "unexpand",
+      "wc",
       "wl-copy",
       "xclip",
       "xsel",

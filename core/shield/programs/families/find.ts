@@ -39,6 +39,9 @@ const FIND_NARROWERS = new Set([
   "-used",
 ]);
 
+/** What a condition leaves out narrows little: `! -name keep`. */
+const NEGATIONS = new Set(["!", "-not"]);
+
 /** The starting points of find, and the name it looks for: null for any name, UNKNOWN for another condition. */
 export function findScope(command: SimpleCommand): { starts: string[]; narrowed: string | null } {
   const starts: string[] = [];
@@ -47,7 +50,9 @@ export function findScope(command: SimpleCommand): { starts: string[]; narrowed:
   for (const [i, arg] of command.args.entries()) {
     if (arg.startsWith("-") && arg.length > 2 || arg === "(" || arg === "!") expression = true;
     if (!expression && !arg.startsWith("-")) starts.push(arg);
-    if (!FIND_NARROWERS.has(arg)) continue;
+    // What stands behind it does not narrow what is deleted.
+    if (arg === "-delete") break;
+    if (!FIND_NARROWERS.has(arg) || NEGATIONS.has(command.args[i - 1] ?? "")) continue;
     const value = command.args[i + 1] ?? UNKNOWN;
     narrowed = (arg === "-name" || arg === "-iname") && value !== "*"
       ? value
@@ -129,9 +134,14 @@ function unwrapFd(command: SimpleCommand): Inner[] {
   if (at < 0) return [];
   const own = newCommand({ ...command, args: command.args.slice(0, at) });
   const [pattern = "", ...starts] = operands(own, FD_VALUED);
-  const [ending] = optionValues(own, "-e", "--extension");
-  const targets = (starts.length === 0 ? ["."] : starts).map((start) =>
-    ending === undefined ? foundBelow(command, start) : `${start}/*.${ending}`
+  const endings = optionValues(own, "-e", "--extension").map((ending) => `*.${ending}`);
+  const isWide = /^[.*]*$/.test(pattern) && !own.args.some((arg) => FD_NARROWERS.test(arg));
+  const plain = /^[\w.-]+$/.test(pattern) ? [pattern] : [];
+  const names = endings.length > 0 ? endings : isWide ? ["*"] : plain;
+  const targets = (starts.length === 0 ? ["."] : starts).flatMap((start) =>
+    names.length === 0 || isWholeFolder(command, start)
+      ? [foundBelow(command, start)]
+      : names.map((name) => `${start}/${name}`)
   );
   const program = command.args.slice(at + 1);
   checkFilling(program.join(" "), "{}", targets);
@@ -145,6 +155,9 @@ function unwrapFd(command: SimpleCommand): Inner[] {
   const state = foundByFd(own, pattern, starts);
   return state.length === 0 ? [filled(targets)] : [filled(targets), filled(state)];
 }
+
+/** Options of fd that leave files out. */
+const FD_NARROWERS = /^(?:-S|--size|--changed|--older|--newer|-o|--owner|-d|--max-depth)/;
 
 /** The state of an agent that fd may find: its pattern is a part of a name, unless it is an expression. */
 function foundByFd(command: SimpleCommand, pattern: string, starts: readonly string[]): string[] {

@@ -101,6 +101,14 @@ function searchedOutside(command: SimpleCommand): readonly string[] {
 
 const GIT_VALUED = new Set(["-C", "-c"]);
 
+/** `hg --config hooks.pre-status=text`, and aliases that begin with `!`. */
+const mercurialCommands = (command: SimpleCommand): string[] =>
+  optionValues(command, "--config").flatMap((setting) => {
+    const value = afterFirst(setting, "=");
+    if (setting.startsWith("alias.")) return value.startsWith("!") ? [value.slice(1)] : [];
+    return /^(?:hooks|merge-tools|ui\.(?:editor|ssh|merge))/.test(setting) ? [value] : [];
+  });
+
 /** Git, which runs programs by its settings. */
 export const GIT: readonly Family[] = [{
   names: ["git"],
@@ -110,4 +118,7 @@ export const GIT: readonly Family[] = [{
     { verbs: "bisect run", short: "C" },
     { verbs: "submodule foreach", short: "C", mode: "shell" },
   ],
+}, {
+  names: ["hg"],
+  runs: mercurialCommands,
 }];

@@ -3,7 +3,9 @@ import type { Inner } from "../../interpreter/inner.ts";
 import type { SimpleCommand } from "../../model.ts";
 import { hasFlag, operands, optionValues } from "../arguments.ts";
 import type { Family } from "../family.ts";
+import { sedScanOf } from "../../code/sed.ts";
 import { printsSettings } from "../flows.ts";
+import { lastOperand } from "../texts.ts";
 
 function takes(letters: string, more: Partial<Interpreter> = {}): Interpreter {
   return {
@@ -51,11 +53,11 @@ const SED = takes("e", {
 
 /** The file that sed edits in place, and those that its script writes: `1w /etc/x`, `s/a/b/w /etc/x`. */
 function editedBySed(command: SimpleCommand): readonly string[] {
-  const files = command.args.flatMap((arg) => SED_WRITE.exec(arg)?.[1] ?? []);
+  const scripts = optionValues(command, "-e", "--expression");
+  const script = scripts.length > 0 ? scripts.join("\n") : operands(command)[0] ?? "";
+  const { files } = sedScanOf(command, script);
   return hasFlag(command, "i", "in-place") ? [...files, ...lastOperand(command)] : files;
 }
-
-const SED_WRITE = /(?:^|[^\w])\d*[gpeIiMm]*[wW]\s+(\S+)/;
 
 /** `iex code`, or code on its input. */
 function unwrapExpression({ stdin, args }: SimpleCommand): Inner[] {
@@ -66,8 +68,6 @@ function unwrapExpression({ stdin, args }: SimpleCommand): Inner[] {
   ];
 }
 
-const lastOperand = (command: SimpleCommand) => operands(command).slice(-1);
-
 /** Programs that run code of another language. */
 export const INTERPRETERS: readonly Family[] = [
   { names: ["python", "pypy"], interpreter: PYTHON },
@@ -77,7 +77,11 @@ export const INTERPRETERS: readonly Family[] = [
     prints: printsSettings,
     writes: (command) => hasFlag(command, "i", "in-place") ? lastOperand(command) : [],
   },
-  { names: ["ruby"], interpreter: takes("e", { valued: "ICr", attached: "EFKTWx" }) },
+  { names: ["irb", "ruby"], interpreter: takes("e", { valued: "ICr", attached: "EFKTWx" }) },
+  {
+    names: ["ruby"],
+    writes: (command) => hasFlag(command, "i") ? lastOperand(command) : [],
+  },
   { names: ["node", "nodejs", "bun"], interpreter: NODE },
   { names: ["deno", "crystal"], interpreter: takes("", { verb: "eval" }) },
   { names: ["php"], interpreter: takes("rBRE", { valued: "dcfFStz" }) },
@@ -114,13 +118,14 @@ export const INTERPRETERS: readonly Family[] = [
     interpreter: takes("", { long: ["--eval", "-eval", "--execute", "-execute"] }),
   },
   { names: ["jshell"], interpreter: takes("") },
+  { names: ["jrunscript"], interpreter: takes("e") },
   { names: ["matlab"], interpreter: takes("r", { long: ["-batch"] }) },
   { names: ["wolframscript"], interpreter: takes("c", { long: ["-code"] }) },
   { names: ["mawk", "nawk", "original-awk"], interpreter: AWK },
   { names: ["awk"], interpreter: AWK, reads: "shown" },
+  { names: ["gawk"], interpreter: AWK },
   {
-    names: ["gawk"],
-    interpreter: AWK,
+    names: ["awk", "gawk"],
     writes: (command) =>
       optionValues(command, "-i", "--include").includes("inplace")
         ? operands(command).slice(1)

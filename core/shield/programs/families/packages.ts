@@ -1,9 +1,10 @@
 import { quoteWord } from "../../interpreter/inner.ts";
+import { codeText } from "../../code/unwrap_code.ts";
 import type { SimpleCommand } from "../../model.ts";
 import { optionValues } from "../arguments.ts";
 import type { Family } from "../family.ts";
 import { printsSettings } from "../flows.ts";
-import { afterFirst } from "../texts.ts";
+import { afterFirst, valuesIn } from "../texts.ts";
 
 const EXEC = { verbs: "exec", long: "package" };
 const DLX = { verbs: "dlx", long: "package" };
@@ -82,6 +83,17 @@ export const PACKAGE_MANAGERS: readonly Family[] = [
       optionValues(command, "-o", "--option").flatMap((value) =>
         APT_PROGRAMS.test(value) ? [afterFirst(value, "=")] : []
       ),
+  },
+  { names: ["npm", "pnpm", "yarn"], writes: valuesIn("--prefix", "-C", "--cwd") },
+  {
+    names: ["pip", "pip3"],
+    writes: valuesIn("-t", "--target", "--prefix", "--root", "-d", "--dest"),
+  },
+  { names: ["gem"], writes: valuesIn("-i", "--install-dir", "-n", "--bindir") },
+  {
+    names: ["rpm"],
+    runs: ["--pipe"],
+    codes: (command) => optionValues(command, "--eval", "-E").map((text) => codeText(text, "lua")),
   },
   {
     names: ["brew", "fnm", "goenv", "luarocks", "nodenv", "opam", "pip", "rustup"],

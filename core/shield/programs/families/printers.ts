@@ -24,14 +24,15 @@ function cutPath(name: string, [raw = UNKNOWN, end = ""]: readonly string[]): st
 const printsProcess: Printer = (command) =>
   textFlow(`${LISTED}${operands(command, FINDER_VALUED).at(-1) ?? ""}\n`);
 
-/** `ls folder/*.log` prints the paths as they are given; what is in a folder is not known. */
-const printsMatches: Printer = (command, incoming) => {
-  const paths = operands(command);
-  return paths.length > 0 && paths.every(hasGlob) ? { ...incoming, text: null, paths } : null;
-};
-
 /** Options of pgrep and pidof whose value is no program's name. */
 const FINDER_VALUED = new Set(["-d", "-g", "-G", "-o", "-P", "-s", "-t", "-u", "-U"]);
+
+/** `ls folder/*.log` prints the paths as they are given, `ls` those of this folder; what is in another is not known. */
+const listsNames: Printer = (command, incoming) => {
+  const paths = operands(command);
+  if (!paths.every(hasGlob)) return null;
+  return { ...incoming, text: null, paths: paths.length === 0 ? ["./*"] : paths };
+};
 
 /** Programs that print their own arguments, or names and places, but not the content of files. */
 export const PRINTERS: readonly Family[] = [
@@ -50,9 +51,9 @@ export const PRINTERS: readonly Family[] = [
   },
   { names: ["pwd"], looks: true, prints: () => textFlow(".\n") },
   { names: ["pidof", "pgrep"], prints: printsProcess },
-  { names: ["ls"], prints: printsMatches },
   { names: ["jobs"], prints: () => textFlow(`${UNKNOWN}\n`) },
   { names: ["mktemp"], prints: () => textFlow(`/tmp/${UNKNOWN}\n`) },
+  { names: ["exa", "eza", "ls", "lsd"], prints: listsNames },
   { names: ["printenv"], prints: printsVariables },
   {
     names: [

@@ -26,7 +26,9 @@ export const PROCESSES: readonly Family[] = [
       "gnohup",
       "i386",
       "ifne",
+      "multitime",
       "nohup",
+      "pexec",
       "setsid",
       "tini",
       "torify",
@@ -56,7 +58,8 @@ export const PROCESSES: readonly Family[] = [
     names: ["chrt", "uclampset"],
     wrappers: [{ short: "TPD", long: "sched-runtime sched-period sched-deadline", skip: 1 }],
   },
-  { names: ["taskset"], wrappers: [{ skip: 1 }] },
+  { names: ["logsave", "taskset"], wrappers: [{ skip: 1 }] },
+  { names: ["xdotool"], wrappers: [{ verbs: "exec" }] },
   {
     names: ["numactl"],
     wrappers: [{

@@ -2,7 +2,7 @@ import type { SimpleCommand } from "../../model.ts";
 import { hasFlag, operands, optionValues } from "../arguments.ts";
 import type { Family, Finder } from "../family.ts";
 import { printsSettings } from "../flows.ts";
-import { afterFirst, always, bang, bangLines } from "../texts.ts";
+import { afterFirst, always, bang, bangLines, lastOperand, valuesOf } from "../texts.ts";
 
 /** Programs that OpenSSH starts by its settings. */
 function sshPrograms(command: SimpleCommand): string[] {
@@ -17,8 +17,6 @@ const copierPrograms = (command: SimpleCommand) => [
   ...optionValues(command, "-S", "-D"),
 ];
 
-const lastOperand = (command: SimpleCommand) => operands(command).slice(-1);
-
 /** The files that are copied to another machine; none for a local target. */
 function copiedAway(command: SimpleCommand): readonly string[] {
   const paths = operands(command);
@@ -28,6 +26,10 @@ function copiedAway(command: SimpleCommand): readonly string[] {
 /** The files and folders of this machine that are copied. */
 const copied: Finder = (command) =>
   operands(command).slice(0, -1).filter((path) => !path.includes(":"));
+
+/** Where a copy goes, on whichever machine: `web1:/etc/nginx/` is judged as `/etc/nginx/` here. */
+const copiedTo: Finder = (command) =>
+  lastOperand(command).map((path) => path.replace(/^[^/~]*:(?=[/~])/, ""));
 
 /** The files of `put file`, on standard input or in an option. */
 function puts(command: SimpleCommand): string[] {
@@ -45,6 +47,8 @@ const SOCAT_PROGRAMS = new Set(["SYSTEM", "EXEC", "SHELL"]);
 const SOCAT_FILE = /^(?:file|open|gopen):([^,]*)/i;
 
 const NETCAT_LETTERS = "cegGiIoOpPqsTVwWxX";
+
+const LFTP_FILE = /\bget\s.*?-o\s*(\S+)/;
 
 /** Programs that log in to another machine, copy to it or talk to it. */
 export const REMOTE: readonly Family[] = [
@@ -79,7 +83,7 @@ export const REMOTE: readonly Family[] = [
     reads: "shown",
     descends: true,
     readsBelow: (command) => hasFlag(command, "r") ? copied(command) : [],
-    writes: lastOperand,
+    writes: copiedTo,
     sends: copiedAway,
   },
   {
@@ -96,10 +100,10 @@ export const REMOTE: readonly Family[] = [
     reads: "elsewhere",
     descends: true,
     readsBelow: copied,
-    writes: lastOperand,
+    writes: copiedTo,
     sends: copiedAway,
   },
-  { names: ["rclone"], descends: true, readsBelow: copied, sends: copiedAway },
+  { names: ["rclone"], writes: copiedTo, descends: true, readsBelow: copied, sends: copiedAway },
   { names: ["ftp"], runs: bangLines, output: "network", sends: puts },
   { names: ["tftp"], output: "network", sends: puts },
   {
@@ -110,6 +114,15 @@ export const REMOTE: readonly Family[] = [
     ],
     output: "network",
     sends: puts,
+  },
+  {
+    names: ["lftp"],
+    writes: (command) =>
+      optionValues(command, "-c", "-e").flatMap((text) => LFTP_FILE.exec(text)?.[1] ?? []),
+  },
+  {
+    names: ["ssh-keygen"],
+    writes: (command) => hasFlag(command, "lyBFHRrLQDeipc") ? [] : valuesOf("-f")(command),
   },
   { names: ["smbclient"], sends: puts },
   {

@@ -3,7 +3,7 @@ import { FROM_NETWORK, NOTHING, once, type SimpleCommand, textFlow } from "../..
 import { hasFlag, operands, optionValues, wordsOf } from "../arguments.ts";
 import type { Family, FileNoter } from "../family.ts";
 import { printsSettings } from "../flows.ts";
-import { fileOf, isPath, within } from "../texts.ts";
+import { fileOf, isPath, lastOperand, valuesOf, within } from "../texts.ts";
 
 /** The values that a client sends: data, or the file that a value names. */
 export function uploads(command: SimpleCommand): readonly string[] {
@@ -57,6 +57,10 @@ function noteDownloads(urls: readonly string[], scope: Scope): void {
   }
 }
 
+/** A file in the folder that the line is in. */
+const HERE: readonly string[] = ["./x"];
+const OUTPUTS = ["-o", "-O", "--output", "--output-document"];
+
 const WGET_LETTERS = "aABDeIilOoPQRTtUwX";
 
 /** Clients that download and upload. */
@@ -80,6 +84,7 @@ export const TRANSFER: readonly Family[] = [
           "--stderr",
         ),
         ...within(optionValues(command, "--output-dir")),
+        ...hasFlag(command, "OJ", "remote-name", "remote-name-all") ? HERE : [],
       ].filter(isPath),
     noteFiles: noteCurl,
     output: "network",
@@ -96,6 +101,7 @@ export const TRANSFER: readonly Family[] = [
         ...optionValues(command, "-O", "-o", "-a", "--output-document", "--output-file"),
         ...optionValues(command, "--append-output", "--save-cookies"),
         ...within(optionValues(command, "-P", "--directory-prefix")),
+        ...hasFlag(command, "OP", "output-document", "directory-prefix", "spider") ? [] : HERE,
       ].filter(isPath),
     noteFiles: noteDownloader,
     output: "network",
@@ -113,6 +119,8 @@ export const TRANSFER: readonly Family[] = [
     noteFiles: noteDownloader,
     output: "network",
   },
+  { names: ["axel", "http", "https", "wget2", "xh"], writes: valuesOf(...OUTPUTS) },
+  { names: ["lwp-download"], writes: lastOperand, output: "network" },
   { names: ["axel"], noteFiles: noteDownloader, output: "network" },
   {
     names: ["irm", "iwr", "invoke-restmethod", "invoke-webrequest"],
