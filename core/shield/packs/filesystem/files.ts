@@ -164,8 +164,6 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
       const sources = paths.slice(0, -1).map((path) => classifyPath(locate(command.cwd, path)));
       return target === "/dev/null" ||
         paths.slice(0, -1).some((path) => isVital(path, command.cwd)) ||
-        (classifyPath(locate(command.cwd, target)) === "temporary" || TEMPORARY.has(target)) &&
-          sources.some((kind) => kind === "working_folder") ||
         sources.some((kind) => kind === "root" || kind === "system" || kind === "home");
     },
     evenRehearsed: true,
@@ -174,8 +172,27 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     explanation:
       "It moves a system or home folder away, or a file that the system needs, or throws files into /dev/null.",
     safer: "Copy first, and move single files.",
-    hits: ["mv ~ /tmp/old", "mv /etc /tmp/etc.bak", "mv * /tmp", "mv ./* /tmp/trash"],
+    hits: ["mv ~ /tmp/old", "mv /etc /tmp/etc.bak", "mv notes /dev/null"],
     misses: ["mv draft.md final.md", "mv build/app.bin bin/"],
+  }),
+  rule({
+    id: "filesystem.move_work_away",
+    title: "Move everything in the folder away",
+    commands: ["mv", "gmv"],
+    match: (command) => {
+      const paths = operands(command);
+      const target = paths.at(-1) ?? "";
+      return (classifyPath(locate(command.cwd, target)) === "temporary" || TEMPORARY.has(target)) &&
+        paths.slice(0, -1).some((path) =>
+          classifyPath(locate(command.cwd, path)) === "working_folder"
+        );
+    },
+    weight: [2, 4],
+    threat: "destructive_delete",
+    explanation: "It moves everything in the folder to a place that is cleared.",
+    safer: "Name the files, and move them where they are kept.",
+    hits: ["mv * /tmp", "mv ./* /tmp/trash", "mv -f ./* /var/tmp/x"],
+    misses: ["mv a.txt /tmp", "mv *.log /tmp/logs", "mv * ../archive"],
   }),
   rule({
     id: "filesystem.truncate",
