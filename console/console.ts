@@ -60,7 +60,8 @@ function answer({ assets, page, policy, version }: Site, request: Request, path:
     "vary": "accept-encoding",
     etag,
   };
-  if (request.headers.get("if-none-match") === etag) {
+  // Proxies that compress make the tag a weak one.
+  if (request.headers.get("if-none-match")?.replace(/^W\//, "") === etag) {
     return new Response(null, { status: 304, headers });
   }
   const { encoding, bytes } = encodedFor(asset, request.headers.get("accept-encoding") ?? "");

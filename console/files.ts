@@ -9,208 +9,225 @@ import file6 from "./app/components/command/fleet_run.ts" with { type: "text" };
 import file7 from "./app/components/command/output.ts" with { type: "text" };
 import file8 from "./app/components/copy.ts" with { type: "text" };
 import file9 from "./app/components/dialog.ts" with { type: "text" };
-import file10 from "./app/components/exact_command.ts" with { type: "text" };
-import file11 from "./app/components/filters.ts" with { type: "text" };
-import file12 from "./app/components/form.ts" with { type: "text" };
-import file13 from "./app/components/help.ts" with { type: "text" };
-import file14 from "./app/components/inputs.ts" with { type: "text" };
-import file15 from "./app/components/names.ts" with { type: "text" };
-import file16 from "./app/components/palette.ts" with { type: "text" };
-import file17 from "./app/components/scale.ts" with { type: "text" };
-import file18 from "./app/components/scopes.ts" with { type: "text" };
-import file19 from "./app/components/shown_once.ts" with { type: "text" };
-import file20 from "./app/components/sign_in_again.ts" with { type: "text" };
-import file21 from "./app/components/states.ts" with { type: "text" };
-import file22 from "./app/components/story.ts" with { type: "text" };
-import file23 from "./app/components/table.ts" with { type: "text" };
-import file24 from "./app/components/time.ts" with { type: "text" };
-import file25 from "./app/components/verdict.ts" with { type: "text" };
-import file26 from "./app/components/visible_text.ts" with { type: "text" };
-import file27 from "./app/data.ts" with { type: "text" };
-import file28 from "./app/frame.ts" with { type: "text" };
-import file29 from "./app/icon.svg" with { type: "text" };
-import file30 from "./app/kept_checkpoint.ts" with { type: "text" };
-import file31 from "./app/keys.ts" with { type: "text" };
-import file32 from "./app/labels.ts" with { type: "text" };
-import file33 from "./app/layers.ts" with { type: "text" };
-import file34 from "./app/line_diff.ts" with { type: "text" };
-import file35 from "./app/live/channel.ts" with { type: "text" };
-import file36 from "./app/live/follows.ts" with { type: "text" };
-import file37 from "./app/live/host.ts" with { type: "text" };
-import file38 from "./app/live/hub.ts" with { type: "text" };
-import file39 from "./app/live/link.ts" with { type: "text" };
-import file40 from "./app/live/live.ts" with { type: "text" };
-import file41 from "./app/live/messages.ts" with { type: "text" };
-import file42 from "./app/live/worker.ts" with { type: "text" };
-import file43 from "./app/main.ts" with { type: "text" };
-import file44 from "./app/output_buffer.ts" with { type: "text" };
-import file45 from "./app/page_list.ts" with { type: "text" };
-import file46 from "./app/pages.ts" with { type: "text" };
-import file47 from "./app/pairing.ts" with { type: "text" };
-import file48 from "./app/policy_candidate.ts" with { type: "text" };
-import file49 from "./app/proof.ts" with { type: "text" };
-import file50 from "./app/proof_steps.ts" with { type: "text" };
-import file51 from "./app/repeat.ts" with { type: "text" };
-import file52 from "./app/router.ts" with { type: "text" };
-import file53 from "./app/save.ts" with { type: "text" };
-import file54 from "./app/screen.ts" with { type: "text" };
-import file55 from "./app/screens.ts" with { type: "text" };
-import file56 from "./app/screens/connections/delivery.ts" with { type: "text" };
-import file57 from "./app/screens/connections/device_dialog.ts" with { type: "text" };
-import file58 from "./app/screens/connections/devices.ts" with { type: "text" };
-import file59 from "./app/screens/connections/integration/card.ts" with { type: "text" };
-import file60 from "./app/screens/connections/integration/config_fields.ts" with { type: "text" };
-import file61 from "./app/screens/connections/integration/install.ts" with { type: "text" };
-import file62 from "./app/screens/connections/integrations.ts" with { type: "text" };
-import file63 from "./app/screens/connections/key.ts" with { type: "text" };
-import file64 from "./app/screens/connections/key/change.ts" with { type: "text" };
-import file65 from "./app/screens/connections/key/create.ts" with { type: "text" };
-import file66 from "./app/screens/connections/key/explanation.ts" with { type: "text" };
-import file67 from "./app/screens/connections/key/revoke.ts" with { type: "text" };
-import file68 from "./app/screens/connections/key/rotate.ts" with { type: "text" };
-import file69 from "./app/screens/connections/key/usage.ts" with { type: "text" };
-import file70 from "./app/screens/connections/keys.ts" with { type: "text" };
-import file71 from "./app/screens/connections/pairing_codes.ts" with { type: "text" };
-import file72 from "./app/screens/connections/suspended.ts" with { type: "text" };
-import file73 from "./app/screens/connections/webhook.ts" with { type: "text" };
-import file74 from "./app/screens/connections/webhook/body.ts" with { type: "text" };
-import file75 from "./app/screens/connections/webhook/create.ts" with { type: "text" };
-import file76 from "./app/screens/connections/webhook/deliveries.ts" with { type: "text" };
-import file77 from "./app/screens/connections/webhook/delivery_words.ts" with { type: "text" };
-import file78 from "./app/screens/connections/webhook/event_choice.ts" with { type: "text" };
-import file79 from "./app/screens/connections/webhook/header_lines.ts" with { type: "text" };
-import file80 from "./app/screens/connections/webhook/headers_field.ts" with { type: "text" };
-import file81 from "./app/screens/connections/webhook/recover.ts" with { type: "text" };
-import file82 from "./app/screens/connections/webhook/settings.ts" with { type: "text" };
-import file83 from "./app/screens/connections/webhook/signature_help.ts" with { type: "text" };
-import file84 from "./app/screens/connections/webhook/signature_snippets.ts" with { type: "text" };
-import file85 from "./app/screens/connections/webhook/test_send.ts" with { type: "text" };
-import file86 from "./app/screens/connections/webhooks.ts" with { type: "text" };
-import file87 from "./app/screens/entry/join.ts" with { type: "text" };
-import file88 from "./app/screens/entry/parts.ts" with { type: "text" };
-import file89 from "./app/screens/entry/reset.ts" with { type: "text" };
-import file90 from "./app/screens/entry/sign_in.ts" with { type: "text" };
-import file91 from "./app/screens/entry/sign_up.ts" with { type: "text" };
-import file92 from "./app/screens/organization/host.ts" with { type: "text" };
-import file93 from "./app/screens/organization/host/account.ts" with { type: "text" };
-import file94 from "./app/screens/organization/host/accounts.ts" with { type: "text" };
-import file95 from "./app/screens/organization/host/configuration.ts" with { type: "text" };
-import file96 from "./app/screens/organization/host/figures.ts" with { type: "text" };
-import file97 from "./app/screens/organization/host/health.ts" with { type: "text" };
-import file98 from "./app/screens/organization/host/limit_words.ts" with { type: "text" };
-import file99 from "./app/screens/organization/host/limits.ts" with { type: "text" };
-import file100 from "./app/screens/organization/host/orders.ts" with { type: "text" };
-import file101 from "./app/screens/organization/host/plans.ts" with { type: "text" };
-import file102 from "./app/screens/organization/invitation_create.ts" with { type: "text" };
-import file103 from "./app/screens/organization/invitations.ts" with { type: "text" };
-import file104 from "./app/screens/organization/my_notifications.ts" with { type: "text" };
-import file105 from "./app/screens/organization/my_sessions.ts" with { type: "text" };
-import file106 from "./app/screens/organization/organization_settings.ts" with { type: "text" };
-import file107 from "./app/screens/organization/password.ts" with { type: "text" };
-import file108 from "./app/screens/organization/password_link.ts" with { type: "text" };
-import file109 from "./app/screens/organization/people.ts" with { type: "text" };
-import file110 from "./app/screens/organization/permissions.ts" with { type: "text" };
-import file111 from "./app/screens/organization/person.ts" with { type: "text" };
-import file112 from "./app/screens/organization/profile.ts" with { type: "text" };
-import file113 from "./app/screens/organization/qr_code.ts" with { type: "text" };
-import file114 from "./app/screens/organization/roles.ts" with { type: "text" };
-import file115 from "./app/screens/organization/second_factor.ts" with { type: "text" };
-import file116 from "./app/screens/organization/second_factor_enrol.ts" with { type: "text" };
-import file117 from "./app/screens/organization/secrets.ts" with { type: "text" };
-import file118 from "./app/screens/organization/settings.ts" with { type: "text" };
-import file119 from "./app/screens/organization/telegram_links.ts" with { type: "text" };
-import file120 from "./app/screens/safety/alert.ts" with { type: "text" };
-import file121 from "./app/screens/safety/alert_story.ts" with { type: "text" };
-import file122 from "./app/screens/safety/alerts.ts" with { type: "text" };
-import file123 from "./app/screens/safety/apply_plan.ts" with { type: "text" };
-import file124 from "./app/screens/safety/audit.ts" with { type: "text" };
-import file125 from "./app/screens/safety/audit_export.ts" with { type: "text" };
-import file126 from "./app/screens/safety/audit_filters.ts" with { type: "text" };
-import file127 from "./app/screens/safety/audit_head.ts" with { type: "text" };
-import file128 from "./app/screens/safety/audit_row.ts" with { type: "text" };
-import file129 from "./app/screens/safety/backups.ts" with { type: "text" };
-import file130 from "./app/screens/safety/diff.ts" with { type: "text" };
-import file131 from "./app/screens/safety/explained.ts" with { type: "text" };
-import file132 from "./app/screens/safety/guard.ts" with { type: "text" };
-import file133 from "./app/screens/safety/guard_summary.ts" with { type: "text" };
-import file134 from "./app/screens/safety/guards.ts" with { type: "text" };
-import file135 from "./app/screens/safety/playground.ts" with { type: "text" };
-import file136 from "./app/screens/safety/playground_address.ts" with { type: "text" };
-import file137 from "./app/screens/safety/playground_choices.ts" with { type: "text" };
-import file138 from "./app/screens/safety/policies.ts" with { type: "text" };
-import file139 from "./app/screens/safety/policy.ts" with { type: "text" };
-import file140 from "./app/screens/safety/policy_diff.ts" with { type: "text" };
-import file141 from "./app/screens/safety/policy_tabs.ts" with { type: "text" };
-import file142 from "./app/screens/safety/replay_view.ts" with { type: "text" };
-import file143 from "./app/screens/safety/reports/compliance.ts" with { type: "text" };
-import file144 from "./app/screens/safety/reports/periods.ts" with { type: "text" };
-import file145 from "./app/screens/safety/reports/prose.ts" with { type: "text" };
-import file146 from "./app/screens/safety/reports/records.ts" with { type: "text" };
-import file147 from "./app/screens/safety/reports/report.ts" with { type: "text" };
-import file148 from "./app/screens/safety/reports/report_controls.ts" with { type: "text" };
-import file149 from "./app/screens/safety/reports/report_lists.ts" with { type: "text" };
-import file150 from "./app/screens/safety/reports/report_types.ts" with { type: "text" };
-import file151 from "./app/screens/safety/repositories.ts" with { type: "text" };
-import file152 from "./app/screens/safety/repository_form.ts" with { type: "text" };
-import file153 from "./app/screens/safety/rollback_plan.ts" with { type: "text" };
-import file154 from "./app/screens/safety/shield/canary.ts" with { type: "text" };
-import file155 from "./app/screens/safety/shield/patterns.ts" with { type: "text" };
-import file156 from "./app/screens/safety/shield/self_approval.ts" with { type: "text" };
-import file157 from "./app/screens/safety/shield/shield.ts" with { type: "text" };
-import file158 from "./app/screens/safety/shield/shield_approvals.ts" with { type: "text" };
-import file159 from "./app/screens/safety/shield/shield_modes.ts" with { type: "text" };
-import file160 from "./app/screens/work/agent.ts" with { type: "text" };
-import file161 from "./app/screens/work/agent/commands.ts" with { type: "text" };
-import file162 from "./app/screens/work/agent/drift.ts" with { type: "text" };
-import file163 from "./app/screens/work/agent/guard.ts" with { type: "text" };
-import file164 from "./app/screens/work/agent/labels.ts" with { type: "text" };
-import file165 from "./app/screens/work/agent/labels_field.ts" with { type: "text" };
-import file166 from "./app/screens/work/agent/manage.ts" with { type: "text" };
-import file167 from "./app/screens/work/agent/pairing.ts" with { type: "text" };
-import file168 from "./app/screens/work/agent/upgrade.ts" with { type: "text" };
-import file169 from "./app/screens/work/agent_add.ts" with { type: "text" };
-import file170 from "./app/screens/work/agents.ts" with { type: "text" };
-import file171 from "./app/screens/work/approval.ts" with { type: "text" };
-import file172 from "./app/screens/work/approval/about.ts" with { type: "text" };
-import file173 from "./app/screens/work/approval/decide.ts" with { type: "text" };
-import file174 from "./app/screens/work/approval/held_agents.ts" with { type: "text" };
-import file175 from "./app/screens/work/approval/result.ts" with { type: "text" };
-import file176 from "./app/screens/work/approval/votes.ts" with { type: "text" };
-import file177 from "./app/screens/work/approvals.ts" with { type: "text" };
-import file178 from "./app/screens/work/command.ts" with { type: "text" };
-import file179 from "./app/screens/work/command/facts.ts" with { type: "text" };
-import file180 from "./app/screens/work/command/filters.ts" with { type: "text" };
-import file181 from "./app/screens/work/command/receipt.ts" with { type: "text" };
-import file182 from "./app/screens/work/commands.ts" with { type: "text" };
-import file183 from "./app/screens/work/fleet_command.ts" with { type: "text" };
-import file184 from "./app/screens/work/overview.ts" with { type: "text" };
-import file185 from "./app/screens/work/overview/agents_card.ts" with { type: "text" };
-import file186 from "./app/screens/work/overview/audit_card.ts" with { type: "text" };
-import file187 from "./app/screens/work/overview/card.ts" with { type: "text" };
-import file188 from "./app/screens/work/overview/first_run.ts" with { type: "text" };
-import file189 from "./app/screens/work/overview/list_cards.ts" with { type: "text" };
-import file190 from "./app/screens/work/overview/waiting_card.ts" with { type: "text" };
-import file191 from "./app/screens/work/overview/webhooks_card.ts" with { type: "text" };
-import file192 from "./app/screens/work/run.ts" with { type: "text" };
-import file193 from "./app/screens/work/run/agent_picker.ts" with { type: "text" };
-import file194 from "./app/screens/work/run/history.ts" with { type: "text" };
-import file195 from "./app/screens/work/run/options.ts" with { type: "text" };
-import file196 from "./app/screens/work/run/shield_hint.ts" with { type: "text" };
-import file197 from "./app/screens/work/run/started_card.ts" with { type: "text" };
-import file198 from "./app/screens/work/run/state.ts" with { type: "text" };
-import file199 from "./app/session.ts" with { type: "text" };
-import file200 from "./app/space.ts" with { type: "text" };
-import file201 from "./app/style.css" with { type: "text" };
-import file202 from "../core/client/client.ts" with { type: "text" };
-import file203 from "../core/client/error.ts" with { type: "text" };
-import file204 from "../core/client/exchange.ts" with { type: "text" };
-import file205 from "../core/client/operations.ts" with { type: "text" };
-import file206 from "../core/client/platform.ts" with { type: "text" };
-import file207 from "../core/client/retry.ts" with { type: "text" };
-import file208 from "../core/client/sse.ts" with { type: "text" };
-import file209 from "../core/client/stream.ts" with { type: "text" };
-import file210 from "../core/client/types.ts" with { type: "text" };
-import file211 from "../core/client/webhook.ts" with { type: "text" };
+import file10 from "./app/components/draft.ts" with { type: "text" };
+import file11 from "./app/components/duration.ts" with { type: "text" };
+import file12 from "./app/components/exact_command.ts" with { type: "text" };
+import file13 from "./app/components/filters.ts" with { type: "text" };
+import file14 from "./app/components/form.ts" with { type: "text" };
+import file15 from "./app/components/help.ts" with { type: "text" };
+import file16 from "./app/components/hidden_characters.ts" with { type: "text" };
+import file17 from "./app/components/inputs.ts" with { type: "text" };
+import file18 from "./app/components/instants.ts" with { type: "text" };
+import file19 from "./app/components/limit_words.ts" with { type: "text" };
+import file20 from "./app/components/names.ts" with { type: "text" };
+import file21 from "./app/components/palette.ts" with { type: "text" };
+import file22 from "./app/components/rights_choice.ts" with { type: "text" };
+import file23 from "./app/components/scale.ts" with { type: "text" };
+import file24 from "./app/components/scopes.ts" with { type: "text" };
+import file25 from "./app/components/shown_once.ts" with { type: "text" };
+import file26 from "./app/components/sign_in_again.ts" with { type: "text" };
+import file27 from "./app/components/states.ts" with { type: "text" };
+import file28 from "./app/components/story.ts" with { type: "text" };
+import file29 from "./app/components/table.ts" with { type: "text" };
+import file30 from "./app/components/time.ts" with { type: "text" };
+import file31 from "./app/components/verdict.ts" with { type: "text" };
+import file32 from "./app/components/visible_text.ts" with { type: "text" };
+import file33 from "./app/data.ts" with { type: "text" };
+import file34 from "./app/draft.ts" with { type: "text" };
+import file35 from "./app/frame.ts" with { type: "text" };
+import file36 from "./app/icon.svg" with { type: "text" };
+import file37 from "./app/keys.ts" with { type: "text" };
+import file38 from "./app/labels.ts" with { type: "text" };
+import file39 from "./app/layers.ts" with { type: "text" };
+import file40 from "./app/line_diff.ts" with { type: "text" };
+import file41 from "./app/live/channel.ts" with { type: "text" };
+import file42 from "./app/live/follows.ts" with { type: "text" };
+import file43 from "./app/live/host.ts" with { type: "text" };
+import file44 from "./app/live/hub.ts" with { type: "text" };
+import file45 from "./app/live/link.ts" with { type: "text" };
+import file46 from "./app/live/live.ts" with { type: "text" };
+import file47 from "./app/live/messages.ts" with { type: "text" };
+import file48 from "./app/live/worker.ts" with { type: "text" };
+import file49 from "./app/main.ts" with { type: "text" };
+import file50 from "./app/output_buffer.ts" with { type: "text" };
+import file51 from "./app/page_list.ts" with { type: "text" };
+import file52 from "./app/pages.ts" with { type: "text" };
+import file53 from "./app/pairing.ts" with { type: "text" };
+import file54 from "./app/policy_candidate.ts" with { type: "text" };
+import file55 from "./app/proof/hashes.ts" with { type: "text" };
+import file56 from "./app/proof/head.ts" with { type: "text" };
+import file57 from "./app/proof/kept_checkpoint.ts" with { type: "text" };
+import file58 from "./app/proof/notes.ts" with { type: "text" };
+import file59 from "./app/proof/report.ts" with { type: "text" };
+import file60 from "./app/proof/row.ts" with { type: "text" };
+import file61 from "./app/proof/steps.ts" with { type: "text" };
+import file62 from "./app/proof/tree.ts" with { type: "text" };
+import file63 from "./app/repeat.ts" with { type: "text" };
+import file64 from "./app/router.ts" with { type: "text" };
+import file65 from "./app/save.ts" with { type: "text" };
+import file66 from "./app/screen.ts" with { type: "text" };
+import file67 from "./app/screens.ts" with { type: "text" };
+import file68 from "./app/screens/connections/delivery.ts" with { type: "text" };
+import file69 from "./app/screens/connections/device_dialog.ts" with { type: "text" };
+import file70 from "./app/screens/connections/devices.ts" with { type: "text" };
+import file71 from "./app/screens/connections/integration/card.ts" with { type: "text" };
+import file72 from "./app/screens/connections/integration/config_fields.ts" with { type: "text" };
+import file73 from "./app/screens/connections/integration/install.ts" with { type: "text" };
+import file74 from "./app/screens/connections/integrations.ts" with { type: "text" };
+import file75 from "./app/screens/connections/key.ts" with { type: "text" };
+import file76 from "./app/screens/connections/key/change.ts" with { type: "text" };
+import file77 from "./app/screens/connections/key/create.ts" with { type: "text" };
+import file78 from "./app/screens/connections/key/explanation.ts" with { type: "text" };
+import file79 from "./app/screens/connections/key/revoke.ts" with { type: "text" };
+import file80 from "./app/screens/connections/key/rotate.ts" with { type: "text" };
+import file81 from "./app/screens/connections/key/usage.ts" with { type: "text" };
+import file82 from "./app/screens/connections/keys.ts" with { type: "text" };
+import file83 from "./app/screens/connections/pairing_codes.ts" with { type: "text" };
+import file84 from "./app/screens/connections/suspended.ts" with { type: "text" };
+import file85 from "./app/screens/connections/webhook.ts" with { type: "text" };
+import file86 from "./app/screens/connections/webhook/body.ts" with { type: "text" };
+import file87 from "./app/screens/connections/webhook/create.ts" with { type: "text" };
+import file88 from "./app/screens/connections/webhook/deliveries.ts" with { type: "text" };
+import file89 from "./app/screens/connections/webhook/delivery_words.ts" with { type: "text" };
+import file90 from "./app/screens/connections/webhook/event_choice.ts" with { type: "text" };
+import file91 from "./app/screens/connections/webhook/header_lines.ts" with { type: "text" };
+import file92 from "./app/screens/connections/webhook/headers_field.ts" with { type: "text" };
+import file93 from "./app/screens/connections/webhook/recover.ts" with { type: "text" };
+import file94 from "./app/screens/connections/webhook/settings.ts" with { type: "text" };
+import file95 from "./app/screens/connections/webhook/signature_help.ts" with { type: "text" };
+import file96 from "./app/screens/connections/webhook/signature_snippets.ts" with { type: "text" };
+import file97 from "./app/screens/connections/webhook/test_send.ts" with { type: "text" };
+import file98 from "./app/screens/connections/webhooks.ts" with { type: "text" };
+import file99 from "./app/screens/entry/join.ts" with { type: "text" };
+import file100 from "./app/screens/entry/parts.ts" with { type: "text" };
+import file101 from "./app/screens/entry/reset.ts" with { type: "text" };
+import file102 from "./app/screens/entry/sign_in.ts" with { type: "text" };
+import file103 from "./app/screens/entry/sign_up.ts" with { type: "text" };
+import file104 from "./app/screens/organization/host.ts" with { type: "text" };
+import file105 from "./app/screens/organization/host/account.ts" with { type: "text" };
+import file106 from "./app/screens/organization/host/accounts.ts" with { type: "text" };
+import file107 from "./app/screens/organization/host/configuration.ts" with { type: "text" };
+import file108 from "./app/screens/organization/host/figures.ts" with { type: "text" };
+import file109 from "./app/screens/organization/host/health.ts" with { type: "text" };
+import file110 from "./app/screens/organization/host/limits.ts" with { type: "text" };
+import file111 from "./app/screens/organization/host/orders.ts" with { type: "text" };
+import file112 from "./app/screens/organization/host/plans.ts" with { type: "text" };
+import file113 from "./app/screens/organization/invitation_create.ts" with { type: "text" };
+import file114 from "./app/screens/organization/invitations.ts" with { type: "text" };
+import file115 from "./app/screens/organization/my_notifications.ts" with { type: "text" };
+import file116 from "./app/screens/organization/my_sessions.ts" with { type: "text" };
+import file117 from "./app/screens/organization/organization_settings.ts" with { type: "text" };
+import file118 from "./app/screens/organization/password.ts" with { type: "text" };
+import file119 from "./app/screens/organization/password_link.ts" with { type: "text" };
+import file120 from "./app/screens/organization/people.ts" with { type: "text" };
+import file121 from "./app/screens/organization/permissions.ts" with { type: "text" };
+import file122 from "./app/screens/organization/person.ts" with { type: "text" };
+import file123 from "./app/screens/organization/profile.ts" with { type: "text" };
+import file124 from "./app/screens/organization/qr_code.ts" with { type: "text" };
+import file125 from "./app/screens/organization/roles.ts" with { type: "text" };
+import file126 from "./app/screens/organization/second_factor.ts" with { type: "text" };
+import file127 from "./app/screens/organization/second_factor_enrol.ts" with { type: "text" };
+import file128 from "./app/screens/organization/secrets.ts" with { type: "text" };
+import file129 from "./app/screens/organization/settings.ts" with { type: "text" };
+import file130 from "./app/screens/organization/telegram_links.ts" with { type: "text" };
+import file131 from "./app/screens/safety/alert.ts" with { type: "text" };
+import file132 from "./app/screens/safety/alert_story.ts" with { type: "text" };
+import file133 from "./app/screens/safety/alerts.ts" with { type: "text" };
+import file134 from "./app/screens/safety/apply_plan.ts" with { type: "text" };
+import file135 from "./app/screens/safety/audit.ts" with { type: "text" };
+import file136 from "./app/screens/safety/audit_export.ts" with { type: "text" };
+import file137 from "./app/screens/safety/audit_filters.ts" with { type: "text" };
+import file138 from "./app/screens/safety/audit_head.ts" with { type: "text" };
+import file139 from "./app/screens/safety/audit_row.ts" with { type: "text" };
+import file140 from "./app/screens/safety/backups.ts" with { type: "text" };
+import file141 from "./app/screens/safety/diff.ts" with { type: "text" };
+import file142 from "./app/screens/safety/explained.ts" with { type: "text" };
+import file143 from "./app/screens/safety/guard.ts" with { type: "text" };
+import file144 from "./app/screens/safety/guard_summary.ts" with { type: "text" };
+import file145 from "./app/screens/safety/guards.ts" with { type: "text" };
+import file146 from "./app/screens/safety/playground.ts" with { type: "text" };
+import file147 from "./app/screens/safety/playground_address.ts" with { type: "text" };
+import file148 from "./app/screens/safety/playground_choices.ts" with { type: "text" };
+import file149 from "./app/screens/safety/policies.ts" with { type: "text" };
+import file150 from "./app/screens/safety/policy.ts" with { type: "text" };
+import file151 from "./app/screens/safety/policy_diff.ts" with { type: "text" };
+import file152 from "./app/screens/safety/policy_tabs.ts" with { type: "text" };
+import file153 from "./app/screens/safety/replay_view.ts" with { type: "text" };
+import file154 from "./app/screens/safety/reports/compliance.ts" with { type: "text" };
+import file155 from "./app/screens/safety/reports/periods.ts" with { type: "text" };
+import file156 from "./app/screens/safety/reports/prose.ts" with { type: "text" };
+import file157 from "./app/screens/safety/reports/records.ts" with { type: "text" };
+import file158 from "./app/screens/safety/reports/report.ts" with { type: "text" };
+import file159 from "./app/screens/safety/reports/report_controls.ts" with { type: "text" };
+import file160 from "./app/screens/safety/reports/report_lists.ts" with { type: "text" };
+import file161 from "./app/screens/safety/reports/report_types.ts" with { type: "text" };
+import file162 from "./app/screens/safety/repositories.ts" with { type: "text" };
+import file163 from "./app/screens/safety/repository_form.ts" with { type: "text" };
+import file164 from "./app/screens/safety/rollback_plan.ts" with { type: "text" };
+import file165 from "./app/screens/safety/shield/canary.ts" with { type: "text" };
+import file166 from "./app/screens/safety/shield/patterns.ts" with { type: "text" };
+import file167 from "./app/screens/safety/shield/self_approval.ts" with { type: "text" };
+import file168 from "./app/screens/safety/shield/shield.ts" with { type: "text" };
+import file169 from "./app/screens/safety/shield/shield_approvals.ts" with { type: "text" };
+import file170 from "./app/screens/safety/shield/shield_modes.ts" with { type: "text" };
+import file171 from "./app/screens/safety/shield/suggestions.ts" with { type: "text" };
+import file172 from "./app/screens/work/agent.ts" with { type: "text" };
+import file173 from "./app/screens/work/agent/commands.ts" with { type: "text" };
+import file174 from "./app/screens/work/agent/drift.ts" with { type: "text" };
+import file175 from "./app/screens/work/agent/guard.ts" with { type: "text" };
+import file176 from "./app/screens/work/agent/labels.ts" with { type: "text" };
+import file177 from "./app/screens/work/agent/labels_field.ts" with { type: "text" };
+import file178 from "./app/screens/work/agent/manage.ts" with { type: "text" };
+import file179 from "./app/screens/work/agent/pairing.ts" with { type: "text" };
+import file180 from "./app/screens/work/agent/upgrade.ts" with { type: "text" };
+import file181 from "./app/screens/work/agent_add.ts" with { type: "text" };
+import file182 from "./app/screens/work/agents.ts" with { type: "text" };
+import file183 from "./app/screens/work/approval.ts" with { type: "text" };
+import file184 from "./app/screens/work/approval/about.ts" with { type: "text" };
+import file185 from "./app/screens/work/approval/decide.ts" with { type: "text" };
+import file186 from "./app/screens/work/approval/held_agents.ts" with { type: "text" };
+import file187 from "./app/screens/work/approval/result.ts" with { type: "text" };
+import file188 from "./app/screens/work/approval/votes.ts" with { type: "text" };
+import file189 from "./app/screens/work/approvals.ts" with { type: "text" };
+import file190 from "./app/screens/work/command.ts" with { type: "text" };
+import file191 from "./app/screens/work/command/facts.ts" with { type: "text" };
+import file192 from "./app/screens/work/command/filters.ts" with { type: "text" };
+import file193 from "./app/screens/work/command/receipt.ts" with { type: "text" };
+import file194 from "./app/screens/work/command/states.ts" with { type: "text" };
+import file195 from "./app/screens/work/commands.ts" with { type: "text" };
+import file196 from "./app/screens/work/fleet_command.ts" with { type: "text" };
+import file197 from "./app/screens/work/overview.ts" with { type: "text" };
+import file198 from "./app/screens/work/overview/agents_card.ts" with { type: "text" };
+import file199 from "./app/screens/work/overview/audit_card.ts" with { type: "text" };
+import file200 from "./app/screens/work/overview/card.ts" with { type: "text" };
+import file201 from "./app/screens/work/overview/first_run.ts" with { type: "text" };
+import file202 from "./app/screens/work/overview/list_cards.ts" with { type: "text" };
+import file203 from "./app/screens/work/overview/waiting_card.ts" with { type: "text" };
+import file204 from "./app/screens/work/overview/watching_note.ts" with { type: "text" };
+import file205 from "./app/screens/work/overview/webhooks_card.ts" with { type: "text" };
+import file206 from "./app/screens/work/run.ts" with { type: "text" };
+import file207 from "./app/screens/work/run/agent_picker.ts" with { type: "text" };
+import file208 from "./app/screens/work/run/choices.ts" with { type: "text" };
+import file209 from "./app/screens/work/run/history.ts" with { type: "text" };
+import file210 from "./app/screens/work/run/options.ts" with { type: "text" };
+import file211 from "./app/screens/work/run/picked.ts" with { type: "text" };
+import file212 from "./app/screens/work/run/shield_hint.ts" with { type: "text" };
+import file213 from "./app/screens/work/run/started_card.ts" with { type: "text" };
+import file214 from "./app/screens/work/run/state.ts" with { type: "text" };
+import file215 from "./app/screens/work/run/target.ts" with { type: "text" };
+import file216 from "./app/session.ts" with { type: "text" };
+import file217 from "./app/space.ts" with { type: "text" };
+import file218 from "./app/style.css" with { type: "text" };
+import file219 from "../core/client/client.ts" with { type: "text" };
+import file220 from "../core/client/error.ts" with { type: "text" };
+import file221 from "../core/client/exchange.ts" with { type: "text" };
+import file222 from "../core/client/operations.ts" with { type: "text" };
+import file223 from "../core/client/platform.ts" with { type: "text" };
+import file224 from "../core/client/retry.ts" with { type: "text" };
+import file225 from "../core/client/sse.ts" with { type: "text" };
+import file226 from "../core/client/stream.ts" with { type: "text" };
+import file227 from "../core/client/types.ts" with { type: "text" };
+import file228 from "../core/client/webhook.ts" with { type: "text" };
 import library0 from "preact" with { type: "text" };
 import library1 from "preact/hooks" with { type: "text" };
 import library2 from "htm" with { type: "text" };
@@ -231,208 +248,225 @@ export const FILES: Readonly<Record<string, string>> = {
   "console/app/components/command/output.ts": file7,
   "console/app/components/copy.ts": file8,
   "console/app/components/dialog.ts": file9,
-  "console/app/components/exact_command.ts": file10,
-  "console/app/components/filters.ts": file11,
-  "console/app/components/form.ts": file12,
-  "console/app/components/help.ts": file13,
-  "console/app/components/inputs.ts": file14,
-  "console/app/components/names.ts": file15,
-  "console/app/components/palette.ts": file16,
-  "console/app/components/scale.ts": file17,
-  "console/app/components/scopes.ts": file18,
-  "console/app/components/shown_once.ts": file19,
-  "console/app/components/sign_in_again.ts": file20,
-  "console/app/components/states.ts": file21,
-  "console/app/components/story.ts": file22,
-  "console/app/components/table.ts": file23,
-  "console/app/components/time.ts": file24,
-  "console/app/components/verdict.ts": file25,
-  "console/app/components/visible_text.ts": file26,
-  "console/app/data.ts": file27,
-  "console/app/frame.ts": file28,
-  "console/app/icon.svg": file29,
-  "console/app/kept_checkpoint.ts": file30,
-  "console/app/keys.ts": file31,
-  "console/app/labels.ts": file32,
-  "console/app/layers.ts": file33,
-  "console/app/line_diff.ts": file34,
-  "console/app/live/channel.ts": file35,
-  "console/app/live/follows.ts": file36,
-  "console/app/live/host.ts": file37,
-  "console/app/live/hub.ts": file38,
-  "console/app/live/link.ts": file39,
-  "console/app/live/live.ts": file40,
-  "console/app/live/messages.ts": file41,
-  "console/app/live/worker.ts": file42,
-  "console/app/main.ts": file43,
-  "console/app/output_buffer.ts": file44,
-  "console/app/page_list.ts": file45,
-  "console/app/pages.ts": file46,
-  "console/app/pairing.ts": file47,
-  "console/app/policy_candidate.ts": file48,
-  "console/app/proof.ts": file49,
-  "console/app/proof_steps.ts": file50,
-  "console/app/repeat.ts": file51,
-  "console/app/router.ts": file52,
-  "console/app/save.ts": file53,
-  "console/app/screen.ts": file54,
-  "console/app/screens.ts": file55,
-  "console/app/screens/connections/delivery.ts": file56,
-  "console/app/screens/connections/device_dialog.ts": file57,
-  "console/app/screens/connections/devices.ts": file58,
-  "console/app/screens/connections/integration/card.ts": file59,
-  "console/app/screens/connections/integration/config_fields.ts": file60,
-  "console/app/screens/connections/integration/install.ts": file61,
-  "console/app/screens/connections/integrations.ts": file62,
-  "console/app/screens/connections/key.ts": file63,
-  "console/app/screens/connections/key/change.ts": file64,
-  "console/app/screens/connections/key/create.ts": file65,
-  "console/app/screens/connections/key/explanation.ts": file66,
-  "console/app/screens/connections/key/revoke.ts": file67,
-  "console/app/screens/connections/key/rotate.ts": file68,
-  "console/app/screens/connections/key/usage.ts": file69,
-  "console/app/screens/connections/keys.ts": file70,
-  "console/app/screens/connections/pairing_codes.ts": file71,
-  "console/app/screens/connections/suspended.ts": file72,
-  "console/app/screens/connections/webhook.ts": file73,
-  "console/app/screens/connections/webhook/body.ts": file74,
-  "console/app/screens/connections/webhook/create.ts": file75,
-  "console/app/screens/connections/webhook/deliveries.ts": file76,
-  "console/app/screens/connections/webhook/delivery_words.ts": file77,
-  "console/app/screens/connections/webhook/event_choice.ts": file78,
-  "console/app/screens/connections/webhook/header_lines.ts": file79,
-  "console/app/screens/connections/webhook/headers_field.ts": file80,
-  "console/app/screens/connections/webhook/recover.ts": file81,
-  "console/app/screens/connections/webhook/settings.ts": file82,
-  "console/app/screens/connections/webhook/signature_help.ts": file83,
-  "console/app/screens/connections/webhook/signature_snippets.ts": file84,
-  "console/app/screens/connections/webhook/test_send.ts": file85,
-  "console/app/screens/connections/webhooks.ts": file86,
-  "console/app/screens/entry/join.ts": file87,
-  "console/app/screens/entry/parts.ts": file88,
-  "console/app/screens/entry/reset.ts": file89,
-  "console/app/screens/entry/sign_in.ts": file90,
-  "console/app/screens/entry/sign_up.ts": file91,
-  "console/app/screens/organization/host.ts": file92,
-  "console/app/screens/organization/host/account.ts": file93,
-  "console/app/screens/organization/host/accounts.ts": file94,
-  "console/app/screens/organization/host/configuration.ts": file95,
-  "console/app/screens/organization/host/figures.ts": file96,
-  "console/app/screens/organization/host/health.ts": file97,
-  "console/app/screens/organization/host/limit_words.ts": file98,
-  "console/app/screens/organization/host/limits.ts": file99,
-  "console/app/screens/organization/host/orders.ts": file100,
-  "console/app/screens/organization/host/plans.ts": file101,
-  "console/app/screens/organization/invitation_create.ts": file102,
-  "console/app/screens/organization/invitations.ts": file103,
-  "console/app/screens/organization/my_notifications.ts": file104,
-  "console/app/screens/organization/my_sessions.ts": file105,
-  "console/app/screens/organization/organization_settings.ts": file106,
-  "console/app/screens/organization/password.ts": file107,
-  "console/app/screens/organization/password_link.ts": file108,
-  "console/app/screens/organization/people.ts": file109,
-  "console/app/screens/organization/permissions.ts": file110,
-  "console/app/screens/organization/person.ts": file111,
-  "console/app/screens/organization/profile.ts": file112,
-  "console/app/screens/organization/qr_code.ts": file113,
-  "console/app/screens/organization/roles.ts": file114,
-  "console/app/screens/organization/second_factor.ts": file115,
-  "console/app/screens/organization/second_factor_enrol.ts": file116,
-  "console/app/screens/organization/secrets.ts": file117,
-  "console/app/screens/organization/settings.ts": file118,
-  "console/app/screens/organization/telegram_links.ts": file119,
-  "console/app/screens/safety/alert.ts": file120,
-  "console/app/screens/safety/alert_story.ts": file121,
-  "console/app/screens/safety/alerts.ts": file122,
-  "console/app/screens/safety/apply_plan.ts": file123,
-  "console/app/screens/safety/audit.ts": file124,
-  "console/app/screens/safety/audit_export.ts": file125,
-  "console/app/screens/safety/audit_filters.ts": file126,
-  "console/app/screens/safety/audit_head.ts": file127,
-  "console/app/screens/safety/audit_row.ts": file128,
-  "console/app/screens/safety/backups.ts": file129,
-  "console/app/screens/safety/diff.ts": file130,
-  "console/app/screens/safety/explained.ts": file131,
-  "console/app/screens/safety/guard.ts": file132,
-  "console/app/screens/safety/guard_summary.ts": file133,
-  "console/app/screens/safety/guards.ts": file134,
-  "console/app/screens/safety/playground.ts": file135,
-  "console/app/screens/safety/playground_address.ts": file136,
-  "console/app/screens/safety/playground_choices.ts": file137,
-  "console/app/screens/safety/policies.ts": file138,
-  "console/app/screens/safety/policy.ts": file139,
-  "console/app/screens/safety/policy_diff.ts": file140,
-  "console/app/screens/safety/policy_tabs.ts": file141,
-  "console/app/screens/safety/replay_view.ts": file142,
-  "console/app/screens/safety/reports/compliance.ts": file143,
-  "console/app/screens/safety/reports/periods.ts": file144,
-  "console/app/screens/safety/reports/prose.ts": file145,
-  "console/app/screens/safety/reports/records.ts": file146,
-  "console/app/screens/safety/reports/report.ts": file147,
-  "console/app/screens/safety/reports/report_controls.ts": file148,
-  "console/app/screens/safety/reports/report_lists.ts": file149,
-  "console/app/screens/safety/reports/report_types.ts": file150,
-  "console/app/screens/safety/repositories.ts": file151,
-  "console/app/screens/safety/repository_form.ts": file152,
-  "console/app/screens/safety/rollback_plan.ts": file153,
-  "console/app/screens/safety/shield/canary.ts": file154,
-  "console/app/screens/safety/shield/patterns.ts": file155,
-  "console/app/screens/safety/shield/self_approval.ts": file156,
-  "console/app/screens/safety/shield/shield.ts": file157,
-  "console/app/screens/safety/shield/shield_approvals.ts": file158,
-  "console/app/screens/safety/shield/shield_modes.ts": file159,
-  "console/app/screens/work/agent.ts": file160,
-  "console/app/screens/work/agent/commands.ts": file161,
-  "console/app/screens/work/agent/drift.ts": file162,
-  "console/app/screens/work/agent/guard.ts": file163,
-  "console/app/screens/work/agent/labels.ts": file164,
-  "console/app/screens/work/agent/labels_field.ts": file165,
-  "console/app/screens/work/agent/manage.ts": file166,
-  "console/app/screens/work/agent/pairing.ts": file167,
-  "console/app/screens/work/agent/upgrade.ts": file168,
-  "console/app/screens/work/agent_add.ts": file169,
-  "console/app/screens/work/agents.ts": file170,
-  "console/app/screens/work/approval.ts": file171,
-  "console/app/screens/work/approval/about.ts": file172,
-  "console/app/screens/work/approval/decide.ts": file173,
-  "console/app/screens/work/approval/held_agents.ts": file174,
-  "console/app/screens/work/approval/result.ts": file175,
-  "console/app/screens/work/approval/votes.ts": file176,
-  "console/app/screens/work/approvals.ts": file177,
-  "console/app/screens/work/command.ts": file178,
-  "console/app/screens/work/command/facts.ts": file179,
-  "console/app/screens/work/command/filters.ts": file180,
-  "console/app/screens/work/command/receipt.ts": file181,
-  "console/app/screens/work/commands.ts": file182,
-  "console/app/screens/work/fleet_command.ts": file183,
-  "console/app/screens/work/overview.ts": file184,
-  "console/app/screens/work/overview/agents_card.ts": file185,
-  "console/app/screens/work/overview/audit_card.ts": file186,
-  "console/app/screens/work/overview/card.ts": file187,
-  "console/app/screens/work/overview/first_run.ts": file188,
-  "console/app/screens/work/overview/list_cards.ts": file189,
-  "console/app/screens/work/overview/waiting_card.ts": file190,
-  "console/app/screens/work/overview/webhooks_card.ts": file191,
-  "console/app/screens/work/run.ts": file192,
-  "console/app/screens/work/run/agent_picker.ts": file193,
-  "console/app/screens/work/run/history.ts": file194,
-  "console/app/screens/work/run/options.ts": file195,
-  "console/app/screens/work/run/shield_hint.ts": file196,
-  "console/app/screens/work/run/started_card.ts": file197,
-  "console/app/screens/work/run/state.ts": file198,
-  "console/app/session.ts": file199,
-  "console/app/space.ts": file200,
-  "console/app/style.css": file201,
-  "core/client/client.ts": file202,
-  "core/client/error.ts": file203,
-  "core/client/exchange.ts": file204,
-  "core/client/operations.ts": file205,
-  "core/client/platform.ts": file206,
-  "core/client/retry.ts": file207,
-  "core/client/sse.ts": file208,
-  "core/client/stream.ts": file209,
-  "core/client/types.ts": file210,
-  "core/client/webhook.ts": file211,
+  "console/app/components/draft.ts": file10,
+  "console/app/components/duration.ts": file11,
+  "console/app/components/exact_command.ts": file12,
+  "console/app/components/filters.ts": file13,
+  "console/app/components/form.ts": file14,
+  "console/app/components/help.ts": file15,
+  "console/app/components/hidden_characters.ts": file16,
+  "console/app/components/inputs.ts": file17,
+  "console/app/components/instants.ts": file18,
+  "console/app/components/limit_words.ts": file19,
+  "console/app/components/names.ts": file20,
+  "console/app/components/palette.ts": file21,
+  "console/app/components/rights_choice.ts": file22,
+  "console/app/components/scale.ts": file23,
+  "console/app/components/scopes.ts": file24,
+  "console/app/components/shown_once.ts": file25,
+  "console/app/components/sign_in_again.ts": file26,
+  "console/app/components/states.ts": file27,
+  "console/app/components/story.ts": file28,
+  "console/app/components/table.ts": file29,
+  "console/app/components/time.ts": file30,
+  "console/app/components/verdict.ts": file31,
+  "console/app/components/visible_text.ts": file32,
+  "console/app/data.ts": file33,
+  "console/app/draft.ts": file34,
+  "console/app/frame.ts": file35,
+  "console/app/icon.svg": file36,
+  "console/app/keys.ts": file37,
+  "console/app/labels.ts": file38,
+  "console/app/layers.ts": file39,
+  "console/app/line_diff.ts": file40,
+  "console/app/live/channel.ts": file41,
+  "console/app/live/follows.ts": file42,
+  "console/app/live/host.ts": file43,
+  "console/app/live/hub.ts": file44,
+  "console/app/live/link.ts": file45,
+  "console/app/live/live.ts": file46,
+  "console/app/live/messages.ts": file47,
+  "console/app/live/worker.ts": file48,
+  "console/app/main.ts": file49,
+  "console/app/output_buffer.ts": file50,
+  "console/app/page_list.ts": file51,
+  "console/app/pages.ts": file52,
+  "console/app/pairing.ts": file53,
+  "console/app/policy_candidate.ts": file54,
+  "console/app/proof/hashes.ts": file55,
+  "console/app/proof/head.ts": file56,
+  "console/app/proof/kept_checkpoint.ts": file57,
+  "console/app/proof/notes.ts": file58,
+  "console/app/proof/report.ts": file59,
+  "console/app/proof/row.ts": file60,
+  "console/app/proof/steps.ts": file61,
+  "console/app/proof/tree.ts": file62,
+  "console/app/repeat.ts": file63,
+  "console/app/router.ts": file64,
+  "console/app/save.ts": file65,
+  "console/app/screen.ts": file66,
+  "console/app/screens.ts": file67,
+  "console/app/screens/connections/delivery.ts": file68,
+  "console/app/screens/connections/device_dialog.ts": file69,
+  "console/app/screens/connections/devices.ts": file70,
+  "console/app/screens/connections/integration/card.ts": file71,
+  "console/app/screens/connections/integration/config_fields.ts": file72,
+  "console/app/screens/connections/integration/install.ts": file73,
+  "console/app/screens/connections/integrations.ts": file74,
+  "console/app/screens/connections/key.ts": file75,
+  "console/app/screens/connections/key/change.ts": file76,
+  "console/app/screens/connections/key/create.ts": file77,
+  "console/app/screens/connections/key/explanation.ts": file78,
+  "console/app/screens/connections/key/revoke.ts": file79,
+  "console/app/screens/connections/key/rotate.ts": file80,
+  "console/app/screens/connections/key/usage.ts": file81,
+  "console/app/screens/connections/keys.ts": file82,
+  "console/app/screens/connections/pairing_codes.ts": file83,
+  "console/app/screens/connections/suspended.ts": file84,
+  "console/app/screens/connections/webhook.ts": file85,
+  "console/app/screens/connections/webhook/body.ts": file86,
+  "console/app/screens/connections/webhook/create.ts": file87,
+  "console/app/screens/connections/webhook/deliveries.ts": file88,
+  "console/app/screens/connections/webhook/delivery_words.ts": file89,
+  "console/app/screens/connections/webhook/event_choice.ts": file90,
+  "console/app/screens/connections/webhook/header_lines.ts": file91,
+  "console/app/screens/connections/webhook/headers_field.ts": file92,
+  "console/app/screens/connections/webhook/recover.ts": file93,
+  "console/app/screens/connections/webhook/settings.ts": file94,
+  "console/app/screens/connections/webhook/signature_help.ts": file95,
+  "console/app/screens/connections/webhook/signature_snippets.ts": file96,
+  "console/app/screens/connections/webhook/test_send.ts": file97,
+  "console/app/screens/connections/webhooks.ts": file98,
+  "console/app/screens/entry/join.ts": file99,
+  "console/app/screens/entry/parts.ts": file100,
+  "console/app/screens/entry/reset.ts": file101,
+  "console/app/screens/entry/sign_in.ts": file102,
+  "console/app/screens/entry/sign_up.ts": file103,
+  "console/app/screens/organization/host.ts": file104,
+  "console/app/screens/organization/host/account.ts": file105,
+  "console/app/screens/organization/host/accounts.ts": file106,
+  "console/app/screens/organization/host/configuration.ts": file107,
+  "console/app/screens/organization/host/figures.ts": file108,
+  "console/app/screens/organization/host/health.ts": file109,
+  "console/app/screens/organization/host/limits.ts": file110,
+  "console/app/screens/organization/host/orders.ts": file111,
+  "console/app/screens/organization/host/plans.ts": file112,
+  "console/app/screens/organization/invitation_create.ts": file113,
+  "console/app/screens/organization/invitations.ts": file114,
+  "console/app/screens/organization/my_notifications.ts": file115,
+  "console/app/screens/organization/my_sessions.ts": file116,
+  "console/app/screens/organization/organization_settings.ts": file117,
+  "console/app/screens/organization/password.ts": file118,
+  "console/app/screens/organization/password_link.ts": file119,
+  "console/app/screens/organization/people.ts": file120,
+  "console/app/screens/organization/permissions.ts": file121,
+  "console/app/screens/organization/person.ts": file122,
+  "console/app/screens/organization/profile.ts": file123,
+  "console/app/screens/organization/qr_code.ts": file124,
+  "console/app/screens/organization/roles.ts": file125,
+  "console/app/screens/organization/second_factor.ts": file126,
+  "console/app/screens/organization/second_factor_enrol.ts": file127,
+  "console/app/screens/organization/secrets.ts": file128,
+  "console/app/screens/organization/settings.ts": file129,
+  "console/app/screens/organization/telegram_links.ts": file130,
+  "console/app/screens/safety/alert.ts": file131,
+  "console/app/screens/safety/alert_story.ts": file132,
+  "console/app/screens/safety/alerts.ts": file133,
+  "console/app/screens/safety/apply_plan.ts": file134,
+  "console/app/screens/safety/audit.ts": file135,
+  "console/app/screens/safety/audit_export.ts": file136,
+  "console/app/screens/safety/audit_filters.ts": file137,
+  "console/app/screens/safety/audit_head.ts": file138,
+  "console/app/screens/safety/audit_row.ts": file139,
+  "console/app/screens/safety/backups.ts": file140,
+  "console/app/screens/safety/diff.ts": file141,
+  "console/app/screens/safety/explained.ts": file142,
+  "console/app/screens/safety/guard.ts": file143,
+  "console/app/screens/safety/guard_summary.ts": file144,
+  "console/app/screens/safety/guards.ts": file145,
+  "console/app/screens/safety/playground.ts": file146,
+  "console/app/screens/safety/playground_address.ts": file147,
+  "console/app/screens/safety/playground_choices.ts": file148,
+  "console/app/screens/safety/policies.ts": file149,
+  "console/app/screens/safety/policy.ts": file150,
+  "console/app/screens/safety/policy_diff.ts": file151,
+  "console/app/screens/safety/policy_tabs.ts": file152,
+  "console/app/screens/safety/replay_view.ts": file153,
+  "console/app/screens/safety/reports/compliance.ts": file154,
+  "console/app/screens/safety/reports/periods.ts": file155,
+  "console/app/screens/safety/reports/prose.ts": file156,
+  "console/app/screens/safety/reports/records.ts": file157,
+  "console/app/screens/safety/reports/report.ts": file158,
+  "console/app/screens/safety/reports/report_controls.ts": file159,
+  "console/app/screens/safety/reports/report_lists.ts": file160,
+  "console/app/screens/safety/reports/report_types.ts": file161,
+  "console/app/screens/safety/repositories.ts": file162,
+  "console/app/screens/safety/repository_form.ts": file163,
+  "console/app/screens/safety/rollback_plan.ts": file164,
+  "console/app/screens/safety/shield/canary.ts": file165,
+  "console/app/screens/safety/shield/patterns.ts": file166,
+  "console/app/screens/safety/shield/self_approval.ts": file167,
+  "console/app/screens/safety/shield/shield.ts": file168,
+  "console/app/screens/safety/shield/shield_approvals.ts": file169,
+  "console/app/screens/safety/shield/shield_modes.ts": file170,
+  "console/app/screens/safety/shield/suggestions.ts": file171,
+  "console/app/screens/work/agent.ts": file172,
+  "console/app/screens/work/agent/commands.ts": file173,
+  "console/app/screens/work/agent/drift.ts": file174,
+  "console/app/screens/work/agent/guard.ts": file175,
+  "console/app/screens/work/agent/labels.ts": file176,
+  "console/app/screens/work/agent/labels_field.ts": file177,
+  "console/app/screens/work/agent/manage.ts": file178,
+  "console/app/screens/work/agent/pairing.ts": file179,
+  "console/app/screens/work/agent/upgrade.ts": file180,
+  "console/app/screens/work/agent_add.ts": file181,
+  "console/app/screens/work/agents.ts": file182,
+  "console/app/screens/work/approval.ts": file183,
+  "console/app/screens/work/approval/about.ts": file184,
+  "console/app/screens/work/approval/decide.ts": file185,
+  "console/app/screens/work/approval/held_agents.ts": file186,
+  "console/app/screens/work/approval/result.ts": file187,
+  "console/app/screens/work/approval/votes.ts": file188,
+  "console/app/screens/work/approvals.ts": file189,
+  "console/app/screens/work/command.ts": file190,
+  "console/app/screens/work/command/facts.ts": file191,
+  "console/app/screens/work/command/filters.ts": file192,
+  "console/app/screens/work/command/receipt.ts": file193,
+  "console/app/screens/work/command/states.ts": file194,
+  "console/app/screens/work/commands.ts": file195,
+  "console/app/screens/work/fleet_command.ts": file196,
+  "console/app/screens/work/overview.ts": file197,
+  "console/app/screens/work/overview/agents_card.ts": file198,
+  "console/app/screens/work/overview/audit_card.ts": file199,
+  "console/app/screens/work/overview/card.ts": file200,
+  "console/app/screens/work/overview/first_run.ts": file201,
+  "console/app/screens/work/overview/list_cards.ts": file202,
+  "console/app/screens/work/overview/waiting_card.ts": file203,
+  "console/app/screens/work/overview/watching_note.ts": file204,
+  "console/app/screens/work/overview/webhooks_card.ts": file205,
+  "console/app/screens/work/run.ts": file206,
+  "console/app/screens/work/run/agent_picker.ts": file207,
+  "console/app/screens/work/run/choices.ts": file208,
+  "console/app/screens/work/run/history.ts": file209,
+  "console/app/screens/work/run/options.ts": file210,
+  "console/app/screens/work/run/picked.ts": file211,
+  "console/app/screens/work/run/shield_hint.ts": file212,
+  "console/app/screens/work/run/started_card.ts": file213,
+  "console/app/screens/work/run/state.ts": file214,
+  "console/app/screens/work/run/target.ts": file215,
+  "console/app/session.ts": file216,
+  "console/app/space.ts": file217,
+  "console/app/style.css": file218,
+  "core/client/client.ts": file219,
+  "core/client/error.ts": file220,
+  "core/client/exchange.ts": file221,
+  "core/client/operations.ts": file222,
+  "core/client/platform.ts": file223,
+  "core/client/retry.ts": file224,
+  "core/client/sse.ts": file225,
+  "core/client/stream.ts": file226,
+  "core/client/types.ts": file227,
+  "core/client/webhook.ts": file228,
 };
 
 /** The libraries that they import by name. */

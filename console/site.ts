@@ -19,7 +19,7 @@ export interface Site {
   readonly page: Asset;
   /** The `Content-Security-Policy` of every response. */
   readonly policy: string;
-  /** A digest of all files. It is in every asset's address, so browsers keep assets for ever. */
+  /** A digest of all files, the page and the policy. It is in every asset's address, so browsers keep assets for ever. */
   readonly version: string;
 }
 
@@ -41,8 +41,8 @@ export function makeSite(): Site {
       [path, path.endsWith(".ts") ? withoutTypes(source) : source] as const
     ),
   );
-  const version = createHash("sha256").update(JSON.stringify([...sources])).digest("hex")
-    .slice(0, 16);
+  const digested = JSON.stringify([[...sources], pageOf("", "", []), policyFor("")]);
+  const version = createHash("sha256").update(digested).digest("hex").slice(0, 16);
   const base = `/console/assets/${version}/`;
   const importMap = JSON.stringify({
     imports: Object.fromEntries(Object.keys(LIBRARIES).map((path) => [nameOf(path), base + path])),

@@ -59,6 +59,7 @@ import {
   Activity,
   type Gauges,
   jobsDue,
+  lastBackupOf,
   Metrics,
   type Tasks,
 } from "./host/host.ts";
@@ -391,4 +392,5 @@ export const gaugesOf = (app: Relay): Gauges => ({
   streamsOpen: () => app.streams.size,
   approvalsWaiting: () => readTally(app.store, SYSTEM, WAITING.name, WAITING.id),
   startedAtMs: app.startedAtMs,
+  lastBackup: () => lastBackupOf(app.settings.kv, app.epoch),
 });

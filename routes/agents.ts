@@ -1,5 +1,6 @@
 import { z } from "zod";
 import {
+  CAPABILITIES,
   deleteAgent,
   listAgents,
   ownedAgent,
@@ -36,6 +37,13 @@ const ReportedStatus = z.enum(REPORTED_STATUSES).meta({ id: "ReportedStatus" });
 /** How an agent's program is installed. */
 const ProgramForm = programForm.meta({ id: "ProgramForm" });
 
+/** What an agent's program may do beyond running commands. */
+const Capability = z.enum(CAPABILITIES).meta({
+  id: "AgentCapability",
+  description: "`upgrade`: the relay can replace the program over the link. `key_handover`: the " +
+    "agent follows a rotation of the verdict key by itself.",
+});
+
 const Labels = z.record(z.string(), z.string());
 
 /** The parameters of a path that names an agent. */
@@ -61,6 +69,9 @@ const Agent = z.object({
   program: ProgramForm.nullable().meta({
     description: "How its program is installed. Executables and bundles can be upgraded over " +
       "the link. Null for versions that do not report it.",
+  }),
+  capabilities: z.array(Capability).meta({
+    description: "What the agent reported with its newest link that its program may do.",
   }),
   labels: Labels.meta({
     description: "The labels in force, for policies and filters: `reported_labels`, overridden " +

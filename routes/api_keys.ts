@@ -3,6 +3,7 @@ import {
   createApiKey,
   deleteApiKey,
   EXPIRES_DAYS_DEFAULT,
+  EXPIRES_DAYS_MAX,
   explainApiKey,
   getApiKey,
   listApiKeys,
@@ -29,6 +30,7 @@ import {
   PageQuery,
   ScopeName,
   Space,
+  Timestamp,
 } from "./schemas/schemas.ts";
 
 export const apiKeyRoutes = [
@@ -53,7 +55,7 @@ export const apiKeyRoutes = [
       scopes: Scopes,
       type: Space.default("live")
         .meta({ description: "A test key sees and creates only test data." }),
-      expires_days: z.int().min(1).max(3650).optional().meta({
+      expires_days: z.int().min(1).max(EXPIRES_DAYS_MAX).optional().meta({
         description:
           `Days until it expires; ${EXPIRES_DAYS_DEFAULT} by default. A key created by another key ` +
           "expires with that key by default, and never later.",
@@ -122,20 +124,35 @@ export const apiKeyRoutes = [
     id: "api_keys.update",
     method: "PATCH",
     path: "/api/v1/api-keys/{id}",
-    summary: "Update an API key's metadata or scopes",
+    summary: "Update an API key's name, metadata, scopes or expiry",
     description:
       "It takes effect with the next request. The given fields replace the old values; the " +
       "record's other fields may be sent back as they were read. Scopes must be within the " +
-      "caller's rights and within the present rights of the key's creator.",
+      "caller's rights and within the present rights of the key's creator. To change the expiry, " +
+      "the caller needs every right of the key and, for another user's key, the rights to assign " +
+      "that user's roles. An ended key cannot be changed.",
     access: { scope: "system:write" },
     effect: "write",
     audit: { byRule: "api_key_updated, when something changes" },
     params: IdParams,
-    body: changeOf(ApiKey, { metadata: Metadata.optional(), scopes: Scopes.optional() })
-      .refine(
-        ({ metadata, scopes }) => metadata !== undefined || scopes !== undefined,
-        "give metadata, scopes or both",
-      ).meta({ examples: [{ scopes: ["agents:read"] }], minProperties: 1 }),
+    body: changeOf(ApiKey, {
+      name: Name.optional().meta({ examples: ["deploy pipeline"] }),
+      metadata: Metadata.optional(),
+      scopes: Scopes.optional(),
+      expires_at: Timestamp.optional().meta({
+        description:
+          `When it ends: in the future, and at most ${EXPIRES_DAYS_MAX} days ahead. A key cannot ` +
+          "give another key a later end than its own.",
+      }),
+    }).refine(
+      ({ name, metadata, scopes, expires_at }) =>
+        [name, metadata, scopes, expires_at].some((field) => field !== undefined),
+      "give name, metadata, scopes or expires_at",
+    ).meta({ examples: [{ scopes: ["agents:read"] }], minProperties: 1 }),
+    rules: {
+      "body.expires_at":
+        "must be in the future, within the maximum, and not after the end of the key that changes it",
+    },
     success: { status: 200, body: ApiKey },
     faults: ["NOT_FOUND", "FORBIDDEN", "CONFLICT"],
     handle: (work, { params, body }, { usage }) => updateApiKey(work, usage, params.id, body),

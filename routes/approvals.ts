@@ -5,6 +5,7 @@ import {
   getApproval,
   getShieldSettings,
   listApprovals,
+  suggestRules,
   updateShieldSettings,
 } from "../core/agents/agents.ts";
 import { Policy, ShieldResult } from "../core/shield/shield.ts";
@@ -20,6 +21,7 @@ import {
   Reason,
   ShieldMode,
   Timestamp,
+  wholeNumber,
 } from "./schemas/schemas.ts";
 
 const ApprovalStatus = z.enum(APPROVAL_STATUSES).meta({ id: "ApprovalStatus" });
@@ -91,6 +93,23 @@ const ReadApproval = Approval.extend({
     }),
   }).meta({ id: "CallerDecision", description: "What the caller may decide now." }),
 }).meta({ id: "ReadApproval" });
+
+const seconds = z.int().nullable();
+const Suggestions = z.object({
+  since: Timestamp,
+  requests: z.int().describe("The number of decided or lapsed requests that were read."),
+  complete: z.boolean().describe("False when there are more than one report reads."),
+  rules: z.array(z.object({
+    rule_id: z.string(),
+    held: z.int().describe("The number of requests of commands that the rule held."),
+    approved: z.int(),
+    rejected: z.int(),
+    expired: z.int().describe("The number without a decision: expired, lapsed or withdrawn."),
+    median_seconds: seconds.describe("The median time to an approval; null without one."),
+    slowest_seconds: seconds.describe("The longest time to an approval; null without one."),
+    proposal: Policy.nullable().describe("A policy for the lines that were always approved."),
+  })).describe("By the rule that held most first."),
+}).meta({ id: "RuleSuggestions" });
 
 const Settings = z.object({
   mode: ShieldMode,
@@ -233,6 +252,25 @@ export const approvalRoutes = [
     faults: ["NOT_FOUND"],
     tool: { name: "get_approval", destructive: false },
     handle: (work, { params }, { policyCache }) => getApproval(work, policyCache, params.pid),
+  }),
+  route({
+    id: "approvals.suggest",
+    method: "GET",
+    path: "/api/shield/suggestions",
+    summary: "Propose rules from past decisions",
+    description:
+      "Shows by rule what people decided about the commands that it held. For command lines that " +
+      "were approved three times or more, and never otherwise decided, `proposal` is a policy " +
+      "that allows exactly these lines, with its tests. Nothing is applied.",
+    access: { scope: "approvals:read" },
+    effect: "read",
+    query: z.strictObject({
+      days: wholeNumber(1, 90).prefault(30).meta({ description: "How many days to look back." }),
+    }),
+    success: { status: 200, body: Suggestions },
+    faults: [],
+    tool: { name: "list_rule_suggestions", destructive: false },
+    handle: (work, { query }) => suggestRules(work, query),
   }),
   route({
     id: "shield.settings",

@@ -279,6 +279,11 @@ export const gitopsRoutes = [
       dry_run: z.boolean().default(false).meta({
         description: "Return the plan and write nothing.",
       }),
+      commit: z.string().regex(/^[0-9a-f]{40}$/, "must be the 40 hex digits of a commit").optional()
+        .describe(
+          "The head that the branch must have, such as the `commit` of a plan. With another head " +
+            "the answer is 409.",
+        ),
       replay: z.int().min(1).max(REPLAY_MAX).optional()
         .describe(
           "Also judge this many of the last commands by the resulting policies, and show what " +

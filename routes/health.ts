@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { Actor } from "../core/identity/identity.ts";
 import { health } from "../core/host/host.ts";
 import { route } from "./call/route.ts";
+import { Timestamp } from "./schemas/schemas.ts";
 
 const Health = z.object({
   status: z.enum(["ok", "degraded"]),
@@ -12,6 +13,10 @@ const Health = z.object({
   jobs_due: z.int().optional(),
   agents_linked: z.int().optional(),
   commands_under_way: z.int().optional(),
+  last_backup_at: Timestamp.nullable().optional().meta({
+    description: "When the newest complete backup by `relay backup` was taken, and null without " +
+      "one. Absent for a store that it does not copy: a database server, or one in memory.",
+  }),
 }).meta({ id: "Health" });
 
 /** True for an actor who may see the figures, which cover the live space of all organizations. */

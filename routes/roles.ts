@@ -9,7 +9,7 @@ import {
   rolesOfUser,
   updateRole,
 } from "../core/access/access.ts";
-import { SCOPE_LIST } from "../core/identity/identity.ts";
+import { SCOPE_LIST, SCOPES } from "../core/identity/identity.ts";
 import { route } from "./call/route.ts";
 import {
   changeOf,
@@ -42,6 +42,11 @@ const RolesOfUser = z.object({
     description: "The combined permissions of these roles now.",
   }),
 }).meta({ id: "RolesOfUser" });
+
+const ScopeInfo = z.object({
+  name: ScopeName,
+  description: z.string().meta({ description: "What it allows." }),
+}).meta({ id: "ScopeInfo" });
 
 const NameParams = z.strictObject({ name: RoleName });
 const UserBody = z.strictObject({ user_id: Id }).meta({ id: "RoleMember" });
@@ -191,5 +196,19 @@ export const roleRoutes = [
     success: { status: 200, body: RolesOfUser },
     faults: ["NOT_FOUND"],
     handle: (work, { params }) => rolesOfUser(work, params.user_id),
+  }),
+  route({
+    id: "scopes.list",
+    method: "GET",
+    path: "/api/v1/scopes",
+    summary: "List all scopes",
+    description: "Lists every right that a key or role may have, and what it allows.",
+    access: { signedIn: true },
+    effect: "read",
+    success: { status: 200, body: z.object({ scopes: z.array(ScopeInfo) }) },
+    faults: [],
+    handle: () => ({
+      scopes: SCOPE_LIST.map((name) => ({ name, description: SCOPES[name] })),
+    }),
   }),
 ];

@@ -1,12 +1,12 @@
 import { effect, signal } from "@preact/signals";
 import type { ComponentType } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { RelayError } from "./api.ts";
 import { space } from "./space.ts";
 import { Failure, Loading } from "./components/states.ts";
 import { Frame } from "./frame.ts";
 import { html } from "htm/preact";
-import { go, matchPath, path } from "./router.ts";
+import { go, matchPath, path, redirect } from "./router.ts";
 import type { Screen, ScreenProps } from "./screen.ts";
 import { SCREENS } from "./screens.ts";
 import { expired, mayOpen, me, readSession } from "./session.ts";
@@ -29,6 +29,7 @@ export function App() {
     begin();
     return effect(show);
   }, []);
+  useFocusOnArrival(shown.value?.at);
   if (failure.value !== null) {
     return html`
       <main>
@@ -38,21 +39,38 @@ export function App() {
   }
   if (me.value === undefined || shown.value === null) return html`<${Loading} />`;
   const { at, screen, props, component } = shown.value;
-  // Another person may sign in in another tab: their screen begins anew, so nobody sends what somebody else typed.
-  const key = screen.public ? at : `${me.value?.user.id} ${at}`;
+  // After a sign-out, the sign-in may still be loading.
+  if (me.value === null && !screen.public) return html`<${Loading} />`;
+  // Another person may sign in in another tab: their screen begins anew, so nobody sends what somebody else typed. What
+  // was typed for one space is not sent in the other either.
+  const key = screen.public ? at : `${me.value!.user.id} ${space.value} ${at}`;
   const page = html`<${component} key=${key} ...${props} />`;
-  if (screen.public || me.value === null) return html`<main id="main" class="alone">${page}</main>`;
+  if (screen.public) {
+    return html`<main id="main" class="alone" tabindex="-1">${page}</main>`;
+  }
   const content = !mayOpen(screen)
     ? html`<${NotPermitted} screen=${screen} />`
     : screen.liveOnly && space.value === "test"
     ? html`<${LiveOnly} screen=${screen} />`
     : page;
   return html`
-    <${Frame} screen=${screen}>
+    <${Frame} key=${me.value!.user.id} screen=${screen}>
       ${content}
     <//>
     ${expired.value && html`<${SignInAgain} />`}
   `;
+}
+
+/** Moves the focus to a screen that was opened from another one, unless the screen took it itself. */
+function useFocusOnArrival(at: string | undefined): void {
+  const last = useRef(at);
+  useEffect(() => {
+    const isFirst = last.current === undefined;
+    last.current = at;
+    const main = document.getElementById("main");
+    if (isFirst || main === null || main.contains(document.activeElement)) return;
+    main.focus({ preventScroll: true });
+  }, [at]);
 }
 
 function begin(): void {
@@ -65,17 +83,21 @@ function show(): void {
   const at = path.value;
   if (me.value === undefined) return;
   const found = screenAt(at);
-  if (found === null) return go("/");
+  if (found === null) return redirect("/");
   if (me.value === null && !found.screen.public) {
-    const next = (location.pathname + location.search + location.hash).slice("/console".length);
-    return go("/sign-in", next === "" ? {} : { next });
+    const next = (location.pathname + location.search).slice("/console".length);
+    // A fragment may hold what no server should see, so it does not become a part of the query.
+    return redirect(`/sign-in${location.hash}`, next === "" ? {} : { next });
   }
   found.screen.load().then(({ default: component }) => {
     if (path.value !== at) return;
     document.title = `${found.screen.title} · Relay`;
     failure.value = null;
     shown.value = { at, ...found, component };
-  }, () => failure.value = new RelayError(UPGRADED, { status: 0, code: "UNREACHED", path: at }));
+  }, () => {
+    if (path.value !== at) return;
+    failure.value = new RelayError(UPGRADED, { status: 0, code: "UNREACHED", path: at });
+  });
 }
 
 const UPGRADED = "This part of the console could not be loaded. Relay may be starting, or was " +

@@ -1,9 +1,13 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { space } from "./space.ts";
 import { onChanged } from "./live/live.ts";
-import { isSignedOut, readSession } from "./session.ts";
+import { RelayError } from "./api.ts";
+import { expired, isSignedOut, me, readSession } from "./session.ts";
 
-/** What a screen shows of data that it fetches. While data is fetched again, the former data stays. */
+/**
+ * What a screen shows of data that it fetches. While data is fetched again, the former data stays. It stays too, without
+ * an error, when that fails for a reason that passes, so that no form disappears from the page.
+ */
 export interface Data<T> {
   readonly data: T | null;
   readonly error: unknown;
@@ -36,16 +40,25 @@ export function useData<T>(
   const again = useRef(() => {});
   useEffect(() => {
     const abort = new AbortController();
+    let hasData = false;
+    let retry: ReturnType<typeof setTimeout> | undefined;
     const refresh = oneAtATime(abort.signal, async () => {
+      clearTimeout(retry);
       const data = await latest.current(abort.signal);
-      if (!abort.signal.aborted) setState({ data, error: null });
-    }, (error) => setState(({ data }) => ({ data, error })));
+      if (abort.signal.aborted) return;
+      hasData = true;
+      setState({ data, error: null });
+    }, (error) => {
+      if (hasData && passes(error)) retry = setTimeout(refresh, RETRY_MS);
+      else setState(({ data }) => ({ data, error }));
+    });
     again.current = refresh;
     setState(NOTHING);
     refresh();
     const stop = onStale(stale, refresh);
     return () => {
       abort.abort();
+      clearTimeout(retry);
       stop();
     };
   }, [space.value, ...dependencies]);
@@ -54,7 +67,18 @@ export function useData<T>(
 
 const NOTHING = { data: null, error: null };
 
-/** Runs `work` once at a time; a call meanwhile causes one more run. Errors after the end are dropped. */
+/** When data is fetched again after a failure that passes. */
+const RETRY_MS = 5_000;
+
+/** True for a failure that says nothing about the data: no connection, too many requests, a fault of the relay. */
+const passes = (error: unknown): boolean =>
+  error instanceof RelayError &&
+  (error.status === 0 || error.status === 429 || error.status >= 500);
+
+/**
+ * Runs `work` once at a time; a call meanwhile causes one more run. Errors after the end are dropped. While the session
+ * has ended, it waits for the viewer to sign in again, since somebody else may be signed in.
+ */
 export function oneAtATime(
   ended: AbortSignal,
   work: () => Promise<void>,
@@ -67,16 +91,27 @@ export function oneAtATime(
     isBusy = true;
     while (isWanted && !ended.aborted) {
       isWanted = false;
+      if (expired.value) await signedInAgain(ended);
+      if (ended.aborted) break;
       try {
         await work();
       } catch (error) {
         if (ended.aborted) break;
         if (isSignedOut(error)) await readSession().catch(() => {});
-        failed(error);
+        if (expired.value) isWanted = true;
+        else failed(error);
       }
     }
     isBusy = false;
   };
+}
+
+/** Resolves when somebody has signed in again, or at the end. */
+function signedInAgain(ended: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const stop = expired.subscribe((isExpired) => isExpired || me.value === null || resolve());
+  ended.addEventListener("abort", () => resolve(), { once: true });
+  return promise.finally(stop);
 }
 
 /** Calls `refresh` when one of the resources changed, or any may have; returns how to stop. */

@@ -4,14 +4,16 @@ import type { Scope } from "../../core/client/client.ts";
 import { useEffect } from "preact/hooks";
 import { space } from "./space.ts";
 import { Help } from "./components/help.ts";
+import { ChangeError, useChange } from "./components/form.ts";
 import { Palette } from "./components/palette.ts";
+import { onOneLine } from "./components/visible_text.ts";
 import { html } from "htm/preact";
 import { addKeys } from "./keys.ts";
 import { connection, startLive, stopLive } from "./live/live.ts";
-import { addressOf, go, path } from "./router.ts";
+import { addressOf, go, path, redirect } from "./router.ts";
 import type { Screen } from "./screen.ts";
 import { SCREENS } from "./screens.ts";
-import { may, mayOpen, me, signOut } from "./session.ts";
+import { may, mayOpen, me, readSession, signOut } from "./session.ts";
 
 const GROUPS = ["Work", "Safety", "Connections", "Organization"] as const;
 
@@ -34,11 +36,12 @@ export function Frame({ screen, children }: {
   readonly screen: Screen;
   readonly children: ComponentChildren;
 }) {
+  const isLive = EVENT_RIGHTS.some(may);
   useEffect(() => {
-    if (!EVENT_RIGHTS.some(may)) return;
+    if (!isLive) return tellWhenSeen();
     startLive();
     return stopLive;
-  }, []);
+  }, [isLive]);
   useEffect(() =>
     addKeys([
       {
@@ -73,6 +76,15 @@ export function Frame({ screen, children }: {
     ${over.value === "palette" && html`<${Palette} onClose=${close} />`}
     ${over.value === "help" && html`<${Help} onClose=${close} />`}
   `;
+}
+
+/** Asks who is signed in when a tab that is not live is looked at again, since nothing else tells it. */
+function tellWhenSeen(): () => void {
+  const ask = () => {
+    if (document.visibilityState === "visible") readSession().catch(() => {});
+  };
+  document.addEventListener("visibilitychange", ask);
+  return () => document.removeEventListener("visibilitychange", ask);
 }
 
 function focusSearch(): void {
@@ -132,14 +144,27 @@ function Spaces() {
 
 function Account() {
   const { user, organization } = me.value!;
+  const change = useChange();
+  const leave = (everywhere: boolean) =>
+    change.run(async () => {
+      await signOut(everywhere);
+      // The next person does not go on where this one was.
+      redirect("/sign-in");
+    });
+  // The key closes the menu when its link, or another one, was followed.
   return html`
-    <details class="account">
+    <details class="account" key=${path.value}>
       <summary>${user.email}</summary>
       <div>
-        <p>${organization.name}</p>
+        <p>${onOneLine(organization.name)}</p>
         <p><a href=${addressOf("/settings")}>Settings</a></p>
-        <button type="button" onClick=${() => signOut()}>Sign out</button>
-        <button type="button" onClick=${() => signOut(true)}>Sign out everywhere</button>
+        <button type="button" disabled=${change.isBusy} onClick=${() => leave(false)}>
+          Sign out
+        </button>
+        <button type="button" disabled=${change.isBusy} onClick=${() => leave(true)}>
+          Sign out everywhere
+        </button>
+        <${ChangeError} change=${change} />
       </div>
     </details>
   `;

@@ -29,6 +29,8 @@ const nameOf = ({ ctrlKey, metaKey, key }: KeyboardEvent): string =>
 export function startKeys(): void {
   addEventListener("keydown", (event) => {
     if (event.altKey || event.isComposing) return;
+    // With the shift key too, it is one of the browser's.
+    if (event.shiftKey && (event.ctrlKey || event.metaKey)) return;
     const name = nameOf(event);
     const used = keys.get(name)?.at(-1);
     if (used === undefined || !name.startsWith("Ctrl-") && isTyping(event)) return;

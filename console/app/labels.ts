@@ -23,7 +23,7 @@ export function readLabels(
         problem: `The value of ${key} must be printable ASCII, at most 128 characters.`,
       };
     }
-    if (key in labels) return { labels, problem: `The label ${key} is there twice.` };
+    if (Object.hasOwn(labels, key)) return { labels, problem: `The label ${key} is there twice.` };
     labels[key] = value;
   }
   return { labels, problem: null };

@@ -11,5 +11,5 @@ export const LAYERS: Readonly<Record<ShieldLayer, string>> = {
 /** The layer that a rule is of, by its id. */
 export function layerOf(rule: string): ShieldLayer {
   const first = rule.slice(0, Math.max(0, rule.indexOf(".")));
-  return first in LAYERS ? first as ShieldLayer : "patterns";
+  return Object.hasOwn(LAYERS, first) ? first as ShieldLayer : "patterns";
 }

@@ -1,5 +1,5 @@
-import { computed, signal } from "@preact/signals";
-import { space } from "./space.ts";
+import { batch, computed, signal } from "@preact/signals";
+import { space, spaceIn } from "./space.ts";
 
 const BASE = "/console";
 
@@ -30,11 +30,40 @@ export function addressOf(to: string, filters: Readonly<Record<string, string>> 
   return `${BASE}${bare === "/" ? "" : bare}${search === "" ? "" : `?${search}`}${hash}`;
 }
 
+/** The present screen with some filters changed, to go to. */
+export function placeWith(changes: Readonly<Record<string, string>>): string {
+  const { path, query } = place.value;
+  const { space: _, ...filters } = { ...query, ...changes };
+  const search = new URLSearchParams(Object.entries(filters).filter(([, value]) => value !== ""));
+  return search.size === 0 ? path : `${path}?${search}`;
+}
+
+/** Shows what the address names: a screen, in a space. */
+function arrive(): void {
+  batch(() => {
+    space.value = spaceIn(location.search);
+    place.value = here();
+  });
+}
+
 /** Goes to a screen. */
 export function go(to: string, filters?: Readonly<Record<string, string>>): void {
   history.pushState(null, "", addressOf(to, filters));
-  place.value = here();
+  arrive();
   scrollTo(0, 0);
+}
+
+/** Goes to a screen in place of the present address, to which the browser's back button does not return then. */
+export function redirect(to: string, filters?: Readonly<Record<string, string>>): void {
+  history.replaceState(null, "", addressOf(to, filters));
+  arrive();
+  scrollTo(0, 0);
+}
+
+/** Remembers the present screen. The result says later whether the viewer is still there, before `go` leads elsewhere. */
+export function stillHere(): () => boolean {
+  const from = path.peek();
+  return () => path.peek() === from;
 }
 
 /** Changes filters of the present screen, without an entry in the browser's history for each. */
@@ -47,7 +76,7 @@ export function setQuery(changes: Readonly<Record<string, string>>): void {
 
 /** Follows the browser's buttons and the links of the console. */
 export function startRouter(): void {
-  addEventListener("popstate", () => place.value = here());
+  addEventListener("popstate", arrive);
   document.addEventListener("click", (event) => {
     const link = (event.target as Element).closest("a");
     if (link === null || event.defaultPrevented || event.button !== 0) return;
@@ -60,7 +89,7 @@ export function startRouter(): void {
     if (!isOurs || isHere && hash !== "") return;
     event.preventDefault();
     history.pushState(null, "", pathname + search + hash);
-    place.value = here();
+    arrive();
     scrollTo(0, 0);
   });
 }

@@ -7,9 +7,14 @@ export const me = signal<AccountInfo | null | undefined>(undefined);
 /** True after a session ended under a page that was in use; the page stays, and asks for the password again. */
 export const expired = signal(false);
 
+/** Counts readings and sign-outs. Only the last one counts, whichever is answered last. */
+let turn = 0;
+
 /** Reads who is signed in. @throws {RelayError} when the relay cannot be reached */
 export async function readSession(): Promise<void> {
+  const mine = ++turn;
   const info = await readAccount();
+  if (mine !== turn) return;
   if (info !== null) {
     me.value = info;
     expired.value = false;
@@ -47,6 +52,7 @@ export async function signOut(everywhere = false): Promise<void> {
   } catch (error) {
     if (!isSignedOut(error)) throw error; // a session that is over already is what was wanted
   }
-  expired.value = false;
+  turn++;
   me.value = null;
+  expired.value = false;
 }

@@ -21,7 +21,7 @@ export {
 } from "./invitations/invitations.ts";
 export { Providers } from "./issuers/providers.ts";
 export { updateApiKey } from "./keys/change.ts";
-export { createApiKey, EXPIRES_DAYS_DEFAULT } from "./keys/create.ts";
+export { createApiKey, EXPIRES_DAYS_DEFAULT, EXPIRES_DAYS_MAX } from "./keys/create.ts";
 export { deleteApiKey, revokeApiKey } from "./keys/end.ts";
 export { notifyOfExpiringKeys } from "./keys/expiring.ts";
 export { explainApiKey, KEY_CHECKS } from "./keys/explain.ts";

@@ -27,6 +27,8 @@ export { lapseForAgent, lapseOutdated, lapseOverdue } from "./approvals/lapse.ts
 export { getApproval } from "./approvals/may_decide.ts";
 export { approvalPage } from "./approvals/page.ts";
 export { listApprovals, statusNow } from "./approvals/show.ts";
+export { suggestRules } from "./approvals/suggest.ts";
+export { CAPABILITIES } from "./capabilities.ts";
 export { abandonCommand, cancelCommand } from "./commands/cancel.ts";
 export { Elsewhere } from "./commands/elsewhere.ts";
 export { COMMAND_KEYS, FLEET_KEYS } from "./commands/keys.ts";

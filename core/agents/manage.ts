@@ -2,6 +2,7 @@ import { type AgentRecord, agents, lastSeenMs } from "../../kv/records/agent.ts"
 import { agentStates, canaryRuns } from "../../kv/records/agent_state.ts";
 import { deletedAgents } from "../../kv/records/backup.ts";
 import { sendMessage, type Work, type Writing } from "../work/work.ts";
+import { capabilitiesOf } from "./capabilities.ts";
 import { countAgent } from "./count.ts";
 import { Fault } from "../fault/fault.ts";
 import type { Tenant } from "../../kv/store/collection.ts";
@@ -27,6 +28,7 @@ export function showAgent(agent: AgentRecord) {
     platform: agent.platform,
     hostname: agent.hostname,
     program: agent.program?.form ?? null,
+    capabilities: capabilitiesOf(agent),
     labels: agent.labels,
     reported_labels: agent.reported_labels,
     relay_labels: agent.relay_labels,

@@ -1,5 +1,6 @@
 import {
   type Manifest,
+  noteBackup,
   restoreBackup,
   secretPath,
   type Secrets,
@@ -20,7 +21,8 @@ Usage:
   relay backup <folder>
 
 Writes ${STORE_FILE} and manifest.json into a new folder. The backup contains everything that was
-acknowledged before the time that it states. RELAY_KV names the store, as for \`relay serve\`. The backup
+acknowledged before the time that it states. The relay shows when it was taken, by a file beside the
+store. RELAY_KV names the store, as for \`relay serve\`. The backup
 does not contain the secret: keep a copy of it in another place. Back up a database server (a KV Connect
 URL) with its own tools.
 
@@ -64,6 +66,7 @@ export function backupCommand(args: string[]): Promise<number> {
     const secrets = needSecrets(settings, kv);
     const manifest = writeBackup({ kv, folder, secrets }, PORTS);
     print(`The backup is in ${folder}`, manifest);
+    note(kv, manifest);
     const home = settings.secret === null ? secretPath(kv) : "RELAY_SECRET";
     console.log(`The backup does not hold the secret: keep a copy of ${home} in another place.`);
   });
@@ -83,6 +86,16 @@ export function restoreCommand(args: string[]): Promise<number> {
         "reach the relay.",
     );
   });
+}
+
+/** The backup is complete even if nobody can be told so. */
+function note(kv: string, manifest: Manifest): void {
+  try {
+    noteBackup(kv, manifest);
+  } catch (error) {
+    const why = (error as Error).message;
+    console.error(`The relay does not show this backup, because it cannot be noted: ${why}`);
+  }
 }
 
 function needSecrets(settings: StoreSettings, kv: string): Secrets {

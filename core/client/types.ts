@@ -420,7 +420,7 @@ export interface Operations {
     };
     answer: ApiKeyRotation;
   };
-  /** Update an API key's metadata or scopes */
+  /** Update an API key's name, metadata, scopes or expiry */
   "api_keys.update": {
     params: {
       /** An opaque id. */
@@ -432,6 +432,7 @@ export interface Operations {
       /** What created it: an API key (`api_key`), a sign-in (`session`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
       readonly created_with?: CreatedWithInput | null | undefined;
       readonly description?: string | undefined;
+      /** When it ends: in the future, and at most 3650 days ahead. A key cannot give another key a later end than its own. */
       readonly expires_at?: string | undefined;
       /** When the old value stops working, while the key is rotating. */
       readonly grace_period_ends?: string | null | undefined;
@@ -506,6 +507,14 @@ export interface Operations {
     };
     body: ApprovalDecision;
     answer: Approval;
+  };
+  /** Propose rules from past decisions */
+  "approvals.suggest": {
+    query?: {
+      /** How many days to look back. */
+      readonly days?: number | undefined;
+    };
+    answer: RuleSuggestions;
   };
   /** Get a signed checkpoint of the audit log */
   "audit.checkpoint": {
@@ -1056,6 +1065,8 @@ export interface Operations {
     body: {
       /** The branch with the policies. */
       readonly branch: string;
+      /** The head that the branch must have, such as the `commit` of a plan. With another head the answer is 409. */
+      readonly commit?: string | undefined;
       /** Return the plan and write nothing. */
       readonly dry_run?: boolean | undefined;
       /** A file or a folder of policy files; empty for the whole repository. */
@@ -1707,6 +1718,12 @@ export interface Operations {
     };
     answer: Role;
   };
+  /** List all scopes */
+  "scopes.list": {
+    answer: {
+      readonly scopes: readonly ScopeInfo[];
+    };
+  };
   /** Enable the second factor with a first code */
   "second_factor.confirm": {
     body: AuthenticatorCode;
@@ -2282,6 +2299,8 @@ export interface ActivityRow {
 }
 
 export interface Agent {
+  /** What the agent reported with its newest link that its program may do. */
+  readonly capabilities: readonly AgentCapability[];
   /** When its newest link began; kept after that link has ended. */
   readonly connected_at: string | null;
   readonly created_at: string;
@@ -2308,6 +2327,9 @@ export interface Agent {
   readonly status: AgentStatus;
   readonly version: string;
 }
+
+/** `upgrade`: the relay can replace the program over the link. `key_handover`: the agent follows a rotation of the verdict key by itself. */
+export type AgentCapability = "upgrade" | "key_handover";
 
 export interface AgentList {
   readonly agents: readonly Agent[];
@@ -3235,6 +3257,8 @@ export interface Health {
   readonly commands_under_way?: number | undefined;
   readonly components: Readonly<Record<string, "ok" | "down">>;
   readonly jobs_due?: number | undefined;
+  /** When the newest complete backup by `relay backup` was taken, and null without one. Absent for a store that it does not copy: a database server, or one in memory. */
+  readonly last_backup_at?: string | null | undefined;
   readonly status: "ok" | "degraded";
   readonly store_round_trip_ms?: number | undefined;
   readonly uptime_seconds?: number | undefined;
@@ -3507,11 +3531,11 @@ export type PackName =
   | "containers"
   | "cloud"
   | "production"
+  | "packages"
   | "escalation"
   | "services"
   | "persistence"
   | "code"
-  | "packages"
   | "structure"
   | "behaviour";
 
@@ -3983,6 +4007,30 @@ export interface RpcResponse {
   readonly result?: Readonly<Record<string, unknown>> | undefined;
 }
 
+export interface RuleSuggestions {
+  /** False when there are more than one report reads. */
+  readonly complete: boolean;
+  /** The number of decided or lapsed requests that were read. */
+  readonly requests: number;
+  /** By the rule that held most first. */
+  readonly rules: readonly ({
+    readonly approved: number;
+    /** The number without a decision: expired, lapsed or withdrawn. */
+    readonly expired: number;
+    /** The number of requests of commands that the rule held. */
+    readonly held: number;
+    /** The median time to an approval; null without one. */
+    readonly median_seconds: number | null;
+    /** A policy for the lines that were always approved. */
+    readonly proposal: ShieldPolicy | null;
+    readonly rejected: number;
+    readonly rule_id: string;
+    /** The longest time to an approval; null without one. */
+    readonly slowest_seconds: number | null;
+  })[];
+  readonly since: string;
+}
+
 export type Scope =
   | "agents:read"
   | "agents:write"
@@ -4000,6 +4048,12 @@ export type Scope =
   | "compliance:read"
   | "system:read"
   | "system:write";
+
+export interface ScopeInfo {
+  /** What it allows. */
+  readonly description: string;
+  readonly name: Scope;
+}
 
 export interface SecondFactor {
   readonly confirmed_at: string | null;
@@ -4076,6 +4130,8 @@ export interface ShieldPolicy {
       } | undefined;
       /** Labels that the agent must have. */
       readonly labels?: Readonly<Record<string, string>> | undefined;
+      /** Whole command lines: the command is exactly one of these. */
+      readonly lines?: readonly string[] | undefined;
       /** Program names without folders: matches every program that none of them matches, including programs with unknown names. */
       readonly other_commands?: readonly string[] | undefined;
       readonly packs?: readonly PackName[] | undefined;
@@ -4148,6 +4204,8 @@ export interface ShieldPolicyInput {
         } | undefined;
         /** Labels that the agent must have. */
         readonly labels?: Readonly<Record<string, string>> | undefined;
+        /** Whole command lines: the command is exactly one of these. */
+        readonly lines?: readonly string[] | undefined;
         /** Program names without folders: matches every program that none of them matches, including programs with unknown names. */
         readonly other_commands?: readonly string[] | undefined;
         readonly packs?: readonly PackName[] | undefined;

@@ -6,7 +6,8 @@ import { assertWritable } from "../../kv/engine/health.ts";
 import { indexKeys, queueHeads } from "../../kv/store/iterate.ts";
 import { type Clock, within } from "../ports/ports.ts";
 import { VERSION } from "../protocol/protocol.ts";
-import type { Context } from "../context/context.ts";
+import type { Context, Settings } from "../context/context.ts";
+import { lastBackupOf } from "./backup/last_backup.ts";
 
 const DUE_MAX = 1000;
 const STORE_DEADLINE_MS = 2_000;
@@ -16,6 +17,8 @@ interface Instance {
   readonly startedAtMs: number;
   readonly links: { readonly size: number };
   readonly commands: { readonly size: number };
+  readonly settings: Pick<Settings, "kv">;
+  readonly epoch: string;
 }
 
 /** The number of webhook deliveries that are due now, up to DUE_MAX. */
@@ -34,7 +37,7 @@ export async function jobsDue(store: Store, clock: Clock): Promise<number> {
 /** The state of the parts. `detailed` adds figures, for callers who may see them. */
 export async function health(
   { store, ports: { clock } }: Pick<Context, "store" | "ports">,
-  { startedAtMs, links, commands }: Instance,
+  { startedAtMs, links, commands, settings, epoch }: Instance,
   detailed: boolean,
 ) {
   const startedMs = performance.now();
@@ -52,6 +55,7 @@ export async function health(
     jobs_due: await jobsDue(store, clock),
     agents_linked: links.size,
     commands_under_way: commands.size,
+    last_backup_at: lastBackupOf(settings.kv, epoch),
   };
 }
 

@@ -27,6 +27,7 @@ export {
   judgeAddress,
   judgeCertificate,
 } from "./backup/findings.ts";
+export { lastBackupOf, noteBackup } from "./backup/last_backup.ts";
 export { type Manifest, STORE_FILE } from "./backup/manifest.ts";
 export { restoreBackup } from "./backup/restore.ts";
 export { ActiveConfiguration } from "./configuration/active.ts";

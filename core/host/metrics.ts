@@ -14,6 +14,8 @@ export interface Gauges {
   readonly streamsOpen: () => number;
   readonly approvalsWaiting: () => Promise<number>;
   readonly startedAtMs: number;
+  /** See `lastBackupOf`. */
+  readonly lastBackup: () => string | null | undefined;
 }
 
 const OPEN = ["queued", "running", "pending_approval"];
@@ -160,4 +162,12 @@ const figures = async (
     "Webhook deliveries that are due, up to 1000.",
     await gauges.deliveriesDue(),
   ],
+  ...backupFigure(gauges.lastBackup()),
 ];
+
+const backupFigure = (at: string | null | undefined) =>
+  at === undefined ? [] : [[
+    "relay_last_backup_timestamp_seconds",
+    "When the newest complete backup was taken, in Unix seconds; 0 without one.",
+    at === null ? 0 : Date.parse(at) / 1000,
+  ]] as const;

@@ -1,5 +1,6 @@
 /** A short secret that the caller's browser stores and sends back. */
 export interface Cookie {
+  /** Without the prefix that the transport adds over HTTPS. */
   readonly name: string;
   /** Null deletes the cookie. */
   readonly value: string | null;

@@ -32,6 +32,8 @@ export interface ApplyInput {
   readonly branch: string;
   readonly policy_path: string;
   readonly dry_run: boolean;
+  /** The only head of the branch that may be applied: that of a plan that people agreed to. */
+  readonly commit?: string | undefined;
   /** How many of the last audited commands to judge by the resulting policies. */
   readonly replay?: number | undefined;
 }
@@ -58,6 +60,7 @@ export async function applyPolicies(work: Stepping, parts: ApplyParts, input: Ap
     () =>
       readWanted({ ...work, repositoryCredentials }, tenant, repository, { branch, path, quiet }),
   );
+  if (input.commit !== undefined && input.commit !== wanted.commit) throw moved(wanted.commit);
   await parts.authenticator.mustStillHave(actor, ["policy:write"]);
   const before = await policySetOf(db, tenant);
   const plan = planPolicies(before, wanted);
@@ -79,6 +82,13 @@ export async function applyPolicies(work: Stepping, parts: ApplyParts, input: Ap
   const carried = await activate(work, tenant, repository, wanted, alongside);
   return { ...about, ...carried, policy_id: onlyPolicy(carried.plan) };
 }
+
+const moved = (commit: string): Fault =>
+  new Fault(
+    "CONFLICT",
+    `The head of the branch is now ${commit}. Look at its plan, and apply that.`,
+    { commit },
+  );
 
 /** The one policy that the plan leaves in force; null for several, and for one not created yet. */
 function onlyPolicy(plan: readonly PlanStep[]): string | null {

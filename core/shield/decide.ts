@@ -47,7 +47,7 @@ export function decide(
 }
 
 function decideBy(
-  { findings, commands }: Examination,
+  { line, findings, commands }: Examination,
   policy: Policy | null,
   circumstances: Circumstances,
   comparing?: Comparing,
@@ -57,7 +57,12 @@ function decideBy(
   if (policy === null || policy.rules.length === 0) {
     return { result: plain, approvals: null, rule: null };
   }
-  const said = askInTime(policy, circumstances, { commands, findings }, comparing ?? fullBudget());
+  const said = askInTime(
+    policy,
+    circumstances,
+    { line, commands, findings },
+    comparing ?? fullBudget(),
+  );
   if (said === null) {
     const span = commands[0]?.command.span ?? { start: 0, end: 0 };
     const unread = [...findings, { rule: OVER_BUDGET, span, wrapped: false }];
@@ -119,11 +124,11 @@ interface PolicyAnswer {
 function askInTime(
   policy: Policy,
   circumstances: Circumstances,
-  { commands, findings }: Pick<Examination, "commands" | "findings">,
+  { line, commands, findings }: Pick<Examination, "line" | "commands" | "findings">,
   comparing: Comparing,
 ): PolicyAnswer | null {
   try {
-    const rules = rulesThatHold(policy, circumstances, comparing);
+    const rules = rulesThatHold(policy, line, circumstances, comparing);
     return askPolicy(rules, commands, findings, comparing);
   } catch (error) {
     if (error instanceof BudgetSpent) return null;

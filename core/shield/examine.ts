@@ -16,6 +16,8 @@ import { WALKER } from "./interpreter/walk.ts";
 
 /** What a command does by itself, before the policy, the caller and the agent are considered. */
 export interface Examination {
+  /** The command as given. */
+  readonly line: string;
   readonly findings: readonly Finding[];
   /** Every simple command that was found, in any wrapper. */
   readonly commands: readonly Examined[];
@@ -41,6 +43,8 @@ export function examineCommand(
 ): Examination {
   const inspection: Inspection = {
     walker: WALKER,
+    text: command,
+    mentions: null,
     budget: fullBudget(),
     findings: new Map(),
     commands: [],
@@ -72,7 +76,7 @@ export function examineCommand(
   const expandedChars = MAX_EXPANDED_CHARS - budget.chars;
   const findings = [...inspection.findings.values()];
   const work = command.length + workOf(budget);
-  return { findings, commands, files, recalled, expandedChars, work };
+  return { line: command, findings, commands, files, recalled, expandedChars, work };
 }
 
 /** Bytes, here-documents and open brackets are counted before anything is parsed. */

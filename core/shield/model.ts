@@ -8,6 +8,9 @@ export const FROM_NETWORK = "\0\x01";
 export const FROM_DECODER = "\0\x02";
 export const FROM_SECRET = "\0\x03";
 
+/** The marker for an unknown part that another command or a file lists: names of files, numbers of processes. */
+export const LISTED = "\0\x05";
+
 /** The marker for the folder of temporary files, whose variable may be unset. */
 export const TEMPORARY_FOLDER = "\0\x04";
 
@@ -42,7 +45,8 @@ export function flowText(flow: Flow): string {
   if (flow.text !== null) return flow.text;
   if (flow.network) return FROM_NETWORK;
   if (flow.decoded) return FROM_DECODER;
-  return flow.secret ? FROM_SECRET : UNKNOWN;
+  if (flow.secret) return FROM_SECRET;
+  return flow.paths === undefined || flow.paths.length === 0 ? LISTED : flow.paths.join("\n");
 }
 
 /** A flow of text that may contain markers. */

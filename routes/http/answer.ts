@@ -1,5 +1,4 @@
 import { hash } from "node:crypto";
-import type { Cookie } from "../../core/identity/identity.ts";
 import type { Actor } from "../../core/identity/identity.ts";
 import type { LimitState } from "../../core/access/access.ts";
 import type { Content } from "../call/route.ts";
@@ -48,17 +47,6 @@ export function okJson(text: string, headers: Readonly<Record<string, string>>):
   const response = new Response(text, { headers: { "content-type": "application/json" } });
   for (const name in headers) response.headers.append(name, headers[name]!);
   return response;
-}
-
-/** A cookie for this host alone, hidden from scripts and from requests that other sites post. */
-export function setCookie(
-  { name, value, maxAgeSeconds }: Cookie,
-  sameSite: "Lax" | "Strict" = "Lax",
-  secure = true,
-): string {
-  const age = value === null ? 0 : maxAgeSeconds;
-  const only = `${secure ? "Secure; " : ""}HttpOnly; SameSite=${sameSite}`;
-  return `${name}=${value ?? ""}; Path=/; Max-Age=${age}; ${only}`;
 }
 
 /**

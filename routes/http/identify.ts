@@ -3,7 +3,8 @@ import type { Actor, RequestInfo } from "../../core/identity/identity.ts";
 import { ANONYMOUS, holderOfCookie, type LimitState, mustPass } from "../../core/access/access.ts";
 import { authenticateSocket } from "../../core/agents/agents.ts";
 import { Fault } from "../../core/fault/fault.ts";
-import { credentialOf, hasCookie, hasCredential, spaceOf } from "./request.ts";
+import { hasCookie } from "./cookie.ts";
+import { credentialOf, hasCredential, spaceOf } from "./request.ts";
 import { mustBeOwnPage, sessionCookieOf } from "./session_cookie.ts";
 import type { Route } from "../call/route.ts";
 

@@ -5,6 +5,7 @@ import { Fault } from "../../core/fault/fault.ts";
 import type { Entropy } from "../../core/ports/ports.ts";
 import { queryFor } from "../call/input.ts";
 import { clientAddress } from "./address.ts";
+import { cookieOf, type CookieParts } from "./cookie.ts";
 import { SPACE, spaceOffered } from "./protocols.ts";
 
 /** What the server knows of a connection. `head` marks a HEAD, which is routed as a GET. */
@@ -20,16 +21,6 @@ export const methodOf = (c: Context<Env>): string => c.env.head ? "HEAD" : c.req
 /** True for a request with a credential. */
 export const hasCredential = (headers: Headers): boolean =>
   headers.has("authorization") || headers.has("x-api-key");
-
-/** True for a request with a cookie whose name has this prefix. */
-export const hasCookie = (headers: Headers, prefix: string): boolean =>
-  headers.get("cookie")?.split(/; */).some((pair) => pair.startsWith(prefix)) ?? false;
-
-/** The value of the cookie with this name; null without one. */
-export function cookieOf(headers: Headers, name: string): string | null {
-  const pairs = headers.get("cookie")?.split(/; */) ?? [];
-  return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1) ?? null;
-}
 
 /** The Bearer token or API key of a request; empty when the Authorization header holds neither. */
 export const credentialOf = (headers: Headers): string | null =>
@@ -67,7 +58,7 @@ export class HttpRequestInfo implements RequestInfo {
   readonly id: string;
 
   constructor(
-    private readonly relay: {
+    private readonly relay: CookieParts & {
       readonly ports: { readonly entropy: Entropy };
       readonly config: () => Config;
     },
@@ -115,7 +106,7 @@ export class HttpRequestInfo implements RequestInfo {
   }
 
   cookie(name: string): string | null {
-    return cookieOf(this.c.req.raw.headers, name);
+    return cookieOf(this.relay, this.c.req.raw, name);
   }
 
   get forwarded(): boolean {

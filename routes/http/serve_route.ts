@@ -7,8 +7,9 @@ import { call } from "../call/call.ts";
 import { queryFor } from "../call/input.ts";
 import { deny, denyTestSpace, isClosedTo, missingRights } from "../call/rights.ts";
 import { type Content, EventStream, type Route } from "../call/route.ts";
-import { content, type Envelope, fixedContent, headersOf, json, setCookie } from "./answer.ts";
+import { content, type Envelope, fixedContent, headersOf, json } from "./answer.ts";
 import { BODY_BYTES_MAX, readJson } from "./body.ts";
+import { setCookie } from "./cookie.ts";
 import {
   type Arrived,
   authenticatorFor,
@@ -107,7 +108,7 @@ async function dispatch(
   const { success } = route;
   if (result instanceof WithCookie) {
     const response = json(envelope, success.status, result.value);
-    response.headers.append("set-cookie", setCookie(result.cookie));
+    response.headers.append("set-cookie", setCookie(relay, state.raw, result.cookie));
     return response;
   }
   if (result instanceof Redirect) return redirect(relay, result, state, envelope);
@@ -148,7 +149,9 @@ function redirect(
     status: 303,
     headers: { ...headersOf(envelope), location },
   });
-  for (const cookie of cookies) response.headers.append("set-cookie", setCookie(cookie));
+  for (const cookie of cookies) {
+    response.headers.append("set-cookie", setCookie(relay, raw, cookie));
+  }
   if (session !== null) {
     response.headers.append("set-cookie", setSessionCookie(relay, raw, session));
   }

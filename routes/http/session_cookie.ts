@@ -1,31 +1,19 @@
 import type { Cookie } from "../../core/identity/identity.ts";
-import type { Settings } from "../../core/context/context.ts";
 import { Fault } from "../../core/fault/fault.ts";
-import { setCookie } from "./answer.ts";
-import { hostOf, LOOPBACK } from "./origin.ts";
-import { cookieOf } from "./request.ts";
-
-/** The settings that say where the relay's pages are. */
-interface Parts {
-  readonly settings: Pick<Settings, "publicUrl">;
-}
-
-/** The origin of the relay's own pages, as the browser of this request should name it. */
-const ownOrigin = ({ settings }: Parts, request: Request): URL =>
-  new URL(settings.publicUrl ?? `${new URL(request.url).protocol}//${hostOf(request)}`);
+import { cookieOf, type CookieParts as Parts, ownOrigin, setCookie } from "./cookie.ts";
+import { LOOPBACK } from "./origin.ts";
 
 /**
  * The name of the session cookie. Browsers send a cookie to every port of its host, so the name has the port: two
- * relays on one host do not overwrite each other's cookie. `__Host-` requires `Secure`, which not every browser
- * accepts over plain HTTP on loopback.
+ * relays on one host do not overwrite each other's cookie.
  */
 const nameFor = ({ protocol, port }: URL): string =>
-  protocol === "https:" ? `__Host-relay_session_${port || 443}` : `relay_session_${port || 80}`;
+  `relay_session_${port || (protocol === "https:" ? 443 : 80)}`;
 
 /** The value of the session cookie; null without one. */
 export function sessionCookieOf(parts: Parts, request: Request): string | null {
-  const { headers } = request;
-  return headers.has("cookie") ? cookieOf(headers, nameFor(ownOrigin(parts, request))) : null;
+  if (!request.headers.has("cookie")) return null;
+  return cookieOf(parts, request, nameFor(ownOrigin(parts, request)));
 }
 
 /** The `Set-Cookie` of a sign-in or, for the value null, of a sign-out. */
@@ -34,8 +22,8 @@ export function setSessionCookie(
   request: Request,
   session: Omit<Cookie, "name">,
 ): string {
-  const own = ownOrigin(parts, request);
-  return setCookie({ ...session, name: nameFor(own) }, "Strict", own.protocol === "https:");
+  const name = nameFor(ownOrigin(parts, request));
+  return setCookie(parts, request, { ...session, name }, "Strict");
 }
 
 /**

@@ -139,6 +139,8 @@ class FollowedOutput implements OutputSink {
   }
 
   end(name: StreamEnd): void {
+    // The client may follow the command anew, and would take this for the end of that.
+    if (this.#stopped) return;
     const { code, then, meaning } = STREAM_ENDS[name];
     const json = JSON.stringify({ code, name, then, message: meaning });
     this.sink.sendAbout(this.commandId, { kind: "end", id: null, json });

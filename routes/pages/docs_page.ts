@@ -44,11 +44,11 @@ function page(document: OpenApi): Html {
 <body>
 <a class="skip" href="#main">Skip to the reference</a>
 <header class="top">
-<p class="brand"><a href="#main">${title}</a> <span>API ${version}</span></p>
+<p><a class="brand" href="/console">${title}</a> <span class="version">API ${version}</span></p>
 <search><label for="search">Search endpoints</label>
 <input id="search" type="search" placeholder="Search  ( / )" autocomplete="off" spellcheck="false">
 </search>
-<a class="file" href="openapi.json">openapi.json</a>
+<p class="places"><a href="/console">Console</a> <a href="openapi.json">openapi.json</a></p>
 </header>
 <div class="page">
 <nav aria-label="Endpoints"><details open><summary>Contents</summary>
@@ -58,6 +58,7 @@ function page(document: OpenApi): Html {
 ${areas.map(contentsOf)}
 </details></nav>
 <main id="main" tabindex="-1">
+<h1>${title} API</h1>
 <p id="found" role="status"></p>
 ${introduction(document)}
 ${areas.map((area) => areaSection(document, area))}
@@ -95,12 +96,16 @@ function contentsOf({ name, heading, endpoints }: Area): Html {
 `;
 }
 
+const countOf = ({ length }: readonly Endpoint[]): string =>
+  length === 1 ? "1 endpoint" : `${length} endpoints`;
+
+/** A group of endpoints. It is closed at first, so that a browser lays out only what somebody reads. */
 function areaSection(document: OpenApi, { name, heading, endpoints }: Area): Html {
   return markup`
-<section class="area" data-area="${name}" aria-labelledby="area-${name}">
-<h2 id="area-${name}">${heading}</h2>
+<details class="area" data-area="${name}">
+<summary><h2 id="area-${name}">${heading}</h2> <span>${countOf(endpoints)}</span></summary>
 ${endpoints.map((endpoint) => operationSection(document, endpoint))}
-</section>`;
+</details>`;
 }
 
 function introduction(document: OpenApi): Html {
@@ -110,7 +115,6 @@ function introduction(document: OpenApi): Html {
     [[code(name), markup`<span class="status bad">${status}</span>`], title] as const
   );
   return markup`<section class="introduction">
-<h1>${info.title} API</h1>
 <p class="lead">${info.summary}</p>
 ${prose(info.description)}
 <h2 id="access">Access</h2>

@@ -1,6 +1,6 @@
 /**
  * The script of the reference page. It contains no data and writes text only, never markup. Without it only
- * search, filled-in commands and the forms are missing.
+ * search, filled-in commands and the forms are missing. Work on an endpoint waits until its group is opened.
  */
 export const SCRIPT = `
 "use strict";
@@ -10,13 +10,19 @@ const search = document.getElementById("search");
 const token = document.getElementById("token");
 const found = document.getElementById("found");
 const contents = document.querySelector("nav details");
+const areas = all("details.area");
 const narrow = matchMedia("(max-width: 52rem)");
 const fold = () => { contents.open = !narrow.matches; };
 narrow.addEventListener("change", fold);
 fold();
 
+// The groups that were open when the search began; null while nobody searches.
+let openBefore = null;
 function filter() {
   const words = search.value.toLowerCase().split(/\\s+/).filter(Boolean);
+  const searches = words.length > 0;
+  if (!searches && openBefore === null) return;
+  if (searches) openBefore ??= areas.filter((area) => area.open);
   let shown = 0;
   for (const operation of all(".operation")) {
     const hit = words.every((word) => operation.dataset.search.includes(word));
@@ -29,14 +35,31 @@ function filter() {
   for (const area of all("[data-area]")) {
     area.hidden = all(".operation, li[data-for]", area).every((entry) => entry.hidden);
   }
-  document.querySelector(".introduction").hidden = words.length > 0;
-  found.textContent = words.length === 0 ? "" : shown === 1 ? "1 endpoint" : shown + " endpoints";
+  for (const area of areas) area.open = searches ? !area.hidden : openBefore.includes(area);
+  if (!searches) openBefore = null;
+  document.querySelector(".introduction").hidden = searches;
+  found.textContent = !searches ? "" : shown === 1 ? "1 endpoint" : shown + " endpoints";
 }
 search.addEventListener("input", filter);
 function showAll() {
   search.value = "";
   filter();
 }
+// Opens the group of what an address names; true if it was closed.
+function reveal(target) {
+  if (target === null) return false;
+  if (target.closest("[hidden]") !== null) showAll();
+  const area = target.closest("details.area");
+  if (area === null || area.open) return false;
+  return area.open = true;
+}
+function follow() {
+  const target = document.getElementById(location.hash.slice(1));
+  if (reveal(target)) target.scrollIntoView();
+}
+addEventListener("hashchange", follow);
+addEventListener("beforeprint", () => areas.forEach((area) => area.open = true));
+follow();
 search.addEventListener("keydown", (event) => {
   if (event.key === "Escape") showAll();
 });
@@ -49,8 +72,7 @@ document.addEventListener("keydown", (event) => {
 document.addEventListener("click", (event) => {
   const link = event.target.closest("a[href^='#']");
   if (link === null) return;
-  const target = document.getElementById(link.hash.slice(1));
-  if (target !== null && target.closest("[hidden]") !== null) showAll();
+  reveal(document.getElementById(link.hash.slice(1)));
   if (narrow.matches && link.closest("nav") !== null) contents.open = false;
 });
 
@@ -132,25 +154,33 @@ async function send(form) {
     result.textContent = "No answer: " + error.message;
   }
 }
-for (const form of all("form.try")) {
-  form.addEventListener("input", () => showCommand(form));
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    if (form.querySelector(".answer") !== null) send(form);
-  });
-  form.querySelector(".copy").addEventListener("click", async (event) => {
-    const button = event.currentTarget;
-    try {
-      await navigator.clipboard.writeText(form.querySelector("pre code").textContent);
-      button.textContent = "Copied";
-    } catch {
-      getSelection().selectAllChildren(form.querySelector("pre code"));
-      button.textContent = "Selected";
-    }
-  });
-  form.querySelector(".copy").addEventListener("blur", (event) => {
-    event.currentTarget.textContent = "Copy";
-  });
-  showCommand(form);
+for (const area of areas) {
+  const fill = () => all("form.try", area).forEach(showCommand);
+  if (area.open) fill();
+  else area.addEventListener("toggle", fill, { once: true });
 }
+const main = document.getElementById("main");
+main.addEventListener("input", (event) => {
+  const form = event.target.closest("form.try");
+  if (form !== null) showCommand(form);
+});
+main.addEventListener("submit", (event) => {
+  event.preventDefault();
+  if (event.target.querySelector(".answer") !== null) send(event.target);
+});
+main.addEventListener("click", async (event) => {
+  const button = event.target.closest(".copy");
+  if (button === null) return;
+  const command = button.form.querySelector("pre code");
+  try {
+    await navigator.clipboard.writeText(command.textContent);
+    button.textContent = "Copied";
+  } catch {
+    getSelection().selectAllChildren(command);
+    button.textContent = "Selected";
+  }
+});
+main.addEventListener("focusout", (event) => {
+  if (event.target.matches(".copy")) event.target.textContent = "Copy";
+});
 `;

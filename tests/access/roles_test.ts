@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
-import { SCOPE_LIST } from "../../core/identity/scopes.ts";
+import { SCOPE_LIST, SCOPES } from "../../core/identity/scopes.ts";
 import { type Account, type Answer, World } from "../support/world.ts";
 import { enrol } from "./account_fixtures.ts";
 import { eventsOf } from "../support/linked_agent.ts";
@@ -33,6 +33,16 @@ async function open(): Promise<{ world: World; owner: Account }> {
   await world.signUp();
   return { world, owner: await world.signUp() };
 }
+
+Deno.test("scopes.list: everyone with a credential reads every scope and what it allows", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const key = await world.key(owner, ["agents:read"]);
+  const expected = SCOPE_LIST.map((name) => ({ name, description: SCOPES[name] }));
+  for (const as of [owner.token, key.value]) {
+    deq((await world.call("GET", "/api/v1/scopes", { as })).body, { scopes: expected });
+  }
+});
 
 Deno.test("roles: the built-in ones always exist and never change", async () => {
   const { world, owner } = await open();

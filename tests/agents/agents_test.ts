@@ -37,6 +37,7 @@ Deno.test("agents: the first contact registers an agent with its own description
     ...facts,
     outdated: false,
     program: null,
+    capabilities: [],
     display_name: null,
     reported_labels: { env: "prod" },
     relay_labels: {},
@@ -87,6 +88,27 @@ Deno.test("agents: a reconnecting agent keeps its record and its name and update
   ]);
   const { body } = await world.call("GET", "/api/agents", { as: owner.token });
   eq(body.pagination.total, 1);
+});
+
+Deno.test("agents: an agent's capabilities are those that it reported with its newest link", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const { value } = await world.key(owner, RIGHTS);
+  const identity = await newIdentity();
+  const cases = [
+    [{}, []],
+    [{ program: { form: "bundle" } }, ["upgrade"]],
+    [{ program: { form: "executable" }, verdict_key: null }, ["upgrade", "key_handover"]],
+    [{ program: { form: "source" }, verdict_key: null }, ["key_handover"]],
+    [{}, []],
+  ] as const;
+  for (const [told, capabilities] of cases) {
+    const agent = await ScriptedAgent.connect(world, value, {
+      identity,
+      hello: (hello) => ({ ...hello, ...told }),
+    });
+    deq((await show(world, owner, agent.id)).capabilities, capabilities);
+  }
 });
 
 Deno.test("agents: a second link replaces the first, which is closed and changes nothing more", async () => {

@@ -36,7 +36,9 @@ Deno.test("readLabels: reads words of key=value, and says what is wrong with oth
     labels: { env: "prod", tier: "", a: "b=c" },
     problem: null,
   });
+  deq(readLabels("constructor=1"), { labels: { constructor: "1" }, problem: null });
   deq(readLabels(""), { labels: {}, problem: null });
+  deq(readLabels("constructor=x"), { labels: { constructor: "x" }, problem: null });
   for (const bad of ["env", "=x", "-a=x", "a=ü", "a=1 a=2", `${"k".repeat(64)}=v`]) {
     eq(typeof readLabels(bad).problem, "string", bad);
   }

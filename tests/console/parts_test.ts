@@ -1,6 +1,9 @@
-import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import { deepStrictEqual as deq, ok, strictEqual as eq, throws } from "node:assert/strict";
+import { draftOf } from "../../console/app/draft.ts";
+import { durationOf } from "../../console/app/components/duration.ts";
+import { HIDDEN } from "../../console/app/components/hidden_characters.ts";
+import { overrideOf, overrideWords } from "../../console/app/components/limit_words.ts";
 import { axisFor, shareOf, shortNumber } from "../../console/app/components/scale.ts";
-import { SCOPES as WORDS } from "../../console/app/components/scopes.ts";
 import {
   configOf,
   fieldsOf,
@@ -11,9 +14,9 @@ import {
 } from "../../console/app/screens/connections/webhook/delivery_words.ts";
 import { headersOf, linesOf } from "../../console/app/screens/connections/webhook/header_lines.ts";
 import { SNIPPETS } from "../../console/app/screens/connections/webhook/signature_snippets.ts";
-import { rightsByRole } from "../../console/app/screens/organization/permissions.ts";
+import { mayGive, rightsByRole } from "../../console/app/screens/organization/permissions.ts";
 import { signDelivery } from "../../core/delivery/webhooks/signing.ts";
-import { SCOPES } from "../../core/identity/scopes.ts";
+import { type Scope, SCOPE_LIST } from "../../core/identity/scopes.ts";
 
 Deno.test("console: an axis ends at a round value at or above the largest, in few whole steps", () => {
   deq(axisFor(0), { end: 1, ticks: [0, 1] });
@@ -32,8 +35,26 @@ Deno.test("console: a share of an axis is between 0 and 1, and numbers are short
   deq([0, 950, 1_234, 12_600, 3.5e7].map(shortNumber), ["0", "950", "1.2k", "13k", "35M"]);
 });
 
-Deno.test("console: the words of the rights are those of the API", () =>
-  deq({ ...WORDS }, { ...SCOPES }));
+Deno.test("console: a duration is never longer than it is, nor 60 of a unit", () => {
+  deq([850, 12_499, 59_960, 60_000, 119_700, 3_600_000].map(durationOf), [
+    "850 ms",
+    "12.4 s",
+    "59.9 s",
+    "1 min 0 s",
+    "1 min 59 s",
+    "1 h 0 min",
+  ]);
+});
+
+Deno.test("console: every character that is not seen counts as hidden, but line breaks and tabs", () => {
+  const missed: string[] = [];
+  for (let code = 0; code <= 0x10ffff; code++) {
+    const one = String.fromCodePoint(code);
+    const isUnseen = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(one) && !"\n\t".includes(one);
+    if (isUnseen && one.replace(HIDDEN, "") !== "") missed.push(code.toString(16));
+  }
+  deq(missed, []);
+});
 
 Deno.test("console: a person's rights name every role that gives them", () => {
   const role = (name: string, permissions: string[]) => ({
@@ -49,11 +70,50 @@ Deno.test("console: a person's rights name every role that gives them", () => {
     role("dev", ["agents:read"]),
     role("ops", ["agents:read", "agents:write"]),
   ];
-  deq(rightsByRole(["dev", "ops"], roles), [
+  deq(rightsByRole(["dev", "ops"], roles, SCOPE_LIST), [
     { right: "agents:read", from: ["dev", "ops"] },
     { right: "agents:write", from: ["ops"] },
   ]);
-  eq(rightsByRole(["owner"], roles).length, Object.keys(SCOPES).length);
+  eq(rightsByRole(["owner"], roles, SCOPE_LIST).length, SCOPE_LIST.length);
+});
+
+Deno.test("console: a role is given by those who have all its rights, and ownership by owners", () => {
+  const viewer = (roles: string[], scopes: readonly Scope[]) => ({
+    user: { id: "usr_1", email: "a@example.com", created_at: "", roles },
+    scopes,
+  });
+  const [owner, admin] = [viewer(["owner"], SCOPE_LIST), viewer(["admin"], SCOPE_LIST)];
+  const narrow = viewer(["keeper"], ["system:write", "agents:read"]);
+  const roles = [
+    { name: "owner", permissions: ["all"] },
+    { name: "admin", permissions: ["all"] },
+    { name: "dev", permissions: ["agents:read"] },
+  ];
+  const given = (by: typeof owner) =>
+    roles.filter((role) => mayGive(by, role, SCOPE_LIST)).map(({ name }) => name);
+  deq([owner, admin, narrow].map(given), [["owner", "admin", "dev"], ["admin", "dev"], ["dev"]]);
+});
+
+Deno.test("console: a field follows the relay until somebody types, and says when others changed it meanwhile", () => {
+  const typed = { typed: ["b"], base: ["a"], isSaved: false };
+  deq(draftOf(null, ["a"]), { value: ["a"], isChanged: false, isOvertaken: false });
+  deq(draftOf(typed, ["a"]), { value: ["b"], isChanged: true, isOvertaken: false });
+  deq(draftOf(typed, ["c"]), { value: ["b"], isChanged: true, isOvertaken: true });
+  // Others changed it to the same, or it was saved.
+  deq(draftOf(typed, ["b"]), { value: ["b"], isChanged: false, isOvertaken: false });
+  deq(draftOf({ ...typed, isSaved: true }, ["B"]), {
+    value: ["b"],
+    isChanged: false,
+    isOvertaken: false,
+  });
+});
+
+Deno.test("console: an override of a limit is a number, no limit or nothing, and a typing error lifts no limit", () => {
+  deq(["", " 600 ", "unlimited"].map(overrideOf), [undefined, 600, null]);
+  deq([undefined, 600, null].map(overrideWords), ["", "600", "unlimited"]);
+  for (const typed of ["6O0", "-1", "1.5", "Infinity", "no limit"]) {
+    throws(() => overrideOf(typed), /whole number/);
+  }
 });
 
 Deno.test("console: a configuration has the typed fields, the lists, and no empty text", () => {

@@ -1,17 +1,11 @@
 import { deepStrictEqual as deq, ok } from "node:assert/strict";
 import { canonicalJson } from "../../core/codec/codec.ts";
-import { canonicalJson as canonicalInBrowser, continues, rootOf } from "../../console/app/proof.ts";
-import {
-  type Kept,
-  type LogHead,
-  proveHead,
-  proveReport,
-  proveRow,
-  type RowProof,
-  type SignedReport,
-  type Sources,
-  type Step,
-} from "../../console/app/proof_steps.ts";
+import { canonicalJson as canonicalInBrowser } from "../../console/app/proof/hashes.ts";
+import { proveHead } from "../../console/app/proof/head.ts";
+import { proveReport, type SignedReport } from "../../console/app/proof/report.ts";
+import { proveRow, type RowProof } from "../../console/app/proof/row.ts";
+import type { Kept, LogHead, Sources, Step } from "../../console/app/proof/steps.ts";
+import { continues, rootOf } from "../../console/app/proof/tree.ts";
 import {
   consistencyPath,
   GrowingTree,

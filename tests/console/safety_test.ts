@@ -70,11 +70,13 @@ Deno.test("playground: a command survives its address, and an unreadable address
 
 Deno.test("playground: each rule is of the layer that its id names", () => {
   deq(
-    ["policy.no-x", "structure.hidden", "behaviour.data_leaves", "git.push", "odd"].map(layerOf),
+    ["policy.no-x", "structure.hidden", "behaviour.data_leaves", "git.push", "odd", "toString.x"]
+      .map(layerOf),
     [
       "policy",
       "structure",
       "behaviour",
+      "patterns",
       "patterns",
       "patterns",
     ],

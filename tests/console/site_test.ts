@@ -1,6 +1,9 @@
 import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:assert/strict";
 import { serveConsole } from "../../console/console.ts";
+import { FILES } from "../../console/files.ts";
 import { makeSite } from "../../console/site.ts";
+import { STYLE as REFERENCE_STYLE } from "../../routes/pages/docs_style.ts";
+import { STYLE as REPORT_STYLE } from "../../routes/pages/report_style.ts";
 import { consoleFiles } from "./console_files.ts";
 
 const FIRST_SCREEN_BYTES_MAX = 60 * 1024;
@@ -37,6 +40,7 @@ Deno.test("console: assets have a digest in their address, are kept for ever, an
     assets.get(path.slice("/console/assets/".length))!.brotli.length,
   );
   eq((await get(path, { "if-none-match": response.headers.get("etag")! }))!.status, 304);
+  eq((await get(path, { "if-none-match": `W/${response.headers.get("etag")}` }))!.status, 304);
   eq((await get("/console/assets/0000/console/app/main.ts"))!.status, 404);
   eq((await get(path, {}, "POST"))!.status, 405);
 });
@@ -72,4 +76,47 @@ Deno.test("console: the first screen is under 60 KB compressed", () => {
   const total = bytes.reduce((sum, n) => sum + n, page.gzip.length);
   console.log(`first screen: ${new Set(paths).size} files, ${total} bytes with gzip`);
   ok(total < FIRST_SCREEN_BYTES_MAX, `${total} bytes`);
+});
+
+const SHEET = (await Deno.readTextFile("console/app/style.css")).replaceAll(/\/\*.*?\*\//gs, "");
+const SOURCES = [await Deno.readTextFile("console/site.ts"), ...Object.values(FILES)].join("\n");
+/** Words of class attributes, of computed ones those that stand in the expression itself. */
+const NAMED = new Set(
+  [...SOURCES.matchAll(/\sclass=(?:"([^"$]*)"|\$\{((?:[^{}`]|`[^`]*`)*)\})/g)].flatMap((
+    [, words, expression = ""],
+  ) =>
+    words?.split(/\s+/) ??
+      [...expression.replaceAll(/[!=]== "[^"]*"/g, "").matchAll(/["`]([^"`]*)["`]/g)].flatMap((
+        [, text],
+      ) => text!.replaceAll(/\$\{[^}]*\}/g, " ").split(/\s+/))
+  ).filter(Boolean),
+);
+const RULED = new Set(
+  [...SHEET.matchAll(/([^{};]+)\{/g)].flatMap(([, selectors]) =>
+    [...selectors!.matchAll(/\.([a-z][\w-]*)/g)].map(([, name]) => name!)
+  ),
+);
+
+Deno.test("style.css: every class of a screen has a rule, and every class of a rule a user", () => {
+  ok(RULED.size > 80 && NAMED.size > 80);
+  deq([...NAMED].filter((name) => !RULED.has(name)), []);
+  // A computed class, such as the tone of a badge, stands as a word of its own somewhere in the code.
+  deq([...RULED].filter((name) => !NAMED.has(name) && !SOURCES.includes(`"${name}"`)), []);
+});
+
+Deno.test("style.css: the reference and the reports have the colours of the console", () => {
+  const ours = new Map(
+    [...SHEET.matchAll(/--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)/g)]
+      .map(([, name, light, dark]) => [name!, [light!, dark!]]),
+  );
+  for (const style of [REFERENCE_STYLE, REPORT_STYLE]) {
+    const [light, dark] = [...style.matchAll(/:root \{([\s\S]*?)\}/g)].map(([, rules]) =>
+      new Map([...rules!.matchAll(/--([\w-]+): (#\w{6})/g)].map(([, name, it]) => [name!, it!]))
+    );
+    const shared = [...light!.keys()].filter((name) => ours.has(name));
+    ok(shared.length > 5);
+    for (const name of shared) {
+      deq([name, light!.get(name), dark!.get(name)], [name, ...ours.get(name)!]);
+    }
+  }
 });

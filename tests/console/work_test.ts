@@ -1,5 +1,15 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import { CHARS_MAX, LINES_MAX, OutputBuffer } from "../../console/app/output_buffer.ts";
+import {
+  nameOf,
+  NOBODY,
+  sizeOf,
+  type Target,
+  withAgent,
+  withoutAgent,
+  withoutLast,
+} from "../../console/app/screens/work/run/target.ts";
+import type { Agent } from "../../core/client/client.ts";
 
 const shown = ({ blocks }: OutputBuffer) => blocks.map(({ source, text }) => [source, text]);
 
@@ -75,4 +85,19 @@ Deno.test("OutputBuffer: one endless line stays within the limit", () => {
   const chars = buffer.blocks.reduce((sum, { text }) => sum + text.length, 0);
   eq(chars <= CHARS_MAX + 64 * 1024, true, `${chars}`);
   eq(buffer.blocks.at(-1)!.text.includes("199 "), true);
+});
+
+const agent = (name: string) => ({ id: `agt_${name}`, name }) as Agent;
+
+Deno.test("run: agents are picked one by one, each once, and replace labels", () => {
+  const [web, db] = [agent("web"), agent("db")];
+  const picked = [web, db, web].reduce(withAgent, NOBODY);
+  deq([nameOf(picked), sizeOf(picked)], ["db, web", 2]);
+  deq(nameOf(withoutAgent(picked, db.id)), "web");
+  deq(nameOf(withoutLast(picked)), "db");
+  const labels: Target = { kind: "labels", labels: { env: "prod", tier: "web" }, total: 7 };
+  deq([nameOf(labels), sizeOf(labels)], ["7 agents with env=prod tier=web", 7]);
+  deq(nameOf(withAgent(labels, web)), "web");
+  deq([withoutAgent(labels, web.id), withoutLast(labels)], [NOBODY, NOBODY]);
+  deq(nameOf(["a", "b", "c", "d"].map(agent).reduce(withAgent, NOBODY)), "4 agents");
 });

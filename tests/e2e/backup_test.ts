@@ -83,10 +83,15 @@ async function trailOf(client: Client): Promise<string[]> {
 
 const rowOf = (line: string) => JSON.parse(line) as Row;
 
+const lastBackup = async (client: Client) =>
+  expectStatus(await client<{ last_backup_at: string | null }>("GET", "/health"), 200, "health")
+    .last_backup_at;
+
 Deno.test("relay backup: under load, the restored store has everything acknowledged before its instant, including log and keys", async () => {
   await withFolder(async (folder) => {
     const env = { RELAY_KV: `${folder}/relay.kv`, RELAY_CONFIG: CONFIG };
     const { relay, url } = await startRelayProcess(env);
+    let lastShown: string | null = null;
     let key = "", owner = "", trail: string[] = [], acknowledged: readonly Acknowledged[] = [];
     try {
       owner = await signUpOwner(clientOf(url));
@@ -95,6 +100,7 @@ Deno.test("relay backup: under load, the restored store has everything acknowled
       await load.more(CHANGES);
       const { code, text } = await run(["backup", `${folder}/backups/one`], env);
       assert.equal(code, 0, text);
+      lastShown = await lastBackup(clientOf(url, owner));
       await load.more(CHANGES);
       await load.stop();
       acknowledged = load.acknowledged;
@@ -103,6 +109,7 @@ Deno.test("relay backup: under load, the restored store has everything acknowled
       await relay.stop();
     }
     const manifest = JSON.parse(Deno.readTextFileSync(`${folder}/backups/one/manifest.json`));
+    assert.equal(lastShown, manifest.taken_at, "the relay shows the backup");
     const takenAtMs = Date.parse(manifest.taken_at);
     const before = acknowledged.filter(({ atMs }) => atMs < takenAtMs);
     assert.ok(before.length >= CHANGES && before.length < acknowledged.length - CHANGES / 2);
@@ -126,6 +133,7 @@ Deno.test("relay backup: under load, the restored store has everything acknowled
         if (what === "event") assert.ok(rows.has(made), `event ${made} is missing`);
         else expectStatus(await clientOf(again.url, made)("GET", "/api/v1/agents"), 200, made);
       }
+      assert.equal(await lastBackup(clientOf(again.url, owner)), null, "of the restored store");
       // It goes on: what was signed in stays so, and changes are taken.
       expectStatus(await clientOf(again.url, owner)("GET", "/api/v1/api-keys"), 200, "the JWT");
       await makeKey(client, ["agents:read"]);

@@ -168,9 +168,14 @@ Deno.test("notifications: a key that expires soon is reported to its creator and
     deq([notice.type, notice.resource_id, more], ["api_key_expiring", key.id, []]);
     eq(notice.details.expires_at, "2030-04-01T00:00:00.000Z");
   }
-  world.clock.nowMs += 8 * DAY_MS;
-  await world.advance(60_000);
-  eq((await told(owner)).length, 1);
+  // Another expiry is reported again.
+  const later = { as: await logIn(owner), body: { expires_at: "2030-05-01T00:00:00.000Z" } };
+  eq((await world.call("PATCH", `/api/v1/api-keys/${key.id}`, later)).status, 200);
+  for (const [days, count] of [[22, 1], [8, 2], [8, 2]] as const) {
+    world.clock.nowMs += days * DAY_MS;
+    await world.advance(60_000);
+    eq((await told(owner)).length, count);
+  }
 });
 
 Deno.test("notifications: a plan that refuses requests is reported to the administrators, once a day", async () => {

@@ -1,7 +1,10 @@
 import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:assert/strict";
+import { noteBackup } from "../../core/host/backup/last_backup.ts";
+import type { Manifest } from "../../core/host/backup/manifest.ts";
 import { VERSION } from "../../core/protocol/protocol.ts";
 import { committing, overKv } from "../support/kv.ts";
 import { StreamClient } from "../support/stream.ts";
+import { withFolder } from "../support/processes.ts";
 import { World } from "../support/world.ts";
 import { tool } from "../mcp/client.ts";
 import { exec, linkAgent, makeHook } from "../support/linked_agent.ts";
@@ -36,6 +39,43 @@ Deno.test("health: shows statuses to everyone, figures only to a host credential
   });
   ok(told.store_round_trip_ms >= 0);
   eq((await health(here.owner.token)).version, VERSION);
+});
+
+Deno.test("health: shows when the store was last backed up, also a store whose backup no process of it saw", async () => {
+  await withFolder(async (folder) => {
+    const kv = `${folder}/relay.kv`;
+    await using world = await World.open({ settings: { kv } });
+    const { token } = await world.signUp();
+    const shown = async () => [
+      (await world.call("GET", "/health", { as: token })).body.last_backup_at,
+      Number(
+        /^relay_last_backup_timestamp_seconds (.*)$/m
+          .exec((await world.call("GET", "/metrics", { as: token })).text)![1],
+      ),
+    ];
+    deq(await shown(), [null, 0]);
+    const note = (taken_at: string, epoch = world.app.epoch) =>
+      noteBackup(kv, { taken_at, epoch } as Manifest);
+    // A note of the store that was here before, such as before a restore.
+    note("2030-01-03T00:00:00.000Z", "e_other");
+    deq(await shown(), [null, 0]);
+    note("2030-01-02T00:00:00.000Z");
+    const newest = ["2030-01-02T00:00:00.000Z", Date.UTC(2030, 0, 2) / 1000];
+    deq(await shown(), newest);
+    // A backup that began earlier may end later.
+    note("2030-01-01T00:00:00.000Z");
+    deq(await shown(), newest);
+    await Deno.writeTextFile(`${kv}.last-backup`, "{");
+    deq(await shown(), [null, 0]);
+  });
+});
+
+Deno.test("health: says nothing of backups for a store that relay backup does not copy", async () => {
+  await using world = await World.open();
+  const { token } = await world.signUp();
+  const { body } = await world.call("GET", "/health", { as: token });
+  eq("last_backup_at" in body, false);
+  eq((await world.call("GET", "/metrics", { as: token })).text.includes("last_backup"), false);
 });
 
 Deno.test("health: a credential that is not accepted is ignored, like on /healthz", async () => {
@@ -271,7 +311,7 @@ Deno.test("metrics: count commands, tool calls, approval requests and streams by
 });
 
 Deno.test("docs/deploy.md: names exactly the metrics that exist", async () => {
-  await using world = await World.open();
+  await using world = await World.open({ settings: { kv: "/nowhere/relay.kv" } });
   const { token } = await world.signUp();
   const { text } = await world.call("GET", "/metrics", { as: token });
   const there = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name);

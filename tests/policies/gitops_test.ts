@@ -83,6 +83,22 @@ Deno.test("apply: a dry run writes nothing and shows what the apply then does", 
   deq([dry.body.version, dry.body.changed], [done.body.version, done.body.changed]);
 });
 
+Deno.test("apply: a given commit is applied only while it is the head of the branch", async () => {
+  await using world = await World.open();
+  const { host, apply } = await withRepository(world);
+  await host.commit({ "policies/a.yaml": forbidding("nmap") });
+  const { body: { commit } } = await apply({ dry_run: true });
+  await host.commit({ "policies/a.yaml": forbidding("ssh") });
+  const before = await stored(world);
+  const moved = await apply({ commit });
+  deq([moved.status, moved.body.error.code], [409, "CONFLICT"]);
+  deq(await stored(world), before);
+  const head = moved.body.error.details.commit;
+  const done = await apply({ commit: head });
+  deq([done.status, done.body.commit, actions(done.body.plan)], [200, head, { a: "create" }]);
+  eq((await apply({ commit: "main" })).status, 400);
+});
+
 Deno.test("apply: reports errors with file, line and column, and changes nothing", async () => {
   await using world = await World.open();
   const { host, apply } = await withRepository(world);

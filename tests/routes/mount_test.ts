@@ -187,7 +187,11 @@ Deno.test("mount: validation messages describe the fault, not the rule", async (
       { policy_id: "pol_1", version: "v1" },
       "version: must be a version number, such as 1",
     ],
-    ["/api/shield/evaluate", { replay: 1 }, "policy: is missing: a replay needs a policy"],
+    [
+      "/api/shield/evaluate",
+      { replay: 1 },
+      "policy: is missing: a replay needs `policy` or `patterns`",
+    ],
     [
       "/api/shield/evaluate",
       { replay: 1, policy: null, labels: {} },

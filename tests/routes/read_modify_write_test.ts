@@ -30,8 +30,8 @@ const CHANGES: readonly (readonly [
   [
     "PATCH",
     async (world, owner) => `/api/v1/api-keys/${(await world.key(owner, ["agents:read"])).id}`,
-    { scopes: ["agents:read", "audit:read"], metadata: { team: "ops" } },
-    { name: "another", type: "test", status: "revoked" },
+    { name: "ci", scopes: ["agents:read", "audit:read"], metadata: { team: "ops" } },
+    { description: "another", type: "test", status: "revoked" },
   ],
   [
     "PUT",
@@ -47,7 +47,15 @@ const CHANGES: readonly (readonly [
     "PATCH",
     () => Promise.resolve("/api/shield/settings"),
     { mode: "observe" },
-    { policy_version: "another", patterns: { disabled_packs: ["git"], disabled_rules: [] } },
+    {
+      policy_version: "another",
+      patterns: {
+        disabled_packs: ["git"],
+        disabled_rules: [],
+        watched_packs: [],
+        watched_rules: [],
+      },
+    },
   ],
 ];
 

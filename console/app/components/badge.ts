@@ -43,6 +43,6 @@ const TONES: Readonly<Record<string, Tone>> = {
 
 /** A state as a word with a colour; the word alone says it too. */
 export function Badge({ state, tone }: { readonly state: string; readonly tone?: Tone }) {
-  const shown = tone ?? TONES[state] ?? "quiet";
+  const shown = tone ?? (Object.hasOwn(TONES, state) ? TONES[state]! : "quiet");
   return html`<span class=${`badge ${shown}`}>${state.replaceAll("_", " ")}</span>`;
 }

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { html } from "htm/preact";
-import type { Step } from "../proof_steps.ts";
+import type { Step } from "../proof/steps.ts";
 
 /** What a proof has come to: steps appear as they are checked. */
 export interface Proving {
@@ -44,6 +44,7 @@ export const isProven = ({ steps, isDone, error }: Proving): boolean =>
   isDone && error === null && steps.length > 0 && steps.every(({ state }) => state !== "failed");
 
 const MARKS = { passed: "✓", failed: "✗", skipped: "–" } as const;
+const TONES = { passed: "good", failed: "bad", skipped: "soft" } as const;
 const WORDS = { passed: "Passed", failed: "Failed", skipped: "Not checked" } as const;
 
 /** The steps of a proof, each with what it found. */
@@ -55,10 +56,12 @@ export function Checklist({ label, steps }: {
     <ol class="checklist" aria-label=${label} aria-live="polite">
       ${steps.map(({ title, state, detail }) =>
         html`
-          <li class=${state}>
-            <span class="mark" aria-hidden="true">${MARKS[state]}</span>
+          <li>
+            <span class=${`mark ${TONES[state]}`} aria-hidden="true">${MARKS[state]}</span>
             <div>
-              <strong>${title}</strong> <span class="unseen">${WORDS[state]}</span>
+              <strong class=${state === "failed"
+                ? "bad"
+                : ""}>${title}</strong> <span class="unseen">${WORDS[state]}</span>
               <p class="soft">${detail}</p>
             </div>
           </li>

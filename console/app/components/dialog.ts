@@ -12,11 +12,18 @@ export function Dialog({ title, onClose, children }: {
   readonly children: ComponentChildren;
 }) {
   const dialog = useRef<HTMLDialogElement>(null);
+  const isLeft = useRef(false);
   useEffect(() => {
     dialog.current!.showModal();
-    return () => dialog.current?.close();
+    return () => {
+      isLeft.current = true;
+      // This gives the focus back.
+      dialog.current?.close();
+    };
   }, []);
   const closed = () => {
+    // The event of its own end comes later, when the parent may show another dialog.
+    if (isLeft.current) return;
     onClose();
     // A parent that drops the dialog has done so by the next task.
     setTimeout(() => dialog.current?.open === false && dialog.current.showModal());

@@ -10,6 +10,9 @@ interface TextProps {
   readonly hint?: string;
   readonly type?: "text" | "email" | "password" | "url" | "number" | "datetime-local";
   readonly required?: boolean;
+  readonly readonly?: boolean;
+  readonly class?: string;
+  readonly spellcheck?: boolean;
   readonly placeholder?: string;
   readonly autocomplete?: string;
   readonly inputmode?: string;

@@ -1,4 +1,4 @@
-import { signal } from "@preact/signals";
+import { batch, computed, effect, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { call } from "../api.ts";
 import { space } from "../space.ts";
@@ -12,6 +12,8 @@ import { onOneLine } from "./visible_text.ts";
 export const names = signal<ReadonlyMap<string, string>>(new Map());
 
 const LIMIT = 200;
+/** The most agents that are asked for one by one; then the names are forgotten, and those shown are asked for anew. */
+const ASKED_MAX = 1_000;
 /** Agents come and go often, and their names seldom change. */
 const EVERY_MS = 3_000;
 
@@ -22,11 +24,13 @@ const NONE: ReadonlyMap<string, string> = new Map();
  * no name, unless the screen knows `more`.
  */
 export function useNames(more = NONE): void {
+  const reader = whose.value;
   useEffect(() => {
     const abort = new AbortController();
     names.value = new Map([...names.value, ...more]);
     const load = oneAtATime(abort.signal, async () => {
-      names.value = new Map([...more, ...await loadNames(abort.signal)]);
+      const loaded = await loadNames(abort.signal);
+      if (!abort.signal.aborted) names.value = new Map([...more, ...loaded]);
     }, () => {});
     load();
     const stop = onStale({ types: ["agent", "api_key", "user"], everyMs: EVERY_MS }, load);
@@ -34,7 +38,7 @@ export function useNames(more = NONE): void {
       abort.abort();
       stop();
     };
-  }, [space.value, more]);
+  }, [reader, more]);
 }
 
 async function loadNames(signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
@@ -57,14 +61,31 @@ async function loadNames(signal: AbortSignal): Promise<ReadonlyMap<string, strin
 }
 
 /** The names of agents beyond the first page, which are asked for one by one when they are shown. */
-const others = signal<ReadonlyMap<string, string>>(new Map());
-const asked = new Set<string>();
+const others = signal(NONE);
+let asked = new Set<string>();
+
+/** Who reads the names, and in which space: they are not for the next person who signs in here. */
+const whose = computed(() => `${me.value?.user.id} ${space.value}`);
+effect(() => {
+  void whose.value;
+  forget();
+});
+
+function forget(): void {
+  asked = new Set();
+  batch(() => names.value = others.value = NONE);
+}
 
 async function askForAgent(id: string): Promise<void> {
   if (asked.has(id)) return;
-  asked.add(id);
+  if (asked.size >= ASKED_MAX) {
+    asked = new Set();
+    others.value = NONE;
+  }
+  const now = asked.add(id);
   const found = await call("agents.get", { params: { id } }).catch(() => null);
-  if (found !== null) others.value = new Map([...others.value, [id, found.name]]);
+  // The viewer, or the space, may be another one by now.
+  if (found !== null && now === asked) others.value = new Map([...others.value, [id, found.name]]);
 }
 
 /** Where a thing with this id is shown, by the kind that its id names; null when no screen shows one. */
@@ -80,8 +101,10 @@ export function screenOf(id: string): string | null {
     rep: "/compliance",
     whk: "/webhooks",
   };
-  const path = screens[id.slice(0, id.indexOf("_")) as keyof typeof screens];
-  return path === undefined ? null : `${path}/${id}`;
+  const kind = id.slice(0, id.indexOf("_"));
+  return Object.hasOwn(screens, kind)
+    ? `${screens[kind as keyof typeof screens]}/${encodeURIComponent(id)}`
+    : null;
 }
 
 /** The name of what has this id, with the id as its tooltip; the id itself where the name is not known. */

@@ -14,6 +14,8 @@ interface Hit {
 }
 
 const HITS_MAX = 12;
+/** A wait after the last key before the relay is asked. */
+const TYPED_MS = 150;
 
 /** Finds screens, agents and commands by a part of their name. */
 export function Palette({ onClose }: { readonly onClose: () => void }) {
@@ -29,8 +31,14 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
     setFound([]);
     if (text.trim() === "") return;
     const abort = new AbortController();
-    search(text.trim(), abort.signal).then(setFound, () => {});
-    return () => abort.abort();
+    const timer = setTimeout(
+      () => search(text.trim(), abort.signal).then(setFound, () => {}),
+      TYPED_MS,
+    );
+    return () => {
+      clearTimeout(timer);
+      abort.abort();
+    };
   }, [text]);
   const openHit = (hit: Hit | undefined) => {
     if (hit === undefined) return;
@@ -62,7 +70,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
             <li
               id=${`hit-${n}`} role="option" aria-selected=${n === chosen}
               onClick=${() => openHit(hit)}
-            ><span class="soft">${hit.kind}</span> ${hit.title}</li>
+            ><span class="kind soft">${hit.kind}</span> ${hit.title}</li>
           `
         )}
       </ul>

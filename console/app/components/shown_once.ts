@@ -11,7 +11,7 @@ export function ShownOnce({ title, about, text, done, onDone }: {
   readonly onDone: () => void;
 }) {
   return html`
-    <section class="card once" aria-label=${title}>
+    <section class="card notice" aria-label=${title}>
       <h2>${title}</h2>
       <p>${about}</p>
       <${Copy} text=${text} />

@@ -2,10 +2,19 @@ import { useState } from "preact/hooks";
 import { call } from "../api.ts";
 import { html } from "htm/preact";
 import { useData } from "../data.ts";
-import { me, readSession } from "../session.ts";
+import { expired, me, readSession } from "../session.ts";
+import { redirect } from "../router.ts";
 import { Dialog } from "./dialog.ts";
-import { ChangeError, Field, useChange } from "./form.ts";
+import { ChangeError, useChange } from "./form.ts";
+import { TextField } from "./inputs.ts";
 import { onOneLine } from "./visible_text.ts";
+
+/** Leaves the page, and what was typed there, to somebody else. */
+function leave(): void {
+  me.value = null;
+  expired.value = false;
+  redirect("/sign-in");
+}
 
 /** Asks for the password over a page whose session has ended. The page and what was typed stay. */
 export function SignInAgain() {
@@ -27,18 +36,15 @@ export function SignInAgain() {
     <${Dialog} title="Your session has ended" onClose=${() => {}}>
       <form onSubmit=${submit}>
         <p>Sign in again as ${email}. Nothing on the page is lost.</p>
-        <${Field} label="Password">${(id: string) =>
-          html`
-            <input id=${id} type="password" autocomplete="current-password" required value=${password}
-              onInput=${(event: Event) => setPassword((event.target as HTMLInputElement).value)} />
-          `}<//>
-        <${Field} label="Code of the second factor" hint="If you have one.">${(id: string) =>
-          html`
-            <input id=${id} inputmode="numeric" autocomplete="one-time-code" value=${code}
-              onInput=${(event: Event) => setCode((event.target as HTMLInputElement).value)} />
-          `}<//>
+        <${TextField} label="Password" type="password" autocomplete="current-password" required
+          value=${password} onInput=${setPassword} />
+        <${TextField} label="Code of the second factor" hint="If you have one."
+          autocomplete="one-time-code" value=${code} onInput=${setCode} />
         <${ChangeError} change=${change} />
-        <button type="submit" class="primary" disabled=${change.isBusy}>Sign in</button>
+        <p class="actions">
+          <button type="submit" class="primary" disabled=${change.isBusy}>Sign in</button>
+          <button type="button" onClick=${leave}>Leave the page</button>
+        </p>
       </form>
       ${options !== null && options.issuers.length > 0 && html`
         <div class="issuers apart">

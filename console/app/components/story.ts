@@ -20,7 +20,10 @@ export function Story({ thread, isAnswer }: {
   const load = (event: Event) => {
     if (!(event.target as HTMLDetailsElement).open || events !== null) return;
     call("audit.query", { query: { thread, limit: SHOWN } })
-      .then(({ events }) => setEvents(events.toReversed()), setError);
+      .then(({ events }) => {
+        setEvents(events.toReversed());
+        setError(null);
+      }, setError);
   };
   const about = isAnswer ? "It answers an alert" : "It raised an alert";
   return html`
@@ -30,7 +33,7 @@ export function Story({ thread, isAnswer }: {
       <details onToggle=${load}>
         <summary>What happened so far</summary>
         ${error !== null && html`<p class="bad" role="alert">${messageOf(error)}</p>`}
-        <ol class="story">
+        <ol>
           ${events?.map(({ event_id, event_type, timestamp, actor }) =>
             html`
               <li key=${event_id}>

@@ -1,7 +1,8 @@
 import { signal } from "@preact/signals";
 import { html } from "htm/preact";
+import { durationOf } from "./duration.ts";
 
-/** The present, for relative times; moves every 10 s, and every second while something counts down. */
+/** The present, for relative times and for what counts down. It moves every second. */
 export const now = signal(Date.now());
 setInterval(() => now.value = Date.now(), 1_000);
 
@@ -44,20 +45,14 @@ export function ExactTime({ at }: { readonly at: string | null }) {
   return html`<time dateTime=${at} title=${at}>${exact.format(Date.parse(at))}</time>`;
 }
 
-/** A duration in words: `850 ms`, `12.4 s`, `3 min 5 s`. */
-export function durationOf(ms: number | null): string {
-  if (ms === null) return "";
-  if (ms < 1_000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
-  const minutes = Math.floor(ms / 60_000);
-  if (minutes < 60) return `${minutes} min ${Math.round(ms % 60_000 / 1_000)} s`;
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
-}
-
 /** The time left until an instant, counted down. */
-export function TimeLeft({ until }: { readonly until: string }) {
+export function TimeLeft({ until, after = "" }: {
+  readonly until: string;
+  /** Follows the time, while there is any. */
+  readonly after?: string;
+}) {
   const ms = Date.parse(until) - now.value;
   return html`<time dateTime=${until} title=${exact.format(Date.parse(until))}>${
-    ms <= 0 ? "time is up" : durationOf(Math.floor(ms / 1_000) * 1_000)
+    ms <= 0 ? "time is up" : durationOf(Math.floor(ms / 1_000) * 1_000) + after
   }</time>`;
 }

@@ -30,7 +30,9 @@ export const browserHost: Host = {
   },
   async isSignedOut() {
     try {
-      return (await fetch("/api/account/info")).status === 401;
+      // Browsers report each 401, and this is always 200.
+      const { signed_in } = await (await fetch("/api/v1/console-session")).json();
+      return signed_in === false;
     } catch {
       return false;
     }

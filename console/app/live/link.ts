@@ -14,8 +14,11 @@ export function openLink(
 ): SendToHub {
   if (typeof SharedWorker === "undefined") return openLocalLink(receive);
   const worker = new SharedWorker(address, { name: "relay-live", type: "module" });
-  worker.onerror = failed;
   const { port } = worker;
+  worker.onerror = () => {
+    worker.onerror = port.onmessage = null;
+    failed();
+  };
   port.onmessage = ({ data }: MessageEvent<FromHub>) => receive(data);
   holdLock((message) => port.postMessage(message));
   return (message) => port.postMessage(message);

@@ -37,7 +37,7 @@ export function startLive(): void {
   if (stop !== null) return;
   send ??= openLink(document.body.dataset.worker!, receive, () => {
     send = openLocalLink(receive);
-    attach();
+    if (stop !== null) attach();
   });
   const pages = new AbortController();
   addEventListener("pagehide", () => send!({ type: "detach" }), pages);

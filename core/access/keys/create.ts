@@ -13,6 +13,8 @@ import { showApiKey } from "./show.ts";
 
 /** A key that a person makes lasts this long unless the request says otherwise. */
 export const EXPIRES_DAYS_DEFAULT = 90;
+/** A key ends at most this long after it is made, or after its expiry is changed. */
+export const EXPIRES_DAYS_MAX = 3650;
 /**
  * Keys of a space, ended ones included: each stays until it is deleted. Concurrent requests may exceed it by a
  * few, because an exact count would make each wait for the commit of the others.

@@ -23,7 +23,7 @@ import { type Begun, openSession } from "./open_session.ts";
 const FLOW_MS = 10 * 60 * 1000;
 /** 256 bits, for state, nonce and code verifier. */
 const SECRET_BYTES = 32;
-const COOKIE = "__Host-relay-oidc-";
+const COOKIE = "relay-oidc-";
 const CONSOLE = "/console";
 
 /** The parameters of the issuer's answer that are read. */

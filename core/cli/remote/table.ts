@@ -239,6 +239,17 @@ export const REMOTE_COMMANDS: readonly RemoteCommand[] = [
     load: async () => (await import("./approvals.ts")).reject,
   },
   {
+    name: "approvals suggest",
+    about: "Shows what was decided by rule, and proposes to allow lines that always were approved.",
+    takes: [],
+    options: [
+      { name: "days", value: "number", about: "Look back so many days, at most 90; default: 30." },
+      { name: "policy", about: "Print the proposals as a policy file. Nothing is applied." },
+    ],
+    examples: ["relay approvals suggest", "relay approvals suggest --policy >always-approved.yaml"],
+    load: async () => (await import("./suggest.ts")).suggest,
+  },
+  {
     name: "keys ls",
     about: "Lists API keys.",
     takes: [],

@@ -27,12 +27,16 @@ export const keyEvents = {
     example: { endpoint: "GET /api/v1/agents", status: 200 },
   }),
   api_key_updated: event({
-    meaning: "the metadata or the scopes of an API key were changed",
+    meaning: "the name, metadata, scopes or expiry of an API key were changed",
     details: z.strictObject({
       name,
-      changed: z.array(z.enum(["metadata", "scopes"])),
+      previous_name: z.string().optional().describe("Its name before, if that changed."),
+      changed: z.array(z.enum(["name", "metadata", "scopes", "expires_at"])),
       scopes_before: scopes("had"),
       scopes_after: scopes("has now"),
+      expires_at: z.iso.datetime().optional().describe("When it ends now, if that changed."),
+      previous_expires_at: z.iso.datetime().optional()
+        .describe("When it would have ended, if that changed."),
     }),
     example: {
       name: "deploy",

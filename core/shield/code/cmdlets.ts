@@ -16,7 +16,7 @@ const REMOVES_COMPUTED =
   /(?:^|[|;&{}()\n])[ \t]*(?:del|erase|rd|ri|rm|rmdir)(?:[ \t]|`\r?\n)[^|;&{}()\n]*\(/i;
 
 /** PowerShell's cmdlets begin with their verb, and an approved list says which. */
-function destroys(name: string): boolean {
+export function destroys(name: string): boolean {
   if (HARMLESS.has(name)) return false;
   return DESTRUCTIVE.has(name) ||
     ["remove-", "clear-", "disable-", "uninstall-"].some((verb) => name.startsWith(verb));

@@ -91,7 +91,12 @@ function declareNames(command: SimpleCommand, scope: Scope): void {
   const isLocal = declares && scope.locals !== null && !hasFlag(command, "g");
   // `declare -n a=b`: `$a` is then what `$b` will be; -i, -l and -u compute another value.
   const computed = declares && hasFlag(command, "nilu");
+  const isFunctions = hasFlag(command, "f");
   for (const arg of operands(command)) {
+    if (isFunctions) {
+      if (exported) scope.functions.export(arg);
+      continue;
+    }
     const equals = arg.indexOf("=");
     const target = equals < 0 ? arg : arg.slice(0, equals);
     const name = nameOf(target);

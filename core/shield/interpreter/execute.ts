@@ -9,6 +9,7 @@ import {
   FROM_DECODER,
   FROM_NETWORK,
   known,
+  LISTED,
   newCommand,
   NOTHING,
   type Redirection,
@@ -23,9 +24,20 @@ import { DECODED_CODE, DOWNLOADED_CODE, FORK_BOMB, UNSEEN_CODE } from "../packs/
 import { MAX_DEPTH } from "./limits.ts";
 import { factsOf } from "../programs/families.ts";
 import { type Program, programOf } from "../programs/programs.ts";
-import { noteRedirections } from "../programs/effects.ts";
+import { noteRedirections, writtenPaths } from "../programs/effects.ts";
+import { isShellStartup, locate } from "../programs/paths.ts";
 import { judge, judgeRedirections } from "./judge.ts";
-import { folderOf, fork, give, readFile, readInputs, report, type Scope, within } from "./scope.ts";
+import {
+  folderOf,
+  fork,
+  give,
+  isMentionedOnce,
+  readFile,
+  readInputs,
+  report,
+  type Scope,
+  within,
+} from "./scope.ts";
 import { callEither, callFunction } from "./functions.ts";
 import { type Inner, isDownloaded, type ReadFile, STDIN_PATHS, withoutDashes } from "./inner.ts";
 import { aliasKey, followAll, writtenPrograms } from "./links.ts";
@@ -57,7 +69,7 @@ export function execute(argv: readonly string[], call: Call, scope: Scope, home 
   if (program === "") return args.length === 0 ? known("") : NOTHING;
   if (scope.values.isCertain && program.includes(UNKNOWN)) {
     // An unset variable expands to nothing: `$run rm` is `rm`.
-    const name = program.replaceAll(UNKNOWN, "");
+    const name = program.replaceAll(LISTED, "").replaceAll(UNKNOWN, "");
     return execute(name === "" ? args : [name, ...args], call, scope, home);
   }
   const defined = scope.functions.get(program);
@@ -93,7 +105,7 @@ export function execute(argv: readonly string[], call: Call, scope: Scope, home 
     updateScope(command, home);
   }
   const files = writtenPrograms(program, kind.hasFolder, scope);
-  const runs = !kind.runsNothing || files.length > 0;
+  const runs = (!kind.runsNothing || files.length > 0) && !isUnusedAlias(command, scope);
   const inner = runs ? runInners(command, kind, files, scope, home) : null;
   const followed = call.isFollowed ? null : followAll(kind.name, args, call.redirections, scope);
   if (followed !== null) {
@@ -102,6 +114,10 @@ export function execute(argv: readonly string[], call: Call, scope: Scope, home 
   }
   return noteOutput(command, kind, inner, scope);
 }
+
+/** `alias x='text'` runs nothing unless the line says `x` again. */
+const isUnusedAlias = ({ name, args }: SimpleCommand, scope: Scope): boolean =>
+  name === "alias" && args.every((arg) => isMentionedOnce(scope, arg.split("=", 1)[0] ?? ""));
 
 /** Calls a function; the call's redirections hold for all that it runs. */
 function callRedirected(
@@ -130,11 +146,28 @@ function noteOutput(
   const output = () => written ??= computeOutput(command, (path) => readFile(scope, path));
   if (redirections.length > 0) noteRedirections(redirections, output(), scope);
   kind.noteFiles?.(command, output, scope);
+  walkStartups(command, scope);
   if (scope.unread) return NOTHING;
   const flow = output();
   spend(scope.inspection.budget, flow.text?.length ?? 0);
   return flow;
 }
+
+/** Walks the text that a command writes to a shell's start-up file of its user, because it runs from then on. */
+function walkStartups(command: SimpleCommand, scope: Scope): void {
+  const { redirections, cwd, name, span } = command;
+  const written = redirections.filter(({ operator }) => operator.includes(">"))
+    .map(({ target }) => target);
+  for (const path of [...written, ...writtenPaths(command)]) {
+    if (!isShellStartup(locate(cwd, path))) continue;
+    const text = readFile(scope, path)?.text ?? "";
+    const place = fork(scope, { wrappers: [...scope.wrappers, name], span, unread: true });
+    walkForeign(text, SEPARATORS_OF_SHELL, place);
+  }
+}
+
+/** Between lines; text that does not parse is judged line by line. */
+const SEPARATORS_OF_SHELL = ["\n", "\n"] as const;
 
 /** Runs what a command runs, and answers what the last of it writes; null for a command that runs nothing. */
 function runInners(
@@ -212,12 +245,11 @@ function placeFor(
   const { name } = command;
   if (EVALUATING.has(name)) return { values, functions, shell };
   if (name === "trap" || name === "alias") return {};
-  const others = functions.forkProgram(false);
-  if (IN_PLACE.has(name)) return { values, functions: others, shell };
+  if (IN_PLACE.has(name)) return { values, functions: functions.forkProgram(false), shell };
   const inherits = !OWN_ENVIRONMENT.get(name)?.(command);
   return {
     values: values.forkProgram(inherits),
-    functions: others,
+    functions: functions.forkProgram(inherits),
     shell: { ...shell, input: null },
     locals: null,
   };
@@ -243,8 +275,10 @@ function runInner(inner: Inner, command: SimpleCommand, scope: Scope, home: Scop
   });
   switch (inner.kind) {
     case "argv": {
-      const assignments = new Map(inner.assignments);
-      for (const [variable, value] of assignments) give(wrapped, variable, value);
+      const own = new Map(inner.assignments);
+      for (const [variable, value] of own) give(wrapped, variable, value);
+      const inherited = OWN_ENVIRONMENT.get(name)?.(command) ? [] : command.assignments;
+      const assignments = new Map([...inherited, ...own]);
       const stdin = TAKES_INPUT.has(name) ? null : command.stdin;
       const next = { assignments, redirections: [], stdin, span: command.span };
       return execute(inner.argv, next, wrapped, IN_PLACE.has(name) ? home : wrapped);
@@ -281,10 +315,12 @@ function isRunnable(flow: Flow, span: Span, scope: Scope): boolean {
   return true;
 }
 
+const WHOLLY_UNKNOWN = new Set([UNKNOWN, LISTED]);
+
 function runCode(flow: Flow, language: string, command: SimpleCommand, scope: Scope): void {
   if (isDownloaded(flow)) return report(scope, DOWNLOADED_CODE, command.span);
   // An unknown program of awk is usually a pattern.
-  const seen = flow.text?.trim() === UNKNOWN && !language.endsWith("awk")
+  const seen = WHOLLY_UNKNOWN.has(flow.text?.trim() ?? "") && !language.endsWith("awk")
     ? { ...flow, text: null }
     : flow;
   if (!isRunnable(seen, command.span, scope)) return;

@@ -121,7 +121,7 @@ function addPart(part: WordPart, quoted: boolean, fields: Fields, expansion: Exp
       return;
     case "DoubleQuoted":
     case "LocaleString":
-      fields.add("", true);
+      if (!isNoWord(part.parts, expansion)) fields.add("", true);
       for (const child of part.parts) addPart(child, true, fields, expansion);
       return;
     case "SimpleExpansion":
@@ -153,6 +153,12 @@ function addPart(part: WordPart, quoted: boolean, fields: Fields, expansion: Exp
     case "BraceExpansion":
       addPattern(part, quoted, fields, expansion);
   }
+}
+
+/** `"$@"` without arguments is no word at all, where any other quoted text is at least an empty one. */
+function isNoWord(parts: readonly WordPart[], { positional: { words, sure } }: Expansion): boolean {
+  return sure && words?.length === 0 && parts.length === 1 &&
+    (parts[0]?.text === "$@" || parts[0]?.text === "${@}");
 }
 
 /** Keeps a pattern for the rules, and expands what stands between its brackets. */

@@ -143,7 +143,7 @@ function chooseDefault(
 
 /** Whether a value consists of markers only. */
 function mayBeEmpty(value: string): boolean {
-  for (let i = 0; i < value.length; i++) if (value.charCodeAt(i) > 4) return false;
+  for (let i = 0; i < value.length; i++) if (value.charCodeAt(i) > 5) return false;
   return true;
 }
 

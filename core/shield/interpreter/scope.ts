@@ -31,6 +31,10 @@ export interface Walker {
 /** What is shared by the whole inspection of one command. */
 export interface Inspection {
   readonly walker: Walker;
+  /** The text that the caller gave. */
+  readonly text: string;
+  /** How often each word stands in it; null until somebody asks. */
+  mentions: Map<string, number> | null;
   readonly budget: Budget;
   /** The first place of each rule that matched. */
   readonly findings: Map<Rule, Finding>;
@@ -172,6 +176,22 @@ export function doubtWhere(scope: Scope, certain: Scope): void {
   scope.values.doubtWhere(certain.values);
   mixArguments(scope, certain.positional);
   scope.shell.folder = eitherFolder(scope.shell.folder, certain.shell.folder);
+}
+
+/**
+ * Whether this place is in the text that the caller gave, and nothing else there says the name: what is defined under it
+ * never runs.
+ */
+export function isMentionedOnce({ inspection, wrappers, span }: Scope, name: string): boolean {
+  if (wrappers.length > 0 || span !== null) return false;
+  inspection.mentions ??= countWords(inspection.text);
+  return inspection.mentions.get(name) === 1;
+}
+
+function countWords(text: string): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const word of text.match(/[\w-]+/g) ?? []) counts.set(word, (counts.get(word) ?? 0) + 1);
+  return counts;
 }
 
 /** Sets a variable. */

@@ -22,7 +22,7 @@ function namesDisk(command: SimpleCommand): boolean {
 }
 
 function lists(command: SimpleCommand): boolean {
-  return isRehearsal(command) || hasFlag(command, "l", "list", "print", "no-act") ||
+  return isRehearsal(command) || hasFlag(command, "lx", "list", "print", "no-act") ||
     command.args.includes("print");
 }
 

@@ -1,7 +1,8 @@
 import type { Condition, Rule, SimpleCommand } from "../model.ts";
 import { BEHAVIOUR_RULES } from "./behaviour.ts";
 import { CLOUD_RULES } from "./cloud/infrastructure.ts";
-import { CODE_RULES } from "./code/code.ts";
+import { destroys } from "../code/cmdlets.ts";
+import { ANY_CMDLET, CODE_RULES } from "./code/code.ts";
 import { CONTAINER_RULES } from "./containers.ts";
 import { CONTROL_RULES } from "./tools/control.ts";
 import { CREDENTIAL_RULES } from "./credentials.ts";
@@ -117,9 +118,15 @@ export const RULE_NAMES: readonly string[] = [...index.keys()];
 
 const places = new Map(RULES.map((rule, place) => [rule, place]));
 
-/** The rules for a program; null for none. `mkfs.anything` counts as `mkfs`. */
+/** The rules for a program; null for none. `mkfs.anything` counts as `mkfs`, and PowerShell's names tell their verb. */
 export function rulesFor(name: string): ProgramRules | null {
-  return index.get(name) ?? (name.startsWith("mkfs.") ? index.get("mkfs") : null) ?? null;
+  return index.get(name) ?? index.get(kindOf(name)) ?? null;
+}
+
+/** The name under which the rules for a whole kind of programs stand. */
+function kindOf(name: string): string {
+  if (name.startsWith("mkfs.")) return "mkfs";
+  return name.includes("-") && destroys(name) ? ANY_CMDLET : "";
 }
 
 /** The matching rules for a command, in the table's order. */

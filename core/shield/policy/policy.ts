@@ -11,6 +11,7 @@ const RULES_MAX = 200;
 const TESTS_MAX = 100;
 const WORDS_MAX = 64;
 const TEXT_MAX = 256;
+const LINE_MAX = 4 * 1024;
 const TEST_CHARS_MAX = 4096;
 
 /** The names of all packs. */
@@ -69,6 +70,9 @@ const Match = z.strictObject({
   arguments: Words.optional().describe(
     "Arguments that must all be present; `*` and `?` are wildcards, and `-r` also matches " +
       "`-rf`.",
+  ),
+  lines: z.array(z.string().min(1).max(LINE_MAX)).min(1).max(WORDS_MAX).optional().describe(
+    "Whole command lines: the command is exactly one of these.",
   ),
   exact: z.boolean().optional().describe("True allows no arguments except those in `arguments`."),
   paths: Words.optional().describe(

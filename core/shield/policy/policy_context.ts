@@ -22,13 +22,27 @@ export interface Circumstances {
   readonly atMs: number | null;
 }
 
-/** The rules of a policy that hold in these circumstances, in their order. @throws {BudgetSpent} */
+/** The rules of a policy that hold for this line in these circumstances, in their order. @throws {BudgetSpent} */
 export function rulesThatHold(
   policy: Policy,
+  line: string,
   circumstances: Circumstances,
   comparing: Comparing,
 ): PolicyRule[] {
-  return policy.rules.filter(({ match }) => holds(match, circumstances, comparing));
+  return policy.rules.filter(({ match }) =>
+    isOneOf(match.lines, line, comparing) && holds(match, circumstances, comparing)
+  );
+}
+
+function isOneOf(
+  lines: readonly string[] | undefined,
+  line: string,
+  comparing: Comparing,
+): boolean {
+  if (lines === undefined) return true;
+  const alike = lines.filter(({ length }) => length === line.length);
+  spendCompare(comparing, lines.length + alike.length * line.length);
+  return alike.includes(line);
 }
 
 /** Whether a policy has conditions on the caller's roles. */

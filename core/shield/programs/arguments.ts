@@ -1,4 +1,5 @@
 import { type SimpleCommand, UNKNOWN } from "../model.ts";
+import { rehearses } from "./rehearsals.ts";
 
 /** Whether a short letter (also inside a cluster such as `-rf`) or a long name is among the options. */
 export function hasFlag(
@@ -148,52 +149,6 @@ export function subcommand(
 /** Whether a command only asks for help, a version or a rehearsal; after `--` such a word is a file's name. */
 export function isRehearsal(command: SimpleCommand): boolean {
   return command.memo.rehearsal ??= rehearses(command);
-}
-
-function rehearses(command: SimpleCommand): boolean {
-  const { args } = command;
-  for (const [at, arg] of args.entries()) {
-    if (arg.charCodeAt(0) !== DASH || arg.charCodeAt(1) !== DASH) continue;
-    if (arg.length === 2) return false;
-    const isValue = TAKES_WORD.has(args[at - 1] ?? "") || isVersionOf(arg, args[at + 1]);
-    if (!isValue && (REHEARSALS.has(arg) || isRehearsalValue(arg))) return true;
-  }
-  return false;
-}
-
-/** `--version 1.2.0` names a version to act on. */
-const isVersionOf = (arg: string, next = ""): boolean => arg === "--version" && /^v?\d/.test(next);
-
-/** Options that take the next word as their value, even one that looks like an option. */
-const TAKES_WORD = new Set([
-  "-e",
-  "-f",
-  "-m",
-  "--exclude",
-  "--exclude-from",
-  "--filter",
-  "--include",
-  "--include-from",
-  "--message",
-  "--rsh",
-]);
-
-const REHEARSALS = new Set([
-  "--help",
-  "--version",
-  "--dry-run",
-  "--dryrun",
-  "--list-only",
-  "--what-if",
-  "--whatif",
-  "--simulate",
-  "--just-print",
-]);
-
-function isRehearsalValue(arg: string): boolean {
-  if (!arg.startsWith("--dry-run=") && !arg.startsWith("--dryrun=")) return false;
-  const value = arg.slice(arg.indexOf("=") + 1);
-  return value !== "false" && value !== "none";
 }
 
 /** Whether a part of the word is unknown before it runs. */

@@ -1,4 +1,4 @@
-import { type Flow, NOTHING, type SimpleCommand } from "../model.ts";
+import { type Flow, NOTHING, type SimpleCommand, UNKNOWN } from "../model.ts";
 import { classifyPath, isDisk, locate, normalizePath } from "./paths.ts";
 import { isSecret } from "./secrets.ts";
 
@@ -15,5 +15,10 @@ export function isAccounts(path: string): boolean {
 
 /** The content of a file that the line did not write, as far as its name tells. */
 export function namedFile(path: string): Flow {
+  if (path.endsWith(".pid") && !isOfService(path)) return { ...NOTHING, text: UNKNOWN };
   return { ...NOTHING, secret: isSecret(path), bulk: isAccounts(path) || isDisk(path) };
 }
+
+/** Whether a service of the machine keeps its number there; elsewhere it is the caller's own process. */
+const isOfService = (path: string): boolean =>
+  ["/run/", "/var/", "/usr/", "/etc/"].some((folder) => normalizePath(path).startsWith(folder));

@@ -373,3 +373,13 @@ export function isVital(from: string, folder: string): boolean {
   const path = normalizePath(locate(folder, from));
   return VITAL_FILES.has(path) || VITAL_FOLDERS.some((start) => path.startsWith(start));
 }
+
+/** Files in a home that its user's shells run when they start or end. */
+const SHELL_STARTUPS = new Set(
+  ".bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zprofile .zshenv .zlogin .kshrc"
+    .split(" ").map((name) => `~/${name}`),
+);
+
+/** Whether a path is a start-up file of the caller's own shell. */
+export const isShellStartup = (path: string): boolean =>
+  path.startsWith("~") && SHELL_STARTUPS.has(normalizePath(path));

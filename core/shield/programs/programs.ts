@@ -54,7 +54,9 @@ function lookUp(written: string): Program {
     rules: rulesFor(name),
     noteFiles: fileNoterOf(name),
     isBuiltin: BUILTINS.has(name),
-    unwrap: written.startsWith("/etc/init.d/") ? unwrapService : unwrapperOf(name),
+    unwrap: INIT_SCRIPTS.some((folder) => written.startsWith(folder))
+      ? unwrapService
+      : unwrapperOf(name),
     runsNothing: false,
   };
 }
@@ -68,8 +70,14 @@ export function renamed(command: SimpleCommand, name: string): SimpleCommand {
 function nameOf(program: string): string {
   const slash = Math.max(program.lastIndexOf("/"), program.lastIndexOf("\\"));
   const lower = program.slice(slash + 1).toLowerCase();
-  const name = lower.endsWith(".exe") ? lower.slice(0, -4) : lower;
+  const name = lower.endsWith(".exe") ? lower.slice(0, -4) : withoutVersion(lower);
   return VARIANTS.get(name) ?? name;
+}
+
+/** `npx prisma@5` runs `prisma`. */
+function withoutVersion(name: string): string {
+  const at = name.indexOf("@", 1);
+  return at < 0 ? name : name.slice(0, at);
 }
 
 /** Variants of a program for different kernel interfaces. */
@@ -79,6 +87,9 @@ const VARIANTS: ReadonlyMap<string, string> = new Map(
     return ["legacy", "nft"].map((kind) => [[first, kind, ...rest].join("-"), name] as const);
   }),
 );
+
+/** The folders of scripts that start and stop services. */
+const INIT_SCRIPTS = ["/etc/init.d/", "/etc/rc.d/", "/usr/local/etc/rc.d/"];
 
 /** `/etc/init.d/sshd stop` is `service sshd stop`. */
 const unwrapService: Unwrapper = ({ name, args }) => [

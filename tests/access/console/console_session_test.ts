@@ -158,6 +158,8 @@ Deno.test("console session: over HTTPS the name begins with __Host-, and plain H
   eq((await infoBy(world, { ...page, cookie })).status, 200);
   const bare = cookie.replace("__Host-relay_session_443", "relay_session_80");
   eq((await infoBy(world, { ...page, cookie: bare })).status, 401);
+  const unbound = cookie.replace("__Host-", "");
+  eq((await infoBy(world, { ...page, cookie: unbound })).status, 401);
 
   for (
     const [settings, url, origin] of [

@@ -3,7 +3,15 @@ import { ScriptedAgent } from "../../support/agent.ts";
 import { dump } from "../../support/kv.ts";
 import { type Answer, World } from "../../support/world.ts";
 import { eventsOf } from "../../support/linked_agent.ts";
-import { colleague, HOUR_MS, KEYS, managerKey, rotate, setUser } from "./key_fixtures.ts";
+import {
+  colleague,
+  HOUR_MS,
+  keyReason,
+  KEYS,
+  managerKey,
+  rotate,
+  setUser,
+} from "./key_fixtures.ts";
 
 const patch = (world: World, id: string, as: string, body: unknown): Promise<Answer> =>
   world.call("PATCH", `${KEYS}/${id}`, { as, body });
@@ -130,6 +138,84 @@ Deno.test("api_keys.update: an agent's link closes at once when the key loses th
   deq([agent.closed?.code, bystander.closed], [4401, null]);
 });
 
+Deno.test("api_keys.update: a name and an expiry are replaced and shown in the trail, and the old value ends with the key", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const key = await world.key(owner, ["agents:read"], { name: "ci", expires_days: 90 });
+  const get = async () => (await world.call("GET", `${KEYS}/${key.id}`, { as: owner.token })).body;
+  const before = await get();
+  const rotated = await rotate(world, key.id, owner.token, 48);
+  eq(rotated.status, 200);
+  const at = (hours: number) => new Date(world.clock.nowMs + hours * HOUR_MS).toISOString();
+  const [sooner, later] = [at(24), at(2 * 24)];
+  const change = { ...await get(), name: "ci 2", expires_at: sooner, last_used: null };
+  const { status, body } = await patch(world, key.id, owner.token, change);
+  // The old value ends with the key.
+  deq(
+    [status, body.name, body.expires_at, body.grace_period_ends],
+    [200, "ci 2", sooner, sooner],
+  );
+  eq((await patch(world, key.id, owner.token, { expires_at: later })).body.expires_at, later);
+  const rows = (await eventsOf(world, owner, key.id))
+    .filter(({ event_type }) => event_type === "api_key_updated");
+  const scopes = { scopes_before: ["agents:read"], scopes_after: ["agents:read"] };
+  deq(rows.map(({ details }) => details), [
+    {
+      ...scopes,
+      name: "ci 2",
+      previous_name: "ci",
+      changed: ["name", "expires_at"],
+      expires_at: sooner,
+      previous_expires_at: before.expires_at,
+    },
+    {
+      ...scopes,
+      name: "ci 2",
+      changed: ["expires_at"],
+      expires_at: later,
+      previous_expires_at: sooner,
+    },
+  ]);
+  eq(await keyReason(world, key.value), null);
+  world.clock.nowMs += 24 * HOUR_MS;
+  deq(await Promise.all([key.value, rotated.body.new_key].map((each) => keyReason(world, each))), [
+    "expired",
+    null,
+  ]);
+  world.clock.nowMs += 24 * HOUR_MS;
+  eq(await keyReason(world, rotated.body.new_key), "expired");
+});
+
+Deno.test("api_keys.update: only who may create such a key changes its expiry, and a key gives no later end than its own", async () => {
+  await using world = await World.open();
+  await world.signUp();
+  const owner = await world.signUp();
+  const key = await world.key(owner, ["agents:read", "policy:write"], { expires_days: 10 });
+  const get = async () => (await world.call("GET", `${KEYS}/${key.id}`, { as: owner.token })).body;
+  const before = await get();
+  const at = (days: number) => new Date(world.clock.nowMs + days * 24 * HOUR_MS).toISOString();
+  const refused = async (as: string, expires_at: string, code: string) => {
+    const { status, body } = await patch(world, key.id, as, { expires_at, name: "other" });
+    deq([status, body.error.code], [code === "VALIDATION_FAILED" ? 400 : 403, code]);
+    deq({ ...await get(), last_used: null }, { ...before, last_used: null });
+  };
+  const narrow = await world.key(owner, ["system:write", "agents:read"]);
+  const admin = await colleague(world, owner, ["admin"]);
+  for (const expires_at of [at(5), at(20)]) {
+    await refused(narrow.value, expires_at, "INSUFFICIENT_SCOPES");
+    // The holder of an owner's key acts as the owner.
+    await refused(admin, expires_at, "FORBIDDEN");
+  }
+  const short = await world.key(owner, ["system:write", "agents:read", "policy:write"], {
+    expires_days: 15,
+  });
+  await refused(short.value, at(16), "VALIDATION_FAILED");
+  eq((await patch(world, key.id, short.value, { expires_at: at(14) })).status, 200);
+  eq((await patch(world, short.id, short.value, { expires_at: at(16) })).status, 400);
+  eq((await patch(world, key.id, owner.token, { expires_at: at(3650) })).status, 200);
+  eq((await patch(world, key.id, short.value, { expires_at: at(20) })).status, 200);
+});
+
 Deno.test("api_keys.create: a key is limited to its creator's rights of now", async () => {
   await using world = await World.open();
   await world.signUp();
@@ -182,7 +268,13 @@ Deno.test("api_keys: invalid input is refused with the path of each error, and n
       [{ scopes: null }, ["body.scopes"]],
       [{ metadata: large }, ["body.metadata"]],
       [{ metadata: "x", scopes: "agents:read" }, ["body.metadata", "body.scopes"]],
-      [{ metadata: {}, name: "other" }, ["body.name"]],
+      [{ metadata: {}, description: "other" }, ["body.description"]],
+      [{ name: "" }, ["body.name"]],
+      [{ name: " ci" }, ["body.name"]],
+      [{ expires_at: null }, ["body.expires_at"]],
+      [{ expires_at: "soon" }, ["body.expires_at"]],
+      [{ expires_at: "2000-01-01T00:00:00.000Z" }, ["body.expires_at"]],
+      [{ expires_at: "9999-01-01T00:00:00.000Z" }, ["body.expires_at"]],
       [{ metadata: {}, surprise: 1 }, ["body"]],
     ]),
     ...cases("POST", `${KEYS}/${id}/rotate`, {}, [

@@ -3,7 +3,7 @@ import { haveInCommon, unite } from "../../../core/access/keys/people_behind.ts"
 import { World } from "../../support/world.ts";
 import { approve, link, refused, says, setUp, waiting } from "./approval_fixtures.ts";
 import { makeIngestToken } from "../commands/ingest_fixtures.ts";
-import { KEYS, rotate } from "../../access/keys/key_fixtures.ts";
+import { HOUR_MS, KEYS, rotate } from "../../access/keys/key_fixtures.ts";
 
 const change = (world: World, id: string, as: string, scopes: readonly string[]) =>
   world.call("PATCH", `${KEYS}/${id}`, { as, body: { scopes } });
@@ -30,6 +30,22 @@ Deno.test("approvals: nobody approves their own request by a key that they widen
   const pid = await waiting(world, here, here.owner.token);
   const { body } = await approve(world, pid, key.value);
   deq([body.status, body.decisions[0].also_of], ["approved", [here.admin.userId]]);
+});
+
+Deno.test("approvals: nobody approves their own request by a key whose life they made longer, but they may make it shorter", async () => {
+  await using world = await World.open();
+  const here = await setUp(world);
+  const keyEndingAfter = async (days: number) => {
+    const key = await world.key(here.colleague, ["approvals:write"], { expires_days: 10 });
+    const expires_at = new Date(world.clock.nowMs + days * 24 * HOUR_MS).toISOString();
+    const as = here.admin.token;
+    eq((await world.call("PATCH", `${KEYS}/${key.id}`, { as, body: { expires_at } })).status, 200);
+    return key.value;
+  };
+  const pid = await waiting(world, here, here.admin.token);
+  await refused(world, here, pid, await keyEndingAfter(11));
+  const { body } = await approve(world, pid, await keyEndingAfter(9));
+  deq([body.status, body.decisions[0].also_of], ["approved", []]);
 });
 
 Deno.test("approvals: nobody approves their own request by either value of a colleague's key that they rotated", async () => {

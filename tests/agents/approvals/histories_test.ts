@@ -35,6 +35,7 @@ const SEEN: readonly (readonly [number, readonly string[]])[] = [
     "refused by key of another",
     "approved by several",
     "key widened by another",
+    "key made to last longer by another",
     "account linked by another",
     "bot adopted",
     "reset password changed by its owner",

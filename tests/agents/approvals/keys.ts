@@ -1,4 +1,4 @@
-import { KEYS } from "../../access/keys/key_fixtures.ts";
+import { HOUR_MS, KEYS } from "../../access/keys/key_fixtures.ts";
 import { countsAs, joined, type Key, type KeyValue, type Person } from "./model.ts";
 import type { Organization } from "./organization.ts";
 
@@ -27,7 +27,8 @@ export async function makeKey(own: Organization, person: Person): Promise<void> 
     knownTo: new Set([person]),
     counts: countsAs(credential),
   };
-  own.keys.push({ id: body.id, account, scopes: body.scopes, values: [value] });
+  const { id, scopes, expires_at } = body;
+  own.keys.push({ id, account, scopes, values: [value], endMs: Date.parse(expires_at) });
 }
 
 export async function rotateKey(own: Organization, person: Person): Promise<void> {
@@ -60,17 +61,23 @@ export async function changeKey(own: Organization, person: Person): Promise<void
   const credential = await own.credential(person);
   if (credential === null || own.keys.length === 0) return;
   const key = own.dice.pick(own.keys);
-  const scopes = someScopes(own);
+  const scopes = own.dice.chance(0.7) ? someScopes(own) : key.scopes;
+  // No key ends during a history.
+  const days = own.dice.pick([30, 60, 120, null, null, null]);
+  const endMs = days === null ? key.endMs : own.world.clock.nowMs + days * 24 * HOUR_MS;
   const { status } = await own.world.call("PATCH", `${KEYS}/${key.id}`, {
     as: credential.text,
-    body: { scopes },
+    body: { scopes, expires_at: new Date(endMs).toISOString() },
   });
   if (status !== 200) return;
-  if (scopes.some((scope) => !key.scopes.includes(scope))) {
-    own.count(key.account.id === person ? "key widened by its owner" : "key widened by another");
+  const by = key.account.id === person ? "its owner" : "another";
+  const isWidened = scopes.some((scope) => !key.scopes.includes(scope));
+  if (isWidened) own.count(`key widened by ${by}`);
+  if (endMs > key.endMs) own.count(`key made to last longer by ${by}`);
+  if (isWidened || endMs > key.endMs) {
     for (const value of key.values) value.counts = joined(value.counts, countsAs(credential));
   }
-  key.scopes = scopes;
+  [key.scopes, key.endMs] = [scopes, endMs];
 }
 
 export async function endKey(own: Organization, person: Person): Promise<void> {

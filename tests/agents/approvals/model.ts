@@ -46,6 +46,7 @@ export interface Key {
   scopes: readonly string[];
   /** The newest value first, then the one before it. */
   values: readonly KeyValue[];
+  endMs: number;
 }
 
 export interface KeyValue {

@@ -1,4 +1,5 @@
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
+import type { OutputSink } from "../../../core/agents/agents.ts";
 import type { Relay } from "../../../core/relay.ts";
 import { followOutput } from "../../../routes/command_output.ts";
 import { SocketOutputs } from "../../../routes/http/socket_outputs.ts";
@@ -182,8 +183,8 @@ Deno.test("followed output: a socket follows at most 32 commands, and each follo
   });
 });
 
-Deno.test("followed output: wishes that are dropped while they are opened are bounded too", async () => {
-  await using world = await World.open({ sole: true });
+/** A socket's sink after its hello, and what it sent. */
+function recordedSink(world: World) {
   const sent: string[] = [];
   const socket = {
     readyState: WebSocket.OPEN,
@@ -192,6 +193,12 @@ Deno.test("followed output: wishes that are dropped while they are opened are bo
   };
   const sink = new SocketSink(world.app, socket as unknown as WebSocket);
   sink.send({ kind: "hello", id: null, json: "{}" });
+  return { sink, sent };
+}
+
+Deno.test("followed output: wishes that are dropped while they are opened are bounded too", async () => {
+  await using world = await World.open({ sole: true });
+  const { sink, sent } = recordedSink(world);
   const opened = Promise.withResolvers<() => void>();
   const outputs = new SocketOutputs(sink, world.app.ports.log, () => opened.promise);
   for (let n = 0; n < 33; n++) {
@@ -204,6 +211,23 @@ Deno.test("followed output: wishes that are dropped while they are opened are bo
   opened.resolve(() => left++);
   await world.settle();
   eq(left, 32);
+});
+
+Deno.test("followed output: an output that is no longer followed sends nothing, its end included", async () => {
+  await using world = await World.open({ sole: true });
+  const { sink, sent } = recordedSink(world);
+  const opened: OutputSink[] = [];
+  const outputs = new SocketOutputs(sink, world.app.ports.log, (_follow, output) => {
+    opened.push(output);
+    return Promise.resolve(() => {});
+  });
+  for (let n = 0; n < 2; n++) await outputs.follow(wishFor("agt_1", { id: "cmd_1" }));
+  const [former, present] = opened as [OutputSink, OutputSink];
+  former.end("interrupted");
+  former.send({ kind: "status", id: null, json: "{}" });
+  eq(sent.length, 1, "only the hello");
+  present.end("interrupted");
+  eq(JSON.parse(sent[1]!).type, "end");
 });
 
 Deno.test("followed output: lost rights end the output within a second, and the events go on", async () => {

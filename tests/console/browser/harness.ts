@@ -125,9 +125,10 @@ export class Person {
     page.on("console", (message) => {
       if (message.type() !== "error") return;
       const { url } = message.location();
-      // A wrong password, and what is under way at the end of a session, may get 401; a page without one asks for no account.
-      const mayBe = /status of 401/.test(message.text()) && !url.endsWith("/api/account/info");
-      if (!mayBe) this.complaints.push(`${message.text()} ${url}`);
+      // Only a wrong password gets 401: a page without a session asks for nothing that needs one.
+      const isPassword = url.endsWith("/api/v1/console-session");
+      if (isPassword && /status of 401/.test(message.text())) return;
+      this.complaints.push(`${message.text()} ${url}`);
     });
     page.on("pageerror", (error) => this.complaints.push(error.stack ?? error.message));
     return page;

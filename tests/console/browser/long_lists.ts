@@ -17,6 +17,7 @@ const AGENT = {
   platform: "linux",
   policy_version: null,
   program: null,
+  capabilities: [],
   status: "online",
   version: "0.1.0",
   connected_at: "2026-01-01T00:00:00Z",

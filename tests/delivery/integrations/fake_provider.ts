@@ -1,6 +1,7 @@
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from "jose";
 import { createHash } from "node:crypto";
 import { OutboundError, type OutboundRequest } from "../../../core/ports/ports.ts";
+import type { ManualClock } from "../../support/clock.ts";
 import type { Reply } from "../../support/network.ts";
 
 interface Grant {
@@ -29,6 +30,8 @@ export class FakeProvider {
   down = false;
   /** The `aud` of ID tokens; another client's id makes them invalid. */
   audience = this.clientId;
+  /** How long an ID token is valid. */
+  idTokenSeconds = 300;
   /** Overrides of its metadata. */
   metadata: Readonly<Record<string, unknown>> = {};
   /** A response of the token endpoint that replaces the regular one. */
@@ -40,11 +43,16 @@ export class FakeProvider {
   readonly #spent = new Set<string>();
   #n = 0;
 
-  private constructor(private readonly key: CryptoKey, private readonly jwk: JWK) {}
+  private constructor(
+    private readonly clock: ManualClock,
+    private readonly key: CryptoKey,
+    private readonly jwk: JWK,
+  ) {}
 
-  static async open(): Promise<FakeProvider> {
+  static async open(clock: ManualClock): Promise<FakeProvider> {
     const { privateKey, publicKey } = await generateKeyPair("ES256");
-    return new FakeProvider(privateKey, { ...await exportJWK(publicKey), kid: "1", alg: "ES256" });
+    const jwk = { ...await exportJWK(publicKey), kid: "1", alg: "ES256" };
+    return new FakeProvider(clock, privateKey, jwk);
   }
 
   /** The configuration of an integration with this provider. */
@@ -148,9 +156,10 @@ export class FakeProvider {
   }
 
   #idToken(subject: string): Promise<string> {
+    const now = Math.floor(this.clock.nowMs / 1000);
     return new SignJWT({}).setProtectedHeader({ alg: "ES256", kid: "1" })
       .setIssuer(this.issuer).setAudience(this.audience).setSubject(subject)
-      .setIssuedAt().setExpirationTime("5m").sign(this.key);
+      .setIssuedAt(now).setExpirationTime(now + this.idTokenSeconds).sign(this.key);
   }
 
   #refresh(form: URLSearchParams): Reply {

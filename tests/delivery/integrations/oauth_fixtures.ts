@@ -18,7 +18,7 @@ export interface Setting {
 }
 
 export async function setUp(world: World, more: Record<string, unknown> = {}): Promise<Setting> {
-  const provider = await FakeProvider.open();
+  const provider = await FakeProvider.open(world.clock);
   world.network.reply = provider.reply;
   const owner = await world.signUp();
   const config = { ...provider.config, repository_host: HOST.toUpperCase(), ...more };

@@ -55,7 +55,7 @@ Deno.test("oauth: the cookie of begin authenticates the callback and is then del
   const begun = await begin(world, here);
   match(
     begun.setCookie,
-    /^__Host-relay-oauth-[0-9a-f]{16}=[\w-]{43}; Path=\/; Max-Age=600; Secure; HttpOnly; SameSite=Lax$/,
+    /^relay-oauth-[0-9a-f]{16}=[\w-]{43}; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax$/,
   );
   const answer = await back(world, here.provider.consent(begun.authorize_url), begun);
   eq(answer.status, 200, answer.text);

@@ -1,6 +1,7 @@
 import { FIRST_RETRY_MS } from "../../support/ladder.ts";
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { integrationJobs } from "../../../kv/records/integration.ts";
+import { ManualClock } from "../../support/clock.ts";
 import { eventsOf } from "../../support/linked_agent.ts";
 import { shared } from "../../support/kv.ts";
 import { responding } from "../webhooks/hook_fixtures.ts";
@@ -45,6 +46,16 @@ Deno.test("oauth: every unusable token response is reported, and the refresh is 
   eq(world.network.sent.length, asked);
   await world.advance(1);
   eq(world.network.sent.length, asked + 1);
+});
+
+Deno.test("oauth: the relay's clock alone decides whether an ID token is in time", async () => {
+  await using world = await World.open({ clock: new ManualClock(Date.UTC(2020, 0, 1)) });
+  const here = await setUp(world);
+  await connect(world, here);
+  here.provider.idTokenSeconds = -60;
+  const begun = await begin(world, here);
+  const answer = await back(world, here.provider.consent(begun.authorize_url), begun);
+  deq([answer.status, answer.body.error.code], [409, "CONFLICT"]);
 });
 
 Deno.test("oauth: a browser of the console returns to it with the outcome", async () => {

@@ -84,10 +84,11 @@ Deno.test("migrate: agents of an earlier version get names that fit, each once, 
     eq((await show(world, owner, name)).id, id);
   }
   const first = await show(world, owner, ids[0]!);
-  deq([first.labels, first.reported_labels, first.relay_labels], [
+  deq([first.labels, first.reported_labels, first.relay_labels, first.capabilities], [
     { env: "prod", os: "linux" },
     { os: "linux" },
     { env: "prod" },
+    [],
   ]);
   const back = await ScriptedAgent.connect(world, credential, { identity, name: "vm", labels });
   eq(back.id, ids[0]);

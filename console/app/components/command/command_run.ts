@@ -6,7 +6,8 @@ import { may } from "../../session.ts";
 import { Badge } from "../badge.ts";
 import { ChangeError, useChange } from "../form.ts";
 import { Output, type OutputEnd } from "./output.ts";
-import { durationOf } from "../time.ts";
+import { durationOf } from "../duration.ts";
+import { onOneLine } from "../visible_text.ts";
 
 const OPEN = ["pending_approval", "queued", "running"];
 
@@ -62,6 +63,6 @@ export function CommandRun(
 export function endOf(
   { exit_code, signal, reason, duration_ms }: Omit<OutputEnd, "status" | "truncated">,
 ): string {
-  const how = exit_code !== null ? `exit code ${exit_code}` : reason ?? signal ?? "";
+  const how = exit_code !== null ? `exit code ${exit_code}` : onOneLine(reason ?? signal ?? "");
   return [how, durationOf(duration_ms)].filter((part) => part !== "").join(", ");
 }

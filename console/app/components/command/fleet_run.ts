@@ -28,9 +28,10 @@ export function FleetRun({ id, status = "", opens = true }: {
     [id],
     STALE,
   );
-  if (error !== null) return html`<${Failure} error=${error} again=${again} />`;
-  if (data === null) return html`<${Loading} />`;
+  const failure = error !== null && html`<${Failure} error=${error} again=${again} />`;
+  if (data === null) return failure || html`<${Loading} />`;
   return html`
+    ${failure}
     <${Totals} fleet=${data} opens=${opens} />
     <${Members} id=${id} status=${status} total=${data.total} />
   `;
@@ -91,11 +92,10 @@ function Members({ id, status, total }: {
     STALE,
   );
   const { rows, error, hasMore } = list;
-  if (error !== null && rows === null) {
-    return html`<${Failure} error=${error} again=${list.again} />`;
-  }
-  if (rows === null) return html`<${Loading} />`;
+  const failure = error !== null && html`<${Failure} error=${error} again=${list.again} />`;
+  if (rows === null) return failure || html`<${Loading} />`;
   return html`
+    ${failure}
     <ul class="members">
       ${rows.map((member) =>
         html`<${Member} key=${member.command_id} member=${member} isOpen=${

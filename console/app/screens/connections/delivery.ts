@@ -43,6 +43,7 @@ export default function Delivery({ id, delivery: deliveryId }: ScreenProps) {
       <${Badge} state=${data.held ? "held" : data.status} />
       ${data.test && html`<span class="label">test</span>`}
     </div>
+    ${error !== null && html`<${Failure} error=${error} again=${again} />`}
     <div class="cards">
       <section class="card" aria-label="Delivery">
         <h2>Delivery</h2>

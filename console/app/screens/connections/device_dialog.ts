@@ -40,7 +40,7 @@ export function DeviceDialog({ id, onClose }: {
       ${data === null ? error === null && html`<${Loading} />` : html`
         <p><${Badge} state=${data.trust_status} tone=${data.trusted ? "good" : "warn"} />${" "}
           <code>${id}</code></p>
-        <ul class="lines whole">
+        <ul class="lines wrapped">
           ${data.reasons.map(({ code, message, at }) =>
             html`
               <li key=${code}>

@@ -8,7 +8,7 @@ import { Time } from "../../components/time.ts";
 import { onOneLine } from "../../components/visible_text.ts";
 import { html } from "htm/preact";
 import { offsetPage, usePages } from "../../pages.ts";
-import { addressOf, query, setQuery } from "../../router.ts";
+import { addressOf, placeWith, query, setQuery } from "../../router.ts";
 import { may } from "../../session.ts";
 import { DeviceDialog } from "./device_dialog.ts";
 import { PairingCodes } from "./pairing_codes.ts";
@@ -95,7 +95,7 @@ export default function Devices() {
     </div>
     <${Table}
       label="Devices" list=${list} columns=${COLUMNS} keyOf=${({ id }: Device) => id}
-      opens=${({ id }: Device) => `/devices?device=${id}${trust === "" ? "" : `&trust=${trust}`}`}
+      opens=${({ id }: Device) => placeWith({ device: id })}
       empty=${html`
         <${Empty} title=${trust === ""
           ? "No machine was paired yet"

@@ -35,6 +35,7 @@ export default function Integrations() {
     <div class="title">
       <h1>Integrations</h1>
     </div>
+    ${error !== null && html`<${Failure} error=${error} again=${again} />`}
     ${connected !== undefined && html`
       <p class="good" role="status">
         <${VisibleText} text=${data.integrations.find(({ id }) => id === connected)?.name ??

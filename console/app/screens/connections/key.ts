@@ -1,5 +1,6 @@
 import { type ApiKey, call } from "../../api.ts";
 import { Badge } from "../../components/badge.ts";
+import { limitWords } from "../../components/limit_words.ts";
 import { Name, useNames } from "../../components/names.ts";
 import { Failure, Loading } from "../../components/states.ts";
 import { ExactTime, Time } from "../../components/time.ts";
@@ -9,7 +10,7 @@ import { html } from "htm/preact";
 import { addressOf } from "../../router.ts";
 import type { ScreenProps } from "../../screen.ts";
 import { may, me } from "../../session.ts";
-import { KeyScopes } from "./key/change.ts";
+import { KeyChange } from "./key/change.ts";
 import { KeyExplanation } from "./key/explanation.ts";
 import { KeyDelete, KeyRevoke } from "./key/revoke.ts";
 import { KeyRotate } from "./key/rotate.ts";
@@ -38,6 +39,7 @@ export default function Key({ id }: ScreenProps) {
       </h1>
       <${Badge} state=${key.status} />
     </div>
+    ${error !== null && html`<${Failure} error=${error} again=${again} />`}
     <div class="cards two">
       <${Facts} apiKey=${key} />
       <${KeyUsage} id=${key.id} />
@@ -46,12 +48,12 @@ export default function Key({ id }: ScreenProps) {
       ${(isMine || may("system:write")) && html`
         <section class="card" aria-label="End the key">
           <h2>End the key</h2>
-          ${works && html`<${KeyRevoke} apiKey=${key} onRevoked=${again} />`}
+          <${KeyRevoke} apiKey=${key} onRevoked=${again} />
           <${KeyDelete} apiKey=${key} />
         </section>
       `}
     </div>
-    ${works && may("system:write") && html`<${KeyScopes} apiKey=${key} onChanged=${again} />`}
+    ${works && may("system:write") && html`<${KeyChange} apiKey=${key} onChanged=${again} />`}
   `;
 }
 
@@ -88,8 +90,11 @@ function Facts({ apiKey: key }: { readonly apiKey: ApiKey }) {
             <dd>works until <${ExactTime} at=${key.grace_period_ends} /></dd>
           `}
         <dt>Limits</dt>
-        <dd>${limits.requests_per_minute} requests and ${limits
-          .mcp_calls_per_minute} MCP calls a minute, ${limits.max_concurrent} at a time</dd>
+        <dd>
+          requests a minute: ${limitWords(limits.requests_per_minute)}; MCP calls a minute:${" "}
+          ${limitWords(limits.mcp_calls_per_minute)}; requests at a time:${" "}
+          ${limitWords(limits.max_concurrent)}
+        </dd>
         ${Object.entries(metadata).map(([name, value]) =>
           html`
             <dt>

@@ -1,5 +1,5 @@
 import { type ApiKey, call } from "../../api.ts";
-import type { Space } from "../../space.ts";
+import { type Space, space } from "../../space.ts";
 import { Badge } from "../../components/badge.ts";
 import { ChoiceFilter } from "../../components/filters.ts";
 import { Empty } from "../../components/states.ts";
@@ -50,7 +50,8 @@ const COLUMNS: readonly Column<ApiKey>[] = [
 
 /** The API keys that the viewer may see, and a form for a new one. */
 export default function Keys() {
-  const { type = "" } = query.value;
+  // The test space has test keys only.
+  const type = space.value === "live" ? query.value.type ?? "" : "";
   const list = usePages(
     async (from, signal) => {
       const { api_keys, pagination } = await call("api_keys.list", {
@@ -74,14 +75,16 @@ export default function Keys() {
       `}
     </div>
     ${creates && html`<${KeyCreate} />`}
-    <div class="filters">
-      <${ChoiceFilter} name="type" label="Data" choices=${["live", "test"]} />
-    </div>
+    ${space.value === "live" && html`
+      <div class="filters">
+        <${ChoiceFilter} name="type" label="Data" choices=${["live", "test"]} />
+      </div>
+    `}
     <${Table}
       label="API keys" list=${list} columns=${COLUMNS} keyOf=${({ id }: ApiKey) => id}
       opens=${({ id }: ApiKey) => `/keys/${id}`}
       empty=${html`
-        <${Empty} title="No API keys">
+        <${Empty} title=${type === "" ? "No API keys" : `No keys for ${type} data`}>
           <p>${mayCreate
             ? "A key lets a program call the API with rights that you choose. Create one above."
             : "A key lets a program call the API. An administrator of your organization can make one."}</p>

@@ -25,7 +25,7 @@ export function PairingCodes() {
   );
   if (pairing_codes.length === 0) return null;
   return html`
-    <section class="card codes">
+    <section class="card">
       <h2>Codes that still work</h2>
       <ul class="lines">
         ${pairing_codes.map((code) => html`<${Line} key=${code.id} code=${code} again=${again} />`)}

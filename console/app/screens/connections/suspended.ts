@@ -1,4 +1,4 @@
-import type { Suspension } from "../../../../core/client/client.ts";
+import type { Scope, Suspension } from "../../../../core/client/client.ts";
 import { ChangeError, useChange } from "../../components/form.ts";
 import { html } from "htm/preact";
 import { may } from "../../session.ts";
@@ -34,7 +34,7 @@ export function Suspended({ suspended, adopt, onAdopted }: {
           }`}.
       </p>
       <${ChangeError} change=${change} />
-      ${may("system:write") && html`
+      ${[...suspended.missing, "system:write"].every((right) => may(right as Scope)) && html`
         <p><button type="button" disabled=${change.isBusy} onClick=${run}>
           Adopt it, so that it acts with my rights
         </button></p>

@@ -27,7 +27,10 @@ export default function Webhook({ id }: ScreenProps) {
       ? html`<${Loading} />`
       : html`<${Failure} error=${error} again=${again} />`;
   }
-  return html`<${Shown} webhook=${webhook} again=${again} />`;
+  return html`
+    ${error !== null && html`<${Failure} error=${error} again=${again} />`}
+    <${Shown} webhook=${webhook} again=${again} />
+  `;
 }
 
 function Shown({ webhook, again }: { readonly webhook: WebhookRow; readonly again: () => void }) {

@@ -1,8 +1,9 @@
+import { useEffect, useRef } from "preact/hooks";
 import { call, type Webhook } from "../../api.ts";
 import { Badge } from "../../components/badge.ts";
 import { Empty } from "../../components/states.ts";
 import { type Column, Table } from "../../components/table.ts";
-import { now, Time } from "../../components/time.ts";
+import { Time } from "../../components/time.ts";
 import { onOneLine } from "../../components/visible_text.ts";
 import { useData } from "../../data.ts";
 import { html } from "htm/preact";
@@ -15,7 +16,6 @@ import {
   CAUSES,
   failureShare,
   FOLLOWS_MS,
-  isDue,
   MISSED_MS,
 } from "./webhook/delivery_words.ts";
 import { WebhookCreate } from "./webhook/create.ts";
@@ -33,7 +33,11 @@ const COLUMNS: readonly Column<Webhook>[] = [
     cell: ({ url }) => html`<span class="mono" title=${onOneLine(url)}>${onOneLine(url)}</span>`,
   },
   { title: "State", width: "7rem", cell: (webhook) => html`<${State} webhook=${webhook} />` },
-  { title: "Failures", width: "10rem", cell: ({ id }) => html`<${Failures} id=${id} />` },
+  {
+    title: "Failures",
+    width: "10rem",
+    cell: (webhook) => html`<${Failures} webhook=${webhook} />`,
+  },
   {
     title: "Last delivery",
     width: "8rem",
@@ -48,14 +52,17 @@ export function State({ webhook: { active, suspended } }: { readonly webhook: We
 }
 
 /** How many of the latest deliveries failed. */
-function Failures({ id }: { readonly id: string }) {
+function Failures({ webhook: { id, delivery_count } }: { readonly webhook: Webhook }) {
   const { data, again } = useData(
     (signal) => call("webhooks.deliveries", { params: { id }, query: { limit: 50 }, signal }),
     [id],
-    { types: ["webhook"], id, everyMs: ATTEMPTS_EVERY_MS },
   );
-  useFollowing(CAUSES, FOLLOWS_MS, again);
-  useRepeat(data?.deliveries.some((one) => isDue(one, now.value)) ?? false, MISSED_MS, again);
+  const counted = useRef(delivery_count);
+  // The list says which webhooks had an attempt: the others are not asked again.
+  useEffect(() => {
+    if (counted.current !== delivery_count) again();
+    counted.current = delivery_count;
+  }, [delivery_count]);
   if (data === null) return null;
   const share = failureShare(data.deliveries);
   if (share === null) return html`<span class="soft">no deliveries</span>`;
@@ -81,6 +88,7 @@ export default function Webhooks() {
     { types: ["webhook"], everyMs: ATTEMPTS_EVERY_MS },
   );
   useFollowing(CAUSES, 2 * FOLLOWS_MS, list.again);
+  useRepeat(true, MISSED_MS, list.again);
   const creates = query.value.create !== undefined && may("system:write");
   const add = may("system:write") && html`
     <button type="button" class="primary" onClick=${() => setQuery({ create: "1" })}>

@@ -1,4 +1,3 @@
-import { useState } from "preact/hooks";
 import { call } from "../../api.ts";
 import { ChangeError, useChange } from "../../components/form.ts";
 import { Failure, Loading } from "../../components/states.ts";
@@ -6,20 +5,20 @@ import { Time } from "../../components/time.ts";
 import { onOneLine } from "../../components/visible_text.ts";
 import { useData } from "../../data.ts";
 import { html } from "htm/preact";
-import { addressOf, go } from "../../router.ts";
+import { addressOf, redirect } from "../../router.ts";
 import { me, readSession, signOut } from "../../session.ts";
 import {
   EmailField,
   HttpsNeeded,
   NewPasswordField,
   SecretField,
-  takeFragment,
+  useSecretOfLink,
   useText,
 } from "./parts.ts";
 
 /** Accepts an invitation, whose code is in the link's fragment. */
 export default function Join() {
-  const [code, setCode] = useState(takeFragment);
+  const [code, setCode] = useSecretOfLink();
   return html`
     <section class="sign-in">
       <h1>Join an organization</h1>
@@ -28,7 +27,7 @@ export default function Join() {
         ? html`<${SignedIn} />`
         : code === ""
         ? html`<${AskForCode} onCode=${setCode} />`
-        : html`<${Invited} code=${code} />`}
+        : html`<${Invited} key=${code} code=${code} />`}
       ${!me.value && html`<p>Have an account? <a href=${addressOf("/sign-in")}>Sign in</a></p>`}
     </section>
   `;
@@ -59,7 +58,9 @@ function Invited({ code }: { readonly code: string }) {
   if (data === null) return html`<${Loading} />`;
   const { organization, email, roles, expires_at } = data;
   return html`
-    <p>You are invited to <strong>${onOneLine(organization)}</strong> as ${roles.join(", ")}.
+    <p>You are invited to <strong>${onOneLine(organization)}</strong> as ${onOneLine(
+      roles.join(", "),
+    )}.
       The invitation ends <${Time} at=${expires_at} />.</p>
     <${Form} code=${code} invited=${email} />
   `;
@@ -75,7 +76,7 @@ function Form({ code, invited }: { readonly code: string; readonly invited: stri
         body: { email: email.text, password: password.text, invite_code: code },
       });
       await readSession();
-      go("/");
+      redirect("/");
     });
   };
   return html`
@@ -92,7 +93,9 @@ function Form({ code, invited }: { readonly code: string; readonly invited: stri
 function SignedIn() {
   const change = useChange();
   return html`
-    <p>You are signed in as ${me.value!.user.email} of ${me.value!.organization.name}. An invitation
+    <p>You are signed in as ${me.value!.user.email} of ${onOneLine(
+      me.value!.organization.name,
+    )}. An invitation
       makes a new account. Sign out to accept it.</p>
     <${ChangeError} change=${change} />
     <p class="actions">

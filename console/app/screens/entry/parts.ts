@@ -1,13 +1,12 @@
-import { useState } from "preact/hooks";
-import { Field } from "../../components/form.ts";
+import { useEffect, useState } from "preact/hooks";
+import { TextField } from "../../components/inputs.ts";
 import { html } from "htm/preact";
-import { go, query } from "../../router.ts";
+import { path, query, redirect } from "../../router.ts";
 
-/** A text of a form, and what an input needs to show and change it. */
+/** A text of a form, and what its field needs to show and change it. */
 export function useText(initial = "") {
-  const [text, setText] = useState(initial);
-  const onInput = (event: Event) => setText((event.target as HTMLInputElement).value);
-  return { text, input: { value: text, onInput } };
+  const [text, onInput] = useState(initial);
+  return { text, field: { value: text, onInput } };
 }
 
 type Text = ReturnType<typeof useText>;
@@ -19,24 +18,15 @@ export const EmailField = ({ email, isFixed = false }: {
   readonly isFixed?: boolean;
 }) =>
   html`
-    <${Field} label="E-mail">${(id: string) =>
-      html`
-        <input id=${id} type="email" autocomplete="username" required readonly=${isFixed}
-          ...${email.input} />
-      `}<//>
+    <${TextField} label="E-mail" type="email" autocomplete="username" required readonly=${isFixed}
+      ...${email.field} />
   `;
 
 /** A password that a person chooses. The relay says what is wrong with a weak one. */
 export const NewPasswordField = ({ password }: { readonly password: Text }) =>
   html`
-    <${Field} label="Password"
-      hint="At least 8 characters. Several words make a good one.">${(
-        id: string,
-      ) =>
-        html`
-          <input id=${id} type="password" autocomplete="new-password" required minlength="8"
-            ...${password.input} />
-        `}<//>
+    <${TextField} label="Password" hint="At least 8 characters. Several words make a good one."
+      type="password" autocomplete="new-password" required minlength="8" ...${password.field} />
   `;
 
 /** The secret of a link, for people whose link was cut. */
@@ -47,11 +37,8 @@ export const SecretField = ({ label, hint, secret, placeholder }: {
   readonly placeholder?: string;
 }) =>
   html`
-    <${Field} label=${label} hint=${hint}>${(id: string) =>
-      html`
-        <input id=${id} class="mono" autocomplete="off" spellcheck=${false} required
-          placeholder=${placeholder} ...${secret.input} />
-      `}<//>
+    <${TextField} label=${label} hint=${hint} class="mono" spellcheck=${false} required
+      placeholder=${placeholder} ...${secret.field} />
   `;
 
 /** Says when a browser cannot sign in here. */
@@ -62,8 +49,23 @@ export const HttpsNeeded = () =>
     </p>
   `;
 
+/** The secret of a link, also of one that is opened while the screen is shown, and how to set another. */
+export function useSecretOfLink() {
+  const state = useState(takeFragment);
+  const [, setSecret] = state;
+  useEffect(() => {
+    const take = () => {
+      const found = takeFragment();
+      if (found !== "") setSecret(found);
+    };
+    addEventListener("hashchange", take);
+    return () => removeEventListener("hashchange", take);
+  }, []);
+  return state;
+}
+
 /** Takes the secret of a link out of the address at once, so that neither the history nor an onlooker keeps it. */
-export function takeFragment(): string {
+function takeFragment(): string {
   const secret = location.hash.slice(1);
   if (secret !== "") history.replaceState(null, "", location.pathname + location.search);
   try {
@@ -73,8 +75,19 @@ export function takeFragment(): string {
   }
 }
 
-/** Goes to the address that was asked for; only ever to one of the console. */
-export function goOn(): void {
+/** The address that was asked for; only ever one of the console. */
+export function nextAddress(): string {
   const { next = "/" } = query.value;
-  go(/^\/(?!\/)/.test(next) ? next : "/");
+  if (!URL.canParse(next, location.origin)) return "/";
+  const { pathname, search } = new URL(next, location.origin);
+  return pathname === path.value ? "/" : pathname.replace(/^\/+/, "/") + search;
+}
+
+/** Why a sign-in at an issuer failed, by the fragment of the address; null when none did. */
+export const issuerFailure = (): string | null =>
+  /^#sign_in_failed=(\w+)$/.exec(location.hash)?.[1] ?? null;
+
+/** Goes to the address that was asked for, with its fragment. */
+export function goOn(): void {
+  redirect(nextAddress() + (issuerFailure() === null ? location.hash : ""));
 }

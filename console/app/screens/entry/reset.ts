@@ -4,19 +4,19 @@ import { ChangeError, useChange } from "../../components/form.ts";
 import { html } from "htm/preact";
 import { addressOf } from "../../router.ts";
 import { me, readSession } from "../../session.ts";
-import { NewPasswordField, SecretField, takeFragment, useText } from "./parts.ts";
+import { NewPasswordField, SecretField, useSecretOfLink, useText } from "./parts.ts";
 
 /** Sets a new password with the token of a link, which is in the link's fragment. */
 export default function Reset() {
-  const [given] = useState(takeFragment);
+  const [given] = useSecretOfLink();
   const [done, setDone] = useState<string | null>(null);
   const change = useChange();
-  const token = useText(given), password = useText();
+  const typed = useText(), password = useText();
   const submit = (event: Event) => {
     event.preventDefault();
     change.run(async () => {
       const { email } = await call("account.reset_password", {
-        body: { token: token.text.trim(), password: password.text },
+        body: { token: given || typed.text.trim(), password: password.text },
       });
       setDone(email);
       // Whoever was signed in here as that person is not any more.
@@ -41,7 +41,7 @@ export default function Reset() {
         : "The link works once. It ends all sessions of your account."}</p>
       <form onSubmit=${submit}>
         ${given === "" && html`
-          <${SecretField} label="Token of the link" secret=${token} />
+          <${SecretField} label="Token of the link" secret=${typed} />
         `}
         <${NewPasswordField} password=${password} />
         <${ChangeError} change=${change} />

@@ -1,13 +1,14 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { call, RelayError, type SignInOptions } from "../../api.ts";
-import { ChangeError, Field, useChange } from "../../components/form.ts";
+import { ChangeError, useChange } from "../../components/form.ts";
+import { TextField } from "../../components/inputs.ts";
 import { Failure, Loading } from "../../components/states.ts";
 import { onOneLine } from "../../components/visible_text.ts";
 import { useData } from "../../data.ts";
 import { html } from "htm/preact";
-import { addressOf, go, query, setQuery } from "../../router.ts";
+import { addressOf, query, redirect, setQuery } from "../../router.ts";
 import { me, readSession } from "../../session.ts";
-import { EmailField, goOn, HttpsNeeded, useText } from "./parts.ts";
+import { EmailField, goOn, HttpsNeeded, issuerFailure, nextAddress, useText } from "./parts.ts";
 
 /** Signs in, and returns to the address that was asked for. A fresh relay has nobody to sign in. */
 export default function SignIn() {
@@ -17,7 +18,7 @@ export default function SignIn() {
   );
   useEffect(() => {
     if (me.value) goOn();
-    else if (data?.claimed === false) go("/sign-up", query.value);
+    else if (data?.claimed === false) redirect(`/sign-up${location.hash}`, query.value);
   }, [me.value, data]);
   if (error !== null) return html`<${Failure} error=${error} again=${again} />`;
   return data?.claimed ? html`<${Form} options=${data} />` : html`<${Loading} />`;
@@ -27,9 +28,14 @@ function Form({ options: { issuers, sign_up } }: { readonly options: SignInOptio
   const change = useChange();
   const email = useText(), password = useText(), code = useText();
   const [needsCode, setNeedsCode] = useState(false);
-  const [next = "", fragment = ""] = (query.value["next"] ?? "").split("#");
-  const [, failed] = /^sign_in_failed=(\w+)$/.exec(fragment) ?? [];
-  const returnTo = encodeURIComponent(addressOf(next.startsWith("/") ? next : "/"));
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    if (needsCode) {
+      form.current!.querySelector<HTMLElement>("[autocomplete=one-time-code]")!.focus();
+    }
+  }, [needsCode]);
+  const failed = issuerFailure();
+  const returnTo = encodeURIComponent(addressOf(nextAddress()));
   const submit = (event: Event) => {
     event.preventDefault();
     change.run(async () => {
@@ -49,22 +55,17 @@ function Form({ options: { issuers, sign_up } }: { readonly options: SignInOptio
     <section class="sign-in">
       <h1>Sign in to Relay</h1>
       <${HttpsNeeded} />
-      ${failed !== undefined && html`<p class="bad" role="alert">${FAILED[failed] ?? OTHER}</p>`}
-      <form onSubmit=${submit}>
+      ${failed !== null &&
+        html`<p class="bad" role="alert">${
+          Object.hasOwn(FAILED, failed) ? FAILED[failed] : OTHER
+        }</p>`}
+      <form ref=${form} onSubmit=${submit}>
         <${EmailField} email=${email} />
-        <${Field} label="Password">${(id: string) =>
-          html`
-            <input id=${id} type="password" autocomplete="current-password" required
-              ...${password.input} />
-          `}<//>
+        <${TextField} label="Password" type="password" autocomplete="current-password" required
+          ...${password.field} />
         ${needsCode && html`
-          <${Field} label="Code of your second factor"
-            hint="From the authenticator, or a recovery code.">${(
-              id: string,
-            ) =>
-              html`
-                <input id=${id} autocomplete="one-time-code" required autofocus ...${code.input} />
-              `}<//>
+          <${TextField} label="Code of your second factor" autocomplete="one-time-code" required
+            hint="From the authenticator, or a recovery code." ...${code.field} />
         `}
         <${ChangeError} change=${change} />
         <button type="submit" class="primary" disabled=${change.isBusy}>Sign in</button>

@@ -1,6 +1,7 @@
 import { useEffect } from "preact/hooks";
 import { call, type SignInOptions } from "../../api.ts";
-import { ChangeError, Field, useChange } from "../../components/form.ts";
+import { ChangeError, useChange } from "../../components/form.ts";
+import { TextField } from "../../components/inputs.ts";
 import { Failure, Loading } from "../../components/states.ts";
 import { useData } from "../../data.ts";
 import { html } from "htm/preact";
@@ -52,10 +53,8 @@ function Form({ options: { claimed, claim_code } }: { readonly options: SignInOp
         ${claim_code && html`
           <${SecretField} label="Claim code" hint=${WHERE} secret=${claim} placeholder="claim_…" />
         `}
-        <${Field} label="Organization" hint="Your company or team. You can rename it later.">${(
-          id: string,
-        ) =>
-          html`<input id=${id} autocomplete="organization" required ...${organization.input} />`}<//>
+        <${TextField} label="Organization" hint="Your company or team. You can rename it later."
+          autocomplete="organization" required ...${organization.field} />
         <${EmailField} email=${email} />
         <${NewPasswordField} password=${password} />
         <${ChangeError} change=${change} />

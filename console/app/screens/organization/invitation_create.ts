@@ -1,19 +1,25 @@
 import { useState } from "preact/hooks";
-import { call, type Role } from "../../api.ts";
+import { call, type Role, type Scope } from "../../api.ts";
 import { ChangeError, useChange } from "../../components/form.ts";
 import { CheckGroups, TextField } from "../../components/inputs.ts";
 import { ShownOnce } from "../../components/shown_once.ts";
 import { html } from "htm/preact";
 import { setQuery } from "../../router.ts";
-import { may } from "../../session.ts";
-import { rightsOf } from "./permissions.ts";
+import { me } from "../../session.ts";
+import { mayGive } from "./permissions.ts";
 
 /** Invites a person, and shows the link to send to them. */
-export function InvitationCreate({ roles }: { readonly roles: readonly Role[] }) {
+export function InvitationCreate({ roles, all }: {
+  readonly roles: readonly Role[];
+  readonly all: readonly Scope[];
+}) {
   const change = useChange();
   const [email, setEmail] = useState("");
   const [days, setDays] = useState("7");
-  const [chosen, setChosen] = useState<readonly string[]>(["viewer"]);
+  const offered = roles.filter((role) => mayGive(me.value!, role, all));
+  const [chosen, setChosen] = useState<readonly string[]>(
+    offered.some(({ name }) => name === "viewer") ? ["viewer"] : [],
+  );
   const [link, setLink] = useState<string | null>(null);
   const close = () => setQuery({ invite: "" });
   if (link !== null) {
@@ -33,7 +39,6 @@ export function InvitationCreate({ roles }: { readonly roles: readonly Role[] })
       setLink(new URL(url, location.origin).href);
     });
   };
-  const offered = roles.filter((role) => rightsOf(role).every(may));
   return html`
     <form class="card" onSubmit=${submit} aria-label="Invite a person">
       <h2>Invite a person</h2>
@@ -58,7 +63,7 @@ export function InvitationCreate({ roles }: { readonly roles: readonly Role[] })
         <button type="submit" class="primary" disabled=${change.isBusy || chosen.length === 0}>
           Make the invitation
         </button>
-        <button type="button" onClick=${close}>Cancel</button>
+        <button type="button" disabled=${change.isBusy} onClick=${close}>Cancel</button>
       </div>
     </form>
   `;

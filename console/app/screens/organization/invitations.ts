@@ -8,10 +8,12 @@ import { useData } from "../../data.ts";
 import { html } from "htm/preact";
 import { may } from "../../session.ts";
 
+const SHOWN = 50;
+
 /** The newest invitations. */
 export function Invitations() {
   const { data, error, again } = useData(
-    (signal) => call("invitations.list", { query: { limit: 50 }, signal }),
+    (signal) => call("invitations.list", { query: { limit: SHOWN }, signal }),
     [],
     { types: ["invitation", "user"] },
   );
@@ -22,11 +24,14 @@ export function Invitations() {
   }
   if (data.invitations.length === 0) return html`<p class="soft">Nobody is invited.</p>`;
   return html`
+    ${error !== null && html`<${Failure} error=${error} again=${again} />`}
     <ul class="rows">
       ${data.invitations.map((invitation) =>
         html`<${Row} key=${invitation.id} invitation=${invitation} again=${again} />`
       )}
     </ul>
+    ${data.pagination.total > SHOWN &&
+      html`<p class="soft">and ${data.pagination.total - SHOWN} older ones</p>`}
   `;
 }
 

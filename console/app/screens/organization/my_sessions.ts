@@ -1,8 +1,8 @@
 import { call, type Session } from "../../api.ts";
-import { ChangeError, useChange } from "../../components/form.ts";
+import { ChangeError, ConfirmButton, useChange } from "../../components/form.ts";
 import { Failure, Loading } from "../../components/states.ts";
 import { Time } from "../../components/time.ts";
-import { VisibleText } from "../../components/visible_text.ts";
+import { onOneLine, VisibleText } from "../../components/visible_text.ts";
 import { useData } from "../../data.ts";
 import { html } from "htm/preact";
 import { signOut } from "../../session.ts";
@@ -14,6 +14,7 @@ export function MySessions() {
     [],
     { types: ["session"] },
   );
+  const leaving = useChange();
   return html`
     <section class="card" aria-label="My sessions">
       <h2>My sessions</h2>
@@ -24,7 +25,8 @@ export function MySessions() {
           html`<${Row} key=${session.id} session=${session} again=${again} />`
         )}
       </ul>
-      <p><button type="button" onClick=${() => signOut(true)}>Sign out everywhere</button></p>
+      <${ConfirmButton} label="Sign out everywhere" change=${leaving} action=${() => signOut(true)}
+        question="All your sessions end, this one too." />
     </section>
   `;
 }
@@ -58,7 +60,7 @@ function Row(
       </p>
       ${!current && html`
         <button type="button" disabled=${change.isBusy}
-          aria-label=${`End the session from ${address}`} onClick=${end}>End</button>
+          aria-label=${`End the session from ${onOneLine(address)}`} onClick=${end}>End</button>
       `}
       <${ChangeError} change=${change} />
     </li>

@@ -1,7 +1,8 @@
-import { useState } from "preact/hooks";
 import { call } from "../../api.ts";
+import { useDraft } from "../../components/draft.ts";
 import { ChangeError, ConfirmButton, useChange } from "../../components/form.ts";
 import { TextField } from "../../components/inputs.ts";
+import { Failure } from "../../components/states.ts";
 import { useData } from "../../data.ts";
 import { html } from "htm/preact";
 import { me, readSession } from "../../session.ts";
@@ -10,11 +11,12 @@ import { me, readSession } from "../../session.ts";
 export function OrganizationSettings() {
   const change = useChange();
   const { name: present, plan } = me.value!.organization;
-  const [name, setName] = useState(present);
+  const name = useDraft(present);
   const submit = (event: Event) => {
     event.preventDefault();
     change.run(async () => {
-      await call("account.rename_organization", { body: { name } });
+      await call("account.rename_organization", { body: { name: name.value } });
+      name.saved();
       await readSession();
     });
   };
@@ -26,11 +28,11 @@ export function OrganizationSettings() {
         <dd>${plan}</dd>
       </dl>
       <form onSubmit=${submit}>
-        <${TextField} label="Name of the organization" value=${name} onInput=${setName} required
+        <${TextField} label="Name of the organization" value=${name.value} onInput=${name
+          .set} required
           maxlength=${100} />
         <${ChangeError} change=${change} />
-        <p><button type="submit" disabled=${change.isBusy ||
-          name === present}>Rename it</button></p>
+        <p><button type="submit" disabled=${change.isBusy || !name.isChanged}>Rename it</button></p>
       </form>
       <${RequiredFactor} />
     </section>
@@ -39,8 +41,14 @@ export function OrganizationSettings() {
 
 function RequiredFactor() {
   const change = useChange();
-  const { data, again } = useData((signal) => call("second_factor.read", { signal }), []);
-  if (data === null) return null;
+  const { data, error, again } = useData(
+    (signal) => call("second_factor.read", { signal }),
+    [],
+    { types: ["organization"] },
+  );
+  if (data === null) {
+    return error === null ? null : html`<${Failure} error=${error} again=${again} />`;
+  }
   const set = (required: boolean) => async () => {
     await call("second_factor.require", { body: { required } });
     again();

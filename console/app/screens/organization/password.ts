@@ -35,7 +35,7 @@ export function Password() {
         <${ChangeError} change=${change} />
         <p><button type="submit" disabled=${change.isBusy}>Change the password</button></p>
         <p role="status" class="good">${ended !== null &&
-          `The password is changed. ${ended} other sessions ended.`}</p>
+          `The password is changed. Other sessions that ended: ${ended}.`}</p>
       </form>
     </section>
   `;

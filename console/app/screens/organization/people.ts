@@ -1,4 +1,4 @@
-import { call, type Role, type User } from "../../api.ts";
+import { call, type Role, type Scope, type User } from "../../api.ts";
 import { Badge } from "../../components/badge.ts";
 import { Empty, Failure } from "../../components/states.ts";
 import { type Column, Table } from "../../components/table.ts";
@@ -7,8 +7,9 @@ import { onOneLine } from "../../components/visible_text.ts";
 import { type Data, useData } from "../../data.ts";
 import { html } from "htm/preact";
 import { offsetPage, usePages } from "../../pages.ts";
-import { addressOf, query, setQuery } from "../../router.ts";
+import { addressOf, placeWith, query, setQuery } from "../../router.ts";
 import { may, me } from "../../session.ts";
+import { useScopes } from "../../components/scopes.ts";
 import { Invitations } from "./invitations.ts";
 import { InvitationCreate } from "./invitation_create.ts";
 import { Person } from "./person.ts";
@@ -20,7 +21,7 @@ const COLUMNS: readonly Column<User>[] = [
     width: "minmax(12rem, 2fr)",
     cell: ({ id, email }) =>
       html`
-        <a href=${addressOf("/people", { person: id })}>${onOneLine(email)}</a>
+        <a href=${addressOf(placeWith({ person: id }))}>${onOneLine(email)}</a>
         ${id === me.value!.user.id && html`<span class="label">you</span>`}
       `,
   },
@@ -72,6 +73,8 @@ export default function People() {
     [],
     { types: ["role"] },
   );
+  const scopes = useScopes();
+  const all = scopes.data?.map(({ name }) => name) ?? null;
   const { person, invite } = query.value;
   const mayChange = may("system:write");
   return html`
@@ -83,21 +86,27 @@ export default function People() {
         </button>
       `}
     </div>
-    ${mayChange && invite !== undefined && roles.data !== null &&
-      html`<${InvitationCreate} roles=${roles.data} />`}
-    ${person !== undefined && html`<${Person} key=${person} id=${person} roles=${roles.data} />`}
+    ${scopes.error !== null && html`<${Failure} error=${scopes.error} again=${scopes.again} />`}
+    ${mayChange && invite !== undefined && roles.data !== null && all !== null &&
+      html`<${InvitationCreate} roles=${roles.data} all=${all} />`}
+    ${person !== undefined &&
+      html`<${Person} key=${person} id=${person} roles=${roles.data} scopes=${scopes.data} />`}
     <${Table}
       label="People" list=${list} columns=${COLUMNS} keyOf=${({ id }: User) => id}
-      opens=${({ id }: User) => `/people?person=${id}`}
+      opens=${({ id }: User) => placeWith({ person: id })}
       empty=${html`<${Empty} title="Nobody" />`}
     />
     <h2>Invitations</h2>
     <${Invitations} />
-    <${RoleList} roles=${roles} />
+    <${RoleList} roles=${roles} all=${all} />
   `;
 }
 
-function RoleList({ roles }: { readonly roles: Data<readonly Role[]> }) {
+function RoleList({ roles, all }: {
+  readonly roles: Data<readonly Role[]>;
+  readonly all: readonly Scope[] | null;
+}) {
   if (roles.error !== null) return html`<${Failure} error=${roles.error} again=${roles.again} />`;
-  return roles.data !== null && html`<${Roles} roles=${roles.data} onChanged=${roles.again} />`;
+  return roles.data !== null && all !== null &&
+    html`<${Roles} roles=${roles.data} all=${all} onChanged=${roles.again} />`;
 }

@@ -1,36 +1,42 @@
 import { useState } from "preact/hooks";
-import { call, type Role } from "../../api.ts";
+import { call, type Role, type ScopeInfo } from "../../api.ts";
 import { Badge } from "../../components/badge.ts";
 import { ChangeError, ConfirmButton, useChange } from "../../components/form.ts";
 import { SelectField } from "../../components/inputs.ts";
-import { SCOPES } from "../../components/scopes.ts";
 import { Failure, Loading } from "../../components/states.ts";
 import { VisibleText } from "../../components/visible_text.ts";
 import { useData } from "../../data.ts";
 import { html } from "htm/preact";
 import { setQuery } from "../../router.ts";
-import { may } from "../../session.ts";
+import { may, me } from "../../session.ts";
 import { PasswordLink } from "./password_link.ts";
-import { rightsByRole } from "./permissions.ts";
+import { mayGive, rightsByRole } from "./permissions.ts";
 
 /** One person: their roles, what each role lets them do, and changes of these. */
-export function Person({ id, roles }: {
+export function Person({ id, roles, scopes }: {
   readonly id: string;
   readonly roles: readonly Role[] | null;
+  readonly scopes: readonly ScopeInfo[] | null;
 }) {
   const { data, error, again } = useData(
     (signal) => call("roles.of_user", { params: { user_id: id }, signal }),
     [id],
     { types: ["user", "role"] },
   );
-  if (data === null || roles === null) {
+  if (data === null || roles === null || scopes === null) {
     return error === null
       ? html`<${Loading} />`
       : html`<${Failure} error=${error} again=${again} />`;
   }
-  const mayChange = may("system:write");
+  const all = scopes.map(({ name }) => name);
+  const givable = may("system:write")
+    ? roles.filter((role) => mayGive(me.value!, role, all)).map(({ name }) => name)
+    : [];
+  const manages = may("system:write") && id !== me.value!.user.id &&
+    data.roles.every((name) => givable.includes(name));
+  const open = givable.filter((name) => !data.roles.includes(name));
   return html`
-    <section class="card person" aria-label=${data.email}>
+    <section class="card" aria-label=${data.email}>
       <div class="title">
         <h2>
           <${VisibleText} text=${data.email} />
@@ -38,6 +44,7 @@ export function Person({ id, roles }: {
         <${Badge} state=${data.active ? "active" : "deactivated"} />
         <button type="button" onClick=${() => setQuery({ person: "" })}>Close</button>
       </div>
+      ${error !== null && html`<${Failure} error=${error} again=${again} />`}
       <div class="cards two">
         <div>
           <h3>Roles</h3>
@@ -45,20 +52,19 @@ export function Person({ id, roles }: {
             ${data.roles.map((name) =>
               html`
                 <${HeldRole} key=${name} name=${name} id=${id} email=${data.email}
-                  onChanged=${again} />
+                  isGivable=${givable.includes(name)} onChanged=${again} />
               `
             )}
           </ul>
-          ${mayChange &&
-            html`<${Assign} id=${id} held=${data.roles} roles=${roles} onChanged=${again} />`}
-          ${mayChange && data.active &&
+          <${Assign} id=${id} open=${open} onChanged=${again} />
+          ${manages && data.active &&
             html`<${PasswordLink} id=${id} email=${data.email} />`}
-          ${mayChange &&
+          ${manages &&
             html`<${Activity} id=${id} email=${data.email} active=${data.active} onChanged=${again} />`}
         </div>
         <div>
           <h3>What they may do, and why</h3>
-          <table class="plain-table">
+          <table>
             <thead>
               <tr>
                 <th scope="col">Right</th>
@@ -66,10 +72,12 @@ export function Person({ id, roles }: {
               </tr>
             </thead>
             <tbody>
-              ${rightsByRole(data.roles, roles).map(({ right, from }) =>
+              ${rightsByRole(data.roles, roles, all).map(({ right, from }) =>
                 html`
                   <tr key=${right}>
-                    <td><code>${right}</code> <span class="soft">${SCOPES[right]}</span></td>
+                    <td><code>${right}</code> <span class="soft">${scopes.find(({ name }) =>
+                      name === right
+                    )?.description}</span></td>
                     <td>${data.permissions.includes(right)
                       ? from.map((name) => html`<span class="label">${name}</span>${" "}`)
                       : html`<span class="soft">not in force</span>`}</td>
@@ -84,10 +92,11 @@ export function Person({ id, roles }: {
   `;
 }
 
-function HeldRole({ name, id, email, onChanged }: {
+function HeldRole({ name, id, email, isGivable, onChanged }: {
   readonly name: string;
   readonly id: string;
   readonly email: string;
+  readonly isGivable: boolean;
   readonly onChanged: () => void;
 }) {
   const change = useChange();
@@ -98,7 +107,7 @@ function HeldRole({ name, id, email, onChanged }: {
   return html`
     <li>
       <span>${name}</span>
-      ${may("system:write") && html`
+      ${isGivable && html`
         <${ConfirmButton} label=${`Take ${name} away`} change=${change} action=${revoke}
           question=${`${email} and their API keys lose what only ${name} gives, at once.`} />
       `}
@@ -106,14 +115,13 @@ function HeldRole({ name, id, email, onChanged }: {
   `;
 }
 
-function Assign({ id, held, roles, onChanged }: {
+function Assign({ id, open, onChanged }: {
   readonly id: string;
-  readonly held: readonly string[];
-  readonly roles: readonly Role[];
+  /** The roles that the viewer may give and the person does not have. */
+  readonly open: readonly string[];
   readonly onChanged: () => void;
 }) {
   const change = useChange();
-  const open = roles.map(({ name }) => name).filter((name) => !held.includes(name));
   const [chosen, setChosen] = useState("");
   const name = open.includes(chosen) ? chosen : open[0];
   if (name === undefined) return null;

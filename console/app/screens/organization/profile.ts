@@ -1,5 +1,5 @@
-import { useState } from "preact/hooks";
 import { type AccountSettings, call } from "../../api.ts";
+import { useDraft } from "../../components/draft.ts";
 import { ChangeError, useChange } from "../../components/form.ts";
 import { SelectField } from "../../components/inputs.ts";
 import { Failure, Loading } from "../../components/states.ts";
@@ -43,30 +43,37 @@ function Form({ settings, onSaved }: {
   readonly onSaved: () => void;
 }) {
   const change = useChange();
-  const [language, setLanguage] = useState(settings.language);
-  const [timezone, setTimezone] = useState(settings.timezone);
-  const isSame = language === settings.language && timezone === settings.timezone;
+  const language = useDraft(settings.language);
+  const timezone = useDraft(settings.timezone);
   const submit = (event: Event) => {
     event.preventDefault();
     change.run(async () => {
-      await call("account.update_settings", { body: { language, timezone } });
+      await call("account.update_settings", {
+        body: {
+          ...language.isChanged && { language: language.value },
+          ...timezone.isChanged && { timezone: timezone.value },
+        },
+      });
+      language.saved();
+      timezone.saved();
       onSaved();
     });
   };
   return html`
     <form onSubmit=${submit}>
       <div class="pair">
-        <${SelectField} label="Language" value=${language} onChange=${setLanguage}
+        <${SelectField} label="Language" value=${language.value} onChange=${language.set}
           options=${withValue(LANGUAGES, settings.language).map((
             tag,
           ) => [tag, languageNames.of(tag) ?? tag])} />
-        <${SelectField} label="Time zone" value=${timezone} onChange=${setTimezone}
+        <${SelectField} label="Time zone" value=${timezone.value} onChange=${timezone.set}
           options=${withValue(ZONES, settings.timezone)} />
       </div>
       <p
         class="soft">Messages that Relay sends to you follow these; the console shows the times of this browser's zone.</p>
       <${ChangeError} change=${change} />
-      <p><button type="submit" disabled=${change.isBusy || isSame}>Save</button></p>
+      <p><button type="submit" disabled=${change.isBusy ||
+        !language.isChanged && !timezone.isChanged}>Save</button></p>
     </form>
   `;
 }

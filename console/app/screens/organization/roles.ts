@@ -1,37 +1,52 @@
 import { useState } from "preact/hooks";
-import { call, type Permission, type Role } from "../../api.ts";
+import { call, type Permission, type Role, type Scope } from "../../api.ts";
 import { ChangeError, ConfirmButton, useChange } from "../../components/form.ts";
-import { CheckGroups, TextField } from "../../components/inputs.ts";
-import { scopeGroups } from "../../components/scopes.ts";
+import { Overtaken, useDraft } from "../../components/draft.ts";
+import { TextField } from "../../components/inputs.ts";
+import { RightsChoice } from "../../components/rights_choice.ts";
 import { html } from "htm/preact";
 import { query, setQuery } from "../../router.ts";
-import { may } from "../../session.ts";
-import { rightsOf } from "./permissions.ts";
+import { may, me } from "../../session.ts";
+import { mayGive, rightsOf } from "./permissions.ts";
+
+/** In the address, for a role that is not made yet. No role has this name. */
+const NEW = "+";
 
 /** The roles, each with its rights. */
-export function Roles({ roles, onChanged }: {
+export function Roles({ roles, all, onChanged }: {
   readonly roles: readonly Role[];
+  readonly all: readonly Scope[];
   readonly onChanged: () => void;
 }) {
   const edited = query.value.role;
-  const mayChange = may("system:write");
-  const role = roles.find(({ name, built_in }) => name === edited && !built_in);
+  const mayCreate = may("system:write");
+  const mayChange = (role: Role) => mayCreate && !role.built_in && mayGive(me.value!, role, all);
+  const role = roles.find((one) => one.name === edited && mayChange(one));
+  const creates = mayCreate && edited === NEW;
   return html`
     <div class="title">
       <h2>Roles</h2>
-      ${mayChange && edited === undefined && html`
-        <button type="button" onClick=${() => setQuery({ role: "+" })}>Create a role</button>
+      ${mayCreate && !creates && role === undefined && html`
+        <button type="button" onClick=${() => setQuery({ role: NEW })}>Create a role</button>
       `}
     </div>
-    ${mayChange && edited !== undefined &&
-      html`<${RoleForm} key=${role?.name ?? ""} role=${role ?? null} onChanged=${onChanged} />`}
+    ${(creates || role !== undefined) &&
+      html`<${RoleForm} key=${edited} role=${role ?? null} all=${all} onChanged=${onChanged} />`}
     <ul class="rows">
-      ${roles.map((one) => html`<${Row} key=${one.name} role=${one} onChanged=${onChanged} />`)}
+      ${roles.map((one) =>
+        html`
+          <${Row} key=${one.name} role=${one} mayChange=${mayChange(one)} onChanged=${onChanged} />
+        `
+      )}
     </ul>
   `;
 }
 
-function Row({ role, onChanged }: { readonly role: Role; readonly onChanged: () => void }) {
+function Row({ role, mayChange, onChanged }: {
+  readonly role: Role;
+  readonly mayChange: boolean;
+  readonly onChanged: () => void;
+}) {
   const { name, built_in, permissions } = role;
   const change = useChange();
   const remove = async () => {
@@ -44,7 +59,7 @@ function Row({ role, onChanged }: { readonly role: Role; readonly onChanged: () 
         <strong>${name}</strong> ${built_in && html`<span class="soft">built in</span>`}<br />
         ${permissions.map((one) => html`<span class="label">${one}</span>${" "}`)}
       </p>
-      ${!built_in && may("system:write") && html`
+      ${mayChange && html`
         <button type="button" aria-label=${`Change the role ${name}`}
           onClick=${() => setQuery({ role: name })}>Change</button>
         <${ConfirmButton} label=${`Delete ${name}`} change=${change} action=${remove}
@@ -54,18 +69,22 @@ function Row({ role, onChanged }: { readonly role: Role; readonly onChanged: () 
   `;
 }
 
-function RoleForm({ role, onChanged }: {
+function RoleForm({ role, all, onChanged }: {
   readonly role: Role | null;
+  readonly all: readonly Scope[];
   readonly onChanged: () => void;
 }) {
   const change = useChange();
   const [name, setName] = useState("");
-  const [scopes, setScopes] = useState<readonly string[]>(role === null ? [] : rightsOf(role));
+  const present = role === null ? [] : [...rightsOf(role, all)].sort();
+  const scopes = useDraft<readonly string[]>(present);
+  // On the host only owners change the installation.
+  const ownersOnly = me.value!.organization.host ? "system:write" : undefined;
   const close = () => setQuery({ role: "" });
   const submit = (event: Event) => {
     event.preventDefault();
     change.run(async () => {
-      const permissions = scopes as readonly Permission[];
+      const permissions = scopes.value as readonly Permission[];
       if (role === null) await call("roles.create", { body: { name, permissions } });
       else await call("roles.update", { params: { name: role.name }, body: { permissions } });
       close();
@@ -81,13 +100,15 @@ function RoleForm({ role, onChanged }: {
         <${TextField} label="Name" value=${name} onInput=${setName} required maxlength=${64}
           placeholder="deployer" hint="Up to 64 letters, digits, spaces and ._-" />
       `}
-      <${CheckGroups} legend="Rights" chosen=${scopes} onChange=${setScopes}
-        groups=${scopeGroups((scope) => may(scope) || scopes.includes(scope))} />
+      <${RightsChoice} chosen=${scopes.value} without=${ownersOnly}
+        onChange=${(chosen: readonly string[]) => scopes.set([...chosen].sort())} />
       ${role !== null &&
         html`<p class="soft">Everybody who has the role gets or loses these rights with their next request.</p>`}
+      <${Overtaken} drafts=${[scopes]} />
       <${ChangeError} change=${change} />
       <div class="actions">
-        <button type="submit" class="primary" disabled=${change.isBusy || scopes.length === 0}>
+        <button type="submit" class="primary" disabled=${change.isBusy ||
+          !scopes.isChanged || scopes.value.length === 0}>
           ${role === null ? "Create the role" : "Save the rights"}
         </button>
         <button type="button" onClick=${close}>Cancel</button>

@@ -17,7 +17,10 @@ export function SecondFactorEnrol({ isRequired, onCodes }: {
   const [enrolled, setEnrolled] = useState<{ secret: string; uri: string } | null>(null);
   const enrol = (event: Event) => {
     event.preventDefault();
-    change.run(async () => setEnrolled(await call("second_factor.enrol", { body: { password } })));
+    change.run(async () => {
+      setEnrolled(await call("second_factor.enrol", { body: { password } }));
+      setPassword("");
+    });
   };
   const confirm = (event: Event) => {
     event.preventDefault();

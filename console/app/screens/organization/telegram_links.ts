@@ -1,9 +1,9 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { call, type TelegramLink } from "../../api.ts";
 import { Copy } from "../../components/copy.ts";
 import { ChangeError, ConfirmButton, useChange } from "../../components/form.ts";
 import { Failure, Loading } from "../../components/states.ts";
-import { Time, TimeLeft } from "../../components/time.ts";
+import { now, Time, TimeLeft } from "../../components/time.ts";
 import { onOneLine } from "../../components/visible_text.ts";
 import { useData } from "../../data.ts";
 import { html } from "htm/preact";
@@ -17,6 +17,10 @@ export function TelegramLinks() {
   );
   const change = useChange();
   const [code, setCode] = useState<{ message: string; expires_at: string } | null>(null);
+  const count = data?.telegram_links.length ?? 0;
+  // A code links one account.
+  useEffect(() => setCode(null), [count]);
+  const isOpen = code !== null && Date.parse(code.expires_at) > now.value;
   const create = () =>
     change.run(async () => setCode(await call("telegram_links.create", { body: {} })));
   return html`
@@ -30,7 +34,7 @@ export function TelegramLinks() {
           html`<${Row} key=${link.id} link=${link} again=${again} />`
         )}
       </ul>
-      ${code !== null && html`
+      ${isOpen && html`
         <p>Send this to the bot within <${TimeLeft} until=${code.expires_at} />:</p>
         <${Copy} text=${code.message} />
       `}

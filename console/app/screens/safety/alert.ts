@@ -21,9 +21,10 @@ export default function AlertScreen({ id = "" }: Readonly<Record<string, string>
     [id],
     { types: ["alert", "alert_source", "command"] },
   );
-  if (error !== null) return html`<${Failure} error=${error} again=${again} />`;
-  if (alert === null) return html`<${Loading} />`;
+  const failure = error !== null && html`<${Failure} error=${error} again=${again} />`;
+  if (alert === null) return failure || html`<${Loading} />`;
   return html`
+    ${failure}
     <div class="title">
       <h1>${onOneLine(alert.name)}</h1>
       <${Badge} state=${alert.severity} />

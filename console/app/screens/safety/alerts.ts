@@ -1,5 +1,6 @@
 import { type Alert, type AlertState, call, type Severity } from "../../api.ts";
 import { Badge } from "../../components/badge.ts";
+import { ChoiceFilter, TextFilter, WholeTextFilter } from "../../components/filters.ts";
 import { Name, useNames } from "../../components/names.ts";
 import { Empty } from "../../components/states.ts";
 import { type Column, Table } from "../../components/table.ts";
@@ -7,7 +8,7 @@ import { Time } from "../../components/time.ts";
 import { onOneLine } from "../../components/visible_text.ts";
 import { html } from "htm/preact";
 import { offsetPage, usePages } from "../../pages.ts";
-import { addressOf, query, setQuery } from "../../router.ts";
+import { addressOf, query } from "../../router.ts";
 
 const COLUMNS: readonly Column<Alert>[] = [
   {
@@ -82,35 +83,17 @@ export default function Alerts() {
     [state, severity, source, text],
     { types: ["alert", "alert_source"] },
   );
-  const select = (name: string, label: string, all: string, options: readonly string[]) =>
-    html`
-      <label>${label}
-        <select value=${query.value[name] ?? ""} onChange=${(event: Event) =>
-          setQuery({ [name]: (event.target as HTMLSelectElement).value })}>
-          <option value="">${all}</option>
-          ${options.map((one) => html`<option value=${one}>${one}</option>`)}
-        </select>
-      </label>
-    `;
-  const input = (name: string, label: string, type: string, placeholder: string) =>
-    html`
-      <label>${label}
-        <input type=${type} value=${query.value[name] ?? ""} maxlength="128"
-          placeholder=${placeholder}
-          onChange=${(event: Event) =>
-            setQuery({ [name]: (event.target as HTMLInputElement).value.trim() })} />
-      </label>
-    `;
   const isFiltered = [state, severity, source, text].some((value) => value !== "");
   return html`
     <div class="title">
       <h1>Alerts</h1>
     </div>
     <div class="filters">
-      ${input("text", "Text", "search", "name, source or summary")}
-      ${select("state", "State", "active", ["resolved"])}
-      ${select("severity", "Severity", "all", ["critical", "warning", "info"])}
-      ${input("source", "Source", "text", "shield, alertmanager…")}
+      <${TextFilter} name="text" label="Text" placeholder="name, source or summary" />
+      <${ChoiceFilter} name="state" label="State" all="active" choices=${["resolved"]} />
+      <${ChoiceFilter} name="severity" label="Severity"
+        choices=${["critical", "warning", "info"]} />
+      <${WholeTextFilter} name="source" label="Source" placeholder="shield, alertmanager…" />
     </div>
     <${Table}
       label="Alerts" list=${list} columns=${COLUMNS} keyOf=${({ alert_id }: Alert) => alert_id}

@@ -23,20 +23,22 @@ export function ApplyPlan({ repository, applied }: {
 }) {
   const change = useChange();
   const [plan, setPlan] = useState<PolicyApply | null>(null);
-  const ask = (dry: boolean) =>
+  const ask = (how: { dry_run: true; replay: number } | { commit: string }) =>
     call("gitops.apply", {
       body: {
         repo_url: repository.url,
         branch: repository.branch,
         policy_path: repository.policy_path,
-        ...dry && { dry_run: true, replay: REPLAYED },
+        ...how,
       },
       timeoutMs: TIMEOUT_MS,
     });
-  const show = () => change.run(async () => setPlan(await ask(true)));
-  const apply = () =>
+  const show = () =>
+    change.run(async () => setPlan(await ask({ dry_run: true, replay: REPLAYED })));
+  // The branch may have moved since the plan was shown.
+  const apply = (commit: string) =>
     change.run(async () => {
-      setPlan(await ask(false));
+      setPlan(await ask({ commit }));
       applied();
     });
   return html`
@@ -70,7 +72,8 @@ export function ApplyPlan({ repository, applied }: {
         ${plan.replay !== null && html`<${ReplayView} replay=${plan.replay} />`}
         ${plan.dry_run && (plan.changed
           ? html`
-            <p><button type="button" class="primary" disabled=${change.isBusy} onClick=${apply}>
+            <p><button type="button" class="primary" disabled=${change.isBusy}
+              onClick=${() => apply(plan.commit)}>
               Apply this plan
             </button></p>
           `

@@ -1,25 +1,12 @@
 import { useId } from "preact/hooks";
 import type { AuditResult, Operations, ResourceType } from "../../../../core/client/client.ts";
+import { ChoiceFilter, WholeTextFilter } from "../../components/filters.ts";
 import { names } from "../../components/names.ts";
 import { onOneLine } from "../../components/visible_text.ts";
 import { html } from "htm/preact";
 import { query, setQuery } from "../../router.ts";
 
 export type AuditQuery = NonNullable<Operations["audit.export"]["query"]>;
-
-/** The names that the API and the address of the screen give to the filters. */
-const FILTERS = [
-  "text",
-  "event_type",
-  "result",
-  "actor",
-  "agent_id",
-  "resource_type",
-  "resource_id",
-  "thread",
-  "start_time",
-  "end_time",
-] as const satisfies readonly (keyof AuditQuery)[];
 
 /** Filters that are shown only when asked for, or in use. */
 const MORE = [
@@ -31,6 +18,14 @@ const MORE = [
   "start_time",
   "end_time",
 ] as const;
+
+/** The names that the API and the address of the screen give to the filters. */
+const FILTERS = [
+  "text",
+  "event_type",
+  "result",
+  ...MORE,
+] as const satisfies readonly (keyof AuditQuery)[];
 
 const RESULTS: readonly AuditResult[] = ["success", "failure", "denied"];
 const RESOURCE_TYPES: Readonly<Record<ResourceType, true>> = {
@@ -80,49 +75,31 @@ export function filtersNow(): AuditQuery {
 /** True when the log is filtered. */
 export const isFiltered = (): boolean => Object.keys(filtersNow()).length > 0;
 
-const valueOf = (event: Event): string => (event.target as HTMLInputElement).value.trim();
-
 /** The filters of the audit log. */
 export function AuditFilters({ types }: { readonly types: readonly string[] }) {
   const typeList = useId(), nameList = useId();
-  const now = query.value;
-  const input = (name: typeof FILTERS[number], label: string, rest: Record<string, unknown> = {}) =>
-    html`
-      <label>${label}
-        <input type="text" autocomplete="off" spellcheck=${false} ...${rest} value=${now[name] ??
-          ""}
-          onChange=${(event: Event) => setQuery({ [name]: valueOf(event) })} />
-      </label>
-    `;
-  const select = (name: typeof FILTERS[number], label: string, options: readonly string[]) =>
-    html`
-      <label>${label}
-        <select value=${now[name] ?? ""}
-          onChange=${(event: Event) => setQuery({ [name]: valueOf(event) })}>
-          <option value="">all</option>
-          ${options.map((one) => html`<option value=${one}>${one.replaceAll("_", " ")}</option>`)}
-        </select>
-      </label>
-    `;
   const clear = () => setQuery(Object.fromEntries(FILTERS.map((name) => [name, ""])));
-  const isOpen = MORE.some((name) => now[name] !== undefined);
+  const isOpen = MORE.some((name) => query.value[name] !== undefined);
   return html`
     <div class="filters">
-      ${input("text", "Text in the details", { type: "search", placeholder: "nginx" })}
-      ${input("event_type", "Event types", { list: typeList, placeholder: "command_executed" })}
-      ${select("result", "Result", RESULTS)}
+      <${WholeTextFilter} name="text" label="Text in the details" type="search" placeholder="nginx" />
+      <${WholeTextFilter} name="event_type" label="Event types" list=${typeList}
+        placeholder="command_executed" />
+      <${ChoiceFilter} name="result" label="Result" choices=${RESULTS} />
       ${isFiltered() && html`<button type="button" onClick=${clear}>Clear the filters</button>`}
     </div>
     <details class="more" open=${isOpen}>
       <summary>More filters</summary>
       <div class="filters">
-        ${input("actor", "Actor", { list: nameList, placeholder: "id of a person or key" })}
-        ${input("agent_id", "Agent", { placeholder: "name or id" })}
-        ${select("resource_type", "Resource", Object.keys(RESOURCE_TYPES))}
-        ${input("resource_id", "Id of the resource")}
-        ${input("thread", "Story of an alert", { placeholder: "id of an alert" })}
-        ${input("start_time", "From", { placeholder: "2026-01-31, UTC" })}
-        ${input("end_time", "To", { placeholder: "2026-01-31T12:00+01:00" })}
+        <${WholeTextFilter} name="actor" label="Actor" list=${nameList}
+          placeholder="id of a person or key" />
+        <${WholeTextFilter} name="agent_id" label="Agent" placeholder="name or id" />
+        <${ChoiceFilter} name="resource_type" label="Resource"
+          choices=${Object.keys(RESOURCE_TYPES)} />
+        <${WholeTextFilter} name="resource_id" label="Id of the resource" />
+        <${WholeTextFilter} name="thread" label="Story of an alert" placeholder="id of an alert" />
+        <${WholeTextFilter} name="start_time" label="From" placeholder="2026-01-31, UTC" />
+        <${WholeTextFilter} name="end_time" label="To" placeholder="2026-01-31T12:00+01:00" />
       </div>
     </details>
     <datalist id=${typeList}>${types.map((type) => html`<option value=${type} />`)}</datalist>

@@ -7,8 +7,14 @@ import { Copy } from "../../components/copy.ts";
 import { Failure } from "../../components/states.ts";
 import { ExactTime } from "../../components/time.ts";
 import { html } from "htm/preact";
-import { forgetCheckpoint, keepCheckpoint, originNow, sourcesNow } from "../../kept_checkpoint.ts";
-import { type LogHead, proveHead } from "../../proof_steps.ts";
+import {
+  forgetCheckpoint,
+  keepCheckpoint,
+  originNow,
+  sourcesNow,
+} from "../../proof/kept_checkpoint.ts";
+import { proveHead } from "../../proof/head.ts";
+import type { LogHead } from "../../proof/steps.ts";
 
 /** The log's signed checkpoint, verified in the browser at each visit against the one of the last visit. */
 export function AuditHead() {

@@ -9,8 +9,9 @@ import { ExactTime } from "../../components/time.ts";
 import { onOneLine } from "../../components/visible_text.ts";
 import { useData } from "../../data.ts";
 import { html } from "htm/preact";
-import { keepCheckpoint, sourcesNow } from "../../kept_checkpoint.ts";
-import { type LogHead, proveRow, type RowProof } from "../../proof_steps.ts";
+import { keepCheckpoint, sourcesNow } from "../../proof/kept_checkpoint.ts";
+import { proveRow, type RowProof } from "../../proof/row.ts";
+import type { LogHead } from "../../proof/steps.ts";
 import { addressOf } from "../../router.ts";
 
 /** One row of the audit log: its facts, its exact text, and its proof. */

@@ -15,9 +15,9 @@ const LIMIT = 20;
 const PATHS_SHOWN = 100;
 
 /** An agent's backups, and what was restored. */
-export function Backups({ agentId, isOnline }: {
+export function Backups({ agentId, isConnected }: {
   readonly agentId: string;
-  readonly isOnline: boolean;
+  readonly isConnected: boolean;
 }) {
   const change = useChange();
   const { data, error, again } = useData(
@@ -41,9 +41,9 @@ export function Backups({ agentId, isOnline }: {
     <section class="card">
       <h2>Backups of its configuration</h2>
       ${may("policy:write") && html`
-        <p><button type="button" disabled=${change.isBusy || !isOnline} onClick=${backUp}>
+        <p><button type="button" disabled=${change.isBusy || !isConnected} onClick=${backUp}>
           Back it up now
-        </button>${!isOnline && html`
+        </button>${!isConnected && html`
           <span class="soft">The agent is not connected.</span>
         `}</p>
         <${ChangeError} change=${change} />
@@ -51,17 +51,17 @@ export function Backups({ agentId, isOnline }: {
       ${error !== null && html`<${Failure} error=${error} again=${again} />`}
       ${data === null && error === null && html`<${Loading} />`}
       ${data?.backups.length === 0 && html`<p class="soft">There is none yet.</p>`}
-      <ul class="plain">
+      <ul class="entries">
         ${data?.backups.map((backup) =>
           html`
             <${BackupItem} key=${backup
-              .id} backup=${backup} isOnline=${isOnline} changed=${again} />
+              .id} backup=${backup} isConnected=${isConnected} changed=${again} />
           `
         )}
       </ul>
       ${data !== null && data.restores.length > 0 && html`
         <h3>Restores</h3>
-        <ul class="plain">
+        <ul class="entries">
           ${data.restores.map((restore) =>
             html`<${RestoreItem} key=${restore.id} restore=${restore} />`
           )}
@@ -71,12 +71,12 @@ export function Backups({ agentId, isOnline }: {
   `;
 }
 
-function BackupItem({ backup, isOnline, changed }: {
+function BackupItem({ backup, isConnected, changed }: {
   readonly backup: Backup;
-  readonly isOnline: boolean;
+  readonly isConnected: boolean;
   readonly changed: () => void;
 }) {
-  const change = useChange();
+  const rehearsal = useChange(), change = useChange();
   const { id, agent_id, status, reason, files, bytes, created_at, created_by, error, roots } =
     backup;
   const restore = (dry: boolean) => async () => {
@@ -86,7 +86,7 @@ function BackupItem({ backup, isOnline, changed }: {
     });
     changed();
   };
-  const canRestore = status === "complete" && isOnline && may("policy:write");
+  const canRestore = status === "complete" && isConnected && may("policy:write");
   return html`
     <li>
       <p>
@@ -107,11 +107,12 @@ function BackupItem({ backup, isOnline, changed }: {
       `}
       ${canRestore && html`
         <div class="actions">
-          <button type="button" disabled=${change.isBusy}
-            onClick=${() => change.run(restore(true))}>What would a restore change?</button>
+          <button type="button" disabled=${rehearsal.isBusy}
+            onClick=${() => rehearsal.run(restore(true))}>What would a restore change?</button>
           <${ConfirmButton} label="Restore it" change=${change} action=${restore(false)}
             question="The agent replaces its files by these, and removes others under the listed paths. Its present state becomes a backup first." />
         </div>
+        <${ChangeError} change=${rehearsal} />
       `}
     </li>
   `;
@@ -148,6 +149,9 @@ function RestoreItem({ restore }: { readonly restore: Restore }) {
             ${plan.changes.slice(0, PATHS_SHOWN).map(({ action, path }) =>
               html`<li>${action} <code>${onOneLine(path)}</code></li>`
             )}
+            ${plan.changes.length > PATHS_SHOWN && html`
+              <li class="soft">and ${(plan.changes.length - PATHS_SHOWN).toLocaleString()} more</li>
+            `}
           </ul>
         `}
       `}

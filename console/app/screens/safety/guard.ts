@@ -1,6 +1,6 @@
 import { call, type Drift, type Guard } from "../../api.ts";
 import { Badge } from "../../components/badge.ts";
-import { Name, names, useNames } from "../../components/names.ts";
+import { Name, useNames } from "../../components/names.ts";
 import { Failure, Loading } from "../../components/states.ts";
 import { Time } from "../../components/time.ts";
 import { onOneLine, VisibleText } from "../../components/visible_text.ts";
@@ -25,17 +25,18 @@ export default function GuardScreen({ id = "" }: Readonly<Record<string, string>
     [id],
     { types: ["agent", "policy", "backup", "restore"], everyMs: 2_000 },
   );
-  if (error !== null && data === null) return html`<${Failure} error=${error} again=${again} />`;
-  if (data === null) return html`<${Loading} />`;
+  const failure = error !== null && html`<${Failure} error=${error} again=${again} />`;
+  if (data === null) return failure || html`<${Loading} />`;
   return html`
+    ${failure}
     <div class="title">
-      <h1>Guard of ${onOneLine(names.value.get(id) ?? id)}</h1>
+      <h1>Guard of <${Name} id=${id} /></h1>
       <a class="button" href=${addressOf(`/agents/${id}`)}>The agent</a>
       <a class="button" href=${addressOf("/policies/agents")}>All agents</a>
     </div>
     <${GuardFacts} guard=${data.guard} />
     <${DriftItems} drift=${data.drift} />
-    <${Backups} agentId=${id} isOnline=${data.guard.status === "online"} />
+    <${Backups} agentId=${id} isConnected=${data.guard.status !== "offline"} />
   `;
 }
 
@@ -108,7 +109,7 @@ function DriftItems({ drift }: { readonly drift: Drift }) {
         </p>
       `}
       ${items.length === 0 && html`<p>Nothing was applied to it, and it holds nothing.</p>`}
-      <ul class="plain">
+      <ul class="entries">
         ${items.map(({ item, status, since, by, applied, reported }) =>
           html`
             <li key=${item}>

@@ -1,4 +1,4 @@
-import { type Agent, call, type Guard } from "../../api.ts";
+import { type Agent, call, type Guard, RelayError } from "../../api.ts";
 import { Badge } from "../../components/badge.ts";
 import { useData } from "../../data.ts";
 import { html } from "htm/preact";
@@ -20,19 +20,27 @@ export async function readGuards(
   signal: AbortSignal,
   status?: "online",
 ): Promise<
-  { readonly guarded: readonly Guarded[]; readonly total: number; readonly more: boolean }
+  { readonly guarded: readonly Guarded[]; readonly total: number; readonly next: number | null }
 > {
   const { agents, pagination } = await call("agents.list", {
     query: { limit: GUARDS, offset, ...status && { status } },
     signal,
   });
-  const guards = await Promise.allSettled(
-    agents.map(({ id }) => call("gitops.guard", { params: { agent_id: id }, signal })),
+  const guards = await Promise.all(
+    agents.map(({ id }) =>
+      call("gitops.guard", { params: { agent_id: id }, signal }).catch(noneIfDeleted)
+    ),
   );
-  const guarded = guards.flatMap((one, n) =>
-    one.status === "fulfilled" ? [{ agent: agents[n]!, guard: one.value }] : []
+  const guarded = guards.flatMap((guard, n) =>
+    guard === null ? [] : [{ agent: agents[n]!, guard }]
   );
-  return { guarded, total: pagination.total, more: pagination.has_more };
+  const next = pagination.has_more ? offset + agents.length : null;
+  return { guarded, total: pagination.total, next };
+}
+
+function noneIfDeleted(error: unknown): null {
+  if (error instanceof RelayError && error.status === 404) return null;
+  throw error;
 }
 
 /** How an agent stands with its policies, in words. */

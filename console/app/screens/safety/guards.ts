@@ -63,9 +63,8 @@ const LIVE_MS = 5_000;
 export default function Guards() {
   const list = usePages(
     async (from, signal) => {
-      const offset = Number(from ?? 0);
-      const { guarded, more } = await readGuards(offset, signal);
-      return { rows: guarded, next: more ? `${offset + guarded.length}` : null };
+      const { guarded, next } = await readGuards(Number(from ?? 0), signal);
+      return { rows: guarded, next: next === null ? null : `${next}` };
     },
     [],
     { types: ["policy", "agent"], everyMs: LIVE_MS },

@@ -51,7 +51,7 @@ export default function Playground() {
       ? html`
         <section class="card">
           <h2>Try one of these</h2>
-          <ul class="plain">
+          <ul class="entries">
             ${EXAMPLES.map((example) =>
               html`
                 <li><button type="button" class="plain" onClick=${() => setCommand(example)}>

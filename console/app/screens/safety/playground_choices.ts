@@ -1,4 +1,5 @@
 import { call } from "../../api.ts";
+import { WholeTextFilter } from "../../components/filters.ts";
 import { onOneLine } from "../../components/visible_text.ts";
 import { useData } from "../../data.ts";
 import { html } from "htm/preact";
@@ -49,10 +50,7 @@ export function PlaygroundChoices() {
           </select>
         </label>
       `}
-      <label>Labels
-        <input type="text" value=${labels} placeholder="env=prod, tier=web" autocomplete="off"
-          onChange=${(event: Event) => setQuery({ labels: valueOf(event) })} />
-      </label>
+      <${WholeTextFilter} name="labels" label="Labels" placeholder="env=prod, tier=web" />
       <label>Policy
         <select value=${policy}
           onChange=${(event: Event) => setQuery({ policy: valueOf(event), version: "" })}>

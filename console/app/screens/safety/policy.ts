@@ -28,10 +28,11 @@ export default function PolicyScreen({ id = "" }: Readonly<Record<string, string
     [id],
     { types: ["policy"] },
   );
-  if (error !== null) return html`<${Failure} error=${error} again=${again} />`;
-  if (data === null) return html`<${Loading} />`;
+  const failure = error !== null && html`<${Failure} error=${error} again=${again} />`;
+  if (data === null) return failure || html`<${Loading} />`;
   const { policy, versions } = data;
   return html`
+    ${failure}
     <div class="title">
       <h1>${onOneLine(versions[0]!.name)}</h1>
       ${may("system:read") && html`
@@ -46,7 +47,7 @@ export default function PolicyScreen({ id = "" }: Readonly<Record<string, string
       : html`<${InForce} policy=${policy} changed=${again} />`}
     <section class="card">
       <h2>Versions</h2>
-      <ol class="versions">
+      <ol class="entries">
         ${versions.map((version) =>
           html`
             <${Version} key=${version.version} version=${version} changed=${again}

@@ -21,7 +21,7 @@ export function ReplayView({ replay }: { readonly replay: Replay }) {
       ${skipped > 0 && ` ${skipped} were left out, because their text is no longer kept.`}
       ${!complete && " The log has more rows than one replay reads."}
     </p>
-    <ol class="verdicts">
+    <ol class="entries">
       ${changed.slice(0, SHOWN).map((one) =>
         html`
           <li key=${one.command_id}>

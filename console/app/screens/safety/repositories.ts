@@ -135,7 +135,7 @@ function Actions({ id, isSuspended, changed }: {
   readonly isSuspended: boolean;
   readonly changed: () => void;
 }) {
-  const change = useChange();
+  const adoption = useChange(), change = useChange();
   const [ends, setEnds] = useState(false);
   const remove = async () => {
     const query = ends ? { policies: "delete" } as const : {};
@@ -143,15 +143,15 @@ function Actions({ id, isSuspended, changed }: {
     changed();
   };
   const adopt = () =>
-    change.run(async () => {
+    adoption.run(async () => {
       await call("gitops.adopt_repository", { params: { id } });
       changed();
     });
   return html`
     <div class="actions">
       ${isSuspended && html`
-        <button type="button" disabled=${change.isBusy} onClick=${adopt}>Adopt it</button>
-        <${ChangeError} change=${change} />
+        <button type="button" disabled=${adoption.isBusy} onClick=${adopt}>Adopt it</button>
+        <${ChangeError} change=${adoption} />
       `}
       <${ConfirmButton} label="Remove the repository" change=${change} action=${remove}
         question="Relay forgets it and its credentials. Policies in force have to end first, or with it.">

@@ -43,8 +43,10 @@ export function RepositoryForm({ onDone, onCancel }: {
           ...made !== null && { webhook_secret: made },
         },
       });
-      if (made === null) onDone();
-      else setSecret(made);
+      if (made === null) return onDone();
+      // The access token is not kept beside it.
+      setValues(BEGUN);
+      setSecret(made);
     });
   };
   if (secret !== null) {

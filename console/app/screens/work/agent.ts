@@ -57,6 +57,7 @@ export default function AgentScreen({ id = "" }: Readonly<Record<string, string>
 
 function Facts({ agent }: { readonly agent: Agent }) {
   const { version, outdated, platform, hostname, program, display_name, reported_status } = agent;
+  const abilities = agent.capabilities.map((one) => CAPABILITIES[one]);
   return html`
     <section class="card">
       <h2>Machine</h2>
@@ -79,6 +80,7 @@ function Facts({ agent }: { readonly agent: Agent }) {
           <dd>${onOneLine(display_name)}</dd>
         `}
         <dt>Installed as</dt><dd>${program === null ? "not reported" : PROGRAMS[program]}</dd>
+        <dt>Capabilities</dt><dd>${abilities.join("; ") || "none reported"}</dd>
         <dt>Registered</dt><dd><${Time} at=${agent.created_at} /></dd>
         <dt>Id</dt><dd><code>${agent.id}</code></dd>
       </dl>
@@ -86,8 +88,13 @@ function Facts({ agent }: { readonly agent: Agent }) {
   `;
 }
 
+const CAPABILITIES: Readonly<Record<Agent["capabilities"][number], string>> = {
+  upgrade: "takes upgrades from the relay",
+  key_handover: "follows a rotation of the verdict key",
+};
+
 const PROGRAMS: Readonly<Record<NonNullable<Agent["program"]>, string>> = {
-  executable: "an executable, which the relay can upgrade",
-  bundle: "a bundle, which the relay can upgrade",
+  executable: "an executable",
+  bundle: "a bundle",
   source: "source code; upgrade it with Git on the machine",
 };

@@ -32,7 +32,7 @@ export default function AgentAdd() {
     ${code !== null
       ? html`<${Pairing} key=${code.id} code=${code} again=${() => setCode(null)} />`
       : html`
-        <form class="card narrow" onSubmit=${submit}>
+        <form class="card slim" onSubmit=${submit}>
           <p>Relay runs commands on a machine through its agent, which connects to this relay by itself:
             no port has to be open there.</p>
           <${Field} label="Name"

@@ -33,7 +33,7 @@ const COLUMNS: readonly Column<Agent>[] = [
     width: "8rem",
     wideOnly: true,
     cell: ({ version, outdated }) =>
-      html`${version}${
+      html`${onOneLine(version)}${
         outdated && html`
           <span class="soft">outdated</span>
         `
@@ -93,8 +93,10 @@ export default function Agents() {
       label="Agents" list=${list} columns=${COLUMNS} keyOf=${({ id }: Agent) => id}
       opens=${({ id }: Agent) => `/agents/${id}`}
       empty=${isFiltered ? html`<${Empty} title="No agent fits these filters" />` : html`
-        <${Empty} title="No agents yet" command="relay pair">
-          <p>Add a machine here, or with the command line where you are signed in:</p>
+        <${Empty} title="No agents yet" command=${may("agents:admin") ? "relay pair" : undefined}>
+          <p>${may("agents:admin")
+            ? "Add a machine here, or with the command line where you are signed in:"
+            : "An administrator adds machines."}</p>
           <//>
       `}
     />

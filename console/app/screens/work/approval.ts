@@ -28,7 +28,10 @@ export default function ApprovalScreen({ id = "" }: Readonly<Record<string, stri
       <${Failure} error=${error} again=${again} />
     `;
   }
-  return html`<${Shown} key=${id} approval=${data} again=${again} />`;
+  return html`
+    ${error !== null && html`<${Failure} error=${error} again=${again} />`}
+    <${Shown} key=${id} approval=${data} again=${again} />
+  `;
 }
 
 function Shown(
@@ -43,8 +46,8 @@ function Shown(
       <a href=${addressOf("/approvals")}>All approvals</a>
     </div>
     <${Deadline} approval=${approval} />
-    <div class="cards approval">
-      <section class="card">
+    <div class="cards two">
+      <section class="card whole">
         <h2>The whole command</h2>
         <${ExactCommand}
           text=${command} span=${shield_result.span} sha256=${command_sha256}
@@ -78,7 +81,10 @@ function Deadline({ approval }: { readonly approval: ReadApproval }) {
     <p class="deadline" role="status">
       <${Badge} state=${status} />${" "}
       ${status === "pending"
-        ? html`<strong><${TimeLeft} until=${expires_at} /></strong> left, asked <${Time} at=${created_at} />`
+        ? html`
+          <strong><${TimeLeft} until=${expires_at} after=" left" /></strong>, asked <${Time}
+            at=${created_at} />
+        `
         : html`${
           last && html`
             by <${Name} id=${last.user_id} />,

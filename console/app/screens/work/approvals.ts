@@ -8,6 +8,7 @@ import { onOneLine } from "../../components/visible_text.ts";
 import { html } from "htm/preact";
 import { offsetPage, usePages } from "../../pages.ts";
 import { addressOf, query, setQuery } from "../../router.ts";
+import { may } from "../../session.ts";
 
 const COLUMNS: readonly Column<Approval>[] = [
   {
@@ -20,7 +21,7 @@ const COLUMNS: readonly Column<Approval>[] = [
     title: "State",
     width: "10rem",
     cell: ({ status, expires_at, resolved_at }) =>
-      status === "pending" ? html`<${TimeLeft} until=${expires_at} /> left` : html`
+      status === "pending" ? html`<${TimeLeft} until=${expires_at} after=" left" />` : html`
         <${Badge} state=${status} />
         <${Time} at=${resolved_at ?? expires_at} />
       `,
@@ -106,7 +107,8 @@ export default function Approvals() {
           ${status === "" && html`
             <p>
               The shield holds risky commands here until people decide. Those that wait appear by
-              themselves. <a href=${addressOf("/run")}>Run a command</a>
+              themselves. ${may("agents:write") &&
+                html`<a href=${addressOf("/run")}>Run a command</a>`}
             </p>
           `}
         <//>

@@ -20,7 +20,12 @@ export default function CommandScreen({ id = "" }: Readonly<Record<string, strin
     types: ["command"],
     id,
   });
-  if (data !== null) return html`<${Shown} key=${id} ...${data} />`;
+  if (data !== null) {
+    return html`
+      ${error !== null && html`<${Failure} error=${error} again=${again} />`}
+      <${Shown} key=${id} ...${data} />
+    `;
+  }
   return html`
     <h1>Command</h1>
     ${error === null ? html`<${Loading} />` : html`<${Failure} error=${error} again=${again} />`}
@@ -64,8 +69,8 @@ function Shown({ listed, command }: Found) {
       `}
     </div>
     <${ChangeError} change=${change} />
-    <div class="cards approval">
-      <section class="card">
+    <div class="cards two">
+      <section class="card whole">
         <h2>The whole command</h2>
         <${ExactCommand} text=${command.command} span=${shield_result.span}
           sha256=${listed.command_sha256} />

@@ -1,7 +1,7 @@
 import { call, type CommandStatus, type ListedCommand, type Verdict } from "../../api.ts";
 import { Badge } from "../../components/badge.ts";
 import { endOf } from "../../components/command/command_run.ts";
-import { ChoiceFilter, TextFilter } from "../../components/filters.ts";
+import { ChoiceFilter, TextFilter, WholeTextFilter } from "../../components/filters.ts";
 import { Name, useNames } from "../../components/names.ts";
 import { Empty } from "../../components/states.ts";
 import { type Column, Table } from "../../components/table.ts";
@@ -12,7 +12,9 @@ import { html } from "htm/preact";
 import { type Page, usePages } from "../../pages.ts";
 import { addressOf, query } from "../../router.ts";
 import { may } from "../../session.ts";
-import { ActorFilter, InstantFilter } from "./command/filters.ts";
+import { COMMAND_STATES } from "./command/states.ts";
+import { InstantFilter } from "../../components/instants.ts";
+import { ActorFilter } from "./command/filters.ts";
 
 const COLUMNS: readonly Column<ListedCommand>[] = [
   {
@@ -48,19 +50,6 @@ const COLUMNS: readonly Column<ListedCommand>[] = [
   { title: "When", width: "6rem", cell: ({ created_at }) => html`<${Time} at=${created_at} />` },
 ];
 
-const STATES = [
-  "pending_approval",
-  "queued",
-  "running",
-  "succeeded",
-  "failed",
-  "denied",
-  "rejected",
-  "expired",
-  "cancelled",
-  "timed_out",
-  "lost",
-] as const;
 const VERDICTS = ["allow", "approve", "deny"] as const;
 
 const PAGE = 100;
@@ -76,6 +65,8 @@ export default function Commands() {
     [JSON.stringify(filters)],
     { types: ["command"] },
   );
+  // The search stopped at a page without rows, which scrolling does not continue.
+  const isCut = list.rows !== null && list.hasMore && list.rows.length < PAGE;
   const isFiltered = Object.keys(filters).some((name) => name !== "space");
   return html`
     <div class="title">
@@ -86,8 +77,8 @@ export default function Commands() {
     </div>
     <div class="filters">
       <${TextFilter} name="text" label="Text" placeholder="systemctl" />
-      <${TextFilter} name="agent_id" label="Agent" placeholder="web-1" />
-      <${ChoiceFilter} name="status" label="State" choices=${STATES} />
+      <${WholeTextFilter} name="agent_id" label="Agent" placeholder="web-1" />
+      <${ChoiceFilter} name="status" label="State" choices=${COMMAND_STATES} />
       <${ChoiceFilter} name="verdict" label="Verdict" choices=${VERDICTS} />
       <${ActorFilter} />
       <${InstantFilter} name="start_time" label="From" />
@@ -97,11 +88,19 @@ export default function Commands() {
       label="Commands" list=${list} columns=${COLUMNS}
       keyOf=${({ command_id }: ListedCommand) => command_id}
       opens=${({ command_id }: ListedCommand) => `/commands/${command_id}`}
-      empty=${html`
+      empty=${list.hasMore ? null : html`
         <${Empty} title=${isFiltered ? "No such commands" : "No commands yet"}
           command=${isFiltered ? undefined : "relay exec web-1 -- uname -a"} />
       `}
     />
+    ${isCut && html`
+      <p class="actions">
+        <span class="soft">Older commands were not searched yet.</span>
+        <button type="button" onClick=${() => list.see(0, list.rows!.length)}>
+          Search further back
+        </button>
+      </p>
+    `}
   `;
 }
 

@@ -10,21 +10,8 @@ import { ExactTime } from "../../components/time.ts";
 import { useData } from "../../data.ts";
 import { addressOf, query } from "../../router.ts";
 import { may } from "../../session.ts";
+import { COMMAND_STATES } from "./command/states.ts";
 import { runAgainOnFleet } from "./run/state.ts";
-
-const STATES = [
-  "pending_approval",
-  "queued",
-  "running",
-  "succeeded",
-  "failed",
-  "denied",
-  "rejected",
-  "expired",
-  "cancelled",
-  "timed_out",
-  "lost",
-];
 
 /** A command on many agents: its totals, and each agent's state and output. */
 export default function Fleet({ id = "" }: Readonly<Record<string, string>>) {
@@ -60,9 +47,10 @@ export default function Fleet({ id = "" }: Readonly<Record<string, string>>) {
           change.run(() => runAgainOnFleet(id, command))}>Run again</button>
       `}
     </div>
+    ${error !== null && html`<${Failure} error=${error} again=${again} />`}
     <${ChangeError} change=${change} />
-    <div class="cards approval">
-      <section class="card">
+    <div class="cards two">
+      <section class="card whole">
         <h2>The whole command</h2>
         <${ExactCommand} text=${command} />
       </section>
@@ -92,7 +80,7 @@ export default function Fleet({ id = "" }: Readonly<Record<string, string>>) {
     <section class="card">
       <h2>Agents</h2>
       <div class="filters">
-        <${ChoiceFilter} name="status" label="State" choices=${STATES} />
+        <${ChoiceFilter} name="status" label="State" choices=${COMMAND_STATES} />
       </div>
       <${FleetRun} id=${id} status=${status} opens=${false} />
     </section>

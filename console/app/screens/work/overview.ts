@@ -11,6 +11,7 @@ import { AuditCard } from "./overview/audit_card.ts";
 import { FirstRun, isSetUp, readProgress } from "./overview/first_run.ts";
 import { AlertsCard, CommandsCard } from "./overview/list_cards.ts";
 import { WaitingCard } from "./overview/waiting_card.ts";
+import { WatchingNote } from "./overview/watching_note.ts";
 import { WebhooksCard } from "./overview/webhooks_card.ts";
 
 /** What is going on, at one glance, as far as the viewer may read it. */
@@ -39,7 +40,8 @@ export default function Overview() {
       <h1>Overview</h1>
     </div>
     ${progress !== null && !isSetUp(progress) && html`<${FirstRun} progress=${progress} />`}
-    <div class="cards glances">
+    ${may("patterns:write") && may("patterns:read") && html`<${WatchingNote} />`}
+    <div class="cards">
       ${may("approvals:read") && html`<${WaitingCard} />`}
       ${may("agents:read") && html`<${CommandsCard} />`}
       ${may("agents:read") && html`<${AgentsCard} />`}

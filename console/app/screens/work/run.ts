@@ -1,6 +1,8 @@
 import { useEffect } from "preact/hooks";
 import { call, RelayError } from "../../api.ts";
 import { ChangeError, useChange } from "../../components/form.ts";
+import { messageOf } from "../../components/states.ts";
+import { useData } from "../../data.ts";
 import { html } from "htm/preact";
 import { addressOf, query } from "../../router.ts";
 import { AgentPicker } from "./run/agent_picker.ts";
@@ -8,12 +10,13 @@ import { History } from "./run/history.ts";
 import { Options } from "./run/options.ts";
 import { ShieldHint } from "./run/shield_hint.ts";
 import { StartedCard } from "./run/started_card.ts";
-import { draft, nameOf, sizeOf, start, type Started, started, target } from "./run/state.ts";
+import { draft, start, type Started, started, target } from "./run/state.ts";
+import { nameOf, sizeOf } from "./run/target.ts";
 
 /** Runs a command on one agent or on many, and shows what it does. */
 export default function Run() {
   const change = useChange();
-  useAgentOfAddress();
+  const missing = useAgentOfAddress();
   const size = sizeOf(target.value);
   const isReady = size > 0 && draft.value.trim() !== "";
   const run = () => isReady && change.run(() => start(draft.value, target.value));
@@ -27,17 +30,18 @@ export default function Run() {
     <div class="title">
       <h1>Run</h1>
     </div>
-    <div class="running">
+    <div class="cards two">
       <form class="card" onSubmit=${(event: Event) => {
         event.preventDefault();
         run();
       }}>
+        ${missing !== null && html`<p class="bad" role="alert">${messageOf(missing)}</p>`}
         <${AgentPicker} />
         <div class="field">
           <label for="command">Command</label>
           <textarea
             id="command" rows="3" spellcheck="false" autocapitalize="off" autocomplete="off"
-            placeholder="uname -a" maxlength="16384" value=${draft.value}
+            placeholder="uname -a" value=${draft.value}
             onInput=${(event: Event) => draft.value = (event.target as HTMLTextAreaElement).value}
             onKeyDown=${(event: KeyboardEvent) => {
               if (event.key !== "Enter" || !event.ctrlKey && !event.metaKey) return;
@@ -77,14 +81,16 @@ function commandOf(error: unknown): string | null {
   return typeof id === "string" ? id : null;
 }
 
-/** Picks the agent that the address names, as the link of an agent's page does. */
-function useAgentOfAddress(): void {
+/** Picks the agent that the address names, as the link of an agent's page does; why it cannot, if so. */
+function useAgentOfAddress(): unknown {
   const { agent } = query.value;
+  const { data, error } = useData(
+    async (signal) =>
+      agent === undefined ? null : await call("agents.get", { params: { id: agent }, signal }),
+    [agent],
+  );
   useEffect(() => {
-    if (agent === undefined) return;
-    const abort = new AbortController();
-    call("agents.get", { params: { id: agent }, signal: abort.signal })
-      .then((found) => target.value = { kind: "agents", agents: [found] }, () => {});
-    return () => abort.abort();
-  }, [agent]);
+    if (data !== null) target.value = { kind: "agents", agents: [data] };
+  }, [data]);
+  return error;
 }

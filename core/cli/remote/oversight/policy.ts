@@ -46,6 +46,7 @@ export const planPolicies: Run = async (call) => {
 export const applyPolicies: Run = async (call) => {
   const { has, host, out } = call;
   const repository = await repositoryOf(call);
+  let planned: string | undefined;
   if (!has("yes")) {
     const plan = await apply(call, repository, true);
     if (!plan.changed) {
@@ -58,8 +59,9 @@ export const applyPolicies: Run = async (call) => {
     if (!confirmed({ host, has }, `Bring ${repository.name} at ${plan.commit} into force?`)) {
       return 1;
     }
+    planned = plan.commit;
   }
-  await print(call, await apply(call, repository, false));
+  await print(call, await apply(call, repository, false, planned));
 };
 
 const NOTHING = "Everything is in force already.";
@@ -85,6 +87,7 @@ const apply = (
   { relay, text, number }: Call,
   { url, branch, policy_path }: Repository,
   dry_run: boolean,
+  commit?: string,
 ): Promise<PolicyApply> =>
   relay().call("gitops.apply", {
     body: {
@@ -92,6 +95,7 @@ const apply = (
       branch: text("branch") ?? branch,
       policy_path: text("path") ?? policy_path,
       dry_run,
+      commit,
       replay: number("replay"),
     },
     timeoutMs: APPLY_MS_MAX,

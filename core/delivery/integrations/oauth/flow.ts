@@ -26,7 +26,7 @@ const FLOW_MS = 10 * 60 * 1000;
 /** 256 bits, for state, code verifier and cookie. */
 const SECRET_BYTES = 32;
 /** The common prefix of flow cookies; the rest distinguishes the flows of one browser. */
-export const FLOW_COOKIE = "__Host-relay-oauth-";
+export const FLOW_COOKIE = "relay-oauth-";
 const RIGHT = "system:write";
 /** The end of a cookie whose flow returns to the console. Only a fixed page follows from it. */
 const TO_CONSOLE = ".console";

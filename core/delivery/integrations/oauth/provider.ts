@@ -26,9 +26,14 @@ const ALGORITHM_CHARS_MAX = 16;
 const ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "Ed25519", "EdDSA"];
 const ALGORITHMS_MAX = 32;
 
+/** The library has the time of the system only. `mustBeInTime` uses the relay's clock. */
+const TIMES_ARE_CHECKED_LATER = { [oauth.clockTolerance]: Number.MAX_SAFE_INTEGER };
+/** How far a provider's clock may be from the relay's. */
+const CLOCK_TOLERANCE_SECONDS = 30;
+
 /** The parts of the relay that the exchange with a provider uses. */
 type ProviderContext = Pick<Context, "config"> & {
-  readonly ports: Pick<Context["ports"], "outbound">;
+  readonly ports: Pick<Context["ports"], "clock" | "outbound">;
 };
 
 /** The options that make the library send by the outbound port. */
@@ -153,7 +158,7 @@ export async function exchangeCode(
     readonly redirectUri: string;
   },
 ): Promise<oauth.TokenEndpointResponse> {
-  const known = { client_id: client.clientId };
+  const known = { client_id: client.clientId, ...TIMES_ARE_CHECKED_LATER };
   try {
     const checked = oauth.validateAuthResponse(provider, known, answer, state);
     const response = await oauth.authorizationCodeGrantRequest(
@@ -167,7 +172,7 @@ export async function exchangeCode(
     );
     const types = { recognizedTokenTypes: TOKEN_TYPES };
     const brought = await oauth.processAuthorizationCodeResponse(provider, known, response, types);
-    return bounded(brought);
+    return bounded(mustBeInTime(context, brought));
   } catch (error) {
     return refuse(error);
   }
@@ -187,7 +192,7 @@ export async function requestRefresh(
   client: OauthClient,
   refreshToken: string,
 ): Promise<oauth.TokenEndpointResponse> {
-  const known = { client_id: client.clientId };
+  const known = { client_id: client.clientId, ...TIMES_ARE_CHECKED_LATER };
   const response = await oauth.refreshTokenGrantRequest(
     provider,
     known,
@@ -196,7 +201,23 @@ export async function requestRefresh(
     optionsOf(context, organization),
   );
   const types = { recognizedTokenTypes: TOKEN_TYPES };
-  return bounded(await oauth.processRefreshTokenResponse(provider, known, response, types));
+  const brought = await oauth.processRefreshTokenResponse(provider, known, response, types);
+  return bounded(mustBeInTime(context, brought));
+}
+
+/** Rejects an ID token that is not valid now. */
+function mustBeInTime(
+  { ports }: ProviderContext,
+  answer: oauth.TokenEndpointResponse,
+): oauth.TokenEndpointResponse {
+  const claims = oauth.getValidatedIdTokenClaims(answer);
+  if (claims === undefined) return answer;
+  const now = ports.clock.now() / 1000;
+  const { exp, nbf } = claims as typeof claims & { readonly nbf?: number };
+  const isInTime = now < exp + CLOCK_TOLERANCE_SECONDS &&
+    (nbf === undefined || nbf <= now + CLOCK_TOLERANCE_SECONDS);
+  if (isInTime) return answer;
+  throw new oauth.OperationProcessingError("an ID token that has expired or is not valid yet");
 }
 
 /** Rejects tokens that do not fit into a record. */

@@ -8,7 +8,7 @@ import {
   FILE_REMOVERS,
   FORKS,
   has,
-  KILLERS,
+  killsInCode,
   LOOPS,
   METHODS,
   opensDevice,
@@ -32,6 +32,9 @@ import { isSecret } from "../../programs/secrets.ts";
 import type { Rule } from "../../model.ts";
 import { scanSql } from "../../code/sql.ts";
 import { METADATA } from "../network/requests.ts";
+
+/** Stands for every cmdlet whose verb deletes or disables. */
+export const ANY_CMDLET = "verb-noun";
 
 /** Code that is given to an interpreter on the command line. */
 export const CODE_RULES: readonly Rule[] = [
@@ -103,13 +106,25 @@ export const CODE_RULES: readonly Rule[] = [
   rule({
     id: "code.cmdlet",
     title: "Call a harmful PowerShell cmdlet",
+    commands: [ANY_CMDLET],
+    match: () => true,
     matchCode: destroysByCmdlet,
     weight: [4, 4],
     threat: "destructive_action",
     explanation: "The cmdlet deletes, empties or disables its target.",
     safer: "Run it with -WhatIf first.",
-    hits: ['powershell -c "Stop-Service WinDefend"', "pwsh -c 'Stop-VM -Name web -TurnOff'"],
-    misses: ['pwsh -Command "Restart-Service app"', "pwsh -c 'Remove-Item old.txt'"],
+    hits: [
+      'powershell -c "Stop-Service WinDefend"',
+      "pwsh -c 'Stop-VM -Name web -TurnOff'",
+      "Get-VM | Remove-VM -Force",
+      "Get-ADUser -Filter * | Disable-ADAccount",
+    ],
+    misses: [
+      "Get-VM | Remove-VM -WhatIf",
+      "Clear-Host",
+      'pwsh -Command "Restart-Service app"',
+      "pwsh -c 'Remove-Item old.txt'",
+    ],
   }),
   rule({
     id: "code.reverse_shell",
@@ -299,12 +314,17 @@ export const CODE_RULES: readonly Rule[] = [
   rule({
     id: "code.kill",
     title: "Kill processes in code",
-    matchCode: (scan) => has(scan, KILLERS),
+    matchCode: killsInCode,
     weight: [2, 4],
     threat: "service_disruption",
     explanation: "The code kills processes.",
     safer: "Use kill with the number of the one process.",
-    hits: ["python3 -c 'import os; os.kill(1, 9)'", "node -e 'process.kill(1)'"],
+    hits: [
+      "python3 -c 'import os; os.kill(1, 9)'",
+      "node -e 'process.kill(1)'",
+      "perl -e 'kill 9, split(/ /, `pgrep java`)'",
+      "python3 -c 'import psutil; [p.kill() for p in psutil.process_iter()]'",
+    ],
     misses: ["python3 -c 'import os; print(os.getppid())'", "node -e 'process.exit(0)'"],
   }),
 ];

@@ -137,7 +137,14 @@ const TRUNCATERS = new Set([
   "shutil.move",
   "file_put_contents",
 ]);
-export const KILLERS = new Set(["os.kill", "process.kill", "killpg"]);
+const KILLERS = new Set(["os.kill", "process.kill", "killpg", "process.killall"]);
+
+/** A call that kills, Perl's function of that name, or a method of Python's process library. */
+export function killsInCode(scan: CodeScan): boolean {
+  const { names, language } = scan;
+  return has(scan, KILLERS) || (language === "perl" && names.has("kill")) ||
+    (names.has("psutil") && (names.has("kill") || names.has("terminate")));
+}
 
 /** Whether the code contains one of these names. */
 export function has(scan: CodeScan, names: ReadonlySet<string>): boolean {

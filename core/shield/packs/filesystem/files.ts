@@ -1,6 +1,14 @@
 import { rule } from "../rule.ts";
 import { hasFlag, hasOption, isRehearsal, operands } from "../../programs/arguments.ts";
-import { type Condition, once, type Rule, type SimpleCommand, UNKNOWN } from "../../model.ts";
+import {
+  type Condition,
+  LISTED,
+  newCommand,
+  once,
+  type Rule,
+  type SimpleCommand,
+  UNKNOWN,
+} from "../../model.ts";
 import {
   classifyPath,
   holdsSystem,
@@ -30,7 +38,13 @@ function deletesEmpty({ args }: SimpleCommand): boolean {
 function findDeletes(...kinds: readonly PathKind[]) {
   return (command: SimpleCommand) => {
     if (deletesEmpty(command)) return false;
-    const { starts, narrowed } = findScope(command);
+    // What stands behind `-delete` is asked about what is gone.
+    const end = command.args.findIndex((arg, at, args) =>
+      arg === "-delete" && !/^-i?(?:name|path|regex)$/.test(args[at - 1] ?? "")
+    );
+    if (end < 0) return false;
+    const before = newCommand({ ...command, args: command.args.slice(0, end) });
+    const { starts, narrowed } = findScope(before);
     return starts.some((start) => {
       const kind = classifyPath(
         locate(command.cwd, narrowed === null ? start : `${start}/${narrowed}`),
@@ -53,7 +67,7 @@ function overwrites(command: SimpleCommand): boolean {
 
 /** Whether a word is anything that a search finds below the root or a system folder. */
 function isBelowSystem(path: string): boolean {
-  const found = [UNKNOWN, "*"].find((end) => path.endsWith(`/${end}`));
+  const found = [UNKNOWN, LISTED, "*"].find((end) => path.endsWith(`/${end}`));
   if (found === undefined) return false;
   const kind = classifyPath(path.slice(0, -found.length));
   return kind === "root" || kind === "system";
@@ -115,6 +129,7 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     hits: [
       "find . -name '*' -delete",
       "find /srv -type f -mtime +1 -delete",
+      "find . -delete -name '*.tmp'",
       "find . ! -name keep -delete",
       "find . -name '*.sql' -delete",
       "find data -delete",
@@ -149,8 +164,6 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
       const sources = paths.slice(0, -1).map((path) => classifyPath(locate(command.cwd, path)));
       return target === "/dev/null" ||
         paths.slice(0, -1).some((path) => isVital(path, command.cwd)) ||
-        (classifyPath(locate(command.cwd, target)) === "temporary" || TEMPORARY.has(target)) &&
-          sources.some((kind) => kind === "working_folder") ||
         sources.some((kind) => kind === "root" || kind === "system" || kind === "home");
     },
     evenRehearsed: true,
@@ -159,8 +172,27 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     explanation:
       "It moves a system or home folder away, or a file that the system needs, or throws files into /dev/null.",
     safer: "Copy first, and move single files.",
-    hits: ["mv ~ /tmp/old", "mv /etc /tmp/etc.bak", "mv * /tmp", "mv ./* /tmp/trash"],
+    hits: ["mv ~ /tmp/old", "mv /etc /tmp/etc.bak", "mv notes /dev/null"],
     misses: ["mv draft.md final.md", "mv build/app.bin bin/"],
+  }),
+  rule({
+    id: "filesystem.move_work_away",
+    title: "Move everything in the folder away",
+    commands: ["mv", "gmv"],
+    match: (command) => {
+      const paths = operands(command);
+      const target = paths.at(-1) ?? "";
+      return (classifyPath(locate(command.cwd, target)) === "temporary" || TEMPORARY.has(target)) &&
+        paths.slice(0, -1).some((path) =>
+          classifyPath(locate(command.cwd, path)) === "working_folder"
+        );
+    },
+    weight: [2, 4],
+    threat: "destructive_delete",
+    explanation: "It moves everything in the folder to a place that is cleared.",
+    safer: "Name the files, and move them where they are kept.",
+    hits: ["mv * /tmp", "mv ./* /tmp/trash", "mv -f ./* /var/tmp/x"],
+    misses: ["mv a.txt /tmp", "mv *.log /tmp/logs", "mv * ../archive"],
   }),
   rule({
     id: "filesystem.truncate",
@@ -265,10 +297,10 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     commands: ["rsync", "robocopy"],
     evenRehearsed: true,
     match: (command) =>
-      command.args.some((arg) => MIRRORS.has(arg.toLowerCase())) ||
-      (command.args.includes("--remove-source-files") ||
-          (command.args.some((arg) => arg.startsWith("--del")) && !syncsRegenerable(command))) &&
-        !isRehearsal(command) && !hasFlag(command, "n"),
+      !isRehearsal(command) &&
+      (command.args.some((arg) => MIRRORS.has(arg.toLowerCase())) ||
+        command.args.includes("--remove-source-files") ||
+        (command.args.some((arg) => arg.startsWith("--del")) && !syncsRegenerable(command))),
     weight: [3, 4],
     threat: "data_loss",
     explanation: "It deletes files on one side that are missing on the other.",

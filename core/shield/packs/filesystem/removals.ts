@@ -1,6 +1,13 @@
 import { rule } from "../rule.ts";
 import { hasFlag, isRehearsal, operands } from "../../programs/arguments.ts";
-import { type Condition, once, type Rule, type SimpleCommand } from "../../model.ts";
+import {
+  type Condition,
+  FROM_NETWORK,
+  LISTED,
+  once,
+  type Rule,
+  type SimpleCommand,
+} from "../../model.ts";
 import { classifyPath, hasGlob, holdsSystem, locate, type PathKind } from "../../programs/paths.ts";
 
 const REMOVERS = [
@@ -59,14 +66,26 @@ function removesTree(...kinds: readonly PathKind[]) {
   return (command: SimpleCommand) => removes(command, kinds);
 }
 
-/** A wildcard over a whole folder needs no `-r` to empty it. */
+/** A wildcard over a whole folder, or over data outside of the project, needs no `-r` to destroy much. */
 function emptiesFolder(command: SimpleCommand): boolean {
   return pathsOf(command).some((path) => {
     if (!hasGlob(path)) return false;
     const kind = classifyPath(locate(command.cwd, path));
-    return kind === "root" || kind === "system" || kind === "home" || kind === "working_folder";
+    return kind === "root" || kind === "system" || kind === "home" || kind === "working_folder" ||
+      kind === "elsewhere";
   });
 }
+
+/** The whole name is only known when another command or a file tells it. */
+function removesListed(command: SimpleCommand): boolean {
+  return pathsOf(command).some((path) => {
+    const name = path.slice(path.lastIndexOf("/") + 1);
+    const isListed = name.endsWith(LISTED) || name.endsWith(FROM_NETWORK);
+    return isListed && !MADE_AGAIN.has(classifyPath(locate(command.cwd, path)));
+  });
+}
+
+const MADE_AGAIN: ReadonlySet<PathKind> = new Set(["temporary", "regenerable"]);
 
 const SAFER_RM = "Name the exact folder, look at it with ls first, or move it to a trash folder.";
 
@@ -155,6 +174,29 @@ export const REMOVAL_RULES: readonly Rule[] = [
     safer: 'Write the path out, or guard it: rm -rf "${DIR:?}/build".',
     hits: ["rm -rf $X", "cat list.txt | xargs rm -rf"],
     misses: ['D=build; rm -rf "$D"', 'rm -f "$FILE"'],
+  }),
+  rule({
+    id: "filesystem.remove_listed",
+    title: "Delete files that a list names",
+    commands: FILE_REMOVERS,
+    match: removesListed,
+    weight: [2, 4],
+    threat: "destructive_delete",
+    explanation:
+      "It deletes files whose names another command or a file tells, so they may be any.",
+    safer: "Print the list first, check it, then delete what it names.",
+    hits: [
+      'while read -r f; do rm -f "$f"; done < files.txt',
+      "cat files.txt | xargs rm",
+      "rm -f $(ls -t /backups | tail -n +8)",
+      "parallel rm -f :::: list.txt",
+    ],
+    misses: [
+      'rm -f "$FILE"',
+      'while read -r f; do echo rm "$f"; done < files.txt',
+      't=$(mktemp); sort a > "$t"; rm "$t"',
+      "find . -name '*.o' | xargs rm -f",
+    ],
   }),
   rule({
     id: "filesystem.remove_all_files",

@@ -26,7 +26,7 @@ export const verbOf = (command: SimpleCommand): string =>
 function gitCall(command: SimpleCommand): { call: SimpleCommand; rest: string[] } {
   const args = command.args.slice(once(command, verbPlace) + 1);
   return {
-    call: newCommand({ ...command, args }),
+    call: newCommand({ ...command, name: `git-${verbOf(command)}`, args }),
     rest: args.filter((arg) => !arg.startsWith("-")),
   };
 }

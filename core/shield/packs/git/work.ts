@@ -37,9 +37,7 @@ export const WORK_RULES: readonly Rule[] = [
     title: "Delete untracked files",
     commands: GIT,
     when: { ask: verbOf, answers: ["clean"] },
-    match: inGit((call) =>
-      hasFlag(call, "f", "force") && !isRehearsal(call) && !cleansNothing(call)
-    ),
+    match: inGit((call) => hasFlag(call, "f", "force") && !isRehearsal(call)),
     evenRehearsed: true,
     weight: [2, 5],
     threat: "history_loss",
@@ -174,10 +172,6 @@ export const WORK_RULES: readonly Rule[] = [
 function abbreviates(call: SimpleCommand, option: string, least: number): boolean {
   return call.args.some((arg) => arg.length >= least && option.startsWith(arg));
 }
-
-/** `git clean -n`; what stands behind `-e` is a pattern. */
-const cleansNothing = (call: SimpleCommand): boolean =>
-  hasFlag(call, "n") && !optionValues(call, "-e", "--exclude").includes("-n");
 
 function forcesPush(call: SimpleCommand, _rest: readonly string[]): boolean {
   if (hasOption(call, "--force") || hasOption(call, "--mirror")) return true;

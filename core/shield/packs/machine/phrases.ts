@@ -44,6 +44,30 @@ export const MACHINE_PHRASES: readonly Rule[] = [
     misses: ["fwupdmgr get-updates", "ipmitool power status"],
   }),
   rule({
+    id: "services.ends_jobs",
+    title: "End queued jobs, sessions or shared memory",
+    phrases: [
+      "scancel|qdel|bkill|condor_rm|canceljob|llcancel|oardel …",
+      "ipcrm …",
+      "tmux kill-server",
+      "loginctl terminate-user|kill-user|terminate-session|kill-session|terminate-seat",
+      "gh run delete|cancel",
+      "glab ci|pipeline delete|cancel",
+    ],
+    weight: [2, 4],
+    threat: "service_disruption",
+    explanation: "It ends work that runs or waits, and what it has done may be lost.",
+    safer: "List the jobs first, and end the one by its number.",
+    hits: [
+      "scancel -u bob",
+      "squeue -h -o %i | xargs scancel",
+      "ipcrm -m 65536",
+      "loginctl terminate-user bob",
+      "gh run delete 123",
+    ],
+    misses: ["ipcs -m", "tmux ls", "loginctl list-sessions", "gh run list", "scancel --help"],
+  }),
+  rule({
     id: "services.stops_target",
     title: "Stop the machine or a service it needs",
     phrases: [

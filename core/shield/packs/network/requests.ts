@@ -1,6 +1,7 @@
 import { rule } from "../rule.ts";
+import { onlyPrintsRequest } from "./http.ts";
 import { hasOption, optionValues } from "../../programs/arguments.ts";
-import type { Rule, SimpleCommand } from "../../model.ts";
+import type { CodeScan, Rule, SimpleCommand } from "../../model.ts";
 
 /** The addresses at which clouds hand out a machine's own credentials. */
 export const METADATA = new RegExp(
@@ -66,13 +67,23 @@ export const REQUEST_RULES: readonly Rule[] = [
       "curlie",
     ],
     match: deletesRemotely,
+    matchCode: deletesInCode,
     evenRehearsed: true,
     weight: [3, 4],
     threat: "remote_deletion",
     explanation: "It asks a service to delete something.",
     safer: "Read the same address with GET first, and take a backup.",
-    hits: ["curl -X DELETE https://es.example/logs", "gh api -X DELETE repos/acme/payments"],
-    misses: ["curl -X POST https://api.example.com/jobs", "gh issue list --label bug"],
+    hits: [
+      "curl -X DELETE https://es.example/logs",
+      "gh api -X DELETE repos/acme/payments",
+      `node -e "got.delete('https://api.example.com/users/1')"`,
+      `python3 -c "import requests; requests.delete('https://api.example.com/users/1')"`,
+    ],
+    misses: [
+      "curl -X POST https://api.example.com/jobs",
+      "gh issue list --label bug",
+      `python3 -c "import requests; print(requests.get('https://api.example.com/users/1'))"`,
+    ],
   }),
 ];
 
@@ -101,9 +112,19 @@ const DESTRUCTIVE_PATHS = [
   "/saferestart",
 ];
 
+const CODE_CLIENT =
+  /(?:^|\.)(?:requests|httpx|axios|session|got|ky|superagent|faraday|httparty|client|http)\.(?:delete|del)$/;
+
+/** A client's `delete`, or the method beside an address: `{ method: "DELETE" }`. */
+function deletesInCode({ names, strings }: CodeScan): boolean {
+  return names.values().some((name) => CODE_CLIENT.test(name)) ||
+    (strings.includes("DELETE") && strings.some((text) => text.includes("://")));
+}
+
 const OVERRIDE = "x-http-method-override: delete";
 
 function deletesRemotely(command: SimpleCommand): boolean {
+  if (onlyPrintsRequest(command)) return false;
   const methods = optionValues(command, "-X", "--request", "--method", "-Method").map((value) =>
     value.toUpperCase()
   );

@@ -1,111 +1,8 @@
 import { rule } from "../rule.ts";
 import { hasFlag, hasOption, optionValues } from "../../programs/arguments.ts";
-import { type Rule, type SimpleCommand, UNKNOWN } from "../../model.ts";
-
-const CRITICAL = [
-  "ssh",
-  "sshd",
-  "network",
-  "networkmanager",
-  "systemd-networkd",
-  "firewalld",
-  "ufw",
-  "docker",
-  "containerd",
-  "kubelet",
-  "auditd",
-  "rsyslog",
-  "systemd-journald",
-  "postgresql",
-  "postgres",
-  "dockerd",
-  "mysql",
-  "mysqld",
-  "systemd",
-  "init",
-  "mariadb",
-  "dbus",
-  "cron",
-  "crond",
-  "fail2ban",
-  "falco",
-  "crowdstrike",
-  "falcon-sensor",
-  "etcd",
-  "systemd-resolved",
-  "apparmor",
-  "wazuh-agent",
-  "osqueryd",
-  "lsass",
-  "csrss",
-  "wininit",
-  "winlogon",
-  "svchost",
-  "windefend",
-  "msmpeng",
-  "mpssvc",
-  "eventlog",
-  "sysmon",
-];
-
-function isCritical(unit: string): boolean {
-  const bare = unit.toLowerCase().split(".", 1)[0] ?? "";
-  return CRITICAL.includes(bare) || unit.includes("*");
-}
-
-const STOPS = new Set([
-  "stop",
-  "disable",
-  "mask",
-  "kill",
-  "isolate",
-  "unload",
-  "bootout",
-  "remove",
-  "delete",
-  "off",
-]);
-
-function stopsService(command: SimpleCommand, words: readonly string[]): string | null {
-  switch (command.name) {
-    case "service":
-    case "rc-service":
-      return STOPS.has(words[1] ?? "") ? words[0] ?? "" : null;
-    case "chkconfig":
-    case "update-rc.d":
-    case "rc-update":
-      return words.some((word) => STOPS.has(word) || word === "del") ? words[0] ?? "" : null;
-    default:
-      return STOPS.has(words[0] ?? "") ? words.slice(1).find(isCritical) ?? words[1] ?? "" : null;
-  }
-}
-
-const MANAGERS = [
-  "systemctl",
-  "service",
-  "rc-service",
-  "chkconfig",
-  "update-rc.d",
-  "rc-update",
-  "launchctl",
-  "initctl",
-  "sc",
-  "sv",
-  "supervisorctl",
-  "rcctl",
-  "monit",
-  "pm2",
-  "stop-service",
-];
-
-/** Signals that tell a service to read its settings or open its logs again. */
-const RELOADS = /^-(?:SIG)?(?:HUP|USR1|USR2|WINCH|0|1)$/;
-const SIGNAL = /^-(?:\d+|[A-Z]+\d?)$/;
-
-function onlyReloads({ args }: SimpleCommand): boolean {
-  const signals = args.filter((arg) => SIGNAL.test(arg));
-  return signals.length > 0 && signals.every((signal) => RELOADS.test(signal));
-}
+import { LISTED, type Rule, type SimpleCommand } from "../../model.ts";
+import { KILL_LISTED, onlyReloads } from "./killing.ts";
+import { isCritical, MANAGERS, stopsService } from "./stopping.ts";
 
 /** Subcommands of `net` that decide who may use the machine or see its folders. */
 const NET_CHANGES = new Set(["group", "localgroup", "share", "user"]);
@@ -150,9 +47,11 @@ export const SERVICE_RULES: readonly Rule[] = [
       "launchctl unload -w /Library/LaunchDaemons/com.acme.web.plist",
       "launchctl bootout system/com.acme.web",
       "launchctl disable system/com.acme.web",
+      "systemctl -H web1 stop app",
     ],
     misses: [
       "systemctl start nginx",
+      "systemctl --user stop pipewire",
       "pm2 list",
       "launchctl list com.acme.web",
       "launchctl print system/com.acme.web",
@@ -242,7 +141,7 @@ export const SERVICE_RULES: readonly Rule[] = [
         command.name !== "kill"
           ? isCritical(word)
           // The number that `pidof sshd` prints.
-          : word.startsWith(UNKNOWN) && isCritical(word.slice(1))
+          : word.includes(LISTED) && isCritical(word.slice(word.indexOf(LISTED) + LISTED.length))
       ),
     weight: [4, 3],
     threat: "service_disruption",
@@ -251,12 +150,14 @@ export const SERVICE_RULES: readonly Rule[] = [
     hits: ["pkill sshd", "kill -9 $(pidof auditd)"],
     misses: ["pgrep -fa sshd", "kill -9 4711"],
   }),
+  KILL_LISTED,
   rule({
     id: "services.kill_by_name",
     title: "Kill processes by name",
     commands: ["pkill", "killall", "taskkill", "stop-process", "xkill"],
-    match: (_command, words) => words.length > 0,
-    weight: [2, 3],
+    match: (command, words) =>
+      !onlyReloads(command) && (words.length > 0 || command.stdin !== null),
+    weight: [2, 4],
     threat: "service_disruption",
     explanation: "It kills every process of that name.",
     safer: "Kill the one process by its number.",

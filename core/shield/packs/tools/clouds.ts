@@ -220,7 +220,7 @@ export const CLOUD_TOOLS: readonly Tool[] = [
     depth: 4,
     blast: 3,
     also: ["reset", "rollback", "pause"],
-    except: ["build remove", "cache clear"],
+    except: ["build remove", "cache clear", "unlink"],
     hits: {
       destroy: ["fly apps destroy api -y", "cdk destroy --all --force"],
       delete: ["vercel rm my-app --yes", "serverless remove"],

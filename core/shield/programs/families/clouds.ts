@@ -2,18 +2,24 @@ import type { SimpleCommand } from "../../model.ts";
 import { operands, optionValues } from "../arguments.ts";
 import type { Family, Finder } from "../family.ts";
 import { opaque } from "../flows.ts";
+import { forVerbs } from "../wrapper.ts";
 
-/** `--parameters 'commands=["text"]'`. */
-const awsCommands = (command: SimpleCommand): string[] =>
-  optionValues(command, "--parameters").flatMap((value) =>
-    value.startsWith("commands=") ? [trimQuotes(value.slice(9))] : []
-  );
+/** `--parameters 'commands=["text"]'` or `'{"commands":["text"]}'`, and `ecs execute-command --command text`. */
+const awsCommands = (command: SimpleCommand): string[] => [
+  ...optionValues(command, "--parameters").flatMap((value) => {
+    const at = COMMANDS.exec(value);
+    return at === null ? [] : [trimQuotes(value.slice(at[0].length))];
+  }),
+  ...optionValues(command, "--command"),
+];
+
+const COMMANDS = /^(?:commands=|\s*\{\s*"commands"\s*:)/;
 
 function trimQuotes(text: string): string {
   let from = 0;
   let to = text.length;
-  while (from < to && "[]\"'".includes(text[from] ?? "")) from++;
-  while (to > from && "[]\"'".includes(text[to - 1] ?? "")) to--;
+  while (from < to && "[]{} \"'".includes(text[from] ?? "")) from++;
+  while (to > from && "[]{} \"'".includes(text[to - 1] ?? "")) to--;
   return text.slice(from, to);
 }
 
@@ -69,13 +75,29 @@ export const CLOUDS: readonly Family[] = [
   { names: ["fly", "flyctl"], runs: ["-C", "--command"] },
   {
     names: ["heroku", "railway"],
-    wrappers: [{ verbs: "run", short: "a", long: "app service environment" }],
+    wrappers: forVerbs(["run", "run:detached"], { short: "a", long: "app service environment" }),
   },
   {
     names: ["doppler"],
     wrappers: [{ verbs: "run", short: "pc", long: "project config token command" }],
     runs: ["--command", "--scripts"],
   },
+  {
+    names: ["infisical"],
+    wrappers: [{ verbs: "run", long: "env path projectId token tags domain" }],
+    runs: ["-c", "--command"],
+  },
+  {
+    names: ["kamal", "mrsk"],
+    wrappers: [{
+      verbs: "app exec",
+      short: "rhdce",
+      long: "roles hosts destination config-file env version",
+      mode: "shell",
+    }],
+  },
+  { names: ["dokku"], wrappers: [{ verbs: "run", short: "e", long: "env", skip: 1 }] },
+  { names: ["cf", "eb"], runs: ["-c", "--command"] },
   { names: ["op"], wrappers: [{ verbs: "run", long: "env-file account" }] },
   {
     names: ["aws-vault", "chamber", "envchain"],

@@ -1,7 +1,7 @@
 import { fullBudget } from "../../interpreter/budget.ts";
 import { matchesGlob } from "../../interpreter/glob.ts";
 import { type Inner, shellText } from "../../interpreter/inner.ts";
-import { type Flow, newCommand, type SimpleCommand, UNKNOWN } from "../../model.ts";
+import { type Flow, LISTED, newCommand, type SimpleCommand, UNKNOWN } from "../../model.ts";
 import { operands, optionValues } from "../arguments.ts";
 import { isWholeFolder } from "../bulk.ts";
 import type { Family } from "../family.ts";
@@ -90,7 +90,7 @@ function foundState(command: SimpleCommand): string[] {
 
 /** In a system folder, anything that may be found counts; the content of other folders is unknown. */
 function foundBelow(command: SimpleCommand, start: string): string {
-  return `${start}/${isWholeFolder(command, start) ? "*" : UNKNOWN}`;
+  return `${start}/${isWholeFolder(command, start) ? "*" : LISTED}`;
 }
 
 /** `find … -exec program {} ;`. */

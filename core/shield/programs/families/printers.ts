@@ -1,8 +1,9 @@
-import { type SimpleCommand, textFlow, UNKNOWN } from "../../model.ts";
+import { LISTED, type SimpleCommand, textFlow, UNKNOWN } from "../../model.ts";
 import { operands } from "../arguments.ts";
 import type { Family, Printer } from "../family.ts";
 import { printsOperand, printsVariables, writtenFlow } from "../flows.ts";
 import { writeEcho, writeFormat } from "../format.ts";
+import { hasGlob } from "../paths.ts";
 
 /** What `basename path .end` or `dirname path` writes; null with options, or for several paths. */
 function writePath({ name, args }: SimpleCommand): string | null {
@@ -21,16 +22,16 @@ function cutPath(name: string, [raw = UNKNOWN, end = ""]: readonly string[]): st
 
 /** The number of a process, with the name that was searched. */
 const printsProcess: Printer = (command) =>
-  textFlow(`${UNKNOWN}${operands(command, FINDER_VALUED).at(-1) ?? ""}\n`);
+  textFlow(`${LISTED}${operands(command, FINDER_VALUED).at(-1) ?? ""}\n`);
 
 /** Options of pgrep and pidof whose value is no program's name. */
 const FINDER_VALUED = new Set(["-d", "-g", "-G", "-o", "-P", "-s", "-t", "-u", "-U"]);
 
-/** The names of files; without a wildcard, those of a whole folder. */
+/** `ls folder/*.log` prints the paths as they are given, `ls` those of this folder; what is in another is not known. */
 const listsNames: Printer = (command, incoming) => {
-  const words = operands(command);
-  const paths = words.some((word) => word.includes("*")) ? words : ["./*"];
-  return { ...incoming, text: null, paths };
+  const paths = operands(command);
+  if (!paths.every(hasGlob)) return null;
+  return { ...incoming, text: null, paths: paths.length === 0 ? ["./*"] : paths };
 };
 
 /** Programs that print their own arguments, or names and places, but not the content of files. */
@@ -50,6 +51,7 @@ export const PRINTERS: readonly Family[] = [
   },
   { names: ["pwd"], looks: true, prints: () => textFlow(".\n") },
   { names: ["pidof", "pgrep"], prints: printsProcess },
+  { names: ["jobs"], prints: () => textFlow(`${UNKNOWN}\n`) },
   { names: ["mktemp"], prints: () => textFlow(`/tmp/${UNKNOWN}\n`) },
   { names: ["exa", "eza", "ls", "lsd"], prints: listsNames },
   { names: ["printenv"], prints: printsVariables },

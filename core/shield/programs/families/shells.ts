@@ -102,9 +102,14 @@ function unwrapCommand(command: SimpleCommand): Inner[] {
 const noteAliases: FileNoter = ({ args }, _output, scope) => {
   for (const arg of args) {
     const equals = arg.indexOf("=");
-    if (equals > 0) nameProgram(scope, arg.slice(0, equals), `${arg.slice(equals + 1)} "$@"`);
+    if (equals <= 0) continue;
+    const text = arg.slice(equals + 1);
+    nameProgram(scope, arg.slice(0, equals), TAKES_NOTHING.test(text) ? text : `${text} "$@"`);
   }
 };
+
+/** The end of a loop, a branch, a group or a subshell, behind which no argument may stand. */
+const TAKES_NOTHING = /(?:[\s;](?:done|fi|esac|\})|^\(.*\))\s*$/s;
 
 /** `hash -p /bin/rm ls`. */
 const noteHash: FileNoter = (command, _output, scope) => {

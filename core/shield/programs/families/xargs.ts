@@ -1,6 +1,6 @@
 import { decodeEscapes } from "../../code/decode.ts";
 import { type Inner, quoteWord, shellText } from "../../interpreter/inner.ts";
-import { flowText, newCommand, NOTHING, type SimpleCommand } from "../../model.ts";
+import { flowText, LISTED, newCommand, NOTHING, type SimpleCommand } from "../../model.ts";
 import { hasFlag, optionValues } from "../arguments.ts";
 import type { Family } from "../family.ts";
 import { checkCount, checkFilling } from "../filling.ts";
@@ -13,7 +13,7 @@ const XARGS_OPTIONS = {
 const XARGS = wrapperOf(XARGS_OPTIONS);
 const PARALLEL_OPTIONS = {
   short: "jPnNLaSIdEC",
-  long: "jobs max-args delay timeout joblog colsep results retries",
+  long: "jobs max-args delay timeout joblog colsep results retries arg-file",
 };
 const PARALLEL = wrapperOf(PARALLEL_OPTIONS);
 
@@ -71,7 +71,11 @@ function unwrapParallel(command: SimpleCommand): Inner[] {
     : command.args.slice(marks + 1).filter((arg) => !arg.startsWith(":::"));
   const found = innerCommand(PARALLEL, front);
   const flow = command.stdin;
-  const lines = marks >= 0
+  const isListed = command.args[marks]?.startsWith("::::") ||
+    optionValues(command, "-a", "--arg-file").length > 0;
+  const lines = isListed
+    ? [LISTED]
+    : marks >= 0
     ? given
     : flow === null
     ? []
@@ -90,6 +94,16 @@ function unwrapParallel(command: SimpleCommand): Inner[] {
   });
 }
 
+/** `ForEach-Object { program $_ }`: the block runs for each object that comes in. */
+function unwrapBlock({ args }: SimpleCommand): Inner[] {
+  const at = args.findIndex((arg) => arg.startsWith("{"));
+  if (at < 0) return [];
+  const words = [args[at]!.slice(1), ...args.slice(at + 1)].map((word) => word.replace(/\}$/, ""));
+  const argv = words.filter((word) => word !== "");
+  // `{ $_.Name }` reads a property, and runs nothing.
+  return /^[\w-]+$/.test(argv[0] ?? "") ? [{ kind: "argv", argv }] : [];
+}
+
 /** Programs that make arguments of their input. */
 export const XARGS_PROGRAMS: readonly Family[] = [
   {
@@ -99,6 +113,7 @@ export const XARGS_PROGRAMS: readonly Family[] = [
     takesInput: true,
     reads: (command) => optionValues(command, "-a", "--arg-file"),
   },
+  { names: ["foreach-object", "where-object", "%"], unwrap: unwrapBlock },
   { names: ["gxargs"], unwrap: unwrapXargs, takesInput: true },
   {
     names: ["sem"],

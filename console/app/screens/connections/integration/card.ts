@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { call, type Integration as IntegrationRow } from "../../../api.ts";
 import { Badge } from "../../../components/badge.ts";
 import { ChangeError, ConfirmButton, useChange } from "../../../components/form.ts";
-import { ExactTime, Time, TimeLeft } from "../../../components/time.ts";
+import { ExactTime, now, Time, TimeLeft } from "../../../components/time.ts";
 import { onOneLine, VisibleText } from "../../../components/visible_text.ts";
 import { html } from "htm/preact";
 import { may } from "../../../session.ts";
@@ -79,7 +79,8 @@ function Connect({ integration: { id, status } }: { readonly integration: Integr
       );
     });
   const url = flow === null ? null : new URL(flow.authorize_url);
-  const isWeb = url !== null && (url.protocol === "https:" || url.protocol === "http:");
+  const isOpen = flow !== null && Date.parse(flow.expires_at) > now.value;
+  const isWeb = isOpen && url !== null && (url.protocol === "https:" || url.protocol === "http:");
   return html`
     <${ChangeError} change=${change} />
     ${isWeb

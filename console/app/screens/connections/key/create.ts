@@ -2,13 +2,12 @@ import { useState } from "preact/hooks";
 import { type ApiKey, call, type Scope } from "../../../api.ts";
 import { type Space, space } from "../../../space.ts";
 import { ChangeError, useChange } from "../../../components/form.ts";
-import { CheckGroups, SelectField, TextField } from "../../../components/inputs.ts";
-import { scopeGroups } from "../../../components/scopes.ts";
+import { SelectField, TextField } from "../../../components/inputs.ts";
+import { RightsChoice } from "../../../components/rights_choice.ts";
 import { ShownOnce } from "../../../components/shown_once.ts";
 import { onOneLine } from "../../../components/visible_text.ts";
 import { html } from "htm/preact";
 import { go, setQuery } from "../../../router.ts";
-import { may } from "../../../session.ts";
 
 /** Creates an API key, and shows it. */
 export function KeyCreate() {
@@ -55,8 +54,7 @@ export function KeyCreate() {
             ["test", "test data only"],
           ]} />
       </div>
-      <${CheckGroups} legend="Rights" chosen=${scopes} onChange=${setScopes}
-        groups=${scopeGroups(may)} />
+      <${RightsChoice} chosen=${scopes} onChange=${setScopes} />
       <p
         class="soft">You can give only rights that you hold. When you lose one, the key loses it too.</p>
       <${ChangeError} change=${change} />
@@ -64,7 +62,8 @@ export function KeyCreate() {
         <button type="submit" class="primary" disabled=${change.isBusy || scopes.length === 0}>
           Create the key
         </button>
-        <button type="button" onClick=${() => setQuery({ create: "" })}>Cancel</button>
+        <button type="button" disabled=${change.isBusy}
+          onClick=${() => setQuery({ create: "" })}>Cancel</button>
         ${scopes.length === 0 && html`<span class="soft">Choose at least one right.</span>`}
       </div>
     </form>

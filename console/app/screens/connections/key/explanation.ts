@@ -1,18 +1,19 @@
-import { useState } from "preact/hooks";
 import { type ApiKey, type ApiKeyExplanation, call, type LimitLeft } from "../../../api.ts";
 import { Badge } from "../../../components/badge.ts";
 import { SelectField } from "../../../components/inputs.ts";
-import { SCOPE_LIST, SCOPES } from "../../../components/scopes.ts";
+import { limitWords, UNLIMITED } from "../../../components/limit_words.ts";
+import { useScopes } from "../../../components/scopes.ts";
 import { Failure, Loading } from "../../../components/states.ts";
 import { Time } from "../../../components/time.ts";
 import { useData } from "../../../data.ts";
 import { html } from "htm/preact";
-
-const UNLIMITED = 2_147_483_647;
+import { query, setQuery } from "../../../router.ts";
 
 /** Says whether a key may use a right now, and why. */
 export function KeyExplanation({ apiKey: { id, scopes } }: { readonly apiKey: ApiKey }) {
-  const [scope, setScope] = useState(scopes[0] ?? SCOPE_LIST[0]!);
+  const known = useScopes();
+  const all = known.data?.map(({ name }) => name) ?? [];
+  const scope = all.find((one) => one === query.value.right) ?? scopes[0]!;
   const { data, error, again } = useData(
     (signal) => call("api_keys.explain", { params: { id }, query: { scope }, signal }),
     [id, scope],
@@ -21,8 +22,14 @@ export function KeyExplanation({ apiKey: { id, scopes } }: { readonly apiKey: Ap
   return html`
     <section class="card" aria-label="What it may do">
       <h2>What it may do</h2>
-      <${SelectField} label="Right" value=${scope} onChange=${setScope}
-        options=${SCOPE_LIST.map((one) => [one, `${one} – ${SCOPES[one]}`])} />
+      ${known.error !== null && html`<${Failure} error=${known.error} again=${known.again} />`}
+      ${known.data !== null && html`
+        <${SelectField} label="Right" value=${scope}
+          onChange=${(right: string) => setQuery({ right })}
+          options=${known.data.map((
+            { name, description },
+          ) => [name, `${name} – ${description}`])} />
+      `}
       ${error !== null && html`<${Failure} error=${error} again=${again} />`}
       ${data === null && error === null && html`<${Loading} />`}
       ${data !== null && html`<${Reasons} explanation=${data} />`}
@@ -69,7 +76,7 @@ function Left({ name, limit: { limit, remaining, reset_at } }: {
   return html`
     <dt>${name}</dt>
     <dd>${limit >= UNLIMITED
-      ? "no limit"
+      ? limitWords(limit)
       : html`${remaining} of ${limit} left${
         remaining < limit && reset_at !== null && html`, all again <${Time} at=${reset_at} />`
       }`}</dd>

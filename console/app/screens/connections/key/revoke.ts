@@ -7,50 +7,60 @@ import { onOneLine } from "../../../components/visible_text.ts";
 import { html } from "htm/preact";
 import { go } from "../../../router.ts";
 
-/** Revokes a key, after showing what was made with it. */
-export function KeyRevoke({ apiKey: { id }, onRevoked }: {
+/** Revokes a key, after showing what was made with it. What still works of that can be ended later, too. */
+export function KeyRevoke({ apiKey: { id, status }, onRevoked }: {
   readonly apiKey: ApiKey;
   readonly onRevoked: () => void;
 }) {
   const change = useChange();
-  const [preview, setPreview] = useState<ApiKeyRevocation | null>(null);
-  const [cascade, setCascade] = useState(false);
+  const [seen, setSeen] = useState<ApiKeyRevocation | null>(null);
+  const [isChosen, setChosen] = useState(false);
+  const isOver = status === "revoked";
+  const cascade = isOver || isChosen;
   const look = () =>
     change.run(async () => {
-      const body = { cascade: true, dry_run: true };
-      setPreview(await call("api_keys.revoke", { params: { id }, body }));
+      setSeen(await call("api_keys.revoke", { params: { id }, body: { dry_run: true } }));
     });
   const revoke = async () => {
-    await call("api_keys.revoke", { params: { id }, body: { cascade } });
+    // One request ends a part of many; the answer says what is left.
+    setSeen(await call("api_keys.revoke", { params: { id }, body: { cascade } }));
     onRevoked();
   };
-  if (preview === null) {
+  if (seen === null) {
     return html`
-      <p>The key stops working at once, for ever.</p>
+      <p>${isOver ? "The key is revoked." : "The key stops working at once, for ever."}</p>
       <${ChangeError} change=${change} />
       <p><button type="button" disabled=${change.isBusy} onClick=${look}>
-        Revoke the key…
+        ${isOver ? "Show what was made with it" : "Revoke the key…"}
       </button></p>
     `;
   }
-  const { would_end, would_end_total: total } = preview;
+  const { would_end, would_end_total: total, ended_total: ended } = seen;
+  const label = isOver
+    ? `End these ${total}`
+    : cascade
+    ? `Revoke the key and end ${total}`
+    : "Revoke the key";
   return html`
     <div role="status">
-      ${total === 0
-        ? html`<p>Nothing else was made with this key. Only the key itself ends.</p>`
-        : html`
-          <p>Made with this key, and still working: ${total}</p>
-          <${Made} rows=${would_end} total=${total} />
-          <${Check} checked=${cascade} onChange=${setCascade}>End all of these too<//>
-        `}
+      ${ended > 0 && html`<p>Ended: ${ended}</p>`}
+      ${total === 0 ? html`<p>Nothing else that was made with this key works.</p>` : html`
+        <p>Made with this key, and still working: ${total}</p>
+        <${Made} rows=${would_end} total=${total} />
+        ${!isOver &&
+          html`<${Check} checked=${isChosen} onChange=${setChosen}>End all of these too<//>`}
+      `}
     </div>
-    <${ConfirmButton} label=${cascade ? `Revoke the key and end ${total}` : "Revoke the key"}
-      change=${change} action=${revoke}
-      question=${cascade
-        ? `The key and the ${total} above stop working at once. This cannot be undone.`
-        : total === 0
-        ? "Programs that use the key are refused at once. This cannot be undone."
-        : "Programs that use the key are refused at once. What was made with it goes on working. This cannot be undone."} />
+    ${(!isOver || total > 0) && html`
+      <${ConfirmButton} label=${label} change=${change} action=${revoke}
+        question=${cascade
+          ? `${
+            isOver ? "All" : "The key and all"
+          } ${total} above stop working at once. This cannot be undone.`
+          : total === 0
+          ? "Programs that use the key are refused at once. This cannot be undone."
+          : "Programs that use the key are refused at once. What was made with it goes on working. This cannot be undone."} />
+    `}
   `;
 }
 

@@ -1,4 +1,3 @@
-import { useState } from "preact/hooks";
 import { call } from "../../../api.ts";
 import { Chart } from "../../../components/chart.ts";
 import { SelectField } from "../../../components/inputs.ts";
@@ -6,6 +5,8 @@ import { Name } from "../../../components/names.ts";
 import { Failure, Loading } from "../../../components/states.ts";
 import { useData } from "../../../data.ts";
 import { html } from "htm/preact";
+import { useRepeat } from "../../../repeat.ts";
+import { query, setQuery } from "../../../router.ts";
 
 const PERIODS = [["24h", "24 hours"], ["7d", "7 days"], ["30d", "30 days"], ["90d", "90 days"]];
 const SERIES = [
@@ -14,13 +15,17 @@ const SERIES = [
   { name: "refused by a limit", tone: "bad" },
 ] as const;
 
+/** Uses change no record, so no message announces them. */
+const COUNTED_MS = 15_000;
+
 /** How much a key is used, as a chart. */
 export function KeyUsage({ id }: { readonly id: string }) {
-  const [period, setPeriod] = useState("7d");
+  const period = PERIODS.find(([value]) => value === query.value.period)?.[0] ?? "7d";
   const { data, error, again } = useData(
     (signal) => call("api_keys.usage", { params: { id }, query: { period }, signal }),
     [id, period],
   );
+  useRepeat(true, COUNTED_MS, again);
   const byHour = period === "24h";
   const words = new Intl.DateTimeFormat(
     undefined,
@@ -31,7 +36,8 @@ export function KeyUsage({ id }: { readonly id: string }) {
   return html`
     <section class="card" aria-label="Usage">
       <h2>Usage</h2>
-      <${SelectField} label="Period" value=${period} options=${PERIODS} onChange=${setPeriod} />
+      <${SelectField} label="Period" value=${period} options=${PERIODS}
+        onChange=${(period: string) => setQuery({ period })} />
       ${error !== null && html`<${Failure} error=${error} again=${again} />`}
       ${data === null && error === null && html`<${Loading} />`}
       ${data !== null && html`

@@ -58,7 +58,8 @@ export function WebhookCreate() {
         <button type="submit" class="primary" disabled=${change.isBusy || events.length === 0}>
           Create the webhook
         </button>
-        <button type="button" onClick=${() => setQuery({ create: "" })}>Cancel</button>
+        <button type="button" disabled=${change.isBusy}
+          onClick=${() => setQuery({ create: "" })}>Cancel</button>
         ${events.length === 0 && html`<span class="soft">Choose at least one event.</span>`}
       </div>
     </form>

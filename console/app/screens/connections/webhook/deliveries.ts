@@ -2,12 +2,13 @@ import { call, type Delivery, type DeliveryEventType, type DeliveryStatus } from
 import { Badge } from "../../../components/badge.ts";
 import { Chart } from "../../../components/chart.ts";
 import { ChoiceFilter } from "../../../components/filters.ts";
+import { InstantFilter } from "../../../components/instants.ts";
 import { Empty } from "../../../components/states.ts";
 import { type Column, Table } from "../../../components/table.ts";
 import { now, Time } from "../../../components/time.ts";
 import { html } from "htm/preact";
 import { offsetPage, type Pages, usePages } from "../../../pages.ts";
-import { addressOf, query, setQuery } from "../../../router.ts";
+import { addressOf, query } from "../../../router.ts";
 import { useFollowing, useRepeat } from "../../../repeat.ts";
 import {
   answerWords,
@@ -70,8 +71,8 @@ export function useDeliveries(id: string): Pages<Delivery> {
             status: status as DeliveryStatus,
           },
           ...type !== "" && { event_type: type as DeliveryEventType },
-          ...since !== "" && { since: new Date(since).toISOString() },
-          ...until !== "" && { until: new Date(until).toISOString() },
+          ...since !== "" && { since },
+          ...until !== "" && { until },
         },
         signal,
       });
@@ -93,8 +94,6 @@ export function Deliveries({ list, events }: {
 }) {
   const { status = "", type = "", since = "", until = "" } = query.value;
   const isFiltered = `${status}${type}${since}${until}` !== "";
-  const set = (name: string) => (event: Event) =>
-    setQuery({ [name]: (event.target as HTMLInputElement).value });
   return html`
     <h2>Deliveries</h2>
     <${ResponseTimes} deliveries=${list.rows ?? []} />
@@ -102,12 +101,8 @@ export function Deliveries({ list, events }: {
       <${ChoiceFilter} name="status" label="State" choices=${[...STATUSES, "held"]} />
       <${ChoiceFilter} name="type" label="Event"
         choices=${[...new Set(["ping", ...events, ...type === "" ? [] : [type]])]} />
-      <label>Created from
-        <input type="datetime-local" value=${since} onChange=${set("since")} />
-      </label>
-      <label>Until
-        <input type="datetime-local" value=${until} onChange=${set("until")} />
-      </label>
+      <${InstantFilter} name="since" label="Created from" />
+      <${InstantFilter} name="until" label="Until" />
     </div>
     <${Table}
       label="Deliveries" list=${list} columns=${COLUMNS} keyOf=${({ id }: Delivery) => id}

@@ -3,6 +3,8 @@ import { call } from "../../../api.ts";
 import { Badge } from "../../../components/badge.ts";
 import { ChangeError, ConfirmButton, useChange } from "../../../components/form.ts";
 import { Check, TextField } from "../../../components/inputs.ts";
+import { instantOf } from "../../../components/instants.ts";
+import { Failure } from "../../../components/states.ts";
 import { Time } from "../../../components/time.ts";
 import { useData } from "../../../data.ts";
 import { html } from "htm/preact";
@@ -15,9 +17,6 @@ const STATES: readonly (readonly [State, string])[] = [
   ["exhausted", "failed for good"],
   ["held", "held while the webhook was disabled"],
 ];
-
-/** The value of a datetime-local field as an instant. */
-const instantOf = (local: string): string => new Date(local).toISOString();
 
 /** Sends the failed deliveries of a period again. */
 export function WebhookRecover({ id, onChanged }: {
@@ -37,9 +36,10 @@ export function WebhookRecover({ id, onChanged }: {
       dry_run,
     };
     const { matched, recovery } = await call("webhooks.recover", { params: { id }, body });
-    setMatched(matched);
+    // What is sent again now is not counted again by a second press.
+    setMatched(dry_run ? matched : null);
     if (recovery !== null) setQuery({ recovery: recovery.id });
-    onChanged();
+    if (!dry_run) onChanged();
   };
   const submit = (event: Event) => {
     event.preventDefault();
@@ -92,9 +92,14 @@ export function WebhookRecover({ id, onChanged }: {
 export function Progress({ id, recovery }: { readonly id: string; readonly recovery: string }) {
   const change = useChange();
   const params = { id, recovery_id: recovery };
-  const { data, again } = useData((signal) => call("webhooks.recovery", { params, signal }), []);
+  const { data, error, again } = useData(
+    (signal) => call("webhooks.recovery", { params, signal }),
+    [],
+  );
   useRepeat(data?.state === "running", 1_000, again);
-  if (data === null) return null;
+  if (data === null) {
+    return error === null ? null : html`<${Failure} error=${error} again=${again} />`;
+  }
   const cancel = () =>
     change.run(async () => {
       await call("webhooks.cancel_recovery", { params, body: {} });

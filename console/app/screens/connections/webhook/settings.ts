@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { call, type Webhook, type WebhookEventType } from "../../../api.ts";
+import { Overtaken, useDraft } from "../../../components/draft.ts";
 import { ChangeError, ConfirmButton, useChange } from "../../../components/form.ts";
 import { Check, SelectField, TextField } from "../../../components/inputs.ts";
 import { onOneLine } from "../../../components/visible_text.ts";
@@ -16,34 +17,37 @@ export function WebhookSettings({ webhook, onChanged }: {
 }) {
   const { id, retry_policy: policy } = webhook;
   const change = useChange();
-  const [name, setName] = useState(webhook.name);
-  const [url, setUrl] = useState(webhook.url);
-  const [events, setEvents] = useState(webhook.events);
+  const name = useDraft(webhook.name);
+  const url = useDraft(webhook.url);
+  const events = useDraft<readonly string[]>([...webhook.events].sort());
+  const headers = useDraft(linesOf(webhook.custom_headers));
+  const attempts = useDraft(`${policy.max_retries}`);
+  const timeout = useDraft(`${policy.timeout_seconds}`);
+  const autoDisable = useDraft(policy.auto_disable);
   const [secret, setSecret] = useState("");
-  const [headers, setHeaders] = useState(linesOf(webhook.custom_headers));
-  const [attempts, setAttempts] = useState(`${policy.max_retries}`);
-  const [timeout, setTimeout] = useState(`${policy.timeout_seconds}`);
-  const [autoDisable, setAutoDisable] = useState(policy.auto_disable);
+  const drafts = [name, url, events, headers, attempts, timeout, autoDisable];
+  const isChanged = secret !== "" || drafts.some(({ isChanged }) => isChanged);
   const submit = (event: Event) => {
     event.preventDefault();
     change.run(async () => {
-      const isSame = [...events].sort().join() === [...webhook.events].sort().join();
+      const policy = {
+        ...attempts.isChanged && { max_retries: Number(attempts.value) },
+        ...timeout.isChanged && { timeout_seconds: Number(timeout.value) },
+        ...autoDisable.isChanged && { auto_disable: autoDisable.value },
+      };
       await call("webhooks.update", {
         params: { id },
         body: {
-          name,
-          ...url !== webhook.url && { url },
-          ...!isSame && { events: events as WebhookEventType[] },
+          ...name.isChanged && { name: name.value },
+          ...url.isChanged && { url: url.value },
+          ...events.isChanged && { events: events.value as WebhookEventType[] },
           ...secret !== "" && { secret },
-          ...headers !== linesOf(webhook.custom_headers) && { headers: headersOf(headers) },
-          retry_policy: {
-            max_retries: Number(attempts),
-            timeout_seconds: Number(timeout),
-            auto_disable: autoDisable,
-          },
+          ...headers.isChanged && { headers: headersOf(headers.value) },
+          ...Object.keys(policy).length > 0 && { retry_policy: policy },
         },
       });
       setSecret("");
+      for (const draft of drafts) draft.saved();
       onChanged();
     });
   };
@@ -52,28 +56,31 @@ export function WebhookSettings({ webhook, onChanged }: {
       <summary>Change the webhook</summary>
       <form onSubmit=${submit}>
         <div class="pair">
-          <${TextField} label="Name" value=${name} onInput=${setName} required
+          <${TextField} label="Name" value=${name.value} onInput=${name.set} required
             maxlength=${100} />
-          <${TextField} label="URL" type="url" value=${url} onInput=${setUrl} required />
+          <${TextField} label="URL" type="url" value=${url.value} onInput=${url.set} required />
         </div>
-        <${EventChoice} chosen=${events} onChange=${setEvents} />
+        <${EventChoice} chosen=${events.value}
+          onChange=${(chosen: readonly string[]) => events.set([...chosen].sort())} />
         <div class="pair">
           <${TextField} label="Attempts at most" type="number" min=${1} max=${12}
-            value=${attempts}
-            onInput=${setAttempts} />
+            value=${attempts.value}
+            onInput=${attempts.set} />
           <${TextField} label="Deadline of an attempt in seconds" type="number" min=${1}
             max=${10}
-            value=${timeout} onInput=${setTimeout} />
+            value=${timeout.value} onInput=${timeout.set} />
           <${TextField} label="New signing secret" value=${secret} onInput=${setSecret}
             minlength=${8} maxlength=${256}
             hint="Empty keeps the present one. For 24 hours the old one signs too." />
         </div>
-        <${HeadersField} value=${headers} onInput=${setHeaders} />
-        <${Check} checked=${autoDisable} onChange=${setAutoDisable}>
+        <${HeadersField} value=${headers.value} onInput=${headers.set} />
+        <${Check} checked=${autoDisable.value} onChange=${autoDisable.set}>
           Disable the webhook when the last attempt of a delivery fails
         <//>
+        <${Overtaken} drafts=${drafts} />
         <${ChangeError} change=${change} />
-        <p><button type="submit" class="primary" disabled=${change.isBusy || events.length === 0}>
+        <p><button type="submit" class="primary"
+          disabled=${change.isBusy || !isChanged || events.value.length === 0}>
           Save the changes
         </button></p>
       </form>

@@ -15,7 +15,10 @@ export function WebhookTest({ webhook: { id, active, events }, onSent }: {
   readonly onSent: () => void;
 }) {
   const change = useChange();
-  const [type, setType] = useState("ping");
+  const [chosen, setType] = useState("ping");
+  const types = ["ping", ...events];
+  // The webhook may no longer subscribe to what was chosen.
+  const type = types.includes(chosen) ? chosen : "ping";
   const [sent, setSent] = useState<Delivery | null>(null);
   const send = () =>
     change.run(async () => {
@@ -26,7 +29,7 @@ export function WebhookTest({ webhook: { id, active, events }, onSent }: {
   return html`
     <section class="card" aria-label="Test">
       <h2>Test</h2>
-      <${SelectField} label="Event" value=${type} options=${["ping", ...events]}
+      <${SelectField} label="Event" value=${type} options=${types}
         onChange=${setType} hint="The example of the type is sent, marked as a test." />
       <${ChangeError} change=${change} />
       <p><button type="button" disabled=${change.isBusy || !active} onClick=${send}>

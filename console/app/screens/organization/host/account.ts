@@ -1,6 +1,6 @@
-import { useState } from "preact/hooks";
 import { type Account, call } from "../../../api.ts";
 import { Badge } from "../../../components/badge.ts";
+import { useDraft } from "../../../components/draft.ts";
 import { ConfirmButton, useChange } from "../../../components/form.ts";
 import { SelectField } from "../../../components/inputs.ts";
 import { onOneLine, VisibleText } from "../../../components/visible_text.ts";
@@ -54,7 +54,7 @@ function Plan({ account: { id, plan_id }, onChanged }: {
   readonly onChanged: () => void;
 }) {
   const change = useChange();
-  const [chosen, setChosen] = useState(plan_id);
+  const { value: chosen, isChanged, set: setChosen } = useDraft(plan_id);
   const { data } = useData(
     (signal) => call("plans.list", { query: { limit: 200 }, signal }),
     [],
@@ -69,7 +69,7 @@ function Plan({ account: { id, plan_id }, onChanged }: {
   return html`
     <${SelectField} label="Plan" value=${chosen} onChange=${setChosen}
       options=${data.plans.map(({ id, name }) => [id, onOneLine(name)])} />
-    ${chosen !== plan_id && plan !== undefined && html`
+    ${isChanged && plan !== undefined && html`
       <${ConfirmButton} label=${`Move it to ${
         onOneLine(plan.name)
       }`} change=${change} action=${move}

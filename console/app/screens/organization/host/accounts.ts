@@ -7,9 +7,9 @@ import { Time } from "../../../components/time.ts";
 import { onOneLine } from "../../../components/visible_text.ts";
 import { html } from "htm/preact";
 import { offsetPage, usePages } from "../../../pages.ts";
-import { addressOf, query } from "../../../router.ts";
+import { addressOf, placeWith, query } from "../../../router.ts";
 import { AccountCard } from "./account.ts";
-import { limitWords } from "./limit_words.ts";
+import { limitWords } from "../../../components/limit_words.ts";
 
 const COLUMNS: readonly Column<Account>[] = [
   {
@@ -17,7 +17,7 @@ const COLUMNS: readonly Column<Account>[] = [
     width: "minmax(10rem, 2fr)",
     cell: ({ id, name, host }) =>
       html`
-        <a href=${addressOf("/host", { account: id })}>${onOneLine(name)}</a>
+        <a href=${addressOf(placeWith({ account: id }))}>${onOneLine(name)}</a>
         ${host && html`<span class="label">host</span>`}
       `,
   },
@@ -70,7 +70,7 @@ export function Accounts() {
       html`<${AccountCard} key=${chosen.id} account=${chosen} onChanged=${list.again} />`}
     <${Table}
       label="Organizations" list=${list} columns=${COLUMNS} keyOf=${({ id }: Account) => id}
-      opens=${({ id }: Account) => `/host?account=${id}`}
+      opens=${({ id }: Account) => placeWith({ account: id })}
       empty=${html`<${Empty} title="No organizations match" />`}
     />
   `;

@@ -51,7 +51,7 @@ export function Configuration() {
         <${TextFilter} name="setting" label="Setting" placeholder="limits.live" />
       </div>
       <p class="soft">Loaded <${ExactTime} at=${data.loaded_at} /></p>
-      <table class="plain-table">
+      <table>
         <caption class="unseen">Settings in force</caption>
         <thead>
           <tr>

@@ -1,13 +1,13 @@
-import { useState } from "preact/hooks";
 import { type ActivityFigures, type ActivityRow, call } from "../../../api.ts";
 import { Chart, type ChartSeries } from "../../../components/chart.ts";
 import { SelectField } from "../../../components/inputs.ts";
 import { Failure, Loading } from "../../../components/states.ts";
-import { durationOf } from "../../../components/time.ts";
+import { durationOf } from "../../../components/duration.ts";
 import { VisibleText } from "../../../components/visible_text.ts";
 import { useData } from "../../../data.ts";
 import { html } from "htm/preact";
 import { useRepeat } from "../../../repeat.ts";
+import { query, setQuery } from "../../../router.ts";
 
 /** What a chart shows of each hour or day. */
 interface Figure {
@@ -59,7 +59,7 @@ const FIGURES: readonly Figure[] = [
 
 /** What happened in the whole installation. */
 export function Figures() {
-  const [period, setPeriod] = useState("24h");
+  const period = query.value.period === "30d" ? "30d" : "24h";
   const { data, error, again } = useData((signal) => call("dashboard.stats", { signal }), []);
   useRepeat(true, 15_000, again);
   if (data === null) {
@@ -78,7 +78,9 @@ export function Figures() {
   return html`
     <section class="card" aria-label="Figures">
       <h2>Figures of the installation</h2>
-      <${SelectField} label="Period" value=${period} onChange=${setPeriod}
+      ${error !== null && html`<${Failure} error=${error} again=${again} />`}
+      <${SelectField} label="Period" value=${period}
+        onChange=${(period: string) => setQuery({ period })}
         options=${[["24h", "24 hours, by hour"], ["30d", "30 days, by day (UTC)"]]} />
       <div class="cards">
         ${FIGURES.map(({ title, unit, series, of }) =>

@@ -1,7 +1,9 @@
 import { call } from "../../../api.ts";
 import { Badge } from "../../../components/badge.ts";
+import { Copy } from "../../../components/copy.ts";
 import { Failure, Loading } from "../../../components/states.ts";
-import { durationOf } from "../../../components/time.ts";
+import { durationOf } from "../../../components/duration.ts";
+import { Time } from "../../../components/time.ts";
 import { useData } from "../../../data.ts";
 import { html } from "htm/preact";
 import { useRepeat } from "../../../repeat.ts";
@@ -52,6 +54,17 @@ export function HealthCard() {
           `
         )}
       </dl>
+      <${LastBackup} at=${data.last_backup_at} />
     </section>
+  `;
+}
+
+/** When the store was last backed up. Nothing is known of a database server's own backups. */
+function LastBackup({ at }: { readonly at: string | null | undefined }) {
+  if (at === undefined) return null;
+  if (at !== null) return html`<p>Last backup: <${Time} at=${at} /></p>`;
+  return html`
+    <p class="warn">Never backed up. On the relay's machine, as its user:</p>
+    <${Copy} text="relay backup /backup/$(date +%F)" />
   `;
 }

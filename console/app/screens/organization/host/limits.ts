@@ -1,12 +1,12 @@
-import { useState } from "preact/hooks";
 import { call, type LimitState } from "../../../api.ts";
+import { useDraft } from "../../../components/draft.ts";
 import { ChangeError, useChange } from "../../../components/form.ts";
 import { TextField } from "../../../components/inputs.ts";
 import { Failure, Loading } from "../../../components/states.ts";
 import { useData } from "../../../data.ts";
 import { html } from "htm/preact";
 import { may, me } from "../../../session.ts";
-import { limitWords } from "./limit_words.ts";
+import { limitWords, overrideOf, overrideWords } from "../../../components/limit_words.ts";
 
 /** The limits of an organization, where each comes from, and what is left. The host may override the first. */
 export function Limits({ id }: { readonly id: string }) {
@@ -23,6 +23,7 @@ export function Limits({ id }: { readonly id: string }) {
   return html`
     <div>
       <h3>Limits</h3>
+      ${error !== null && html`<${Failure} error=${error} again=${again} />`}
       <dl class="facts">
         ${data.limits.map(({ name, limit, source, remaining }) =>
           html`
@@ -44,24 +45,25 @@ function Override({ state: { id, overrides }, onChanged }: {
   readonly onChanged: () => void;
 }) {
   const change = useChange();
-  const present = overrides.requests_per_minute;
-  const [typed, setTyped] = useState(present === null ? "unlimited" : `${present ?? ""}`);
+  const draft = useDraft(overrideWords(overrides.requests_per_minute));
   const submit = (event: Event) => {
     event.preventDefault();
     change.run(async () => {
-      const limit = typed === "unlimited" ? null : Number(typed);
-      const body = typed === "" ? {} : { requests_per_minute: limit };
+      const limit = overrideOf(draft.value);
+      const body = limit === undefined ? {} : { requests_per_minute: limit };
       await call("limits.set", { params: { id }, body });
+      draft.saved();
       onChanged();
     });
   };
   return html`
     <form onSubmit=${submit}>
-      <${TextField} label="Requests a minute, instead of the plan's" value=${typed}
-        onInput=${setTyped}
+      <${TextField} label="Requests a minute, instead of the plan's" value=${draft.value}
+        onInput=${draft.set}
         placeholder="as the plan says" hint="A number, or “unlimited”. Empty follows the plan." />
       <${ChangeError} change=${change} />
-      <p><button type="submit" disabled=${change.isBusy}>Save the limit</button></p>
+      <p><button type="submit" disabled=${change.isBusy ||
+        !draft.isChanged}>Save the limit</button></p>
     </form>
   `;
 }

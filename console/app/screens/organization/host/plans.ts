@@ -1,5 +1,5 @@
-import { useState } from "preact/hooks";
 import { call, type Plan } from "../../../api.ts";
+import { Overtaken, useDraft } from "../../../components/draft.ts";
 import { ChangeError, ConfirmButton, Field, useChange } from "../../../components/form.ts";
 import { TextField } from "../../../components/inputs.ts";
 import { Failure, Loading } from "../../../components/states.ts";
@@ -8,7 +8,7 @@ import { useData } from "../../../data.ts";
 import { html } from "htm/preact";
 import { query, setQuery } from "../../../router.ts";
 import { may } from "../../../session.ts";
-import { limitWords, UNLIMITED } from "./limit_words.ts";
+import { limitWords, UNLIMITED } from "../../../components/limit_words.ts";
 
 /** In the address, for a plan that is not made yet. */
 const NEW = "+";
@@ -22,16 +22,17 @@ export function Plans() {
   );
   const edited = query.value.plan;
   const plan = data?.plans.find(({ id }) => id === edited);
+  const isOpen = may("system:write") && (edited === NEW || plan !== undefined);
   return html`
     <div class="title">
       <h2>Plans</h2>
-      ${may("system:write") && edited === undefined && html`
+      ${may("system:write") && !isOpen && html`
         <button type="button" onClick=${() => setQuery({ plan: NEW })}>Create a plan</button>
       `}
     </div>
     ${error !== null && html`<${Failure} error=${error} again=${again} />`}
     ${data === null && error === null && html`<${Loading} />`}
-    ${may("system:write") && (edited === NEW || plan !== undefined) &&
+    ${isOpen &&
       html`<${PlanForm} key=${edited} plan=${plan ?? null} onChanged=${again} />`}
     <ul class="rows">
       ${data?.plans.map((one) => html`<${Row} key=${one.id} plan=${one} onChanged=${again} />`)}
@@ -57,8 +58,10 @@ function Row({ plan, onChanged }: { readonly plan: Plan; readonly onChanged: () 
       ${may("system:write") && html`
         <button type="button" aria-label=${`Change the plan ${onOneLine(name)}`}
           onClick=${() => setQuery({ plan: id })}>Change</button>
-        <${ConfirmButton} label=${`Delete ${onOneLine(name)}`} change=${change} action=${remove}
-          question="A plan that an organization has, or that new ones get, cannot be deleted." />
+        ${accounts === 0 && html`
+          <${ConfirmButton} label=${`Delete ${onOneLine(name)}`} change=${change} action=${remove}
+            question="No organization has it. A plan that new ones get cannot be deleted." />
+        `}
       `}
     </li>
   `;
@@ -70,26 +73,31 @@ function PlanForm({ plan, onChanged }: {
 }) {
   const change = useChange();
   const limit = plan?.requests_per_minute ?? UNLIMITED;
-  const [name, setName] = useState(plan?.name ?? "");
-  const [price, setPrice] = useState(`${plan?.price ?? 0}`);
-  const [currency, setCurrency] = useState(plan?.currency ?? "USD");
-  const [requests, setRequests] = useState(limit >= UNLIMITED ? "" : `${limit}`);
-  const [features, setFeatures] = useState(plan?.features.join("\n") ?? "");
+  const name = useDraft(plan?.name ?? "");
+  const price = useDraft(`${plan?.price ?? 0}`);
+  const currency = useDraft(plan?.currency ?? "USD");
+  const requests = useDraft(limit >= UNLIMITED ? "" : `${limit}`);
+  const features = useDraft(plan?.features.join("\n") ?? "");
+  const drafts = { name, price, currency, features, requests_per_minute: requests };
+  const changed = Object.entries(drafts).filter(([, { isChanged }]) => isChanged);
   const close = () => setQuery({ plan: "" });
   const submit = (event: Event) => {
     event.preventDefault();
     change.run(async () => {
-      const limit = requests === "" ? null : Number(requests);
-      const isSame = plan !== null && (limit ?? UNLIMITED) === plan.requests_per_minute;
+      const lines = features.value.split("\n").map((line) => line.trim());
       const body = {
-        name,
-        price: Number(price),
-        currency,
-        features: features.split("\n").map((line) => line.trim()).filter((line) => line !== ""),
-        ...!isSame && { requests_per_minute: limit },
+        name: name.value,
+        price: Number(price.value),
+        currency: currency.value,
+        features: lines.filter((line) => line !== ""),
+        requests_per_minute: requests.value === "" ? null : Number(requests.value),
       };
       if (plan === null) await call("plans.create", { body });
-      else await call("plans.update", { params: { id: plan.id }, body });
+      else {
+        // A field that was not changed is not sent, so that another person's change of it stays.
+        const fields = changed.map(([field]) => [field, body[field as keyof typeof body]]);
+        await call("plans.update", { params: { id: plan.id }, body: Object.fromEntries(fields) });
+      }
       close();
       onChanged();
     });
@@ -100,26 +108,28 @@ function PlanForm({ plan, onChanged }: {
       : `Plan ${onOneLine(plan.name)}`}>
       <h3>${plan === null ? "New plan" : `Change the plan ${onOneLine(plan.name)}`}</h3>
       <div class="pair">
-        <${TextField} label="Name" value=${name} onInput=${setName} required
+        <${TextField} label="Name" value=${name.value} onInput=${name.set} required
           maxlength=${100} />
         <${TextField} label="Price of a month" type="number" min=${0} step=${.01}
-          value=${price}
-          onInput=${setPrice} required />
-        <${TextField} label="Currency" value=${currency} onInput=${setCurrency} required
+          value=${price.value}
+          onInput=${price.set} required />
+        <${TextField} label="Currency" value=${currency.value} onInput=${currency.set} required
           maxlength=${3} />
-        <${TextField} label="Requests a minute" type="number" min=${1} value=${requests}
-          onInput=${setRequests} hint="Empty means no limit." />
+        <${TextField} label="Requests a minute" type="number" min=${1} value=${requests.value}
+          onInput=${requests.set} hint="Empty means no limit." />
       </div>
       <${Field} label="Features" hint="One a line.">${(id: string) =>
         html`
-          <textarea id=${id} rows="3" value=${features} onInput=${(event: Event) =>
-            setFeatures((event.target as HTMLTextAreaElement).value)}></textarea>
+          <textarea id=${id} rows="3" value=${features.value} onInput=${(event: Event) =>
+            features.set((event.target as HTMLTextAreaElement).value)}></textarea>
         `}<//>
       ${plan !== null &&
         html`<p class="soft">A changed limit applies to the next request of every organization on the plan.</p>`}
+      <${Overtaken} drafts=${Object.values(drafts)} />
       <${ChangeError} change=${change} />
       <div class="actions">
-        <button type="submit" class="primary" disabled=${change.isBusy}>
+        <button type="submit" class="primary"
+          disabled=${change.isBusy || changed.length === 0}>
           ${plan === null ? "Create the plan" : "Save the plan"}
         </button>
         <button type="button" onClick=${close}>Cancel</button>

@@ -8,7 +8,7 @@ import { type Column, Table } from "../../../components/table.ts";
 import { Time } from "../../../components/time.ts";
 import { html } from "htm/preact";
 import { offsetPage, usePages } from "../../../pages.ts";
-import { addressOf, go } from "../../../router.ts";
+import { addressOf, go, stillHere } from "../../../router.ts";
 import { may } from "../../../session.ts";
 import { periodsNow } from "./periods.ts";
 
@@ -103,8 +103,9 @@ function NewReport() {
     event.preventDefault();
     change.run(async () => {
       const period = chosen === "" ? own.trim() : chosen;
+      const isStillHere = stillHere();
       const { id } = await call("compliance.generate", { body: { type, period } });
-      go(`/compliance/${id}`);
+      if (isStillHere()) go(`/compliance/${id}`);
     });
   };
   return html`

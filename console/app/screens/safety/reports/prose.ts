@@ -6,3 +6,17 @@ export function Prose({ text }: { readonly text: string }) {
     text.split("`").map((part, n) => n % 2 === 1 ? html`<code>${part}</code>` : part)
   }</span>`;
 }
+
+/** Sentences of the program, as a list. */
+export const ProseList = ({ texts }: { readonly texts: readonly string[] }) =>
+  html`
+    <ul>
+      ${texts.map((text) =>
+        html`
+          <li>
+            <${Prose} text=${text} />
+          </li>
+        `
+      )}
+    </ul>
+  `;

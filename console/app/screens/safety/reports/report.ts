@@ -7,12 +7,12 @@ import { Name, useNames } from "../../../components/names.ts";
 import { Failure, Loading } from "../../../components/states.ts";
 import { ExactTime } from "../../../components/time.ts";
 import { onOneLine } from "../../../components/visible_text.ts";
-import { Prose } from "./prose.ts";
+import { ProseList } from "./prose.ts";
 import { Records } from "./records.ts";
 import { useData } from "../../../data.ts";
 import { html } from "htm/preact";
-import { sourcesNow } from "../../../kept_checkpoint.ts";
-import { proveReport, type SignedReport } from "../../../proof_steps.ts";
+import { sourcesNow } from "../../../proof/kept_checkpoint.ts";
+import { proveReport, type SignedReport } from "../../../proof/report.ts";
 import { addressOf } from "../../../router.ts";
 import { AccessPart, AgentsPart, ApprovalsPart, PoliciesPart } from "./report_lists.ts";
 import { ControlsPart, ExceptionsPart, mayReadLog } from "./report_controls.ts";
@@ -27,9 +27,10 @@ export default function Report({ id = "" }: Readonly<Record<string, string>>) {
   );
   const pack = data?.report ?? null;
   useNames(useMemo(() => pack === null ? undefined : namesIn(pack), [pack]));
-  if (error !== null) return html`<${Failure} error=${error} again=${again} />`;
-  if (data === null) return html`<${Loading} />`;
+  const failure = error !== null && html`<${Failure} error=${error} again=${again} />`;
+  if (data === null) return failure || html`<${Loading} />`;
   return html`
+    ${failure}
     <div class="title">
       <h1>${pack?.title ?? "Report"}</h1>
       <div class="actions unprinted">
@@ -87,13 +88,7 @@ function Content({ pack }: { readonly pack: Pack }) {
     <p class=${pack.no_data ? "warn" : ""}>${pack.statement}</p>
     <section class="part">
       <h2>What this report cannot tell</h2>
-      <ul>${limitations.map((text) =>
-        html`
-          <li>
-            <${Prose} text=${text} />
-          </li>
-        `
-      )}</ul>
+      <${ProseList} texts=${limitations} />
     </section>
     <${ControlsPart} pack=${pack} />
     <${ExceptionsPart} exceptions=${pack.exceptions} />
@@ -111,13 +106,7 @@ function Content({ pack }: { readonly pack: Pack }) {
     </section>
     <section class="part">
       <h2>How it was counted</h2>
-      <ul>${method.map((text) =>
-        html`
-          <li>
-            <${Prose} text=${text} />
-          </li>
-        `
-      )}</ul>
+      <${ProseList} texts=${method} />
     </section>
   `;
 }

@@ -1,5 +1,5 @@
 import type { ComplianceReport } from "../../../../../core/client/client.ts";
-import type { SignedReport } from "../../../proof_steps.ts";
+import type { SignedReport } from "../../../proof/report.ts";
 
 /** A row of the log that a report points to. */
 export interface Pointer {

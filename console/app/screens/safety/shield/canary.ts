@@ -44,7 +44,7 @@ function Result({ report }: { readonly report: CanaryReport }) {
       <p>
         <${Badge} state=${status} tone=${report.failed.length === 0 ? "good" : "bad"} />
       </p>
-      <ul class="plain">
+      <ul class="entries">
         ${layers.map(({ layer, checks, passed, failures, switched_off }) =>
           html`
             <li key=${layer}>

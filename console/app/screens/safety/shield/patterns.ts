@@ -1,6 +1,6 @@
 import { call, type PatternList, type Replay } from "../../../api.ts";
 import { Badge } from "../../../components/badge.ts";
-import { type Change, ChangeError, useChange } from "../../../components/form.ts";
+import { type Change, ChangeError, ConfirmButton, useChange } from "../../../components/form.ts";
 import { Failure, Loading } from "../../../components/states.ts";
 import { useData } from "../../../data.ts";
 import { onOneLine } from "../../../components/visible_text.ts";
@@ -10,7 +10,9 @@ import { may } from "../../../session.ts";
 
 type Pack = PatternList["patterns"][number];
 type Way = boolean | "watch";
-type Switch = (body: { packs?: Record<string, Way>; rules?: Record<string, Way> }) => void;
+type Switch = (
+  body: { packs?: Record<string, Way>; rules?: Record<string, Way> },
+) => Promise<void>;
 /** The replay of a pack that only watches. */
 const REPLAYED = 1_000;
 /** The most commands of a replay on the screen. */
@@ -25,11 +27,9 @@ export function Patterns() {
     [],
     { types: ["shield"] },
   );
-  const turn: Switch = (body) => {
-    change.run(async () => {
-      await call("patterns.switch", { body });
-      again();
-    });
+  const turn: Switch = async (body) => {
+    await call("patterns.switch", { body });
+    again();
   };
   const wanted = find.toLowerCase();
   const packs = data?.map((pack) => ({
@@ -62,12 +62,6 @@ export function Patterns() {
   `;
 }
 
-const WORDS: ReadonlyMap<Way, string> = new Map<Way, string>([
-  [true, "Turn on"],
-  ["watch", "Only watch with"],
-  [false, "Turn off"],
-]);
-
 /** What the rules of a pack that only watches would have held of the last commands. */
 function Missed({ pack }: { readonly pack: string }) {
   const { data, error, again } = useData(
@@ -85,7 +79,7 @@ function Missed({ pack }: { readonly pack: string }) {
     <p>These rules name what they find in results, and decide nothing. Of the last ${replayed}
       commands they would have held or denied ${changed.length}.</p>
     ${changed.length > 0 && html`
-      <ul class="plain">
+      <ul class="entries">
         ${changed.slice(0, SHOWN_MAX).map(({ command, command_id, rule_ids }) =>
           html`
             <li key=${command_id}>
@@ -107,6 +101,7 @@ function PackView({ pack, rules, isOpen, change, turn }: {
   readonly turn: Switch;
 }) {
   const { pack: name, enabled, watched } = pack;
+  const removal = useChange();
   const off = pack.rules.filter((rule) => !rule.enabled).length;
   const now = !enabled ? false : watched ? "watch" : true;
   const canTurn = may("patterns:write") && !pack.rules.every(({ fixed }) => fixed);
@@ -122,19 +117,23 @@ function PackView({ pack, rules, isOpen, change, turn }: {
           : off > 0 && html`<${Badge} state=${`${off} off`} tone="warn" />`}
       </summary>
       ${enabled && watched && may("system:read") && html`<${Missed} pack=${name} />`}
-      ${canTurn && html`
-        <p class="actions">
-          ${[true, "watch", false].filter((way) => way !== now).map((way) =>
-            html`
-              <button type="button" key=${way} disabled=${change.isBusy}
-                onClick=${() => turn({ packs: { [name]: way as Way } })}>
-                ${WORDS.get(way as Way)} ${name}
-              </button>
-            `
-          )}
-        </p>
+      ${canTurn && now !== true && html`
+        <p><button type="button" disabled=${change.isBusy}
+          onClick=${() => change.run(() => turn({ packs: { [name]: true } }))}>
+          ${`Turn the pack ${name} on`}
+        </button></p>
       `}
-      <ul class="plain">
+      ${canTurn && now !== "watch" && html`
+        <${ConfirmButton} label=${`Let the pack ${name} only watch`} change=${removal}
+          question="From now on its rules decide nothing. Results name what they find."
+          action=${() => turn({ packs: { [name]: "watch" } })} />
+      `}
+      ${canTurn && now !== false && html`
+        <${ConfirmButton} label=${`Turn the pack ${name} off`} change=${removal}
+          question="From now on its rules judge no command, except those that are always on."
+          action=${() => turn({ packs: { [name]: false } })} />
+      `}
+      <ul class="entries">
         ${rules.map(({ id, explanation, risk_score, enabled, watched, fixed }) =>
           html`
             <li key=${id} class="rule">
@@ -147,7 +146,7 @@ function PackView({ pack, rules, isOpen, change, turn }: {
               ${may("patterns:write") && pack.enabled && !fixed && html`
                 <button type="button" disabled=${change.isBusy}
                   aria-label=${`Turn ${enabled ? "off" : "on"} ${id}`}
-                  onClick=${() => turn({ rules: { [id]: !enabled } })}>
+                  onClick=${() => change.run(() => turn({ rules: { [id]: !enabled } }))}>
                   Turn ${enabled ? "off" : "on"}
                 </button>
               `}

@@ -43,7 +43,7 @@ function Pending({ pending, changed }: {
   readonly pending: PendingSelfApproval;
   readonly changed: () => void;
 }) {
-  const change = useChange();
+  const refusal = useChange(), change = useChange();
   const { id, requested_by, created_at, expires_at } = pending;
   const isOwn = requested_by === me.value!.user.id || requested_by === me.value!.credential.id;
   const decide =
@@ -63,12 +63,12 @@ function Pending({ pending, changed }: {
             question="People may then approve their own commands."
             action=${decide("shield.confirm_self_approval")} />
         `}
-        <button type="button" disabled=${change.isBusy}
-          onClick=${() => change.run(decide("shield.refuse_self_approval"))}>
+        <button type="button" disabled=${refusal.isBusy}
+          onClick=${() => refusal.run(decide("shield.refuse_self_approval"))}>
           ${isOwn ? "Withdraw the request" : "Refuse it"}
         </button>
       </div>
-      <${ChangeError} change=${change} />
+      <${ChangeError} change=${refusal} />
     `}
   `;
 }

@@ -9,6 +9,7 @@ import { Patterns } from "./patterns.ts";
 import { SelfApproval } from "./self_approval.ts";
 import { ShieldModes } from "./shield_modes.ts";
 import { ShieldApprovals } from "./shield_approvals.ts";
+import { Suggestions } from "./suggestions.ts";
 
 /** The shield: its modes, who approves, its built-in rules, and a test of all its layers. */
 export default function Shield() {
@@ -30,6 +31,7 @@ export default function Shield() {
       <${SelfApproval} settings=${data} changed=${again} />
     `}
     ${may("system:write") && html`<${Canary} />`}
+    ${may("approvals:read") && html`<${Suggestions} />`}
     ${may("patterns:read") && html`<${Patterns} />`}
   `;
 }

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { call, type ShieldSettings } from "../../../api.ts";
 import { ChangeError, Field, useChange } from "../../../components/form.ts";
-import { durationOf } from "../../../components/time.ts";
+import { durationOf } from "../../../components/duration.ts";
 import { html } from "htm/preact";
 import { may } from "../../../session.ts";
 

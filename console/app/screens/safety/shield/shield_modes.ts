@@ -17,19 +17,21 @@ export function ShieldModes({ settings, changed }: {
   readonly settings: ShieldSettings;
   readonly changed: () => void;
 }) {
-  const change = useChange();
+  const change = useChange(), following = useChange();
   const { mode, agent_modes } = settings;
-  const [chosen, setChosen] = useState<ShieldMode>(mode);
-  const save =
-    (body: { mode?: ShieldMode; agent_modes?: ShieldSettings["agent_modes"] }) => async () => {
-      await call("shield.change", { body });
-      changed();
-    };
-  const others = Object.entries(agent_modes);
-  const follow = (agent: string) => {
-    const rest = Object.fromEntries(others.filter(([id]) => id !== agent));
-    return change.run(save({ agent_modes: rest }));
+  // Until something is chosen, the choice follows a change by somebody else.
+  const [chosen, setChosen] = useState<ShieldMode | null>(null);
+  const set = async () => {
+    await call("shield.change", { body: { mode: chosen! } });
+    setChosen(null);
+    changed();
   };
+  const others = Object.entries(agent_modes);
+  const follow = (agent: string) =>
+    following.run(async () => {
+      await changeAgentModes(({ [agent]: _, ...rest }) => rest);
+      changed();
+    });
   return html`
     <section class="card">
       <h2>Mode</h2>
@@ -42,31 +44,31 @@ export function ShieldModes({ settings, changed }: {
           ${(Object.keys(MODES) as ShieldMode[]).map((one) =>
             html`
               <label>
-                <input type="radio" name="mode" value=${one} checked=${chosen === one}
+                <input type="radio" name="mode" value=${one} checked=${(chosen ?? mode) === one}
                   onChange=${() => setChosen(one)} />
                 <span><strong>${one}</strong> <span class="soft">${MODES[one]}</span></span>
               </label>
             `
           )}
         </fieldset>
-        ${chosen !== mode && html`
+        ${chosen !== null && chosen !== mode && html`
           <${ConfirmButton} label=${`Set the mode to ${chosen}`} change=${change}
             question=${chosen === "enforce"
               ? "From now on verdicts apply to all agents without a mode of their own."
               : "From now on dangerous commands run on all agents without a mode of their own."}
-            action=${save({ mode: chosen })} />
+            action=${set} />
         `}
       `}
       ${others.length > 0 && html`
         <h3>Agents with a mode of their own</h3>
-        <ul class="plain">
+        <ul class="entries">
           ${others.map(([id, of]) =>
             html`
               <li key=${id} class="actions">
                 <${Name} id=${id} linked />
                 <${Badge} state=${of} tone=${of === "enforce" ? "good" : "bad"} />
                 ${may("system:write") && html`
-                  <button type="button" disabled=${change.isBusy} onClick=${() => follow(id)}>
+                  <button type="button" disabled=${following.isBusy} onClick=${() => follow(id)}>
                     Follow the general mode
                   </button>
                 `}
@@ -74,17 +76,22 @@ export function ShieldModes({ settings, changed }: {
             `
           )}
         </ul>
-        <${ChangeError} change=${change} />
+        <${ChangeError} change=${following} />
       `}
-      ${may("system:write") && html`<${AgentMode} agentModes=${agent_modes} changed=${changed} />`}
+      ${may("system:write") && html`<${AgentMode} changed=${changed} />`}
     </section>
   `;
 }
 
-function AgentMode({ agentModes, changed }: {
-  readonly agentModes: ShieldSettings["agent_modes"];
-  readonly changed: () => void;
-}) {
+type AgentModes = ShieldSettings["agent_modes"];
+
+/** Changes the modes of single agents. They are read anew, because the relay replaces all of them. */
+async function changeAgentModes(change: (modes: AgentModes) => AgentModes): Promise<void> {
+  const { agent_modes } = await call("shield.settings");
+  await call("shield.change", { body: { agent_modes: change(agent_modes) } });
+}
+
+function AgentMode({ changed }: { readonly changed: () => void }) {
   const change = useChange();
   const [agent, setAgent] = useState("");
   const [mode, setMode] = useState<ShieldMode>("observe");
@@ -92,7 +99,7 @@ function AgentMode({ agentModes, changed }: {
     event.preventDefault();
     change.run(async () => {
       const { id } = await call("agents.get", { params: { id: agent.trim() } });
-      await call("shield.change", { body: { agent_modes: { ...agentModes, [id]: mode } } });
+      await changeAgentModes((modes) => ({ ...modes, [id]: mode }));
       setAgent("");
       changed();
     });

@@ -5,6 +5,7 @@ import { Time } from "../../../components/time.ts";
 import { onOneLine } from "../../../components/visible_text.ts";
 import { useData } from "../../../data.ts";
 import { html } from "htm/preact";
+import { addressOf } from "../../../router.ts";
 
 /** Which policy holds for the agent, and whether the agent holds it. */
 export function GuardCard({ agentId }: { readonly agentId: string }) {
@@ -21,6 +22,7 @@ export function GuardCard({ agentId }: { readonly agentId: string }) {
         : data === null
         ? html`<${Loading} />`
         : html`<${Facts} guard=${data} />`}
+      <p><a href=${addressOf(`/policies/agents/${agentId}`)}>Its guard and backups</a></p>
     </section>
   `;
 }

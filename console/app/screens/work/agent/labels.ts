@@ -27,7 +27,7 @@ export function LabelsCard({ agent }: { readonly agent: Agent }) {
         html`<p class="soft">It has no label. Policies select agents by labels.</p>`}
       <ul class="labels">
         ${all.map(([key, value]) => {
-          const isOurs = key in relay_labels;
+          const isOurs = Object.hasOwn(relay_labels, key);
           return html`
             <li key=${key}>
               <span class="label">${onOneLine(`${key}=${value}`)}</span>

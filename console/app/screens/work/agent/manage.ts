@@ -3,7 +3,7 @@ import { type Agent, call } from "../../../api.ts";
 import { ChangeError, ConfirmButton, Field, useChange } from "../../../components/form.ts";
 import { onOneLine } from "../../../components/visible_text.ts";
 import { html } from "htm/preact";
-import { addressOf, go } from "../../../router.ts";
+import { addressOf, go, stillHere } from "../../../router.ts";
 
 /** Renames, restarts and deletes the agent. */
 export function ManageCard({ agent }: { readonly agent: Agent }) {
@@ -30,8 +30,9 @@ export function ManageCard({ agent }: { readonly agent: Agent }) {
           label="Delete the agent" change=${removal}
           question=${`${shown} ends here: its link closes, its labels and its name are free again, and nothing more can be run on it. Its commands and audit rows stay. The program on the machine still has its credential and can register again; to end that too, delete its device.`}
           action=${async () => {
+            const isStillHere = stillHere();
             await call("agents.delete", { params: { id } });
-            go("/agents");
+            if (isStillHere()) go("/agents");
           }}
         />
         <a href=${addressOf("/devices")}>Its device</a>
@@ -43,15 +44,17 @@ export function ManageCard({ agent }: { readonly agent: Agent }) {
 
 function Rename({ agent: { id, name } }: { readonly agent: Agent }) {
   const change = useChange();
-  const [typed, setTyped] = useState(name);
+  // Until something is typed, the field follows a change by somebody else.
+  const [typed, setTyped] = useState<string | null>(null);
   const [note, setNote] = useState("");
   const submit = (event: Event) => {
     event.preventDefault();
     setNote("");
+    if (typed === null) return;
     change.run(async () => {
       const renamed = await call("agents.update", { params: { id }, body: { name: typed } });
       if (renamed.name !== typed) setNote(`The name was taken: it is called ${renamed.name} now.`);
-      setTyped(renamed.name);
+      setTyped(null);
     });
   };
   return html`
@@ -62,10 +65,10 @@ function Rename({ agent: { id, name } }: { readonly agent: Agent }) {
         ) =>
           html`
             <input id=${id} autocomplete="off" spellcheck=${false} required maxlength="63"
-              pattern="[a-z0-9][a-z0-9._\\-]*" value=${typed}
+              pattern="[a-z0-9][a-z0-9._\\-]*" value=${typed ?? name}
               onInput=${(event: Event) => setTyped((event.target as HTMLInputElement).value)} />
           `}<//>
-      <button type="submit" disabled=${change.isBusy || typed === name}>Rename</button>
+      <button type="submit" disabled=${change.isBusy || (typed ?? name) === name}>Rename</button>
       <${ChangeError} change=${change} />
       ${note !== "" && html`<p role="status">${note}</p>`}
     </form>

@@ -37,28 +37,8 @@ export function Pairing({ code, again }: { readonly code: Code; readonly again: 
     code: code.pairing_code,
   });
   return html`
-    <section class="card">
-      <h2>Run this on the machine</h2>
-      <fieldset class="ways">
-        <legend class="unseen">How Relay is started there</legend>
-        ${WAYS.map(([way, words]) =>
-          html`
-            <label>
-              <input type="radio" name="installed" checked=${way === installed}
-                onChange=${() => setInstalled(way)} /> ${words}
-            </label>
-          `
-        )}
-      </fieldset>
-      <${Copy} text=${line} label="Copy the line" />
-      <p class="soft">Linux and macOS. The line works once, and keeps the agent running until Ctrl-C. The
-        code is not shown again after you leave this page.</p>
-      ${isLoopback(location.hostname) && html`
-        <p class="soft">${location.origin} means the machine itself. For another machine, open the
-          console by the relay's own address, or make this one reachable there:${" "}
-          <code>ssh -R ${location.port}:127.0.0.1:${location.port} machine</code></p>
-      `}
-    </section>
+    ${data === null && !isLate &&
+      html`<${ToPaste} line=${line} installed=${installed} onInstalled=${setInstalled} />`}
     <section class="card">
       <h2>${headingOf(data, isLate)}</h2>
       <p class="unseen" role="status">${headingOf(data, isLate)}</p>
@@ -75,6 +55,38 @@ export function Pairing({ code, again }: { readonly code: Code; readonly again: 
         `
         : html`<p>The code expires in <${TimeLeft} until=${code.expires_at} />. This page says when the
           machine is here.</p>`}
+    </section>
+  `;
+}
+
+/** The line to paste on the machine, while its code works. */
+function ToPaste({ line, installed, onInstalled }: {
+  readonly line: string;
+  readonly installed: Installed;
+  readonly onInstalled: (installed: Installed) => void;
+}) {
+  return html`
+    <section class="card">
+      <h2>Run this on the machine</h2>
+      <fieldset class="ways">
+        <legend class="unseen">How Relay is started there</legend>
+        ${WAYS.map(([way, words]) =>
+          html`
+            <label>
+              <input type="radio" name="installed" checked=${way === installed}
+                onChange=${() => onInstalled(way)} /> ${words}
+            </label>
+          `
+        )}
+      </fieldset>
+      <${Copy} text=${line} label="Copy the line" />
+      <p class="soft">Linux and macOS. The line works once, and keeps the agent running until Ctrl-C. The
+        code is not shown again after you leave this page.</p>
+      ${isLoopback(location.hostname) && html`
+        <p class="soft">${location.origin} means the machine itself. For another machine, open the
+          console by the relay's own address, or make this one reachable there:${" "}
+          <code>ssh -R ${location.port}:127.0.0.1:${location.port} machine</code></p>
+      `}
     </section>
   `;
 }

@@ -4,6 +4,7 @@ import { Story } from "../../../components/story.ts";
 import { ExactTime } from "../../../components/time.ts";
 import { html } from "htm/preact";
 import { addressOf } from "../../../router.ts";
+import { may } from "../../../session.ts";
 import { HeldAgents } from "./held_agents.ts";
 
 /** Who asked, from where, and what it would reach. */
@@ -11,6 +12,9 @@ export function About({ approval }: { readonly approval: ReadApproval }) {
   const { agent_id, agents, alert_id, command_id, created_at, expires_at, pid, policy_version } =
     approval;
   const { requested_by, requested_also, thread } = approval;
+  // People may decide without the right to read agents and commands.
+  const mayReadAgents = may("agents:read");
+  const to = `/${agent_id === null ? "fleet" : "commands"}/${command_id}`;
   return html`
     <section class="card">
       <h2>Who asked, and what it reaches</h2>
@@ -23,11 +27,7 @@ export function About({ approval }: { readonly approval: ReadApproval }) {
           <dt>May also be</dt>
           <dd>${requested_also.includes("*")
             ? "anyone: the credential may be known to others"
-            : requested_also.map((id) =>
-              html`
-                <${Name} id=${id} />
-              `
-            )}</dd>
+            : requested_also.map((id, n) => html`${n > 0 && ", "}<${Name} id=${id} />`)}</dd>
         `}
         <dt>Asked at</dt>
         <dd><${ExactTime} at=${created_at} /></dd>
@@ -36,17 +36,16 @@ export function About({ approval }: { readonly approval: ReadApproval }) {
         <dt>Runs on</dt>
         <dd>${agent_id === null
           ? html`<strong>${agents?.count} agents</strong>`
-          : html`<${Name} id=${agent_id} linked />, one machine`}</dd>
+          : html`<${Name} id=${agent_id} linked=${mayReadAgents} />, one machine`}</dd>
         <dt>${agent_id === null ? "Fleet command" : "Command"}</dt>
-        <dd>
-          <a href=${addressOf(
-            `/${agent_id === null ? "fleet" : "commands"}/${command_id}`,
-          )}>${command_id}</a>
-        </dd>
+        <dd>${mayReadAgents
+          ? html`<a href=${addressOf(to)}>${command_id}</a>`
+          : html`<code>${command_id}</code>`}</dd>
         <dt>Shield settings</dt>
         <dd><code>${policy_version}</code></dd>
       </dl>
-      ${agent_id === null && html`<${HeldAgents} fleetId=${command_id} pid=${pid} />`}
+      ${agent_id === null && mayReadAgents &&
+        html`<${HeldAgents} fleetId=${command_id} pid=${pid} />`}
       ${thread !== undefined &&
         html`<${Story} thread=${thread} isAnswer=${alert_id !== undefined} />`}
     </section>

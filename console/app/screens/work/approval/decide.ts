@@ -27,24 +27,35 @@ export function Decide({ approval, isSeen, again }: {
   const mayApprove = caller.may_approve || caller.next === "confirm" || caller.next === "sign_in";
   const isOpen = status === "pending";
   useEffect(() => {
-    if (!isOpen || !isSeen) return;
+    if (!isOpen || !isSeen || step !== null) return;
     return addKeys([
       ...mayApprove ? [{ key: "a", about: "Approve…", run: () => setStep("approve") }] : [],
       ...caller.may_reject ? [{ key: "r", about: "Reject…", run: () => setStep("reject") }] : [],
     ]);
-  }, [isOpen, isSeen, mayApprove, caller.may_reject]);
+  }, [isOpen, isSeen, step, mayApprove, caller.may_reject]);
   useEffect(() => {
     if (step === null) return;
     heading.current?.focus({ preventScroll: true });
     heading.current?.closest("form")?.scrollIntoView({ block: "end" });
   }, [step]);
   if (!isOpen) return html`<${ChangeError} change=${change} />`;
+  const forget = () => {
+    setPassword("");
+    setCode("");
+  };
+  const goBack = () => {
+    forget();
+    setStep(null);
+  };
   const signsIn = step === "approve" && caller.next === "sign_in";
   const decide = async () => {
     const body = { ...reason !== "" && { reason } };
     if (step === "reject") await call("approvals.reject", { params: { pid }, body });
     else {
-      if (signsIn) await signIn(password, code);
+      if (signsIn) {
+        await signIn(password, code);
+        forget();
+      }
       const own = caller.next !== null && { confirm_self_approval: true };
       await call("approvals.approve", { params: { pid }, body: { ...body, ...own } });
     }
@@ -83,7 +94,7 @@ export function Decide({ approval, isSeen, again }: {
   const isApproval = step === "approve";
   return html`
     <form class="decide step" aria-label="Decision" onSubmit=${submit}
-      onKeyDown=${(event: KeyboardEvent) => event.key === "Escape" && setStep(null)}>
+      onKeyDown=${(event: KeyboardEvent) => event.key === "Escape" && goBack()}>
       <h2 ref=${heading} tabindex="-1">${isApproval
         ? "Approve this command?"
         : "Reject this command?"}</h2>
@@ -118,7 +129,7 @@ export function Decide({ approval, isSeen, again }: {
         <button type="submit" class=${isApproval ? "primary" : "danger"} disabled=${change.isBusy}>
           ${isApproval ? confirmOf(approval) : "Reject it"}
         </button>
-        <button type="button" onClick=${() => setStep(null)}>Back</button>
+        <button type="button" onClick=${goBack}>Back</button>
       </div>
     </form>
   `;

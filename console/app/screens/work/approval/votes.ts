@@ -19,7 +19,7 @@ export function Votes({ approval: { decisions, required, roles, status } }: {
           <span>Only ${roles.join(" or ")} may decide.</span>
         `}
       </p>
-      <ul class="votes">
+      <ul>
         ${decisions.map(({ actor, user_id, decision, reason, self_approved, at }) =>
           html`
             <li>

@@ -1,7 +1,8 @@
 import { html } from "htm/preact";
 import type { ListedCommand } from "../../../../../core/client/client.ts";
 import { Name } from "../../../components/names.ts";
-import { durationOf, ExactTime } from "../../../components/time.ts";
+import { durationOf } from "../../../components/duration.ts";
+import { ExactTime } from "../../../components/time.ts";
 import { VisibleText } from "../../../components/visible_text.ts";
 import { addressOf } from "../../../router.ts";
 

@@ -25,24 +25,3 @@ export function ActorFilter() {
     </label>
   `;
 }
-
-/** An instant in the viewer's zone; the address has it in UTC, so that a link means the same everywhere. */
-export function InstantFilter({ name, label }: { readonly name: string; readonly label: string }) {
-  const set = (event: Event) => {
-    const text = valueOf(event);
-    setQuery({ [name]: text === "" ? "" : new Date(text).toISOString() });
-  };
-  return html`
-    <label>${label}
-      <input type="datetime-local" value=${localOf(query.value[name])} onChange=${set} />
-    </label>
-  `;
-}
-
-/** An instant as `datetime-local` takes it; empty for none or a malformed one. */
-function localOf(instant: string | undefined): string {
-  const date = new Date(instant ?? "");
-  if (Number.isNaN(date.getTime())) return "";
-  const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
-  return local.toISOString().slice(0, 16);
-}

@@ -1,9 +1,9 @@
 import { html } from "htm/preact";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { type AuditEvent, call, type Command } from "../../../api.ts";
 import { ChangeError, useChange } from "../../../components/form.ts";
 import { Time } from "../../../components/time.ts";
-import { digestOf } from "../../../proof.ts";
+import { digestOf } from "../../../proof/hashes.ts";
 import { addressOf } from "../../../router.ts";
 import { may } from "../../../session.ts";
 
@@ -78,8 +78,13 @@ function Digest({ name, signed, text }: {
   readonly text: string;
 }) {
   const [found, setFound] = useState<string | null>(null);
+  useEffect(() => {
+    let isLeft = false;
+    setFound(null);
+    digestOf(text).then((digest) => isLeft || setFound(digest));
+    return () => isLeft = true;
+  }, [text]);
   if (signed === undefined) return null;
-  if (found === null) digestOf(text).then(setFound);
   const words = found === null
     ? ""
     : found === signed

@@ -5,6 +5,7 @@ import { addressOf } from "../../../router.ts";
 import { Card } from "./card.ts";
 
 const STATES: readonly AgentStatus[] = ["online", "degraded", "offline"];
+const TONES = { online: "good", degraded: "warn", offline: "bad" } as const;
 
 /** The number of agents in each state. */
 export function AgentsCard() {
@@ -26,9 +27,9 @@ export function AgentsCard() {
         <ul class="figures">
           ${all.map(({ status, total }) =>
             html`
-              <li>
-                <a href=${addressOf("/agents", { status })} class=${total === 0 ? "none" : status}>
-                  <strong>${total}</strong> ${status}
+              <li class=${total === 0 ? "soft" : ""}>
+                <a href=${addressOf("/agents", { status })}>
+                  <strong class=${total === 0 ? "" : TONES[status]}>${total}</strong> ${status}
                 </a>
               </li>
             `

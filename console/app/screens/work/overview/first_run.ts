@@ -13,7 +13,7 @@ export interface Progress {
 
 /** Reads how far the organization is; null for people who do not set it up. */
 export async function readProgress(signal: AbortSignal): Promise<Progress | null> {
-  if (!may("agents:admin")) return null;
+  if (!may("agents:admin") || !may("agents:read")) return null;
   const query = { limit: 1 };
   const [agents, commands] = await Promise.all([
     call("agents.list", { query, signal }),

@@ -44,7 +44,7 @@ export function AlertsCard() {
   const active = useData(
     (signal) => call("alerts.list", { query: { state: "active", limit: SHOWN }, signal }),
     [],
-    { types: ["alert"] },
+    { types: ["alert", "alert_source"] },
   );
   return html`
     <${Card} title="Open alerts" to="/alerts" data=${active}>${(
@@ -58,7 +58,7 @@ export function AlertsCard() {
           ${alerts.map(({ alert_id, name, severity, source, last_seen_at }) =>
             html`
               <li key=${alert_id}>
-                <span>${onOneLine(name)}</span>
+                <a href=${addressOf(`/alerts/${alert_id}`)}>${onOneLine(name)}</a>
                 <span class="soft"><${Badge} state=${severity} /> ${onOneLine(source)},${" "}
                   <${Time} at=${last_seen_at} /></span>
               </li>

@@ -17,14 +17,11 @@ interface Waiting {
 }
 
 async function readWaiting(signal: AbortSignal): Promise<Waiting> {
-  const status = "pending";
-  const newest = await call("approvals.list", { query: { status, limit: SHOWN }, signal });
-  const { total } = newest.pagination;
-  const { approvals } = total <= SHOWN ? newest : await call("approvals.list", {
-    query: { status, limit: SHOWN, offset: total - SHOWN },
+  const { approvals, pagination } = await call("approvals.list", {
+    query: { status: "pending", order: "oldest", limit: SHOWN },
     signal,
   });
-  return { total, oldest: approvals.toReversed() };
+  return { total: pagination.total, oldest: approvals };
 }
 
 /** The commands that wait for approval, and for whom. */
@@ -54,7 +51,7 @@ function Line({ approval }: { readonly approval: Approval }) {
         ${agent_id === null
           ? `${agents?.count ?? 0} agents`
           : html`<${Name} id=${agent_id} />`},${" "}
-        ${whoDecides(approval)}, <${TimeLeft} until=${expires_at} /> left
+        ${whoDecides(approval)}, <${TimeLeft} until=${expires_at} after=" left" />
       </span>
     </li>
   `;

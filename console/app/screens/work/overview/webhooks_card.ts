@@ -65,7 +65,7 @@ export function WebhooksCard() {
         }.</p>`;
       }
       return html`
-        <ul class="lines whole">
+        <ul class="lines wrapped">
           ${troubles.map(({ webhook, why }) =>
             html`
               <li key=${webhook.id}>

@@ -37,7 +37,7 @@ export function History() {
       <h2>My last commands</h2>
       ${error !== null && html`<${Failure} error=${error} again=${again} />`}
       ${data?.length === 0 && html`<p class="soft">You have run no command yet.</p>`}
-      <ul class="history">
+      <ul class="lines">
         ${data?.map(({ command_id, command, status, created_at }) =>
           html`
             <li key=${command_id}>

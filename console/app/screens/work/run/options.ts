@@ -29,10 +29,12 @@ function NumberField({ name, label, hint, min, max }: {
   readonly max: number;
 }) {
   const set = (event: Event) => {
-    const value = Number((event.target as HTMLInputElement).value);
-    if (Number.isInteger(value) && value >= min && value <= max) {
-      options.value = { ...options.value, [name]: value };
-    }
+    const input = event.target as HTMLInputElement;
+    const typed = Number.isNaN(input.valueAsNumber) ? options.value[name] : input.valueAsNumber;
+    const value = Math.min(max, Math.max(min, Math.round(typed)));
+    // The field shows what counts, even if that is what counted before.
+    input.value = `${value}`;
+    options.value = { ...options.value, [name]: value };
   };
   return html`
     <${Field} label=${label} hint=${hint}>${(id: string) =>

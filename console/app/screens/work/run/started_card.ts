@@ -2,7 +2,8 @@ import { CommandRun } from "../../../components/command/command_run.ts";
 import { FleetRun } from "../../../components/command/fleet_run.ts";
 import { onOneLine } from "../../../components/visible_text.ts";
 import { html } from "htm/preact";
-import { nameOf, type Started } from "./state.ts";
+import type { Started } from "./state.ts";
+import { nameOf } from "./target.ts";
 
 /** A command that was started here, with its output. */
 export function StartedCard({ started, again }: {

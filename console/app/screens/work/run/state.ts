@@ -1,18 +1,9 @@
 import { computed, effect, signal } from "@preact/signals";
 import { type Agent, call, type Command, type FleetCommand } from "../../../api.ts";
 import { space } from "../../../space.ts";
-import { go } from "../../../router.ts";
+import { go, stillHere } from "../../../router.ts";
 import { me } from "../../../session.ts";
-
-/** Which agents a command is for. */
-export type Target =
-  | { readonly kind: "agents"; readonly agents: readonly Agent[] }
-  | {
-    readonly kind: "labels";
-    readonly labels: Readonly<Record<string, string>>;
-    readonly total: number;
-  }
-  | { readonly kind: "all"; readonly total: number };
+import { NOBODY, type Target } from "./target.ts";
 
 /** A command that was started on this page. */
 export type Started =
@@ -29,13 +20,13 @@ export type Started =
     readonly fleet: FleetCommand;
   };
 
-export const NOBODY: Target = { kind: "agents", agents: [] };
+const DEFAULTS = { timeout: 60, parallel: 20, stopAfter: 0 };
 
 /* What was typed and started, in memory only: it outlives a visit to another screen, and ends with the page. */
 export const draft = signal("");
 export const target = signal<Target>(NOBODY);
 export const started = signal<readonly Started[]>([]);
-export const options = signal({ timeout: 60, parallel: 20, stopAfter: 0 });
+export const options = signal(DEFAULTS);
 
 /** The most rows of one answer. */
 const PAGE = 200;
@@ -49,14 +40,17 @@ effect(() => {
   draft.value = "";
   target.value = NOBODY;
   started.value = [];
+  options.value = DEFAULTS;
 });
-
-/** The number of agents of a target. */
-export const sizeOf = (of: Target): number => of.kind === "agents" ? of.agents.length : of.total;
 
 /** Starts a command on one agent, or on many. @throws {RelayError} */
 export async function start(text: string, on: Target): Promise<void> {
   const { timeout, parallel, stopAfter } = options.value;
+  const by = whose.value;
+  const add = (one: Started) => {
+    // It is not shown to another person, or in another space, who came meanwhile.
+    if (whose.value === by) started.value = [one, ...started.value].slice(0, STARTED_MAX);
+  };
   const [first, second] = on.kind === "agents" ? on.agents : [];
   if (first !== undefined && second === undefined) {
     const command = await call("commands.start", {
@@ -77,37 +71,30 @@ export async function start(text: string, on: Target): Promise<void> {
   add({ key: ++lastKey, target: on, command: null, fleet });
 }
 
-const add = (one: Started): void => {
-  started.value = [one, ...started.value].slice(0, STARTED_MAX);
-};
-
 function selectorOf(of: Target) {
   if (of.kind === "agents") return { names: of.agents.map(({ id }) => id) };
   return of.kind === "labels" ? { labels: of.labels } : { all: true as const };
 }
 
-/** A target in words. */
-export function nameOf(of: Target): string {
-  if (of.kind === "all") return `all ${of.total} agents`;
-  if (of.kind === "agents") {
-    return of.agents.length > 3
-      ? `${of.agents.length} agents`
-      : of.agents.map(({ name }) => name).join(", ");
-  }
-  const labels = Object.entries(of.labels).map(([key, value]) => `${key}=${value}`).join(" ");
-  return `${of.total} agents with ${labels}`;
-}
-
-/** Opens the form with a command for this agent. */
-export async function runAgain(text: string, agentId: string): Promise<void> {
-  const agent = await call("agents.get", { params: { id: agentId } });
+/** Opens the form with a command for these agents, unless the viewer has gone elsewhere while they were read. */
+async function openWith(text: string, read: () => Promise<readonly Agent[]>): Promise<void> {
+  const isStillHere = stillHere();
+  const agents = await read();
+  if (!isStillHere()) return;
   draft.value = text;
-  target.value = { kind: "agents", agents: [agent] };
+  target.value = { kind: "agents", agents };
   go("/run");
 }
 
+/** Opens the form with a command for this agent. */
+export const runAgain = (text: string, agentId: string): Promise<void> =>
+  openWith(text, async () => [await call("agents.get", { params: { id: agentId } })]);
+
 /** Opens the form with a command for the agents of a fleet command that are still there. */
-export async function runAgainOnFleet(id: string, text: string): Promise<void> {
+export const runAgainOnFleet = (id: string, text: string): Promise<void> =>
+  openWith(text, () => agentsOfFleet(id));
+
+async function agentsOfFleet(id: string): Promise<readonly Agent[]> {
   const ids = new Set<string>();
   let cursor: string | undefined;
   do {
@@ -119,12 +106,10 @@ export async function runAgainOnFleet(id: string, text: string): Promise<void> {
     cursor = page.cursor ?? undefined;
   } while (cursor !== undefined);
   const agents: Agent[] = [];
-  for (let offset = 0;; offset += PAGE) {
+  for (let offset = 0; agents.length < ids.size; offset += PAGE) {
     const page = await call("agents.list", { query: { limit: PAGE, offset } });
     agents.push(...page.agents.filter((agent) => ids.has(agent.id)));
     if (!page.pagination.has_more) break;
   }
-  draft.value = text;
-  target.value = { kind: "agents", agents };
-  go("/run");
+  return agents;
 }

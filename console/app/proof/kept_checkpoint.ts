@@ -1,7 +1,7 @@
-import { call } from "./api.ts";
-import { space } from "./space.ts";
-import type { Kept, Sources } from "./proof_steps.ts";
-import { me } from "./session.ts";
+import { call } from "../api.ts";
+import { space } from "../space.ts";
+import type { Kept, Sources } from "./steps.ts";
+import { me } from "../session.ts";
 
 const keyOf = (origin: string) => `relay checkpoint of ${origin}`;
 

@@ -1,0 +1,71 @@
+import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
+import { World } from "../../support/world.ts";
+import { exec } from "../../support/linked_agent.ts";
+import { approve, type Here, setUp } from "./approval_fixtures.ts";
+
+const ALWAYS = "systemctl stop nginx";
+const ONCE_REJECTED = "systemctl stop redis && echo done";
+const SELDOM = "systemctl stop cron";
+
+/** Asks for a command; a colleague decides after some seconds. */
+async function decided(world: World, here: Here, command: string, seconds: number, good = true) {
+  const { status, body } = await exec(world, here, command, { as: here.admin.token });
+  eq(status, 202, command);
+  world.clock.advance(seconds * 1_000);
+  if (good) eq((await approve(world, body.approval_id, here.colleague.token)).status, 200);
+  else {
+    const path = `/api/shield/reject/${body.approval_id}`;
+    eq((await world.call("POST", path, { as: here.colleague.token, body: {} })).status, 200);
+  }
+  await world.settle();
+}
+
+const suggestions = async (world: World, as: string, query = "") =>
+  await world.call("GET", `/api/shield/suggestions${query}`, { as });
+
+Deno.test("suggestions: lines that people always approved become a policy that allows exactly these", async () => {
+  await using world = await World.open();
+  const here = await setUp(world);
+  for (const seconds of [5, 20, 60]) await decided(world, here, ALWAYS, seconds);
+  for (const good of [true, true, true, false]) {
+    await decided(world, here, ONCE_REJECTED, 1, good);
+  }
+  for (let n = 0; n < 2; n++) await decided(world, here, SELDOM, 1);
+
+  const { body } = await suggestions(world, here.owner.token);
+  deq([body.requests, body.complete], [9, true]);
+  const { proposal, ...counts } = body.rules.find((one: { proposal: unknown }) => one.proposal);
+  deq(counts.rejected + counts.expired + counts.approved, counts.held);
+  deq(proposal.rules[0].match, { lines: [ALWAYS] });
+  deq(proposal.tests, [{ command: ALWAYS, expect: "allow" }]);
+  deq(body.rules.filter((one: { proposal: unknown }) => one.proposal).length, 1);
+  eq((await exec(world, here, ALWAYS)).status, 202, "nothing is applied");
+
+  const settings = { as: here.owner.token, body: { policy: proposal } };
+  eq((await world.call("PATCH", "/api/shield/settings", settings)).status, 200);
+  const verdicts = async (commands: string[]) =>
+    (await world.call("POST", "/api/shield/evaluate", { as: here.owner.token, body: { commands } }))
+      .body.results.map(({ verdict }: { verdict: string }) => verdict);
+  const others = [`${ALWAYS} `, `sudo ${ALWAYS}`, `${ALWAYS}; ${SELDOM}`];
+  deq(await verdicts([ALWAYS, ...others]), ["allow", "approve", "approve", "approve"]);
+});
+
+Deno.test("suggestions: an organization sees its own decisions, of the days that it asks for", async () => {
+  await using world = await World.open();
+  const here = await setUp(world);
+  for (let n = 0; n < 3; n++) await decided(world, here, ALWAYS, 1);
+  const stranger = await world.signUp();
+  deq((await suggestions(world, stranger.token)).body.rules, []);
+  const { value: key } = await world.key(here.owner, ["approvals:read"]);
+  const { body } = await suggestions(world, key, "?days=1");
+  deq(
+    body.rules.map((
+      { held, median_seconds, slowest_seconds }: Record<string, number>,
+    ) => [held, median_seconds, slowest_seconds]),
+    [[3, 1, 1]],
+  );
+  world.clock.advance(25 * 60 * 60_000);
+  deq((await suggestions(world, key, "?days=1")).body.requests, 0);
+  deq((await suggestions(world, key, "?days=2")).body.requests, 3);
+  eq((await suggestions(world, key, "?days=0x2")).status, 400);
+});
