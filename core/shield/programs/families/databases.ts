@@ -2,7 +2,7 @@ import type { ReadFile } from "../../interpreter/inner.ts";
 import { generatedSql } from "../../code/generated_sql.ts";
 import { type SimpleCommand, textFlow } from "../../model.ts";
 import { optionValues } from "../arguments.ts";
-import type { Family, Printer } from "../family.ts";
+import type { Family } from "../family.ts";
 import { always } from "../texts.ts";
 import { noteOutputIn } from "./archives.ts";
 
@@ -34,28 +34,10 @@ const ESCAPES = ["\\!", "system ", "pager ", ".shell ", ".system "];
 const PIPES =
   /(?:\\(?:o|out|gx?|w)|^\.(?:once|output|import))\s*['"]?\|([^'"]*)|^\\copy\b.*\bprogram\s+'([^']*)/i;
 
-/** A query that writes statements prints them, and another client may run them. */
-const printsStatements: Printer = ({ args }, incoming) => {
-  const text = generatedSql([...args, incoming.text ?? ""].join("\n"));
-  return text === null ? null : textFlow(text);
-};
-
 /** Database clients, and programs that dump a database. */
 export const DATABASES: readonly Family[] = [
-  {
-    names: ["psql"],
-    valuedLetters: "cdfFhLopPRTUv",
-    runs: clientRuns,
-    scripted: true,
-    prints: printsStatements,
-  },
-  {
-    names: ["mysql", "mariadb"],
-    valuedLetters: "DehpPSu",
-    runs: clientRuns,
-    scripted: true,
-    prints: printsStatements,
-  },
+  { names: ["psql"], valuedLetters: "cdfFhLopPRTUv", runs: clientRuns, scripted: true },
+  { names: ["mysql", "mariadb"], valuedLetters: "DehpPSu", runs: clientRuns, scripted: true },
   { names: ["cqlsh", "duckdb"], runs: clientRuns },
   {
     names: ["sqlite3"],
@@ -63,6 +45,14 @@ export const DATABASES: readonly Family[] = [
     reads: "shown",
     scripted: true,
     dumps: ({ args }) => args.some((arg) => arg.startsWith(".dump")),
+  },
+  {
+    names: ["psql", "mysql", "mariadb"],
+    // A query that writes statements prints them, and another client may run them.
+    prints: ({ args }, incoming) => {
+      const text = generatedSql([...args, incoming.text ?? ""].join("\n"));
+      return text === null ? null : textFlow(text);
+    },
   },
   { names: ["redis-cli"], dumps: ({ args }) => args.includes("--rdb") },
   {
