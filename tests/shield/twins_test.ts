@@ -187,6 +187,7 @@ Deno.test("inspectCommand: data makes a request a change, unless it is a questio
 });
 
 Deno.test("inspectCommand: a definition counts when the line uses it", () => {
+  check(["restart() { systemctl stop nginx; }", "reboot() { reboot -f; }"], false);
   const bodies = [
     "rm -rf /srv/data",
     "docker rm -f web",

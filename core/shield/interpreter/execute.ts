@@ -31,7 +31,7 @@ import {
   folderOf,
   fork,
   give,
-  isMentionedOnce,
+  isNeverUsed,
   readFile,
   readInputs,
   report,
@@ -117,7 +117,9 @@ export function execute(argv: readonly string[], call: Call, scope: Scope, home 
 
 /** `alias x='text'` runs nothing unless the line says `x` again. */
 const isUnusedAlias = ({ name, args }: SimpleCommand, scope: Scope): boolean =>
-  name === "alias" && args.every((arg) => isMentionedOnce(scope, arg.split("=", 1)[0] ?? ""));
+  name === "alias" && args.every((arg) => isUnusedName(arg.split("=", 1)[0] ?? "", scope));
+
+const isUnusedName = (name: string, scope: Scope): boolean => isNeverUsed(scope, name, name);
 
 /** Calls a function; the call's redirections hold for all that it runs. */
 function callRedirected(

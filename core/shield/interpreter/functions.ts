@@ -2,13 +2,13 @@ import type { Function as FunctionNode } from "unbash";
 import type { Flow, Span } from "../model.ts";
 import type { Kept, Value } from "./names.ts";
 import { argumentsOf } from "./parameter.ts";
-import { fork, isMentionedOnce, type Scope, walkBranch, within } from "./scope.ts";
+import { fork, isNeverUsed, type Scope, walkBranch, within } from "./scope.ts";
 
 /** A definition that the line may use is walked once as it stands; each call walks it again with its arguments. */
 export function defineFunction(node: FunctionNode, scope: Scope): void {
   const name = node.name.value;
   scope.functions.set(name, node);
-  if (isMentionedOnce(scope, name)) return;
+  if (isNeverUsed(scope, name, scope.inspection.text.slice(node.pos, node.end))) return;
   scope.inspection.walker.node(
     node.body,
     fork(scope, {

@@ -179,13 +179,18 @@ export function doubtWhere(scope: Scope, certain: Scope): void {
 }
 
 /**
- * Whether this place is in the text that the caller gave, and nothing else there says the name: what is defined under it
- * never runs.
+ * Whether this place is in the text that the caller gave, and nothing there says the name but the definition itself: then
+ * what is defined never runs.
  */
-export function isMentionedOnce({ inspection, wrappers, span }: Scope, name: string): boolean {
+export function isNeverUsed(
+  { inspection, wrappers, span }: Scope,
+  name: string,
+  definition: string,
+): boolean {
   if (wrappers.length > 0 || span !== null) return false;
   inspection.mentions ??= countWords(inspection.text);
-  return inspection.mentions.get(name) === 1;
+  const inside = countWords(definition).get(name);
+  return inside !== undefined && inspection.mentions.get(name) === inside;
 }
 
 function countWords(text: string): Map<string, number> {

@@ -1,6 +1,7 @@
 import { rule } from "../rule.ts";
 import { hasFlag, operands, optionValues } from "../../programs/arguments.ts";
 import type { Rule, SimpleCommand } from "../../model.ts";
+import { generatedSql } from "../../code/generated_sql.ts";
 import { scanSql, type SqlHarm } from "../../code/sql.ts";
 
 /** The clients of databases that take SQL. */
@@ -66,6 +67,8 @@ function sqlHarm(command: SimpleCommand): SqlHarm {
       command.name === "duckdb",
     );
     if (harm === "destroys" || worst === "none") worst = harm === "none" ? worst : harm;
+    // psql runs what the query before it has written.
+    if (text.includes("\\gexec") && scanSql(generatedSql(text) ?? "") !== "none") return "destroys";
   }
   return worst;
 }
@@ -85,8 +88,17 @@ export const DATABASE_RULES: readonly Rule[] = [
     threat: "data_loss",
     explanation: "The SQL drops or empties tables, or deletes without a condition.",
     safer: "Take a dump first, run it in a transaction, and look at the count before COMMIT.",
-    hits: ["psql -c 'drop table x'", "mysql -e 'delete from users'"],
-    misses: ["psql -d app -c '\\dt+'", "mysql -e 'select 1'"],
+    hits: [
+      "psql -c 'drop table x'",
+      "mysql -e 'delete from users'",
+      `psql -Atc "select 'drop table '||tablename||';' from pg_tables" | psql shop`,
+      `echo "select format('drop table %I', tablename) from pg_tables \\gexec" | psql shop`,
+    ],
+    misses: [
+      "psql -d app -c '\\dt+'",
+      "mysql -e 'select 1'",
+      `psql -Atc "select 'drop table '||tablename||';' from pg_tables"`,
+    ],
   }),
   rule({
     id: "databases.sql_changes",

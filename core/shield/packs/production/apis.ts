@@ -184,7 +184,7 @@ export function changesService({ method, url, body, signed }: Call): boolean {
   const isSql = port === "8123" || host.includes("clickhouse") ||
     (path.endsWith("/query") && (body.isQuery || query.includes("q=")));
   if (isSql) return changesSql(query) || body.sql;
-  if (isQuestion(path, query)) return false;
+  if (isQuestion(path, query) || isTalk(method, path)) return false;
   if (path.includes("/solr/") && path.endsWith("/update")) return true;
   if (OWN_PATHS.some((start) => path.includes(start)) || PORTS.has(port)) return true;
   if (method === "POST" && REMARK.test(path)) return false;
@@ -211,6 +211,10 @@ function isQuestion(path: string, query: string): boolean {
   return READS.has(last) || READS.has(verb) || parts.some((part) => READ_PARTS.has(part)) ||
     isAskingMethod(last) || ASKS.test(query);
 }
+
+/** Remarks that people write to an issue or a review. */
+const isTalk = (method: string, path: string): boolean =>
+  method === "POST" && /\/(?:comments|notes|reactions|award_emoji|replies)$/.test(path);
 
 /** Parameters that make a change a rehearsal, or name a reading action. */
 const ASKS =

@@ -88,6 +88,7 @@ export const REQUEST_CHANGES: readonly Rule[] = [
       "curl -X POST http://es:9200/logs/_search -d '{\"query\":{}}'",
       "curl -X POST http://localhost:3000/webhook -d '{}'",
       "gh api repos/acme/app/pulls",
+      "gh api repos/acme/app/issues/1/comments -f body=hi",
       'curl https://api.github.com/graphql -d \'{"query":"{ viewer { login } }"}\'',
       "http GET https://api.github.com/search/issues q==x",
     ],

@@ -1,5 +1,6 @@
 import type { ReadFile } from "../../interpreter/inner.ts";
-import type { SimpleCommand } from "../../model.ts";
+import { generatedSql } from "../../code/generated_sql.ts";
+import { type SimpleCommand, textFlow } from "../../model.ts";
 import { optionValues } from "../arguments.ts";
 import type { Family } from "../family.ts";
 import { always, valuesOf } from "../texts.ts";
@@ -48,6 +49,14 @@ export const DATABASES: readonly Family[] = [
     reads: "shown",
     scripted: true,
     dumps: ({ args }) => args.some((arg) => arg.startsWith(".dump")),
+  },
+  {
+    names: ["psql", "mysql", "mariadb"],
+    // A query that writes statements prints them, and another client may run them.
+    prints: ({ args }, incoming) => {
+      const text = generatedSql([...args, incoming.text ?? ""].join("\n"));
+      return text === null ? null : textFlow(text);
+    },
   },
   { names: ["redis-cli"], dumps: ({ args }) => args.includes("--rdb") },
   { names: ["pg_dump", "pg_dumpall"], writes: valuesOf("-f", "--file") },
