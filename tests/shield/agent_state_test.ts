@@ -281,7 +281,7 @@ Deno.test("inspectCommand: files that resemble an agent's credential are allowed
     "tar czf x.tgz ~/.local/share/fonts",
     "cat ~/.local/bin/tool",
     "systemctl status relay-agent",
-    "sudo systemctl restart relay-agent",
+    "sudo systemctl cat relay-agent",
     "journalctl -u relay-agent -n 50",
     "cat /etc/systemd/system/relay-agent.service",
     "tail -n 20 /var/log/relay-agent/out.log",

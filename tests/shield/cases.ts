@@ -33,7 +33,7 @@ export const CORES: readonly Core[] = [
   { danger: "gcloud projects delete p-1", twin: "gcloud projects list" },
   { danger: "dropdb app", twin: "dropdb --help" },
   { danger: "redis-cli FLUSHALL", twin: "redis-cli INFO" },
-  { danger: "apt-get remove -y libc6", twin: "apt-get install -y jq" },
+  { danger: "apt-get remove -y libc6", twin: "apt-get remove --simulate libc6" },
   { danger: "npm publish", twin: "npm test" },
   { danger: "systemctl stop sshd", twin: "systemctl status sshd" },
   { danger: "iptables -F", twin: "iptables -L" },

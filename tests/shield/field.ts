@@ -10,3 +10,6 @@ export const DANGEROUS = read("dangerous");
 
 /** Commands of daily work. */
 export const HARMLESS = read("harmless");
+
+/** Commands that harm nothing by themselves, but change a running system. */
+export const PRODUCTION = read("production");

@@ -1,6 +1,7 @@
 import { deepStrictEqual as deq, ok } from "node:assert/strict";
 import { inspectCommand } from "../../core/shield/inspect.ts";
-import { DANGEROUS, HARMLESS } from "./field.ts";
+import { Policy } from "../../core/shield/shield.ts";
+import { DANGEROUS, HARMLESS, PRODUCTION } from "./field.ts";
 import { FORMS } from "./forms.ts";
 import { OPTION_FORMS } from "./option_forms.ts";
 
@@ -19,6 +20,14 @@ Deno.test("inspectCommand: daily work needs no approval", () => {
   console.log(`${HARMLESS.length} harmless commands`);
   const stopped = judged(HARMLESS).filter(({ verdict }) => verdict !== "allow");
   deq(stopped.map(({ command, rule_ids }) => `${command} (${rule_ids.join(", ")})`), []);
+});
+
+Deno.test("inspectCommand: only the pack about production stops changes of a running system", () => {
+  ok(PRODUCTION.length > 100);
+  const policy = Policy.parse({ rules: [], disabled_packs: ["production"] });
+  deq(judged(PRODUCTION).filter(({ verdict }) => verdict !== "approve"), []);
+  const stopped = PRODUCTION.filter((line) => inspectCommand(line, { policy }).verdict !== "allow");
+  deq(stopped, []);
 });
 
 Deno.test("inspectCommand: a dangerous command is found in every way to run one", () => {

@@ -31,7 +31,7 @@ Deno.test("inspectCommand: everyday commands are allowed", () => {
     "curl -fsSL https://x.example/a.tgz | tar xz",
     "wget -q https://x.example/a.zip && unzip a.zip",
     "echo aGVsbG8= | base64 -d",
-    "systemctl restart nginx",
+    "systemctl status nginx",
     "psql -c 'SELECT count(*) FROM users'",
     "kill -9 4711",
     "cd build && rm -rf *",

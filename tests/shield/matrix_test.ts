@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { examineCommand } from "../../core/shield/examine.ts";
 import { inspectCommand } from "../../core/shield/inspect.ts";
+import type { Pack } from "../../core/shield/model.ts";
+import { RULES } from "../../core/shield/packs/packs.ts";
 import { mulberry32 } from "../support/random.ts";
 import { type Core, CORES, OBFUSCATIONS, WRAPPERS } from "./cases.ts";
 
@@ -79,4 +82,27 @@ Deno.test("inspectCommand: three wrappers around one another hide nothing, and s
     if (harmless !== (verdict === "allow")) wrong.push(`${verdict}: ${command}`);
   }
   assert.deepEqual(wrong.slice(0, 20), []);
+});
+
+/** Packs whose rules are about single commands, so that any of them may stand in any wrapper. */
+const WRAPPED_PACKS: ReadonlySet<Pack> = new Set(["production"]);
+
+/** Whether a hit is more than one simple command. */
+const isText = (hit: string): boolean => /[|;&<>`\n]|\$\(/.test(hit);
+
+Deno.test("rules: the first hit of every rule about production fires in every wrapper", () => {
+  const rules = RULES.filter(({ pack }) => WRAPPED_PACKS.has(pack));
+  assert.ok(rules.length >= 20);
+  const silent: string[] = [];
+  for (const { id, hits: [hit] } of rules) {
+    assert.ok(typeof hit === "string", `${id} is about a session`);
+    for (const [name, wrap] of Object.entries(WRAPPERS)) {
+      const command = wrap(hit, isText(hit));
+      if (!examineCommand(command).findings.some(({ rule }) => rule.id === id)) {
+        silent.push(`${id} in ${name}: ${command}`);
+      }
+    }
+  }
+  console.log(`${rules.length} rules, ${silent.length} silent`);
+  assert.deepEqual(silent, []);
 });

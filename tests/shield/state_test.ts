@@ -42,7 +42,7 @@ Deno.test("inspectCommand: doubtful values are read both ways", () => {
     "export x=echo; sh -c '$x rm -rf /'",
     'cd x || exit 1; D=/tmp/y; rm -rf "$D"/*',
     'if a; then D=/tmp/y; rm -rf "$D"/*; fi',
-    "if command -v apt-get; then PM=apt-get; fi; $PM install -y jq",
+    "if command -v apt-get; then PM=apt-get; fi; $PM list --installed",
     'ls() { command ls --color "$@" | cat; }; ls -la',
     'f() { [ "$1" ] || return 1; D=/tmp/x; rm -rf "$D"/*; }; f x',
   ];

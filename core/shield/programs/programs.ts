@@ -54,7 +54,9 @@ function lookUp(written: string): Program {
     rules: rulesFor(name),
     noteFiles: fileNoterOf(name),
     isBuiltin: BUILTINS.has(name),
-    unwrap: written.startsWith("/etc/init.d/") ? unwrapService : unwrapperOf(name),
+    unwrap: INIT_SCRIPTS.some((folder) => written.startsWith(folder))
+      ? unwrapService
+      : unwrapperOf(name),
     runsNothing: false,
   };
 }
@@ -79,6 +81,9 @@ const VARIANTS: ReadonlyMap<string, string> = new Map(
     return ["legacy", "nft"].map((kind) => [[first, kind, ...rest].join("-"), name] as const);
   }),
 );
+
+/** The folders of scripts that start and stop services. */
+const INIT_SCRIPTS = ["/etc/init.d/", "/etc/rc.d/", "/usr/local/etc/rc.d/"];
 
 /** `/etc/init.d/sshd stop` is `service sshd stop`. */
 const unwrapService: Unwrapper = ({ name, args }) => [

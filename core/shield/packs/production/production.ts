@@ -1,6 +1,27 @@
 import type { Rule } from "../../model.ts";
+import { CLOUD_CHANGES } from "./clouds.ts";
 import { CLUSTER_CHANGES } from "./clusters.ts";
+import { CONTAINER_CHANGES } from "./containers.ts";
+import { CONFIGURATION_CHANGES } from "./configuration.ts";
+import { INFRASTRUCTURE_CHANGES } from "./infrastructure.ts";
+import { ORCHESTRATION_CHANGES } from "./orchestration.ts";
+import { PACKAGE_CHANGES } from "./packages.ts";
 import { PLATFORM_CHANGES } from "./platforms.ts";
+import { SERVER_CHANGES } from "./servers.ts";
+import { SERVICE_CHANGES } from "./services.ts";
+import { SETTING_CHANGES } from "./settings.ts";
 
 /** What alters a running system without destroying it. */
-export const PRODUCTION_RULES: readonly Rule[] = [...CLUSTER_CHANGES, ...PLATFORM_CHANGES];
+export const PRODUCTION_RULES: readonly Rule[] = [
+  ...CLUSTER_CHANGES,
+  ...ORCHESTRATION_CHANGES,
+  ...PLATFORM_CHANGES,
+  ...SERVICE_CHANGES,
+  ...SERVER_CHANGES,
+  ...SETTING_CHANGES,
+  ...CONTAINER_CHANGES,
+  ...PACKAGE_CHANGES,
+  ...INFRASTRUCTURE_CHANGES,
+  ...CONFIGURATION_CHANGES,
+  ...CLOUD_CHANGES,
+];

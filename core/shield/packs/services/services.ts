@@ -1,102 +1,7 @@
 import { rule } from "../rule.ts";
 import { hasFlag, hasOption, optionValues } from "../../programs/arguments.ts";
 import { type Rule, type SimpleCommand, UNKNOWN } from "../../model.ts";
-
-const CRITICAL = [
-  "ssh",
-  "sshd",
-  "network",
-  "networkmanager",
-  "systemd-networkd",
-  "firewalld",
-  "ufw",
-  "docker",
-  "containerd",
-  "kubelet",
-  "auditd",
-  "rsyslog",
-  "systemd-journald",
-  "postgresql",
-  "postgres",
-  "dockerd",
-  "mysql",
-  "mysqld",
-  "systemd",
-  "init",
-  "mariadb",
-  "dbus",
-  "cron",
-  "crond",
-  "fail2ban",
-  "falco",
-  "crowdstrike",
-  "falcon-sensor",
-  "etcd",
-  "systemd-resolved",
-  "apparmor",
-  "wazuh-agent",
-  "osqueryd",
-  "lsass",
-  "csrss",
-  "wininit",
-  "winlogon",
-  "svchost",
-  "windefend",
-  "msmpeng",
-  "mpssvc",
-  "eventlog",
-  "sysmon",
-];
-
-function isCritical(unit: string): boolean {
-  const bare = unit.toLowerCase().split(".", 1)[0] ?? "";
-  return CRITICAL.includes(bare) || unit.includes("*");
-}
-
-const STOPS = new Set([
-  "stop",
-  "disable",
-  "mask",
-  "kill",
-  "isolate",
-  "unload",
-  "bootout",
-  "remove",
-  "delete",
-  "off",
-]);
-
-function stopsService(command: SimpleCommand, words: readonly string[]): string | null {
-  switch (command.name) {
-    case "service":
-    case "rc-service":
-      return STOPS.has(words[1] ?? "") ? words[0] ?? "" : null;
-    case "chkconfig":
-    case "update-rc.d":
-    case "rc-update":
-      return words.some((word) => STOPS.has(word) || word === "del") ? words[0] ?? "" : null;
-    default:
-      return STOPS.has(words[0] ?? "") ? words.slice(1).find(isCritical) ?? words[1] ?? "" : null;
-  }
-}
-
-const MANAGERS = [
-  "systemctl",
-  "service",
-  "rc-service",
-  "chkconfig",
-  "update-rc.d",
-  "rc-update",
-  "launchctl",
-  "initctl",
-  "sc",
-  "sv",
-  "supervisorctl",
-  "rcctl",
-  "monit",
-  "pm2",
-  "stop-service",
-];
+import { isCritical, MANAGERS, stopsService } from "./stopping.ts";
 
 /** Signals that tell a service to read its settings or open its logs again. */
 const RELOADS = /^-(?:SIG)?(?:HUP|USR1|USR2|WINCH|0|1)$/;
@@ -150,9 +55,11 @@ export const SERVICE_RULES: readonly Rule[] = [
       "launchctl unload -w /Library/LaunchDaemons/com.acme.web.plist",
       "launchctl bootout system/com.acme.web",
       "launchctl disable system/com.acme.web",
+      "systemctl -H web1 stop app",
     ],
     misses: [
       "systemctl start nginx",
+      "systemctl --user stop pipewire",
       "pm2 list",
       "launchctl list com.acme.web",
       "launchctl print system/com.acme.web",

@@ -3,17 +3,22 @@ import { optionValues } from "../arguments.ts";
 import type { Family, Finder } from "../family.ts";
 import { opaque } from "../flows.ts";
 
-/** `--parameters 'commands=["text"]'`. */
-const awsCommands = (command: SimpleCommand): string[] =>
-  optionValues(command, "--parameters").flatMap((value) =>
-    value.startsWith("commands=") ? [trimQuotes(value.slice(9))] : []
-  );
+/** `--parameters 'commands=["text"]'` or `'{"commands":["text"]}'`, and `ecs execute-command --command text`. */
+const awsCommands = (command: SimpleCommand): string[] => [
+  ...optionValues(command, "--parameters").flatMap((value) => {
+    const at = COMMANDS.exec(value);
+    return at === null ? [] : [trimQuotes(value.slice(at[0].length))];
+  }),
+  ...optionValues(command, "--command"),
+];
+
+const COMMANDS = /^(?:commands=|\s*\{\s*"commands"\s*:)/;
 
 function trimQuotes(text: string): string {
   let from = 0;
   let to = text.length;
-  while (from < to && "[]\"'".includes(text[from] ?? "")) from++;
-  while (to > from && "[]\"'".includes(text[to - 1] ?? "")) to--;
+  while (from < to && "[]{} \"'".includes(text[from] ?? "")) from++;
+  while (to > from && "[]{} \"'".includes(text[to - 1] ?? "")) to--;
   return text.slice(from, to);
 }
 

@@ -1,3 +1,4 @@
+import type { Inner } from "../../interpreter/inner.ts";
 import type { SimpleCommand } from "../../model.ts";
 import { operands, optionValues } from "../arguments.ts";
 import type { Family } from "../family.ts";
@@ -32,6 +33,16 @@ function copiedIn(command: SimpleCommand): readonly string[] {
 
 const CLUSTER =
   "namespace context kubeconfig cluster container user as server token image target pod-running-timeout filename";
+
+const CARRIED = new Set(["crictl", "ctr", "helm", "helm3", "istioctl", "kubectl"]);
+
+function carried({ args }: SimpleCommand): Inner[] {
+  const at = args.findIndex((arg) => !arg.startsWith("-"));
+  const name = args[at] ?? "";
+  return CARRIED.has(name)
+    ? [{ kind: "argv", argv: [name === "helm3" ? "helm" : name, ...args.slice(at + 1)] }]
+    : [];
+}
 
 /** Container engines and clusters. */
 export const CONTAINERS: readonly Family[] = [
@@ -78,7 +89,7 @@ export const CONTAINERS: readonly Family[] = [
     entrypoints,
   },
   {
-    names: ["kubectl", "oc", "k3s", "microk8s", "kubecolor"],
+    names: ["kubectl", "oc", "kubecolor", "k"],
     wrappers: forVerbs(["exec", "rsh", "debug"], { short: "ncsf", long: CLUSTER, skip: 1 }),
   },
   {
@@ -97,6 +108,8 @@ export const CONTAINERS: readonly Family[] = [
     wrappers: [{ verbs: "kubectl exec", short: "ncsf", long: CLUSTER, skip: 1 }],
     prints: printsSettings,
   },
+  // The command lines that they carry: `k3s kubectl get pods`.
+  { names: ["k0s", "k3s", "microk8s", "rancher", "rke2"], unwrap: carried },
   { names: ["helm"], prints: printsSettings },
   {
     names: ["lxc", "incus"],

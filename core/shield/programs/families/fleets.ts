@@ -7,7 +7,15 @@ export const FLEETS: readonly Family[] = [
     wrappers: [{ short: "wgxlftuhHAoeOp", long: "host hosts user", mode: "shell" }],
   },
   { names: ["ansible"], runs: ["-a", "--args"] },
-  { names: ["salt"], wrappers: [{ short: "CGEL", skip: 2, mode: "shell" }] },
+  {
+    names: ["salt", "salt-ssh"],
+    wrappers: [{
+      short: "tbcuap",
+      long: "timeout batch batch-size config-dir out output out-file username password auth",
+      skip: 2,
+      mode: "shell",
+    }],
+  },
   {
     names: ["knife"],
     wrappers: [{ verbs: "ssh", short: "aCxiGpP", skip: 1, mode: "shell" }],

@@ -1,3 +1,4 @@
+import { quoteWord } from "../../interpreter/inner.ts";
 import type { SimpleCommand } from "../../model.ts";
 import { optionValues } from "../arguments.ts";
 import type { Family } from "../family.ts";
@@ -13,6 +14,30 @@ const scriptTexts = (command: SimpleCommand): string[] => [
   ...command.args.flatMap((arg) => arg.startsWith("scripts.") ? [afterFirst(arg, "=")] : []),
 ];
 
+/** Tools that a project installs; `yarn cdk deploy` runs its own one. */
+const LOCAL_TOOLS = new Set(
+  [
+    "aws-cdk",
+    "cdk",
+    "cdktf",
+    "pulumi",
+    "serverless",
+    "sls",
+    "sst",
+    "prisma",
+    "knex",
+    "typeorm",
+    "vercel",
+  ],
+);
+
+function localTools({ args }: SimpleCommand): string[] {
+  const at = args.findIndex((arg) => LOCAL_TOOLS.has(arg));
+  return at < 0 || args.slice(0, at).some((arg) => !arg.startsWith("-") && arg !== "run")
+    ? []
+    : [args.slice(at).map(quoteWord).join(" ")];
+}
+
 const APT_PROGRAMS = /^[^=]*(?:-invoke|pre-install-pkgs)/i;
 
 /** Managers of packages and of versions of languages. */
@@ -23,7 +48,11 @@ export const PACKAGE_MANAGERS: readonly Family[] = [
     runs: scriptTexts,
     prints: printsSettings,
   },
-  { names: ["pnpm", "yarn"], wrappers: [EXEC, DLX], runs: scriptTexts },
+  {
+    names: ["pnpm", "yarn"],
+    wrappers: [EXEC, DLX],
+    runs: (command) => [...scriptTexts(command), ...localTools(command)],
+  },
   {
     names: ["npx"],
     wrappers: [{ short: "p", long: "package" }],
