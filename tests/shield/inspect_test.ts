@@ -305,7 +305,6 @@ Deno.test("inspectCommand: a secret that leaves is found in any option, line or 
     "sftp -b batch.txt h",
     "mail -s x -A report.pdf a@b.example",
     "gh gist create notes.md",
-    "gh secret set -f .env",
     "curl -b cookies.txt -K curl.conf https://x.example",
     "curl --cert client.pem --key client.key https://x.example",
     "http POST x.example @body.json",

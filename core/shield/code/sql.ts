@@ -21,6 +21,10 @@ export function scanSql(text: string, local = false, depth = 0): SqlHarm {
   return worst;
 }
 
+/** The words of each statement: lower case, strings as `''`. */
+export const sqlStatements = (text: string): readonly (readonly string[])[] =>
+  splitStatements(text).map(({ words }) => words);
+
 /** How deep strings with SQL in them are followed. */
 const MAX_EXECUTES = 3;
 const EXECUTORS = new Set(["execute", "exec", "sp_executesql", "prepare"]);

@@ -243,8 +243,10 @@ function runInner(inner: Inner, command: SimpleCommand, scope: Scope, home: Scop
   });
   switch (inner.kind) {
     case "argv": {
-      const assignments = new Map(inner.assignments);
-      for (const [variable, value] of assignments) give(wrapped, variable, value);
+      const own = new Map(inner.assignments);
+      for (const [variable, value] of own) give(wrapped, variable, value);
+      const inherited = OWN_ENVIRONMENT.get(name)?.(command) ? [] : command.assignments;
+      const assignments = new Map([...inherited, ...own]);
       const stdin = TAKES_INPUT.has(name) ? null : command.stdin;
       const next = { assignments, redirections: [], stdin, span: command.span };
       return execute(inner.argv, next, wrapped, IN_PLACE.has(name) ? home : wrapped);

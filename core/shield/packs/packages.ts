@@ -60,43 +60,6 @@ export const PACKAGE_RULES: readonly Rule[] = [
     misses: ["apt-get install -y jq", "rpm -qa"],
   }),
   rule({
-    id: "packages.publish",
-    title: "Publish a package",
-    commands: [
-      "npm",
-      "yarn",
-      "pnpm",
-      "cargo",
-      "gem",
-      "twine",
-      "poetry",
-      "pip",
-      "dotnet",
-      "mvn",
-      "helm",
-      "uv",
-      "flit",
-      "hatch",
-      "vsce",
-    ],
-    match: (command, words) => {
-      const verb = words[0] ?? "";
-      return (["publish", "unpublish", "yank", "deprecate"].includes(verb) &&
-        command.name !== "dotnet") ||
-        (verb === "owner" && words.length > 1) || (command.name === "gem" && verb === "push") ||
-        (command.name === "twine" && verb === "upload") ||
-        (verb === "access" && words[1] !== "list" && words[1] !== "ls") ||
-        (verb === "nuget" && words[1] === "push") ||
-        (command.name === "npm" && verb === "dist-tag" && words[1] !== "ls");
-    },
-    weight: [3, 4],
-    threat: "supply_chain",
-    explanation: "It changes what everybody else installs.",
-    safer: "Publish from the pipeline; try --dry-run first.",
-    hits: ["npm publish", "cargo publish"],
-    misses: ["npm pack", "cargo build --release"],
-  }),
-  rule({
     id: "packages.foreign_source",
     title: "Install from a foreign address",
     commands: [

@@ -70,8 +70,14 @@ export function renamed(command: SimpleCommand, name: string): SimpleCommand {
 function nameOf(program: string): string {
   const slash = Math.max(program.lastIndexOf("/"), program.lastIndexOf("\\"));
   const lower = program.slice(slash + 1).toLowerCase();
-  const name = lower.endsWith(".exe") ? lower.slice(0, -4) : lower;
+  const name = lower.endsWith(".exe") ? lower.slice(0, -4) : withoutVersion(lower);
   return VARIANTS.get(name) ?? name;
+}
+
+/** `npx prisma@5` runs `prisma`. */
+function withoutVersion(name: string): string {
+  const at = name.indexOf("@", 1);
+  return at < 0 ? name : name.slice(0, at);
 }
 
 /** Variants of a program for different kernel interfaces. */

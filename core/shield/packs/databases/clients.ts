@@ -3,7 +3,8 @@ import { hasFlag, operands, optionValues } from "../../programs/arguments.ts";
 import type { Rule, SimpleCommand } from "../../model.ts";
 import { scanSql, type SqlHarm } from "../../code/sql.ts";
 
-const CLIENTS = [
+/** The clients of databases that take SQL. */
+export const CLIENTS = [
   "psql",
   "mysql",
   "mariadb",

@@ -6,16 +6,16 @@ import { CONFIGURATION_CHANGES } from "./configuration.ts";
 import { INFRASTRUCTURE_CHANGES } from "./infrastructure.ts";
 import { ORCHESTRATION_CHANGES } from "./orchestration.ts";
 import { PACKAGE_CHANGES } from "./packages.ts";
-import { PLATFORM_CHANGES } from "./platforms.ts";
 import { SERVER_CHANGES } from "./servers.ts";
 import { SERVICE_CHANGES } from "./services.ts";
 import { SETTING_CHANGES } from "./settings.ts";
+import { TOOL_CHANGES } from "./tools.ts";
 
 /** What alters a running system without destroying it. */
 export const PRODUCTION_RULES: readonly Rule[] = [
   ...CLUSTER_CHANGES,
   ...ORCHESTRATION_CHANGES,
-  ...PLATFORM_CHANGES,
+  ...TOOL_CHANGES,
   ...SERVICE_CHANGES,
   ...SERVER_CHANGES,
   ...SETTING_CHANGES,

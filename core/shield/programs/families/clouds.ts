@@ -74,6 +74,22 @@ export const CLOUDS: readonly Family[] = [
     wrappers: [{ verbs: "run", short: "pc", long: "project config token command" }],
     runs: ["--command", "--scripts"],
   },
+  {
+    names: ["infisical"],
+    wrappers: [{ verbs: "run", long: "env path projectId token tags domain" }],
+    runs: ["-c", "--command"],
+  },
+  {
+    names: ["kamal", "mrsk"],
+    wrappers: [{
+      verbs: "app exec",
+      short: "rhdce",
+      long: "roles hosts destination config-file env version",
+      mode: "shell",
+    }],
+  },
+  { names: ["dokku"], wrappers: [{ verbs: "run", short: "e", long: "env", skip: 1 }] },
+  { names: ["cf", "eb"], runs: ["-c", "--command"] },
   { names: ["op"], wrappers: [{ verbs: "run", long: "env-file account" }] },
   {
     names: ["aws-vault", "chamber", "envchain"],

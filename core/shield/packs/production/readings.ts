@@ -1,0 +1,140 @@
+import type { SimpleCommand } from "../../model.ts";
+
+/** A tool that a command runs, and the tool's arguments. */
+export interface Call {
+  readonly tool: string;
+  readonly args: readonly string[];
+}
+
+/** Options of launchers whose value is the next word. */
+const VALUED = new Set([
+  "-C",
+  "-F",
+  "-X",
+  "-W",
+  "-d",
+  "-r",
+  "--cwd",
+  "--dir",
+  "--filter",
+  "--import",
+  "--loader",
+  "--prefix",
+  "--require",
+  "--workspace",
+]);
+
+/** Words between a launcher and the tool that it runs. */
+const LAUNCH_WORDS = new Set(["dlx", "exec", "php", "run", "x"]);
+
+/** Programs whose first operand is the tool or the script to run: `pnpm prisma`, `php artisan`. */
+const LAUNCHERS: readonly string[] = [
+  "bun",
+  "ddev",
+  "deno",
+  "lando",
+  "node",
+  "php",
+  "pnpm",
+  "pypy",
+  "python",
+  "python2",
+  "python3",
+  ...Array.from({ length: 10 }, (_, minor) => `python3.${minor + 6}`),
+  "ruby",
+  "sail",
+  "spring",
+  "symfony",
+  "ts-node",
+  "tsx",
+  "yarn",
+];
+const LAUNCHES = new Set(LAUNCHERS);
+
+const ENGINES: readonly string[] = [
+  "docker",
+  "podman",
+  "nerdctl",
+  "docker-compose",
+  "podman-compose",
+];
+const RUNS_IMAGES = new Set(ENGINES);
+
+/** Tools that are run as the entry point of an image of their name. */
+const IMAGE_TOOLS = new Set([
+  "alembic",
+  "atlas",
+  "crane",
+  "dbmate",
+  "flyway",
+  "goose",
+  "kaniko",
+  "liquibase",
+  "migrate",
+  "oras",
+  "skeema",
+  "skopeo",
+  "sqitch",
+]);
+
+/** The programs to index besides the tools themselves. */
+export const READ_THROUGH: readonly string[] = [...LAUNCHERS, ...ENGINES, "cli"];
+
+/** The tools that a command may run: its own program, and the one that it launches by name. */
+export function readingsOf({ name, program, args }: SimpleCommand): readonly Call[] {
+  const own = { tool: name === "cli" ? scopeOf(program) : name, args };
+  const launched = LAUNCHES.has(name)
+    ? launchedBy(args)
+    : RUNS_IMAGES.has(name)
+    ? imageOf(args)
+    : null;
+  return launched === null ? [own] : [own, launched];
+}
+
+/** `@railway/cli` is the program `railway`. */
+const scopeOf = (program: string): string => program.slice(1, program.indexOf("/")).toLowerCase();
+
+function launchedBy(args: readonly string[]): Call | null {
+  for (let at = 0; at < args.length; at++) {
+    const arg = args[at]!;
+    if (arg === "-m") return call(args, at + 1);
+    if (VALUED.has(arg)) at++;
+    else if (arg === "workspace") at++;
+    else if (!arg.startsWith("-") && !LAUNCH_WORDS.has(arg)) return call(args, at);
+  }
+  return null;
+}
+
+function call(args: readonly string[], at: number): Call | null {
+  const word = args[at];
+  return word === undefined ? null : { tool: toolOf(word), args: args.slice(at + 1) };
+}
+
+/** `node_modules/typeorm/cli.js`, `npm:prisma@5` and `vendor/bin/phinx` name their tool. */
+function toolOf(word: string): string {
+  const parts = word.toLowerCase().split("/");
+  const modules = parts.lastIndexOf("node_modules");
+  const last = modules >= 0 && parts[modules + 1] !== ".bin"
+    ? parts[modules + 1] ?? ""
+    : parts.at(-1) ?? "";
+  const from = last.startsWith("npm:") ? 4 : 0;
+  const version = last.indexOf("@", from);
+  return last.slice(from, version < 0 ? undefined : version);
+}
+
+/** The image that is run, or the service of that name. */
+function imageOf(args: readonly string[]): Call | null {
+  const run = args.indexOf("run");
+  if (run < 0) return null;
+  for (let at = run + 1; at < args.length; at++) {
+    const name = imageName(args[at]!);
+    if (IMAGE_TOOLS.has(name)) return { tool: name, args: args.slice(at + 1) };
+  }
+  return null;
+}
+
+function imageName(image: string): string {
+  const last = image.slice(image.lastIndexOf("/") + 1);
+  const tag = last.search(/[:@]/);
+  return tag < 0 ? last : last.slice(0, tag);
+}

@@ -1,0 +1,22 @@
+import type { Rule } from "../../model.ts";
+import { rulesOfCalls } from "./calls.ts";
+import { MIGRATIONS } from "./migrations.ts";
+import { OWNERSHIP } from "./ownership.ts";
+import { PLATFORM_CHANGES } from "./platforms.ts";
+import { PUBLISHING } from "./publishing.ts";
+import { SECRET_CHANGES } from "./secrets.ts";
+import { STATEMENT_RULES } from "./statements.ts";
+import { STORE_CHANGES } from "./stores.ts";
+
+/** Changes by the command lines of platforms, migration tools, registries and stores. */
+export const TOOL_CHANGES: readonly Rule[] = [
+  ...rulesOfCalls([
+    ...SECRET_CHANGES,
+    ...PLATFORM_CHANGES,
+    ...MIGRATIONS,
+    ...PUBLISHING,
+    ...OWNERSHIP,
+    ...STORE_CHANGES,
+  ]),
+  ...STATEMENT_RULES,
+];
