@@ -162,6 +162,7 @@ export type Pack =
   | "cloud"
   | "databases"
   | "packages"
+  | "escalation"
   | "production"
   | "services"
   | "persistence"

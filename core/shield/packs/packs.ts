@@ -8,6 +8,7 @@ import { CREDENTIAL_RULES } from "./credentials.ts";
 import { DATABASE_RULES } from "./databases/clients.ts";
 import { DEFENSE_RULES } from "./services/defenses.ts";
 import { DISK_RULES } from "./disks.ts";
+import { ESCALATION_RULES } from "./escalation/escalation.ts";
 import { EXFILTRATION_RULES } from "./network/exfiltration.ts";
 import { FILESYSTEM_RULES } from "./filesystem/files.ts";
 import { HISTORY_RULES } from "./git/history.ts";
@@ -44,6 +45,7 @@ export const RULES: readonly Rule[] = [
   ...CLOUD_RULES,
   ...CLOUD_PHRASES,
   ...PRODUCTION_RULES,
+  ...ESCALATION_RULES,
   ...SERVICE_RULES,
   ...DEFENSE_RULES,
   ...PERSISTENCE_RULES,
