@@ -24,6 +24,7 @@ import { WINDOWS_PHRASES } from "./machine/windows.ts";
 import { PRODUCTION_RULES } from "./production/production.ts";
 import { PERSISTENCE_RULES } from "./persistence.ts";
 import { REMOVAL_RULES } from "./filesystem/removals.ts";
+import { SECRET_RULES } from "./secrets/secrets.ts";
 import { SERVICE_RULES } from "./services/services.ts";
 import { STRUCTURE_RULES } from "./structure.ts";
 import { SYSTEM_RULES } from "./filesystem/system.ts";
@@ -38,6 +39,7 @@ export const RULES: readonly Rule[] = [
   ...NETWORK_RULES,
   ...REQUEST_RULES,
   ...CREDENTIAL_RULES,
+  ...SECRET_RULES,
   ...DATABASE_RULES,
   ...KUBERNETES_RULES,
   ...CONTAINER_RULES,
