@@ -1,13 +1,15 @@
 import type { Rule } from "../../model.ts";
 import { rulesOfCalls } from "../production/calls.ts";
+import { CAPTURE_RULES } from "./captures.ts";
 import { STORE_READS } from "./stores.ts";
 
 /** What a substitution reads goes to the program that needs it, and is not shown. */
 const isShown = ({ wrappers }: Parameters<Rule["match"]>[0]): boolean => wrappers.at(-1) !== "$()";
 
-/** Credentials that are read out on purpose. */
+/** Credentials that are read out on purpose, and other people's data. */
 export const SECRET_RULES: readonly Rule[] = [
   ...rulesOfCalls(STORE_READS).map((rule) =>
     rule.id === "credentials.token" ? { ...rule, match: isShown } : rule
   ),
+  ...CAPTURE_RULES,
 ];
