@@ -1,5 +1,6 @@
 import type { Rule } from "../../model.ts";
 import { rulesOfCalls } from "../production/calls.ts";
+import { ACCOUNT_RULES } from "./accounts.ts";
 import { CAPTURE_RULES } from "./captures.ts";
 import { STORE_READS } from "./stores.ts";
 
@@ -12,4 +13,5 @@ export const SECRET_RULES: readonly Rule[] = [
     rule.id === "credentials.token" ? { ...rule, match: isShown } : rule
   ),
   ...CAPTURE_RULES,
+  ...ACCOUNT_RULES,
 ];
