@@ -14,6 +14,7 @@ import { FILESYSTEM_RULES } from "./filesystem/files.ts";
 import { HISTORY_RULES } from "./git/history.ts";
 import { WORK_RULES } from "./git/work.ts";
 import { KUBERNETES_RULES } from "./kubernetes.ts";
+import { LEAVING_RULES } from "./network/leaving.ts";
 import { NETWORK_RULES } from "./network/network.ts";
 import { REQUEST_RULES } from "./network/requests.ts";
 import { PACKAGE_RULES } from "./packages.ts";
@@ -53,6 +54,7 @@ export const RULES: readonly Rule[] = [
   ...PERSISTENCE_RULES,
   ...PACKAGE_RULES,
   ...EXFILTRATION_RULES,
+  ...LEAVING_RULES,
   ...SYSTEM_RULES,
   ...DATA_PHRASES,
   ...MACHINE_PHRASES,

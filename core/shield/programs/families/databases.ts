@@ -33,10 +33,30 @@ const ESCAPES = ["\\!", "system ", "pager ", ".shell ", ".system "];
 const PIPES =
   /(?:\\(?:o|out|gx?|w)|^\.(?:once|output|import))\s*['"]?\|([^'"]*)|^\\copy\b.*\bprogram\s+'([^']*)/i;
 
+/** `COPY … TO STDOUT` and `SELECT * FROM` write out a whole table. */
+const writesTable = ({ args, stdin }: SimpleCommand): boolean =>
+  [...args, stdin?.text ?? ""].some((text) => {
+    const lower = text.toLowerCase();
+    return lower.includes("copy ") && lower.includes("to stdout") ||
+      lower.includes("select * from") && !lower.includes(" limit ");
+  });
+
 /** Database clients, and programs that dump a database. */
 export const DATABASES: readonly Family[] = [
-  { names: ["psql"], valuedLetters: "cdfFhLopPRTUv", runs: clientRuns, scripted: true },
-  { names: ["mysql", "mariadb"], valuedLetters: "DehpPSu", runs: clientRuns, scripted: true },
+  {
+    names: ["psql"],
+    valuedLetters: "cdfFhLopPRTUv",
+    runs: clientRuns,
+    scripted: true,
+    dumps: writesTable,
+  },
+  {
+    names: ["mysql", "mariadb"],
+    valuedLetters: "DehpPSu",
+    runs: clientRuns,
+    scripted: true,
+    dumps: writesTable,
+  },
   { names: ["cqlsh", "duckdb"], runs: clientRuns },
   {
     names: ["sqlite3"],
