@@ -1,5 +1,6 @@
 import type { Rule, SimpleCommand } from "../../model.ts";
 import { hasFlag, hasOption, operands, optionValues, wordsOf } from "../../programs/arguments.ts";
+import { isAccounts } from "../../programs/bulk.ts";
 import { factsOf } from "../../programs/families.ts";
 import { uploads } from "../../programs/families/transfer.ts";
 import { GIT, inGit, verbOf } from "../git/call.ts";
@@ -145,8 +146,8 @@ function sendsData(command: SimpleCommand): boolean {
   const files = [
     ...SENDS.get(command.name)?.(command) ?? [],
     ...command.redirections.flatMap(({ operator, target }) => operator === "<" ? target : []),
-  ].filter((path) => isData(path) && !path.includes("://"));
-  return files.some((path) => STORES.has(kindOf(path))) ||
+  ].filter((path) => (isData(path) || isAccounts(path)) && !path.includes("://"));
+  return files.some((path) => STORES.has(kindOf(path)) || isAccounts(path)) ||
     files.length > 0 && (!COPIERS.has(command.name) || isStranger(command.args.at(-1) ?? ""));
 }
 
@@ -168,7 +169,7 @@ function copiesDataOut(command: SimpleCommand): boolean {
     : source.indexOf(":") + 1;
   if (colon < 1 || target.indexOf(":") > 1) return false;
   const path = source.slice(colon);
-  return isData(path) || path === "/" || path === "/." ||
+  return isData(path) || path === "/" || path === "/." || /\/data\/?\.?$/.test(path) ||
     DATA_FOLDERS.some((folder) => path.startsWith(folder)) && !path.endsWith(".log");
 }
 
@@ -188,9 +189,17 @@ const PRIVATE =
 const PUBLIC =
   /^(?:-?-?[\w-]*=?)?\/(?:tmp|var\/tmp|dev\/shm|var\/www|srv\/(?:www|http)|usr\/share\/nginx)\//;
 
-const leavesReadable = ({ args, cwd }: SimpleCommand): boolean =>
-  (PRIVATE.test(cwd) || args.some((arg) => PRIVATE.test(arg.replace(/^--?[\w-]+=/, "")))) &&
-  args.some((arg) => PUBLIC.test(arg));
+/** Programs behind which the output of what they run comes to this machine. */
+const CARRIERS = new Set("kubectl oc docker podman nerdctl ssh lxc incus crictl".split(" "));
+
+function leavesReadable({ name, args, cwd, wrappers }: SimpleCommand): boolean {
+  const isPrivate = PRIVATE.test(cwd) ||
+    args.some((arg) => PRIVATE.test(arg.replace(/^--?[\w-]+=/, "")));
+  if (!isPrivate) return false;
+  const streams = name === "tar" && wrappers.some((one) => CARRIERS.has(one)) &&
+    (args[0] ?? "").includes("c") && args.includes("-");
+  return streams || args.some((arg) => PUBLIC.test(arg));
+}
 
 const OWN_REMOTES = new Set(["origin", "upstream"]);
 const EVERYTHING = ["refs/*", "+refs/*", "refs/heads/*", "+refs/heads/*"];

@@ -51,7 +51,9 @@ function showsColumn(words: readonly string[]): boolean {
   if (from < 0) return false;
   const to = words.indexOf("from", from);
   const selected = words.slice(from + 1, to < 0 ? undefined : to);
-  if (words[to + 1] === "mysql.user" && selected.some((word) => word.endsWith("*"))) return true;
+  if (
+    (words[to + 1] ?? "").startsWith("mysql.user") && selected.some((word) => word.endsWith("*"))
+  ) return true;
   return selected.some((word, at) =>
     COLUMNS.has(word.slice(word.lastIndexOf(".") + 1)) && !MEASURES.has(selected[at - 1] ?? "") &&
     !TESTS.has(selected[at + 1] ?? "")

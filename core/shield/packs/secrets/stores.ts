@@ -4,9 +4,13 @@ import type { Change } from "../production/calls.ts";
 const LIVE =
   "prod/…|prod-…|prod_…|…/prod|…/prod/…|…-prod|…-prod-…|…_prod|…production…|…/live/…|…:prod…";
 /** Words in the names of outputs and settings that say that the value is a credential. */
-export const CREDENTIAL_NAMES =
+const CREDENTIAL_NAMES =
   "…password…|…passwd…|…secret…|…token…|…credential…|…private_key…|…privatekey…|…private-key…|…access_key…|…accesskey…|" +
   "…api_key…|…apikey…|…api-key…|…kubeconfig…|…kube_config…|…connection_string…|…connectionstring…|…_dsn|…_key_pem…|…passphrase…";
+
+/** Ends of such names that only say where or what a credential is. */
+const DESCRIPTIONS =
+  "…_arn|…_endpoint|…_url|…_uri|…_id|…_name|…_expiry|…_version|…endpoint|…arn|…_policy";
 
 /** Calls that read a credential out of the place that keeps it. */
 export const STORE_READS: readonly Change[] = [
@@ -185,6 +189,8 @@ export const STORE_READS: readonly Change[] = [
       "argocd admin initial-password",
       "istioctl proxy-config|pc secret|s -o|--output=json|yaml",
       "clusterctl get kubeconfig",
+      "flux export … --with-credentials",
+      "git config …extraheader !--unset|--unset-all",
       "kops export kubecfg|kubeconfig --admin",
       "kops get secret|secrets … -o|--output=plaintext",
       "k0s kubeconfig admin|create",
@@ -197,9 +203,9 @@ export const STORE_READS: readonly Change[] = [
       "virsh secret-get-value",
       "virsh dumpxml|domdisplay --security-info|--include-password",
       "terraform|tofu|terragrunt|opentofu state pull",
-      `terraform|tofu|terragrunt|opentofu output ${CREDENTIAL_NAMES}`,
+      `terraform|tofu|terragrunt|opentofu output ${CREDENTIAL_NAMES} !${DESCRIPTIONS}`,
       "pulumi … --show-secrets",
-      `pulumi config get ${CREDENTIAL_NAMES} !--show-secrets`,
+      `pulumi config get ${CREDENTIAL_NAMES} !${DESCRIPTIONS}`,
       "pulumi env open|get --show-secrets",
       "pulumi env open",
       "esc open",
