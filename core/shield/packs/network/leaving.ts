@@ -95,10 +95,27 @@ const SHARERS = new Map<string, Says>([
   ["onionshare-cli", (words) => words.length > 0],
   ["ipfs", ([verb]) => verb === "add"],
   ["bashupload", (words) => words.length > 0],
-  ["gh", ([noun, verb]) => noun === "gist" && (verb === "create" || verb === "new")],
-  ["glab", ([noun, verb]) => noun === "snippet" && (verb === "create" || verb === "new")],
+  ["gh", publishesSnippet],
+  ["glab", publishesSnippet],
   ["asciinema", ([verb]) => verb === "upload"],
 ]);
+
+/** `gh gist create --public`, or of settings, logs or data; notes and code that only a link finds are everyday. */
+function publishesSnippet(
+  [noun, verb, ...files]: readonly string[],
+  command: SimpleCommand,
+): boolean {
+  if (noun !== "gist" && noun !== "snippet" || verb !== "create" && verb !== "new") return false;
+  return hasOption(command, "--public", "-p") || command.stdin !== null ||
+    optionValues(command, "-v", "--visibility").includes("public") ||
+    files.some((path) => isData(path) || SETTINGS.has(kindOf(path)));
+}
+
+const SETTINGS = new Set(
+  "cfg conf config csv env ini json jsonl log properties tf tfstate tfvars toml xml yaml yml".split(
+    " ",
+  ),
+);
 
 function shares(command: SimpleCommand): boolean {
   const says = SHARERS.get(command.name);

@@ -31,6 +31,19 @@ const COLUMNS = new Set(
   ].flatMap((line) => line.split(" ")),
 );
 
+/** What each of these names holds; a quick test before the statements are read. */
+const STEMS = [
+  "pass",
+  "pwd",
+  "pw_hash",
+  "secret",
+  "token",
+  "_key",
+  "apikey",
+  "umoptions",
+  "mysql.user",
+];
+
 /** A column in these calls or tests is counted, measured or compared, and not shown. */
 const MEASURES = new Set(["count", "length", "char_length", "octet_length", "as", "max", "min"]);
 const TESTS = new Set(["is", "=", "<>", "!="]);
@@ -39,7 +52,8 @@ function readsAccounts(command: SimpleCommand): boolean {
   return [...command.args, command.stdin?.text ?? ""].some((text) => {
     const lower = text.toLowerCase();
     if (ACCOUNT_STORES.some((store) => lower.includes(store)) && READS.test(lower)) return true;
-    return lower.includes("select") && sqlStatements(lower).some(showsColumn);
+    return lower.includes("select") && STEMS.some((stem) => lower.includes(stem)) &&
+      sqlStatements(lower).some(showsColumn);
   });
 }
 

@@ -180,10 +180,11 @@ const READ_DEVICES = [
   "evtest",
 ];
 
+const READERS = new Set(READ_DEVICES);
+
 function watchesPerson(command: SimpleCommand): boolean {
   const { name, args, assignments, wrappers, redirections } = command;
-  const words = wordsOf(command);
-  if (READ_DEVICES.includes(name)) {
+  if (READERS.has(name)) {
     return [
       ...args,
       ...redirections.flatMap(({ operator, target }) => operator === "<" ? target : []),
@@ -205,9 +206,9 @@ function watchesPerson(command: SimpleCommand): boolean {
     case "xev":
       return hasOption(command, "-root", "-id");
     case "libinput":
-      return words[0] === "debug-events" || words[0] === "record";
+      return ["debug-events", "record"].includes(wordsOf(command)[0] ?? "");
     case "keyd":
-      return words[0] === "monitor";
+      return wordsOf(command)[0] === "monitor";
     case "import":
       return optionValues(command, "-window").length > 0;
     case "arecord":
