@@ -14,7 +14,8 @@ function readsKey(command: SimpleCommand): boolean {
     command.redirections.some((one) => isKey(one.target));
 }
 
-const READS: Condition = {
+/** Finds the commands that open a file of credentials. */
+export const READS: Condition = {
   ask: (command) => readsSecret(command) ? "secret" : "",
   answers: ["secret"],
 };

@@ -2,7 +2,9 @@ import { sqlStatements } from "../../code/sql.ts";
 import { once, type Rule, type SimpleCommand } from "../../model.ts";
 import { hasFlag, operands, optionValues, wordsOf } from "../../programs/arguments.ts";
 import { classifyPath, locate } from "../../programs/paths.ts";
-import { isSecret } from "../../programs/secrets.ts";
+import { READERS } from "../../programs/output.ts";
+import { isEveryday, isSecret } from "../../programs/secrets.ts";
+import { READS } from "../credentials.ts";
 import { CLIENTS } from "../databases/clients.ts";
 import { rule } from "../rule.ts";
 
@@ -51,13 +53,13 @@ const TESTS = new Set(["is", "=", "<>", "!="]);
 function readsAccounts(command: SimpleCommand): boolean {
   return [...command.args, command.stdin?.text ?? ""].some((text) => {
     const lower = text.toLowerCase();
-    if (ACCOUNT_STORES.some((store) => lower.includes(store)) && READS.test(lower)) return true;
+    if (ACCOUNT_STORES.some((store) => lower.includes(store)) && QUERIES.test(lower)) return true;
     return lower.includes("select") && STEMS.some((stem) => lower.includes(stem)) &&
       sqlStatements(lower).some(showsColumn);
   });
 }
 
-const READS = /select|copy|table |find|aggregate|getuser|usersinfo|show create/;
+const QUERIES = /select|copy|table |find|aggregate|getuser|usersinfo|show create/;
 
 /** Whether a statement selects such a column, or everything of the table of accounts. */
 function showsColumn(words: readonly string[]): boolean {
@@ -151,6 +153,17 @@ function isForeign(command: SimpleCommand, path: string): boolean {
   return kind === "root" || kind === "system" || kind === "system_part" || kind === "home";
 }
 
+/** A file of settings of a service, or of production: `/srv/shop/.env`, `.env.production`. */
+const isOfService = (path: string): boolean =>
+  path.startsWith("/") && !path.startsWith("/tmp/") && isSecret(path) && isEveryday(path) ||
+  PRODUCTION.test(path);
+
+const PRODUCTION = /(?:^|\/)\.env\.(?:prod|live)[^/]*$/;
+
+const readsService = ({ args, redirections }: SimpleCommand): boolean =>
+  args.some(isOfService) ||
+  redirections.some(({ operator, target }) => operator === "<" && isOfService(target));
+
 /** The files that a module of a fleet's tool takes from the machines: `src=/etc/shadow`. */
 const fetchesSecret = (command: SimpleCommand): boolean =>
   [...optionValues(command, "-a", "--args"), ...wordsOf(command)].some((text) =>
@@ -233,6 +246,25 @@ export const ACCOUNT_RULES: readonly Rule[] = [
       "rg -i token docs",
       "grep -c password notes.txt",
     ],
+  }),
+  rule({
+    id: "credentials.read_service",
+    title: "Read the settings of a service with their passwords",
+    commands: READERS,
+    when: READS,
+    match: readsService,
+    evenRehearsed: true,
+    weight: [4, 2],
+    threat: "credential_access",
+    explanation: "It reads the settings of a service, or of production, with their passwords.",
+    safer: "Read the one value that you need, or the example file.",
+    hits: [
+      "cat /srv/shop/.env",
+      "grep DB_ /var/www/shop/.env",
+      "head -50 .env.production",
+      "less /home/anna/.bash_history",
+    ],
+    misses: ["cat .env.example", "cat /srv/shop/.env.example", "ls -la /srv/shop/.env"],
   }),
   rule({
     id: "credentials.fetch_secret",

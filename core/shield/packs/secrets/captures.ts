@@ -182,14 +182,13 @@ const READ_DEVICES = [
 
 const READERS = new Set(READ_DEVICES);
 
+const isDevice = (arg: string): boolean => DEVICES.test(arg.startsWith("if=") ? arg.slice(3) : arg);
+
 function watchesPerson(command: SimpleCommand): boolean {
   const { name, args, assignments, wrappers, redirections } = command;
   if (READERS.has(name)) {
-    return [
-      ...args,
-      ...redirections.flatMap(({ operator, target }) => operator === "<" ? target : []),
-    ]
-      .some((arg) => DEVICES.test(arg.startsWith("if=") ? arg.slice(3) : arg));
+    return args.some(isDevice) ||
+      redirections.some(({ operator, target }) => operator === "<" && isDevice(target));
   }
   if (PASTERS.includes(name)) {
     const isOther = ["DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY"].some((one) =>
