@@ -206,6 +206,20 @@ const PRIVATE =
 const PUBLIC =
   /^(?:-?-?[\w-]*=?)?\/(?:tmp|var\/tmp|dev\/shm|var\/www|srv\/(?:www|http)|usr\/share\/nginx)\//;
 
+/** Copies such a folder, or a file of data, from another machine to this one: `prod:/var/lib/mysql`. */
+function copiesFromMachine(command: SimpleCommand): boolean {
+  const words = operands(command, REMOTE_VALUED);
+  if ((words.at(-1) ?? "").indexOf(":") > 1) return false;
+  return words.slice(0, -1).some((word) => {
+    const at = word.indexOf(":");
+    const path = word.slice(at + 1);
+    return at > 1 && !word.includes("://") &&
+      (PRIVATE.test(path) && path !== "/root" || isData(path));
+  });
+}
+
+const REMOTE_VALUED = new Set(["-e", "--rsh", "-i", "-P", "-o", "-F", "-p", "--exclude", "--port"]);
+
 /** Programs behind which the output of what they run comes to this machine. */
 const CARRIERS = new Set("kubectl oc docker podman nerdctl ssh lxc incus crictl".split(" "));
 
@@ -220,6 +234,8 @@ function leavesReadable({ name, args, cwd, wrappers }: SimpleCommand): boolean {
 
 const OWN_REMOTES = new Set(["origin", "upstream"]);
 const EVERYTHING = ["refs/*", "+refs/*", "refs/heads/*", "+refs/heads/*"];
+
+const COPIES = new Set(["scp", "rsync"]);
 
 /** Data that somebody sends to where others read it. */
 export const LEAVING_RULES: readonly Rule[] = [
@@ -275,9 +291,10 @@ export const LEAVING_RULES: readonly Rule[] = [
   }),
   rule({
     id: "network.data_copied_out",
-    title: "Copy the data of a service out of its container",
-    commands: ["kubectl", "oc", "docker", "podman", "nerdctl", "lxc", "incus"],
-    match: copiesDataOut,
+    title: "Copy the data of a service out of its container or machine",
+    commands: ["kubectl", "oc", "docker", "podman", "nerdctl", "lxc", "incus", ...COPIES],
+    match: (command) =>
+      COPIES.has(command.name) ? copiesFromMachine(command) : copiesDataOut(command),
     weight: [4, 2],
     threat: "data_exfiltration",
     explanation: "It copies the data of a running service to this machine.",
@@ -286,12 +303,14 @@ export const LEAVING_RULES: readonly Rule[] = [
       "kubectl cp prod/api-6c9d7f6f5-x2l8k:/var/lib/app/customers.db ./customers.db",
       "docker cp db:/var/lib/postgresql/data ./data",
       "kubectl -n prod cp db-0:/tmp/shop.sql.gz shop.sql.gz",
+      "rsync -av prod:/var/lib/postgresql/ ./pg",
       "lxc file pull web/var/lib/mysql/ibdata1 .",
     ],
     misses: [
       "docker cp web:/app/report.csv .",
       "kubectl cp web:/tmp/profile.out .",
       "docker cp app.conf web:/etc/app.conf",
+      "scp web1:/var/log/app.log .",
       "kubectl cp prod/web-0:/var/log/app.log ./app.log",
     ],
   }),

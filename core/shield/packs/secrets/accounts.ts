@@ -21,6 +21,7 @@ const ACCOUNT_STORES = [
   "dba_db_links",
   "show create user",
   "system.users",
+  "system_auth.roles",
   "showcredentials",
 ];
 
@@ -29,7 +30,7 @@ const COLUMNS = new Set(
   [
     "password passwd pwd password_hash passwordhash password_digest encrypted_password hashed_password pass_hash pw_hash",
     "crypted_password secret secret_key secret_token client_secret api_key apikey api_token api_secret access_token",
-    "refresh_token auth_token session_token private_key otp_secret totp_secret rolpassword user_pass umoptions",
+    "refresh_token auth_token session_token private_key otp_secret totp_secret rolpassword salted_hash user_pass umoptions",
   ].flatMap((line) => line.split(" ")),
 );
 
@@ -97,9 +98,12 @@ const GIVERS = new Set(
 const NAMES =
   /(?:^|_)(?:PASS|PASSWD|PASSWORD|PW|PWD|SECRET|TOKEN|APIKEY|CREDENTIALS?|PASSPHRASE)(?:_|$)|(?:API|ACCESS|PRIVATE|SECRET|ENCRYPTION|SIGNING|MASTER|SERVICE|STRIPE|DEPLOY)_KEY/;
 
+const ENV_VALUED = new Set(["-a", "--app", "-r", "--remote", "-u", "--unset", "-C", "--chdir"]);
+
 /** Whether the variables of an application are printed, or one with a credential. */
-function printsVariables({ args, wrappers }: SimpleCommand): boolean {
-  const words = args.filter((arg) => !arg.startsWith("-"));
+function printsVariables(command: SimpleCommand): boolean {
+  const { wrappers } = command;
+  const words = operands(command, ENV_VALUED);
   if (words.length === 0) return wrappers.some((one) => GIVERS.has(one));
   return words.some((word) => word !== "PWD" && word !== "OLDPWD" && NAMES.test(word));
 }
@@ -156,7 +160,7 @@ function isForeign(command: SimpleCommand, path: string): boolean {
 /** A file of settings of a service, or of production: `/srv/shop/.env`, `.env.production`. */
 const isOfService = (path: string): boolean =>
   path.startsWith("/") && !path.startsWith("/tmp/") && isSecret(path) && isEveryday(path) ||
-  PRODUCTION.test(path);
+  path === "~/.npmrc" || PRODUCTION.test(path);
 
 const PRODUCTION = /(?:^|\/)\.env\.(?:prod|live)[^/]*$/;
 
@@ -263,6 +267,7 @@ export const ACCOUNT_RULES: readonly Rule[] = [
       "grep DB_ /var/www/shop/.env",
       "head -50 .env.production",
       "less /home/anna/.bash_history",
+      "cat ~/.npmrc",
     ],
     misses: ["cat .env.example", "cat /srv/shop/.env.example", "ls -la /srv/shop/.env"],
   }),
