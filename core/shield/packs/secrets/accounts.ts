@@ -4,7 +4,6 @@ import { hasFlag, operands, optionValues, wordsOf } from "../../programs/argumen
 import { classifyPath, locate } from "../../programs/paths.ts";
 import { READERS } from "../../programs/output.ts";
 import { isEveryday, isSecret } from "../../programs/secrets.ts";
-import { READS } from "../credentials.ts";
 import { CLIENTS } from "../databases/clients.ts";
 import { rule } from "../rule.ts";
 
@@ -159,10 +158,14 @@ function isForeign(command: SimpleCommand, path: string): boolean {
 
 /** A file of settings of a service, or of production: `/srv/shop/.env`, `.env.production`. */
 const isOfService = (path: string): boolean =>
-  path.startsWith("/") && !path.startsWith("/tmp/") && isSecret(path) && isEveryday(path) ||
-  path === "~/.npmrc" || PRODUCTION.test(path);
+  path.startsWith("/")
+    ? !path.startsWith("/tmp/") && (isSecret(path) && isEveryday(path) || CONFIGURED.test(path))
+    : path === "~/.npmrc" || path.includes(".env.") && PRODUCTION.test(path);
 
 const PRODUCTION = /(?:^|\/)\.env\.(?:prod|live)[^/]*$/;
+/** Files in which applications keep the password of their database. */
+const CONFIGURED =
+  /\/(?:wp-config|localsettings)\.php$|\/config\/database\.yml$|\/app\/etc\/env\.php$|\/appsettings\.prod\w*\.json$/i;
 
 const readsService = ({ args, redirections }: SimpleCommand): boolean =>
   args.some(isOfService) ||
@@ -255,7 +258,6 @@ export const ACCOUNT_RULES: readonly Rule[] = [
     id: "credentials.read_service",
     title: "Read the settings of a service with their passwords",
     commands: READERS,
-    when: READS,
     match: readsService,
     evenRehearsed: true,
     weight: [4, 2],
@@ -266,6 +268,7 @@ export const ACCOUNT_RULES: readonly Rule[] = [
       "cat /srv/shop/.env",
       "grep DB_ /var/www/shop/.env",
       "head -50 .env.production",
+      "cat /var/www/html/wp-config.php",
       "less /home/anna/.bash_history",
       "cat ~/.npmrc",
     ],
