@@ -7,6 +7,7 @@ import { CONTROL_RULES } from "./tools/control.ts";
 import { CREDENTIAL_RULES } from "./credentials.ts";
 import { DATABASE_RULES } from "./databases/clients.ts";
 import { DEFENSE_RULES } from "./services/defenses.ts";
+import { DISCLOSURE_RULES } from "./disclosure/disclosure.ts";
 import { DISK_RULES } from "./disks.ts";
 import { ESCALATION_RULES } from "./escalation/escalation.ts";
 import { EXFILTRATION_RULES } from "./network/exfiltration.ts";
@@ -14,9 +15,9 @@ import { FILESYSTEM_RULES } from "./filesystem/files.ts";
 import { HISTORY_RULES } from "./git/history.ts";
 import { WORK_RULES } from "./git/work.ts";
 import { KUBERNETES_RULES } from "./kubernetes.ts";
-import { LEAVING_RULES } from "./network/leaving.ts";
 import { NETWORK_RULES } from "./network/network.ts";
 import { REQUEST_RULES } from "./network/requests.ts";
+import { LEAVING_RULES } from "./network/leaving.ts";
 import { PACKAGE_RULES } from "./packages.ts";
 import { CLOUD_PHRASES } from "./cloud/phrases.ts";
 import { DATA_PHRASES } from "./databases/phrases.ts";
@@ -25,7 +26,6 @@ import { WINDOWS_PHRASES } from "./machine/windows.ts";
 import { PRODUCTION_RULES } from "./production/production.ts";
 import { PERSISTENCE_RULES } from "./persistence.ts";
 import { REMOVAL_RULES } from "./filesystem/removals.ts";
-import { SECRET_RULES } from "./secrets/secrets.ts";
 import { SERVICE_RULES } from "./services/services.ts";
 import { STRUCTURE_RULES } from "./structure.ts";
 import { SYSTEM_RULES } from "./filesystem/system.ts";
@@ -40,7 +40,6 @@ export const RULES: readonly Rule[] = [
   ...NETWORK_RULES,
   ...REQUEST_RULES,
   ...CREDENTIAL_RULES,
-  ...SECRET_RULES,
   ...DATABASE_RULES,
   ...KUBERNETES_RULES,
   ...CONTAINER_RULES,
@@ -54,12 +53,13 @@ export const RULES: readonly Rule[] = [
   ...PERSISTENCE_RULES,
   ...PACKAGE_RULES,
   ...EXFILTRATION_RULES,
-  ...LEAVING_RULES,
   ...SYSTEM_RULES,
   ...DATA_PHRASES,
   ...MACHINE_PHRASES,
   ...WINDOWS_PHRASES,
   ...CODE_RULES,
+  ...LEAVING_RULES,
+  ...DISCLOSURE_RULES,
   ...STRUCTURE_RULES,
   ...BEHAVIOUR_RULES,
 ];

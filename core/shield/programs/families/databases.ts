@@ -33,29 +33,20 @@ const ESCAPES = ["\\!", "system ", "pager ", ".shell ", ".system "];
 const PIPES =
   /(?:\\(?:o|out|gx?|w)|^\.(?:once|output|import))\s*['"]?\|([^'"]*)|^\\copy\b.*\bprogram\s+'([^']*)/i;
 
-/** `COPY … TO STDOUT` and `SELECT * FROM` write out a whole table. */
-const writesTable = ({ args, stdin }: SimpleCommand): boolean =>
-  [...args, stdin?.text ?? ""].some((text) => {
-    const lower = text.toLowerCase();
-    return lower.includes("copy ") && lower.includes("to stdout") ||
-      lower.includes("select * from") && !lower.includes(" limit ");
+/** `SELECT * FROM` writes out a whole table. */
+const writesTable = ({ args }: SimpleCommand): boolean =>
+  args.some((arg) => {
+    const lower = arg.toLowerCase();
+    return lower.includes("select * from") && !lower.includes(" limit ");
   });
 
 /** Database clients, and programs that dump a database. */
 export const DATABASES: readonly Family[] = [
+  { names: ["psql"], valuedLetters: "cdfFhLopPRTUv", runs: clientRuns, scripted: true },
+  { names: ["mysql", "mariadb"], valuedLetters: "DehpPSu", runs: clientRuns, scripted: true },
   {
     names: ["psql"],
-    valuedLetters: "cdfFhLopPRTUv",
-    runs: clientRuns,
-    scripted: true,
-    dumps: writesTable,
-  },
-  {
-    names: ["mysql", "mariadb"],
-    valuedLetters: "DehpPSu",
-    runs: clientRuns,
-    scripted: true,
-    dumps: writesTable,
+    dumps: ({ args }) => args.some((arg) => /\bcopy\b.*\bto\s+(?:stdout|pstdout)/is.test(arg)),
   },
   { names: ["cqlsh", "duckdb"], runs: clientRuns },
   {
@@ -78,6 +69,7 @@ export const DATABASES: readonly Family[] = [
     ),
     dumps: always,
   },
+  { names: ["mysql", "mariadb"], dumps: writesTable },
   {
     names: ["pg_basebackup", "mariadb-dump", "mongoexport", "slapcat", "ldapsearch"],
     dumps: always,

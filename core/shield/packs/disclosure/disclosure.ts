@@ -9,7 +9,7 @@ const isShown = ({ wrappers }: { readonly wrappers: readonly string[] }): boolea
   wrappers.at(-1) !== "$()";
 
 /** Credentials that are read out on purpose, and other people's data. */
-export const SECRET_RULES = [
+export const DISCLOSURE_RULES = [
   ...rulesOfCalls(STORE_READS).map((rule) =>
     rule.id === "credentials.token" ? { ...rule, match: isShown } : rule
   ),
