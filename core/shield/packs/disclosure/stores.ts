@@ -104,7 +104,7 @@ export const STORE_READS: readonly Change[] = [
       "transcrypt -d|--display",
       "nomad var get",
       "nomad acl token self|info",
-      "consul acl token read|list|clone",
+      "consul acl token read|clone",
       "consul kv get …secret…|…password…|…token…|…credential…",
       "influx auth|authorization list|ls",
       "etcdctl get …secret…|/registry|/registry/|/|''",

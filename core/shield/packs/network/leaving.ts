@@ -206,7 +206,7 @@ const PRIVATE =
 const PUBLIC =
   /^(?:-?-?[\w-]*=?)?\/(?:tmp|var\/tmp|dev\/shm|var\/www|srv\/(?:www|http)|usr\/share\/nginx)\//;
 
-/** Copies such a folder, or a file of data, from another machine to this one: `prod:/var/lib/mysql`. */
+/** Copies such a folder, a home or a file of data from another machine to this one: `prod:/var/lib/mysql`. */
 function copiesFromMachine(command: SimpleCommand): boolean {
   const words = operands(command, REMOTE_VALUED);
   if ((words.at(-1) ?? "").indexOf(":") > 1) return false;
@@ -214,10 +214,11 @@ function copiesFromMachine(command: SimpleCommand): boolean {
     const at = word.indexOf(":");
     const path = word.slice(at + 1);
     return at > 1 && !word.includes("://") &&
-      (PRIVATE.test(path) && path !== "/root" || isData(path));
+      (PRIVATE.test(path) && path !== "/root" || HOMES.test(path) || isData(path));
   });
 }
 
+const HOMES = /^\/home(?:\/[\w.-]+)?\/?$/;
 const REMOTE_VALUED = new Set(["-e", "--rsh", "-i", "-P", "-o", "-F", "-p", "--exclude", "--port"]);
 
 /** Programs behind which the output of what they run comes to this machine. */

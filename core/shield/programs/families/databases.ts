@@ -69,7 +69,10 @@ export const DATABASES: readonly Family[] = [
     ),
     dumps: always,
   },
-  { names: ["mysql", "mariadb"], dumps: writesTable },
+  {
+    names: ["mysql", "mariadb", "sqlcmd", "clickhouse-client", "cqlsh", "bq", "snowsql", "trino"],
+    dumps: writesTable,
+  },
   {
     names: ["pg_basebackup", "mariadb-dump", "mongoexport", "slapcat", "ldapsearch"],
     dumps: always,
