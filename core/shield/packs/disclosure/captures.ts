@@ -48,11 +48,13 @@ function watchesProcess(command: SimpleCommand): boolean {
 
 /** `gdb -p 12`, `gdb app 12`, `-ex 'attach 12'`, `lldb -n name`. */
 function isAttached(command: SimpleCommand): boolean {
+  // What follows is the program to start, and its arguments.
+  if (hasOption(command, "--args")) return false;
   const attached = command.name === "gdb"
     ? optionValues(command, "-p", "--pid", "-pid")
     : optionValues(command, "-p", "--attach-pid", "-n", "--attach-name");
   const [, second = ""] = operands(command, DEBUGGER_VALUED);
-  return attached.length > 0 || /^\d+$/.test(second) && !hasOption(command, "--args") ||
+  return attached.length > 0 || /^\d+$/.test(second) ||
     toldBy(command).some((text) => /^\s*(?:process )?attach\b/.test(text));
 }
 
@@ -254,6 +256,7 @@ export const CAPTURE_RULES: readonly Rule[] = [
       "strace ls",
       "strace -c -p 1234",
       "gdb ./a.out",
+      "gdb --args ./app -p 80",
       "gdb -p 1234 -batch -ex 'thread apply all bt'",
       "perf stat -p 1234",
       "bpftrace -l 'tracepoint:syscalls:*'",

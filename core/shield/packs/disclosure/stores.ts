@@ -1,8 +1,8 @@
 import type { Change } from "../production/calls.ts";
 
-/** Words in the names of secrets that belong to what runs in production. */
+/** Words in the names of secrets that belong to what runs in production; an unknown name may be one of them. */
 const LIVE =
-  "prod/…|prod-…|prod_…|…/prod|…/prod/…|…-prod|…-prod-…|…_prod|…production…|…/live/…|…:prod…";
+  "prod/…|prod-…|prod_…|…/prod|…/prod/…|…-prod|…-prod-…|…_prod|…production…|…/live/…|…:prod…|…\0…";
 /** Words in the names of outputs and settings that say that the value is a credential. */
 const CREDENTIAL_NAMES =
   "…password…|…passwd…|…secret…|…token…|…credential…|…private_key…|…privatekey…|…private-key…|…access_key…|…accesskey…|" +
@@ -10,7 +10,7 @@ const CREDENTIAL_NAMES =
 
 /** Ends of such names that only say where or what a credential is. */
 const DESCRIPTIONS =
-  "…_arn|…_endpoint|…_url|…_uri|…_id|…_name|…_expiry|…_version|…endpoint|…arn|…_policy";
+  "…_arn|…_endpoint|…_url|…_uri|…_id|…_name|…_expiry|…_version|…_ttl|…endpoint|…arn|…name|…_policy";
 
 /** Calls that read a credential out of the place that keeps it. */
 export const STORE_READS: readonly Change[] = [
@@ -161,8 +161,8 @@ export const STORE_READS: readonly Change[] = [
     calls: [
       "aws configure export-credentials",
       "aws configure get …aws_secret_access_key|…aws_session_token",
-      "aws iam create-access-key|create-service-specific-credential",
-      "aws ec2 get-password-data|create-key-pair",
+      "aws iam create-access-key|create-service-specific-credential !help",
+      "aws ec2 get-password-data|create-key-pair !help",
       "aws lightsail get-instance-access-details|download-default-key-pair|get-relational-database-master-user-password",
       "aws apigateway get-api-key|get-api-keys --include-value|--include-values",
       "aws cognito-idp describe-user-pool-client",
@@ -308,7 +308,7 @@ export const STORE_READS: readonly Change[] = [
       "gcloud sql generate-login-token",
       "az account get-access-token",
       "az acr login --expose-token|-t",
-      "aws sts assume-role|assume-role-with-saml|assume-role-with-web-identity|get-session-token|get-federation-token",
+      "aws sts assume-role|assume-role-with-saml|assume-role-with-web-identity|get-session-token|get-federation-token !help",
       "aws eks get-token",
       "aws ecr|ecr-public|codeartifact get-authorization-token",
       "aws rds|rds-db generate-db-auth-token",
