@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { examineCommand } from "../../core/shield/examine.ts";
 import { inspectCommand } from "../../core/shield/inspect.ts";
 import type { Pack } from "../../core/shield/model.ts";
+import { DISCLOSURE_RULES } from "../../core/shield/packs/disclosure/disclosure.ts";
+import { LEAVING_RULES } from "../../core/shield/packs/network/leaving.ts";
 import { RULES } from "../../core/shield/packs/packs.ts";
 import { mulberry32 } from "../support/random.ts";
 import { type Core, CORES, OBFUSCATIONS, WRAPPERS } from "./cases.ts";
@@ -90,8 +92,13 @@ const WRAPPED_PACKS: ReadonlySet<Pack> = new Set(["production"]);
 /** Whether a hit is more than one simple command. */
 const isText = (hit: string): boolean => /[|;&<>`\n]|\$\(/.test(hit);
 
-Deno.test("rules: the first hit of every rule about production fires in every wrapper", () => {
-  const rules = RULES.filter(({ pack }) => WRAPPED_PACKS.has(pack));
+Deno.test("rules: the first hit of every rule about production and disclosure fires in every wrapper", () => {
+  const rules = [
+    ...RULES.filter(({ pack }) => WRAPPED_PACKS.has(pack)),
+    ...LEAVING_RULES,
+    // A program gets the token of a substitution, and nobody sees it.
+    ...DISCLOSURE_RULES.filter(({ id }) => id !== "credentials.token"),
+  ];
   assert.ok(rules.length >= 20);
   const silent: string[] = [];
   for (const { id, hits: [hit] } of rules) {

@@ -24,7 +24,19 @@ const isKey = (path: string): boolean => isSecret(path) && !isEveryday(path);
 /** Loops, groups and `$(< file)` have no name. */
 const TAKE_INPUT = new Set(["", "exec", "mapfile", "read", "readarray"]);
 
-const SEARCHERS = ["grep", "egrep", "fgrep", "rg", "ag", "ack", "find", "gfind", "fd", "locate"];
+const SEARCHERS = [
+  "grep",
+  "egrep",
+  "fgrep",
+  "rg",
+  "ag",
+  "ack",
+  "find",
+  "gfind",
+  "fd",
+  "locate",
+  "plocate",
+];
 
 /** Keys, tokens and passwords. */
 export const CREDENTIAL_RULES: readonly Rule[] = [
@@ -209,7 +221,7 @@ export const CREDENTIAL_RULES: readonly Rule[] = [
     threat: "credential_access",
     explanation: "It looks for keys and passwords all over the machine.",
     safer: "Ask for the one credential that is needed.",
-    hits: ["grep -r 'BEGIN RSA PRIVATE KEY' /", "grep -r svc_device_ ~"],
+    hits: ["grep -r 'BEGIN RSA PRIVATE KEY' /", "grep -r svc_device_ ~", "locate id_rsa"],
     misses: ["grep -rn 'rm -rf' docs/", "find . -name '*.ts'"],
   }),
   rule({
@@ -310,12 +322,15 @@ function hunts(command: SimpleCommand): boolean {
     return optionValues(command, "-name", "-iname", "-path").some(namesKey) &&
       findScope(command).starts.some((start) => isWholeFolder(command, start));
   }
+  if (command.name.endsWith("locate")) return operands(command).some(namesKey);
   return command.args.some((arg) => KEY_WORDS.test(arg.toLowerCase())) &&
     operands(command).some((path) => isWholeFolder(command, path));
 }
 
+const KEY_ENDINGS = [".pem", ".key", ".p12", ".pfx", ".jks", ".ppk", ".kdb", ".kdbx", ".keystore"];
+
 function namesKey(pattern: string): boolean {
   const name = pattern.replaceAll("*", "");
-  return name.endsWith(".pem") || name.endsWith(".key") || name.endsWith(".p12") ||
+  return KEY_ENDINGS.some((ending) => name.endsWith(ending)) ||
     name.startsWith("id_rsa") || (isSecret(name) && !isEveryday(name));
 }

@@ -148,12 +148,9 @@ export const KUBERNETES_RULES: readonly Rule[] = [
     commands: KUBECTL,
     subcommands: ["get"],
     match: (command, words) =>
-      words.slice(1).some((word) =>
-        word.split(",").some((kind) => kind.split("/", 1)[0]?.startsWith("secret"))
-      ) &&
-      optionValues(command, "-o", "--output").some((format) =>
-        format !== "name" && format !== "wide"
-      ),
+      words.slice(1).some((word) => word.split("/", 1)[0]!.split(",").some(isSecretKind)) &&
+      (optionValues(command, "-o", "--output").some(showsData) ||
+        optionValues(command, "--template").length > 0),
     weight: [3, 3],
     threat: "credential_access",
     explanation: "It prints the cluster's secrets.",
@@ -161,8 +158,13 @@ export const KUBERNETES_RULES: readonly Rule[] = [
     hits: [
       "kubectl get secrets -A -o yaml",
       "kubectl get secret db -o jsonpath='{.data.password}'",
+      "kubectl get cm,secret -A -o json",
     ],
-    misses: ["kubectl get secrets", "kubectl get configmap app -o yaml"],
+    misses: [
+      "kubectl get secrets",
+      "kubectl get secret -o jsonpath='{.items[*].metadata.name}'",
+      "kubectl get configmap app -o yaml",
+    ],
   }),
   rule({
     id: "kubernetes.grant",
@@ -255,3 +257,12 @@ function unlocksHostInText(text: string): boolean {
 }
 
 const HOST_KEYS = /privileged:true|host(?:PID|Network|IPC):true|hostPath:/;
+
+const isSecretKind = (kind: string): boolean =>
+  kind === "secret" || kind === "secrets" || kind.startsWith("secrets.");
+
+/** Whether a format prints more than names: one that is made of metadata alone does not. */
+function showsData(format: string): boolean {
+  if (format === "name" || format === "wide") return false;
+  return !format.includes("metadata") || format.replaceAll("metadata", "").includes("data");
+}

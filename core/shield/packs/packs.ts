@@ -8,6 +8,7 @@ import { CONTROL_RULES } from "./tools/control.ts";
 import { CREDENTIAL_RULES } from "./credentials.ts";
 import { DATABASE_RULES } from "./databases/clients.ts";
 import { DEFENSE_RULES } from "./services/defenses.ts";
+import { DISCLOSURE_RULES } from "./disclosure/disclosure.ts";
 import { DISK_RULES } from "./disks.ts";
 import { ESCALATION_RULES } from "./escalation/escalation.ts";
 import { EXFILTRATION_RULES } from "./network/exfiltration.ts";
@@ -20,6 +21,7 @@ import { KUBERNETES_RULES } from "./kubernetes.ts";
 import { NETWORK_RULES } from "./network/network.ts";
 import { REQUEST_RULES } from "./network/requests.ts";
 import { OUTPUT_RULES } from "./filesystem/outputs.ts";
+import { LEAVING_RULES } from "./network/leaving.ts";
 import { PACKAGE_RULES } from "./packages.ts";
 import { CLOUD_PHRASES } from "./cloud/phrases.ts";
 import { DATA_PHRASES } from "./databases/phrases.ts";
@@ -65,6 +67,8 @@ export const RULES: readonly Rule[] = [
   ...MACHINE_PHRASES,
   ...WINDOWS_PHRASES,
   ...CODE_RULES,
+  ...LEAVING_RULES,
+  ...DISCLOSURE_RULES,
   ...STRUCTURE_RULES,
   ...BEHAVIOUR_RULES,
 ];

@@ -64,6 +64,26 @@ const SECRET_NAMES = new Set([
   "msal_token_cache.json",
   "msal_token_cache.bin",
   "service_principal_entries.json",
+  "debian.cnf",
+  "rclone.conf",
+  ".s3cfg",
+  ".boto",
+  ".mylogin.cnf",
+  ".vault_pass",
+  ".databrickscfg",
+  ".smbcredentials",
+  ".passwd-s3fs",
+  ".dockerconfigjson",
+  "pgpass.conf",
+  "chap-secrets",
+  "pap-secrets",
+  "ipsec.secrets",
+  "sasl_passwd",
+  "rke2.yaml",
+  "node-token",
+  "passdb.tdb",
+  "secrets.tdb",
+  "terraform.tfstate.backup",
 ]);
 const SECRET_TAILS = [
   ".aws/credentials",
@@ -82,6 +102,18 @@ const SECRET_TAILS = [
   "network/cookies",
   ".mozilla/firefox",
   ".config/google-chrome",
+  ".cargo/credentials",
+  ".cargo/credentials.toml",
+  ".gem/credentials",
+  ".m2/settings-security.xml",
+  "sops/age/keys.txt",
+  ".oci/config",
+  "doctl/config.yaml",
+  ".fly/config.yml",
+  "hcloud/cli.toml",
+  ".snowsql/config",
+  ".kaggle/kaggle.json",
+  "huggingface/token",
 ];
 /** The last characters of these endings, to reject most paths quickly. */
 const SECRET_ENDS = new Set(SECRET_TAILS.map((tail) => tail.slice(tail.lastIndexOf("/") + 1)));
@@ -95,7 +127,7 @@ const SECRET_FOLDERS = new Set([
 ]);
 /** Folders in which every file is a secret, and the machine's memory. */
 const SECRET_PLACES =
-  /^\/(?:(?:(?:var\/)?run\/secrets|etc\/ssl\/private|etc\/pki\/(?:tls\/)?private|etc\/networkmanager\/system-connections|var\/lib\/kubelet\/pki)(?:\/|$)|dev\/k?mem$|proc\/(?:kcore|\w+\/mem)$)/;
+  /^\/(?:(?:(?:var\/)?run\/secrets|etc\/ssl\/private|etc\/pki\/(?:tls\/)?private|etc\/networkmanager\/system-connections|etc\/wireguard|var\/lib\/samba\/private|var\/lib\/kubelet\/pki)(?:\/|$)|dev\/k?mem$|proc\/(?:kcore|\w+\/mem)$)/;
 /** Of these places: certificates, and the name of a pod's namespace. */
 const OPEN_NAMES = /\.crt$|\/namespace$/;
 

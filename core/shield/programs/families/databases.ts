@@ -34,6 +34,13 @@ const ESCAPES = ["\\!", "system ", "pager ", ".shell ", ".system "];
 const PIPES =
   /(?:\\(?:o|out|gx?|w)|^\.(?:once|output|import))\s*['"]?\|([^'"]*)|^\\copy\b.*\bprogram\s+'([^']*)/i;
 
+/** `SELECT * FROM` writes out a whole table. */
+const writesTable = ({ args }: SimpleCommand): boolean =>
+  args.some((arg) => {
+    const lower = arg.toLowerCase();
+    return lower.includes("select * from") && !lower.includes(" limit ");
+  });
+
 /** Database clients, and programs that dump a database. */
 export const DATABASES: readonly Family[] = [
   { names: ["psql"], valuedLetters: "cdfFhLopPRTUv", runs: clientRuns, scripted: true },
@@ -79,6 +86,10 @@ export const DATABASES: readonly Family[] = [
       optionValues(command, "-out", "-o", "--output", "--result-file", "--archive")
     ),
     dumps: always,
+  },
+  {
+    names: ["mysql", "mariadb", "sqlcmd", "clickhouse-client", "cqlsh", "bq", "snowsql", "trino"],
+    dumps: writesTable,
   },
   {
     names: ["pg_basebackup", "mariadb-dump", "mongoexport", "slapcat", "ldapsearch"],
