@@ -1,6 +1,7 @@
 import { rule } from "../rule.ts";
 import { hasFlag, operands, optionValues } from "../../programs/arguments.ts";
 import type { Rule, SimpleCommand } from "../../model.ts";
+import { asksForHelp, isScratchFile } from "./scratch.ts";
 import { scanSql, type SqlHarm } from "../../code/sql.ts";
 
 /** The clients of databases that take SQL. */
@@ -58,12 +59,14 @@ function sqlHarm(command: SimpleCommand): SqlHarm {
   if (command.name === "aws" && MESSENGERS.has(operands(command, AWS_VALUED)[0] ?? "")) {
     return "none";
   }
+  const isLocal = command.name === "duckdb";
+  if (asksForHelp(command) || (!isLocal && isScratchFile(command))) return "none";
   let worst: SqlHarm = "none";
   const given = optionValues(command, "-c", "-e", "-q", "-Q");
   for (const text of [...given, ...command.args, command.stdin?.text ?? ""]) {
     const harm = scanSql(
       text.startsWith("-") && text.includes("=") ? text.slice(text.indexOf("=") + 1) : text,
-      command.name === "duckdb",
+      isLocal,
     );
     if (harm === "destroys" || worst === "none") worst = harm === "none" ? worst : harm;
   }

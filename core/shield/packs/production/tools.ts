@@ -7,6 +7,7 @@ import { PUBLISHING } from "./publishing.ts";
 import { SECRET_CHANGES } from "./secrets.ts";
 import { STATEMENT_RULES } from "./statements.ts";
 import { STORE_CHANGES } from "./stores.ts";
+import { WRITE_RULES } from "./writes.ts";
 
 /** Changes by the command lines of platforms, migration tools, registries and stores. */
 export const TOOL_CHANGES: readonly Rule[] = [
@@ -19,4 +20,5 @@ export const TOOL_CHANGES: readonly Rule[] = [
     ...STORE_CHANGES,
   ]),
   ...STATEMENT_RULES,
+  ...WRITE_RULES,
 ];
