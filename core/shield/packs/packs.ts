@@ -12,6 +12,7 @@ import { ESCALATION_RULES } from "./escalation/escalation.ts";
 import { EXFILTRATION_RULES } from "./network/exfiltration.ts";
 import { FILESYSTEM_RULES } from "./filesystem/files.ts";
 import { HISTORY_RULES } from "./git/history.ts";
+import { GIT_OPTION_RULES } from "./git/options.ts";
 import { WORK_RULES } from "./git/work.ts";
 import { KUBERNETES_RULES } from "./kubernetes.ts";
 import { NETWORK_RULES } from "./network/network.ts";
@@ -35,6 +36,7 @@ export const RULES: readonly Rule[] = [
   ...DISK_RULES,
   ...WORK_RULES,
   ...HISTORY_RULES,
+  ...GIT_OPTION_RULES,
   ...NETWORK_RULES,
   ...REQUEST_RULES,
   ...CREDENTIAL_RULES,

@@ -1,4 +1,5 @@
 import type { Rule } from "../../model.ts";
+import { OTHER_VERSION_CONTROL } from "../git/others.ts";
 import { rulesOfCalls } from "./calls.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import { OWNERSHIP } from "./ownership.ts";
@@ -18,6 +19,7 @@ export const TOOL_CHANGES: readonly Rule[] = [
     ...PUBLISHING,
     ...OWNERSHIP,
     ...STORE_CHANGES,
+    ...OTHER_VERSION_CONTROL,
   ]),
   ...STATEMENT_RULES,
   ...WRITE_RULES,
