@@ -31,7 +31,7 @@ const isUnseen = (text: string): boolean =>
   sqlStatements(text).some(([first = ""]) => first.startsWith(UNKNOWN));
 
 /** A quick look: whether some line may be a command of the client. */
-const OWN_LINE = /(?:^|\n)\s*(?:[\\.@]|source\s|start\s)/i;
+const OWN_LINE = /(?:^|\n)[ \t]{0,40}(?:[\\.@]|source\s|start\s)/i;
 const OWN_COMMAND = /^(?:\\|\.[a-z]|@|source\s|start\s+\S+\.sql)/i;
 const OWN_WRITES =
   /^(?:\\copy\b(?!.*\bto\b).*\bfrom\b|\\lo_(?:import|unlink)|\\password|\.(?:import|restore|load|archive)\b)/i;

@@ -1,7 +1,8 @@
 import { rule } from "../rule.ts";
-import { hasFlag, operands, optionValues } from "../../programs/arguments.ts";
+import { hasFlag, hasOption, operands, optionValues } from "../../programs/arguments.ts";
 import type { Rule, SimpleCommand } from "../../model.ts";
 import { asksForHelp, isScratchFile } from "./scratch.ts";
+import { callsOf } from "../../code/mongo.ts";
 import { scanSql, type SqlHarm } from "../../code/sql.ts";
 
 /** The clients of databases that take SQL. */
@@ -176,7 +177,11 @@ export const DATABASE_RULES: readonly Rule[] = [
     title: "Drop a MongoDB collection or database",
     commands: ["mongosh", "mongo"],
     match: (command) => {
-      const text = [...command.args, command.stdin?.text ?? ""].join(" ").toLowerCase();
+      if (hasOption(command, "--nodb") || asksForHelp(command)) return false;
+      const given = [...optionValues(command, "--eval", "-e"), command.stdin?.text ?? ""].join(
+        "\n",
+      );
+      const text = callsOf(given) + (COMMANDS.exec(given.toLowerCase())?.[0] ?? "");
       return MONGO.some((needle) => text.includes(needle));
     },
     evenRehearsed: true,
@@ -190,6 +195,9 @@ export const DATABASE_RULES: readonly Rule[] = [
 ];
 
 const REDIS_VALUED = new Set(["-h", "-p", "-a", "-n", "-u", "-s", "--user", "--pass", "-i", "-r"]);
+/** A command that is named by a string: `db.runCommand("dropDatabase")`. */
+const COMMANDS = /command\(\s{0,9}\{?\s{0,9}["']?(?:drop\w*|shutdown|delete)["'\s]*:?/;
+
 const MONGO = [
   "dropdatabase",
   ".drop(",

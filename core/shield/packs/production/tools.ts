@@ -1,6 +1,7 @@
 import type { Rule } from "../../model.ts";
 import { OTHER_VERSION_CONTROL } from "../git/others.ts";
 import { rulesOfCalls } from "./calls.ts";
+import { DOCUMENT_RULES } from "./documents.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import { OWNERSHIP } from "./ownership.ts";
 import { PLATFORM_CHANGES } from "./platforms.ts";
@@ -23,4 +24,5 @@ export const TOOL_CHANGES: readonly Rule[] = [
   ]),
   ...STATEMENT_RULES,
   ...WRITE_RULES,
+  ...DOCUMENT_RULES,
 ];
