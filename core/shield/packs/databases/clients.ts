@@ -112,7 +112,6 @@ export const DATABASE_RULES: readonly Rule[] = [
     phrases: [
       "dropdb|dropuser|pg_dropcluster|pg_resetwal|cassandra-cli …",
       "mysqladmin drop|shutdown|flush-privileges|password",
-      "mongorestore --drop",
       "nodetool decommission|removenode|clearsnapshot|assassinate|drain|truncatehints",
       "pg_ctl -m|--mode=immediate",
       "etcdctl del",
@@ -120,8 +119,11 @@ export const DATABASE_RULES: readonly Rule[] = [
       "consul kv delete",
       "consul force-leave",
     ],
-    commands: ["pg_restore"],
-    match: (command) => command.name === "pg_restore" && hasFlag(command, "c", "clean"),
+    commands: ["pg_restore", "mongorestore", "mongoimport"],
+    match: (command) =>
+      command.name === "pg_restore"
+        ? hasFlag(command, "c", "clean")
+        : hasOption(command, "--drop") && !hasOption(command, "--dryRun"),
     weight: [4, 4],
     threat: "data_loss",
     explanation: "It deletes a database or restores over one.",

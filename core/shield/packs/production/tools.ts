@@ -2,6 +2,8 @@ import type { Rule } from "../../model.ts";
 import { OTHER_VERSION_CONTROL } from "../git/others.ts";
 import { rulesOfCalls } from "./calls.ts";
 import { DOCUMENT_RULES } from "./documents.ts";
+import { STORE_IMPORTS } from "./imports.ts";
+import { KEY_RULES } from "./keys.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import { OWNERSHIP } from "./ownership.ts";
 import { PLATFORM_CHANGES } from "./platforms.ts";
@@ -20,9 +22,11 @@ export const TOOL_CHANGES: readonly Rule[] = [
     ...PUBLISHING,
     ...OWNERSHIP,
     ...STORE_CHANGES,
+    ...STORE_IMPORTS,
     ...OTHER_VERSION_CONTROL,
   ]),
   ...STATEMENT_RULES,
   ...WRITE_RULES,
+  ...KEY_RULES,
   ...DOCUMENT_RULES,
 ];
