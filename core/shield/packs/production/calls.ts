@@ -143,7 +143,7 @@ function asksForHelp(args: readonly string[]): boolean {
 const STAGES = ["RAILS_ENV", "RACK_ENV", "MIX_ENV", "APP_ENV", "NODE_ENV", "FLASK_ENV"];
 const TESTS = new Set(["test", "testing"]);
 
-const isForTests = (assignments: ReadonlyMap<string, string>): boolean =>
+export const isForTests = (assignments: ReadonlyMap<string, string>): boolean =>
   assignments.size > 0 && STAGES.some((name) => TESTS.has(assignments.get(name) ?? ""));
 
 function fits({ steps, isLoose, needs, bars }: Pattern, args: readonly string[]): boolean {

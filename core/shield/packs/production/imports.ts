@@ -52,9 +52,7 @@ export const STORE_IMPORTS: readonly Change[] = [
       "amqp-publish|amqp-consume|amqp-get|amqp-delete-queue|amqp-declare-queue|mosquitto_pub !--help",
       "rabbitmqadmin … publish|purge|delete|declare|import|close|purge_queue|delete_queue|grant|set|clear|move",
       "dokku …:import|…:destroy|…:clone|…:promote|…:restart|…:stop|…:upgrade|…:link|…:unlink|…:expose",
-      "wp search-replace !--dry-run|--export",
       "wp option|user|post|site|role|cap|term|comment|super-admin|network|menu|widget|media|language|blog … update|delete|add|create|set|patch|reset|set-role|add-role|remove-role|add-cap|remove-cap|import|generate|empty|spam|approve|archive|deactivate|activate|pluck-set|reset-password|regenerate|set-status",
-      "wp import|core|cache|transient|rewrite|maintenance-mode|cron … flush|delete|update|install|run|activate|deactivate|…xml|event|structure",
     ],
     hits: [
       'mongoimport --uri "$URL" -c products --mode=upsert --file p.json',

@@ -1,6 +1,7 @@
 import type { Rule } from "../../model.ts";
 import { OTHER_VERSION_CONTROL } from "../git/others.ts";
 import { rulesOfCalls } from "./calls.ts";
+import { CONSOLE_RULES } from "./consoles.ts";
 import { DOCUMENT_RULES } from "./documents.ts";
 import { STORE_IMPORTS } from "./imports.ts";
 import { KEY_RULES } from "./keys.ts";
@@ -27,6 +28,7 @@ export const TOOL_CHANGES: readonly Rule[] = [
   ]),
   ...STATEMENT_RULES,
   ...WRITE_RULES,
+  ...CONSOLE_RULES,
   ...KEY_RULES,
   ...DOCUMENT_RULES,
 ];
