@@ -151,7 +151,10 @@ export function isRehearsal(command: SimpleCommand): boolean {
 }
 
 function rehearses(command: SimpleCommand): boolean {
-  const { args } = command;
+  const { args, name } = command;
+  if (args[0] === "help" ? HELPERS.has(name) : args.at(-1) === "help" && name === "aws") {
+    return true;
+  }
   for (const [at, arg] of args.entries()) {
     if (arg.charCodeAt(0) !== DASH || arg.charCodeAt(1) !== DASH) continue;
     if (arg.length === 2) return false;
@@ -177,6 +180,13 @@ const TAKES_WORD = new Set([
   "--message",
   "--rsh",
 ]);
+
+/** Programs with a subcommand `help`, which explains another one. */
+const HELPERS = new Set(
+  ("aws bq doctl docker dolt eksctl fly flyctl flyway fossil gcloud gh git hcloud helm heroku hg " +
+    "jj kubectl liquibase npm nomad oc p4 podman rabbitmqadmin rabbitmqctl rails svn svnadmin " +
+    "vault vercel").split(" "),
+);
 
 const REHEARSALS = new Set([
   "--help",

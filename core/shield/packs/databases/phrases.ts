@@ -1,6 +1,13 @@
 import { rule } from "../rule.ts";
-import { wordsTold } from "../phrases.ts";
-import type { Rule } from "../../model.ts";
+import { hasOption } from "../../programs/arguments.ts";
+import { wordsSaid, wordsTold } from "../phrases.ts";
+import type { Rule, SimpleCommand } from "../../model.ts";
+
+/** Lists of tasks, and SQL that is printed instead of run. */
+const onlyShows = (command: SimpleCommand): boolean =>
+  command.name === "rake" || command.name === "rails"
+    ? hasOption(command, "-T", "-P", "-D", "-W", "-n", "--tasks", "--prereqs", "--where")
+    : (command.name === "alembic" || command.name === "flask") && hasOption(command, "--sql");
 
 /** Command lines of databases, queues and the tools of application frameworks. */
 export const DATA_PHRASES: readonly Rule[] = [
@@ -94,6 +101,7 @@ export const DATA_PHRASES: readonly Rule[] = [
       "wp reset|clean",
       "drush sql-drop|sql:drop",
     ],
+    words: (command) => onlyShows(command) ? [] : wordsSaid(command),
     weight: [3, 4],
     threat: "data_loss",
     explanation: "It drops, empties or rolls back the application's database.",

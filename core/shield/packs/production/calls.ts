@@ -136,7 +136,7 @@ function firstMatch(
 function asksForHelp(args: readonly string[]): boolean {
   const end = args.indexOf("--");
   const own = end < 0 ? args : args.slice(0, end);
-  return own.includes("--help") || own.at(-1) === "-h";
+  return own.includes("--help") || own.at(-1) === "-h" || own[0] === "help";
 }
 
 /** The variables by which frameworks choose a database, and their values for throw-away ones. */

@@ -1,3 +1,4 @@
+import { UNKNOWN } from "../../model.ts";
 import type { Change } from "./calls.ts";
 
 /** A database for tests is one's own. */
@@ -117,6 +118,7 @@ export const STORE_IMPORTS: readonly Change[] = [
       "cqlsh-expansion|medusa|medusa-cassandra restore-…|delete-…|purge|purge-…|fix-…",
       "rails|rake … db:truncate_all|db:seed:replant|db:sessions:…|db:schema:cache:…|tmp:clear|cache:clear|log:clear !-T|-P|-D|-n|--dry-run|--tasks",
       "alembic ensure_version !--sql",
+      `rails|rake|artisan|manage.py|alembic|flyway|dbmate|goose|knex ${UNKNOWN}…|db:${UNKNOWN}…|migrate:${UNKNOWN}… !-T|-P|--sql`,
       "dotnet|dotnet-ef … migrations remove --force|-f !--help",
       "dotnet-ef migrations remove --force|-f",
       "console|bin-console dbal:run-sql|doctrine:query:sql|doctrine:query:dql update…|delete…|insert…|drop…|alter…|truncate…|create…",
@@ -130,6 +132,7 @@ export const STORE_IMPORTS: readonly Change[] = [
       "srvctl stop database -d ORCL",
       "rails db:truncate_all",
       "alembic ensure_version",
+      'task=db:$(cat .next_task); rake "$task"',
     ],
     misses: [
       "mariadb-admin status",
