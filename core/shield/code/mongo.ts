@@ -11,7 +11,7 @@ export function callsOf(text: string): string {
 const MEMBERS = /\[\s*["'](\w{1,40})["']\s*\]/g;
 /** Keys in quotes stay; comments, other strings and patterns go. */
 const LITERALS =
-  /\/\*[^*]*\*\/|\/\/[^\n]*|["'](\$?\w{1,60})["']\s{0,4}:|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`[^`]*`|(?<=[:(,=!&|]\s{0,4})\/(?:[^/\\\n]|\\.)+\/[a-z]*/g;
+  /\/\*[^*]*\*\/|\/\/[^\n]*|["'](\$?\w{1,60})["']\s{0,4}:|"(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?|`[^`]*`?|(?<=[:(,=!&|]\s{0,4})\/(?:[^/\\\n]|\\.)+\/[a-z]*/g;
 /** `db.orders.explain().remove({})` only explains. */
 const EXPLAINED = /\.explain\([^()]*\)\s*\.\w+\(/g;
 

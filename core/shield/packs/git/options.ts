@@ -56,7 +56,7 @@ function runsUnusual([key, value]: readonly [string, string]): boolean {
   if (key === "safe.directory") return value === "*";
   if (key.startsWith("include") || key === "init.templatedir") return isTemporary(value);
   if (!PROGRAMS.test(key) || value === "") return false;
-  const [first = ""] = value.replace(/^!/, "").trim().split(/\s+/);
+  const [first = ""] = value.replace(/^!/, "").trim().split(/\s+/, 1);
   const name = first.slice(first.lastIndexOf("/") + 1);
   return SHELLS.has(name) || INTERPRETERS.has(name) || isTemporary(first) ||
     /[;`]|\$\(|&&|\|\|/.test(value) ||

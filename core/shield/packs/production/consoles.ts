@@ -72,7 +72,8 @@ const WRITES =
   /(?:\.|->|::)(?:delete(?:_all|many|one|all|_by)?|destroy(?:_all|_by)?|force_?delete|really_destroy|truncate\w*|update(?:_all|_columns?|_attributes?|many|one|orcreate|_or_create|orinsert)?|save(?:many|quietly)?|create(?:_many|many|_user|_superuser|quietly|_with)?|bulk_?(?:create|update|insert|write)|insert(?:_all|many|one|getid|orignore)?|upsert(?:_all)?|(?:find|first|get|create|update)_?or_?(?:create|find|new|insert)\w*|touch(?:_all)?|increment|decrement|toggle|set_password|perform_\w+|deliver_\w+|delay|apply_async|clear|flush(?:db|all)?|forget|unprepared|executeraw\w*|call_command|(?:de|at)tach|sync(?:withoutdetaching)?|drop\w*|migrate|retry_all|remove_column|add_column|rename_column|create_table|dispatch(?:now|sync)?|enqueue|revoke\w*|grant\w*|add_role|remove_role|assignrole|syncroles|ban|suspend|activate|deactivate|enable|disable|reset_\w+|restore|archive|purge\w*|send_\w+)[!?]?(?=[\s(;})\]]|$)/i;
 const FUNCTIONS =
   /(?:^|[^.\w])(?:call_command|dispatch|artisan::call|wp_(?:delete|update|insert|set|create)\w*|update_option|delete_option|add_option|update_user_meta|node_delete\w*|user_save|variable_set|exec|system|cache_clear_all)\s*\(/i;
-const STRINGS = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/g;
+/** A string that is not closed ends with its line, so that the time stays linear. */
+const STRINGS = /"(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?/g;
 const RUNS_SQL =
   /execute|statement|select_all|exec_query|exec_update|raw|query|prepare|\brun\b|unprepared/i;
 
