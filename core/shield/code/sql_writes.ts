@@ -1,4 +1,4 @@
-import { UNKNOWN } from "../model.ts";
+import { isUnknown } from "../programs/arguments.ts";
 import { sqlStatements } from "./sql.ts";
 
 /** What a text that is given to a client of a database does, besides destroying. */
@@ -27,8 +27,7 @@ export function readSql(text: string): SqlEffect {
 
 /** Whether a statement is unknown from its first word on. */
 const isUnseen = (text: string): boolean =>
-  text.includes(UNKNOWN) &&
-  sqlStatements(text).some(([first = ""]) => first.startsWith(UNKNOWN));
+  isUnknown(text) && sqlStatements(text).some(([first = ""]) => isUnknown(first));
 
 /** A quick look: whether some line may be a command of the client. */
 const OWN_LINE = /(?:^|\n)[ \t]{0,40}(?:[\\.@]|source\s|start\s)/i;
@@ -39,7 +38,7 @@ const OWN_UNSEEN = /^(?:\\ir?\s|\\include|\\\.\s|source\s|\.read\s|@|start\s)/i;
 
 /** A quick look, before the statements are read. */
 const LIKELY =
-  /insert|replace|update|delete|merge|upsert|copy|load|create|alter|drop|rename|truncate|comment|reindex|cluster|refresh|vacuum|optimize|repair|flush|kill|cancel|lock|call|exec|do\b|reset|import|clone|system|attach|detach|exchange|undrop|restore|dbcc|shutdown|startup|xa\b|prepared|label|batch|into|pg_|setval|lo_|dblink|cron\.|chunk|hypertable|policy|distributed/i;
+  /insert|replace|update|delete|merge|upsert|copy|load|create|alter|drop|rename|truncate|comment|reindex|cluster|refresh|vacuum|optimize|repair|flush|kill|cancel|lock|call|exec|do\b|reset|import|clone|system|attach|detach|exchange|undrop|restore|dbcc|shutdown|startup|force|quiesce|deactivate|reorg|rollforward|xa\b|prepared|label|batch|into|pg_|setval|lo_|dblink|cron\.|chunk|hypertable|policy|distributed/i;
 
 type Condition = (rest: readonly string[], words: readonly string[]) => boolean;
 
@@ -92,6 +91,13 @@ const WRITERS: ReadonlyMap<string, Condition> = new Map([
   ["clone", always],
   ["system", always],
   ["exchange", always],
+  ["detach", followedBy("table", "view", "dictionary", "permanently")],
+  ["attach", followedBy("table", "view", "dictionary", "partition")],
+  ["force", always],
+  ["quiesce", always],
+  ["deactivate", always],
+  ["reorg", always],
+  ["rollforward", always],
   ["undrop", always],
   ["restore", notFollowedBy("verifyonly", "headeronly", "filelistonly", "labelonly")],
   [

@@ -155,13 +155,15 @@ function rehearses(command: SimpleCommand): boolean {
   if (args[0] === "help" ? HELPERS.has(name) : args.at(-1) === "help" && name === "aws") {
     return true;
   }
+  let isFound = false;
   for (const [at, arg] of args.entries()) {
     if (arg.charCodeAt(0) !== DASH || arg.charCodeAt(1) !== DASH) continue;
-    if (arg.length === 2) return false;
+    if (arg.length === 2) break;
+    if (TAKEN_BACK.has(arg)) return false;
     const isValue = TAKES_WORD.has(args[at - 1] ?? "") || isVersionOf(arg, args[at + 1]);
-    if (!isValue && (REHEARSALS.has(arg) || isRehearsalValue(arg))) return true;
+    isFound ||= !isValue && (REHEARSALS.has(arg) || isRehearsalValue(arg));
   }
-  return false;
+  return isFound;
 }
 
 /** `--version 1.2.0` names a version to act on. */
@@ -198,6 +200,15 @@ const REHEARSALS = new Set([
   "--whatif",
   "--simulate",
   "--just-print",
+]);
+
+/** Options that take a rehearsal back; which one counts depends on the tool. */
+const TAKEN_BACK = new Set([
+  "--no-dry-run",
+  "--dry-run=false",
+  "--dry-run=none",
+  "--dryrun=false",
+  "--no-simulate",
 ]);
 
 function isRehearsalValue(arg: string): boolean {

@@ -75,8 +75,8 @@ export const DATA_PHRASES: readonly Rule[] = [
     id: "databases.framework_reset",
     title: "Reset an application's database",
     phrases: [
-      "python|python3 …manage.py flush|reset_db|sqlflush",
-      "django-admin|manage.py flush|reset_db|sqlflush",
+      "python|python3 …manage.py flush|reset_db",
+      "django-admin|manage.py flush|reset_db",
       "rails|rake db:drop|db:reset|db:purge|db:drop:all|db:migrate:reset|db:setup",
       "php …artisan migrate:fresh|migrate:reset|migrate:refresh|migrate:rollback|db:wipe",
       "artisan migrate:fresh|migrate:reset|migrate:refresh|migrate:rollback|db:wipe",

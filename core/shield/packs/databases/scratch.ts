@@ -21,9 +21,9 @@ const FILE_VALUED = new Set([
 const SCRATCH =
   /(?:^|[_\-/.])(?:test|tests|testing|dev|development|tmp|temp|scratch|sandbox|ci|example|sample)\d*(?:[_\-.?]|$)/i;
 
-/** A client that is asked for help or its version; it connects to nothing then. */
+/** A client that is asked for help, its version or (`bq`) a rehearsal; it changes nothing then. */
 export const asksForHelp = (command: SimpleCommand): boolean =>
-  command.args.some((arg) => /^--(?:help(?:=|$)|version$)/.test(arg));
+  command.args.some((arg) => /^--(?:help(?:=|$)|version$|dry_run$)/.test(arg));
 
 /** A database in memory, in a temporary folder, or in a file for tests. */
 export function isScratchFile(command: SimpleCommand): boolean {

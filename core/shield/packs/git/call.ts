@@ -38,5 +38,5 @@ export const GIT = ["git", "hub"];
 /** Asks about the subcommand's own arguments; those alone tell whether it is a rehearsal. */
 export const inGit = (match: GitMatch) => (command: SimpleCommand): boolean => {
   const { call, rest } = once(command, gitCall);
-  return match(call, rest) && (!isRehearsal(call) || call.args.includes("--no-dry-run"));
+  return match(call, rest) && !isRehearsal(call);
 };

@@ -1,4 +1,3 @@
-import { UNKNOWN } from "../../model.ts";
 import type { Change } from "./calls.ts";
 
 /** A database for tests is one's own. */
@@ -116,9 +115,13 @@ export const STORE_IMPORTS: readonly Change[] = [
       "hbase … importtsv|import|rowcounter|deletesnapshot|completebulkload|truncate",
       "kafka-transactions|kafka-transactions.sh … abort|forceterminatetransaction",
       "cqlsh-expansion|medusa|medusa-cassandra restore-…|delete-…|purge|purge-…|fix-…",
-      "rails|rake … db:truncate_all|db:seed:replant|db:sessions:…|db:schema:cache:…|tmp:clear|cache:clear|log:clear !-T|-P|-D|-n|--dry-run|--tasks",
+      "rails|rake … db:truncate_all|db:seed:replant|db:sessions:…|log:clear !-T|-P|-D|-n|--dry-run|--tasks",
       "alembic ensure_version !--sql",
-      `rails|rake|artisan|manage.py|alembic|flyway|dbmate|goose|knex ${UNKNOWN}…|db:${UNKNOWN}…|migrate:${UNKNOWN}… !-T|-P|--sql`,
+      // A task that is only known when it runs; \0 marks the unknown part.
+      "rails|rake|artisan|manage.py|alembic|flyway|dbmate|goose|knex \0…|db:\0…|migrate:\0… !-T|-P|--sql",
+      "rails|rake … …:backfill…|…:purge…|…:import…|…:reindex…|…:delete…|…:destroy…|…:seed…|…:reset…|backfill…|purge…|reindex… !-T|-P|-D|-n|--dry-run|--tasks",
+      "manage.py|django-admin clearsessions|rebuild_index|update_index|clear_index|clear_cache|clearcache|remove_stale_contenttypes|backfill…|purge…|delete…|import…|reset…|sync…|fix…|cleanup…|runjob|runjobs|invalidate… !--dry-run|--help",
+      "artisan scout:flush|scout:import|model:prune|telescope:clear|telescope:prune|horizon:clear|queue:forget|queue:retry|queue:prune-…|cache:clear|cache:forget|schedule:run|permission:…|db:monitor|backfill:…|purge:…|import:… !--pretend|--dry-run",
       "dotnet|dotnet-ef … migrations remove --force|-f !--help",
       "dotnet-ef migrations remove --force|-f",
       "console|bin-console dbal:run-sql|doctrine:query:sql|doctrine:query:dql update…|delete…|insert…|drop…|alter…|truncate…|create…",
