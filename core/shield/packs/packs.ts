@@ -12,7 +12,6 @@ import { ESCALATION_RULES } from "./escalation/escalation.ts";
 import { EXFILTRATION_RULES } from "./network/exfiltration.ts";
 import { FILESYSTEM_RULES } from "./filesystem/files.ts";
 import { HISTORY_RULES } from "./git/history.ts";
-import { GIT_OPTION_RULES } from "./git/options.ts";
 import { WORK_RULES } from "./git/work.ts";
 import { KUBERNETES_RULES } from "./kubernetes.ts";
 import { NETWORK_RULES } from "./network/network.ts";
@@ -28,6 +27,7 @@ import { REMOVAL_RULES } from "./filesystem/removals.ts";
 import { SERVICE_RULES } from "./services/services.ts";
 import { STRUCTURE_RULES } from "./structure.ts";
 import { SYSTEM_RULES } from "./filesystem/system.ts";
+import { GIT_OPTION_RULES } from "./git/options.ts";
 
 /** The one table of rules; ids are unique and stable. */
 export const RULES: readonly Rule[] = [
@@ -36,7 +36,6 @@ export const RULES: readonly Rule[] = [
   ...DISK_RULES,
   ...WORK_RULES,
   ...HISTORY_RULES,
-  ...GIT_OPTION_RULES,
   ...NETWORK_RULES,
   ...REQUEST_RULES,
   ...CREDENTIAL_RULES,
@@ -54,6 +53,7 @@ export const RULES: readonly Rule[] = [
   ...PACKAGE_RULES,
   ...EXFILTRATION_RULES,
   ...SYSTEM_RULES,
+  ...GIT_OPTION_RULES,
   ...DATA_PHRASES,
   ...MACHINE_PHRASES,
   ...WINDOWS_PHRASES,

@@ -151,19 +151,14 @@ export function isRehearsal(command: SimpleCommand): boolean {
 }
 
 function rehearses(command: SimpleCommand): boolean {
-  const { args, name } = command;
-  if (args[0] === "help" ? HELPERS.has(name) : args.at(-1) === "help" && name === "aws") {
-    return true;
-  }
-  let isFound = false;
+  const { args } = command;
   for (const [at, arg] of args.entries()) {
     if (arg.charCodeAt(0) !== DASH || arg.charCodeAt(1) !== DASH) continue;
-    if (arg.length === 2) break;
-    if (TAKEN_BACK.has(arg)) return false;
+    if (arg.length === 2) return false;
     const isValue = TAKES_WORD.has(args[at - 1] ?? "") || isVersionOf(arg, args[at + 1]);
-    isFound ||= !isValue && (REHEARSALS.has(arg) || isRehearsalValue(arg));
+    if (!isValue && (REHEARSALS.has(arg) || isRehearsalValue(arg))) return true;
   }
-  return isFound;
+  return false;
 }
 
 /** `--version 1.2.0` names a version to act on. */
@@ -183,13 +178,6 @@ const TAKES_WORD = new Set([
   "--rsh",
 ]);
 
-/** Programs with a subcommand `help`, which explains another one. */
-const HELPERS = new Set(
-  ("aws bq doctl docker dolt eksctl fly flyctl flyway fossil gcloud gh git hcloud helm heroku hg " +
-    "jj kubectl liquibase npm nomad oc p4 podman rabbitmqadmin rabbitmqctl rails svn svnadmin " +
-    "vault vercel").split(" "),
-);
-
 const REHEARSALS = new Set([
   "--help",
   "--version",
@@ -200,15 +188,6 @@ const REHEARSALS = new Set([
   "--whatif",
   "--simulate",
   "--just-print",
-]);
-
-/** Options that take a rehearsal back; which one counts depends on the tool. */
-const TAKEN_BACK = new Set([
-  "--no-dry-run",
-  "--dry-run=false",
-  "--dry-run=none",
-  "--dryrun=false",
-  "--no-simulate",
 ]);
 
 function isRehearsalValue(arg: string): boolean {

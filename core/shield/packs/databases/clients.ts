@@ -112,6 +112,7 @@ export const DATABASE_RULES: readonly Rule[] = [
     phrases: [
       "dropdb|dropuser|pg_dropcluster|pg_resetwal|cassandra-cli …",
       "mysqladmin drop|shutdown|flush-privileges|password",
+      "mongorestore --drop",
       "nodetool decommission|removenode|clearsnapshot|assassinate|drain|truncatehints",
       "pg_ctl -m|--mode=immediate",
       "etcdctl del",
@@ -119,11 +120,12 @@ export const DATABASE_RULES: readonly Rule[] = [
       "consul kv delete",
       "consul force-leave",
     ],
-    commands: ["pg_restore", "mongorestore", "mongoimport"],
+    commands: ["pg_restore"],
     match: (command) =>
-      command.name === "pg_restore"
-        ? hasFlag(command, "c", "clean")
-        : hasOption(command, "--drop") && !hasOption(command, "--dryRun"),
+      command.name === "pg_restore" &&
+      (hasFlag(command, "cC", "clean", "create") ||
+        optionValues(command, "-d", "--dbname").length > 0) &&
+      !hasFlag(command, "l", "list"),
     weight: [4, 4],
     threat: "data_loss",
     explanation: "It deletes a database or restores over one.",

@@ -1,5 +1,5 @@
 import { rule } from "../rule.ts";
-import { hasFlag, hasOption, optionValues } from "../../programs/arguments.ts";
+import { hasFlag, hasOption, isRehearsal, optionValues } from "../../programs/arguments.ts";
 import type { Rule, SimpleCommand } from "../../model.ts";
 import { GIT, inGit, verbOf } from "./call.ts";
 
@@ -37,7 +37,9 @@ export const WORK_RULES: readonly Rule[] = [
     title: "Delete untracked files",
     commands: GIT,
     when: { ask: verbOf, answers: ["clean"] },
-    match: inGit((call) => hasFlag(call, "f", "force") && !cleansNothing(call)),
+    match: inGit((call) =>
+      hasFlag(call, "f", "force") && !isRehearsal(call) && !cleansNothing(call)
+    ),
     evenRehearsed: true,
     weight: [2, 5],
     threat: "history_loss",
@@ -179,8 +181,7 @@ function abbreviates(call: SimpleCommand, option: string, least: number): boolea
 
 /** `git clean -n`; what stands behind `-e` is a pattern. */
 const cleansNothing = (call: SimpleCommand): boolean =>
-  hasFlag(call, "n") && !call.args.includes("--no-dry-run") &&
-  !optionValues(call, "-e", "--exclude").includes("-n");
+  hasFlag(call, "n") && !optionValues(call, "-e", "--exclude").includes("-n");
 
 function forcesPush(call: SimpleCommand, _rest: readonly string[]): boolean {
   if (hasOption(call, "--force") || hasOption(call, "--mirror")) return true;

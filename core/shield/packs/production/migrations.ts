@@ -78,7 +78,7 @@ export const MIGRATIONS: readonly Change[] = [{
     "typo3|typo3cms database:updateschema|upgrade:run|extension:setup",
     "drush updb|updatedb|deploy|deploy:hook|sql:drop|entup|entity:updates",
     "wp core update-db !--dry-run",
-    "wp db import|reset|drop|clean",
+    "wp db import|reset|drop|clean|query",
     "bake|cycle migrate|migrate:replay|migrate:rollback",
     // The JVM.
     "flyway … migrate|undo|clean|baseline|repair|deploy !-dryRunOutput",

@@ -90,6 +90,14 @@ const GIT_PROGRAMS = [
   ".driver",
 ];
 
+/** The output of `git diff --output`, `git archive -o`, `git format-patch -o` and `git bundle create`. */
+function writtenFiles(command: SimpleCommand): readonly string[] {
+  const [verb = "", second, path = ""] = operands(command, GIT_VALUED);
+  if (verb === "bundle") return second === "create" ? [path] : [];
+  const takesLetter = verb === "archive" || verb === "format-patch";
+  return optionValues(command, "--output", "--output-directory", ...takesLetter ? ["-o"] : []);
+}
+
 /** Folders outside of any repository: `git grep --no-index text folder`. */
 function searchedOutside(command: SimpleCommand): readonly string[] {
   if (!command.args.includes("--no-index")) return [];
@@ -101,23 +109,6 @@ function searchedOutside(command: SimpleCommand): readonly string[] {
 
 const GIT_VALUED = new Set(["-C", "-c"]);
 
-/** The output of `git diff --output`, `git archive -o`, `git format-patch -o` and `git bundle create`. */
-function writtenFiles(command: SimpleCommand): readonly string[] {
-  const [verb = "", second, path = ""] = operands(command, GIT_VALUED);
-  if (verb === "bundle") return second === "create" ? [path] : [];
-  const takesLetter = verb === "archive" || verb === "format-patch";
-  return optionValues(command, "--output", "--output-directory", ...takesLetter ? ["-o"] : []);
-}
-
-/** Mercurial runs what a hook, an alias with `!` or a program of `--config` says. */
-const mercurialCommands = (command: SimpleCommand): string[] =>
-  optionValues(command, "--config").flatMap((setting) => {
-    const value = afterFirst(setting, "=");
-    return /^(?:hooks|alias|ui\.|merge-tools|extdiff|pager)/i.test(setting)
-      ? [value.startsWith("!") ? value.slice(1) : value]
-      : [];
-  });
-
 /** Git, which runs programs by its settings. */
 export const GIT: readonly Family[] = [{
   names: ["git"],
@@ -128,17 +119,4 @@ export const GIT: readonly Family[] = [{
     { verbs: "bisect run", short: "C" },
     { verbs: "submodule foreach", short: "C", mode: "shell" },
   ],
-}, {
-  names: ["hg", "chg"],
-  runs: mercurialCommands,
-  writes: (command) => optionValues(command, "-o", "--output"),
-}, {
-  names: ["svn"],
-  runs: ["--diff-cmd", "--diff3-cmd", "--editor-cmd"],
-  writes: (command) => {
-    const [verb, ...paths] = operands(command, SVN_VALUED);
-    return verb === "export" && paths.length > 1 ? paths.slice(-1) : [];
-  },
 }];
-
-const SVN_VALUED = new Set(["-r", "--revision", "--username", "--password", "--config-dir"]);
