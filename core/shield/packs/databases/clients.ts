@@ -1,8 +1,8 @@
+import { asksForHelp, isScratchFile } from "./scratch.ts";
+import { callsOf } from "../../code/mongo.ts";
 import { rule } from "../rule.ts";
 import { hasFlag, hasOption, operands, optionValues } from "../../programs/arguments.ts";
 import type { Rule, SimpleCommand } from "../../model.ts";
-import { asksForHelp, isScratchFile } from "./scratch.ts";
-import { callsOf } from "../../code/mongo.ts";
 import { scanSql, type SqlHarm } from "../../code/sql.ts";
 
 /** The clients of databases that take SQL. */

@@ -1,10 +1,10 @@
 import type { Rule } from "../../model.ts";
 import { OTHER_VERSION_CONTROL } from "../git/others.ts";
 import { rulesOfCalls } from "./calls.ts";
-import { CONSOLE_RULES } from "./consoles.ts";
-import { DOCUMENT_RULES } from "./documents.ts";
-import { STORE_IMPORTS } from "./imports.ts";
-import { KEY_RULES } from "./keys.ts";
+import { CONSOLE_RULES } from "../databases/consoles.ts";
+import { DOCUMENT_RULES } from "../databases/documents.ts";
+import { STORE_IMPORTS } from "../databases/imports.ts";
+import { KEY_RULES } from "../databases/keys.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import { OWNERSHIP } from "./ownership.ts";
 import { PLATFORM_CHANGES } from "./platforms.ts";
@@ -12,7 +12,7 @@ import { PUBLISHING } from "./publishing.ts";
 import { SECRET_CHANGES } from "./secrets.ts";
 import { STATEMENT_RULES } from "./statements.ts";
 import { STORE_CHANGES } from "./stores.ts";
-import { WRITE_RULES } from "./writes.ts";
+import { WRITE_RULES } from "../databases/writes.ts";
 
 /** Changes by the command lines of platforms, migration tools, registries and stores. */
 export const TOOL_CHANGES: readonly Rule[] = [

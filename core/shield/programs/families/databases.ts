@@ -45,16 +45,6 @@ export const DATABASES: readonly Family[] = [
     scripted: true,
     dumps: ({ args }) => args.some((arg) => arg.startsWith(".dump")),
   },
-  {
-    names: ["psql"],
-    writes: (command) => optionValues(command, "-o", "--output", "-L", "--log-file"),
-  },
-  { names: ["mysql", "mariadb"], writes: (command) => optionValues(command, "--tee") },
-  { names: ["pg_dump", "pg_dumpall"], writes: (command) => optionValues(command, "-f", "--file") },
-  {
-    names: ["mysqldump", "mariadb-dump"],
-    writes: (command) => optionValues(command, "-r", "--result-file"),
-  },
   { names: ["redis-cli"], dumps: ({ args }) => args.includes("--rdb") },
   {
     names: ["pg_dump"],

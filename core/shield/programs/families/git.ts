@@ -90,14 +90,6 @@ const GIT_PROGRAMS = [
   ".driver",
 ];
 
-/** The output of `git diff --output`, `git archive -o`, `git format-patch -o` and `git bundle create`. */
-function writtenFiles(command: SimpleCommand): readonly string[] {
-  const [verb = "", second, path = ""] = operands(command, GIT_VALUED);
-  if (verb === "bundle") return second === "create" ? [path] : [];
-  const takesLetter = verb === "archive" || verb === "format-patch";
-  return optionValues(command, "--output", "--output-directory", ...takesLetter ? ["-o"] : []);
-}
-
 /** Folders outside of any repository: `git grep --no-index text folder`. */
 function searchedOutside(command: SimpleCommand): readonly string[] {
   if (!command.args.includes("--no-index")) return [];
@@ -114,7 +106,6 @@ export const GIT: readonly Family[] = [{
   names: ["git"],
   runs: gitCommands,
   readsBelow: searchedOutside,
-  writes: writtenFiles,
   wrappers: [
     { verbs: "bisect run", short: "C" },
     { verbs: "submodule foreach", short: "C", mode: "shell" },

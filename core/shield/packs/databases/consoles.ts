@@ -3,8 +3,8 @@ import { readSql } from "../../code/sql_writes.ts";
 import { optionValues } from "../../programs/arguments.ts";
 import { type CodeScan, once, type Rule, type SimpleCommand, UNKNOWN } from "../../model.ts";
 import { rule } from "../rule.ts";
-import { isForTests } from "./calls.ts";
-import { readingsOf } from "./readings.ts";
+import { isForTests } from "../production/calls.ts";
+import { readingsOf } from "../production/readings.ts";
 
 /** A console of an application: it runs code with the application's models and its database. */
 interface Console {

@@ -1,8 +1,8 @@
 import { readSql } from "../../code/sql_writes.ts";
 import { hasOption, isUnknown, optionValues } from "../../programs/arguments.ts";
 import { once, type Rule, type SimpleCommand, UNKNOWN } from "../../model.ts";
-import { CLIENTS } from "../databases/clients.ts";
-import { asksForHelp, isScratch } from "../databases/scratch.ts";
+import { CLIENTS } from "./clients.ts";
+import { asksForHelp, isScratch } from "./scratch.ts";
 import { rule } from "../rule.ts";
 
 /** How a client takes statements, if it takes any. */

@@ -1,4 +1,4 @@
-import type { Change } from "./calls.ts";
+import type { Change } from "../production/calls.ts";
 
 /** A database for tests is one's own. */
 const OWN = "!-d|--db|--database|--dbname|--nsInclude=…_test|…_test.…|test|test_…|…_dev|…_dev.…";

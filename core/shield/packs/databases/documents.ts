@@ -1,7 +1,7 @@
 import { writesDocuments } from "../../code/mongo.ts";
 import { hasOption, operands, optionValues } from "../../programs/arguments.ts";
 import { once, type Rule, type SimpleCommand, UNKNOWN } from "../../model.ts";
-import { asksForHelp, isScratch } from "../databases/scratch.ts";
+import { asksForHelp, isScratch } from "./scratch.ts";
 import { rule } from "../rule.ts";
 
 const SHELLS = ["mongosh", "mongo"];
