@@ -225,7 +225,7 @@ export const WRITE_RULES: readonly Rule[] = [
       "mysql shop < restore.sql",
       "zcat dump.sql.gz | mariadb shop",
       "psql shop -c '\\i fix.sql'",
-      "psql -c \"select 'drop table x'\" | psql shop",
+      "alembic upgrade head --sql | psql shop",
       'psql shop -c "$SQL"',
       "sqlplus app/pw@db @fix.sql",
       "heroku pg:psql -a shop < fix.sql",

@@ -53,7 +53,7 @@ export const WORK_RULES: readonly Rule[] = [
     title: "Replace the history of a remote",
     commands: GIT,
     when: { ask: verbOf, answers: ["push"] },
-    match: inGit((call, rest) => forcesPush(call, rest) && !hasFlag(call, "n")),
+    match: inGit(forcesPush),
     evenRehearsed: true,
     weight: [4, 4],
     threat: "history_loss",
