@@ -1,4 +1,4 @@
-import { asksForHelp, isScratchFile } from "./scratch.ts";
+import { isScratchFile, touchesNothing } from "./scratch.ts";
 import { callsOf } from "../../code/mongo.ts";
 import { rule } from "../rule.ts";
 import { hasFlag, hasOption, operands, optionValues } from "../../programs/arguments.ts";
@@ -61,7 +61,7 @@ function sqlHarm(command: SimpleCommand): SqlHarm {
     return "none";
   }
   const isLocal = command.name === "duckdb";
-  if (asksForHelp(command) || (!isLocal && isScratchFile(command))) return "none";
+  if (touchesNothing(command) || (!isLocal && isScratchFile(command))) return "none";
   let worst: SqlHarm = "none";
   const given = optionValues(command, "-c", "-e", "-q", "-Q");
   for (const text of [...given, ...command.args, command.stdin?.text ?? ""]) {
@@ -181,7 +181,7 @@ export const DATABASE_RULES: readonly Rule[] = [
     title: "Drop a MongoDB collection or database",
     commands: ["mongosh", "mongo"],
     match: (command) => {
-      if (hasOption(command, "--nodb") || asksForHelp(command)) return false;
+      if (hasOption(command, "--nodb") || touchesNothing(command)) return false;
       const given = [...optionValues(command, "--eval", "-e"), command.stdin?.text ?? ""].join(
         "\n",
       );

@@ -1,7 +1,7 @@
 import { writesDocuments } from "../../code/mongo.ts";
 import { hasOption, operands, optionValues } from "../../programs/arguments.ts";
 import { once, type Rule, type SimpleCommand, UNKNOWN } from "../../model.ts";
-import { asksForHelp, isScratch } from "./scratch.ts";
+import { isScratch, touchesNothing } from "./scratch.ts";
 import { rule } from "../rule.ts";
 
 const SHELLS = ["mongosh", "mongo"];
@@ -9,7 +9,7 @@ const SHELLS = ["mongosh", "mongo"];
 type Effect = "writes" | "unseen" | "";
 
 function effectOf(command: SimpleCommand): Effect {
-  if (asksForHelp(command) || hasOption(command, "--nodb") || isScratch(command)) return "";
+  if (touchesNothing(command) || hasOption(command, "--nodb") || isScratch(command)) return "";
   const given = optionValues(command, "--eval", "-e");
   const texts = [...given, command.stdin?.text ?? ""];
   if (texts.some(writesDocuments)) return "writes";

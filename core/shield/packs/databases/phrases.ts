@@ -52,8 +52,8 @@ export const DATA_PHRASES: readonly Rule[] = [
     id: "databases.cli_verbs",
     title: "Delete Kafka topics or records",
     phrases: [
-      "kafka-topics|kafka-acls|kafka-configs|kafka-consumer-groups|kafka-reassign-partitions --delete|--remove|--delete-config|--delete-offsets|--reset-offsets|--cancel",
-      "kafka-topics.sh|kafka-acls.sh|kafka-configs.sh|kafka-consumer-groups.sh|kafka-reassign-partitions.sh --delete|--remove|--delete-config|--delete-offsets|--reset-offsets|--cancel",
+      "kafka-topics|kafka-acls|kafka-configs|kafka-consumer-groups|kafka-reassign-partitions --delete|--remove|--delete-config|--delete-offsets|--cancel",
+      "kafka-topics.sh|kafka-acls.sh|kafka-configs.sh|kafka-consumer-groups.sh|kafka-reassign-partitions.sh --delete|--remove|--delete-config|--delete-offsets|--cancel",
       "kafka-delete-records|kafka-delete-records.sh|kafka-streams-application-reset",
       "kafka-storage|kafka-storage.sh format",
       "zkcli.sh delete…|rmr",

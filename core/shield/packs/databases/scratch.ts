@@ -1,5 +1,5 @@
 import { type SimpleCommand, TEMPORARY_FOLDER } from "../../model.ts";
-import { operands } from "../../programs/arguments.ts";
+import { hasOption, operands } from "../../programs/arguments.ts";
 import { classifyPath } from "../../programs/paths.ts";
 
 /** Clients whose database is a file, or the memory of the client. */
@@ -21,9 +21,23 @@ const FILE_VALUED = new Set([
 const SCRATCH =
   /(?:^|[_\-/.])(?:test|tests|testing|dev|development|tmp|temp|scratch|sandbox|ci|example|sample)\d*(?:[_\-.?]|$)/i;
 
-/** A client that is asked for help, its version or (`bq`) a rehearsal; it changes nothing then. */
-export const asksForHelp = (command: SimpleCommand): boolean =>
-  command.args.some((arg) => /^--(?:help(?:=|$)|version$|dry_run$)/.test(arg));
+/** A client that only tells about itself, rehearses (`bq`), or has a server that refuses to write. */
+export const touchesNothing = (command: SimpleCommand): boolean =>
+  command.args.some((arg) => /^--(?:help(?:=|$)|version$|dry_run$)/.test(arg)) ||
+  onlyReads(command);
+
+function onlyReads(command: SimpleCommand): boolean {
+  const { args, assignments, name } = command;
+  const texts = [assignments.get("PGOPTIONS") ?? "", ...args, command.stdin?.text ?? ""];
+  return (hasOption(command, "-readonly", "--readonly", "--read-only") ||
+    (name === "wrangler" && hasOption(command, "--local") && !hasOption(command, "--remote")) ||
+    texts.slice(0, -1).some((text) => READS_ONLY.test(text))) &&
+    !texts.some((text) => WRITES_AGAIN.test(text));
+}
+
+const READS_ONLY = /default_transaction_read_only(?:=|%3D)(?:on|true|1)/;
+/** A statement that takes the refusal back. */
+const WRITES_AGAIN = /\bread\s{1,9}write\b|read_only\s{0,9}(?:=|to)\s{0,9}(?:off|false|0)/i;
 
 /** A database in memory, in a temporary folder, or in a file for tests. */
 export function isScratchFile(command: SimpleCommand): boolean {

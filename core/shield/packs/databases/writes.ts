@@ -1,8 +1,8 @@
 import { readSql } from "../../code/sql_writes.ts";
-import { hasOption, isUnknown, optionValues } from "../../programs/arguments.ts";
+import { isUnknown, optionValues } from "../../programs/arguments.ts";
 import { once, type Rule, type SimpleCommand, UNKNOWN } from "../../model.ts";
 import { CLIENTS } from "./clients.ts";
-import { asksForHelp, isScratch } from "./scratch.ts";
+import { isScratch, touchesNothing } from "./scratch.ts";
 import { rule } from "../rule.ts";
 
 /** How a client takes statements, if it takes any. */
@@ -100,7 +100,7 @@ function effectOf(command: SimpleCommand): Effect {
   ) {
     return "";
   }
-  if (asksForHelp(command) || onlyReads(command) || isScratch(command)) return "";
+  if (touchesNothing(command) || isScratch(command)) return "";
   const given = client === undefined ? [] : optionValues(command, ...client.inline);
   const texts = [...given, ...args.map(valueOf)];
   const seen = [command.inputs?.text ?? "", command.stdin?.text ?? ""];
@@ -154,14 +154,6 @@ const NAMED_AS_READING =
 
 const valueOf = (arg: string): string =>
   arg.startsWith("-") && arg.includes("=") ? arg.slice(arg.indexOf("=") + 1) : arg;
-
-/** A session in which the server refuses to write. */
-const onlyReads = (command: SimpleCommand): boolean =>
-  hasOption(command, "-readonly", "--readonly", "--read-only") ||
-  (command.name === "wrangler" && hasOption(command, "--local")) ||
-  [command.assignments.get("PGOPTIONS") ?? "", ...command.args].some((text) =>
-    /default_transaction_read_only[=%3D]+(?:on|true|1)/.test(text)
-  );
 
 const CYPHER = new Set(["cypher-shell", "mgconsole"]);
 const GRAPH_WRITES =
