@@ -4,6 +4,7 @@ import { optionValues } from "../../programs/arguments.ts";
 import { type CodeScan, once, type Rule, type SimpleCommand, UNKNOWN } from "../../model.ts";
 import { rule } from "../rule.ts";
 import { isForTests } from "../production/calls.ts";
+import { NAMED_AS_READING } from "./scratch.ts";
 import { readingsOf } from "../production/readings.ts";
 
 /** A console of an application: it runs code with the application's models and its database. */
@@ -137,7 +138,7 @@ const isTestStage = (args: readonly string[]): boolean =>
 /** A file of code, unless it is named for what it reads. */
 const isScript = (word: string): boolean =>
   /^[\w./~-]+\.(?:rb|py|php|exs?|js|ts)$/.test(word) &&
-  !/(?:^|[^a-z])(?:reports?|stats?|checks?|counts?|list|show|status|audit)(?:[^a-z]|$)/i.test(word);
+  !NAMED_AS_READING.test(word);
 
 const ask = (command: SimpleCommand): Effect => once(command, effectOf);
 

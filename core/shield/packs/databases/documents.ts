@@ -1,7 +1,7 @@
 import { writesDocuments } from "../../code/mongo.ts";
 import { hasOption, operands, optionValues } from "../../programs/arguments.ts";
 import { once, type Rule, type SimpleCommand, UNKNOWN } from "../../model.ts";
-import { isScratch, touchesNothing } from "./scratch.ts";
+import { isScratch, NAMED_AS_READING, touchesNothing } from "./scratch.ts";
 import { rule } from "../rule.ts";
 
 const SHELLS = ["mongosh", "mongo"];
@@ -17,7 +17,7 @@ function effectOf(command: SimpleCommand): Effect {
     ...operands(command, VALUED).filter((word) => SCRIPT.test(word)),
     ...optionValues(command, "-f", "--file"),
   ];
-  const isUnseen = files.some((file) => !READING.test(file)) ||
+  const isUnseen = files.some((file) => !NAMED_AS_READING.test(file)) ||
     texts.some((text) => text.startsWith(UNKNOWN) || /\bload\s*\(/.test(text)) ||
     (given.length === 0 && files.length === 0 && command.stdin !== null &&
       command.stdin.text === null);
@@ -35,8 +35,6 @@ const VALUED = new Set([
   "--port",
 ]);
 const SCRIPT = /\.(?:m?js|cjs|mongodb|ts)$/;
-const READING =
-  /(?:^|[^a-z])(?:reports?|quer(?:y|ies)|stats?|checks?|counts?|status|health|list)(?:[^a-z]|$)/i;
 
 const ask = (command: SimpleCommand): Effect => once(command, effectOf);
 

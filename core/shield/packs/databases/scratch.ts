@@ -79,3 +79,7 @@ const NOT_NAMES = new Set([
   "-c",
   "-v",
 ]);
+
+/** A file of statements or code that is named for what it reads: `reports/weekly.sql`. */
+export const NAMED_AS_READING =
+  /(?:^|[^a-z])(?:reports?|reporting|quer(?:y|ies)|selects?|stats?|statistics|metrics?|checks?|counts?|explain|show|list|analysis|analytics|inspect|status|dashboards?|diagnos\w*|health|monitoring|kpis?|audit|readonly|read_only)(?:[^a-z]|$)/i;

@@ -2,7 +2,7 @@ import { readSql } from "../../code/sql_writes.ts";
 import { isUnknown, optionValues } from "../../programs/arguments.ts";
 import { once, type Rule, type SimpleCommand, UNKNOWN } from "../../model.ts";
 import { CLIENTS } from "./clients.ts";
-import { isScratch, touchesNothing } from "./scratch.ts";
+import { isScratch, NAMED_AS_READING, touchesNothing } from "./scratch.ts";
 import { rule } from "../rule.ts";
 
 /** How a client takes statements, if it takes any. */
@@ -16,7 +16,7 @@ interface Client {
 }
 
 const PSQL = { inline: ["-c", "--command"], files: ["-f", "--file"] };
-const MYSQL = { inline: ["-e", "--execute"], files: ["-f", "--file"] };
+const MYSQL = { inline: ["-e", "--execute"], files: [] };
 const TSQL = { inline: ["-Q", "-q", "-query"], files: ["-i", "-inputfile"] };
 const HIVE = { inline: ["-e", "-q", "--query", "--execute"], files: ["-f", "--file", "-i"] };
 
@@ -28,25 +28,26 @@ const of = (
 
 const STATEMENT_CLIENTS: ReadonlyMap<string, Client> = new Map([
   ...of("psql ysqlsh vsql usql pgcli edb-psql gsql", PSQL),
-  ...of("mysql mariadb mycli mysqlsh", { inline: MYSQL.inline, files: ["-f", "--file"] }),
+  ...of("mysql mariadb mycli", MYSQL),
+  ...of("mysqlsh", { inline: MYSQL.inline, files: ["-f", "--file"] }),
   ...of("sqlite3 sqlite litecli", { inline: ["-cmd"], files: ["-init"] }),
   ...of("duckdb", { inline: ["-c", "-s", "-cmd"], files: ["-f", "-init"] }),
   ...of("cqlsh", { inline: ["-e", "--execute"], files: ["-f", "--file"] }),
   ...of("clickhouse-client clickhouse-local clickhouse chc", {
     inline: ["-q", "--query"],
-    files: ["--queries-file", "--queries-file"],
+    files: ["--queries-file"],
   }),
   ...of("sqlcmd osql isql isql-fb fsql tsql mssql-cli invoke-sqlcmd", TSQL),
   ...of("sqlplus sql sqlcl isqlplus hdbsql nzsql ij csql mclient exaplus", {
     inline: ["-c"],
-    files: ["-i", "-f", "-I"],
+    files: ["-i", "-f"],
   }),
   ...of("snowsql", { inline: ["-q", "--query"], files: ["-f", "--filename"] }),
   ...of("trino presto hive beeline impala-shell spark-sql spanner-cli athenacli questdb", HIVE),
   ...of("cypher-shell mgconsole", { inline: [], files: ["-f", "--file"] }),
   ...of("db2", { inline: [], files: ["-f", "-tvf", "-tf", "-stf", "-stvf", "-vtf"] }),
   ...of("cockroach", { inline: ["-e", "--execute"], files: ["-f", "--file"] }, "sql"),
-  ...of("bq", { inline: [], files: ["--flagfile"] }, "query"),
+  ...of("bq", { inline: [], files: [] }, "query"),
   ...of("turso", { inline: [], files: [] }, "shell"),
   ...of("heroku", PSQL, "pg:psql", "psql"),
   ...of("render", PSQL, "psql"),
@@ -147,10 +148,6 @@ const isKnown = ({ inputs, stdin }: SimpleCommand, file: string): boolean =>
 const hasStatement = ({ args, name }: SimpleCommand, inline: readonly string[]): boolean =>
   name !== "psql" && (inline.length === 0 || name.startsWith("sqlite") || name === "duckdb") &&
   args.some((arg) => arg.includes(" ") && !isUnknown(arg));
-
-/** A file that is named for what it reads. */
-const NAMED_AS_READING =
-  /(?:^|[^a-z])(?:reports?|reporting|quer(?:y|ies)|selects?|stats?|statistics|metrics?|checks?|counts?|explain|show|analysis|analytics|inspect|status|dashboards?|diagnos\w*|health|monitoring|kpis?|readonly|read_only)(?:[^a-z]|$)/i;
 
 const valueOf = (arg: string): string =>
   arg.startsWith("-") && arg.includes("=") ? arg.slice(arg.indexOf("=") + 1) : arg;
