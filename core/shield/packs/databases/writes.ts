@@ -81,6 +81,7 @@ const STATEMENT_CLIENTS: ReadonlyMap<string, Client> = new Map([
   ...of("manage.py django-admin", { inline: ["-c"], files: [] }, "dbshell"),
   ...of("python python3", { inline: [], files: [] }, "dbshell"),
   ...of("wp", { inline: [], files: [] }, "query", "cli"),
+  ...of("fossil", { inline: [], files: [] }, "sql", "sqlite3"),
   ...of("dolt", { inline: ["-q", "--query"], files: ["-f", "--file"] }, "sql"),
   ...of("snow", { inline: ["-q", "--query"], files: ["-f", "--filename"] }, "sql"),
   ...of("rails rake", { inline: [], files: [] }, "db", "dbconsole"),

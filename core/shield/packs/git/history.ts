@@ -10,7 +10,9 @@ export const HISTORY_RULES: readonly Rule[] = [
     title: "Rewrite every commit",
     commands: GIT,
     when: { ask: verbOf, answers: ["filter-branch", "filter-repo", "replace"] },
-    match: inGit((call, rest) => rest.length > 0 || !hasFlag(call, "l", "list")),
+    match: inGit((call, rest) =>
+      (rest.length > 0 || !hasFlag(call, "l", "list")) && !hasOption(call, "--analyze", "--dry-run")
+    ),
     evenRehearsed: true,
     weight: [4, 4],
     threat: "history_loss",
@@ -20,7 +22,12 @@ export const HISTORY_RULES: readonly Rule[] = [
       "git filter-branch --force --index-filter 'git rm --cached -r .' -- --all",
       "git filter-repo --path secrets --invert-paths",
     ],
-    misses: ["git log --oneline", "git rebase -i HEAD~3", "git replace --list"],
+    misses: [
+      "git log --oneline",
+      "git rebase -i HEAD~3",
+      "git replace --list",
+      "git filter-repo --analyze",
+    ],
   }),
   rule({
     id: "git.expire",

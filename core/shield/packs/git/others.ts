@@ -142,7 +142,7 @@ export const OTHER_VERSION_CONTROL: readonly Change[] = [
       "pijul reset !--dry-run",
       "tf undo !/preview",
       "tf get|reconcile /force|/overwrite|/clean|-force|-overwrite|-clean !/preview|-preview",
-      "cm undochange|unco|undo|undocheckout|update|clean --noinput|--force|--all|-r|--dontmerge",
+      "cm undochange|unco|undo|undocheckout|update|clean -a|--all|-r|-R|--noinput|--force|--dontmerge",
       "cleartool|ct unco|uncheckout -rm",
       "repo sync --force-sync|--force-remove-dirty|--force-checkout|-d|--detach !-n",
       "repo sync --force-remove-dirty",

@@ -102,7 +102,7 @@ function searchedOutside(command: SimpleCommand): readonly string[] {
 const GIT_VALUED = new Set(["-C", "-c"]);
 
 /** Git, which runs programs by its settings. */
-export const GIT: readonly Family[] = [{
+export const GIT: readonly Family[] = [{ names: ["repo"], runs: ["-c", "--command"] }, {
   names: ["git"],
   runs: gitCommands,
   readsBelow: searchedOutside,
