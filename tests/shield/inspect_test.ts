@@ -64,7 +64,7 @@ Deno.test("inspectCommand: data is not code", () => {
     "gh issue create --title 'delete old rows'",
     "logger 'rm -rf /'",
     "X='rm -rf /'; echo \"$X\"",
-    "psql -c \"INSERT INTO t VALUES ('DROP TABLE x')\"",
+    "psql -c \"SELECT 'DROP TABLE x' FROM t\"",
     "man rm",
     "which rm",
     "command -v rm",

@@ -9,7 +9,7 @@ export type SqlHarm = "destroys" | "changes" | "none";
  */
 export function scanSql(text: string, local = false, depth = 0): SqlHarm {
   let worst: SqlHarm = "none";
-  for (const statement of splitStatements(text)) {
+  for (const statement of lasting(splitStatements(text))) {
     const { words, strings } = statement;
     // Text that a procedure builds and runs: EXECUTE 'DROP …'.
     const runs = depth < MAX_EXECUTES && words.some((word) => EXECUTORS.has(word));
@@ -23,7 +23,22 @@ export function scanSql(text: string, local = false, depth = 0): SqlHarm {
 
 /** The words of each statement: lower case, strings as `''`. */
 export const sqlStatements = (text: string): readonly (readonly string[])[] =>
-  splitStatements(text).map(({ words }) => words);
+  lasting(splitStatements(text)).map(({ words }) => words);
+
+/** Statements about rows, which a rollback takes back with every server. */
+const ROW_VERBS = new Set(["insert", "update", "delete", "merge"]);
+
+/** The statements without those that the text itself rolls back at its end. */
+function lasting(statements: Statement[]): readonly Statement[] {
+  const first = statements[0]?.words[0] ?? "";
+  if (first !== "begin" && first !== "start") return statements;
+  const verbs = statements.flatMap(({ words: [verb] }) => verb ?? []);
+  return verbs.at(-1) === "rollback" && verbs.filter((verb) => ENDS.has(verb)).length === 1
+    ? statements.filter(({ words: [verb = ""] }) => !ROW_VERBS.has(verb))
+    : statements;
+}
+
+const ENDS = new Set(["rollback", "commit", "end"]);
 
 /** How deep strings with SQL in them are followed. */
 const MAX_EXECUTES = 3;

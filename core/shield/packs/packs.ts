@@ -34,6 +34,7 @@ import { SECRET_RULES } from "./secrets.ts";
 import { SERVICE_RULES } from "./services/services.ts";
 import { STRUCTURE_RULES } from "./structure.ts";
 import { SYSTEM_RULES } from "./filesystem/system.ts";
+import { GIT_OPTION_RULES } from "./git/options.ts";
 
 /** The one table of rules; ids are unique and stable. */
 export const RULES: readonly Rule[] = [
@@ -63,6 +64,7 @@ export const RULES: readonly Rule[] = [
   ...PACKAGE_RULES,
   ...EXFILTRATION_RULES,
   ...SYSTEM_RULES,
+  ...GIT_OPTION_RULES,
   ...DATA_PHRASES,
   ...MACHINE_PHRASES,
   ...WINDOWS_PHRASES,

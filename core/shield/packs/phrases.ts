@@ -60,7 +60,8 @@ function testOf(pattern: string): Test {
   return on ? (arg) => arg.startsWith(text) : (arg) => arg === text;
 }
 
-function wordsSaid({ args }: SimpleCommand): string[] {
+/** The arguments in lower case, with the name and the value of a long option apart. */
+export function wordsSaid({ args }: SimpleCommand): string[] {
   return args.flatMap((arg) => {
     const equals = arg.startsWith("--") ? arg.indexOf("=") : -1;
     const lower = arg.toLowerCase();

@@ -1,5 +1,7 @@
+import { isScratchFile, touchesNothing } from "./scratch.ts";
+import { callsOf } from "../../code/mongo.ts";
 import { rule } from "../rule.ts";
-import { hasFlag, operands, optionValues } from "../../programs/arguments.ts";
+import { hasFlag, hasOption, operands, optionValues } from "../../programs/arguments.ts";
 import type { Rule, SimpleCommand } from "../../model.ts";
 import { generatedSql } from "../../code/generated_sql.ts";
 import { scanSql, type SqlHarm } from "../../code/sql.ts";
@@ -59,12 +61,14 @@ function sqlHarm(command: SimpleCommand): SqlHarm {
   if (command.name === "aws" && MESSENGERS.has(operands(command, AWS_VALUED)[0] ?? "")) {
     return "none";
   }
+  const isLocal = command.name === "duckdb";
+  if (touchesNothing(command) || (!isLocal && isScratchFile(command))) return "none";
   let worst: SqlHarm = "none";
   const given = optionValues(command, "-c", "-e", "-q", "-Q");
   for (const text of [...given, ...command.args, command.stdin?.text ?? ""]) {
     const harm = scanSql(
       text.startsWith("-") && text.includes("=") ? text.slice(text.indexOf("=") + 1) : text,
-      command.name === "duckdb",
+      isLocal,
     );
     if (harm === "destroys" || worst === "none") worst = harm === "none" ? worst : harm;
     // psql runs what the query before it has written.
@@ -189,7 +193,11 @@ export const DATABASE_RULES: readonly Rule[] = [
     title: "Drop a MongoDB collection or database",
     commands: ["mongosh", "mongo"],
     match: (command) => {
-      const text = [...command.args, command.stdin?.text ?? ""].join(" ").toLowerCase();
+      if (hasOption(command, "--nodb") || touchesNothing(command)) return false;
+      const given = [...optionValues(command, "--eval", "-e"), command.stdin?.text ?? ""].join(
+        "\n",
+      );
+      const text = callsOf(given) + (COMMANDS.exec(given.toLowerCase())?.[0] ?? "");
       return MONGO.some((needle) => text.includes(needle));
     },
     evenRehearsed: true,
@@ -203,6 +211,9 @@ export const DATABASE_RULES: readonly Rule[] = [
 ];
 
 const REDIS_VALUED = new Set(["-h", "-p", "-a", "-n", "-u", "-s", "--user", "--pass", "-i", "-r"]);
+/** A command that is named by a string: `db.runCommand("dropDatabase")`. */
+const COMMANDS = /command\(\s{0,9}\{?\s{0,9}["']?(?:drop\w*|shutdown|delete)["'\s]*:?/;
+
 const MONGO = [
   "dropdatabase",
   ".drop(",

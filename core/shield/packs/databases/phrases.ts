@@ -1,6 +1,13 @@
 import { rule } from "../rule.ts";
-import { wordsTold } from "../phrases.ts";
-import type { Rule } from "../../model.ts";
+import { hasOption } from "../../programs/arguments.ts";
+import { wordsSaid, wordsTold } from "../phrases.ts";
+import type { Rule, SimpleCommand } from "../../model.ts";
+
+/** Lists of tasks, and SQL that is printed instead of run. */
+const onlyShows = (command: SimpleCommand): boolean =>
+  command.name === "rake" || command.name === "rails"
+    ? hasOption(command, "-T", "-P", "-D", "-W", "-n", "--tasks", "--prereqs", "--where")
+    : (command.name === "alembic" || command.name === "flask") && hasOption(command, "--sql");
 
 /** Command lines of databases, queues and the tools of application frameworks. */
 export const DATA_PHRASES: readonly Rule[] = [
@@ -45,8 +52,8 @@ export const DATA_PHRASES: readonly Rule[] = [
     id: "databases.cli_verbs",
     title: "Delete Kafka topics or records",
     phrases: [
-      "kafka-topics|kafka-acls|kafka-configs|kafka-consumer-groups|kafka-reassign-partitions --delete|--remove|--delete-config|--delete-offsets|--reset-offsets|--cancel",
-      "kafka-topics.sh|kafka-acls.sh|kafka-configs.sh|kafka-consumer-groups.sh|kafka-reassign-partitions.sh --delete|--remove|--delete-config|--delete-offsets|--reset-offsets|--cancel",
+      "kafka-topics|kafka-acls|kafka-configs|kafka-consumer-groups|kafka-reassign-partitions --delete|--remove|--delete-config|--delete-offsets|--cancel",
+      "kafka-topics.sh|kafka-acls.sh|kafka-configs.sh|kafka-consumer-groups.sh|kafka-reassign-partitions.sh --delete|--remove|--delete-config|--delete-offsets|--cancel",
       "kafka-delete-records|kafka-delete-records.sh|kafka-streams-application-reset",
       "kafka-storage|kafka-storage.sh format",
       "zkcli.sh delete…|rmr",
@@ -68,8 +75,8 @@ export const DATA_PHRASES: readonly Rule[] = [
     id: "databases.framework_reset",
     title: "Reset an application's database",
     phrases: [
-      "python|python3 …manage.py flush|reset_db|sqlflush",
-      "django-admin|manage.py flush|reset_db|sqlflush",
+      "python|python3 …manage.py flush|reset_db",
+      "django-admin|manage.py flush|reset_db",
       "rails|rake db:drop|db:reset|db:purge|db:drop:all|db:migrate:reset|db:setup",
       "php …artisan migrate:fresh|migrate:reset|migrate:refresh|migrate:rollback|db:wipe",
       "artisan migrate:fresh|migrate:reset|migrate:refresh|migrate:rollback|db:wipe",
@@ -94,6 +101,7 @@ export const DATA_PHRASES: readonly Rule[] = [
       "wp reset|clean",
       "drush sql-drop|sql:drop",
     ],
+    words: (command) => onlyShows(command) ? [] : wordsSaid(command),
     weight: [3, 4],
     threat: "data_loss",
     explanation: "It drops, empties or rolls back the application's database.",

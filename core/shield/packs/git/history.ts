@@ -10,7 +10,9 @@ export const HISTORY_RULES: readonly Rule[] = [
     title: "Rewrite every commit",
     commands: GIT,
     when: { ask: verbOf, answers: ["filter-branch", "filter-repo", "replace"] },
-    match: inGit(() => true),
+    match: inGit((call, rest) =>
+      (rest.length > 0 || !hasFlag(call, "l", "list")) && !hasOption(call, "--analyze", "--dry-run")
+    ),
     evenRehearsed: true,
     weight: [4, 4],
     threat: "history_loss",
@@ -20,7 +22,12 @@ export const HISTORY_RULES: readonly Rule[] = [
       "git filter-branch --force --index-filter 'git rm --cached -r .' -- --all",
       "git filter-repo --path secrets --invert-paths",
     ],
-    misses: ["git log --oneline", "git rebase -i HEAD~3"],
+    misses: [
+      "git log --oneline",
+      "git rebase -i HEAD~3",
+      "git replace --list",
+      "git filter-repo --analyze",
+    ],
   }),
   rule({
     id: "git.expire",
@@ -61,7 +68,7 @@ export const HISTORY_RULES: readonly Rule[] = [
     title: "Delete or move a reference",
     commands: GIT,
     when: { ask: verbOf, answers: ["update-ref"] },
-    match: inGit((call) => hasFlag(call, "d", "stdin")),
+    match: inGit((call) => hasFlag(call, "d", "stdin") || call.args.length > 1),
     evenRehearsed: true,
     weight: [2, 4],
     threat: "history_loss",
@@ -139,33 +146,6 @@ export const HISTORY_RULES: readonly Rule[] = [
     safer: "Write the address out.",
     hits: ['git remote set-url origin "$URL"', "git remote set-url origin $(cat url.txt)"],
     misses: ["git remote -v", "git remote add upstream https://git.example/app.git"],
-  }),
-  rule({
-    id: "git.other_history",
-    title: "Delete history of another version control",
-    commands: ["svn", "hg", "p4", "bzr", "jj", "fossil"],
-    match: (command, words) => {
-      const verb = words[0] ?? "";
-      switch (command.name) {
-        case "svn":
-          return ["delete", "del", "remove", "rm"].includes(verb) &&
-            words.slice(1).some((word) => word.includes("://"));
-        case "hg":
-          return ["strip", "purge", "histedit", "rollback"].includes(verb) ||
-            (verb === "revert" && hasFlag(command, "a", "all")) ||
-            (["update", "up", "checkout", "co"].includes(verb) && hasFlag(command, "C", "clean"));
-        case "p4":
-          return verb === "obliterate" || (verb === "revert" && words.length > 1);
-        default:
-          return ["uncommit", "abandon", "scrub"].includes(verb);
-      }
-    },
-    weight: [3, 4],
-    threat: "history_loss",
-    explanation: "It deletes history, or changes that are not committed.",
-    safer: "Keep a copy of the working folder and of the repository.",
-    hits: ["hg strip --force tip", "svn delete http://svn/repo/trunk -m x"],
-    misses: ["hg log -l 5", "svn status"],
   }),
   rule({
     id: "git.run_setting",

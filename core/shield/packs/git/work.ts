@@ -99,9 +99,9 @@ export const WORK_RULES: readonly Rule[] = [
     title: "Delete an unmerged branch",
     commands: GIT,
     when: { ask: verbOf, answers: ["branch"] },
-    match: inGit((call) =>
+    match: inGit((call, rest) =>
       hasFlag(call, "D") || (hasFlag(call, "d", "delete") && hasFlag(call, "f", "force")) ||
-      (hasFlag(call, "fM", "force") && !hasFlag(call, "d"))
+      (hasFlag(call, "fM", "force") && !hasFlag(call, "d") && !renamesFirst(call, rest))
     ),
     evenRehearsed: true,
     weight: [2, 4],
@@ -169,6 +169,10 @@ export const WORK_RULES: readonly Rule[] = [
   }),
 ];
 
+/** `git branch -M main` names the first branch of a new repository. */
+const renamesFirst = ({ args }: SimpleCommand, rest: readonly string[]): boolean =>
+  args.includes("-M") && rest.length === 1 && (rest[0] === "main" || rest[0] === "master");
+
 function abbreviates(call: SimpleCommand, option: string, least: number): boolean {
   return call.args.some((arg) => arg.length >= least && option.startsWith(arg));
 }
@@ -182,11 +186,17 @@ function forcesPush(call: SimpleCommand, _rest: readonly string[]): boolean {
     optionValues(call, "--receive-pack").length > 0;
 }
 
+/** A folder, or a file with a suffix: `src/`, `app.ts`, but not `v1.2`. */
+const PATH = /\/$|\w\.[a-z][a-z]{1,4}$|\*\./i;
+
 function discardsByCheckout(call: SimpleCommand, rest: readonly string[]): boolean {
   if (hasFlag(call, "bB", "orphan", "track", "detach") && !hasFlag(call, "f", "force")) {
     return false;
   }
   if (hasFlag(call, "f", "force")) return true;
+  if (hasFlag(call, "p", "patch", "ours", "theirs")) return false;
+  // A commit and a path, or a name that is a path.
+  if (rest.length > 1 || rest.some((path) => PATH.test(path))) return true;
   const dashes = call.args.indexOf("--");
   if (dashes >= 0 && dashes < call.args.length - 1) return true;
   return rest.some((path) =>

@@ -136,14 +136,14 @@ function firstMatch(
 function asksForHelp(args: readonly string[]): boolean {
   const end = args.indexOf("--");
   const own = end < 0 ? args : args.slice(0, end);
-  return own.includes("--help") || own.at(-1) === "-h";
+  return own.includes("--help") || own.at(-1) === "-h" || own[0] === "help";
 }
 
 /** The variables by which frameworks choose a database, and their values for throw-away ones. */
 const STAGES = ["RAILS_ENV", "RACK_ENV", "MIX_ENV", "APP_ENV", "NODE_ENV", "FLASK_ENV"];
 const TESTS = new Set(["test", "testing"]);
 
-const isForTests = (assignments: ReadonlyMap<string, string>): boolean =>
+export const isForTests = (assignments: ReadonlyMap<string, string>): boolean =>
   assignments.size > 0 && STAGES.some((name) => TESTS.has(assignments.get(name) ?? ""));
 
 function fits({ steps, isLoose, needs, bars }: Pattern, args: readonly string[]): boolean {

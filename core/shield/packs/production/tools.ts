@@ -1,5 +1,10 @@
 import type { Rule } from "../../model.ts";
+import { OTHER_VERSION_CONTROL } from "../git/others.ts";
 import { rulesOfCalls } from "./calls.ts";
+import { CONSOLE_RULES } from "../databases/consoles.ts";
+import { DOCUMENT_RULES } from "../databases/documents.ts";
+import { STORE_IMPORTS } from "../databases/imports.ts";
+import { KEY_RULES } from "../databases/keys.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import { OWNERSHIP } from "./ownership.ts";
 import { PLATFORM_CHANGES } from "./platforms.ts";
@@ -7,6 +12,7 @@ import { PUBLISHING } from "./publishing.ts";
 import { SECRET_CHANGES } from "./secrets.ts";
 import { STATEMENT_RULES } from "./statements.ts";
 import { STORE_CHANGES } from "./stores.ts";
+import { WRITE_RULES } from "../databases/writes.ts";
 
 /** Changes by the command lines of platforms, migration tools, registries and stores. */
 export const TOOL_CHANGES: readonly Rule[] = [
@@ -17,6 +23,12 @@ export const TOOL_CHANGES: readonly Rule[] = [
     ...PUBLISHING,
     ...OWNERSHIP,
     ...STORE_CHANGES,
+    ...STORE_IMPORTS,
+    ...OTHER_VERSION_CONTROL,
   ]),
   ...STATEMENT_RULES,
+  ...WRITE_RULES,
+  ...CONSOLE_RULES,
+  ...KEY_RULES,
+  ...DOCUMENT_RULES,
 ];

@@ -110,7 +110,7 @@ const mercurialCommands = (command: SimpleCommand): string[] =>
   });
 
 /** Git, which runs programs by its settings. */
-export const GIT: readonly Family[] = [{
+export const GIT: readonly Family[] = [{ names: ["repo"], runs: ["-c", "--command"] }, {
   names: ["git"],
   runs: gitCommands,
   readsBelow: searchedOutside,
