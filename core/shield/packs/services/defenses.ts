@@ -27,7 +27,8 @@ export const DEFENSE_RULES: readonly Rule[] = [
             (words[0] === "default" && words[1] === "allow" && words[2] !== "outgoing") ||
             (words.at(-2) === "from" && words.at(-1) === "any");
         case "nft":
-          return once(command, wordsTold).some((word) => word === "flush" || word === "delete");
+          return !hasFlag(command, "c", "check") &&
+            once(command, wordsTold).some((word) => word === "flush" || word === "delete");
         case "pfctl":
           return hasFlag(command, "dF");
         case "firewall-cmd":
@@ -40,7 +41,7 @@ export const DEFENSE_RULES: readonly Rule[] = [
             (words.includes("portproxy") && words.includes("add"));
         case "iptables-restore":
         case "ip6tables-restore":
-          return true;
+          return !hasFlag(command, "t", "test");
         default:
           return hasFlag(command, "FXD", "flush", "delete-chain", "delete") ||
             (hasFlag(command, "P", "policy") &&
