@@ -3,9 +3,8 @@ import { CLOUD_CHANGES } from "./clouds.ts";
 import { CLUSTER_CHANGES } from "./clusters.ts";
 import { CONTAINER_CHANGES } from "./containers.ts";
 import { CONFIGURATION_CHANGES } from "./configuration.ts";
-import { FIREWALL_CHANGES } from "./firewalls.ts";
 import { INFRASTRUCTURE_CHANGES } from "./infrastructure.ts";
-import { NETWORK_CHANGES } from "./networks.ts";
+import { MACHINE_CHANGES } from "../machine/changes.ts";
 import { ORCHESTRATION_CHANGES } from "./orchestration.ts";
 import { PACKAGE_CHANGES } from "./packages.ts";
 import { SERVER_CHANGES } from "./servers.ts";
@@ -26,6 +25,5 @@ export const PRODUCTION_RULES: readonly Rule[] = [
   ...INFRASTRUCTURE_CHANGES,
   ...CONFIGURATION_CHANGES,
   ...CLOUD_CHANGES,
-  ...FIREWALL_CHANGES,
-  ...NETWORK_CHANGES,
+  ...MACHINE_CHANGES,
 ];

@@ -1,22 +1,21 @@
-import type { Rule, SimpleCommand } from "../../model.ts";
 import { hasFlag, operands, optionValues } from "../../programs/arguments.ts";
-import { changeRule } from "./change.ts";
+import { changeRule, type Test } from "../production/change.ts";
 
 const NFT_CHANGES =
   /(?:^|[;\n])\s*(?:add|insert|create|replace|rename|delete|destroy|flush|reset|import)\b/;
 
 /** `nft add rule …` and `nft 'add rule …'` say the same; so does standard input with `-f -`. */
-const changesTables = (command: SimpleCommand): boolean =>
+const changesTables: Test = (command) =>
   hasFlag(command, "fi", "file", "interactive") || NFT_CHANGES.test(operands(command).join(" "));
 
-const startsAny = (...starts: readonly string[]) => ({ args }: SimpleCommand): boolean =>
+const startsAny = (...starts: readonly string[]): Test => ({ args }) =>
   args.some((arg) => starts.some((start) => arg.startsWith(start)));
 
-const namesAny = (...words: readonly string[]) => ({ args }: SimpleCommand): boolean =>
+const namesAny = (...words: readonly string[]): Test => ({ args }) =>
   args.some((arg) => words.includes(arg.toLowerCase()));
 
 /** Filters of packets: whoever opens one lets somebody in, whoever closes one may lock somebody out. */
-export const FIREWALL_CHANGES: readonly Rule[] = [
+export const FIREWALL_CHANGES = [
   changeRule({
     id: "production.firewall",
     title: "Change the firewall",

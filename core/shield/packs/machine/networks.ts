@@ -1,28 +1,26 @@
-import type { Rule, SimpleCommand } from "../../model.ts";
 import { operands, optionValues, wordsOf } from "../../programs/arguments.ts";
-import { changeRule } from "./change.ts";
+import { changeRule, type Test } from "../production/change.ts";
 
 /** Subcommands of virtual switches that change something; `lsp-set-type` begins with what it concerns. */
 const SWITCHES =
   /^(?:add|del|set|clear|remove|destroy|create|mod|emer|\w+-(?:options-)?(?:add|del|set|attach|detach))(?:-|$)/;
 
 /** `date 010112002026`: a time to set stands among the operands; with `-j` it is only shown. */
-const setsDate = (command: SimpleCommand): boolean =>
+const setsDate: Test = (command) =>
   operands(command, DATE_VALUED).some((word) => /^\d{8}(?:\d{2}){0,2}(?:\.\d{2})?$/.test(word));
 
 const DATE_VALUED = new Set(["-d", "--date", "-r", "--reference", "-f", "--file", "-v", "-I"]);
 
-const starts = (start: RegExp) => ({ args }: SimpleCommand): boolean =>
-  args.some((arg) => start.test(arg));
+const starts = (start: RegExp): Test => ({ args }) => args.some((arg) => start.test(arg));
 
 /** Whether a shell of a router is told to change something. */
-const configures = (command: SimpleCommand): boolean =>
+const configures: Test = (command) =>
   optionValues(command, "-c", "--command").some((text) =>
     /^\s*(?:conf|clear|write|copy|reload|no|debug|terminal)/.test(text)
   ) || optionValues(command, "-f", "--inputfile").length > 0 || command.args.includes("-b");
 
 /** Interfaces, routes, names and tunnels, as other tools than those of `settings.ts` change them. */
-export const NETWORK_CHANGES: readonly Rule[] = [
+export const NETWORK_CHANGES = [
   changeRule({
     id: "production.network",
     title: "Change the machine's network",
