@@ -183,7 +183,6 @@ export const ACCOUNT_CHANGES = [
             .includes(args[0] ?? ""),
       },
       { names: "systemctl", verbs: ["set-default|isolate"], passes: "--user" },
-      { names: "tmux", verbs: ["kill-server"] },
       { names: "atq", when: (command) => hasFlag(command, "d") },
     ],
     explanation: "It adds, removes or starts work that runs by itself, or as another person.",

@@ -3,6 +3,7 @@ import { FIREWALL_CHANGES } from "./firewalls.ts";
 import { KERNEL_CHANGES } from "./kernel.ts";
 import { NETWORK_CHANGES } from "./networks.ts";
 import { POOL_CHANGES } from "./pools.ts";
+import { PROCESS_CHANGES } from "./processes.ts";
 import { STORAGE_CHANGES } from "./storage.ts";
 
 /** What alters a running machine without destroying anything. */
@@ -13,4 +14,5 @@ export const MACHINE_CHANGES = [
   ...POOL_CHANGES,
   ...KERNEL_CHANGES,
   ...ACCOUNT_CHANGES,
+  ...PROCESS_CHANGES,
 ];
