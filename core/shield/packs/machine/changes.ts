@@ -2,6 +2,7 @@ import { ACCOUNT_CHANGES } from "./accounts.ts";
 import { FIREWALL_CHANGES } from "./firewalls.ts";
 import { KERNEL_CHANGES } from "./kernel.ts";
 import { NETWORK_CHANGES } from "./networks.ts";
+import { PLACE_CHANGES } from "./places.ts";
 import { POOL_CHANGES } from "./pools.ts";
 import { PROCESS_CHANGES } from "./processes.ts";
 import { STORAGE_CHANGES } from "./storage.ts";
@@ -15,4 +16,5 @@ export const MACHINE_CHANGES = [
   ...KERNEL_CHANGES,
   ...ACCOUNT_CHANGES,
   ...PROCESS_CHANGES,
+  ...PLACE_CHANGES,
 ];
