@@ -11,9 +11,6 @@ export const FROM_SECRET = "\0\x03";
 /** The marker for the folder of temporary files, whose variable may be unset. */
 export const TEMPORARY_FOLDER = "\0\x04";
 
-/** The marker for the number of a process that the line itself started. */
-export const OWN_JOB = "\0\x05";
-
 /** A text that may also be another one, or empty. */
 export const perhaps = (text: string): string => text === "" ? UNKNOWN : `${UNKNOWN} ${text}`;
 

@@ -1,5 +1,5 @@
 import type { ParameterExpansionPart, ParameterOperation, Word } from "unbash";
-import { OWN_JOB, perhaps, TEMPORARY_FOLDER, UNKNOWN } from "../model.ts";
+import { perhaps, TEMPORARY_FOLDER, UNKNOWN } from "../model.ts";
 import { quoteWord } from "./inner.ts";
 import type { Values } from "./names.ts";
 
@@ -14,7 +14,6 @@ const DEFAULTS: ReadonlyMap<string, string> = new Map([
   ["SHELL", "sh"],
   ["BASH", "bash"],
   ["0", "sh"],
-  ["!", OWN_JOB],
   ["$", "1000"],
   ["BASHPID", "1000"],
   ["UID", "1000"],

@@ -1,4 +1,4 @@
-import { type Flow, NOTHING, OWN_JOB, type SimpleCommand } from "../model.ts";
+import { type Flow, NOTHING, type SimpleCommand } from "../model.ts";
 import { classifyPath, isDisk, locate, normalizePath } from "./paths.ts";
 import { isSecret } from "./secrets.ts";
 
@@ -15,13 +15,5 @@ export function isAccounts(path: string): boolean {
 
 /** The content of a file that the line did not write, as far as its name tells. */
 export function namedFile(path: string): Flow {
-  return {
-    ...NOTHING,
-    text: OWN_PID.test(path) ? OWN_JOB : null,
-    secret: isSecret(path),
-    bulk: isAccounts(path) || isDisk(path),
-  };
+  return { ...NOTHING, secret: isSecret(path), bulk: isAccounts(path) || isDisk(path) };
 }
-
-/** The number of a process that was started in the work folder. */
-const OWN_PID = /^[^/~\0].*\.pid$/;

@@ -137,13 +137,7 @@ const TRUNCATERS = new Set([
   "shutil.move",
   "file_put_contents",
 ]);
-const KILLERS = new Set(["os.kill", "os.killpg", "process.kill", "killpg", "posix_kill"]);
-/** A call of Perl's `kill`; the signal 0 only asks whether a process is there. */
-const KILL_CALL = /(?:^|[;{}(\s&|])kill\s*\(?\s*(?!["']?(?:0|ZERO)\b)["'$@\d:A-Z-]/;
-
-/** Whether code ends processes. */
-export const kills = (scan: CodeScan): boolean =>
-  has(scan, KILLERS) || scan.language === "perl" && KILL_CALL.test(scan.code);
+export const KILLERS = new Set(["os.kill", "process.kill", "killpg"]);
 
 /** Whether the code contains one of these names. */
 export function has(scan: CodeScan, names: ReadonlySet<string>): boolean {

@@ -268,6 +268,8 @@ export const KERNEL_CHANGES = [
           "lock-sessions|unlock-session|unlock-sessions|disable-linger|activate|attach|flush-devices",
         ],
       },
+      { names: "tskill", verbs: ["*"] },
+      { names: "criu", verbs: ["dump|pre-dump|restore"] },
       { names: "coredumpctl", verbs: ["dump|gdb|debug"] },
       {
         names: "gdb lldb",

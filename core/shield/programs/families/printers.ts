@@ -1,4 +1,4 @@
-import { OWN_JOB, type SimpleCommand, textFlow, UNKNOWN } from "../../model.ts";
+import { type SimpleCommand, textFlow, UNKNOWN } from "../../model.ts";
 import { operands } from "../arguments.ts";
 import type { Family, Printer } from "../family.ts";
 import { printsOperand, printsVariables, writtenFlow } from "../flows.ts";
@@ -43,7 +43,6 @@ export const PRINTERS: readonly Family[] = [
   },
   { names: ["pwd"], looks: true, prints: () => textFlow(".\n") },
   { names: ["pidof", "pgrep"], prints: printsProcess },
-  { names: ["jobs"], prints: () => textFlow(`${OWN_JOB}\n`) },
   { names: ["mktemp"], prints: () => textFlow(`/tmp/${UNKNOWN}\n`) },
   { names: ["printenv"], prints: printsVariables },
   {
