@@ -116,14 +116,14 @@ export const ACCOUNT_CHANGES = [
           args.some((arg) => /^(?:set|call|delete|create|rename)$/i.test(arg)),
       },
       {
-        names: "new-localuser set-localuser enable-localuser disable-localuser rename-localuser " +
-          "remove-localuser add-localgroupmember remove-localgroupmember new-localgroup remove-localgroup " +
-          "new-aduser set-aduser enable-adaccount disable-adaccount unlock-adaccount remove-aduser " +
-          "set-adaccountpassword set-adaccountcontrol set-adaccountexpiration add-adgroupmember " +
-          "remove-adgroupmember new-adgroup set-adgroup remove-adgroup set-adobject remove-adobject " +
-          "move-adobject rename-adobject new-adcomputer set-adcomputer remove-adcomputer " +
-          "new-adorganizationalunit remove-adorganizationalunit add-adprincipalgroupmembership " +
-          "remove-adprincipalgroupmembership set-gpregistryvalue new-gpo remove-gpo new-gplink set-gplink " +
+        names: "set-localuser enable-localuser rename-localuser " +
+          "new-localgroup " +
+          "new-aduser set-aduser enable-adaccount unlock-adaccount " +
+          "set-adaccountcontrol set-adaccountexpiration add-adgroupmember " +
+          "new-adgroup set-adgroup set-adobject " +
+          "move-adobject rename-adobject new-adcomputer set-adcomputer " +
+          "new-adorganizationalunit add-adprincipalgroupmembership " +
+          "set-gpregistryvalue new-gpo new-gplink set-gplink " +
           "import-gpo restore-gpo set-gppermission grant-aduserrights add-kdsrootkey " +
           "unregister-scheduledtask set-scheduledtask new-scheduledtask register-scheduledjob " +
           "unregister-scheduledjob",

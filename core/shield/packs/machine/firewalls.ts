@@ -110,10 +110,10 @@ export const FIREWALL_CHANGES = [
         ),
       },
       {
-        names: "new-netfirewallrule set-netfirewallrule remove-netfirewallrule " +
-          "enable-netfirewallrule disable-netfirewallrule copy-netfirewallrule " +
-          "rename-netfirewallrule set-netfirewallprofile set-netfirewallsetting " +
-          "new-netipsecrule remove-netipsecrule add-netnatstaticmapping new-netnat remove-netnat",
+        names: "new-netfirewallrule set-netfirewallrule " +
+          "enable-netfirewallrule copy-netfirewallrule " +
+          "rename-netfirewallrule set-netfirewallsetting " +
+          "new-netipsecrule add-netnatstaticmapping new-netnat",
         passes: "-whatif -WhatIf -Whatif",
       },
     ],

@@ -51,7 +51,7 @@ export const LOG_CHANGES = [
       { names: "log", verbs: ["erase|config"], passes: "--status" },
       { names: "cp install dd tee mv", when: emptiesLog },
       {
-        names: "clear-eventlog remove-eventlog limit-eventlog new-eventlog",
+        names: "limit-eventlog new-eventlog",
         passes: "-whatif -WhatIf -Whatif",
       },
     ],

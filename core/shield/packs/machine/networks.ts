@@ -145,12 +145,12 @@ export const NETWORK_CHANGES = [
       { names: "ipconfig", when: starts(/^[-/](?:release|renew|registerdns|setclassid)/i) },
       { names: "ipconfig", verbs: ["set|setverbose"] },
       {
-        names: "set-netipinterface new-netroute set-netroute remove-netroute remove-netipaddress " +
+        names: "set-netipinterface new-netroute set-netroute " +
           "set-netadapter rename-netadapter set-netadapteradvancedproperty set-netconnectionprofile " +
-          "set-dnsclient clear-dnsclientcache set-dnsclientglobalsetting add-dnsserverresourcerecord " +
-          "add-vpnconnection remove-vpnconnection new-vmswitch remove-vmswitch new-netlbfoteam " +
-          "rename-computer add-computer remove-computer set-date set-timezone " +
-          "set-netadapterbinding disable-netadapterbinding enable-netadapterbinding new-netneighbor",
+          "set-dnsclient set-dnsclientglobalsetting add-dnsserverresourcerecord " +
+          "add-vpnconnection new-vmswitch new-netlbfoteam " +
+          "add-computer set-date set-timezone " +
+          "set-netadapterbinding enable-netadapterbinding new-netneighbor",
         passes: "-whatif -WhatIf -Whatif",
       },
     ],

@@ -50,9 +50,17 @@ function writesServed(command: SimpleCommand): boolean {
   return command.redirections.some(({ operator, target }) =>
     operator.includes(">") && operator !== ">&" && isServed(command, target)
   ) || once(command, writtenPaths).some((path) => isServed(command, path)) ||
-    optionValues(command, ...TARGETS.get(command.name) ?? []).some((path) =>
-      isServed(command, path)
-    );
+    unpacks(command) &&
+      optionValues(command, ...TARGETS.get(command.name) ?? []).some((path) =>
+        isServed(command, path)
+      );
+}
+
+/** Whether an archiver takes files out, and does not put them in. */
+function unpacks({ name, args }: SimpleCommand): boolean {
+  if (name === "unzip") return !args.some((arg) => /^-[a-zA-Z]*[lptvzZ]/.test(arg));
+  return !name.endsWith("tar") || /^-?[a-zA-Z]*x/.test(args[0] ?? "") ||
+    args.some((arg) => arg === "--extract" || arg === "--get" || /^-[a-zA-Z]*x/.test(arg));
 }
 
 /** Options that name the folder to write to. */
@@ -62,6 +70,10 @@ const TARGETS: ReadonlyMap<string, readonly string[]> = new Map([
   ["install", ["-t", "--target-directory"]],
   ["ln", ["-t", "--target-directory"]],
   ["stow", ["-t", "--target"]],
+  ["tar", ["-C", "--directory"]],
+  ["bsdtar", ["-C", "--directory"]],
+  ["gtar", ["-C", "--directory"]],
+  ["unzip", ["-d"]],
 ]);
 
 const COPIERS = ["xcopy", "robocopy", "copy", "copy-item", "move-item", "expand-archive", "stow"];
@@ -179,7 +191,7 @@ export const PLACE_CHANGES: readonly Rule[] = [
   rule({
     id: "production.served_files",
     title: "Write where programs and pages are served from",
-    commands: [...WRITERS, ...COPIERS],
+    commands: [...WRITERS, ...COPIERS, ...TARGETS.keys()],
     also: ["redirected"],
     match: (command) =>
       writesServed(command) ||
