@@ -182,7 +182,11 @@ export const ACCOUNT_CHANGES = [
           ["reboot", "asuser", "bsexec", "attach", "debug", "uncache", "reset", "userswitch"]
             .includes(args[0] ?? ""),
       },
-      { names: "systemctl", verbs: ["set-default|isolate"], passes: "--user" },
+      {
+        names: "systemctl",
+        verbs: ["set-default|isolate"],
+        passes: "--user",
+      },
       { names: "atq", when: (command) => hasFlag(command, "d") },
     ],
     explanation: "It adds, removes or starts work that runs by itself, or as another person.",

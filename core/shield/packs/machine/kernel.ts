@@ -197,6 +197,19 @@ export const KERNEL_CHANGES = [
         needs: "-a -A -d -D -w -W -e -f -r -b -R -c --reset-lost --loginuid-immutable " +
           "--backlog_wait_time --signal",
       },
+      { names: "update-crypto-policies", when: has(/^--set$/) },
+      { names: "fips-mode-setup", needs: "--enable --disable" },
+      {
+        names: "update-alternatives alternatives",
+        when: ({ args }) =>
+          args.some((arg) => /^--(?:set|install|remove|auto|all|add-slave)/.test(arg)) &&
+          !args.some((arg) => /^(?:editor|pager|vi|vim|view)$/.test(arg)),
+      },
+      {
+        names: "dpkg-divert dpkg-statoverride",
+        passes: "--test --list",
+        needs: "--add --remove --rename",
+      },
       { names: "augenrules", needs: "--load" },
       { names: "accton", when: ({ args }) => args.length > 0 },
       { names: "aide", needs: "--init --update -i -u" },
@@ -257,6 +270,7 @@ export const KERNEL_CHANGES = [
         names: "prlimit",
         when: (command) => has(LIMIT)(command) && has(/^(?:-p\d|--pid=)/)(command),
       },
+      { names: "cpulimit", needs: "-p --pid" },
       { names: "choom", needs: "-p --pid", when: (command) => hasFlag(command, "n", "adjust") },
       { names: "cgset cgcreate cgdelete cgclassify cgclear cgconfigparser", passes: "--help" },
       { names: "schedtool", when: wordsFrom(1), needs: "-n -a -B -N -F -R -I -D -e" },

@@ -38,7 +38,7 @@ export const LOG_CHANGES = [
       },
       {
         names: "logrotate",
-        passes: "-d --debug -v? --usage -?",
+        passes: "-d --debug --version --usage -?",
         when: ({ args }) => args.length > 0,
       },
       { names: "savelog newsyslog", passes: "-n" },

@@ -133,6 +133,14 @@ export const NETWORK_CHANGES = [
           "global rib add|del",
         ],
       },
+      { names: "ss", needs: "-K --kill" },
+      { names: "conntrack", needs: "-F -D -I -U --flush --delete --create --update" },
+      {
+        names: "ipvsadm",
+        needs: "-A -E -D -C -R -a -e -d -Z --add-service --edit-service --delete-service --clear " +
+          "--restore --add-server --edit-server --delete-server --zero --set --start-daemon --stop-daemon",
+      },
+      { names: "cloudflared", verbs: ["service uninstall", "tunnel delete|update"] },
       { names: "scutil", when: starts(/^--set$/) },
       { names: "scutil", verbs: ["start|stop|enable|disable"], needs: "--nc" },
       { names: "systemsetup", when: starts(/^-set/i) },

@@ -27,8 +27,9 @@ function isServed(command: SimpleCommand, path: string): boolean {
 }
 
 /** Of `-n` and `--no-n`, the last counts. */
-function syncsNothing({ args }: SimpleCommand): boolean {
-  let isDry = false;
+function syncsNothing(command: SimpleCommand): boolean {
+  const { args } = command;
+  let isDry = args.includes("--list-only") || operands(command).length < 2;
   for (const arg of args) {
     if (arg === "--no-n" || arg === "--no-dry-run") isDry = false;
     else if (arg === "--dry-run" || /^-[a-zA-Z]*n[a-zA-Z]*$/.test(arg)) isDry = true;

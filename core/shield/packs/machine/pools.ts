@@ -34,14 +34,14 @@ export const POOL_CHANGES = [
     title: "Change a pool of storage",
     changes: [
       { names: "btrfs", passes: "--dump", when: changesBtrfs },
-      { names: "zfs", passes: "-n", verbs: [ZFS] },
+      { names: "zfs", passes: "-n --dryrun", verbs: [ZFS] },
       {
         names: "zfs",
         verbs: [
           "set|snapshot|snap|rollback|clone|promote|rename|inherit|unmount|umount|share|unshare|hold",
           "release|unload-key|change-key|bookmark|unallow|project|redact|jail|unjail|program|zone|unzone",
           "allow * *",
-          "mount *",
+          "mount|upgrade *",
         ],
       },
       { names: "zfs", verbs: ["mount|upgrade"], needs: "-a -r" },
