@@ -2,6 +2,9 @@ import type { Blast, Examples, Irreversibility, Rule, SimpleCommand } from "../.
 import { isUnknown } from "../../programs/arguments.ts";
 import { rule } from "../rule.ts";
 
+/** What else has to hold of a command. */
+export type Test = (command: SimpleCommand) => boolean;
+
 /** Calls of programs that change a running system, by their subcommands and options. */
 export interface Change {
   /** The programs, as words of one text. */
@@ -21,7 +24,7 @@ export interface Change {
   /** `-h` is no call for help. */
   readonly hasH?: true;
   /** What else has to hold. */
-  readonly when?: (command: SimpleCommand) => boolean;
+  readonly when?: Test;
 }
 
 /** A rule about changes; see `rule`. */

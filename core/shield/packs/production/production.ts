@@ -5,6 +5,7 @@ import { CLUSTER_CHANGES } from "./clusters.ts";
 import { CONTAINER_CHANGES } from "./containers.ts";
 import { CONFIGURATION_CHANGES } from "./configuration.ts";
 import { INFRASTRUCTURE_CHANGES } from "./infrastructure.ts";
+import { MACHINE_CHANGES } from "../machine/changes.ts";
 import { ORCHESTRATION_CHANGES } from "./orchestration.ts";
 import { PACKAGE_CHANGES } from "./packages.ts";
 import { RELEASE_CHANGES } from "./releases.ts";
@@ -22,6 +23,7 @@ export const PRODUCTION_RULES: readonly Rule[] = [
   ...SERVICE_CHANGES,
   ...SERVER_CHANGES,
   ...SETTING_CHANGES,
+  ...MACHINE_CHANGES,
   ...CONTAINER_CHANGES,
   ...PACKAGE_CHANGES,
   ...RELEASE_CHANGES,
