@@ -339,7 +339,7 @@ Deno.test("inspectCommand: files that resemble an agent's credential are allowed
     "cp a.txt ~",
     "cp -r site ~",
     "cp -r ~/src /tmp/x",
-    "cp x /srv/lib",
+    "cp x /data/lib",
     "cp -r /var/lib/app /tmp",
     "mv a.txt ~",
     "rsync -a ~/site host:",

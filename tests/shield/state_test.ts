@@ -118,7 +118,7 @@ Deno.test("inspectCommand: a link that the line makes is followed", () => {
   ];
   assert.deepEqual(linked.filter((command) => inspectCommand(command).verdict !== "deny"), []);
   const harmless = [
-    "ln -s /srv/app/releases/1 /srv/app/current; rm -f /srv/app/current",
+    "ln -s /data/releases/1 /data/current; rm -f /data/current",
     "ln -sfn releases/2 current && rm -rf current/node_modules",
     "cd /tmp; ln -s /etc/nginx/nginx.conf .; rm -rf logs",
   ];
