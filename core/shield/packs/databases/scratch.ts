@@ -61,7 +61,7 @@ export const isScratch = (command: SimpleCommand): boolean =>
 /** An address or a database's name, and not a statement, a file or a host. */
 const isName = (arg: string, before: string): boolean =>
   !/[\s;]/.test(arg) && !arg.endsWith(".sql") && !arg.endsWith(".js") && !NOT_NAMES.has(before) &&
-  (!arg.startsWith("-") || /^(?:-d|--d|--uri|--nsInclude)/.test(arg));
+  (!arg.startsWith("-") || /^(?:-d|--db|--database|--dbname|--uri)/.test(arg));
 
 /** `postgres://host/app_test?sslmode=off` is about `app_test`. */
 const databaseOf = (arg: string): string => arg.split("?", 1)[0]!.split(/[/=]/).at(-1)!;
