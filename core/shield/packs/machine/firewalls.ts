@@ -2,7 +2,7 @@ import { hasFlag, operands, optionValues } from "../../programs/arguments.ts";
 import { changeRule, type Test } from "../production/change.ts";
 
 const NFT_CHANGES =
-  /(?:^|[;\n])\s*(?:add|insert|create|replace|rename|delete|destroy|flush|reset|import)\b/;
+  /(?:^|[;\n])[ \t]*(?:add|insert|create|replace|rename|delete|destroy|flush|reset|import)\b/;
 
 /** `nft add rule …` and `nft 'add rule …'` say the same; so does standard input with `-f -`. */
 const changesTables: Test = (command) =>
