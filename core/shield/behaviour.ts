@@ -1,5 +1,5 @@
 import type { Finding, Flow, Rule, Verdict } from "./model.ts";
-import { decide, type Decision } from "./decide.ts";
+import { decide, type Decision, withDeciding } from "./decide.ts";
 import { type Examination, examineCommand } from "./examine.ts";
 import type { Policy } from "./policy/policy.ts";
 import type { Circumstances } from "./policy/policy_context.ts";
@@ -44,7 +44,7 @@ export function judgeChain(
   if (memory === null) return nothing;
   const examination = memory.files.size === 0 ? alone : examineCommand(command, memory.files);
   const steps = memory.stepsOf(examination.recalled);
-  const chains = chainsOf(alone, examination, memory);
+  const chains = chainsOf(withDeciding(alone, policy), withDeciding(examination, policy), memory);
   if (chains.length === 0) return { decision, examination, steps };
   if (chains.includes(DEFENSES_DOWN) && memory.defensesDown !== null) {
     steps.unshift(memory.defensesDown);

@@ -36,14 +36,27 @@ export function decide(
   circumstances: Circumstances,
   comparing?: Comparing,
 ): Decision {
-  if (!switchesRules(policy)) return decideBy(examination, policy, circumstances, comparing);
-  const enabled = examination.findings.filter(({ rule }) => isEnabled(rule, policy));
-  const findings = enabled.filter(({ rule }) => !onlyWatches(rule, policy));
-  const decision = decideBy({ ...examination, findings }, policy, circumstances, comparing);
-  if (findings.length === enabled.length) return decision;
-  const watching = enabled.filter((finding) => !findings.includes(finding));
-  const watched = [...new Set(watching.map(({ rule }) => rule.id))];
-  return { ...decision, result: { ...decision.result, watched } };
+  const deciding = withDeciding(examination, policy);
+  const decision = decideBy(deciding, policy, circumstances, comparing);
+  if (deciding === examination) return decision;
+  const watched = new Set<string>();
+  for (const { rule } of examination.findings) {
+    if (isEnabled(rule, policy!) && onlyWatches(rule, policy!)) watched.add(rule.id);
+  }
+  return watched.size === 0
+    ? decision
+    : { ...decision, result: { ...decision.result, watched: [...watched] } };
+}
+
+/** An examination without the findings of rules that the policy disables or lets only watch. */
+export function withDeciding(examination: Examination, policy: Policy | null): Examination {
+  if (!switchesRules(policy) || examination.findings.length === 0) return examination;
+  const findings = examination.findings.filter(({ rule }) =>
+    isEnabled(rule, policy) && !onlyWatches(rule, policy)
+  );
+  return findings.length === examination.findings.length
+    ? examination
+    : { ...examination, findings };
 }
 
 function decideBy(

@@ -63,12 +63,19 @@ export function withVersion(choices: Choices): ShieldSettingsRecord {
   return { ...choices, id: SETTINGS_ID, version };
 }
 
-const DEFAULTS = withVersion({
+const DEFAULTS_CHOSEN: Choices = {
   mode: "enforce",
   agent_modes: {},
   approvals: { required: 1, roles: [], self_approval: false, expires_seconds: 3600 },
   patterns: { disabled_packs: [], disabled_rules: [], watched_packs: [], watched_rules: [] },
   policy: null,
+};
+const DEFAULTS = withVersion(DEFAULTS_CHOSEN);
+
+/** What holds for an organization of an earlier version that never changed its settings: it has no record of them. */
+const EARLIER_DEFAULTS = withVersion({
+  ...DEFAULTS_CHOSEN,
+  patterns: { ...DEFAULTS_CHOSEN.patterns, watched_packs: ["production"] },
 });
 
 /** Writes a new organization's default settings, so that reads of its shield never miss the cache. */
@@ -118,7 +125,7 @@ export function inForce(own: ShieldSettingsRecord, policies: PolicySetRecord): S
 
 /** A tenant's settings without the applied policies. */
 export async function ownSettings(db: Reader, tenant: Tenant): Promise<ShieldSettingsRecord> {
-  return await db.get(shieldSettings, tenant, SETTINGS_ID) ?? DEFAULTS;
+  return await db.get(shieldSettings, tenant, SETTINGS_ID) ?? EARLIER_DEFAULTS;
 }
 
 /** What is in force for an agent with these labels: all policies and the settings, merged. */
@@ -144,8 +151,15 @@ export const ownPolicy = ({ policy }: ShieldSettingsRecord): Policy | null =>
   policy as Policy | null;
 
 /** The organization's own policy with its switched patterns; null with neither. */
-export const policyAndPatterns = (own: ShieldSettingsRecord): Policy | null =>
-  withPatterns(ownPolicy(own), own);
+export function policyAndPatterns(own: ShieldSettingsRecord): Policy | null {
+  let merged = mergedWithPatterns.get(own);
+  if (merged === undefined) {
+    mergedWithPatterns.set(own, merged = withPatterns(ownPolicy(own), own));
+  }
+  return merged;
+}
+
+const mergedWithPatterns = new WeakMap<ShieldSettingsRecord, Policy | null>();
 
 /** A policy in place of the organization's own; switched patterns stay as they are. */
 export function withPatterns(
