@@ -98,7 +98,7 @@ const seconds = z.int().nullable();
 const Suggestions = z.object({
   since: Timestamp,
   requests: z.int().describe("The number of decided or lapsed requests that were read."),
-  complete: z.boolean().describe("False when there are more than one report reads."),
+  complete: z.boolean().describe("False when older requests were left out."),
   rules: z.array(z.object({
     rule_id: z.string(),
     held: z.int().describe("The number of requests of commands that the rule held."),
@@ -108,7 +108,7 @@ const Suggestions = z.object({
     median_seconds: seconds.describe("The median time to an approval; null without one."),
     slowest_seconds: seconds.describe("The longest time to an approval; null without one."),
     proposal: Policy.nullable().describe("A policy for the lines that were always approved."),
-  })).describe("By the rule that held most first."),
+  })).describe("Sorted by `held`, highest first."),
 }).meta({ id: "RuleSuggestions" });
 
 const Settings = z.object({
@@ -260,8 +260,9 @@ export const approvalRoutes = [
     summary: "Propose rules from past decisions",
     description:
       "Shows by rule what people decided about the commands that it held. For command lines that " +
-      "were approved three times or more, and never otherwise decided, `proposal` is a policy " +
-      "that allows exactly these lines, with its tests. Nothing is applied.",
+      "were approved three times or more, and never decided otherwise, `proposal` is a policy " +
+      "that allows exactly these lines on agents with the labels that all their agents share, " +
+      "with its tests. Nothing is applied.",
     access: { scope: "approvals:read" },
     effect: "read",
     query: z.strictObject({

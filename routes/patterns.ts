@@ -49,7 +49,8 @@ export const patternRoutes = [
     summary: "List the shield's rules by pack",
     description:
       "Shows which rules are enabled by the organization's settings, including their policy. " +
-      "`disabled_packs` to `watched_rules` are what `PATCH` switched. A policy from Git may " +
+      "`disabled_packs`, `disabled_rules`, `watched_packs` and `watched_rules` are what `PATCH` " +
+      "switched. A policy from Git may " +
       "switch more rules for the agents it applies to.",
     access: { scope: "patterns:read" },
     effect: "read",

@@ -109,6 +109,8 @@ export const shieldRoutes = [
     rules: {
       "body.commands": "is required unless `replay` is given",
       "body.policy": POLICY_RULE,
+      "body.patterns.packs": "must name packs of the list",
+      "body.patterns.rules": "must name rules of the list",
     },
     success: { status: 200, body: z.union([Evaluation, Replay]) },
     faults: [],

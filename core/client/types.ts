@@ -4008,11 +4008,11 @@ export interface RpcResponse {
 }
 
 export interface RuleSuggestions {
-  /** False when there are more than one report reads. */
+  /** False when older requests were left out. */
   readonly complete: boolean;
   /** The number of decided or lapsed requests that were read. */
   readonly requests: number;
-  /** By the rule that held most first. */
+  /** Sorted by `held`, highest first. */
   readonly rules: readonly ({
     readonly approved: number;
     /** The number without a decision: expired, lapsed or withdrawn. */

@@ -36,7 +36,7 @@ async function offered(...line: readonly string[]): Promise<string[]> {
 Deno.test("relay completion: bash completes groups, commands and their options", async () => {
   deq(await offered("a"), ["agents", "approvals"]);
   deq(await offered("agents", "r"), ["rename", "rm", "restart"]);
-  deq(await offered("approvals", ""), ["ls", "show", "approve", "reject"]);
+  deq(await offered("approvals", ""), ["ls", "show", "approve", "reject", "suggest"]);
   deq(await offered("agents", "ls", "--st"), ["--status"]);
   deq(await offered("exec", "web-1", "--t"), ["--timeout"]);
   deq(await offered("serve", "--x"), [""]);

@@ -3,6 +3,7 @@ import type { Sequenced } from "../../../kv/log/log.ts";
 import { agents } from "../../../kv/records/agent.ts";
 import { apiKeys } from "../../../kv/records/api_key.ts";
 import { users } from "../../../kv/records/user.ts";
+import type { ShieldSettingsRecord } from "../../../kv/records/shield.ts";
 import type { Reading } from "../../work/work.ts";
 import { findCommand } from "../commands/finished.ts";
 import type { EventRow } from "../../events/events.ts";
@@ -59,15 +60,10 @@ interface Candidate {
 async function policiesWith(
   { actor: { tenant }, db }: ReplayWork,
   policies: PoliciesInForce,
-  { policy, patterns = {} }: Candidate = {},
+  { policy, patterns }: Candidate = {},
 ): Promise<PolicyFor> {
   const shield = await shieldInForce(db, tenant);
-  const { id: _id, version: _version, ...choices } = shield.own;
-  const own = withVersion({
-    ...choices,
-    policy: ownPolicy(shield.own),
-    patterns: switchedPatterns(choices.patterns, patterns),
-  });
+  const own = patterns === undefined ? shield.own : switchedBy(shield.own, patterns);
   if (policy === undefined) {
     return async (labels) =>
       (await policiesFor(policies, tenant, { ...shield, own }, labels)).policy;
@@ -100,6 +96,16 @@ export async function evaluateCommands(
     await slice.ended();
   }
   return { results };
+}
+
+/** Settings with some rules switched. @throws {Fault} VALIDATION_FAILED for a rule that cannot be switched */
+function switchedBy(own: ShieldSettingsRecord, change: PatternChange): ShieldSettingsRecord {
+  const { id: _id, version: _version, ...choices } = own;
+  return withVersion({
+    ...choices,
+    policy: ownPolicy(own),
+    patterns: switchedPatterns(choices.patterns, change, "body.patterns"),
+  });
 }
 
 /** A command and its recorded verdict, from the log. */

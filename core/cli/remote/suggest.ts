@@ -7,7 +7,10 @@ export const suggest: Run = async ({ relay, number, has, host, out }) => {
   if (has("policy")) {
     const rules = proposals.flatMap(({ rules }) => rules);
     const tests = proposals.flatMap(({ tests = [] }) => tests);
-    if (rules.length === 0) return await out.note("There is nothing to propose.");
+    if (rules.length === 0) {
+      await out.note("There is nothing to propose.");
+      return 1;
+    }
     const { stringify } = await import("yaml");
     return await host.write(stringify({ name: "always-approved", rules, tests }));
   }

@@ -1,3 +1,4 @@
+import { useState } from "preact/hooks";
 import { call, type PatternList, type Replay } from "../../../api.ts";
 import { Badge } from "../../../components/badge.ts";
 import { type Change, ChangeError, ConfirmButton, useChange } from "../../../components/form.ts";
@@ -76,8 +77,7 @@ function Missed({ pack }: { readonly pack: string }) {
   if (data === null) return html`<${Loading} />`;
   const { changed, replayed } = data;
   return html`
-    <p>These rules name what they find in results, and decide nothing. Of the last ${replayed}
-      commands they would have held or denied ${changed.length}.</p>
+    <p>Of the last ${replayed} commands these rules would have held or denied ${changed.length}.</p>
     ${changed.length > 0 && html`
       <ul class="entries">
         ${changed.slice(0, SHOWN_MAX).map(({ command, command_id, rule_ids }) =>
@@ -102,6 +102,7 @@ function PackView({ pack, rules, isOpen, change, turn }: {
 }) {
   const { pack: name, enabled, watched } = pack;
   const removal = useChange();
+  const [looks, setLooks] = useState(false);
   const off = pack.rules.filter((rule) => !rule.enabled).length;
   const now = !enabled ? false : watched ? "watch" : true;
   const canTurn = may("patterns:write") && !pack.rules.every(({ fixed }) => fixed);
@@ -116,7 +117,14 @@ function PackView({ pack, rules, isOpen, change, turn }: {
           ? html`<${Badge} state="only watches" tone="warn" />`
           : off > 0 && html`<${Badge} state=${`${off} off`} tone="warn" />`}
       </summary>
-      ${enabled && watched && may("system:read") && html`<${Missed} pack=${name} />`}
+      ${enabled && watched && may("system:read") &&
+        (looks ? html`<${Missed} pack=${name} />` : html`
+          <p>These rules name what they find in results, and decide nothing.
+            <button type="button" onClick=${() => setLooks(true)}>
+              Show what they would have held
+            </button>
+          </p>
+        `)}
       ${canTurn && now !== true && html`
         <p><button type="button" disabled=${change.isBusy}
           onClick=${() => change.run(() => turn({ packs: { [name]: true } }))}>
