@@ -127,6 +127,7 @@ export const ADVERSARIES: Readonly<Record<string, Adversary>> = {
     unit: "api.example.com/graphql ",
   },
   "slashes of a request": { head: "curl -X POST https://a.example/", unit: "/", tail: "x" },
+  "digits in an address": { head: "curl https://a.example/", unit: "1", tail: "a" },
   "a header": { head: "curl -X POST https://a.example -H '", unit: "auth", tail: "'" },
   "start-up lines": { head: "echo '", unit: "alias a=b; ", tail: "' >> ~/.bashrc" },
   "options taken back": { head: "rsync ", unit: "-n --no-n " },

@@ -106,23 +106,21 @@ function effectOf(command: SimpleCommand): Effect {
   const given = client === undefined ? [] : optionValues(command, ...client.inline);
   const texts = [...given, ...args.map(valueOf)];
   const seen = [command.inputs?.text ?? "", command.stdin?.text ?? ""];
-  const effects = [...texts, ...seen].map((text) => text === "" ? NOTHING : readSql(text));
-  if (effects.some(({ writes }) => writes)) return "writes";
+  // A value of an option is also an argument, and a file that is read may also be the input.
+  const effects = new Map([...new Set([...texts, ...seen])].map((text) => [text, readSql(text)]));
+  if (effects.values().some(({ writes }) => writes)) return "writes";
   if (CYPHER.has(command.name) && [...texts, ...seen].some(writesGraph)) return "writes";
   if (command.name === "influx" && [...texts, ...seen].some((text) => FLUX_WRITES.test(text))) {
     return "writes";
   }
   const isUnseen = texts.some((text) => text.includes("\\gexec") || OWN_FILE.test(text)) ||
-    given.some((text) => readSql(text).runsUnseen) ||
-    seen.some((text) => readSql(text).runsUnseen) ||
+    [...given, ...seen].some((text) => effects.get(text)?.runsUnseen) ||
     (client !== undefined && runsFile(command, client, given));
   return isUnseen ? "unseen" : "";
 }
 
 /** Flux writes what it found with `to()`. */
 const FLUX_WRITES = /\|>\s*(?:experimental\.)?to\s*\(/;
-
-const NOTHING = { writes: false, runsUnseen: false };
 
 /** Commands of clients that read a file: `\i x.sql`, `source x.sql`, `@x.sql`, `.read x.sql`. */
 const OWN_FILE = /^\s*(?:\\ir?\s|\\include|\\\.\s|source\s|\.read\s|@\S+\.sql)/i;

@@ -64,10 +64,13 @@ function isTool(path: string): boolean {
   const dot = name.lastIndexOf(".");
   const isScript = dot > 0 && ENDINGS.has(name.slice(dot));
   const stem = isScript ? name.slice(0, dot) : name;
+  // No file has a longer name, and the pattern takes quadratic time on long runs of digits.
+  if (stem === "" || stem.length > LONGEST) return false;
   const bare = stem.replace(/[-_]?(?:v?\d+s?|x64|x86)$/, "");
   return [stem, bare].some((one) => TOOLS.has(one) && (isScript || !SCRIPTS_ONLY.has(one)));
 }
 
+const LONGEST = 255;
 const ENDINGS = new Set([".sh", ".py", ".pl", ".ps1", ".exe", ".bat", ".rb", ".git", ".zip"]);
 
 /** Whether a part of an address is the name of a tool or of its project. */

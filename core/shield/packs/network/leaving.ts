@@ -48,14 +48,15 @@ const SHARES = [
   "uguu.se",
   "webhook.site",
   "wetransfer",
-];
+].map((share) => `.${share}`);
 
 /** Whether an address leads to one of these services, by its host. */
 function isShare(address: string): boolean {
   const scheme = address.indexOf("://");
   const host = address.slice(scheme < 0 ? 0 : scheme + 3).split(/[/:?]/, 1)[0]!.toLowerCase();
-  return host.includes(".") &&
-    SHARES.some((share) => host.startsWith(share) || host.includes(`.${share}`));
+  if (!host.includes(".")) return false;
+  const dotted = `.${host}`;
+  return SHARES.some((share) => dotted.includes(share));
 }
 
 const CLIENTS = [

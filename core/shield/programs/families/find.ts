@@ -96,10 +96,11 @@ function foundBelow(command: SimpleCommand, start: string): string {
 /** `find … -exec program {} ;`. */
 function unwrapFind(command: SimpleCommand): Inner[] {
   const { args } = command;
-  const targets = foundPaths(command);
-  const state = foundState(command);
   const actions = args.flatMap((arg, at) => FIND_ACTIONS.has(arg) ? [actionAt(args, at + 1)] : []);
+  const targets = foundPaths(command);
   checkFilling(actions.flat().join(" "), "{}", targets);
+  if (actions.length === 0) return [];
+  const state = foundState(command);
   return actions.flatMap((words) =>
     (state.length === 0 ? [targets] : [targets, state]).map((paths): Inner => ({
       kind: "argv",
