@@ -81,7 +81,22 @@ const REHEARSING: readonly (readonly [names: string, options: string, verbs?: st
   ["dotnet dotnet-ef flux", "--dry-run"],
   ["pulumi", "--preview-only"],
   ["mount", "-f --fake"],
-  ["terraform tofu", "-dry-run", "rm mv"],
+  ["terraform tofu terragrunt", "-dry-run --dry-run", "rm mv replace-provider"],
+  ["vault bao", "-output-policy -output-curl-string --output-policy --output-curl-string"],
+  ["oci", "--generate-full-command-json-input --generate-param-json-input"],
+  [
+    "oci",
+    "--dry-run",
+    "bulk-delete bulk-upload bulk-download sync delete-object-versions bulk-delete-versions",
+  ],
+  ["aws", "--generate-cli-skeleton"],
+  ["invoke-rc.d", "--query"],
+  [
+    "systemctl",
+    "--dry-run",
+    "halt poweroff reboot kexec soft-reboot suspend hibernate hybrid-sleep suspend-then-hibernate default rescue emergency exit",
+  ],
+  ["parallel", "--dry-run --dryrun"],
   ["hg", "-n -p --dry-run --print", "revert purge clean import addremove"],
   ["iptables-restore ip6tables-restore", "-t --test"],
   ["nft", "-c --check"],
@@ -137,6 +152,9 @@ export function rehearses(command: SimpleCommand): boolean {
   }
   if (!hasOptions) return false;
   if (asksForHelp(args)) return true;
+  if (SHORT_HELP.get(name)?.some((word) => isHelp(args, word))) return true;
+  if (name.startsWith("apt") && configures(args, APT_SIMULATES)) return true;
+  if (RPM_CLIENTS.has(name) && configures(args, DNF_TESTS)) return true;
   if (name.includes("-") && CMDLET_VERB.has(name.slice(0, name.indexOf("-")))) {
     return args.some((arg) => WHAT_IF.has(arg.toLowerCase()));
   }
@@ -160,13 +178,22 @@ const CMDLET_VERB = new Set(
 const HELPFUL = new Set(
   ("aws git docker podman kubectl oc helm flyway gh glab npm pnpm yarn cargo go terraform tofu heroku fly flyctl " +
     "vault consul nomad packer gcloud az doctl pulumi hg svn systemctl ufw vagrant argocd flux rails mix dotnet " +
-    "bundle gem brew snap flatpak").split(" "),
+    "bundle gem brew snap flatpak php python python3 ruby artisan console manage.py django-admin redis-cli valkey-cli " +
+    "keydb-cli supabase nerdctl linkerd istioctl eksctl kops minikube kind skaffold tkn argo velero cf ibmcloud aliyun " +
+    "civo hcloud exo railway turso pscale goreleaser buf hugo atlas dbmate prisma composer deno bun uv poetry rustup " +
+    "dnf yum zypper launchctl certbot caddy boundary waypoint bao opentofu etcdctl rclone restic borg symfony wp drush " +
+    "zpool networkctl resolvectl rabbitmqctl asadmin supervisorctl rbd ceph crm pcs").split(" "),
 );
 
 /** `git help clean`, `aws rds delete-db-instance help`. */
 function asksForHelpByWord({ args, name }: SimpleCommand): boolean {
-  return name === "aws" ? args.at(-1) === "help" : args[0] === "help";
+  if (name === "aws") return args.at(-1) === "help";
+  return args[RUNS_SCRIPT.has(name) && SCRIPT.test(args[0] ?? "") ? 1 : 0] === "help";
 }
+
+/** Programs whose first word is a script with verbs of its own: `python manage.py help flush`. */
+const RUNS_SCRIPT = new Set("php python python3 ruby".split(" "));
+const SCRIPT = /(?:^|\/)(?:manage\.py|artisan|console)$/;
 
 /** `--help` and `--version`; after `--` such a word is a file's name. */
 function asksForHelp(args: readonly string[]): boolean {
@@ -174,9 +201,48 @@ function asksForHelp(args: readonly string[]): boolean {
     const arg = args[at]!;
     if (arg === "--") return false;
     if (arg === "--help" && !isValue(args, at)) return true;
-    if (arg === "--version" && !isValue(args, at) && !/^v?\d/.test(args[at + 1] ?? "")) return true;
+    // Elsewhere it may name the version that a call is about.
+    if (
+      arg === "--version" && !isValue(args, at) && (at === 0 || at === args.length - 1) &&
+      !/^v?\d/.test(args[at + 1] ?? "")
+    ) return true;
   }
   return false;
+}
+
+/** Whether the last such setting (`-o APT::Get::Simulate=true`) switches the rehearsal on. */
+function configures(args: readonly string[], setting: RegExp): boolean {
+  const values = args.flatMap((arg) => setting.exec(arg)?.[1] ?? []);
+  return ON.test(values.at(-1) ?? "");
+}
+
+const APT_SIMULATES =
+  /^(?:-o=?|--option=)?APT::Get::(?:Simulate|Just-Print|Dry-Run|Recon|No-Act)=(.*)$/i;
+const RPM_CLIENTS = new Set("dnf dnf5 yum tdnf microdnf".split(" "));
+const DNF_TESTS = /^(?:--setopt=)?tsflags=(.*)$/;
+const ON = /^(?:true|yes|on|1|enable|with|(?:\w+,)*test(?:,\w+)*)$/i;
+
+/** Tools that take these words for a call for help, wherever one stands before `--`. */
+const SHORT_HELP: ReadonlyMap<string, readonly string[]> = new Map([
+  ...readHelp("terraform tofu vault bao consul nomad packer boundary waypoint", ["-h", "-help"]),
+  ...readHelp(
+    "kubectl oc helm gh glab fly flyctl argocd argo flux tkn istioctl linkerd eksctl kops velero minikube kind " +
+      "systemctl oci az gcloud doctl hcloud supabase pulumi skopeo buildah skaffold cosign restic rclone cargo rustup " +
+      "ansible ansible-playbook certbot goreleaser atlas dbmate turso alembic",
+    ["-h"],
+  ),
+]);
+
+function readHelp(names: string, words: readonly string[]) {
+  return names.split(" ").map((name) => [name, words] as const);
+}
+
+/** The word stands alone; behind another option it may be that option's value. */
+function isHelp(args: readonly string[], word: string): boolean {
+  const end = args.indexOf("--");
+  const at = args.indexOf(word);
+  return at >= 0 && (end < 0 || at < end) &&
+    (at === 0 || !args[at - 1]!.startsWith("-") || at === args.length - 1 && !isValue(args, at));
 }
 
 function simulates({ args, name }: SimpleCommand, { options, letters, verbs }: Rehearsing) {

@@ -128,7 +128,6 @@ export const CLOUD_CHANGES: readonly Rule[] = [
     title: "Change resources of a cloud",
     commands: [...LOCAL.keys(), "metal", "packet", "tccli", "yc", "nebius"],
     match: changesCloud,
-    evenRehearsed: true,
     weight: [3, 3],
     threat: "production_change",
     explanation: "It creates, starts or changes resources of a cloud.",
