@@ -96,7 +96,6 @@ const REHEARSING: readonly (readonly [names: string, options: string, verbs?: st
     "--dry-run",
     "halt poweroff reboot kexec soft-reboot suspend hibernate hybrid-sleep suspend-then-hibernate default rescue emergency exit",
   ],
-  ["parallel", "--dry-run --dryrun"],
   ["hg", "-n -p --dry-run --print", "revert purge clean import addremove"],
   ["iptables-restore ip6tables-restore", "-t --test"],
   ["nft", "-c --check"],
@@ -155,11 +154,11 @@ export function rehearses(command: SimpleCommand): boolean {
   if (SHORT_HELP.get(name)?.some((word) => isHelp(args, word))) return true;
   if (name.startsWith("apt") && configures(args, APT_SIMULATES)) return true;
   if (RPM_CLIENTS.has(name) && configures(args, DNF_TESTS)) return true;
-  if (name.includes("-") && CMDLET_VERB.has(name.slice(0, name.indexOf("-")))) {
-    return args.some((arg) => WHAT_IF.has(arg.toLowerCase()));
-  }
   const entries = byName.get(name);
-  if (entries === undefined) return false;
+  if (entries === undefined) {
+    return name.includes("-") && CMDLET_VERB.has(name.slice(0, name.indexOf("-"))) &&
+      args.some((arg) => WHAT_IF.has(arg.toLowerCase()));
+  }
   return entries.some((entry) => simulates(command, entry));
 }
 
@@ -291,9 +290,9 @@ function hasLetter(arg: string, letters: string, valued: string): boolean {
   return false;
 }
 
-/** `--no-dry-run`, `--no-n` and `--dry-run=false` take an option back. */
+/** `--no-dry-run`, `--no-n`, `-s=no` and `--dry-run=false` take an option back. */
 function takesBack(arg: string): boolean {
-  if (!arg.startsWith("--")) return false;
+  if (!arg.startsWith("--")) return arg[2] === "=" && NO.has(arg.slice(3).toLowerCase());
   if (TAKEN_BACK.has(arg.toLowerCase())) return true;
   const equals = arg.indexOf("=");
   return equals > 0 && NO.has(arg.slice(equals + 1).toLowerCase()) &&

@@ -62,6 +62,8 @@ const HARMLESS = [
   "backups create",
   "boards work-item",
   "create-image",
+  "job create-plan-job",
+  "job create-drift-detection-job",
   "create-kubeconfig",
   "generate-kubeconfig",
   "image create",
