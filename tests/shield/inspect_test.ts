@@ -245,7 +245,8 @@ Deno.test("inspectCommand: code that runs computed text needs approval, a litera
 });
 
 Deno.test("inspectCommand: a variable that a branch may have changed is not trusted", () => {
-  assert.equal(inspectCommand("X=/; false && X=/tmp/x; rm -rf $X").verdict, "approve");
+  assert.equal(inspectCommand("X=/; test -d y && X=/tmp/x; rm -rf $X").verdict, "approve");
+  assert.equal(inspectCommand("X=/; false && X=/tmp/x; rm -rf $X").verdict, "deny");
   assert.equal(inspectCommand("X=/; (X=/tmp/x); rm -rf $X").verdict, "deny");
   assert.equal(inspectCommand("rm -rf $UNSET/*").verdict, "approve");
 });

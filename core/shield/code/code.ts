@@ -1,5 +1,6 @@
 import type { CodeScan } from "../model.ts";
 import { type Budget, spend } from "../interpreter/budget.ts";
+import { withoutUncalled } from "./uncalled.ts";
 import { decodeEscapes } from "./decode.ts";
 import { quoteWord } from "../interpreter/inner.ts";
 import { isPowershell, statementsOf } from "./powershell.ts";
@@ -8,7 +9,8 @@ import { MAY_RUN, RUNNERS, runsComputed, startsLiteral } from "./runners.ts";
 import { SHELLS } from "../programs/families/shells.ts";
 
 /** Reads code once, without a grammar: names, strings, and which strings become commands. */
-export function scanCode(code: string, language: string, budget: Budget): CodeScan {
+export function scanCode(written: string, language: string, budget: Budget): CodeScan {
+  const code = language === "python" ? withoutUncalled(written) : written;
   const names = new Set<string>();
   const strings: string[] = [];
   const groups: string[][] = [];

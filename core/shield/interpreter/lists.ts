@@ -1,4 +1,4 @@
-import type { AndOr, CompoundList, Statement } from "unbash";
+import type { AndOr, Command, CompoundList, Statement } from "unbash";
 import { type Flow, mergeFlows, NOTHING } from "../model.ts";
 import { eitherFolder, folderOf, fork, type Scope, walkBranch } from "./scope.ts";
 
@@ -35,7 +35,8 @@ function walkStatement(statement: Statement, scope: Scope, stdin: Flow | null): 
 export const ASIDE: Partial<Scope> = { concurrent: true, conditional: true };
 
 /** `a && b || c`: each part that stands behind another one may not run. */
-function walkChain({ commands, operators }: AndOr, scope: Scope, stdin: Flow | null): Flow {
+function walkChain(chain: AndOr, scope: Scope, stdin: Flow | null): Flow {
+  const { commands, operators } = withoutSkipped(chain, scope);
   const start = folderOf(scope);
   const { walker } = scope.inspection;
   const flows = [walker.node(commands[0]!, scope, stdin)];
@@ -52,6 +53,31 @@ function walkChain({ commands, operators }: AndOr, scope: Scope, stdin: Flow | n
   }
   return mergeFlows(flows);
 }
+
+/** Leaves out what `true ||` and `false &&` keep from running. */
+function withoutSkipped({ commands, operators }: AndOr, scope: Scope) {
+  const first = commands[0]!;
+  const status = first.type === "Command" && first.prefix.length === 0
+    ? STATUSES.get(first.name?.text ?? "")
+    : undefined;
+  const skipping = status === 0 ? "||" : "&&";
+  if (
+    first.type !== "Command" || status === undefined || operators[0] !== skipping ||
+    isRenamed(first, scope)
+  ) {
+    return { commands, operators };
+  }
+  let at = 1;
+  while (operators[at] === skipping) at++;
+  return { commands: [first, ...commands.slice(at + 1)], operators: operators.slice(at) };
+}
+
+/** A line may give these names another meaning. */
+const isRenamed = ({ name }: Command, { functions, inspection }: Scope): boolean =>
+  functions.get(name?.text ?? "") !== undefined || RENAMES.test(inspection.text);
+const RENAMES = /\b(?:alias|hash|enable|true\s*\(|false\s*\()/;
+
+const STATUSES: ReadonlyMap<string, number> = new Map([["true", 0], [":", 0], ["false", 1]]);
 
 /** Walks a list that may not run. */
 export function walkBody(list: CompoundList, scope: Scope, stdin: Flow | null): Flow {

@@ -190,8 +190,22 @@ export function isNeverUsed(
   if (wrappers.length > 0 || span !== null) return false;
   inspection.mentions ??= countWords(inspection.text);
   const inside = countWords(definition).get(name);
-  return inside !== undefined && inspection.mentions.get(name) === inside;
+  const said = inspection.mentions.get(name);
+  return inside !== undefined &&
+    (said === inside || said === inside + countShown(inspection.text, name));
 }
+
+/** How often `declare -f name` prints the definition; what is printed stays text where nothing takes it further. */
+function countShown(text: string, name: string): number {
+  if (/[`|]|[$<]\(|>/.test(text)) return 0;
+  return text.split(/[;&\n]/).filter((part) => SHOWS.has(part.trim().replace(` ${name}`, " …")))
+    .length;
+}
+
+const SHOWS = new Set([
+  ...["declare -f …", "declare -F …", "declare -pf …", "declare -fp …", "typeset -f …"],
+  ...["type …", "type -t …", "command -v …", "command -V …", "unset -f …", "unset …"],
+]);
 
 function countWords(text: string): Map<string, number> {
   const counts = new Map<string, number>();

@@ -182,7 +182,11 @@ function walkCommand(node: Command, scope: Scope, given: Flow | null): Flow {
       assign(scope, part.name, assignments.get(part.name) ?? "");
     }
     runVariables(assignments, span, scope);
-    judgeRedirections(redirections, span, scope, assignments);
+    // A connection that nobody reads or writes is closed at once: it asks whether a port is open.
+    const lasting = scope.unread
+      ? redirections.filter(({ target }) => !isNetworkDevice(target))
+      : redirections;
+    judgeRedirections(lasting, span, scope, assignments);
     if (certain !== null) walkCertain(node, scope, certain, given);
     // `$(< file)` is what the file holds.
     return input ?? known("");
@@ -232,6 +236,8 @@ function walkCertain(node: Command, scope: Scope, certain: Scope, given: Flow | 
   walkCommand(node, certain, given);
   doubtWhere(scope, certain);
 }
+
+const isNetworkDevice = (target: string): boolean => /^\/dev\/(?:tcp|udp)\//.test(target);
 
 /** Whether a redirection may be one of standard input. */
 const isForInput = ({ descriptor }: RedirectionNode) =>

@@ -5,8 +5,17 @@ import type { SimpleCommand } from "../model.ts";
  * A program that is not here has no such option: the word is an operand, or the call fails, or does the work.
  */
 const REHEARSING: readonly (readonly [names: string, options: string, verbs?: string])[] = [
-  ["kubectl oc k k3s microk8s kubecolor kubeadm eksctl argocd istioctl linkerd", "--dry-run"],
-  ["helm helm3 helmfile minikube werf", "--dry-run"],
+  [
+    "kubectl oc k k3s microk8s kubecolor",
+    "--dry-run",
+    "annotate apply autoscale cordon uncordon drain taint create delete expose label patch replace run scale set undo " +
+    "reconcile new-app new-build new-project policy rollback idle import-image import prune link unlink",
+  ],
+  ["kubeadm eksctl istioctl", "--dry-run"],
+  ["argocd", "--dry-run", "sync import"],
+  ["helm helm3", "--dry-run", "install upgrade rollback uninstall delete del un template"],
+  ["minikube", "--dry-run", "start"],
+  ["werf", "--dry-run", "cleanup purge host"],
   [
     "git hub",
     "-n --dry-run",
@@ -33,9 +42,13 @@ const REHEARSING: readonly (readonly [names: string, options: string, verbs?: st
   ["apk", "-s --simulate"],
   ["brew", "-n --dry-run", "autoremove cleanup install upgrade bundle"],
   ["nix nix-env nix-store nix-collect-garbage guix", "--dry-run"],
-  ["npm pnpm yarn bun lerna jsr deno", "--dry-run"],
+  [
+    "npm pnpm yarn bun jsr deno",
+    "--dry-run",
+    "publish unpublish install i ci add uninstall remove rm un update up dedupe prune rebuild link audit pack deprecate outdated",
+  ],
   ["pip pip3 uv poetry pdm hatch", "--dry-run", "install add remove sync publish lock pip tool"],
-  ["cargo", "-n --dry-run", "publish clean add remove update install yank owner fix"],
+  ["cargo", "-n --dry-run", "publish clean add remove update install fix"],
   ["composer", "--dry-run", "install update remove require reinstall bump"],
   ["semantic-release standard-version release-it", "-d --dry-run --dryRun"],
   ["wrangler firebase", "--dry-run", "deploy publish"],
@@ -46,7 +59,7 @@ const REHEARSING: readonly (readonly [names: string, options: string, verbs?: st
   ["gsutil", "-n", "rsync"],
   ["gcloud", "--dry-run", "rsync transfer storage"],
   ["s3cmd s5cmd", "-n --dry-run"],
-  ["bq", "--dry_run"],
+  ["bq", "--dry_run", "query"],
   ["docker", "--dry-run", "compose"],
   ["docker-compose", "--dry-run"],
   ["podman", "--dry-run", "auto-update"],
@@ -72,16 +85,31 @@ const REHEARSING: readonly (readonly [names: string, options: string, verbs?: st
   ["pg_repack", "-N --dry-run"],
   ["mongorestore", "--dryRun"],
   ["pt-online-schema-change pt-archiver pt-kill pt-table-sync", "--dry-run --print"],
-  ["bundle gem", "--dry-run --noop"],
+  ["bundle gem", "--dry-run --dryrun", "clean cleanup"],
   ["tmpreaper tmpwatch", "-t --test"],
   ["systemd-tmpfiles ufw", "--dry-run"],
   ["ipa-server-upgrade authselect freeipa", "--test"],
   ["alembic", "--sql", "downgrade upgrade"],
   ["rake rails", "-n -P -T -D --dry-run --prereqs --tasks"],
-  ["dotnet dotnet-ef flux", "--dry-run"],
+  ["dotnet dotnet-ef", "--dry-run"],
+  ["flux", "--dry-run", "build"],
   ["pulumi", "--preview-only"],
   ["mount", "-f --fake"],
-  ["terraform tofu", "-dry-run", "rm mv"],
+  ["terraform tofu terragrunt", "-dry-run --dry-run", "rm mv replace-provider"],
+  ["vault bao", "-output-policy -output-curl-string --output-policy --output-curl-string"],
+  ["oci", "--generate-full-command-json-input --generate-param-json-input"],
+  [
+    "oci",
+    "--dry-run",
+    "bulk-delete bulk-upload bulk-download sync delete-object-versions bulk-delete-versions",
+  ],
+  ["aws", "--generate-cli-skeleton"],
+  ["invoke-rc.d", "--query"],
+  [
+    "systemctl",
+    "--dry-run",
+    "halt poweroff reboot kexec soft-reboot suspend hibernate hybrid-sleep suspend-then-hibernate default rescue emergency exit",
+  ],
   ["hg", "-n -p --dry-run --print", "revert purge clean import addremove"],
   ["iptables-restore ip6tables-restore", "-t --test"],
   ["nft", "-c --check"],
@@ -137,11 +165,14 @@ export function rehearses(command: SimpleCommand): boolean {
   }
   if (!hasOptions) return false;
   if (asksForHelp(args)) return true;
-  if (name.includes("-") && CMDLET_VERB.has(name.slice(0, name.indexOf("-")))) {
-    return args.some((arg) => WHAT_IF.has(arg.toLowerCase()));
-  }
+  if (SHORT_HELP.get(name)?.some((word) => isHelp(args, word))) return true;
+  if (name.startsWith("apt") && configures(args, APT_SIMULATES)) return true;
+  if (RPM_CLIENTS.has(name) && configures(args, DNF_TESTS)) return true;
   const entries = byName.get(name);
-  if (entries === undefined) return false;
+  if (entries === undefined) {
+    return name.includes("-") && CMDLET_VERB.has(name.slice(0, name.indexOf("-"))) &&
+      args.some((arg) => WHAT_IF.has(arg.toLowerCase()));
+  }
   return entries.some((entry) => simulates(command, entry));
 }
 
@@ -160,13 +191,22 @@ const CMDLET_VERB = new Set(
 const HELPFUL = new Set(
   ("aws git docker podman kubectl oc helm flyway gh glab npm pnpm yarn cargo go terraform tofu heroku fly flyctl " +
     "vault consul nomad packer gcloud az doctl pulumi hg svn systemctl ufw vagrant argocd flux rails mix dotnet " +
-    "bundle gem brew snap flatpak").split(" "),
+    "bundle gem brew snap flatpak php python python3 ruby artisan console manage.py django-admin redis-cli valkey-cli " +
+    "keydb-cli supabase nerdctl linkerd istioctl eksctl kops minikube kind skaffold tkn argo velero cf ibmcloud aliyun " +
+    "civo hcloud exo railway turso pscale goreleaser buf hugo atlas dbmate prisma composer deno bun uv poetry rustup " +
+    "dnf yum zypper launchctl certbot caddy boundary waypoint bao opentofu etcdctl rclone restic borg symfony wp drush " +
+    "zpool networkctl resolvectl rabbitmqctl asadmin supervisorctl rbd ceph crm pcs").split(" "),
 );
 
 /** `git help clean`, `aws rds delete-db-instance help`. */
 function asksForHelpByWord({ args, name }: SimpleCommand): boolean {
-  return name === "aws" ? args.at(-1) === "help" : args[0] === "help";
+  if (name === "aws") return args.at(-1) === "help";
+  return args[RUNS_SCRIPT.has(name) && SCRIPT.test(args[0] ?? "") ? 1 : 0] === "help";
 }
+
+/** Programs whose first word is a script with verbs of its own: `python manage.py help flush`. */
+const RUNS_SCRIPT = new Set("php python python3 ruby".split(" "));
+const SCRIPT = /(?:^|\/)(?:manage\.py|artisan|console)$/;
 
 /** `--help` and `--version`; after `--` such a word is a file's name. */
 function asksForHelp(args: readonly string[]): boolean {
@@ -174,9 +214,48 @@ function asksForHelp(args: readonly string[]): boolean {
     const arg = args[at]!;
     if (arg === "--") return false;
     if (arg === "--help" && !isValue(args, at)) return true;
-    if (arg === "--version" && !isValue(args, at) && !/^v?\d/.test(args[at + 1] ?? "")) return true;
+    // Elsewhere it may name the version that a call is about.
+    if (
+      arg === "--version" && !isValue(args, at) && (at === 0 || at === args.length - 1) &&
+      !/^v?\d/.test(args[at + 1] ?? "")
+    ) return true;
   }
   return false;
+}
+
+/** Whether the last such setting (`-o APT::Get::Simulate=true`) switches the rehearsal on. */
+function configures(args: readonly string[], setting: RegExp): boolean {
+  const values = args.flatMap((arg) => setting.exec(arg)?.[1] ?? []);
+  return ON.test(values.at(-1) ?? "");
+}
+
+const APT_SIMULATES =
+  /^(?:-o=?|--option=)?APT::Get::(?:Simulate|Just-Print|Dry-Run|Recon|No-Act)=(.*)$/i;
+const RPM_CLIENTS = new Set("dnf dnf5 yum tdnf microdnf".split(" "));
+const DNF_TESTS = /^(?:--setopt=)?tsflags=(.*)$/;
+const ON = /^(?:true|yes|on|1|enable|with|(?:\w+,)*test(?:,\w+)*)$/i;
+
+/** Tools that take these words for a call for help, wherever one stands before `--`. */
+const SHORT_HELP: ReadonlyMap<string, readonly string[]> = new Map([
+  ...readHelp("terraform tofu vault bao consul nomad packer boundary waypoint", ["-h", "-help"]),
+  ...readHelp(
+    "kubectl oc helm gh glab fly flyctl argocd argo flux tkn istioctl linkerd eksctl kops velero minikube kind " +
+      "systemctl oci az gcloud doctl hcloud supabase pulumi skopeo buildah skaffold cosign restic rclone cargo rustup " +
+      "ansible ansible-playbook certbot goreleaser atlas dbmate turso alembic",
+    ["-h"],
+  ),
+]);
+
+function readHelp(names: string, words: readonly string[]) {
+  return names.split(" ").map((name) => [name, words] as const);
+}
+
+/** The word stands alone; behind another option it may be that option's value. */
+function isHelp(args: readonly string[], word: string): boolean {
+  const end = args.indexOf("--");
+  const at = args.indexOf(word);
+  return at >= 0 && (end < 0 || at < end) &&
+    (at === 0 || !args[at - 1]!.startsWith("-") || at === args.length - 1 && !isValue(args, at));
 }
 
 function simulates({ args, name }: SimpleCommand, { options, letters, verbs }: Rehearsing) {
@@ -225,9 +304,9 @@ function hasLetter(arg: string, letters: string, valued: string): boolean {
   return false;
 }
 
-/** `--no-dry-run`, `--no-n` and `--dry-run=false` take an option back. */
+/** `--no-dry-run`, `--no-n`, `-s=no` and `--dry-run=false` take an option back. */
 function takesBack(arg: string): boolean {
-  if (!arg.startsWith("--")) return false;
+  if (!arg.startsWith("--")) return arg[2] === "=" && NO.has(arg.slice(3).toLowerCase());
   if (TAKEN_BACK.has(arg.toLowerCase())) return true;
   const equals = arg.indexOf("=");
   return equals > 0 && NO.has(arg.slice(equals + 1).toLowerCase()) &&

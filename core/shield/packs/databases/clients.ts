@@ -79,6 +79,12 @@ function sqlHarm(command: SimpleCommand): SqlHarm {
 
 const REDIS_WORDS = new Set(["flushall", "flushdb", "shutdown", "swapdb", "debug", "script"]);
 
+/** `HELP shutdown`, `COMMAND INFO flushall` and `ACL DRYRUN app flushall` run no other command. */
+function asksAbout([verb = "", next = ""]: readonly string[]): boolean {
+  return verb === "help" || verb === "?" || verb === "command" ||
+    verb === "acl" && next === "dryrun";
+}
+
 /** Databases, their clients and their files. */
 export const DATABASE_RULES: readonly Rule[] = [
   rule({
@@ -150,10 +156,12 @@ export const DATABASE_RULES: readonly Rule[] = [
     title: "Empty or stop a Redis server",
     commands: ["redis-cli", "valkey-cli", "keydb-cli", "dragonfly-cli"],
     match: (command) => {
+      const given = operands(command, REDIS_VALUED).map((word) => word.toLowerCase());
       const words = [
-        ...operands(command, REDIS_VALUED),
+        ...given,
         ...(command.stdin?.text ?? "").split("\n").flatMap((line) => line.split(" ")),
       ].map((word) => word.toLowerCase());
+      if (/^(?:-v|--version|--help)$/.test(command.args[0] ?? "") || asksAbout(given)) return false;
       const verb = words.find((word) => REDIS_WORDS.has(word));
       if (verb === "script") return words.includes("flush");
       if (verb === "debug") return words.includes("segfault") || words.includes("reload");

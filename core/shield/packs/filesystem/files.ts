@@ -1,5 +1,11 @@
 import { rule } from "../rule.ts";
-import { hasFlag, hasOption, isRehearsal, operands } from "../../programs/arguments.ts";
+import {
+  hasFlag,
+  hasOption,
+  isRehearsal,
+  operands,
+  optionValues,
+} from "../../programs/arguments.ts";
 import {
   type Condition,
   LISTED,
@@ -201,7 +207,8 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     match: (command) =>
       !emptiesLogs(command) &&
       (hasOption(command, "-s0", "--size=0") ||
-        command.args.some((arg) => arg === "0" || arg.startsWith("-s"))),
+        command.args.some((arg) => arg === "0" || arg.startsWith("-s"))) &&
+      !makesImage(command),
     weight: [2, 5],
     threat: "data_loss",
     explanation: "It truncates a file and loses the rest of it.",
@@ -335,6 +342,19 @@ function emptiesLogs(command: SimpleCommand): boolean {
     files.every((file) =>
       file.endsWith(".log") && classifyPath(locate(command.cwd, file)) === "local_file"
     );
+}
+
+/** `truncate -s 1G disk.img` makes an image of a disk; `-s +1G` and `-s '>1G'` only let a file grow. */
+function makesImage(command: SimpleCommand): boolean {
+  const sizes = optionValues(command, "-s", "--size");
+  if (sizes.length === 0 || sizes.some((size) => !/^[+>]?[1-9]\d*[KMGTP]?i?B?$/.test(size))) {
+    return false;
+  }
+  if (sizes.every((size) => size.startsWith("+") || size.startsWith(">"))) return true;
+  return operands(command, SIZED).every((file) =>
+    /\.(?:img|raw|swap|ext4)$/.test(file) &&
+    ["local_file", "temporary"].includes(classifyPath(locate(command.cwd, file)))
+  );
 }
 
 const SIZED = new Set(["-s", "--size"]);

@@ -3,6 +3,7 @@ import { hasFlag, hasOption, operands, optionValues } from "../../programs/argum
 import { isWholeFolder } from "../../programs/bulk.ts";
 import { once, type Rule, type SimpleCommand } from "../../model.ts";
 import { writtenPaths } from "../../programs/effects.ts";
+import { changesFolders, tarFolders } from "../../programs/families/archives.ts";
 import { isSecret } from "../../programs/secrets.ts";
 import { holdsSystem, isVital, locate, normalizePath } from "../../programs/paths.ts";
 
@@ -84,9 +85,11 @@ function extractsOver(command: SimpleCommand): boolean {
       return (hasFlag(command, "x", "extract", "get") ||
         (!first.startsWith("-") && first.includes("x"))) &&
         (hasFlag(command, "P", "absolute-names") ||
-          optionValues(command, "-C", "--directory").some(isBase));
+          (changesFolders(command)
+            ? tarFolders(command)
+            : optionValues(command, "-C", "--directory")).some(isBase));
     case "unzip":
-      return optionValues(command, "-d").some(isBase);
+      return !hasFlag(command, "lptvzZ") && optionValues(command, "-d").some(isBase);
     default:
       return false;
   }

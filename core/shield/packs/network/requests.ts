@@ -16,6 +16,14 @@ export const METADATA = new RegExp(
   ].join("|").replaceAll(".", "\\."),
 );
 
+/** What says where and what a machine is, and holds no credential. */
+const ONLY_PLACE = new RegExp(
+  "^(?:http://)?(?:169\\.254\\.169\\.254|metadata\\.google\\.internal|100\\.100\\.100\\.200)/" +
+    "(?:[\\w.-]+/meta-data/(?:placement/[\\w/-]+|instance-id|instance-type|ami-id|hostname|local-hostname|public-hostname|" +
+    "local-ipv4|public-ipv4|mac|region-id|zone-id)|" +
+    "computeMetadata/v1/(?:instance/(?:zone|id|name|hostname|machine-type|image|cpu-platform)|project/(?:project-id|numeric-project-id)))/?$",
+);
+
 /** Requests that destroy at the other end, or ask for credentials. */
 export const REQUEST_RULES: readonly Rule[] = [
   rule({
@@ -35,7 +43,8 @@ export const REQUEST_RULES: readonly Rule[] = [
       "irm",
       "aria2c",
     ],
-    match: ({ args }) => args.some((arg) => METADATA.test(arg.toLowerCase())),
+    match: ({ args }) =>
+      args.some((arg) => METADATA.test(arg.toLowerCase()) && !ONLY_PLACE.test(arg)),
     evenRehearsed: true,
     weight: [4, 3],
     threat: "credential_access",

@@ -62,7 +62,6 @@ export function rulesOfCalls(changes: readonly Change[]): readonly Rule[] {
       commands: [...new Set([...calls.flatMap(programsOf), ...READ_THROUGH])],
       when: { ask, answers: [id] },
       match: () => true,
-      evenRehearsed: true,
       weight: weight ?? [3, 3],
       threat: threat ?? "production_change",
       explanation,

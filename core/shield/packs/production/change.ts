@@ -53,7 +53,6 @@ export function changeRule({ changes, ...fields }: ChangeRule): Rule {
     threat: "production_change",
     ...fields,
     commands: [...byName.keys()],
-    evenRehearsed: true,
     match: (command) =>
       byName.get(command.name)?.some((known) => isChange(command, known)) ?? false,
   });
@@ -175,7 +174,7 @@ const READS = new Set(
 const DASH = 0x2d;
 const OFF = new Set(["0", "false", "no", "none", "off"]);
 
-/** Whether one of the options is given, and none of them is switched off. */
+/** Whether one of the options is given, and not switched off behind. */
 function hasAny(
   args: readonly string[],
   options: ReadonlySet<string>,
@@ -195,11 +194,11 @@ function hasAny(
     }
     const equals = arg.indexOf("=");
     const name = equals < 0 ? arg : arg.slice(0, equals);
-    if (arg.startsWith("--no-") && options.has(`--${arg.slice(5)}`)) return false;
+    // The last of contradicting options counts.
+    if (arg.startsWith("--no-") && options.has(`--${arg.slice(5)}`)) found = false;
     if (options.has(name) || isBundled(name, options, valued)) {
       const value = equals < 0 ? args[i + 1] : arg.slice(equals + 1);
-      if (value !== undefined && OFF.has(value.toLowerCase())) return false;
-      found = true;
+      found = value === undefined || !OFF.has(value.toLowerCase());
     }
   }
   return found;

@@ -45,13 +45,31 @@ export const CLUSTER_CHANGES: readonly Rule[] = [
         verbs: [
           "new-app|new-project|new-build|start-build|cancel-build|import-image|tag|idle|rollback",
           "secrets|policy|image",
+          "adm prune auth",
           "!policy who-can|can-i|scc-review|scc-subject-review",
           "!image info|extract",
-          "adm upgrade|taint|cordon|uncordon|drain|policy|groups|prune|migrate|ca|certificate",
+          "adm taint|cordon|uncordon|drain|policy|groups|ca|certificate",
           "adm add-scc-to-user|pod-network|reboot-machine-config-pool|restart-kubelet|release",
           "!adm policy who-can|scc-review|scc-subject-review",
           "!adm release info|extract",
+          "!adm groups sync|prune",
         ],
+      },
+      // Without their option these only show what they would do.
+      {
+        names: "oc",
+        needs: "--confirm",
+        verbs: [
+          "adm prune builds|deployments|images|groups|renderedmachineconfigs",
+          "adm groups sync|prune",
+          "adm migrate",
+        ],
+      },
+      {
+        names: "oc",
+        needs:
+          "--to --to-latest --to-image --to-multi-arch --clear --force --allow-explicit-upgrade",
+        verbs: ["adm upgrade"],
       },
     ],
     explanation: "It changes what runs in a cluster.",

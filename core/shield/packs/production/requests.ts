@@ -57,7 +57,11 @@ const DESTROYING =
   /^(?:batch|force|bulk)?(?:delete|remove|drop|purge|reset|shutdown|stop|kill|terminate|disable|revoke|deregister|truncate|destroy|flush|wipe)/i;
 
 function callsChange(command: SimpleCommand): boolean {
-  const names = operands(command, RPC_VALUED).filter((word) => /^[\w.]+[./]\w+$/.test(word));
+  const words = operands(command, RPC_VALUED);
+  if (command.name === "grpcurl" && (words.includes("describe") || words.includes("list"))) {
+    return false;
+  }
+  const names = words.filter((word) => /^[\w.]+[./]\w+$/.test(word));
   const method = names.at(-1)?.split(/[./]/).at(-1) ?? "";
   if (DESTROYING.test(method)) return true;
   return CHANGING.test(method) &&

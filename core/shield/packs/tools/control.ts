@@ -154,10 +154,15 @@ function findHarm(command: SimpleCommand, tool: Tool): Harm | null {
     if (harm === null || isExcepted(word, i === 0 ? "" : words[i - 1]!.toLowerCase(), tool)) {
       continue;
     }
-    return isRehearsal(command) ? null : harm;
+    return isRehearsal(command) || worksHere(command) ? null : harm;
   }
   return null;
 }
+
+/** `supabase db reset --local`: what it acts on are containers of this machine. */
+const worksHere = ({ args, name }: SimpleCommand): boolean =>
+  name === "supabase" && args.includes("--local") &&
+  !args.some((arg) => arg.startsWith("--linked") || arg.startsWith("--db-url"));
 
 /** Whether the verb, alone or with the word before it, harms nothing in this tool's hands. */
 function isExcepted(word: string, before: string, { except }: Tool): boolean {
@@ -167,7 +172,9 @@ function isExcepted(word: string, before: string, { except }: Tool): boolean {
 /** A verb that harms nothing ends the search: what follows it is a name or a title. */
 const NEUTRAL = new Set([
   "help",
+  "can",
   "create",
+  "new",
   "list",
   "ls",
   "get",

@@ -48,6 +48,27 @@ function tarMembers(command: SimpleCommand): readonly string[] {
   return [...members, ...namedMembers(args)];
 }
 
+/** Whether tar changes its folder more than once: the last one counts for what follows. */
+export const changesFolders = (command: SimpleCommand): boolean =>
+  command.args.filter((arg) => TAR_FOLDER.test(arg)).length > 1;
+
+/** The folders into which tar puts something: the last, and each with members of its own. */
+export function tarFolders({ args }: SimpleCommand): readonly string[] {
+  const folders: string[] = [];
+  let folder = ".";
+  const bundle = args[0]?.startsWith("-") === false ? args[0] : "";
+  for (let at = bundle === "" ? 0 : bundle.includes("f") ? 2 : 1; at < args.length; at++) {
+    const arg = args[at]!;
+    const [, value] = TAR_FOLDER.exec(arg) ?? [];
+    if (value !== undefined) {
+      const next = value === "" ? args[++at] ?? "" : value;
+      folder = locate(folder.length > PATH_MAX ? "." : folder, next);
+    } else if (TAR_VALUED.test(arg)) at++;
+    else if (!arg.startsWith("-")) folders.push(folder);
+  }
+  return [...folders, folder];
+}
+
 function namedMembers(args: readonly string[]): string[] {
   const members: string[] = [];
   let folder = ".";
@@ -92,7 +113,9 @@ const COMPRESSORS = ["gzip", "pigz", "bzip2", "xz", "zstd", "gunzip", "bunzip2",
 
 const TAR = {
   writes: (command: SimpleCommand) => [
-    ...unpacked(tarExtracts, "-C", "--directory", "--cd")(command),
+    ...changesFolders(command)
+      ? tarExtracts(command) ? tarFolders(command) : []
+      : unpacked(tarExtracts, "-C", "--directory", "--cd")(command),
     ...tarCreates(command) ? tarFiles(command) : [],
   ],
   runs: (command: SimpleCommand) => [

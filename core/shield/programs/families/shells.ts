@@ -40,12 +40,17 @@ const NAMES = [
 /** Programs that run shell text: given with `-c`, in a file, or on standard input. */
 export const SHELLS: ReadonlySet<string> = new Set([...NAMES, "su"]);
 
+/** Shells whose `-n` reads commands and runs none. */
+const CHECKS_SYNTAX = new Set("sh bash zsh dash ksh ksh93 mksh ash rbash".split(" "));
+
 /** `sh -c text`, `sh file`, `sh < input`. */
 function unwrapShell(command: SimpleCommand, readFile: ReadFile): Inner[] {
   const { args } = command;
   const found: Inner[] = [];
   let text = false;
   let stdin = false;
+  let onlyReads = false;
+  let asks = false;
   let i = 0;
   for (; i < args.length; i++) {
     const arg = args[i] ?? "";
@@ -64,9 +69,16 @@ function unwrapShell(command: SimpleCommand, readFile: ReadFile): Inner[] {
     } else {
       if (arg.includes("c")) text = true;
       if (arg.includes("s")) stdin = true;
-      if (arg.endsWith("o") || arg.endsWith("O")) i++;
+      if (arg.includes("i")) asks = true;
+      if (arg.includes("n")) onlyReads = arg.startsWith("-");
+      if (arg.endsWith("o") || arg.endsWith("O")) {
+        i++;
+        if (args[i] === "noexec") onlyReads = arg.startsWith("-");
+      }
     }
   }
+  // Such a shell checks the syntax; one that asks for commands takes no notice of the option.
+  if (onlyReads && !asks && CHECKS_SYNTAX.has(command.name)) return [];
   const rest = args.slice(i);
   const first = rest[0];
   if (text && first !== undefined) {

@@ -70,6 +70,9 @@ function unwrapParallel(command: SimpleCommand): Inner[] {
     ? []
     : command.args.slice(marks + 1).filter((arg) => !arg.startsWith(":::"));
   const found = innerCommand(PARALLEL, front);
+  // It prints the commands, and runs none.
+  const own = front.slice(0, front.length - (found?.argv.length ?? 0));
+  if (own.some((arg) => arg === "--dry-run" || arg === "--dryrun")) return [];
   const flow = command.stdin;
   const isListed = command.args[marks]?.startsWith("::::") ||
     optionValues(command, "-a", "--arg-file").length > 0;
