@@ -1,5 +1,6 @@
 import type { Rule } from "../../model.ts";
 import { OTHER_VERSION_CONTROL } from "../git/others.ts";
+import { ADMINISTRATION } from "./administration.ts";
 import { rulesOfCalls } from "./calls.ts";
 import { CONSOLE_RULES } from "../databases/consoles.ts";
 import { DOCUMENT_RULES } from "../databases/documents.ts";
@@ -12,6 +13,7 @@ import { PUBLISHING } from "./publishing.ts";
 import { SECRET_CHANGES } from "./secrets.ts";
 import { STATEMENT_RULES } from "./statements.ts";
 import { STORE_CHANGES } from "./stores.ts";
+import { WORKLOADS } from "./workloads.ts";
 import { WRITE_RULES } from "../databases/writes.ts";
 
 /** Changes by the command lines of platforms, migration tools, registries and stores. */
@@ -23,6 +25,8 @@ export const TOOL_CHANGES: readonly Rule[] = [
     ...PUBLISHING,
     ...OWNERSHIP,
     ...STORE_CHANGES,
+    ...ADMINISTRATION,
+    ...WORKLOADS,
     ...STORE_IMPORTS,
     ...OTHER_VERSION_CONTROL,
   ]),
