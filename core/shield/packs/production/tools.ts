@@ -6,6 +6,7 @@ import { CONSOLE_RULES } from "../databases/consoles.ts";
 import { DOCUMENT_RULES } from "../databases/documents.ts";
 import { STORE_IMPORTS } from "../databases/imports.ts";
 import { KEY_RULES } from "../databases/keys.ts";
+import { EXPORTS } from "../network/exports.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import { OWNERSHIP } from "./ownership.ts";
 import { PLATFORM_CHANGES } from "./platforms.ts";
@@ -27,6 +28,7 @@ export const TOOL_CHANGES: readonly Rule[] = [
     ...STORE_CHANGES,
     ...ADMINISTRATION,
     ...WORKLOADS,
+    ...EXPORTS,
     ...STORE_IMPORTS,
     ...OTHER_VERSION_CONTROL,
   ]),
