@@ -19,6 +19,7 @@ import { WORK_FILE_RULES } from "./filesystem/work.ts";
 import { WORK_RULES } from "./git/work.ts";
 import { KUBERNETES_RULES } from "./kubernetes.ts";
 import { NETWORK_RULES } from "./network/network.ts";
+import { UNSEEN_RULES } from "./network/unseen.ts";
 import { REQUEST_RULES } from "./network/requests.ts";
 import { OUTPUT_RULES } from "./filesystem/outputs.ts";
 import { LEAVING_RULES } from "./network/leaving.ts";
@@ -48,6 +49,7 @@ export const RULES: readonly Rule[] = [
   ...NETWORK_RULES,
   ...REQUEST_RULES,
   ...FETCHED_RULES,
+  ...UNSEEN_RULES,
   ...CREDENTIAL_RULES,
   ...SECRET_RULES,
   ...DATABASE_RULES,

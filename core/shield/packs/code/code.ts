@@ -36,6 +36,13 @@ import { METADATA } from "../network/requests.ts";
 /** Stands for every cmdlet whose verb deletes or disables. */
 export const ANY_CMDLET = "verb-noun";
 
+/** Calls that change the rights of a file. */
+const RIGHTS: ReadonlySet<string> = new Set(
+  "chmod os.chmod os.chown os.lchown chown fs.chmod fs.chmodsync fs.chown fs.chownsync file.chmod file.chown fileutils.chmod fileutils.chown chmodsync deno.chmodsync deno.chmod"
+    .split(" "),
+);
+const PROGRAM = /^\/(?:usr\/)?(?:local\/)?s?bin\//;
+
 /** Code that is given to an interpreter on the command line. */
 export const CODE_RULES: readonly Rule[] = [
   rule({
@@ -310,6 +317,23 @@ export const CODE_RULES: readonly Rule[] = [
       `perl -e 'rename "a.txt","b.txt"'`,
       `node -e 'require("fs").writeFileSync("out.txt","x")'`,
     ],
+  }),
+  rule({
+    id: "code.rights",
+    title: "Change rights of a system file in code",
+    matchCode: (scan) =>
+      has(scan, RIGHTS) &&
+      scan.strings.some((text) => SYSTEM_FILE.test(text) || PROGRAM.test(text)),
+    weight: [4, 4],
+    threat: "privilege_escalation",
+    explanation: "The code changes who may read, change or run a file of the system.",
+    safer: "Use chmod with a mode that can be read, on the one file.",
+    hits: [
+      `python3 -c 'import os; os.chmod("/bin/bash", 0o4755)'`,
+      `node -e 'fs.chmodSync("/usr/bin/find", 0o4755)'`,
+      `ruby -e 'File.chmod(04755, "/bin/bash")'`,
+    ],
+    misses: [`python3 -c 'import os; os.chmod("run.sh", 0o755)'`, "node -e 'console.log(1)'"],
   }),
   rule({
     id: "code.kill",

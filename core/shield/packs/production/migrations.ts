@@ -29,6 +29,7 @@ export const MIGRATIONS: readonly Change[] = [{
     "sentry upgrade",
     "sqlmesh migrate|rollback|run",
     "sqlmesh plan --auto-apply",
+    "fly|flyctl ssh|machine console|exec -C|--command=…migrate…|…db:…|…seed…",
     "dbt run|build|seed|snapshot|retry -t|--target|--profile=prod|production|live",
     "schemachange|snowchange deploy !--dry-run",
     "pgmigrate migrate|baseline|clean !--dryrun|-n",

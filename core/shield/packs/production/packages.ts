@@ -39,7 +39,7 @@ export const PACKAGE_CHANGES: readonly Rule[] = [
         passes:
           "-s --simulate --just-print --dry-run --recon --no-act -d --download-only --print-uris",
         verbs: [
-          "install|reinstall|upgrade|safe-upgrade|dselect-upgrade",
+          "install|reinstall|upgrade|safe-upgrade|dselect-upgrade|dist-upgrade|full-upgrade",
           "autoremove|build-dep|satisfy|edit-sources|markauto|unmarkauto",
         ],
       },
@@ -238,6 +238,19 @@ export const PACKAGE_CHANGES: readonly Rule[] = [
           asRoot(command) || hasFlag(command, "", "system", "break-system-packages"),
       },
       { names: "gem", verbs: ["install|i|update|uninstall|pristine|cleanup"], when: asRoot },
+      {
+        names: "apt-mark",
+        passes: "-s --simulate",
+        verbs: ["hold|unhold|auto|manual|minimize-manual"],
+      },
+      { names: "gem", passes: "-n -d --dry-run --dryrun", verbs: ["cleanup|clean"] },
+      { names: "gem", needs: "-a --all -x --executables", verbs: ["uninstall"] },
+      {
+        names: "pacman yay paru",
+        when: ({ args }) => args.some((arg) => /^-[a-z]*S[a-z]*c[a-z]*c/.test(arg)),
+      },
+      { names: "pipx", verbs: ["upgrade-all|reinstall-all|uninstall-all"] },
+      { names: "rustup", verbs: ["self update|uninstall"] },
       { names: "gem", needs: "--system", verbs: ["update"] },
       { names: "cargo go rustup luarocks", verbs: ["install|update"], when: asRoot },
       { names: "cpan cpanm", passes: "-l -D -a --info", verbs: ["*"], when: asRoot },

@@ -35,6 +35,12 @@ export const SERVICE_CHANGES: readonly Rule[] = [
       verbs: [`${STARTS}|try-restart|reload-or-restart|enable|unmask|edit|link`],
       when: (command) => command.args.includes("--user"),
     }, {
+      // The services of another person.
+      names: "systemctl",
+      needs: "--machine -M",
+      verbs: [`${STARTS_AND_STOPS}|try-restart|reload-or-restart|enable|disable|mask|unmask|kill`],
+      when: (command) => command.args.includes("--user"),
+    }, {
       names: "networkctl",
       verbs: ["up|down|renew|forcerenew|reconfigure|reload|edit|mask|unmask|persistent-storage"],
     }, {
@@ -79,6 +85,7 @@ export const SERVICE_CHANGES: readonly Rule[] = [
         ],
         passes: "--status-all -l --list -e --exists -r --resolve",
       },
+      { names: "invoke-rc.d", passes: "--query", verbs: ["* stop|force-stop"] },
       { names: "rc-update", verbs: ["add"] },
       { names: "openrc", passes: "--no-stop", verbs: ["*"] },
       { names: "chkconfig", passes: "--list", needs: "--add --level on reset" },

@@ -56,6 +56,10 @@ export const STORE_CHANGES: readonly Change[] = [
       "tiup cluster deploy|start|stop|restart|reload|scale-in|scale-out|upgrade|patch|edit-config|destroy|clean|replay|rename|enable|disable",
       "couchbase-cli … -edit|rebalance|failover|recovery|setting-…|user-manage|bucket-create|bucket-edit|bucket-flush|bucket-delete|server-add|server-readd|node-init|reset-admin-password|cluster-init|collection-manage|xdcr-…|master-password|ssl-manage|node-reset|server-eshell|admin-role-manage|analytics-link-setup|eventing-function-setup",
       "ldapmodify|ldapadd|ldapdelete|ldapmodrdn|slapadd|slapmodify !-n|-u",
+      "consul keyring -install|-use|-remove",
+      "consul lock|maint *",
+      "consul lock -n|-name|-child-exit-code|-shell|-try",
+      "consul watch … ./…|/…|….sh|….py",
       "splunk add|edit|remove|restart|stop|enable|disable|set|clean|apply|rolling-restart|offline|reload !list|show|status",
     ],
     hits: [

@@ -1,10 +1,12 @@
 import type { Rule } from "../../model.ts";
 import { OTHER_VERSION_CONTROL } from "../git/others.ts";
+import { ADMINISTRATION } from "./administration.ts";
 import { rulesOfCalls } from "./calls.ts";
 import { CONSOLE_RULES } from "../databases/consoles.ts";
 import { DOCUMENT_RULES } from "../databases/documents.ts";
 import { STORE_IMPORTS } from "../databases/imports.ts";
 import { KEY_RULES } from "../databases/keys.ts";
+import { EXPORTS } from "../network/exports.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import { OWNERSHIP } from "./ownership.ts";
 import { PLATFORM_CHANGES } from "./platforms.ts";
@@ -12,6 +14,7 @@ import { PUBLISHING } from "./publishing.ts";
 import { SECRET_CHANGES } from "./secrets.ts";
 import { STATEMENT_RULES } from "./statements.ts";
 import { STORE_CHANGES } from "./stores.ts";
+import { WORKLOADS } from "./workloads.ts";
 import { WRITE_RULES } from "../databases/writes.ts";
 
 /** Changes by the command lines of platforms, migration tools, registries and stores. */
@@ -23,6 +26,9 @@ export const TOOL_CHANGES: readonly Rule[] = [
     ...PUBLISHING,
     ...OWNERSHIP,
     ...STORE_CHANGES,
+    ...ADMINISTRATION,
+    ...WORKLOADS,
+    ...EXPORTS,
     ...STORE_IMPORTS,
     ...OTHER_VERSION_CONTROL,
   ]),

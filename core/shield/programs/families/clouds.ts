@@ -53,6 +53,12 @@ const uploaded = copiedTo(isUrl, false);
 /** Addresses of `mc` begin with a name: `store/bucket`. */
 const copiedToStore = copiedTo((arg) => isUrl(arg) || /^\w[\w-]*\//.test(arg));
 
+/** Every word of an upload, in whatever order the tool wants them. */
+const uploadedAnywhere: Finder = (command) =>
+  command.args.some((arg) => COPY_WORDS.has(arg) || arg.startsWith("upload"))
+    ? operands(command).filter((arg) => !isUrl(arg))
+    : [];
+
 /** The last word of a copy, where it is no address. */
 const downloaded: Finder = (command) =>
   command.args.some((arg) => COPY_WORDS.has(arg))
@@ -72,10 +78,24 @@ export const CLOUDS: readonly Family[] = [
   { names: ["gsutil", "s3cmd", "s5cmd", "azcopy"], sends: copiedToUrl },
   { names: ["aws", "gsutil", "s3cmd", "s5cmd", "azcopy"], writes: downloaded },
   { names: ["mc"], sends: copiedToStore },
+  {
+    names: ["oci", "b2", "swift", "coscmd", "coscli", "ossutil", "obsutil", "qshell", "ibmcloud"],
+    sends: (
+      command,
+    ) => [...optionValues(command, "--file", "--body"), ...uploadedAnywhere(command)],
+  },
   { names: ["fly", "flyctl"], runs: ["-C", "--command"] },
   {
-    names: ["heroku", "railway"],
-    wrappers: forVerbs(["run", "run:detached"], { short: "a", long: "app service environment" }),
+    names: ["heroku"],
+    wrappers: forVerbs(["run", "run:detached"], {
+      short: "as",
+      long: "app service environment size type remote env",
+      mode: "shell",
+    }),
+  },
+  {
+    names: ["railway"],
+    wrappers: forVerbs(["run"], { short: "a", long: "app service environment" }),
   },
   {
     names: ["doppler"],

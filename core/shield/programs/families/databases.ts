@@ -65,6 +65,20 @@ export const DATABASES: readonly Family[] = [
       return text === null ? null : textFlow(text);
     },
   },
+  {
+    names: ["manage.py", "django-admin"],
+    noteFiles: noteOutputIn((command) =>
+      command.args.includes("dumpdata") ? optionValues(command, "-o", "--output") : []
+    ),
+    dumps: ({ args }) => args.includes("dumpdata"),
+  },
+  {
+    names: ["supabase"],
+    noteFiles: noteOutputIn((command) =>
+      command.args.includes("dump") ? optionValues(command, "-f", "--file") : []
+    ),
+    dumps: ({ args }) => args.includes("dump") && !args.includes("--dry-run"),
+  },
   { names: ["redis-cli"], dumps: ({ args }) => args.includes("--rdb") },
   { names: ["pg_dump", "pg_dumpall"], writes: valuesOf("-f", "--file") },
   { names: ["mysqldump", "mariadb-dump"], writes: valuesOf("-r", "--result-file") },
