@@ -92,7 +92,7 @@ const REHEARSING: readonly (readonly [names: string, options: string, verbs?: st
   ["alembic", "--sql", "downgrade upgrade"],
   ["rake rails", "-n -P -T -D --dry-run --prereqs --tasks"],
   ["dotnet dotnet-ef", "--dry-run"],
-  ["flux", "--dry-run", "build"],
+  ["flux", "--dry-run", "build uninstall"],
   ["pulumi", "--preview-only"],
   ["mount", "-f --fake"],
   ["terraform tofu terragrunt", "-dry-run --dry-run", "rm mv replace-provider"],
@@ -104,10 +104,13 @@ const REHEARSING: readonly (readonly [names: string, options: string, verbs?: st
     "bulk-delete bulk-upload bulk-download sync delete-object-versions bulk-delete-versions",
   ],
   ["aws", "--generate-cli-skeleton"],
+  ["aws", "--no-execute-changeset", "deploy"],
+  ["shutdown", "--show"],
+  ["pg_resetwal", "-n --dry-run"],
   ["invoke-rc.d", "--query"],
   [
     "systemctl",
-    "--dry-run",
+    "--dry-run --when=show",
     "halt poweroff reboot kexec soft-reboot suspend hibernate hybrid-sleep suspend-then-hibernate default rescue emergency exit",
   ],
   ["hg", "-n -p --dry-run --print", "revert purge clean import addremove"],
@@ -166,6 +169,7 @@ export function rehearses(command: SimpleCommand): boolean {
   if (!hasOptions) return false;
   if (asksForHelp(args)) return true;
   if (SHORT_HELP.get(name)?.some((word) => isHelp(args, word))) return true;
+  if (RUNS_SCRIPT.has(name) && SCRIPT.test(args[0] ?? "") && isHelp(args, "-h")) return true;
   if (name.startsWith("apt") && configures(args, APT_SIMULATES)) return true;
   if (RPM_CLIENTS.has(name) && configures(args, DNF_TESTS)) return true;
   const entries = byName.get(name);
@@ -195,7 +199,8 @@ const HELPFUL = new Set(
     "keydb-cli supabase nerdctl linkerd istioctl eksctl kops minikube kind skaffold tkn argo velero cf ibmcloud aliyun " +
     "civo hcloud exo railway turso pscale goreleaser buf hugo atlas dbmate prisma composer deno bun uv poetry rustup " +
     "dnf yum zypper launchctl certbot caddy boundary waypoint bao opentofu etcdctl rclone restic borg symfony wp drush " +
-    "zpool networkctl resolvectl rabbitmqctl asadmin supervisorctl rbd ceph crm pcs").split(" "),
+    "zpool networkctl resolvectl rabbitmqctl nodetool asadmin supervisorctl rbd ceph crm pcs")
+    .split(" "),
 );
 
 /** `git help clean`, `aws rds delete-db-instance help`. */
@@ -241,9 +246,15 @@ const SHORT_HELP: ReadonlyMap<string, readonly string[]> = new Map([
   ...readHelp(
     "kubectl oc helm gh glab fly flyctl argocd argo flux tkn istioctl linkerd eksctl kops velero minikube kind " +
       "systemctl oci az gcloud doctl hcloud supabase pulumi skopeo buildah skaffold cosign restic rclone cargo rustup " +
-      "ansible ansible-playbook certbot goreleaser atlas dbmate turso alembic",
+      "ansible ansible-playbook certbot goreleaser atlas dbmate turso alembic prisma sqlx diesel artisan console symfony " +
+      "manage.py django-admin drush",
     ["-h"],
   ),
+  ...readHelp(
+    "dropdb createdb dropuser pg_ctl pg_resetwal pg_restore pg_dump psql vacuumdb flyway",
+    ["-?"],
+  ),
+  ...readHelp("mysql mysqladmin mysqldump mariadb mariadb-admin mysqlcheck", ["-?"]),
 ]);
 
 function readHelp(names: string, words: readonly string[]) {

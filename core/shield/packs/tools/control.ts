@@ -82,6 +82,8 @@ const HARMS: ReadonlyMap<string, Harm> = new Map([
   ].map((verb) => [verb, "disable"] as const),
 ]);
 
+const ASKING = new Set(["help", "list", "ls", "show", "status"]);
+
 /** Verbs of daily operation, which are harmless unless an entry of a tool names them. */
 const MILD = new Set([
   "stop",
@@ -151,6 +153,8 @@ function findHarm(command: SimpleCommand, tool: Tool): Harm | null {
     const word = words[i]!.toLowerCase();
     if (isNeutral(word)) return null;
     const harm = verbHarm(word, tool);
+    // `rollback status` asks how far one is.
+    if (MILD.has(word) && ASKING.has(words[i + 1]?.toLowerCase() ?? "")) return null;
     if (harm === null || isExcepted(word, i === 0 ? "" : words[i - 1]!.toLowerCase(), tool)) {
       continue;
     }
