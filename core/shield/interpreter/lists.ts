@@ -72,6 +72,13 @@ function withoutSkipped({ commands, operators }: AndOr, scope: Scope) {
   return { commands: [first, ...commands.slice(at + 1)], operators: operators.slice(at) };
 }
 
+/** Whether a condition is the word `false` alone, so that what stands behind it never runs. */
+export function neverHolds({ commands }: CompoundList, scope: Scope): boolean {
+  const node = commands.length === 1 ? commands[0]!.command : undefined;
+  return node?.type === "Command" && node.prefix.length === 0 && node.name?.text === "false" &&
+    !isRenamed(node, scope);
+}
+
 /** A line may give these names another meaning. */
 const isRenamed = ({ name }: Command, { functions, inspection }: Scope): boolean =>
   functions.get(name?.text ?? "") !== undefined || RENAMES.test(inspection.text);

@@ -59,6 +59,7 @@ const REHEARSING: readonly (readonly [names: string, options: string, verbs?: st
   ["gsutil", "-n", "rsync"],
   ["gcloud", "--dry-run", "rsync transfer storage"],
   ["s3cmd s5cmd", "-n --dry-run"],
+  ["mc", "--dry-run", "rm mirror"],
   ["bq", "--dry_run", "query"],
   ["docker", "--dry-run", "compose"],
   ["docker-compose", "--dry-run"],
@@ -228,6 +229,8 @@ function asksForHelp(args: readonly string[]): boolean {
   return false;
 }
 
+const NPM_REGISTRY = new Set("access dist-tag dist-tags owner team org token tag".split(" "));
+
 /** Whether the last such setting (`-o APT::Get::Simulate=true`) switches the rehearsal on. */
 function configures(args: readonly string[], setting: RegExp): boolean {
   const values = args.flatMap((arg) => setting.exec(arg)?.[1] ?? []);
@@ -266,11 +269,13 @@ function isHelp(args: readonly string[], word: string): boolean {
   const end = args.indexOf("--");
   const at = args.indexOf(word);
   return at >= 0 && (end < 0 || at < end) &&
-    (at === 0 || !args[at - 1]!.startsWith("-") || at === args.length - 1 && !isValue(args, at));
+    (at === 0 || !args[at - 1]!.startsWith("-") || args[at - 1]!.includes("="));
 }
 
 function simulates({ args, name }: SimpleCommand, { options, letters, verbs }: Rehearsing) {
   if (verbs !== null && !args.some((arg) => verbs.has(arg.toLowerCase()))) return false;
+  // `npm dist-tag add` is no `npm add`.
+  if (name.endsWith("npm") && NPM_REGISTRY.has(args[0] ?? "")) return false;
   const valued = VALUED_LETTERS.get(name) ?? "";
   let isOn = false;
   for (let at = 0; at < args.length; at++) {

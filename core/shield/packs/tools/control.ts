@@ -158,7 +158,7 @@ function findHarm(command: SimpleCommand, tool: Tool): Harm | null {
     if (harm === null || isExcepted(word, i === 0 ? "" : words[i - 1]!.toLowerCase(), tool)) {
       continue;
     }
-    return isRehearsal(command) || worksHere(command) ? null : harm;
+    return isRehearsal(command) || worksHere(command) || isPreview(command) ? null : harm;
   }
   return null;
 }
@@ -167,6 +167,12 @@ function findHarm(command: SimpleCommand, tool: Tool): Harm | null {
 const worksHere = ({ args, name }: SimpleCommand): boolean =>
   name === "supabase" && args.includes("--local") &&
   !args.some((arg) => arg.startsWith("--linked") || arg.startsWith("--db-url"));
+
+/** `kops delete cluster` without `--yes` shows what it would delete. */
+const isPreview = ({ args, name }: SimpleCommand): boolean =>
+  name === "kops" && args[0] === "delete" &&
+  ["cluster", "ig", "instancegroup"].includes(args[1] ?? "") &&
+  !args.some((arg) => arg.startsWith("--yes") || arg === "-y");
 
 /** Whether the verb, alone or with the word before it, harms nothing in this tool's hands. */
 function isExcepted(word: string, before: string, { except }: Tool): boolean {
