@@ -1,6 +1,6 @@
 import type { AndOr, Command, CompoundList, Statement } from "unbash";
 import { type Flow, mergeFlows, NOTHING } from "../model.ts";
-import { eitherFolder, folderOf, fork, type Scope, walkBranch } from "./scope.ts";
+import { eitherFolder, folderOf, fork, mentionsAny, type Scope, walkBranch } from "./scope.ts";
 
 /** Walks statements, one after the other. */
 export function walkStatements(
@@ -80,9 +80,9 @@ export function neverHolds({ commands }: CompoundList, scope: Scope): boolean {
 }
 
 /** A line may give these names another meaning. */
-const isRenamed = ({ name }: Command, { functions, inspection }: Scope): boolean =>
-  functions.get(name?.text ?? "") !== undefined || RENAMES.test(inspection.text);
-const RENAMES = /\b(?:alias|hash|enable|true\s*\(|false\s*\()/;
+const isRenamed = ({ name }: Command, scope: Scope): boolean =>
+  scope.functions.get(name?.text ?? "") !== undefined || mentionsAny(scope, RENAMERS);
+const RENAMERS = ["alias", "enable", "hash"];
 
 const STATUSES: ReadonlyMap<string, number> = new Map([["true", 0], [":", 0], ["false", 1]]);
 
