@@ -65,13 +65,14 @@ export function removalAt(code: string, end: number, name: string): string | nul
 
 /** `d = mkdtemp(); rmtree(d)`: the folder is one that the code made for itself, and the name stays its name. */
 function removesOwnFolder(code: string, end: number): boolean {
-  if (code.length > MAKERS_MAX || /\bmkdtemp(?:Sync)?\s*=|\bdef\s+mkdtemp/.test(code)) return false;
+  if (code.length > MAKERS_MAX || !code.includes("mkdtemp")) return false;
+  if (/\bmkdtemp(?:Sync)?\s*=|\bdef\s+mkdtemp/.test(code)) return false;
   ONE_NAME.lastIndex = end;
   const name = ONE_NAME.exec(code)?.[1];
   if (name === undefined) return false;
   const sets = code.match(new RegExp(`\\b${name}\\s*(?:[-+*/|&:]?=(?!=)|in\\b)`, "g")) ?? [];
   const others = new RegExp(
-    `\\b(?:as|def|global|import)\\s+${name}\\b|\\b${name}\\s*,[^();\\n]*=(?!=)`,
+    `\\b(?:as|def|global|import)\\s+${name}\\b|\\b${name}\\s*,[^();\\n]{0,80}=(?!=)`,
   );
   const made = new RegExp(
     `(?:^|[;\\n{]|\\b(?:const|let|var)\\s)\\s*${name}\\s*=\\s*(?:[\\w.]+\\.)?mkdtemp(?:Sync)?\\(`,
@@ -80,7 +81,7 @@ function removesOwnFolder(code: string, end: number): boolean {
 }
 
 /** Longer code is not searched for the folder's origin. */
-const MAKERS_MAX = 4_000;
+const MAKERS_MAX = 600;
 const ONE_NAME = /\(\s*([A-Za-z_]\w{0,40})\s*(?:\)|,\s*\{)/y;
 
 /** One literal that nothing changes, and options behind it; with `dir_fd` it begins elsewhere, and R's unlink takes folders. */

@@ -1,6 +1,6 @@
 import type { AndOr, Command, CompoundList, Statement } from "unbash";
 import { type Flow, mergeFlows, NOTHING } from "../model.ts";
-import { eitherFolder, folderOf, fork, type Scope, walkBranch } from "./scope.ts";
+import { eitherFolder, folderOf, fork, mentionsAny, type Scope, walkBranch } from "./scope.ts";
 
 /** Walks statements, one after the other. */
 export function walkStatements(
@@ -72,10 +72,17 @@ function withoutSkipped({ commands, operators }: AndOr, scope: Scope) {
   return { commands: [first, ...commands.slice(at + 1)], operators: operators.slice(at) };
 }
 
+/** Whether a condition is the word `false` alone, so that what stands behind it never runs. */
+export function neverHolds({ commands }: CompoundList, scope: Scope): boolean {
+  const node = commands.length === 1 ? commands[0]!.command : undefined;
+  return node?.type === "Command" && node.prefix.length === 0 && node.name?.text === "false" &&
+    !isRenamed(node, scope);
+}
+
 /** A line may give these names another meaning. */
-const isRenamed = ({ name }: Command, { functions, inspection }: Scope): boolean =>
-  functions.get(name?.text ?? "") !== undefined || RENAMES.test(inspection.text);
-const RENAMES = /\b(?:alias|hash|enable|true\s*\(|false\s*\()/;
+const isRenamed = ({ name }: Command, scope: Scope): boolean =>
+  scope.functions.get(name?.text ?? "") !== undefined || mentionsAny(scope, RENAMERS);
+const RENAMERS = ["alias", "enable", "hash"];
 
 const STATUSES: ReadonlyMap<string, number> = new Map([["true", 0], [":", 0], ["false", 1]]);
 

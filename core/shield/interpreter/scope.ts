@@ -197,15 +197,23 @@ export function isNeverUsed(
 
 /** How often `declare -f name` prints the definition; what is printed stays text where nothing takes it further. */
 function countShown(text: string, name: string): number {
-  if (/[`|]|[$<]\(|>/.test(text)) return 0;
+  if (text.length > SHOWN_MAX || /[`|]|[$<]\(|>/.test(text)) return 0;
   return text.split(/[;&\n]/).filter((part) => SHOWS.has(part.trim().replace(` ${name}`, " …")))
     .length;
 }
 
+/** A longer text is not searched, so that many definitions take linear time. */
+const SHOWN_MAX = 2_000;
 const SHOWS = new Set([
   ...["declare -f …", "declare -F …", "declare -pf …", "declare -fp …", "typeset -f …"],
   ...["type …", "type -t …", "command -v …", "command -V …", "unset -f …", "unset …"],
 ]);
+
+/** Whether the text that the caller gave says one of these words. */
+export function mentionsAny({ inspection }: Scope, words: readonly string[]): boolean {
+  const mentions = inspection.mentions ??= countWords(inspection.text);
+  return words.some((word) => mentions.has(word));
+}
 
 function countWords(text: string): Map<string, number> {
   const counts = new Map<string, number>();

@@ -28,7 +28,7 @@ import { noteRedirections } from "../programs/effects.ts";
 import type { Kept, Value } from "./names.ts";
 import { defineFunction } from "./functions.ts";
 import { expandRedirections } from "./redirections.ts";
-import { ASIDE, walkBody, walkStatements } from "./lists.ts";
+import { ASIDE, neverHolds, walkBody, walkStatements } from "./lists.ts";
 import {
   assign,
   doubtWhere,
@@ -87,7 +87,7 @@ function walkNode(
     case "If": {
       const flows = [
         walkStatements(node.clause.commands, scope, stdin),
-        walkBody(node.then, scope, stdin),
+        ...neverHolds(node.clause, scope) ? [] : [walkBody(node.then, scope, stdin)],
       ];
       for (const elif of node.elif) {
         flows.push(walkBody(elif.clause, scope, stdin), walkBody(elif.then, scope, stdin));
@@ -98,7 +98,9 @@ function walkNode(
     case "While":
       return mergeFlows([
         walkStatements(node.clause.commands, scope, stdin),
-        walkBody(node.body, scope, stdin),
+        ...node.kind === "while" && neverHolds(node.clause, scope)
+          ? []
+          : [walkBody(node.body, scope, stdin)],
       ]);
     case "For":
     case "Select":

@@ -59,6 +59,7 @@ const REHEARSING: readonly (readonly [names: string, options: string, verbs?: st
   ["gsutil", "-n", "rsync"],
   ["gcloud", "--dry-run", "rsync transfer storage"],
   ["s3cmd s5cmd", "-n --dry-run"],
+  ["mc", "--dry-run", "rm mirror"],
   ["bq", "--dry_run", "query"],
   ["docker", "--dry-run", "compose"],
   ["docker-compose", "--dry-run"],
@@ -92,7 +93,7 @@ const REHEARSING: readonly (readonly [names: string, options: string, verbs?: st
   ["alembic", "--sql", "downgrade upgrade"],
   ["rake rails", "-n -P -T -D --dry-run --prereqs --tasks"],
   ["dotnet dotnet-ef", "--dry-run"],
-  ["flux", "--dry-run", "build"],
+  ["flux", "--dry-run", "build uninstall"],
   ["pulumi", "--preview-only"],
   ["mount", "-f --fake"],
   ["terraform tofu terragrunt", "-dry-run --dry-run", "rm mv replace-provider"],
@@ -104,10 +105,13 @@ const REHEARSING: readonly (readonly [names: string, options: string, verbs?: st
     "bulk-delete bulk-upload bulk-download sync delete-object-versions bulk-delete-versions",
   ],
   ["aws", "--generate-cli-skeleton"],
+  ["aws", "--no-execute-changeset", "deploy"],
+  ["shutdown", "--show"],
+  ["pg_resetwal", "-n --dry-run"],
   ["invoke-rc.d", "--query"],
   [
     "systemctl",
-    "--dry-run",
+    "--dry-run --when=show",
     "halt poweroff reboot kexec soft-reboot suspend hibernate hybrid-sleep suspend-then-hibernate default rescue emergency exit",
   ],
   ["hg", "-n -p --dry-run --print", "revert purge clean import addremove"],
@@ -166,6 +170,7 @@ export function rehearses(command: SimpleCommand): boolean {
   if (!hasOptions) return false;
   if (asksForHelp(args)) return true;
   if (SHORT_HELP.get(name)?.some((word) => isHelp(args, word))) return true;
+  if (RUNS_SCRIPT.has(name) && SCRIPT.test(args[0] ?? "") && isHelp(args, "-h")) return true;
   if (name.startsWith("apt") && configures(args, APT_SIMULATES)) return true;
   if (RPM_CLIENTS.has(name) && configures(args, DNF_TESTS)) return true;
   const entries = byName.get(name);
@@ -195,7 +200,8 @@ const HELPFUL = new Set(
     "keydb-cli supabase nerdctl linkerd istioctl eksctl kops minikube kind skaffold tkn argo velero cf ibmcloud aliyun " +
     "civo hcloud exo railway turso pscale goreleaser buf hugo atlas dbmate prisma composer deno bun uv poetry rustup " +
     "dnf yum zypper launchctl certbot caddy boundary waypoint bao opentofu etcdctl rclone restic borg symfony wp drush " +
-    "zpool networkctl resolvectl rabbitmqctl asadmin supervisorctl rbd ceph crm pcs").split(" "),
+    "zpool networkctl resolvectl rabbitmqctl nodetool asadmin supervisorctl rbd ceph crm pcs")
+    .split(" "),
 );
 
 /** `git help clean`, `aws rds delete-db-instance help`. */
@@ -223,6 +229,8 @@ function asksForHelp(args: readonly string[]): boolean {
   return false;
 }
 
+const NPM_REGISTRY = new Set("access dist-tag dist-tags owner team org token tag".split(" "));
+
 /** Whether the last such setting (`-o APT::Get::Simulate=true`) switches the rehearsal on. */
 function configures(args: readonly string[], setting: RegExp): boolean {
   const values = args.flatMap((arg) => setting.exec(arg)?.[1] ?? []);
@@ -241,9 +249,15 @@ const SHORT_HELP: ReadonlyMap<string, readonly string[]> = new Map([
   ...readHelp(
     "kubectl oc helm gh glab fly flyctl argocd argo flux tkn istioctl linkerd eksctl kops velero minikube kind " +
       "systemctl oci az gcloud doctl hcloud supabase pulumi skopeo buildah skaffold cosign restic rclone cargo rustup " +
-      "ansible ansible-playbook certbot goreleaser atlas dbmate turso alembic",
+      "ansible ansible-playbook certbot goreleaser atlas dbmate turso alembic prisma sqlx diesel artisan console symfony " +
+      "manage.py django-admin drush",
     ["-h"],
   ),
+  ...readHelp(
+    "dropdb createdb dropuser pg_ctl pg_resetwal pg_restore pg_dump psql vacuumdb flyway",
+    ["-?"],
+  ),
+  ...readHelp("mysql mysqladmin mysqldump mariadb mariadb-admin mysqlcheck", ["-?"]),
 ]);
 
 function readHelp(names: string, words: readonly string[]) {
@@ -255,11 +269,13 @@ function isHelp(args: readonly string[], word: string): boolean {
   const end = args.indexOf("--");
   const at = args.indexOf(word);
   return at >= 0 && (end < 0 || at < end) &&
-    (at === 0 || !args[at - 1]!.startsWith("-") || at === args.length - 1 && !isValue(args, at));
+    (at === 0 || !args[at - 1]!.startsWith("-") || args[at - 1]!.includes("="));
 }
 
 function simulates({ args, name }: SimpleCommand, { options, letters, verbs }: Rehearsing) {
   if (verbs !== null && !args.some((arg) => verbs.has(arg.toLowerCase()))) return false;
+  // `npm dist-tag add` is no `npm add`.
+  if (name.endsWith("npm") && NPM_REGISTRY.has(args[0] ?? "")) return false;
   const valued = VALUED_LETTERS.get(name) ?? "";
   let isOn = false;
   for (let at = 0; at < args.length; at++) {

@@ -82,8 +82,14 @@ const REDIS_WORDS = new Set(["flushall", "flushdb", "shutdown", "swapdb", "debug
 /** `HELP shutdown`, `COMMAND INFO flushall` and `ACL DRYRUN app flushall` run no other command. */
 function asksAbout([verb = "", next = ""]: readonly string[]): boolean {
   return verb === "help" || verb === "?" || verb === "command" ||
-    verb === "acl" && next === "dryrun";
+    verb === "acl" && next === "dryrun" || ONE_KEY.has(verb);
 }
+
+/** Reads of keys, which may have any name. */
+const ONE_KEY = new Set(
+  "dump echo exists get hget hgetall hkeys keys llen lrange mget object pttl scard smembers strlen ttl type"
+    .split(" "),
+);
 
 /** Databases, their clients and their files. */
 export const DATABASE_RULES: readonly Rule[] = [

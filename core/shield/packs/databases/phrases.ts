@@ -7,7 +7,9 @@ import type { Rule, SimpleCommand } from "../../model.ts";
 const onlyShows = (command: SimpleCommand): boolean =>
   command.name === "rake" || command.name === "rails"
     ? hasOption(command, "-T", "-P", "-D", "-W", "-n", "--tasks", "--prereqs", "--where")
-    : (command.name === "alembic" || command.name === "flask") && hasOption(command, "--sql");
+    : command.name === "alembic" || command.name === "flask"
+    ? hasOption(command, "--sql")
+    : hasOption(command, "--dump-sql") && !hasOption(command, "--force", "-f");
 
 /** Command lines of databases, queues and the tools of application frameworks. */
 export const DATA_PHRASES: readonly Rule[] = [

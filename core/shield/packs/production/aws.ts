@@ -63,7 +63,6 @@ export const AWS_CHANGES: readonly Rule[] = [
     title: "Change resources at AWS",
     commands: ["aws", "awslocal"],
     match: (command) => changesAws(command) && !hasOption(command, "--generate-cli-skeleton"),
-    evenRehearsed: true,
     weight: [3, 3],
     threat: "production_change",
     explanation: "It creates, starts or changes resources at AWS.",

@@ -1,5 +1,5 @@
 import { hasFlag, operands } from "../../programs/arguments.ts";
-import type { Rule } from "../../model.ts";
+import type { Rule, SimpleCommand } from "../../model.ts";
 import { changeRule } from "./change.ts";
 
 const KUBECTL = "kubectl oc kubecolor k";
@@ -7,6 +7,13 @@ const DRY = "--dry-run";
 const VALUED = "-n -c --container";
 const CONTAINER = new Set(VALUED.split(" "));
 const SAFER = "Show the change first with kubectl diff, or with --dry-run=server.";
+
+/** `oc set volume dc/web` and `oc set triggers dc/web` without an option list what is set. */
+function listsOnly({ args, name }: SimpleCommand): boolean {
+  return name === "oc" && args[0] === "set" && LISTED_ALONE.has(args[1] ?? "") &&
+    !args.slice(2).some((arg) => arg.startsWith("-"));
+}
+const LISTED_ALONE = new Set(["trigger", "triggers", "volume", "volumes"]);
 
 /** Changes of what runs in clusters, by their command lines. */
 export const CLUSTER_CHANGES: readonly Rule[] = [
@@ -29,6 +36,7 @@ export const CLUSTER_CHANGES: readonly Rule[] = [
         valued: VALUED,
         passes: `${DRY} --list --local`,
         verbs: ["label|annotate|set"],
+        when: (command) => !listsOnly(command),
       },
       { names: KUBECTL, valued: VALUED, verbs: ["edit", "apply edit-last-applied"] },
       // A pod that is looked into and removed at once changes nothing.

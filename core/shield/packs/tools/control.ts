@@ -82,6 +82,8 @@ const HARMS: ReadonlyMap<string, Harm> = new Map([
   ].map((verb) => [verb, "disable"] as const),
 ]);
 
+const ASKING = new Set(["help", "list", "ls", "show", "status"]);
+
 /** Verbs of daily operation, which are harmless unless an entry of a tool names them. */
 const MILD = new Set([
   "stop",
@@ -151,10 +153,12 @@ function findHarm(command: SimpleCommand, tool: Tool): Harm | null {
     const word = words[i]!.toLowerCase();
     if (isNeutral(word)) return null;
     const harm = verbHarm(word, tool);
+    // `rollback status` asks how far one is.
+    if (MILD.has(word) && ASKING.has(words[i + 1]?.toLowerCase() ?? "")) return null;
     if (harm === null || isExcepted(word, i === 0 ? "" : words[i - 1]!.toLowerCase(), tool)) {
       continue;
     }
-    return isRehearsal(command) || worksHere(command) ? null : harm;
+    return isRehearsal(command) || worksHere(command) || isPreview(command) ? null : harm;
   }
   return null;
 }
@@ -163,6 +167,12 @@ function findHarm(command: SimpleCommand, tool: Tool): Harm | null {
 const worksHere = ({ args, name }: SimpleCommand): boolean =>
   name === "supabase" && args.includes("--local") &&
   !args.some((arg) => arg.startsWith("--linked") || arg.startsWith("--db-url"));
+
+/** `kops delete cluster` without `--yes` shows what it would delete. */
+const isPreview = ({ args, name }: SimpleCommand): boolean =>
+  name === "kops" && args[0] === "delete" &&
+  ["cluster", "ig", "instancegroup"].includes(args[1] ?? "") &&
+  !args.some((arg) => arg.startsWith("--yes") || arg === "-y");
 
 /** Whether the verb, alone or with the word before it, harms nothing in this tool's hands. */
 function isExcepted(word: string, before: string, { except }: Tool): boolean {
