@@ -32,6 +32,7 @@ export const WORKLOADS: readonly Change[] = [
       "prefect deploy",
       "prefect deployment|flow-run|work-pool|work-queue|variable|block|automation|flow|concurrency-limit run|delete|cancel|create|pause|resume|set|clear|apply|update|set-concurrency-limit",
       "temporal workflow|schedule|activity|batch|task-queue|operator|env cancel|terminate|reset|signal|delete|start|execute|trigger|toggle|update|update-options|create|backfill|complete|fail|pause|unpause|namespace",
+      "ghz --call=…create…|…update…|…delete…|…set…|…add…|…remove…|…send…|…cancel…|…place…|…charge… !localhost:…|127.0.0.1:…|0.0.0.0:…",
       "argo submit|stop|terminate|suspend|resume|retry|resubmit|delete",
       "atlas migrate push|rm",
       "atlas schema push",
