@@ -2,6 +2,7 @@ import type { Rule, SimpleCommand } from "../model.ts";
 import { hasFlag, hasOption, operands, optionValues } from "../programs/arguments.ts";
 import { findScope } from "../programs/families/find.ts";
 import { isWholeFolder } from "../programs/bulk.ts";
+import { isEveryday, isSecret } from "../programs/secrets.ts";
 import { locate, normalizePath } from "../programs/paths.ts";
 import { rule } from "./rule.ts";
 
@@ -113,9 +114,11 @@ export const SECRET_RULES: readonly Rule[] = [
     title: "Copy the data of a service",
     commands: ["tar", "gtar", "bsdtar", "zip", "7z", "cp", "rsync", "scp"],
     match: (command) =>
+      command.name === "rsync" &&
+        operands(command).slice(0, -1).some((path) => isSecret(path) && !isEveryday(path)) ||
       [...operands(command).slice(0, -1), ...optionValues(command, "-C", "--directory")]
-        .some((path) => DATA.test(normalizePath(locate(command.cwd, path)))) &&
-      !hasFlag(command, "", "extract", "list") && !/^-?[a-z]*[xt]/.test(command.args[0] ?? ""),
+          .some((path) => DATA.test(normalizePath(locate(command.cwd, path)))) &&
+        !hasFlag(command, "", "extract", "list") && !/^-?[a-z]*[xt]/.test(command.args[0] ?? ""),
     weight: [4, 2],
     threat: "data_exfiltration",
     explanation: "It copies the files of a service, with all its data.",
@@ -124,6 +127,7 @@ export const SECRET_RULES: readonly Rule[] = [
       "sudo tar -C /var/lib/postgresql -cf /tmp/pg.tar .",
       "cp -r /var/lib/mysql /tmp/m",
       "rsync -a /var/lib/etcd/ backup/",
+      "sudo rsync /etc/shadow /tmp/s",
     ],
     misses: ["tar -tf /var/lib/mysql.tar", "cp -r src backup", "ls /var/lib/mysql"],
   }),

@@ -19,7 +19,7 @@ interface Console {
 }
 
 const CONSOLES: readonly Console[] = [
-  { tools: ["rails"], verbs: ["runner", "r"], inline: [], takesOperand: true },
+  { tools: ["rails", "gitlab-rails"], verbs: ["runner", "r"], inline: [], takesOperand: true },
   {
     tools: ["rails", "hanami", "padrino"],
     verbs: ["console", "c"],

@@ -105,7 +105,7 @@ export const STORE_READS: readonly Change[] = [
       "nomad var get",
       "consul keyring -list|--list",
       "serf keys -list|--list",
-      "vault|bao|openbao token lookup !-accessor|--accessor",
+      "vault|bao|openbao token lookup -format|-field !-accessor|--accessor",
       "docker|podman|nerdctl compose config --environment",
       "docker-compose|podman-compose config --environment",
       "nomad acl token self|info",

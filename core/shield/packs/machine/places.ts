@@ -174,6 +174,8 @@ function editsSystem(command: SimpleCommand): boolean {
 const OWNED = /^\/(?:etc|boot|usr|lib\w*|s?bin|root|var\/(?:lib|spool|log|audit|backups))\//;
 /** Folders of many people. */
 const SHARED = /^\/(?:srv|opt|data|mnt|media|export|shared?|home)\//;
+/** A folder that stands right below one of these. */
+const SHARED_ROOT = /^\/(?:srv|opt|data|mnt|export)\/(?:[^/]+\/)?$/;
 const SOCKET = /^\/(?:var\/)?run\/|\.sock(?:et)?\/$/;
 const DEVICE = /^\/dev\/(?!null|zero|full|u?random|std|fd\/|shm\/|pts\/|tty\/|ttyUSB|ttyACM)/;
 const OTHERS_HOME = /^\/(?:home|Users)\/[^/]+\/(?:\.ssh\/.*|\.gnupg\/.*)?$|^~\w+\//;
@@ -181,15 +183,15 @@ const OTHERS_HOME = /^\/(?:home|Users)\/[^/]+\/(?:\.ssh\/.*|\.gnupg\/.*)?$|^~\w+
 /** Whether rights change on what the machine, its services or other people keep. */
 function changesRights(command: SimpleCommand): boolean {
   if (command.name === "setfacl" && hasOption(command, "--restore")) return true;
-  const isListed = command.name === "setfacl" && hasFlag(command, "R", "recursive") &&
-    !hasOption(command, "--test");
+  const isDeep = hasFlag(command, "R", "recursive") && !hasOption(command, "--test");
+  const shared = command.name === "setfacl" ? SHARED : SHARED_ROOT;
   const references = optionValues(command, "--reference");
   return operands(command).some((path) => {
     if (!/^[/~.]/.test(path) && command.cwd === "." || references.includes(path)) return false;
     const place = placeOf(command, path);
     return OWNED.test(place) || SOCKET.test(place) || DEVICE.test(place) ||
       OTHERS_HOME.test(place) ||
-      isListed && SHARED.test(place);
+      isDeep && shared.test(place);
   });
 }
 

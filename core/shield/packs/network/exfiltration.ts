@@ -36,6 +36,9 @@ function copiesOut(command: SimpleCommand): boolean {
 
 const COPY_VALUED = new Set(["-e", "--rsh", "-i", "-P", "-o", "-F", "--profile", "--region"]);
 
+/** `10.0.0.0/16`: thousands of machines. */
+const isWideNetwork = (arg: string): boolean => /^\d[\d.*-]*\/(?:\d|1\d|20)$/.test(arg);
+
 /** Arguments that make a program serve files. */
 const isServing = (arg: string): boolean =>
   arg === "http.server" || arg === "SimpleHTTPServer" || arg === "-S" || arg === "httpd" ||
@@ -108,6 +111,8 @@ export const EXFILTRATION_RULES: readonly Rule[] = [
     title: "Attack networks or machines",
     commands: [
       "masscan",
+      "nmap",
+      "nuclei",
       "zmap",
       "nikto",
       "sqlmap",
@@ -128,7 +133,7 @@ export const EXFILTRATION_RULES: readonly Rule[] = [
       "chisel",
       "ligolo-ng",
     ],
-    match: (command) => command.args.length > 0,
+    match: ({ name, args }) => name === "nmap" ? args.some(isWideNetwork) : args.length > 0,
     weight: [3, 3],
     threat: "attack_tool",
     explanation: "It is a tool for attacking networks and machines.",

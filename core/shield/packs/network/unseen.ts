@@ -1,5 +1,5 @@
 import type { Rule, SimpleCommand } from "../../model.ts";
-import { hasOption, operands } from "../../programs/arguments.ts";
+import { hasOption, operands, optionValues } from "../../programs/arguments.ts";
 import { rule } from "../rule.ts";
 
 /** Packages that everybody fetches and runs, by their first part: `create-next-app`, `@angular/cli`. */
@@ -16,7 +16,8 @@ const KNOWN = new Set(
     "openapi-typescript graphql-codegen codegen npm yarn pnpm node-gyp lighthouse pa11y browserslist update-browserslist-db size-limit " +
     "ruff black isort flake8 mypy pyright pytest poetry pipenv pre-commit tox nox hatch cookiecutter httpie ansible ansible-lint " +
     "yamllint twine build pip-audit pipdeptree bandit pylint uv sqlfluff mkdocs copier cowsay pycowsay rails rubocop bundler " +
-    "ripgrep cargo-nextest cargo-audit cargo-deny cargo-edit cargo-watch bat fd-find just hyperfine tokei sqlx-cli")
+    "sb sdks yarnpkg modelcontextprotocol storybook microsoft google vue sveltejs types swc vercel nestjs golang golangci google.golang.org " +
+    "golang.org mvdan.cc honnef.co sqlc-dev golang-migrate pressly vektra ripgrep cargo-nextest cargo-audit cargo-deny cargo-edit cargo-watch bat fd-find just hyperfine tokei sqlx-cli")
     .split(" "),
 );
 
@@ -47,7 +48,7 @@ function fetched(command: SimpleCommand): string | null {
         ? second
         : null;
     case "uvx":
-      return verb;
+      return optionValues(command, "--from")[0] ?? verb;
     case "pipx":
       return verb === "run" ? second : null;
     case "uv":
@@ -81,6 +82,11 @@ const runsUnseen = (command: SimpleCommand): boolean => {
 /** Sources of known attacks carry their names. */
 const ATTACK =
   /exploit|dirty-?(?:pipe|cow)|pwn(?:kit|\b)|privesc|rootkit|(?:^|\W)cve[-_]?\d{4}|(?:^|\/)(?:rev(?:erse)?[-_]?shell|backdoor)/i;
+
+/** A file of source, in a word without blanks. */
+const SOURCE = /^\S+\.(?:c|cc|cpp|go|pl|py|rb|rs|sh)$/;
+/** Tests and reports may be named after an attack. */
+const ABOUT = /test|spec|report|scan|check|audit/i;
 
 /** Programs of strangers that run unseen. */
 export const UNSEEN_RULES: readonly Rule[] = [
@@ -140,7 +146,8 @@ export const UNSEEN_RULES: readonly Rule[] = [
       "node",
       "make",
     ],
-    match: ({ args }) => args.some((arg) => ATTACK.test(arg) && !arg.includes(" ")),
+    match: ({ args }) =>
+      args.some((arg) => ATTACK.test(arg) && SOURCE.test(arg) && !ABOUT.test(arg)),
     weight: [4, 3],
     threat: "privilege_escalation",
     explanation: "It builds or runs a program whose name is that of a known attack.",
@@ -168,4 +175,5 @@ export const UNSEEN_RULES: readonly Rule[] = [
 
 const TEMPORARY = /^\/(?:tmp|var\/tmp|dev\/shm)\//;
 const isAddress = (arg: string): boolean =>
-  /^\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?$/.test(arg) && !/^(?:127|0)\./.test(arg);
+  /^\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?$/.test(arg) &&
+  !/^(?:0|10|127|192\.168|172\.(?:1[6-9]|2\d|3[01]))\./.test(arg);

@@ -116,7 +116,13 @@ export function readingsOf(command: SimpleCommand): readonly Call[] {
 }
 
 /** Clients that take their commands on standard input, too. */
-const SPOKEN_TO = new Set(["dragonfly-cli", "keydb-cli", "redis-cli", "valkey-cli"]);
+const SPOKEN_TO = new Set([
+  "dragonfly-cli",
+  "keydb-cli",
+  "redis-cli",
+  "supervisorctl",
+  "valkey-cli",
+]);
 
 const spoken = ({ name, stdin }: SimpleCommand): readonly Call[] =>
   (stdin?.text ?? "").split("\n").map((line) => ({ tool: name, args: line.trim().split(/\s+/) }));

@@ -79,7 +79,7 @@ export const CLOUDS: readonly Family[] = [
   { names: ["aws", "gsutil", "s3cmd", "s5cmd", "azcopy"], writes: downloaded },
   { names: ["mc"], sends: copiedToStore },
   {
-    names: ["oci", "b2", "swift", "coscmd", "coscli", "ossutil", "obsutil", "qshell", "ibmcloud"],
+    names: ["oci", "b2", "coscmd", "coscli", "ossutil", "obsutil", "qshell", "ibmcloud"],
     sends: (
       command,
     ) => [...optionValues(command, "--file", "--body"), ...uploadedAnywhere(command)],

@@ -95,9 +95,9 @@ export const DATABASES: readonly Family[] = [
     dumps: always,
   },
   {
-    names: ["pg_dumpall", "mysqldump", "mongodump"],
+    names: ["pg_dumpall", "mysqldump", "mongodump", "mongoexport"],
     noteFiles: noteOutputIn((command) =>
-      optionValues(command, "-out", "-o", "--output", "--result-file", "--archive")
+      optionValues(command, "-out", "-o", "--out", "--output", "--result-file", "--archive")
     ),
     dumps: always,
   },
@@ -106,7 +106,7 @@ export const DATABASES: readonly Family[] = [
     dumps: writesTable,
   },
   {
-    names: ["pg_basebackup", "mariadb-dump", "mongoexport", "slapcat", "ldapsearch"],
+    names: ["pg_basebackup", "mariadb-dump", "slapcat", "ldapsearch"],
     dumps: always,
   },
 ];
