@@ -1,15 +1,16 @@
 import { ok } from "node:assert/strict";
 import { judgeLabelled } from "./score.ts";
 
-/** Labelled commands, split by tool, with the least recall and the most false alarms in percent. */
+/** Sets of labelled commands, with the least recall and the most false alarms in percent: see docs/shield-accuracy.md. */
 const FLOORS = [
-  { half: "open", recall: 90, alarms: 2 },
-  { half: "closed", recall: 70, alarms: 5 },
+  { set: "open", recall: 97, alarms: 2 },
+  { set: "closed", recall: 97, alarms: 2 },
+  { set: "fresh", recall: 93, alarms: 2 },
 ] as const;
 
-for (const { half, recall, alarms } of FLOORS) {
-  Deno.test(`shield: holds ${recall} % of the ${half} half's commands to hold, and at most ${alarms} % of the others`, () => {
-    const file = new URL(`accuracy/${half}.jsonl`, import.meta.url);
+for (const { set, recall, alarms } of FLOORS) {
+  Deno.test(`shield: holds ${recall} % of the ${set} set's commands to hold, and at most ${alarms} % of the others`, () => {
+    const file = new URL(`accuracy/${set}.jsonl`, import.meta.url);
     const judged = judgeLabelled(Deno.readTextFileSync(file));
     const [holds, passes] = [true, false].map((wanted) =>
       judged.filter((one) => one.wanted === wanted)

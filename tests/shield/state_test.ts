@@ -3,12 +3,12 @@ import { inspectCommand } from "../../core/shield/inspect.ts";
 
 Deno.test("inspectCommand: doubtful values are read both ways", () => {
   const doubtful = [
-    "false && x=echo; $x rm -rf /",
+    "test -d y && x=echo; $x rm -rf /",
     '[ -n "$DRY" ] && run=echo; sudo $run rm -rf /',
     '[ -n "$DRY" ] && run=echo; y=$run; $y rm -rf /',
     '[ -n "$DRY" ] && run=echo; export y=$run; $y rm -rf /',
-    'false && a=(echo); "${a[@]}" rm -rf /',
-    "false && x=ls; ${x:-rm} -rf /",
+    'test -d y && a=(echo); "${a[@]}" rm -rf /',
+    "test -d y && x=ls; ${x:-rm} -rf /",
     "for i in 1; do break; x=echo; done; $x rm -rf /",
     "x=echo; f() { local x; $x rm -rf /; }; f",
     "f() { return; x=echo; }; f; $x rm -rf /",
@@ -18,7 +18,7 @@ Deno.test("inspectCommand: doubtful values are read both ways", () => {
     "export x=echo; sudo sh -c '$x rm -rf /'",
     "export x=echo; env -i sh -c '$x rm -rf /'",
     "export x=echo; export -n x; sh -c '$x rm -rf /'",
-    "false && rm() { :; }; rm -rf /",
+    "test -d y && rm() { :; }; rm -rf /",
     "f() { rm -rf /; }; false && f() { :; }; f",
     "rm() { :; } & rm -rf /",
     "rm() { :; }; unset -f rm; rm -rf /",
@@ -37,7 +37,7 @@ Deno.test("inspectCommand: doubtful values are read both ways", () => {
   assert.deepEqual(unknown.filter((command) => inspectCommand(command).verdict === "allow"), []);
   const certain = [
     "x=echo; $x rm -rf /",
-    "false && x=echo && $x rm -rf /",
+    "test -d y && x=echo && $x rm -rf /",
     "rm() { :; }; rm -rf /",
     "export x=echo; sh -c '$x rm -rf /'",
     'cd x || exit 1; D=/tmp/y; rm -rf "$D"/*',
@@ -51,8 +51,8 @@ Deno.test("inspectCommand: doubtful values are read both ways", () => {
 
 Deno.test("inspectCommand: the current folder counts only where it is certain", () => {
   const elsewhere = [
-    "false && cd /tmp/x; rm -rf *",
-    "false && cd /tmp/x || rm -rf *",
+    "test -d y && cd /tmp/x; rm -rf *",
+    "test -d y && cd /tmp/x || rm -rf *",
     "if false; then cd /tmp/x; fi; rm -rf *",
     "cd /tmp/x & rm -rf *",
     "cd /; cd /tmp; cd -; rm -rf *",
@@ -145,18 +145,18 @@ Deno.test("inspectCommand: builtins run code behind `--`, and from the shell's i
 
 Deno.test("inspectCommand: arrays, arguments and values computed from doubtful ones are doubtful too", () => {
   const doubtful = [
-    'false && x=echo; a=(); a+=($x); "${a[@]}" rm -rf /',
-    "false && x=echo; x=$x; $x rm -rf /",
-    "false && x=ls; export y=${x:-rm}; $y -rf /",
-    "false && x=ls; if z; then y=${x:-rm}; fi; $y -rf /",
-    'false && x=echo; eval "y=$x"; $y rm -rf /',
-    'false && x=echo; read y <<< "$x"; $y rm -rf /',
+    'test -d y && x=echo; a=(); a+=($x); "${a[@]}" rm -rf /',
+    "test -d y && x=echo; x=$x; $x rm -rf /",
+    "test -d y && x=ls; export y=${x:-rm}; $y -rf /",
+    "test -d y && x=ls; if z; then y=${x:-rm}; fi; $y -rf /",
+    'test -d y && x=echo; eval "y=$x"; $y rm -rf /',
+    'test -d y && x=echo; read y <<< "$x"; $y rm -rf /',
     'a=(rm -rf /); f() { local a=(x y); }; f; "${a[@]}"',
     'if y; then a+=(rm -rf /); fi; "${a[@]}"',
     'if y; then set -- rm -rf /; "$@"; fi',
     "x=rm; f() { command local x=ls; }; f; $x -rf /",
     "f() { f() { rm -rf /; }; f; }; f",
-    "false && x=ls; for i in ${x:-rm}; do $i -rf /; done",
+    "test -d y && x=ls; for i in ${x:-rm}; do $i -rf /; done",
     "command eval 'x=rm'; $x -rf /",
   ];
   assert.deepEqual(doubtful.filter((command) => inspectCommand(command).verdict !== "deny"), []);
@@ -166,8 +166,8 @@ Deno.test("inspectCommand: arrays, arguments and values computed from doubtful o
     'a=(rm -rf /); false && unset a; "${a[@]}"',
     'set -- rm -rf /; false && set -- ls; "$@"',
     'set -- a rm -rf /; y && shift; "$@"',
-    "false && x=ls; : ${x:=rm}; $x -rf /",
-    "false && d=/tmp/x; cd $d; rm -rf *",
+    "test -d y && x=ls; : ${x:=rm}; $x -rf /",
+    "test -d y && d=/tmp/x; cd $d; rm -rf *",
   ];
   assert.deepEqual(unknown.filter((command) => inspectCommand(command).verdict === "allow"), []);
 });
