@@ -36,14 +36,26 @@ export function decide(
   circumstances: Circumstances,
   comparing?: Comparing,
 ): Decision {
-  if (!switchesRules(policy)) return decideBy(examination, policy, circumstances, comparing);
-  const enabled = examination.findings.filter(({ rule }) => isEnabled(rule, policy));
-  const findings = enabled.filter(({ rule }) => !onlyWatches(rule, policy));
-  const decision = decideBy({ ...examination, findings }, policy, circumstances, comparing);
-  if (findings.length === enabled.length) return decision;
-  const watching = enabled.filter((finding) => !findings.includes(finding));
+  const deciding = withoutSwitched(examination, policy);
+  const decision = decideBy(deciding, policy, circumstances, comparing);
+  if (deciding === examination || !switchesRules(policy)) return decision;
+  const watching = examination.findings.filter(({ rule }) =>
+    onlyWatches(rule, policy) && isEnabled(rule, policy)
+  );
+  if (watching.length === 0) return decision;
   const watched = [...new Set(watching.map(({ rule }) => rule.id))];
   return { ...decision, result: { ...decision.result, watched } };
+}
+
+/** The examination without findings of rules that the policy disables or lets only watch. */
+export function withoutSwitched(examination: Examination, policy: Policy | null): Examination {
+  if (examination.findings.length === 0 || !switchesRules(policy)) return examination;
+  const findings = examination.findings.filter(({ rule }) =>
+    isEnabled(rule, policy) && !onlyWatches(rule, policy)
+  );
+  return findings.length === examination.findings.length
+    ? examination
+    : { ...examination, findings };
 }
 
 function decideBy(
