@@ -98,7 +98,7 @@ const seconds = z.int().nullable();
 const Suggestions = z.object({
   since: Timestamp,
   requests: z.int().describe("The number of decided or lapsed requests that were read."),
-  complete: z.boolean().describe("False when there are more than one report reads."),
+  complete: z.boolean().describe("False when older requests were left out."),
   rules: z.array(z.object({
     rule_id: z.string(),
     held: z.int().describe("The number of requests of commands that the rule held."),
@@ -107,8 +107,10 @@ const Suggestions = z.object({
     expired: z.int().describe("The number without a decision: expired, lapsed or withdrawn."),
     median_seconds: seconds.describe("The median time to an approval; null without one."),
     slowest_seconds: seconds.describe("The longest time to an approval; null without one."),
-    proposal: Policy.nullable().describe("A policy for the lines that were always approved."),
-  })).describe("By the rule that held most first."),
+    proposal: Policy.nullable().describe(
+      "A policy for lines that were always approved. All proposals together fit into one policy.",
+    ),
+  })).describe("Sorted by `held`, highest first; at most 500."),
 }).meta({ id: "RuleSuggestions" });
 
 const Settings = z.object({

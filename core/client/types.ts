@@ -4008,11 +4008,11 @@ export interface RpcResponse {
 }
 
 export interface RuleSuggestions {
-  /** False when there are more than one report reads. */
+  /** False when older requests were left out. */
   readonly complete: boolean;
   /** The number of decided or lapsed requests that were read. */
   readonly requests: number;
-  /** By the rule that held most first. */
+  /** Sorted by `held`, highest first; at most 500. */
   readonly rules: readonly ({
     readonly approved: number;
     /** The number without a decision: expired, lapsed or withdrawn. */
@@ -4021,7 +4021,7 @@ export interface RuleSuggestions {
     readonly held: number;
     /** The median time to an approval; null without one. */
     readonly median_seconds: number | null;
-    /** A policy for the lines that were always approved. */
+    /** A policy for lines that were always approved. All proposals together fit into one policy. */
     readonly proposal: ShieldPolicy | null;
     readonly rejected: number;
     readonly rule_id: string;

@@ -7,9 +7,13 @@ export const suggest: Run = async ({ relay, number, has, host, out }) => {
   if (has("policy")) {
     const rules = proposals.flatMap(({ rules }) => rules);
     const tests = proposals.flatMap(({ tests = [] }) => tests);
-    if (rules.length === 0) return await out.note("There is nothing to propose.");
+    if (rules.length === 0) {
+      await out.note("There is nothing to propose.");
+      return 1;
+    }
     const { stringify } = await import("yaml");
-    return await host.write(stringify({ name: "always-approved", rules, tests }));
+    await host.write(stringify({ name: "always-approved", rules, tests }));
+    return 0;
   }
   await out.list(
     answer,
@@ -29,4 +33,5 @@ export const suggest: Run = async ({ relay, number, has, host, out }) => {
   if (proposals.length > 0) {
     await out.note("As a policy to review and commit: relay approvals suggest --policy");
   }
+  return 0;
 };
