@@ -16,7 +16,7 @@ const Patterns = z.object({
       id: z.string(),
       enabled: z.boolean().describe("False also when its pack is disabled."),
       watched: z.boolean().describe("True when it only watches, also because its pack does."),
-      fixed: z.boolean().describe("True when it cannot be disabled."),
+      fixed: z.boolean().describe("True when it always decides."),
       risk_score: z.int().describe("The score of the rule alone, on an agent without labels."),
       threat: z.string(),
       explanation: z.string(),
@@ -49,7 +49,8 @@ export const patternRoutes = [
     summary: "List the shield's rules by pack",
     description:
       "Shows which rules are enabled by the organization's settings, including their policy. " +
-      "`disabled_packs` to `watched_rules` are what `PATCH` switched. A policy from Git may " +
+      "`disabled_packs`, `disabled_rules`, `watched_packs` and `watched_rules` are what `PATCH` " +
+      "switched. A policy from Git may " +
       "switch more rules for the agents it applies to.",
     access: { scope: "patterns:read" },
     effect: "read",

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { inspectCommand } from "../../core/shield/shield.ts";
 
-/** A command that people labelled: `hold` has to wait for a second person, `pass` has not. */
+/** A command that people labelled: `hold` needs a second person; `pass` does not. */
 const Labelled = z.object({
   command: z.string(),
   label: z.enum(["hold", "pass", "dangerous", "safe"])
@@ -47,9 +47,10 @@ function parse(line: string): unknown {
 /** Wilson's 95 % interval of a share, in percent. */
 export function intervalOf(hits: number, of: number): readonly [number, number] {
   if (of === 0) return [0, 100];
-  const z = 1.96, share = hits / of;
-  const middle = (share + z * z / (2 * of)) / (1 + z * z / of);
-  const half = z / (1 + z * z / of) * Math.sqrt(share * (1 - share) / of + z * z / (4 * of * of));
+  const deviations = 1.96, share = hits / of;
+  const middle = (share + deviations ** 2 / (2 * of)) / (1 + deviations ** 2 / of);
+  const half = deviations / (1 + deviations ** 2 / of) *
+    Math.sqrt(share * (1 - share) / of + deviations ** 2 / (4 * of * of));
   return [100 * Math.max(0, middle - half), 100 * Math.min(1, middle + half)];
 }
 

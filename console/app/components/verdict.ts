@@ -17,7 +17,16 @@ export const VerdictBadge = ({ verdict }: { readonly verdict: ShieldResult["verd
 
 /** Why the shield judged a command as it did. */
 export function Verdict({ result }: { readonly result: ShieldResult }) {
-  const { verdict, risk_score, explanation, rule_ids, threats, layer, safer_alternative } = result;
+  const {
+    verdict,
+    risk_score,
+    explanation,
+    rule_ids,
+    threats,
+    layer,
+    safer_alternative,
+    watched = [],
+  } = result;
   return html`
     <div class="verdict">
       <p class="actions">
@@ -41,6 +50,9 @@ export function Verdict({ result }: { readonly result: ShieldResult }) {
           <dt>Layer</dt>
           <dd>${layer}</dd>
         </dl>
+      `}
+      ${watched.length > 0 && html`
+        <p class="soft">Only watching: ${watched.join(", ")}</p>
       `}
     </div>
   `;

@@ -2,6 +2,7 @@ import type { Tenant } from "../../../kv/store/collection.ts";
 import type { Sequenced } from "../../../kv/log/log.ts";
 import { agents } from "../../../kv/records/agent.ts";
 import { apiKeys } from "../../../kv/records/api_key.ts";
+import type { ShieldSettingsRecord } from "../../../kv/records/shield.ts";
 import { users } from "../../../kv/records/user.ts";
 import type { Reading } from "../../work/work.ts";
 import { findCommand } from "../commands/finished.ts";
@@ -52,21 +53,23 @@ interface Candidate {
 async function policiesWith(
   { actor: { tenant }, db }: ReplayWork,
   policies: PoliciesInForce,
-  { policy, patterns = {} }: Candidate = {},
+  { policy, patterns }: Candidate = {},
 ): Promise<PolicyFor> {
   const shield = await shieldInForce(db, tenant);
-  const { id: _id, version: _version, ...choices } = shield.own;
-  const own = withVersion({
-    ...choices,
-    policy: ownPolicy(shield.own),
-    patterns: switchedPatterns(choices.patterns, patterns),
-  });
+  const own = patterns === undefined ? shield.own : switchedSettings(shield.own, patterns);
   if (policy === undefined) {
     return async (labels) =>
       (await policiesFor(policies, tenant, { ...shield, own }, labels)).policy;
   }
   const candidate = withPatterns(policy, own);
   return () => Promise.resolve(candidate);
+}
+
+/** The settings with other switches. */
+function switchedSettings(own: ShieldSettingsRecord, change: PatternChange): ShieldSettingsRecord {
+  const { id: _id, version: _version, ...choices } = own;
+  const patterns = switchedPatterns(choices.patterns, change, "body.patterns");
+  return withVersion({ ...choices, policy: ownPolicy(own), patterns });
 }
 
 /**

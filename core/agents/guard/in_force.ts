@@ -33,7 +33,7 @@ export interface ShieldInForce {
 
 /** The applied policies of one agent, merged. */
 export interface MergedPolicy {
-  /** Null without any rule, threshold or switched-off pattern. */
+  /** Null without any rule, threshold or switched pattern. */
   readonly policy: Policy | null;
   /** Null when no policy sets it. */
   readonly mode: ShieldMode | null;
@@ -68,6 +68,13 @@ const DEFAULTS = withVersion({
   agent_modes: {},
   approvals: { required: 1, roles: [], self_approval: false, expires_seconds: 3600 },
   patterns: { disabled_packs: [], disabled_rules: [], watched_packs: [], watched_rules: [] },
+  policy: null,
+});
+
+/** The settings of an organization that an earlier version created, and that has none. */
+const EARLIER_DEFAULTS = withVersion({
+  ...DEFAULTS,
+  patterns: { ...DEFAULTS.patterns, watched_packs: ["production"] },
   policy: null,
 });
 
@@ -118,7 +125,7 @@ export function inForce(own: ShieldSettingsRecord, policies: PolicySetRecord): S
 
 /** A tenant's settings without the applied policies. */
 export async function ownSettings(db: Reader, tenant: Tenant): Promise<ShieldSettingsRecord> {
-  return await db.get(shieldSettings, tenant, SETTINGS_ID) ?? DEFAULTS;
+  return await db.get(shieldSettings, tenant, SETTINGS_ID) ?? EARLIER_DEFAULTS;
 }
 
 /** What is in force for an agent with these labels: all policies and the settings, merged. */
@@ -143,9 +150,16 @@ export const modeFor = (
 export const ownPolicy = ({ policy }: ShieldSettingsRecord): Policy | null =>
   policy as Policy | null;
 
+const policies = new WeakMap<ShieldSettingsRecord, Policy | null>();
+
 /** The organization's own policy with its switched patterns; null with neither. */
-export const policyAndPatterns = (own: ShieldSettingsRecord): Policy | null =>
-  withPatterns(ownPolicy(own), own);
+export function policyAndPatterns(own: ShieldSettingsRecord): Policy | null {
+  const known = policies.get(own);
+  if (known !== undefined) return known;
+  const made = withPatterns(ownPolicy(own), own);
+  policies.set(own, made);
+  return made;
+}
 
 /** A policy in place of the organization's own; switched patterns stay as they are. */
 export function withPatterns(

@@ -47,16 +47,17 @@ export async function switchPatterns(work: Writing, change: PatternChange) {
 }
 
 /**
- * The settings of packs and rules after a change.
+ * The settings of packs and rules after a change, which stands at `path` of the request.
  * @throws {Fault} VALIDATION_FAILED for a rule that always counts
  */
 export function switchedPatterns(
   { disabled_packs, disabled_rules, watched_packs, watched_rules }: Patterns,
   { packs = {}, rules = {} }: PatternChange,
+  path = "body",
 ): Patterns {
   const off = Object.keys(rules).filter((id) => rules[id] !== true && rules[id] !== undefined);
   const issues = off.filter((id) => FIXED.has(id)).map((id) => ({
-    path: `body.rules.${id}`,
+    path: `${path}.rules.${id}`,
     message: "always decides: unreadable commands are never allowed without approval",
   }));
   if (issues.length > 0) {

@@ -131,6 +131,11 @@ Deno.test("patterns: rules that only watch are named and decide nothing, and a r
     400,
     "body.rules.structure.unparseable",
   ]);
+  const tried = await world.call("POST", "/api/shield/evaluate", {
+    as: owner.token,
+    body: { commands: ["ls"], patterns: { rules: { "structure.unparseable": "watch" } } },
+  });
+  eq(tried.body.error.details.issues[0].path, "body.patterns.rules.structure.unparseable");
   const on = Object.fromEntries(held.rule_ids.map((id: string) => [id, true]));
   eq((await change(world, owner, { rules: on })).status, 200);
   deq(await judged(), held);

@@ -62,7 +62,7 @@ function Result({ report }: { readonly report: CanaryReport }) {
               )}
               ${switched_off.length > 0 && html`
                 <p class="warn">
-                  These pass because rules are switched off:${" "}
+                  These pass because rules are disabled or only watch:${" "}
                   ${switched_off.map((command) =>
                     html`
                       <code><${VisibleText} text=${command} /></code>

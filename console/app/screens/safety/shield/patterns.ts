@@ -5,6 +5,7 @@ import { Failure, Loading } from "../../../components/states.ts";
 import { useData } from "../../../data.ts";
 import { onOneLine } from "../../../components/visible_text.ts";
 import { html } from "htm/preact";
+import { useState } from "preact/hooks";
 import { addressOf, query, setQuery } from "../../../router.ts";
 import { may } from "../../../session.ts";
 
@@ -76,7 +77,7 @@ function Missed({ pack }: { readonly pack: string }) {
   if (data === null) return html`<${Loading} />`;
   const { changed, replayed } = data;
   return html`
-    <p>These rules name what they find in results, and decide nothing. Of the last ${replayed}
+    <p>Of the last ${replayed}
       commands they would have held or denied ${changed.length}.</p>
     ${changed.length > 0 && html`
       <ul class="entries">
@@ -102,6 +103,7 @@ function PackView({ pack, rules, isOpen, change, turn }: {
 }) {
   const { pack: name, enabled, watched } = pack;
   const removal = useChange();
+  const [isReplayed, setReplayed] = useState(false);
   const off = pack.rules.filter((rule) => !rule.enabled).length;
   const now = !enabled ? false : watched ? "watch" : true;
   const canTurn = may("patterns:write") && !pack.rules.every(({ fixed }) => fixed);
@@ -116,7 +118,13 @@ function PackView({ pack, rules, isOpen, change, turn }: {
           ? html`<${Badge} state="only watches" tone="warn" />`
           : off > 0 && html`<${Badge} state=${`${off} off`} tone="warn" />`}
       </summary>
-      ${enabled && watched && may("system:read") && html`<${Missed} pack=${name} />`}
+      ${enabled && watched && may("system:read") &&
+        (isReplayed ? html`<${Missed} pack=${name} />` : html`
+          <p>These rules name what they find in results, and decide nothing.</p>
+          <p><button type="button" onClick=${() => setReplayed(true)}>
+            Show what they would have held
+          </button></p>
+        `)}
       ${canTurn && now !== true && html`
         <p><button type="button" disabled=${change.isBusy}
           onClick=${() => change.run(() => turn({ packs: { [name]: true } }))}>
@@ -144,11 +152,15 @@ function PackView({ pack, rules, isOpen, change, turn }: {
                 <p class="soft">${explanation}</p>
               </div>
               ${may("patterns:write") && pack.enabled && !fixed && html`
-                <button type="button" disabled=${change.isBusy}
-                  aria-label=${`Turn ${enabled ? "off" : "on"} ${id}`}
-                  onClick=${() => change.run(() => turn({ rules: { [id]: !enabled } }))}>
-                  Turn ${enabled ? "off" : "on"}
-                </button>
+                <p class="actions">${waysFrom(enabled, watched, pack.watched).map(([way, label]) =>
+                  html`
+                    <button type="button" key=${label} disabled=${change.isBusy}
+                      aria-label=${`${label} ${id}`}
+                      onClick=${() => change.run(() => turn({ rules: { [id]: way } }))}>
+                      ${label}
+                    </button>
+                  `
+                )}</p>
               `}
               ${fixed && html`<span class="soft">always on</span>`}
             </li>
@@ -157,4 +169,13 @@ function PackView({ pack, rules, isOpen, change, turn }: {
       </ul>
     </details>
   `;
+}
+
+/** The other ways to switch a rule; a rule of a pack that only watches cannot decide. */
+function waysFrom(enabled: boolean, watched: boolean, packWatches: boolean): [Way, string][] {
+  const now: Way = !enabled ? false : watched ? "watch" : true;
+  const ways: [Way, string][] = [[true, "Turn on"], ["watch", "Only watch"], [false, "Turn off"]];
+  return ways.filter(([way]) =>
+    way !== now && !(packWatches && way === (enabled ? true : "watch"))
+  );
 }

@@ -3,15 +3,17 @@ import { useData } from "../../../data.ts";
 import { html } from "htm/preact";
 import { addressOf } from "../../../router.ts";
 
-/** Tells whoever may switch them that packs of rules find things and decide nothing. */
+/** Tells whoever may switch them that rules find things and decide nothing. */
 export function WatchingNote() {
   const { data } = useData(
-    async (signal) => (await call("patterns.list", { query: { limit: 100 }, signal })).patterns,
+    async (signal) => await call("patterns.list", { query: { limit: 100 }, signal }),
     [],
     { types: ["shield"] },
   );
-  const names = data?.filter(({ enabled, watched }) => enabled && watched).map(({ pack }) => pack);
-  if (names === undefined || names.length === 0) return null;
+  if (data === null) return null;
+  const packs = data.patterns.filter(({ enabled, watched }) => enabled && watched);
+  const names = [...packs.map(({ pack }) => pack), ...data.watched_rules];
+  if (names.length === 0) return null;
   return html`
     <section class="card notice">
       <p>Some rules of the shield only watch: ${names.join(", ")}. They decide nothing until
