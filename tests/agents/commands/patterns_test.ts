@@ -1,3 +1,4 @@
+import { shieldInForce } from "../../../core/agents/guard/in_force.ts";
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { RULES } from "../../../core/shield/shield.ts";
 import { shieldSettings } from "../../../kv/records/shield.ts";
@@ -151,6 +152,13 @@ Deno.test("patterns: settings of an earlier version let the rules of production 
   const [production] = (await list(world, owner)).filter(({ pack }) => pack === "production");
   deq([production!.watched, production!.enabled], [true, true]);
   deq(await verdicts(world, owner, { commands: [HELD] }), ["allow"]);
+});
+
+Deno.test("patterns: a tenant without settings lets the rules of production watch", async () => {
+  await using world = await World.open();
+  const tenant = { org: "org_without_settings", space: "live" } as const;
+  const { own } = await shieldInForce(world.app.store, tenant);
+  deq(own.patterns.watched_packs, ["production"]);
 });
 
 Deno.test("patterns: with everything switched off, unreadable commands are still not allowed", async () => {
