@@ -107,8 +107,10 @@ const Suggestions = z.object({
     expired: z.int().describe("The number without a decision: expired, lapsed or withdrawn."),
     median_seconds: seconds.describe("The median time to an approval; null without one."),
     slowest_seconds: seconds.describe("The longest time to an approval; null without one."),
-    proposal: Policy.nullable().describe("A policy for the lines that were always approved."),
-  })).describe("Sorted by `held`, highest first."),
+    proposal: Policy.nullable().describe(
+      "A policy for lines that were always approved. All proposals together fit into one policy.",
+    ),
+  })).describe("Sorted by `held`, highest first; at most 500."),
 }).meta({ id: "RuleSuggestions" });
 
 const Settings = z.object({

@@ -16,7 +16,7 @@ const Patterns = z.object({
       id: z.string(),
       enabled: z.boolean().describe("False also when its pack is disabled."),
       watched: z.boolean().describe("True when it only watches, also because its pack does."),
-      fixed: z.boolean().describe("True when it cannot be disabled."),
+      fixed: z.boolean().describe("True when it always decides."),
       risk_score: z.int().describe("The score of the rule alone, on an agent without labels."),
       threat: z.string(),
       explanation: z.string(),

@@ -48,7 +48,7 @@ const EvaluateBody = z.strictObject({
 
 const Evaluated = ShieldResult.extend({ command: z.string() }).meta({ id: "EvaluatedCommand" });
 const Evaluation = z.object({ results: z.array(Evaluated) }).meta({ id: "Evaluation" });
-/** The verdicts of a candidate policy on the last commands. */
+/** The verdicts of a candidate, a policy or switches, on the last commands. */
 export const Replay = z.object({
   replayed: z.int().describe("The number of commands judged."),
   changed: z.array(Evaluated.extend({
@@ -57,7 +57,7 @@ export const Replay = z.object({
     at: Timestamp,
     recorded: Verdict.describe("The recorded outcome."),
     before: Verdict.describe("The verdict of the policy in force."),
-  })).describe("Commands whose verdict the candidate policy changes, newest first."),
+  })).describe("Commands whose verdict the candidate changes, newest first."),
   counts: z.object({ allow: z.int(), approve: z.int(), deny: z.int() })
     .describe("The candidate's verdicts, counted."),
   scanned: z.int().describe("The number of log rows examined."),
@@ -81,7 +81,9 @@ const CanaryReport = z.object({
       verdict: Verdict,
     })),
     switched_off: z.array(z.string())
-      .describe("Commands that pass because the rules that would stop them are disabled."),
+      .describe(
+        "Commands that pass because the rules that would stop them are disabled or only watch.",
+      ),
   })),
   agent: z.object({
     agent_id: z.string(),
@@ -99,7 +101,7 @@ export const shieldRoutes = [
     path: "/api/shield/evaluate",
     summary: "Evaluate commands without running them",
     description:
-      "Judges the given commands, or replays recent audited commands with another policy. " +
+      "Judges the given commands, or replays recent audited commands with another policy or other switches. " +
       "Nothing is executed or stored. Modes and the behaviour layer are left out: modes would " +
       "hide verdicts, and the behaviour layer judges sessions.",
     access: { scope: "system:read" },
@@ -109,8 +111,7 @@ export const shieldRoutes = [
     rules: {
       "body.commands": "is required unless `replay` is given",
       "body.policy": POLICY_RULE,
-      "body.patterns.packs": "must name packs of the list",
-      "body.patterns.rules": "must name rules of the list",
+      "body.patterns": "must name packs and rules of the list that can be switched",
     },
     success: { status: 200, body: z.union([Evaluation, Replay]) },
     faults: [],

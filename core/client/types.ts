@@ -2692,7 +2692,7 @@ export interface CanaryReport {
     })[];
     readonly layer: ShieldLayer;
     readonly passed: boolean;
-    /** Commands that pass because the rules that would stop them are disabled. */
+    /** Commands that pass because the rules that would stop them are disabled or only watch. */
     readonly switched_off: readonly string[];
   })[];
   /** The organization's mode; it does not affect the checks. */
@@ -3573,7 +3573,7 @@ export interface PatternList {
       /** False also when its pack is disabled. */
       readonly enabled: boolean;
       readonly explanation: string;
-      /** True when it cannot be disabled. */
+      /** True when it always decides. */
       readonly fixed: boolean;
       readonly id: string;
       /** The score of the rule alone, on an agent without labels. */
@@ -3776,7 +3776,7 @@ export interface RegisteredAuditEvent {
 }
 
 export interface Replay {
-  /** Commands whose verdict the candidate policy changes, newest first. */
+  /** Commands whose verdict the candidate changes, newest first. */
   readonly changed: readonly ({
     readonly agent_id: string | null;
     readonly at: string;
@@ -4012,7 +4012,7 @@ export interface RuleSuggestions {
   readonly complete: boolean;
   /** The number of decided or lapsed requests that were read. */
   readonly requests: number;
-  /** Sorted by `held`, highest first. */
+  /** Sorted by `held`, highest first; at most 500. */
   readonly rules: readonly ({
     readonly approved: number;
     /** The number without a decision: expired, lapsed or withdrawn. */
@@ -4021,7 +4021,7 @@ export interface RuleSuggestions {
     readonly held: number;
     /** The median time to an approval; null without one. */
     readonly median_seconds: number | null;
-    /** A policy for the lines that were always approved. */
+    /** A policy for lines that were always approved. All proposals together fit into one policy. */
     readonly proposal: ShieldPolicy | null;
     readonly rejected: number;
     readonly rule_id: string;

@@ -1,5 +1,5 @@
 import type { Finding, Flow, Rule, Verdict } from "./model.ts";
-import { decide, type Decision, withDeciding } from "./decide.ts";
+import { decide, type Decision, withoutSwitched } from "./decide.ts";
 import { type Examination, examineCommand } from "./examine.ts";
 import type { Policy } from "./policy/policy.ts";
 import type { Circumstances } from "./policy/policy_context.ts";
@@ -24,6 +24,7 @@ export interface Memory {
 /** A command, judged with what its session did before. */
 export interface Chained {
   readonly decision: Decision;
+  /** Without findings of rules that decide nothing, so that later commands do not build on them. */
   readonly examination: Examination;
   /** The earlier commands that it builds on. */
   readonly steps: readonly string[];
@@ -40,19 +41,20 @@ export function judgeChain(
   circumstances: Circumstances,
 ): Chained {
   const decision = decide(alone, policy, circumstances);
-  const nothing = { decision, examination: alone, steps: [] };
-  if (memory === null) return nothing;
-  const examination = memory.files.size === 0 ? alone : examineCommand(command, memory.files);
+  const deciding = withoutSwitched(alone, policy);
+  if (memory === null) return { decision, examination: deciding, steps: [] };
+  const together = memory.files.size === 0 ? alone : examineCommand(command, memory.files);
+  const examination = together === alone ? deciding : withoutSwitched(together, policy);
   const steps = memory.stepsOf(examination.recalled);
-  const chains = chainsOf(withDeciding(alone, policy), withDeciding(examination, policy), memory);
+  const chains = chainsOf(deciding, examination, memory);
   if (chains.length === 0) return { decision, examination, steps };
   if (chains.includes(DEFENSES_DOWN) && memory.defensesDown !== null) {
     steps.unshift(memory.defensesDown);
   }
   const span = examination.findings[0]?.span ?? { start: 0, end: command.length };
   const raised = chains.map((rule): Finding => ({ rule, span, wrapped: false }));
-  const findings = [...examination.findings, ...raised];
-  const chained = decide({ ...examination, findings }, policy, circumstances);
+  const findings = [...together.findings, ...raised];
+  const chained = decide({ ...together, findings }, policy, circumstances);
   const stricter = STRICTNESS[chained.result.verdict] > STRICTNESS[decision.result.verdict];
   if (!stricter) return { decision, examination, steps };
   const ids = chains.map(({ id }) => id);

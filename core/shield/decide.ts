@@ -36,21 +36,20 @@ export function decide(
   circumstances: Circumstances,
   comparing?: Comparing,
 ): Decision {
-  const deciding = withDeciding(examination, policy);
+  const deciding = withoutSwitched(examination, policy);
   const decision = decideBy(deciding, policy, circumstances, comparing);
-  if (deciding === examination) return decision;
-  const watched = new Set<string>();
-  for (const { rule } of examination.findings) {
-    if (isEnabled(rule, policy!) && onlyWatches(rule, policy!)) watched.add(rule.id);
-  }
-  return watched.size === 0
-    ? decision
-    : { ...decision, result: { ...decision.result, watched: [...watched] } };
+  if (deciding === examination || !switchesRules(policy)) return decision;
+  const watching = examination.findings.filter(({ rule }) =>
+    onlyWatches(rule, policy) && isEnabled(rule, policy)
+  );
+  if (watching.length === 0) return decision;
+  const watched = [...new Set(watching.map(({ rule }) => rule.id))];
+  return { ...decision, result: { ...decision.result, watched } };
 }
 
-/** An examination without the findings of rules that the policy disables or lets only watch. */
-export function withDeciding(examination: Examination, policy: Policy | null): Examination {
-  if (!switchesRules(policy) || examination.findings.length === 0) return examination;
+/** The examination without findings of rules that the policy disables or lets only watch. */
+export function withoutSwitched(examination: Examination, policy: Policy | null): Examination {
+  if (examination.findings.length === 0 || !switchesRules(policy)) return examination;
   const findings = examination.findings.filter(({ rule }) =>
     isEnabled(rule, policy) && !onlyWatches(rule, policy)
   );

@@ -31,6 +31,7 @@ export {
   type Pack,
   ShieldLayer,
   ShieldResult,
+  UNKNOWN,
   Verdict,
 } from "./model.ts";
 export { RULES } from "./packs/packs.ts";

@@ -164,6 +164,34 @@ Deno.test("behaviour: a policy can switch a chain off", () => {
   eq(played.say("sh /tmp/i").verdict, "allow");
 });
 
+for (
+  const switched of [
+    { watched_packs: ["production", "services"], watched_rules: ["structure.unseen_code"] },
+    { disabled_packs: ["production", "services"], disabled_rules: ["structure.unseen_code"] },
+  ]
+) {
+  Deno.test(`behaviour: rules under ${Object.keys(switched)[0]} decide nothing through chains`, () => {
+    const played = new Played(Policy.parse(switched));
+    for (
+      const command of [
+        "echo 'kubectl apply -f k8s/' > d.sh",
+        "sh d.sh",
+        "setenforce 0",
+        "createuser x",
+        "echo x >> /etc/cron.d/x",
+      ]
+    ) ok(!played.say(command).rule_ids.some((id) => id.startsWith("behaviour.")), command);
+  });
+}
+
+Deno.test("behaviour: without switches the same commands complete chains", () => {
+  const played = new Played();
+  played.say("echo 'kubectl apply -f k8s/' > d.sh");
+  eq(played.say("sh d.sh").rule_ids[0], "behaviour.runs_written");
+  played.say("setenforce 0");
+  eq(played.say("createuser x").rule_ids[0], "behaviour.defenses_down");
+});
+
 Deno.test("Sessions: memory is bounded, and the oldest files are forgotten first", () => {
   const played = new Played();
   played.say("cat .env > /tmp/first");

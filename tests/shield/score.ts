@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { inspectCommand } from "../../core/shield/shield.ts";
 
-/** A command that people labelled: `hold` needs a second person, `pass` does not. */
+/** A command that people labelled: `hold` needs a second person; `pass` does not. */
 const Labelled = z.object({
   command: z.string(),
   label: z.enum(["hold", "pass", "dangerous", "safe"])
@@ -47,10 +47,10 @@ function parse(line: string): unknown {
 /** Wilson's 95 % interval of a share, in percent. */
 export function intervalOf(hits: number, of: number): readonly [number, number] {
   if (of === 0) return [0, 100];
-  const quantile = 1.96, share = hits / of;
-  const middle = (share + quantile * quantile / (2 * of)) / (1 + quantile * quantile / of);
-  const half = quantile / (1 + quantile * quantile / of) *
-    Math.sqrt(share * (1 - share) / of + quantile * quantile / (4 * of * of));
+  const deviations = 1.96, share = hits / of;
+  const middle = (share + deviations ** 2 / (2 * of)) / (1 + deviations ** 2 / of);
+  const half = deviations / (1 + deviations ** 2 / of) *
+    Math.sqrt(share * (1 - share) / of + deviations ** 2 / (4 * of * of));
   return [100 * Math.max(0, middle - half), 100 * Math.min(1, middle + half)];
 }
 

@@ -4,37 +4,15 @@ import { everyListed } from "../../../kv/store/iterate.ts";
 import type { Reading } from "../../work/work.ts";
 import { nextTurn } from "../../ports/ports.ts";
 import { iso } from "../../codec/codec.ts";
-import {
-  decide,
-  examineCommand,
-  isFullyKnown,
-  type Policy,
-  RULES,
-  type ShieldResult,
-} from "../../shield/shield.ts";
+import type { ShieldResult } from "../../shield/shield.ts";
+import { isBuiltIn, type Line, LINE_CHARS_MAX, Proposals } from "./proposals.ts";
 
 /** Requests that one report reads, the newest first. */
 const SCAN_MAX = 5_000;
 const PAGE = 250;
-/** A line is proposed when people approved it this often, and never decided otherwise. */
-const APPROVED_MIN = 3;
-/** Bounds of all proposals of a report together, so that they fit into one policy: lines, and their characters. */
-const LINES_MAX = 60;
-const CHARS_MAX = 12 * 1024;
-const LINE_CHARS_MAX = 1_024;
-const RULES_SHOWN_MAX = 200;
+/** Rules that one report shows. */
+const RULES_MAX = 500;
 const DAY_MS = 24 * 60 * 60_000;
-
-/** The rules whose held lines may be proposed; chains and rules of policies are not lifted by an allowed line. */
-const BUILT_IN = new Set(RULES.filter(({ pack }) => pack !== "behaviour").map(({ id }) => id));
-
-/** What people decided about one command line, whichever rules held it. */
-interface Line {
-  held: number;
-  approved: number;
-  /** The agents that it was approved for; null once one request was for many. */
-  agents: Set<string> | null;
-}
 
 /** What people decided about the commands that one rule held. */
 interface Group {
@@ -44,32 +22,33 @@ interface Group {
   expired: number;
   /** How long each approval took. */
   readonly tookMs: number[];
-  readonly commands: Set<string>;
-}
-
-/** What a report has left for proposals. */
-interface Budget {
-  lines: number;
-  chars: number;
+  readonly lines: Set<string>;
 }
 
 /**
  * What people decided about held commands, by the rule that held them, and for lines that they always approved the
- * policy that would allow exactly these on agents alike. Nothing is changed.
+ * policy's rule that would allow exactly these. All proposals together are one valid policy. Nothing is changed.
  */
 export async function suggestRules(work: Reading, { days }: { readonly days: number }) {
   const sinceMs = work.ports.clock.now() - days * DAY_MS;
-  const groups = new Map<string, Group>(), lines = new Map<string, Line>();
+  const groups = new Map<string, Group>();
+  const lines = new Map<string, Line>();
   const { read, complete } = await readResolved(work, sinceMs, (approval) => {
     const [rule] = (approval.shield_result as ShieldResult).rule_ids;
-    if (rule !== undefined) count(groups, lines, rule, approval);
+    if (rule === undefined) return;
+    const { command } = approval;
+    const group = groups.getOrInsertComputed(rule, newGroup);
+    countInGroup(group, approval);
+    if (command.length > LINE_CHARS_MAX) return;
+    group.lines.add(command);
+    countLine(lines.getOrInsertComputed(command, newLine), rule, approval);
   });
-  const sorted = [...groups].sort(([, a], [, b]) => b.held - a.held).slice(0, RULES_SHOWN_MAX);
-  const budget = { lines: LINES_MAX, chars: CHARS_MAX };
+  const proposals = new Proposals(work, lines);
+  const sorted = [...groups].sort(([, a], [, b]) => b.held - a.held).slice(0, RULES_MAX);
   const rules = [];
-  for (const [rule, group] of sorted) {
-    const proposal = await proposalFor(work, rule, group, lines, budget, rules.length + 1);
-    rules.push({ ...showGroup(rule, group), proposal });
+  for (const [rule, { lines: held, tookMs, ...counts }] of sorted) {
+    const proposal = isBuiltIn(rule) ? await proposals.forLines(held) : null;
+    rules.push({ rule_id: rule, ...counts, ...timesOf(tookMs), proposal });
   }
   return { since: iso(sinceMs), requests: read, complete, rules };
 }
@@ -79,10 +58,12 @@ async function readResolved(
   sinceMs: number,
   take: (approval: ApprovalRecord) => void,
 ): Promise<{ readonly read: number; readonly complete: boolean }> {
-  let seen = 0, read = 0;
+  let read = 0;
+  let scanned = 0;
   for await (const approval of everyListed(db, approvals, tenant, { limit: PAGE, reverse: true })) {
     if (approval.created_at_ms < sinceMs) break;
-    if (seen++ === SCAN_MAX) return { read, complete: false };
+    if (scanned++ === SCAN_MAX) return { read, complete: false };
+    if (scanned % PAGE === 0) await nextTurn();
     if (approval.resolved_at_ms === null) continue;
     read++;
     take(approval);
@@ -90,20 +71,21 @@ async function readResolved(
   return { read, complete: true };
 }
 
-function count(
-  groups: Map<string, Group>,
-  lines: Map<string, Line>,
-  rule: string,
-  { command, agent_id, status, created_at_ms, resolved_at_ms }: ApprovalRecord,
+const newGroup = (): Group => ({
+  held: 0,
+  approved: 0,
+  rejected: 0,
+  expired: 0,
+  tookMs: [],
+  lines: new Set(),
+});
+
+const newLine = (): Line => ({ held: 0, approved: 0, isProposable: true, agents: new Set() });
+
+function countInGroup(
+  group: Group,
+  { status, created_at_ms, resolved_at_ms }: ApprovalRecord,
 ): void {
-  const group = groups.getOrInsertComputed(rule, () => ({
-    held: 0,
-    approved: 0,
-    rejected: 0,
-    expired: 0,
-    tookMs: [],
-    commands: new Set(),
-  }));
   group.held++;
   if (status === "approved") {
     group.approved++;
@@ -122,79 +104,18 @@ function count(
   else line.agents?.add(agent_id);
 }
 
-function showGroup(rule: string, { commands: _, tookMs, ...counts }: Group) {
+function countLine(line: Line, rule: string, { status, agent_id }: ApprovalRecord): void {
+  line.held++;
+  if (status === "approved") line.approved++;
+  if (!isBuiltIn(rule)) line.isProposable = false;
+  line.agents.add(agent_id);
+}
+
+function timesOf(tookMs: readonly number[]) {
   const sorted = tookMs.toSorted((a, b) => a - b);
   const secondsAt = (at: number) => sorted.length === 0 ? null : Math.ceil(sorted[at]! / 1000);
   return {
-    rule_id: rule,
-    ...counts,
     median_seconds: secondsAt(Math.floor((sorted.length - 1) / 2)),
     slowest_seconds: secondsAt(sorted.length - 1),
   };
-}
-
-/** A policy that allows the lines that were always approved; null when there is none, or it would not do so. */
-async function proposalFor(
-  work: Reading,
-  rule: string,
-  { commands }: Group,
-  known: ReadonlyMap<string, Line>,
-  budget: Budget,
-  number: number,
-): Promise<Policy | null> {
-  if (!BUILT_IN.has(rule)) return null;
-  const always = [...commands].map((command) => ({ command, ...known.get(command)! }))
-    .filter(({ held, approved }) => approved >= APPROVED_MIN && approved === held)
-    .sort((a, b) => b.held - a.held);
-  const lines: string[] = [], agentIds = new Set<string>();
-  let many = false;
-  for (const { command, agents } of always) {
-    if (budget.lines === 0 || budget.chars < command.length) break;
-    await nextTurn();
-    if (!isLifted(command)) continue;
-    budget.lines--;
-    budget.chars -= command.length;
-    lines.push(command);
-    many ||= agents === null;
-    agents?.forEach((id) => agentIds.add(id));
-  }
-  if (lines.length === 0) return null;
-  const labels = many ? {} : await sharedLabels(work, agentIds);
-  const test = Object.keys(labels).length === 0 ? {} : { labels };
-  return {
-    rules: [{
-      id: `always-approved-${number}`,
-      description: `people approved exactly these lines every time, which ${rule} held`,
-      match: { lines, ...test },
-      verdict: "allow",
-    }],
-    tests: lines.map((command) => ({ command, ...test, expect: "allow" })),
-  };
-}
-
-/** A line that may hold a secret is not for a repository. */
-const SECRET = /(?:pass(?:word|wd)?|secret|token|api[-_]?key|credential)\S*[=: ]\S/i;
-
-/** Whether an allowed line runs: nothing in it is known only when it runs, and no other finding stays. */
-function isLifted(command: string): boolean {
-  if (SECRET.test(command)) return false;
-  const examination = examineCommand(command);
-  if (!isFullyKnown(examination)) return false;
-  const rules = [{ id: "line", match: { lines: [command] }, verdict: "allow" as const }];
-  const where = { labels: {}, who: null, atMs: null };
-  return decide(examination, { rules }, where).result.verdict === "allow";
-}
-
-/** The labels that all these agents have now. */
-async function sharedLabels(
-  { db, actor: { tenant } }: Reading,
-  ids: ReadonlySet<string>,
-): Promise<Record<string, string>> {
-  let shared: [string, string][] | null = null;
-  for (const id of ids) {
-    const labels = (await db.get(agents, tenant, id))?.labels ?? {};
-    shared = (shared ?? Object.entries(labels)).filter(([key, value]) => labels[key] === value);
-    if (shared.length === 0) break;
-  }
-  return Object.fromEntries((shared ?? []).slice(0, 16));
 }

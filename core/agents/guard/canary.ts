@@ -42,7 +42,7 @@ export interface CanaryLayer {
   readonly passed: boolean;
   readonly checks: number;
   readonly failures: CanaryFailure[];
-  /** Commands that are not stopped, because the patterns that would stop them are switched off. */
+  /** Commands that are not stopped, because the rules that would stop them are disabled or only watch. */
   readonly switched_off: string[];
 }
 
@@ -88,7 +88,7 @@ function isAsExpected(
   return right && (layer === found.layer || byPolicy);
 }
 
-/** True for the layers of the rule packs, which an organization can switch off; chains ignore its switches. */
+/** True for the layers of the rule packs, which an organization can switch; chains are checked without its switches. */
 const isOfPatterns = (layer: ShieldLayer) => layer === "patterns" || layer === "structure";
 
 /** The same policy with every built-in rule. */

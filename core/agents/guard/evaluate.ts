@@ -2,6 +2,7 @@ import type { Tenant } from "../../../kv/store/collection.ts";
 import type { Sequenced } from "../../../kv/log/log.ts";
 import { agents } from "../../../kv/records/agent.ts";
 import { apiKeys } from "../../../kv/records/api_key.ts";
+import type { ShieldSettingsRecord } from "../../../kv/records/shield.ts";
 import { users } from "../../../kv/records/user.ts";
 import type { ShieldSettingsRecord } from "../../../kv/records/shield.ts";
 import type { Reading } from "../../work/work.ts";
@@ -11,10 +12,6 @@ import { nextTurn } from "../../ports/ports.ts";
 import {
   asksForRoles,
   type Circumstances,
-  comparingWork,
-  decide,
-  type Examination,
-  fullBudget,
   type Policy,
   type Verdict,
   type Who,
@@ -29,11 +26,8 @@ import {
   withVersion,
 } from "./in_force.ts";
 import { type PatternChange, switchedPatterns } from "./patterns.ts";
+import { Slice } from "./slice.ts";
 
-/** Work before other tasks get their turn, in characters of ordinary script: about 10 ms. */
-const SLICE_WORK = 16 * 1024;
-/** The fixed cost of a command, in the same unit. */
-const COMMAND_COST = 256;
 const PAGE = 500;
 /** Rows of the log that one replay reads; most rows of a busy log are not commands. */
 const SCAN_MAX = 100_000;
@@ -63,13 +57,20 @@ async function policiesWith(
   { policy, patterns }: Candidate = {},
 ): Promise<PolicyFor> {
   const shield = await shieldInForce(db, tenant);
-  const own = patterns === undefined ? shield.own : switchedBy(shield.own, patterns);
+  const own = patterns === undefined ? shield.own : switchedSettings(shield.own, patterns);
   if (policy === undefined) {
     return async (labels) =>
       (await policiesFor(policies, tenant, { ...shield, own }, labels)).policy;
   }
   const candidate = withPatterns(policy, own);
   return () => Promise.resolve(candidate);
+}
+
+/** The settings with other switches. */
+function switchedSettings(own: ShieldSettingsRecord, change: PatternChange): ShieldSettingsRecord {
+  const { id: _id, version: _version, ...choices } = own;
+  const patterns = switchedPatterns(choices.patterns, change, "body.patterns");
+  return withVersion({ ...choices, policy: ownPolicy(own), patterns });
 }
 
 /**
@@ -219,25 +220,6 @@ async function readRow(
   if (command_truncated !== true) return { row, command, commandId, recorded };
   const record = await findCommand(db, store, tenant, commandId);
   return record && { row, command: record.command, commandId, recorded };
-}
-
-/** Counts work, and yields to other tasks after each slice of it. */
-class Slice {
-  #left = SLICE_WORK;
-
-  judge(examination: Examination, policy: Policy | null, circumstances: Circumstances) {
-    const comparing = fullBudget();
-    const { result } = decide(examination, policy, circumstances, comparing);
-    this.#left -= COMMAND_COST + examination.work + comparingWork(comparing);
-    return result;
-  }
-
-  /** Yields if the slice is used up; called after each command. */
-  async ended(): Promise<void> {
-    if (this.#left > 0) return;
-    await nextTurn();
-    this.#left = SLICE_WORK;
-  }
 }
 
 /** The people behind users and keys, each read once and only if a policy names roles. */

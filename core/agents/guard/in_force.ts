@@ -33,7 +33,7 @@ export interface ShieldInForce {
 
 /** The applied policies of one agent, merged. */
 export interface MergedPolicy {
-  /** Null without any rule, threshold or switched-off pattern. */
+  /** Null without any rule, threshold or switched pattern. */
   readonly policy: Policy | null;
   /** Null when no policy sets it. */
   readonly mode: ShieldMode | null;
@@ -76,6 +76,13 @@ const DEFAULTS = withVersion(DEFAULTS_CHOSEN);
 const EARLIER_DEFAULTS = withVersion({
   ...DEFAULTS_CHOSEN,
   patterns: { ...DEFAULTS_CHOSEN.patterns, watched_packs: ["production"] },
+});
+
+/** The settings of an organization that an earlier version created, and that has none. */
+const EARLIER_DEFAULTS = withVersion({
+  ...DEFAULTS,
+  patterns: { ...DEFAULTS.patterns, watched_packs: ["production"] },
+  policy: null,
 });
 
 /** Writes a new organization's default settings, so that reads of its shield never miss the cache. */
@@ -150,16 +157,16 @@ export const modeFor = (
 export const ownPolicy = ({ policy }: ShieldSettingsRecord): Policy | null =>
   policy as Policy | null;
 
+const policies = new WeakMap<ShieldSettingsRecord, Policy | null>();
+
 /** The organization's own policy with its switched patterns; null with neither. */
 export function policyAndPatterns(own: ShieldSettingsRecord): Policy | null {
-  let merged = mergedWithPatterns.get(own);
-  if (merged === undefined) {
-    mergedWithPatterns.set(own, merged = withPatterns(ownPolicy(own), own));
-  }
-  return merged;
+  const known = policies.get(own);
+  if (known !== undefined) return known;
+  const made = withPatterns(ownPolicy(own), own);
+  policies.set(own, made);
+  return made;
 }
-
-const mergedWithPatterns = new WeakMap<ShieldSettingsRecord, Policy | null>();
 
 /** A policy in place of the organization's own; switched patterns stay as they are. */
 export function withPatterns(

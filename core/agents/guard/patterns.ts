@@ -47,7 +47,7 @@ export async function switchPatterns(work: Writing, change: PatternChange) {
 }
 
 /**
- * The settings of packs and rules after a change.
+ * The settings of packs and rules after a change, which stands at `path` of the request.
  * @throws {Fault} VALIDATION_FAILED for a rule that always counts
  */
 export function switchedPatterns(

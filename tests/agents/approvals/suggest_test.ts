@@ -3,6 +3,12 @@ import { Policy } from "../../../core/shield/shield.ts";
 import { World } from "../../support/world.ts";
 import { exec } from "../../support/linked_agent.ts";
 import { approve, type Here, setUp } from "./approval_fixtures.ts";
+import { parse as parseYaml, stringify } from "yaml";
+import { PolicyDocument } from "../../../core/policies/documents/document.ts";
+import { holdsSecret } from "../../../core/agents/approvals/literal_secret.ts";
+import { type Line, Proposals } from "../../../core/agents/approvals/proposals.ts";
+import { Policy } from "../../../core/shield/shield.ts";
+import type { Reading } from "../../../core/work/work.ts";
 
 const ALWAYS = "systemctl stop nginx";
 const ONCE_REJECTED = "systemctl stop redis && echo done";
@@ -39,9 +45,9 @@ Deno.test("suggestions: lines that people always approved become a policy that a
   deq([body.requests, body.complete], [9, true]);
   const { proposal, ...counts } = body.rules.find((one: { proposal: unknown }) => one.proposal);
   deq(counts.rejected + counts.expired + counts.approved, counts.held);
-  ok(Policy.safeParse(proposal).success);
-  deq(proposal.rules[0].match, { lines: [ALWAYS], labels: { env: "test" } });
-  deq(proposal.tests, [{ command: ALWAYS, labels: { env: "test" }, expect: "allow" }]);
+  eq(proposal.rules[0].id, "always-approved-1");
+  deq(proposal.rules[0].match, { lines: [ALWAYS] });
+  deq(proposal.tests, [{ command: ALWAYS, expect: "allow" }]);
   deq(body.rules.filter((one: { proposal: unknown }) => one.proposal).length, 1);
   eq((await exec(world, here, ALWAYS)).status, 202, "nothing is applied");
 
@@ -80,4 +86,61 @@ Deno.test("suggestions: an organization sees its own decisions, of the days that
   deq((await suggestions(world, key, "?days=1")).body.requests, 0);
   deq((await suggestions(world, key, "?days=2")).body.requests, 3);
   eq((await suggestions(world, key, "?days=0x2")).status, 400);
+});
+
+/** The proposals for lines that were approved three times on each of these agents. */
+async function proposed(texts: readonly string[], labels: Readonly<Record<string, object>> = {}) {
+  const db = { get: (_of: unknown, _tenant: unknown, id: string) => ({ labels: labels[id] }) };
+  const work = { db, actor: { tenant: {} } } as unknown as Reading;
+  const agents = new Set(Object.keys(labels));
+  const line: Line = { held: 3, approved: 3, isProposable: true, agents };
+  const proposals = new Proposals(work, new Map(texts.map((text) => [text, line])));
+  const found = [];
+  for (let at = 0; at < texts.length; at += 50) {
+    const proposal = await proposals.forLines(texts.slice(at, at + 50));
+    if (proposal !== null) found.push(proposal);
+  }
+  return found;
+}
+
+Deno.test("Proposals: all together are one valid policy, however many and long the lines are", async () => {
+  for (const padding of [1, 200, 3_000]) {
+    const name = "é".repeat(padding);
+    const lines = Array.from({ length: 300 }, (_, n) => `systemctl stop ${name}${n}`);
+    const all = await proposed(lines, { a: { env: "test", of: "a" }, b: { env: "test", of: "b" } });
+    const rules = all.flatMap((one) => one.rules);
+    const tests = all.flatMap((one) => one.tests ?? []);
+    Policy.parse({ rules, tests });
+    const file = { name: "always-approved", rules, tests };
+    const { rules: parsed } = PolicyDocument.parse(parseYaml(stringify(file)));
+    eq(new Set(parsed.map(({ id }) => id)).size, parsed.length);
+    eq(tests.length > 0 && tests.length <= 100, true);
+    deq(parsed[0]!.match.labels, { env: "test" });
+    deq(tests[0]!.labels, { env: "test" });
+  }
+});
+
+Deno.test("Proposals: a line that depends on variables or holds a secret is not proposed", async () => {
+  deq(await proposed(["systemctl stop $NAME", "systemctl stop $(cat name)"]), []);
+  deq(await proposed(["systemctl stop nginx --password hunter2"]), []);
+  for (
+    const line of [
+      "PGPASSWORD=x psql",
+      "tool --api-key abc",
+      "tool --token=abc",
+      "curl -H 'Authorization: Bearer abc' https://x.example",
+      "curl -u me:abc https://x.example",
+      "psql postgres://me:abc@db/app",
+      "mysql -pabc app",
+    ]
+  ) eq(holdsSecret(line), true, line);
+  for (const line of ["kubectl delete secret app", "systemctl stop nginx", "docker push a/b:1"]) {
+    eq(holdsSecret(line), false, line);
+  }
+});
+
+Deno.test("Proposals: a line that was rejected under another rule is not proposed", async () => {
+  const line: Line = { held: 4, approved: 3, isProposable: true, agents: new Set() };
+  const work = { actor: { tenant: {} } } as unknown as Reading;
+  eq(await new Proposals(work, new Map([[ALWAYS, line]])).forLines([ALWAYS]), null);
 });

@@ -1,3 +1,4 @@
+import { shieldInForce } from "../../../core/agents/guard/in_force.ts";
 import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { RULES } from "../../../core/shield/shield.ts";
 import { shieldSettings } from "../../../kv/records/shield.ts";
@@ -131,6 +132,11 @@ Deno.test("patterns: rules that only watch are named and decide nothing, and a r
     400,
     "body.rules.structure.unparseable",
   ]);
+  const tried = await world.call("POST", "/api/shield/evaluate", {
+    as: owner.token,
+    body: { commands: ["ls"], patterns: { rules: { "structure.unparseable": "watch" } } },
+  });
+  eq(tried.body.error.details.issues[0].path, "body.patterns.rules.structure.unparseable");
   const on = Object.fromEntries(held.rule_ids.map((id: string) => [id, true]));
   eq((await change(world, owner, { rules: on })).status, 200);
   deq(await judged(), held);
@@ -146,6 +152,13 @@ Deno.test("patterns: settings of an earlier version let the rules of production 
   const [production] = (await list(world, owner)).filter(({ pack }) => pack === "production");
   deq([production!.watched, production!.enabled], [true, true]);
   deq(await verdicts(world, owner, { commands: [HELD] }), ["allow"]);
+});
+
+Deno.test("patterns: a tenant without settings lets the rules of production watch", async () => {
+  await using world = await World.open();
+  const tenant = { org: "org_without_settings", space: "live" } as const;
+  const { own } = await shieldInForce(world.app.store, tenant);
+  deq(own.patterns.watched_packs, ["production"]);
 });
 
 Deno.test("patterns: with everything switched off, unreadable commands are still not allowed", async () => {

@@ -176,7 +176,10 @@ Deno.test("relay shield replay: judges the histories of shells without a relay, 
         "filesystem.remove_tree  approve  2      rm -rf /srv/data\n",
     );
     ok(err.startsWith("4 commands: 2 allowed, 2 would wait for a person, 0 denied."), err);
-    eq((await run(["shield", "replay", `${file}.none`])).code, 2);
+    for (const [path, said] of [[`${file}.none`, "no file"], [Deno.cwd(), "is a folder"]]) {
+      const { code, err } = await run(["shield", "replay", path!]);
+      deq([code, err.includes(said!)], [2, true], err);
+    }
     eq(urls.length, 0);
   });
 });

@@ -38,6 +38,33 @@ export const replayHistory: Run = async ({ args: [file = ""], number, list, out 
   );
 };
 
+/**
+ * The text of a file or a pipe.
+ * @throws {UsageError} if it is missing, a folder or too large
+ */
+async function readHistory(path: string): Promise<string> {
+  try {
+    using file = await Deno.open(path);
+    if ((await file.stat()).isDirectory) {
+      throw new UsageError(`${path} is a folder. Give a file, such as ~/.bash_history.`);
+    }
+    const decoder = new TextDecoder();
+    let text = "";
+    let bytes = 0;
+    for await (const chunk of file.readable) {
+      bytes += chunk.length;
+      if (bytes > BYTES_MAX) {
+        throw new UsageError(`The history has over ${BYTES_MAX} bytes. Split it.`);
+      }
+      text += decoder.decode(chunk, { stream: true });
+    }
+    return text + decoder.decode();
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    throw new UsageError(`There is no file ${path}. Give one, such as ~/.bash_history.`);
+  }
+}
+
 const shortened = (text: string): string =>
   text.length > CHARS_SHOWN ? `${text.slice(0, CHARS_SHOWN)}…` : text;
 

@@ -15,7 +15,7 @@ export const testCommand: Run = async (call) => {
     ["verdict", result.verdict],
     ["risk", result.risk_score],
     ["rules", result.rule_ids.join(", ")],
-    ["watching", result.watched?.join(", ")],
+    ["watched", result.watched?.join(", ")],
     ["threats", result.threats.join(", ")],
     ["layer", result.layer],
     ["why", result.explanation],
