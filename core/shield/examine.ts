@@ -1,5 +1,5 @@
 import { BudgetSpent, fullBudget, workOf } from "./interpreter/budget.ts";
-import { type Finding, type Flow, UNKNOWN } from "./model.ts";
+import type { Finding, Flow } from "./model.ts";
 import { FileNames } from "./programs/file_names.ts";
 import {
   MAX_COMMAND_BYTES,
@@ -78,14 +78,6 @@ export function examineCommand(
   const work = command.length + workOf(budget);
   return { line: command, findings, commands, files, recalled, expandedChars, work };
 }
-
-/** Whether every word of every command is known before the line runs. */
-export const isFullyKnown = ({ commands }: Examination): boolean =>
-  commands.every(({ command: { name, args, redirections } }) =>
-    [name, ...args, ...redirections.map(({ target }) => target)].every((word) =>
-      !word.includes(UNKNOWN)
-    )
-  );
 
 /** Bytes, here-documents and open brackets are counted before anything is parsed. */
 function exceedsLimits(command: string): boolean {

@@ -18,7 +18,7 @@ export {
   type Switches,
   switchesRules,
 } from "./decide.ts";
-export { type Examination, examineCommand, isFullyKnown } from "./examine.ts";
+export { type Examination, examineCommand } from "./examine.ts";
 export { inspectCommand, type ShieldContext } from "./inspect.ts";
 export { comparingWork, fullBudget } from "./interpreter/budget.ts";
 export {

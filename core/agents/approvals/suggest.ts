@@ -1,4 +1,3 @@
-import { agents } from "../../../kv/records/agent.ts";
 import { type ApprovalRecord, approvals } from "../../../kv/records/approval.ts";
 import { everyListed } from "../../../kv/store/iterate.ts";
 import type { Reading } from "../../work/work.ts";
@@ -92,16 +91,6 @@ function countInGroup(
     group.tookMs.push(resolved_at_ms! - created_at_ms);
   } else if (status === "rejected") group.rejected++;
   else group.expired++;
-  if (command.length > LINE_CHARS_MAX) return;
-  group.commands.add(command);
-  const line = lines.getOrInsertComputed(
-    command,
-    () => ({ held: 0, approved: 0, agents: new Set() }),
-  );
-  line.held++;
-  if (status === "approved") line.approved++;
-  if (agent_id === null) line.agents = null;
-  else line.agents?.add(agent_id);
 }
 
 function countLine(line: Line, rule: string, { status, agent_id }: ApprovalRecord): void {

@@ -4,7 +4,6 @@ import { agents } from "../../../kv/records/agent.ts";
 import { apiKeys } from "../../../kv/records/api_key.ts";
 import type { ShieldSettingsRecord } from "../../../kv/records/shield.ts";
 import { users } from "../../../kv/records/user.ts";
-import type { ShieldSettingsRecord } from "../../../kv/records/shield.ts";
 import type { Reading } from "../../work/work.ts";
 import { findCommand } from "../commands/finished.ts";
 import type { EventRow } from "../../events/events.ts";
@@ -97,16 +96,6 @@ export async function evaluateCommands(
     await slice.ended();
   }
   return { results };
-}
-
-/** Settings with some rules switched. @throws {Fault} VALIDATION_FAILED for a rule that cannot be switched */
-function switchedBy(own: ShieldSettingsRecord, change: PatternChange): ShieldSettingsRecord {
-  const { id: _id, version: _version, ...choices } = own;
-  return withVersion({
-    ...choices,
-    policy: ownPolicy(own),
-    patterns: switchedPatterns(choices.patterns, change, "body.patterns"),
-  });
 }
 
 /** A command and its recorded verdict, from the log. */

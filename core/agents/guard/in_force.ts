@@ -63,19 +63,12 @@ export function withVersion(choices: Choices): ShieldSettingsRecord {
   return { ...choices, id: SETTINGS_ID, version };
 }
 
-const DEFAULTS_CHOSEN: Choices = {
+const DEFAULTS = withVersion({
   mode: "enforce",
   agent_modes: {},
   approvals: { required: 1, roles: [], self_approval: false, expires_seconds: 3600 },
   patterns: { disabled_packs: [], disabled_rules: [], watched_packs: [], watched_rules: [] },
   policy: null,
-};
-const DEFAULTS = withVersion(DEFAULTS_CHOSEN);
-
-/** What holds for an organization of an earlier version that never changed its settings: it has no record of them. */
-const EARLIER_DEFAULTS = withVersion({
-  ...DEFAULTS_CHOSEN,
-  patterns: { ...DEFAULTS_CHOSEN.patterns, watched_packs: ["production"] },
 });
 
 /** The settings of an organization that an earlier version created, and that has none. */

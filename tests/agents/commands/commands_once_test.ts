@@ -262,7 +262,7 @@ Deno.test("commands: a command that ran when the relay crashed is lost, reported
   const { body: ended } = await exec(dead, here, "uptime");
   here.agent.script = () => "silent";
   exec(dead, here, "make").catch(() => {});
-  exec(dead, here, "make install", { idempotencyKey: "k1" }).catch(() => {});
+  exec(dead, here, "make check", { idempotencyKey: "k1" }).catch(() => {});
   await dead.settle();
   const ids = runsOf(here.agent).slice(1).map(({ command_id }) => command_id);
   eq(ids.length, 2);
@@ -281,7 +281,7 @@ Deno.test("commands: a command that ran when the relay crashed is lost, reported
     eq((await get(id)).status, "lost");
     deq(await typesOf(world, here.owner, id), ["command_failed"]);
   }
-  eq((await exec(world, here, "make install", { idempotencyKey: "k1" })).status, 502);
+  eq((await exec(world, here, "make check", { idempotencyKey: "k1" })).status, 502);
   deq(runsOf(back), []);
   finish(back, ids[0]!, { stdout: "made" });
   await world.settle();

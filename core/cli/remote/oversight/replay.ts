@@ -5,8 +5,8 @@ import type { Run } from "../command.ts";
 import { labelsFrom } from "../labels.ts";
 import { commandsOf } from "./history.ts";
 
-/** The longest history. */
-const CHARS_MAX = 64 * 1024 * 1024;
+/** The largest history file. */
+const BYTES_MAX = 64 * 1024 * 1024;
 const SHOWN = 50;
 const CHARS_SHOWN = 200;
 
@@ -67,26 +67,6 @@ async function readHistory(path: string): Promise<string> {
 
 const shortened = (text: string): string =>
   text.length > CHARS_SHOWN ? `${text.slice(0, CHARS_SHOWN)}…` : text;
-
-/** @throws {UsageError} for what is no file, or too large */
-async function readHistory(path: string): Promise<string> {
-  try {
-    using file = await Deno.open(path);
-    let text = "";
-    for await (const part of file.readable.pipeThrough(new TextDecoderStream())) {
-      text += part;
-      if (text.length > CHARS_MAX) {
-        throw new UsageError(`The history has over ${CHARS_MAX} characters. Split it.`);
-      }
-    }
-    return text;
-  } catch (error) {
-    if (error instanceof UsageError) throw error;
-    throw new UsageError(
-      `The history ${JSON.stringify(path)} cannot be read. Give a file such as ~/.bash_history.`,
-    );
-  }
-}
 
 function judgeAll(commands: readonly string[], labels: Readonly<Record<string, string>>) {
   const counts = { allow: 0, approve: 0, deny: 0 };
