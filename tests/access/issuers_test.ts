@@ -117,12 +117,7 @@ Deno.test("issuers: a token that names some rights cannot manage its person's ow
   const owner = await world.signUp();
   const { id } = await world.key(owner, ["agents:read"]);
   const as = await issue(world, claimsOf(owner, "agents:read approvals:write"));
-  const open_to_any = [
-    "account.info",
-    "account.settings",
-    "account.notifications",
-    "scopes.list",
-  ];
+  const open_to_any = ["account.info", "account.settings", "account.notifications", "scopes.list"];
   const users = await dump(world.kv, [owner.org, "live", "users"]);
   const keys = await dump(world.kv, [owner.org, "live", "api_keys"]);
   const bodies: Record<string, unknown> = {
