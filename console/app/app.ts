@@ -1,7 +1,7 @@
 import { effect, signal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { RelayError } from "./api.ts";
+import { RelayError } from "../../core/client/client.ts";
 import { space } from "./space.ts";
 import { Failure, Loading } from "./components/states.ts";
 import { Frame } from "./frame.ts";

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { space } from "./space.ts";
 import { onChanged } from "./live/live.ts";
-import { RelayError } from "./api.ts";
+import { RelayError } from "../../core/client/client.ts";
 import { expired, isSignedOut, me, readSession } from "./session.ts";
 
 /**

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { RelayError } from "../api.ts";
+import { RelayError } from "../../../core/client/client.ts";
 import { html } from "htm/preact";
 import { Copy } from "./copy.ts";
 

@@ -1,5 +1,4 @@
-import { rule } from "./rule.ts";
-import type { Rule } from "../model.ts";
+import { type Rule, rule } from "./rule.ts";
 
 /** A file into which an earlier command put a secret, in clear or encoded, is sent away. */
 export const SECRET_LEAVES = rule({

@@ -1,6 +1,5 @@
-import { rule } from "./rule.ts";
+import { type Rule, rule, type SimpleCommand } from "./rule.ts";
 import { hasFlag, optionValues } from "../programs/arguments.ts";
-import type { Rule, SimpleCommand } from "../model.ts";
 import { isDisk, normalizePath } from "../programs/paths.ts";
 import { isSecret } from "../programs/secrets.ts";
 

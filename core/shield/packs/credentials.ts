@@ -1,8 +1,7 @@
-import { rule } from "./rule.ts";
+import { type Condition, type Rule, rule, type SimpleCommand } from "./rule.ts";
 import { attachesToAgent, printsEnvironment, touchesAgentState } from "../programs/agent_state.ts";
 import { hasFlag, operands, optionValues } from "../programs/arguments.ts";
 import { isWholeFolder } from "../programs/bulk.ts";
-import type { Condition, Rule, SimpleCommand } from "../model.ts";
 import { classifyPath, locate } from "../programs/paths.ts";
 import { isEveryday, isSecret } from "../programs/secrets.ts";
 import { READERS, readsSecret } from "../programs/output.ts";

@@ -1,6 +1,5 @@
-import { rule } from "./rule.ts";
+import { once, type Rule, rule, type SimpleCommand } from "./rule.ts";
 import { hasFlag, hasOption, isRehearsal, operands, optionValues } from "../programs/arguments.ts";
-import { once, type Rule, type SimpleCommand } from "../model.ts";
 import { writtenPaths } from "../programs/effects.ts";
 import {
   classifyPath,

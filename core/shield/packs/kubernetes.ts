@@ -1,6 +1,5 @@
-import { rule } from "./rule.ts";
+import { type Rule, rule } from "./rule.ts";
 import { hasFlag, hasOption, optionValues } from "../programs/arguments.ts";
-import type { Rule } from "../model.ts";
 
 const KUBECTL = ["kubectl", "oc", "k3s", "microk8s", "kubecolor", "k"];
 

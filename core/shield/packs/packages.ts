@@ -1,6 +1,5 @@
-import { rule } from "./rule.ts";
+import { type Rule, rule, type SimpleCommand, UNKNOWN } from "./rule.ts";
 import { hasFlag, optionValues } from "../programs/arguments.ts";
-import { type Rule, type SimpleCommand, UNKNOWN } from "../model.ts";
 
 /** Package managers and registries. */
 export const PACKAGE_RULES: readonly Rule[] = [

@@ -1,7 +1,6 @@
-import { rule } from "./rule.ts";
+import { once, type Rule, rule, type SimpleCommand } from "./rule.ts";
 import { allWrittenPaths, anyOf, startsItself } from "./startup_files.ts";
 import { hasFlag } from "../programs/arguments.ts";
-import { once, type Rule, type SimpleCommand } from "../model.ts";
 import { classifyPath, holdsSystem, locate, normalizePath } from "../programs/paths.ts";
 import { WRITERS, writtenPaths } from "../programs/effects.ts";
 

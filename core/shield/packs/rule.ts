@@ -12,6 +12,21 @@ import {
 import { isRehearsal, operands, wordsOf } from "../programs/arguments.ts";
 import { readPhrases } from "./phrases.ts";
 
+// What the files of packs need beside `rule`.
+export { FROM_NETWORK, LISTED, newCommand, once, UNKNOWN } from "../model.ts";
+export type {
+  Blast,
+  CodeScan,
+  Condition,
+  Examples,
+  Irreversibility,
+  Pack,
+  Redirection,
+  Rule,
+  SimpleCommand,
+  Span,
+} from "../model.ts";
+
 /** What a pack says of one rule. */
 interface RuleFields {
   /** `<pack>.<what>`; it never changes, because audit rows and policies name it. */

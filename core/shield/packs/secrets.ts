@@ -1,10 +1,9 @@
-import type { Rule, SimpleCommand } from "../model.ts";
 import { hasFlag, hasOption, operands, optionValues } from "../programs/arguments.ts";
 import { findScope } from "../programs/families/find.ts";
 import { isWholeFolder } from "../programs/bulk.ts";
 import { isEveryday, isSecret } from "../programs/secrets.ts";
 import { locate, normalizePath } from "../programs/paths.ts";
-import { rule } from "./rule.ts";
+import { type Rule, rule, type SimpleCommand } from "./rule.ts";
 
 /** Whether what is watched may hold passwords: the data of a process, or of a connection in the clear. */
 function listensIn(command: SimpleCommand): boolean {

@@ -1,5 +1,4 @@
-import { rule } from "./rule.ts";
-import type { Rule } from "../model.ts";
+import { type Rule, rule } from "./rule.ts";
 
 /** The text is not valid shell. */
 export const UNPARSEABLE = rule({

@@ -1,6 +1,5 @@
-import { rule } from "../rule.ts";
+import { type Rule, rule } from "../rule.ts";
 import { hasFlag, hasOption, operands, subcommand } from "../../programs/arguments.ts";
-import type { Rule } from "../../model.ts";
 
 const SAFER = "Show the plan first (terraform plan, --dry-run), and have it reviewed.";
 

@@ -1,5 +1,4 @@
-import { rule } from "../rule.ts";
-import type { Rule } from "../../model.ts";
+import { type Rule, rule } from "../rule.ts";
 
 /** Command lines of clouds and clusters that no general verb covers. */
 export const CLOUD_PHRASES: readonly Rule[] = [

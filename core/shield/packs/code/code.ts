@@ -22,14 +22,13 @@ import {
   TIERS,
   writesFiles,
 } from "./names.ts";
-import { rule } from "../rule.ts";
+import { type Rule, rule } from "../rule.ts";
 import { readsAgentState } from "../../programs/agent_state.ts";
 import { destroysByCmdlet } from "../../code/cmdlets.ts";
 import { TREE_REMOVERS } from "../../code/removers.ts";
 import { classifyPath } from "../../programs/paths.ts";
 import { isPowershell } from "../../code/powershell.ts";
 import { isSecret } from "../../programs/secrets.ts";
-import type { Rule } from "../../model.ts";
 import { scanSql } from "../../code/sql.ts";
 import { METADATA } from "../network/requests.ts";
 

@@ -1,8 +1,7 @@
 import { isScratchFile, touchesNothing } from "./scratch.ts";
 import { callsOf } from "../../code/mongo.ts";
-import { rule } from "../rule.ts";
+import { type Rule, rule, type SimpleCommand } from "../rule.ts";
 import { hasFlag, hasOption, operands, optionValues } from "../../programs/arguments.ts";
-import type { Rule, SimpleCommand } from "../../model.ts";
 import { generatedSql } from "../../code/generated_sql.ts";
 import { scanSql, type SqlHarm } from "../../code/sql.ts";
 

@@ -1,8 +1,7 @@
 import { scanSql } from "../../code/sql.ts";
 import { readSql } from "../../code/sql_writes.ts";
 import { optionValues } from "../../programs/arguments.ts";
-import { type CodeScan, once, type Rule, type SimpleCommand, UNKNOWN } from "../../model.ts";
-import { rule } from "../rule.ts";
+import { type CodeScan, once, type Rule, rule, type SimpleCommand, UNKNOWN } from "../rule.ts";
 import { isForTests } from "../production/calls.ts";
 import { NAMED_AS_READING } from "./scratch.ts";
 import { readingsOf } from "../production/readings.ts";

@@ -1,8 +1,7 @@
 import { writesDocuments } from "../../code/mongo.ts";
 import { hasOption, operands, optionValues } from "../../programs/arguments.ts";
-import { once, type Rule, type SimpleCommand, UNKNOWN } from "../../model.ts";
 import { isScratch, NAMED_AS_READING, touchesNothing } from "./scratch.ts";
-import { rule } from "../rule.ts";
+import { once, type Rule, rule, type SimpleCommand, UNKNOWN } from "../rule.ts";
 
 const SHELLS = ["mongosh", "mongo"];
 

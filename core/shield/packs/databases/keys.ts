@@ -1,6 +1,5 @@
 import { operands, optionValues } from "../../programs/arguments.ts";
-import { once, type Rule, type SimpleCommand, UNKNOWN } from "../../model.ts";
-import { rule } from "../rule.ts";
+import { once, type Rule, rule, type SimpleCommand, UNKNOWN } from "../rule.ts";
 
 const CLIENTS = ["redis-cli", "valkey-cli", "keydb-cli", "dragonfly-cli", "iredis"];
 

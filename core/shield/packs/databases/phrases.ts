@@ -1,7 +1,6 @@
-import { rule } from "../rule.ts";
+import { type Rule, rule, type SimpleCommand } from "../rule.ts";
 import { hasOption } from "../../programs/arguments.ts";
 import { wordsSaid, wordsTold } from "../phrases.ts";
-import type { Rule, SimpleCommand } from "../../model.ts";
 
 /** Lists of tasks, and SQL that is printed instead of run. */
 const onlyShows = (command: SimpleCommand): boolean =>

@@ -1,9 +1,8 @@
 import { readSql } from "../../code/sql_writes.ts";
 import { isUnknown, optionValues } from "../../programs/arguments.ts";
-import { once, type Rule, type SimpleCommand, UNKNOWN } from "../../model.ts";
 import { CLIENTS } from "./clients.ts";
 import { isScratch, NAMED_AS_READING, touchesNothing } from "./scratch.ts";
-import { rule } from "../rule.ts";
+import { once, type Rule, rule, type SimpleCommand, UNKNOWN } from "../rule.ts";
 
 /** How a client takes statements, if it takes any. */
 interface Client {

@@ -1,11 +1,10 @@
 import { sqlStatements } from "../../code/sql.ts";
-import { once, type Rule, type SimpleCommand } from "../../model.ts";
 import { hasFlag, operands, optionValues, wordsOf } from "../../programs/arguments.ts";
 import { classifyPath, locate } from "../../programs/paths.ts";
 import { READERS } from "../../programs/output.ts";
 import { isEveryday, isSecret } from "../../programs/secrets.ts";
 import { CLIENTS } from "../databases/clients.ts";
-import { rule } from "../rule.ts";
+import { once, type Rule, rule, type SimpleCommand } from "../rule.ts";
 
 /** Tables and fields in which databases keep the passwords of their accounts. */
 const ACCOUNT_STORES = [

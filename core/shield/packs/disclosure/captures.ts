@@ -1,6 +1,5 @@
-import type { Rule, SimpleCommand } from "../../model.ts";
 import { hasOption, operands, optionValues, wordsOf } from "../../programs/arguments.ts";
-import { rule } from "../rule.ts";
+import { type Rule, rule, type SimpleCommand } from "../rule.ts";
 import { letters } from "./traffic.ts";
 
 /** Tracers whose option `-p` attaches them; `-c` only counts the calls. */

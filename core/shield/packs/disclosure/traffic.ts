@@ -1,6 +1,5 @@
-import type { Rule, SimpleCommand } from "../../model.ts";
 import { hasOption, wordsOf } from "../../programs/arguments.ts";
-import { rule } from "../rule.ts";
+import { type Rule, rule, type SimpleCommand } from "../rule.ts";
 
 /** The letters of a command's short options, each with its value; `valued` are the letters that take one. */
 export function letters({ args }: SimpleCommand, valued: string): ReadonlyMap<string, string> {

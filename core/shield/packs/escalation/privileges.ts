@@ -1,8 +1,7 @@
-import type { Rule, SimpleCommand } from "../../model.ts";
 import { hasFlag, operands, optionValues } from "../../programs/arguments.ts";
 import { holdsSystem, normalizePath } from "../../programs/paths.ts";
 import { isSecret } from "../../programs/secrets.ts";
-import { rule } from "../rule.ts";
+import { type Rule, rule, type SimpleCommand } from "../rule.ts";
 
 const ELEVATORS = ["sudo", "sudo-rs", "doas", "su", "pkexec", "run0"];
 const ELEVATED = new Set(ELEVATORS);

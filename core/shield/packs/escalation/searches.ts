@@ -1,9 +1,8 @@
-import type { Rule, SimpleCommand } from "../../model.ts";
 import { hasFlag, operands, optionValues } from "../../programs/arguments.ts";
 import { findScope } from "../../programs/families/find.ts";
 import { SHELLS } from "../../programs/families/shells.ts";
 import { classifyPath, locate, normalizePath } from "../../programs/paths.ts";
-import { rule } from "../rule.ts";
+import { type Rule, rule, type SimpleCommand } from "../rule.ts";
 
 const FINDERS = ["find", "gfind", "bfs"];
 

@@ -1,4 +1,3 @@
-import type { Rule, SimpleCommand } from "../../model.ts";
 import {
   hasFlag,
   hasOption,
@@ -10,7 +9,7 @@ import { SHELLS } from "../../programs/families/shells.ts";
 import { normalizePath } from "../../programs/paths.ts";
 import { innerCommand } from "../../programs/wrapper.ts";
 import { wrappersOf } from "../../programs/wrappers.ts";
-import { rule } from "../rule.ts";
+import { type Rule, rule, type SimpleCommand } from "../rule.ts";
 
 /** Wrappers in which a shell is daily work: other machines, containers, terminals, environments, other shells. */
 const PLACES = new Set([

@@ -1,4 +1,13 @@
-import { rule } from "../rule.ts";
+import {
+  type Condition,
+  LISTED,
+  newCommand,
+  once,
+  type Rule,
+  rule,
+  type SimpleCommand,
+  UNKNOWN,
+} from "../rule.ts";
 import {
   hasFlag,
   hasOption,
@@ -6,15 +15,6 @@ import {
   operands,
   optionValues,
 } from "../../programs/arguments.ts";
-import {
-  type Condition,
-  LISTED,
-  newCommand,
-  once,
-  type Rule,
-  type SimpleCommand,
-  UNKNOWN,
-} from "../../model.ts";
 import {
   classifyPath,
   holdsSystem,

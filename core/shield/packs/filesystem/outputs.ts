@@ -1,8 +1,7 @@
-import { once, type Rule, type SimpleCommand } from "../../model.ts";
 import { operands, optionValues } from "../../programs/arguments.ts";
 import { WRITERS, writtenPaths } from "../../programs/effects.ts";
 import { asFolder, holdsSystem, isDisk, locate, normalizePath } from "../../programs/paths.ts";
-import { rule } from "../rule.ts";
+import { once, type Rule, rule, type SimpleCommand } from "../rule.ts";
 
 /** Long options that name a file or folder to write, in any program. */
 const OUTPUT =

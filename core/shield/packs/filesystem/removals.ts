@@ -1,13 +1,13 @@
-import { rule } from "../rule.ts";
-import { hasFlag, isRehearsal, operands } from "../../programs/arguments.ts";
 import {
   type Condition,
   FROM_NETWORK,
   LISTED,
   once,
   type Rule,
+  rule,
   type SimpleCommand,
-} from "../../model.ts";
+} from "../rule.ts";
+import { hasFlag, isRehearsal, operands } from "../../programs/arguments.ts";
 import { classifyPath, hasGlob, holdsSystem, locate, type PathKind } from "../../programs/paths.ts";
 
 const REMOVERS = [

@@ -1,7 +1,6 @@
-import { rule } from "../rule.ts";
+import { once, type Rule, rule, type SimpleCommand } from "../rule.ts";
 import { hasFlag, hasOption, operands, optionValues } from "../../programs/arguments.ts";
 import { isWholeFolder } from "../../programs/bulk.ts";
-import { once, type Rule, type SimpleCommand } from "../../model.ts";
 import { writtenPaths } from "../../programs/effects.ts";
 import { changesFolders, tarFolders } from "../../programs/families/archives.ts";
 import { isSecret } from "../../programs/secrets.ts";

@@ -1,8 +1,7 @@
-import type { Redirection, Rule, SimpleCommand } from "../../model.ts";
 import { hasFlag, operands, optionValues } from "../../programs/arguments.ts";
 import { classifyPath, hasGlob, locate, normalizePath } from "../../programs/paths.ts";
 import { isWork, meansWork } from "../../programs/work_files.ts";
-import { rule } from "../rule.ts";
+import { type Redirection, type Rule, rule, type SimpleCommand } from "../rule.ts";
 
 const overwrites = ({ operator, fd }: Redirection): boolean =>
   (operator === ">" || operator === ">|") && (fd === null || fd === 1);

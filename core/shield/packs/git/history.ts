@@ -1,6 +1,5 @@
-import { rule } from "../rule.ts";
+import { type Rule, rule } from "../rule.ts";
 import { hasFlag, hasOption, isUnknown } from "../../programs/arguments.ts";
-import type { Rule } from "../../model.ts";
 import { GIT, inGit, verbOf } from "./call.ts";
 
 /** History that git, and others like it, cannot bring back, and settings that run programs. */

@@ -1,8 +1,7 @@
 import { hasFlag, hasOption, operands, optionValues } from "../../programs/arguments.ts";
 import { SHELLS } from "../../programs/families/shells.ts";
 import { classifyPath } from "../../programs/paths.ts";
-import type { Rule, SimpleCommand } from "../../model.ts";
-import { rule } from "../rule.ts";
+import { type Rule, rule, type SimpleCommand } from "../rule.ts";
 import { GIT, inGit, verbOf } from "./call.ts";
 
 /** Interpreters, which run any text. */

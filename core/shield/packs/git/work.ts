@@ -1,6 +1,5 @@
-import { rule } from "../rule.ts";
+import { type Rule, rule, type SimpleCommand } from "../rule.ts";
 import { hasFlag, hasOption, isRehearsal, optionValues } from "../../programs/arguments.ts";
-import type { Rule, SimpleCommand } from "../../model.ts";
 import { GIT, inGit, verbOf } from "./call.ts";
 
 /** Branches that others have; the lease of `--force-with-lease` guards what is one's own. */

@@ -1,6 +1,5 @@
-import { rule } from "../rule.ts";
+import { type Rule, rule } from "../rule.ts";
 import { wordsTold } from "../phrases.ts";
-import type { Rule } from "../../model.ts";
 
 /** Commands to the programs of one machine. */
 export const MACHINE_PHRASES: readonly Rule[] = [

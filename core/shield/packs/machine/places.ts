@@ -1,4 +1,3 @@
-import { once, type Rule, type SimpleCommand } from "../../model.ts";
 import {
   hasFlag,
   hasOption,
@@ -8,7 +7,7 @@ import {
 } from "../../programs/arguments.ts";
 import { WRITERS, writtenPaths } from "../../programs/effects.ts";
 import { locate, normalizePath } from "../../programs/paths.ts";
-import { rule } from "../rule.ts";
+import { once, type Rule, rule, type SimpleCommand } from "../rule.ts";
 
 /** Folders from which programs and pages are served. */
 const SERVED =

@@ -1,5 +1,4 @@
-import { rule } from "../rule.ts";
-import type { Rule } from "../../model.ts";
+import { type Rule, rule } from "../rule.ts";
 
 /** Windows programs, as their arguments are typed. */
 export const WINDOWS_PHRASES: readonly Rule[] = [

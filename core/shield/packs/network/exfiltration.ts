@@ -1,7 +1,6 @@
-import { rule } from "../rule.ts";
+import { type Rule, rule, type SimpleCommand } from "../rule.ts";
 import { hasFlag, operands, optionValues, wordsOf } from "../../programs/arguments.ts";
 import { isAccounts, isWholeFolder } from "../../programs/bulk.ts";
-import type { Rule, SimpleCommand } from "../../model.ts";
 import { isSecret } from "../../programs/secrets.ts";
 import { SENDERS } from "./network.ts";
 import { uploads } from "../../programs/families/transfer.ts";

@@ -1,8 +1,7 @@
-import type { Rule, SimpleCommand, Span } from "../../model.ts";
 import { hasFlag, operands, optionValues } from "../../programs/arguments.ts";
 import { SHELLS } from "../../programs/families/shells.ts";
 import { locate, normalizePath } from "../../programs/paths.ts";
-import { rule } from "../rule.ts";
+import { type Rule, rule, type SimpleCommand, type Span } from "../rule.ts";
 
 const COMPILERS = [
   ...["gcc", "g++", "cc", "c++", "clang", "clang++", "tcc", "rustc", "go", "javac", "java", "ghc"],

@@ -1,10 +1,9 @@
-import type { Rule, SimpleCommand } from "../../model.ts";
 import { hasFlag, hasOption, operands, optionValues, wordsOf } from "../../programs/arguments.ts";
 import { isAccounts } from "../../programs/bulk.ts";
 import { factsOf } from "../../programs/families.ts";
 import { uploads } from "../../programs/families/transfer.ts";
 import { GIT, inGit, verbOf } from "../git/call.ts";
-import { rule } from "../rule.ts";
+import { type Rule, rule, type SimpleCommand } from "../rule.ts";
 import { SENDERS } from "./network.ts";
 
 const SENDS = factsOf("sends");

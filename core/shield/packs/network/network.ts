@@ -1,6 +1,5 @@
-import { rule } from "../rule.ts";
+import { type Rule, rule, type SimpleCommand } from "../rule.ts";
 import { hasFlag, operands, optionValues } from "../../programs/arguments.ts";
-import type { Rule, SimpleCommand } from "../../model.ts";
 import { classifyPath } from "../../programs/paths.ts";
 import { SHELLS } from "../../programs/families/shells.ts";
 import { uploads } from "../../programs/families/transfer.ts";

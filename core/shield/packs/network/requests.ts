@@ -1,7 +1,6 @@
-import { rule } from "../rule.ts";
+import { type CodeScan, type Rule, rule, type SimpleCommand } from "../rule.ts";
 import { onlyPrintsRequest } from "./http.ts";
 import { hasOption, optionValues } from "../../programs/arguments.ts";
-import type { CodeScan, Rule, SimpleCommand } from "../../model.ts";
 
 /** The addresses at which clouds hand out a machine's own credentials. */
 export const METADATA = new RegExp(

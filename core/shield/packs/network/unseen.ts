@@ -1,6 +1,5 @@
-import type { Rule, SimpleCommand } from "../../model.ts";
 import { hasOption, operands, optionValues } from "../../programs/arguments.ts";
-import { rule } from "../rule.ts";
+import { type Rule, rule, type SimpleCommand } from "../rule.ts";
 
 /** Packages that everybody fetches and runs, by their first part: `create-next-app`, `@angular/cli`. */
 const KNOWN = new Set(

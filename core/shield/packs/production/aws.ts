@@ -1,6 +1,5 @@
-import type { Rule, SimpleCommand } from "../../model.ts";
 import { hasOption, isUnknown, operands, optionValues } from "../../programs/arguments.ts";
-import { rule } from "../rule.ts";
+import { type Rule, rule, type SimpleCommand } from "../rule.ts";
 import { SAFER, setOf, VALUED } from "./cloud_words.ts";
 
 /** The first piece of an operation of AWS that only asks, computes or sends a message. */

@@ -5,9 +5,9 @@ import {
   once,
   type Pack,
   type Rule,
+  rule,
   type SimpleCommand,
-} from "../../model.ts";
-import { rule } from "../rule.ts";
+} from "../rule.ts";
 import { type Call, READ_THROUGH, readingsOf } from "./readings.ts";
 
 /** A rule about the calls of many tools. */

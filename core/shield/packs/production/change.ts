@@ -1,6 +1,12 @@
-import type { Blast, Examples, Irreversibility, Rule, SimpleCommand } from "../../model.ts";
 import { isUnknown } from "../../programs/arguments.ts";
-import { rule } from "../rule.ts";
+import {
+  type Blast,
+  type Examples,
+  type Irreversibility,
+  type Rule,
+  rule,
+  type SimpleCommand,
+} from "../rule.ts";
 
 /** What else has to hold of a command. */
 export type Test = (command: SimpleCommand) => boolean;

@@ -1,6 +1,5 @@
-import type { Rule, SimpleCommand } from "../../model.ts";
 import { hasOption, operands } from "../../programs/arguments.ts";
-import { rule } from "../rule.ts";
+import { type Rule, rule, type SimpleCommand } from "../rule.ts";
 import { changeRule } from "./change.ts";
 import { SAFER, setOf, VALUED } from "./cloud_words.ts";
 

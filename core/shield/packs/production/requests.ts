@@ -1,7 +1,6 @@
-import type { CodeScan, Rule, SimpleCommand } from "../../model.ts";
 import { operands } from "../../programs/arguments.ts";
 import { HTTP_CLIENTS, isAddress, requestOf } from "../network/http.ts";
-import { rule } from "../rule.ts";
+import { type CodeScan, type Rule, rule, type SimpleCommand } from "../rule.ts";
 import { Body, changesService } from "./apis.ts";
 
 function requestsChange(command: SimpleCommand): boolean {

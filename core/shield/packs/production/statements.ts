@@ -1,8 +1,7 @@
 import { sqlStatements } from "../../code/sql.ts";
 import { isUnknown, optionValues } from "../../programs/arguments.ts";
-import type { Rule, SimpleCommand } from "../../model.ts";
 import { CLIENTS } from "../databases/clients.ts";
-import { rule } from "../rule.ts";
+import { type Rule, rule, type SimpleCommand } from "../rule.ts";
 
 /** `aws` takes many texts that are no SQL. */
 const SQL_CLIENTS = [...CLIENTS, "heroku", "mssql-cli", "mysqlsh"].filter((name) => name !== "aws");

@@ -1,6 +1,5 @@
-import { rule } from "../rule.ts";
+import { once, type Rule, rule, type SimpleCommand } from "../rule.ts";
 import { hasFlag, hasOption, optionValues } from "../../programs/arguments.ts";
-import { once, type Rule, type SimpleCommand } from "../../model.ts";
 import { wordsTold } from "../phrases.ts";
 
 /** The firewall, the machine's protections, its kernel and its network. */

@@ -1,6 +1,5 @@
-import { FROM_NETWORK, LISTED, type SimpleCommand } from "../../model.ts";
 import { hasFlag } from "../../programs/arguments.ts";
-import { rule } from "../rule.ts";
+import { FROM_NETWORK, LISTED, rule, type SimpleCommand } from "../rule.ts";
 
 /** Signals that tell a service to read its settings or open its logs again. */
 const RELOADS = /^-(?:SIG)?(?:HUP|USR1|USR2|WINCH|0|1)$/;

@@ -1,6 +1,5 @@
-import { rule } from "../rule.ts";
+import { LISTED, type Rule, rule, type SimpleCommand } from "../rule.ts";
 import { hasFlag, hasOption, optionValues } from "../../programs/arguments.ts";
-import { LISTED, type Rule, type SimpleCommand } from "../../model.ts";
 import { KILL_LISTED, onlyReloads } from "./killing.ts";
 import { isCritical, MANAGERS, stopsService } from "./stopping.ts";
 

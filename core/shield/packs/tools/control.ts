@@ -1,6 +1,5 @@
 import { isRehearsal, operands } from "../../programs/arguments.ts";
-import type { Irreversibility, Rule, SimpleCommand } from "../../model.ts";
-import { rule } from "../rule.ts";
+import { type Irreversibility, type Rule, rule, type SimpleCommand } from "../rule.ts";
 import { CLOUD_TOOLS } from "./clouds.ts";
 import { DELIVERY_TOOLS } from "./delivery.ts";
 import { STORE_TOOLS } from "./stores.ts";
