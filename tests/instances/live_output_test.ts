@@ -1,4 +1,6 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
+import { findCommand } from "../../core/agents/commands/finished.ts";
+import { OutputLog } from "../../core/agents/commands/output_log.ts";
 import { play, type Played, readAll, transcript } from "../agents/commands/output_fixtures.ts";
 import { happen, hear } from "../delivery/webhooks/hook_fixtures.ts";
 import { deliveriesOf, eventsOf } from "../support/linked_agent.ts";
@@ -158,6 +160,27 @@ Deno.test("instances: a command whose instance does not answer is shown, and say
   const { body: here } = await one.call("GET", command.path, { as: token });
   deq([here.stdout, "output_unavailable" in here], ["one\n", false]);
   command.finish();
+});
+
+Deno.test("instances: the instance of the link answers at once about a command that begins or has ended there", async () => {
+  await using cluster = await pair();
+  const { one, owner: { token, org }, agent } = cluster;
+  const tenant = { org, space: "live" } as const;
+  const { commands, liveOutput, store } = one.app;
+  const begin = commands.begin.bind(commands);
+  let soFarAtBegin: unknown;
+  commands.begin = async (tenant, record, link) => {
+    const begun = await begin(tenant, record, link);
+    soFarAtBegin = await liveOutput.soFar(tenant, { ...record, status: "running" });
+    return begun;
+  };
+  const command = await play(one, token, agent);
+  deq(soFarAtBegin, { log: new OutputLog(), truncated: false });
+  const running = commands.running(tenant, command.id)!;
+  command.finish();
+  await one.settle();
+  eq((await liveOutput.soFar(tenant, running))?.ended, true);
+  eq((await findCommand(store, store, tenant, command.id))?.status, "succeeded");
 });
 
 Deno.test("instances: nothing is sent to a reader that left, 15 s after it last asked", async () => {

@@ -86,7 +86,8 @@ export class LiveOutput {
     const { commands, context: { store } } = this.parts;
     const running = commands.outputOf(tenant, record.id);
     if (running !== null) return running;
-    return store.sole || record.status !== "running"
+    const beginsHere = commands.waitFor(record.id) !== undefined;
+    return store.sole || record.status !== "running" || beginsHere
       ? { log: new OutputLog(), truncated: false }
       : await this.#mirrors.once(tenant, record);
   }

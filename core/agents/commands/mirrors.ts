@@ -143,12 +143,14 @@ export class Mirrors {
   }
 
   /** Asks the instance that runs a command for its output: what it has now, or also what follows. */
-  #ask({ follow, log, record, tenant }: Mirror, once: boolean): void {
+  #ask(mirror: Mirror, once: boolean): void {
+    const { follow, log, record, tenant } = mirror;
     const { background, context: { ports, store }, instance, links } = this.parts;
     background.run("following a command", async () => {
       const agent = await store.get(agents, tenant, record.agent_id);
       const holder = agent && links.holder(agent);
-      if (holder === null) return;
+      // What was linked here, and does not run here, has ended.
+      if (holder === null) return mirror.end();
       const message = {
         kind: "follow",
         tenant,
