@@ -1,11 +1,15 @@
-import { isUnavailability } from "../../kv/engine/errors.ts";
+import { AWAY, isUnavailability } from "../../kv/engine/errors.ts";
 import type { Store } from "../../kv/store/store.ts";
 import type { Log, Ports } from "../ports/ports.ts";
 
 /** A log without the lines that only repeat what `logTrouble` says once. */
 export function withoutRepeats(log: Log, { health }: Store): Log {
   const unless = (write: Log["error"]): Log["error"] => (message, fields) => {
-    if (health.failure === null || !isUnavailability(fields?.error)) write(message, fields);
+    const error = fields?.error;
+    // What failed while the server was away may say so a moment after its return.
+    const isRepeat = isUnavailability(error) &&
+      (health.failure !== null || error.includes(`: ${AWAY}`));
+    if (!isRepeat) write(message, fields);
   };
   return { ...log, error: unless(log.error), warn: unless(log.warn) };
 }

@@ -1,5 +1,5 @@
 import type { Cancel, Clock } from "../store/clock.ts";
-import { isRefusal, StoreUnavailableError, withoutUsers } from "./errors.ts";
+import { AWAY, isRefusal, StoreUnavailableError, withoutUsers } from "./errors.ts";
 import type { StoreHealth } from "./health.ts";
 import { SingleCommits } from "./single_commits.ts";
 
@@ -90,9 +90,7 @@ export class BoundedKv {
 
   /** @throws {StoreUnavailableError} */
   #call<R>(call: () => Promise<R>): Promise<R> {
-    return this.#away
-      ? Promise.reject(new StoreUnavailableError("the database server does not answer"))
-      : this.#send(call);
+    return this.#away ? Promise.reject(new StoreUnavailableError(AWAY)) : this.#send(call);
   }
 
   #send<R>(call: () => Promise<R>): Promise<R> {
@@ -110,15 +108,14 @@ export class BoundedKv {
 
   #late(): StoreUnavailableError {
     const why = `the database server did not answer within ${CALL_MS / 1000} s`;
-    const error = new StoreUnavailableError(why);
-    if (
-      !this.#away && !this.#closed && Math.abs(this.clock.now() - this.#answeredAtMs) >= RECENT_MS
-    ) {
+    const isRecent = Math.abs(this.clock.now() - this.#answeredAtMs) < RECENT_MS;
+    if (!this.#away && (isRecent || this.#closed)) return new StoreUnavailableError(why);
+    if (!this.#away) {
       this.#away = true;
       this.#probeLater();
-      this.health.reach(error);
+      this.health.reach(new StoreUnavailableError(why));
     }
-    return error;
+    return new StoreUnavailableError(AWAY);
   }
 
   #probeLater(): void {

@@ -17,8 +17,11 @@ export class StoreUnavailableError extends Error {
 }
 
 /** True for the text or the stack of a StoreUnavailableError. */
-export const isUnavailability = (text: unknown): boolean =>
+export const isUnavailability = (text: unknown): text is string =>
   typeof text === "string" && text.startsWith("StoreUnavailableError: ");
+
+/** What each call says while the database server is away, which the store's health tells once. */
+export const AWAY = "the database server does not answer";
 
 /** Removes users and passwords from the URLs in a text, such as an error of the engine. */
 export const withoutUsers = (text: string): string =>

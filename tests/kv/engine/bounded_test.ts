@@ -1,5 +1,6 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
 import { setImmediate } from "node:timers";
+import { withoutRepeats } from "../../../core/host/host.ts";
 import { Store } from "../../../kv/store/store.ts";
 import { CALL_MS } from "../../../kv/engine/bounded.ts";
 import { StoreUnavailableError } from "../../../kv/engine/errors.ts";
@@ -129,6 +130,26 @@ Deno.test("bounded: any late answer ends the outage, which is told once at its b
   await b.comeBack();
   await b.store.kv.get(KEY);
   deepStrictEqual(b.changes, ["the database server did not answer within 4 s", null]);
+});
+
+Deno.test("bounded: what calls said during an outage is not logged beside it, nor a moment after its end", async () => {
+  using b = await bench();
+  const written: unknown[] = [];
+  const note = (message: string) => void written.push(message);
+  const log = withoutRepeats(
+    { info: note, warn: note, error: note },
+    b.store,
+  );
+  b.leave();
+  const late = b.store.kv.get(KEY).catch((error) => error);
+  b.clock.advance(CALL_MS);
+  const errors = [await late, await b.store.kv.get(KEY).catch((error) => error)];
+  for (const { stack } of errors) log.error("during", { error: stack });
+  await b.comeBack();
+  for (const { stack } of errors) log.error("after", { error: stack });
+  deepStrictEqual(written, []);
+  log.error("another", { error: new StoreUnavailableError("the store is closing").stack });
+  deepStrictEqual(written, ["another"]);
 });
 
 Deno.test("bounded: an error of the server is unavailability, and a refusal stays what it is", async () => {
