@@ -32,7 +32,9 @@ export class Housekeeping {
   /** Runs the tasks once. Failures are logged. */
   async run(): Promise<void> {
     const failed = await runAll(this.tasks, () => this.#stopped);
-    if (failed !== null) this.ports.log.error("housekeeping failed", failed);
+    for (const [task, error] of Object.entries(failed ?? {})) {
+      this.ports.log.error("housekeeping failed", { task, error });
+    }
   }
 
   /** Starts no further task, not even of the round that runs. */

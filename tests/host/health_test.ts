@@ -2,6 +2,7 @@ import { deepStrictEqual as deq, match, ok, strictEqual as eq } from "node:asser
 import { noteBackup } from "../../core/host/backup/last_backup.ts";
 import type { Manifest } from "../../core/host/backup/manifest.ts";
 import { VERSION } from "../../core/protocol/protocol.ts";
+import { AWAY, StoreUnavailableError } from "../../kv/engine/errors.ts";
 import { committing, overKv } from "../support/kv.ts";
 import { StreamClient } from "../support/stream.ts";
 import { withFolder } from "../support/processes.ts";
@@ -330,7 +331,7 @@ Deno.test("metrics: undeclared routes share one row, so that guesses cannot fill
   ok(!text.includes("guess"));
 });
 
-Deno.test("housekeeping: a failing task is logged and stops no other", async () => {
+Deno.test("housekeeping: a failing task is logged, except in an outage, and stops no other", async () => {
   await using world = await World.open();
   const { deliveries, transfers } = world.app;
   const { sweep } = transfers;
@@ -344,6 +345,14 @@ Deno.test("housekeeping: a failing task is logged and stops no other", async () 
   };
   await world.running.housekeep();
   ok(reached);
-  const [{ level, fields }] = world.logged.slice(-1) as [typeof world.logged[number]];
-  deq([level, Object.keys(fields as object)], ["error", ["deliveries"]]);
+  const { level, fields } = world.logged.at(-1)!;
+  const { task, error } = fields as { task: string; error: string };
+  deq([level, task], ["error", "deliveries"]);
+  match(error, /^Error: broken/);
+  deliveries.sweep = () => {
+    throw new StoreUnavailableError(AWAY);
+  };
+  const before = world.logged.length;
+  await world.running.housekeep();
+  deq(world.logged.slice(before), []);
 });
