@@ -41,18 +41,25 @@ export function useChange(): Change {
   };
 }
 
-/** A labelled field. `children` gets the id of its control. */
+/** What ties a control to its label and its hint. */
+export interface Control {
+  readonly id: string;
+  readonly "aria-describedby"?: string;
+}
+
+/** A labelled field with one control. */
 export function Field({ label, hint, children }: {
   readonly label: string;
   readonly hint?: string;
-  readonly children: (id: string) => ComponentChildren;
+  readonly children: (control: Control) => ComponentChildren;
 }) {
   const id = useId();
+  const hintId = `${id}-hint`;
   return html`
     <div class="field">
       <label for=${id}>${label}</label>
-      ${children(id)}
-      ${hint && html`<p class="soft">${hint}</p>`}
+      ${children({ id, ...hint && { "aria-describedby": hintId } })}
+      ${hint && html`<p class="soft" id=${hintId}>${hint}</p>`}
     </div>
   `;
 }

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { html } from "htm/preact";
 import type { Choices } from "./scopes.ts";
-import { Field } from "./form.ts";
+import { type Control, Field } from "./form.ts";
 
 interface TextProps {
   readonly label: string;
@@ -26,10 +26,10 @@ interface TextProps {
 /** A labelled line of text. */
 export function TextField({ label, hint, value, onInput, ...rest }: TextProps) {
   return html`
-    <${Field} label=${label} hint=${hint}>${(id: string) =>
+    <${Field} label=${label} hint=${hint}>${(control: Control) =>
       html`
         <input
-          id=${id} autocomplete="off" ...${rest} value=${value}
+          ...${control} autocomplete="off" ...${rest} value=${value}
           onInput=${(event: Event) => onInput((event.target as HTMLInputElement).value)}
         />
       `}<//>
@@ -45,9 +45,9 @@ export function SelectField({ label, hint, value, options, onChange }: {
   readonly onChange: (value: string) => void;
 }) {
   return html`
-    <${Field} label=${label} hint=${hint}>${(id: string) =>
+    <${Field} label=${label} hint=${hint}>${(control: Control) =>
       html`
-        <select id=${id} value=${value}
+        <select ...${control} value=${value}
           onChange=${(event: Event) => onChange((event.target as HTMLSelectElement).value)}>
           ${options.map((option) => {
             const [of, words] = typeof option === "string" ? [option, option] : option;

@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { call, type EvaluatedCommand, type Evaluation, type ShieldPolicyInput } from "../../api.ts";
 import { Copy } from "../../components/copy.ts";
 import { Explained } from "./explained.ts";
-import { Field } from "../../components/form.ts";
+import { type Control, Field } from "../../components/form.ts";
 import { Failure } from "../../components/states.ts";
 import { VerdictBadge } from "../../components/verdict.ts";
 import { useData } from "../../data.ts";
@@ -41,9 +41,9 @@ export default function Playground() {
       <h1>Playground</h1>
     </div>
     <p>Nothing runs here. The shield says what it would do with a command.</p>
-    <${Field} label="Command">${(id: string) =>
+    <${Field} label="Command">${(control: Control) =>
       html`
-        <textarea id=${id} rows="3" spellcheck=${false} autocapitalize="off" value=${command}
+        <textarea ...${control} rows="3" spellcheck=${false} autocapitalize="off" value=${command}
           onInput=${(event: Event) => setCommand((event.target as HTMLTextAreaElement).value)} />
       `}<//>
     <${PlaygroundChoices} />

@@ -14,23 +14,35 @@ import { may } from "../../session.ts";
 import { PolicyDiff } from "./policy_diff.ts";
 import { RollbackPlan } from "./rollback_plan.ts";
 
+/** How many versions are fetched at once. */
+const PAGE = 200;
+
 /** One policy: what is in force, its versions, and what differs between them. */
 export default function PolicyScreen({ id = "" }: Readonly<Record<string, string>>) {
   useNames();
+  const [pages, setPages] = useState(1);
   const { data, error, again } = useData(
     async (signal) => {
-      const [policy, { versions }] = await Promise.all([
+      const asked = Array.from({ length: pages }, (_, n) => {
+        const query = { policy_id: id, limit: PAGE, offset: n * PAGE };
+        return call("gitops.list_versions", { query, signal });
+      });
+      const [policy, ...answers] = await Promise.all([
         call("gitops.get_policy", { params: { id }, signal }).catch(noneInForce),
-        call("gitops.list_versions", { query: { policy_id: id, limit: 200 }, signal }),
+        ...asked,
       ]);
-      return { policy, versions };
+      return {
+        policy,
+        versions: answers.flatMap(({ versions }) => versions),
+        hasMore: answers.at(-1)!.pagination.has_more,
+      };
     },
-    [id],
+    [id, pages],
     { types: ["policy"] },
   );
   const failure = error !== null && html`<${Failure} error=${error} again=${again} />`;
   if (data === null) return failure || html`<${Loading} />`;
-  const { policy, versions } = data;
+  const { policy, versions, hasMore } = data;
   return html`
     ${failure}
     <div class="title">
@@ -55,6 +67,9 @@ export default function PolicyScreen({ id = "" }: Readonly<Record<string, string
           `
         )}
       </ol>
+      ${hasMore && html`
+        <p><button type="button" onClick=${() => setPages(pages + 1)}>Older versions</button></p>
+      `}
     </section>
     <${PolicyDiff} id=${id} versions=${versions.map(({ version }) => version)} />
     ${policy !== null && html`

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { call, type CatalogEntry } from "../../../api.ts";
-import { ChangeError, Field, useChange } from "../../../components/form.ts";
+import { ChangeError, type Control, Field, useChange } from "../../../components/form.ts";
 import { CheckGroups, SelectField, TextField } from "../../../components/inputs.ts";
 import { html } from "htm/preact";
 import { setQuery } from "../../../router.ts";
@@ -75,9 +75,9 @@ function ConfigInput({ field, value, onInput }: {
   }
   if (kind === "lines") {
     return html`
-      <${Field} label=${label} hint=${`${about ?? ""} One a line.`}>${(id: string) =>
+      <${Field} label=${label} hint=${`${about ?? ""} One a line.`}>${(control: Control) =>
         html`
-          <textarea id=${id} rows="2" value=${value} onInput=${(event: Event) =>
+          <textarea ...${control} rows="2" value=${value} onInput=${(event: Event) =>
             onInput((event.target as HTMLTextAreaElement).value)}></textarea>
         `}<//>
     `;

@@ -1,3 +1,4 @@
+import { useEffect } from "preact/hooks";
 import { type Account, call } from "../../../api.ts";
 import { Badge } from "../../../components/badge.ts";
 import { ChoiceFilter } from "../../../components/filters.ts";
@@ -60,7 +61,14 @@ export function Accounts() {
     [active],
     { types: ["account", "organization", "limits", "plan"] },
   );
-  const chosen = list.rows?.find(({ id }) => id === account);
+  const { rows } = list;
+  const chosen = rows?.find(({ id }) => id === account);
+  useEffect(() => {
+    // The one that the address names may be on a later page.
+    if (account !== undefined && chosen === undefined && rows !== null && list.hasMore) {
+      list.see(0, rows.length);
+    }
+  }, [account, rows]);
   return html`
     <h2>Organizations</h2>
     <div class="filters">

@@ -1,6 +1,12 @@
 import { call, type Plan } from "../../../api.ts";
 import { Overtaken, useDraft } from "../../../components/draft.ts";
-import { ChangeError, ConfirmButton, Field, useChange } from "../../../components/form.ts";
+import {
+  ChangeError,
+  ConfirmButton,
+  type Control,
+  Field,
+  useChange,
+} from "../../../components/form.ts";
 import { TextField } from "../../../components/inputs.ts";
 import { Failure, Loading } from "../../../components/states.ts";
 import { onOneLine, VisibleText } from "../../../components/visible_text.ts";
@@ -118,9 +124,9 @@ function PlanForm({ plan, onChanged }: {
         <${TextField} label="Requests a minute" type="number" min=${1} value=${requests.value}
           onInput=${requests.set} hint="Empty means no limit." />
       </div>
-      <${Field} label="Features" hint="One a line.">${(id: string) =>
+      <${Field} label="Features" hint="One a line.">${(control: Control) =>
         html`
-          <textarea id=${id} rows="3" value=${features.value} onInput=${(event: Event) =>
+          <textarea ...${control} rows="3" value=${features.value} onInput=${(event: Event) =>
             features.set((event.target as HTMLTextAreaElement).value)}></textarea>
         `}<//>
       ${plan !== null &&

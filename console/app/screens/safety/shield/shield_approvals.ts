@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { call, type ShieldSettings } from "../../../api.ts";
-import { ChangeError, Field, useChange } from "../../../components/form.ts";
+import { ChangeError, type Control, Field, useChange } from "../../../components/form.ts";
 import { durationOf } from "../../../components/duration.ts";
 import { html } from "htm/preact";
 import { may } from "../../../session.ts";
@@ -67,9 +67,9 @@ function ApprovalsForm({ settings, onDone, onCancel }: {
     hint?: string,
   ) =>
     html`
-      <${Field} label=${label} hint=${hint}>${(id: string) =>
+      <${Field} label=${label} hint=${hint}>${(control: Control) =>
         html`
-          <input id=${id} value=${value} autocomplete="off" ...${rest}
+          <input ...${control} value=${value} autocomplete="off" ...${rest}
             onInput=${(event: Event) => set((event.target as HTMLInputElement).value)} />
         `}<//>
     `;

@@ -1,5 +1,5 @@
-import { useState } from "preact/hooks";
-import { Field } from "../../../components/form.ts";
+import { useId, useState } from "preact/hooks";
+import { type Control, Field } from "../../../components/form.ts";
 import { html } from "htm/preact";
 import { readLabels } from "../../../labels.ts";
 
@@ -13,19 +13,20 @@ export function LabelsField({ label, hint, value, onInput, required = false }: {
 }) {
   const [isLeft, setLeft] = useState(false);
   const { problem } = readLabels(value);
+  const problemId = useId();
   const isShown = isLeft && problem !== null;
   return html`
-    <${Field} label=${label} hint=${hint}>${(id: string) =>
+    <${Field} label=${label} hint=${hint}>${(control: Control) =>
       html`
-        <input id=${id} autocomplete="off" spellcheck=${false} placeholder="env=prod tier=web"
+        <input ...${control} ...${isShown && { "aria-describedby": problemId }} autocomplete="off"
+          spellcheck=${false} placeholder="env=prod tier=web"
           required=${required} value=${value} aria-invalid=${isShown}
-          aria-describedby=${isShown ? `${id}-problem` : undefined}
           onBlur=${() => setLeft(true)}
           onInput=${(event: Event) => {
             setLeft(false);
             onInput((event.target as HTMLInputElement).value);
           }} />
-        ${isShown && html`<p id=${`${id}-problem`} class="bad" role="alert">${problem}</p>`}
+        ${isShown && html`<p id=${problemId} class="bad" role="alert">${problem}</p>`}
       `}<//>
   `;
 }

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { call, type ReadApproval } from "../../../api.ts";
-import { ChangeError, Field, useChange } from "../../../components/form.ts";
+import { ChangeError, type Control, Field, useChange } from "../../../components/form.ts";
 import { names } from "../../../components/names.ts";
 import { onOneLine } from "../../../components/visible_text.ts";
 import { html } from "htm/preact";
@@ -118,9 +118,9 @@ export function Decide({ approval, isSeen, again }: {
                 onInput=${(event: Event) =>
                   setPassword((event.target as HTMLInputElement).value)} />
             `}<//>
-        <${Field} label="Code of the second factor" hint="If you have one.">${(id: string) =>
+        <${Field} label="Code of the second factor" hint="If you have one.">${(control: Control) =>
           html`
-            <input id=${id} inputmode="numeric" autocomplete="one-time-code" value=${code}
+            <input ...${control} inputmode="numeric" autocomplete="one-time-code" value=${code}
               onInput=${(event: Event) => setCode((event.target as HTMLInputElement).value)} />
           `}<//>
       `}

@@ -1,4 +1,4 @@
-import { Field } from "../../../components/form.ts";
+import { type Control, Field } from "../../../components/form.ts";
 import { html } from "htm/preact";
 import { options } from "./state.ts";
 
@@ -37,9 +37,9 @@ function NumberField({ name, label, hint, min, max }: {
     options.value = { ...options.value, [name]: value };
   };
   return html`
-    <${Field} label=${label} hint=${hint}>${(id: string) =>
+    <${Field} label=${label} hint=${hint}>${(control: Control) =>
       html`
-        <input id=${id} type="number" min=${min} max=${max} value=${options.value[name]}
+        <input ...${control} type="number" min=${min} max=${max} value=${options.value[name]}
           onChange=${set} />
       `}<//>
   `;
