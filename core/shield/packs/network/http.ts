@@ -27,6 +27,12 @@ export const HTTP_CLIENTS: readonly string[] = [
   "az",
 ];
 
+/** Whether a cluster only tries the call: `/api/v1/…?dryRun=All`. */
+export function isTried(url: string): boolean {
+  const [path = "", query = ""] = url.split("?", 2);
+  return /\/apis?\//.test(path) && query.split("&").includes("dryRun=All");
+}
+
 /** The request of a client; null for a call that makes none. */
 export const requestOf = (command: SimpleCommand): HttpRequest | null => once(command, readRequest);
 
@@ -71,7 +77,7 @@ function readCurl(command: SimpleCommand): HttpRequest {
     : "GET";
   const address = command.args.filter((arg) => isAddress(arg));
   return {
-    method: last(optionValues(command, "-X", "--request")) ?? implied,
+    method: last(optionValues(command, "-X", "--request")) ?? namedMethod(command) ?? implied,
     urls: [
       ...optionValues(command, "--unix-socket", "--abstract-unix-socket"),
       ...optionValues(command, "--url"),
@@ -82,6 +88,12 @@ function readCurl(command: SimpleCommand): HttpRequest {
       optionValues(command, "-u", "--user").length > 0 ||
       optionValues(command, "-H", "--header").some(isCredential),
   };
+}
+
+/** `curlie DELETE host/path`. */
+function namedMethod(command: SimpleCommand): string | undefined {
+  const [word = ""] = command.name === "curlie" ? wordsOf(command) : [];
+  return METHODS.has(word.toUpperCase()) ? word.toUpperCase() : undefined;
 }
 
 function readWget(command: SimpleCommand): HttpRequest {

@@ -1,6 +1,5 @@
 import { type CodeScan, type Rule, rule, type SimpleCommand } from "../rule.ts";
-import { onlyPrintsRequest } from "./http.ts";
-import { hasOption, optionValues } from "../../programs/arguments.ts";
+import { HTTP_CLIENTS, isTried, requestOf } from "./http.ts";
 
 /** The addresses at which clouds hand out a machine's own credentials. */
 export const METADATA = new RegExp(
@@ -59,21 +58,7 @@ export const REQUEST_RULES: readonly Rule[] = [
   rule({
     id: "network.delete_request",
     title: "Ask a service to delete something",
-    commands: [
-      "curl",
-      "wget",
-      "http",
-      "https",
-      "xh",
-      "httpie",
-      "gh",
-      "iwr",
-      "irm",
-      "invoke-restmethod",
-      "invoke-webrequest",
-      "glab",
-      "curlie",
-    ],
+    commands: HTTP_CLIENTS,
     match: deletesRemotely,
     matchCode: deletesInCode,
     evenRehearsed: true,
@@ -129,21 +114,16 @@ function deletesInCode({ names, strings }: CodeScan): boolean {
     (strings.includes("DELETE") && strings.some((text) => text.includes("://")));
 }
 
+const DELETING = new Set(["DELETE", "PURGE"]);
 const OVERRIDE = "x-http-method-override: delete";
 
 function deletesRemotely(command: SimpleCommand): boolean {
-  if (onlyPrintsRequest(command)) return false;
-  const methods = optionValues(command, "-X", "--request", "--method", "-Method").map((value) =>
-    value.toUpperCase()
-  );
-  if (methods.includes("DELETE") || methods.includes("PURGE")) return true;
-  if (
-    ["http", "https", "xh", "httpie"].includes(command.name) &&
-    command.args.some((arg) => arg === "DELETE" || arg === "delete")
-  ) return true;
+  const request = requestOf(command);
+  if (request === null) return false;
+  const { method, urls } = request;
+  if (DELETING.has(method)) return !(urls.length > 0 && urls.every(isTried));
   if (command.args.some((arg) => arg.toLowerCase().startsWith(OVERRIDE))) return true;
-  const writes = methods.some((method) => method === "POST" || method === "PUT") ||
-    (methods.length === 0 && hasOption(command, "-d", "--data", "--json"));
+  const writes = method === "POST" || method === "PUT";
   return writes && command.args.some((arg) => {
     const url = arg.toLowerCase();
     const bare = url.split("?", 1)[0] ?? "";

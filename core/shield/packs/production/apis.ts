@@ -1,3 +1,4 @@
+import { mutates } from "../../code/graphql.ts";
 import { scanSql } from "../../code/sql.ts";
 
 const words = (text: string): readonly string[] => text.trim().split(/\s+/);
@@ -116,7 +117,7 @@ export class Body {
 
   /** Whether it is a GraphQL mutation. */
   get mutates(): boolean {
-    return this.#mutates ??= /\bmutation\b/.test(this.#text);
+    return this.#mutates ??= mutates(this.#text);
   }
 
   /** Whether it calls a method by JSON-RPC that changes something; null for no such call. */
@@ -218,7 +219,7 @@ const isTalk = (method: string, path: string): boolean =>
 
 /** Parameters that make a change a rehearsal, or name a reading action. */
 const ASKS =
-  /(?:^|&)(?:dryrun=all|dry_run=true|dryrun=true|validateonly=true|action=(?:describe|list|get))/;
+  /(?:^|&)(?:action=(?:describe|list|get)|(?:dryrun=all|(?:dry_?run|validateonly)=true)(?:&|$))/;
 
 /** Interfaces whose last word is `noun.verb`, such as Slack's: `users.list`. */
 function isAskingMethod(last: string): boolean {

@@ -1,3 +1,4 @@
+import { mutates } from "../../code/graphql.ts";
 import { sqlStatements } from "../../code/sql.ts";
 import { isUnknown, optionValues } from "../../programs/arguments.ts";
 import { CLIENTS } from "../databases/clients.ts";
@@ -217,7 +218,7 @@ function changesByApi(command: SimpleCommand): boolean {
   const path = args.slice(1).find((arg) => !arg.startsWith("-") && isPath(arg, methods, fields)) ??
     "";
   if (path === "graphql" || path.endsWith("/graphql")) {
-    return fields.some((field) => /\bmutation\b/.test(field) || isUnknown(field));
+    return fields.some((field) => mutates(field) || isUnknown(field));
   }
   const writes = methods.length > 0
     ? methods.some((method) => !READS.has(method))
