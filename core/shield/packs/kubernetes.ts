@@ -41,13 +41,19 @@ export const KUBERNETES_RULES: readonly Rule[] = [
     title: "Delete objects in every namespace",
     commands: KUBECTL,
     subcommands: "any",
-    match: (command, words) => words.includes("delete") && hasFlag(command, "A", "all-namespaces"),
+    match: (command, words) =>
+      words.includes("delete") && words[0] !== "auth" &&
+      hasFlag(command, "A", "all-namespaces"),
     weight: [5, 4],
     threat: "resource_deletion",
     explanation: "It deletes objects in every namespace.",
     safer: SAFER_KUBECTL,
     hits: ["kubectl delete pods --all -A", "kubectl delete crd --all"],
-    misses: ["kubectl get pods -A", "kubectl diff -f k8s/"],
+    misses: [
+      "kubectl get pods -A",
+      "kubectl diff -f k8s/",
+      "kubectl auth can-i delete pods --all-namespaces",
+    ],
   }),
   rule({
     id: "kubernetes.delete_big",

@@ -18,6 +18,7 @@ import { HISTORY_RULES } from "./git/history.ts";
 import { WORK_FILE_RULES } from "./filesystem/work.ts";
 import { WORK_RULES } from "./git/work.ts";
 import { KUBERNETES_RULES } from "./kubernetes.ts";
+import { KUBERNETES_PLUGIN_RULES } from "./kubernetes_plugins.ts";
 import { NETWORK_RULES } from "./network/network.ts";
 import { UNSEEN_RULES } from "./network/unseen.ts";
 import { REQUEST_RULES } from "./network/requests.ts";
@@ -54,6 +55,7 @@ export const RULES: readonly Rule[] = [
   ...SECRET_RULES,
   ...DATABASE_RULES,
   ...KUBERNETES_RULES,
+  ...KUBERNETES_PLUGIN_RULES,
   ...CONTAINER_RULES,
   ...CONTROL_RULES,
   ...CLOUD_RULES,
@@ -134,6 +136,7 @@ export function rulesFor(name: string): ProgramRules | null {
 /** The name under which the rules for a whole kind of programs stand. */
 function kindOf(name: string): string {
   if (name.startsWith("mkfs.")) return "mkfs";
+  if (name.startsWith("kubectl-")) return "kubectl-";
   return name.includes("-") && destroys(name) ? ANY_CMDLET : "";
 }
 

@@ -75,19 +75,24 @@ function readCurl(command: SimpleCommand): HttpRequest {
     : data.length + forms.length > 0
     ? "POST"
     : "GET";
-  const address = command.args.filter((arg) => isAddress(arg));
   return {
     method: last(optionValues(command, "-X", "--request")) ?? namedMethod(command) ?? implied,
     urls: [
       ...optionValues(command, "--unix-socket", "--abstract-unix-socket"),
       ...optionValues(command, "--url"),
-      ...address,
+      ...addressesOf(command),
     ],
     body: [...data, ...forms].join("&"),
     signed: hasOption(command, "-E", "--cert", "--oauth2-bearer", "--aws-sigv4", "-n", "--netrc") ||
       optionValues(command, "-u", "--user").length > 0 ||
       optionValues(command, "-H", "--header").some(isCredential),
   };
+}
+
+/** Names of files look like hosts (`ca.crt`), so that a scheme decides where one is given. */
+function addressesOf({ args }: SimpleCommand): readonly string[] {
+  const full = args.filter((arg) => /^https?:\/\//i.test(arg));
+  return full.length > 0 ? full : args.filter(isAddress);
 }
 
 /** `curlie DELETE host/path`. */
@@ -102,7 +107,7 @@ function readWget(command: SimpleCommand): HttpRequest {
   return {
     method: last(optionValues(command, "--method")) ??
       (data.length + files.length > 0 ? "POST" : "GET"),
-    urls: command.args.filter(isAddress),
+    urls: addressesOf(command),
     body: [...data, ...files].join("&"),
     signed: hasOption(command, "--user", "--http-user", "--certificate", "--private-key") ||
       optionValues(command, "--header").some(isCredential),

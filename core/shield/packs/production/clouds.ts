@@ -1,27 +1,19 @@
-import { hasOption, operands } from "../../programs/arguments.ts";
+import { hasOption, isUnknown, operands } from "../../programs/arguments.ts";
 import { type Rule, rule, type SimpleCommand } from "../rule.ts";
 import { changeRule } from "./change.ts";
-import { SAFER, setOf, VALUED } from "./cloud_words.ts";
+import {
+  asks,
+  CHANGES,
+  partChanges,
+  SAFER,
+  separated,
+  setOf,
+  SMALL_CLOUDS,
+  VALUED,
+} from "./cloud_words.ts";
 
-/** Verbs that change something, over all clouds but AWS; they may be parts of a word. */
-const CHANGES = setOf(
-  "abandon accept activate add allocate allow approve apply assign associate attach authorize boot bulk cancel change " +
-    "clone complete configure convert copy create deactivate deallocate decommission demote deploy detach disable " +
-    "disassociate drain edit enable evacuate execute expand extend failback failover grant import init insert install invalidate " +
-    "invite join launch lock migrate modify move open patch pause perform poweroff poweron promote provision publish " +
-    "push put reapply reboot rebuild recover recreate redeploy refresh regenerate register reimage reinstall reload " +
-    "remove rename renew replace replicate request rescue reset resize restart restore resume retry revert revoke " +
-    "rollback rotate run scale set shelve shutdown start stop submit suspend swap switch switchover sync tag transfer " +
-    "trigger unassign undelete undeploy unlock unpause unrescue unset unshelve untag update upgrade",
-);
 /** Words that change something as they stand. */
 const WHOLE = setOf("action build config-local-git config-zip power simulate-eviction up");
-
-/** Words that end the search: what follows them is a name. */
-const ASKS = setOf(
-  "browse check connect describe diff download export exists get help info inspect list logs login logout ls plan " +
-    "print print-access-token pull read search show ssh scp status tail test validate version view wait what-if",
-);
 
 /** Groups and commands that change only this machine, or that have rules of their own. */
 const LOCAL: ReadonlyMap<string, ReadonlySet<string>> = new Map([
@@ -86,25 +78,13 @@ const SHOWS: ReadonlyMap<string, readonly string[]> = new Map([
   ["gcloud", ["--validate-only", "--preview"]],
 ]);
 
-/** Verbs stand first (`set-labels`) or last (`instance-start`) in a word. */
-function partOf(word: string): boolean {
-  const dash = word.indexOf("-");
-  return dash > 0 &&
-    (CHANGES.has(word.slice(0, dash)) || CHANGES.has(word.slice(word.lastIndexOf("-") + 1)));
-}
-
 /** Groups whose name is also a verb. */
 const GROUPS = setOf("deploy image patch run transfer");
 
 const WORDS_MAX = 7;
 
-const asks = (word = ""): boolean => ASKS.has(word) || QUESTION.test(word);
-const QUESTION = /^(?:check|describe|get|list|show)-/;
-
 function changesCloud(command: SimpleCommand): boolean {
-  // `RebootInstance` is `reboot-instance`.
-  const all = operands(command, VALUED).slice(0, WORDS_MAX)
-    .map((word) => word.replace(/([a-z])([A-Z])/g, "$1-$2").toLowerCase());
+  const all = operands(command, VALUED).slice(0, WORDS_MAX).map(separated);
   const words = CHANNELS.has(all[0] ?? "") ? all.slice(1) : all;
   if (LOCAL.get(command.name)?.has(words[0] ?? "")) return false;
   for (const [at, word] of words.entries()) {
@@ -112,13 +92,21 @@ function changesCloud(command: SimpleCommand): boolean {
     if (at === 0 && GROUPS.has(word)) continue;
     const whole = CHANGES.has(word) || WHOLE.has(word);
     // `patch-jobs list`: the verb is part of a group's name.
-    if (!whole && (!partOf(word) || asks(words[at + 1]) || asks(words[at + 2]))) continue;
+    if (!whole && (!partChanges(word) || asks(words[at + 1]) || asks(words[at + 2]))) continue;
     const call = ` ${words.slice(0, at + 2).join(" ")} `;
     return !HARMLESS.some((one) => call.includes(` ${one} `)) &&
       !hasOption(command, "--help", "-h", ...SHOWS.get(command.name) ?? []);
   }
-  return false;
+  return computesVerb(command);
 }
+
+/** `gcloud compute instances "$ACTION" web-1`: behind a group stands a verb. */
+const computesVerb = ({ args }: SimpleCommand): boolean =>
+  args.slice(0, WORDS_MAX).some((arg, at) =>
+    isUnknown(arg[0] ?? "") && GROUP.test(args[at - 1] ?? "") && !args[at - 2]?.startsWith("-") &&
+    at + 1 < args.length && !args.slice(at + 1).some(asks)
+  );
+const GROUP = /^[a-z][a-z-]*(?:[^s]s|action|cluster|droplet|group|instance|server|vm|webapp)$/;
 
 const CHANNELS = setOf("alpha beta preview");
 
@@ -127,7 +115,7 @@ export const CLOUD_CHANGES: readonly Rule[] = [
   rule({
     id: "production.cloud_platform",
     title: "Change resources of a cloud",
-    commands: [...LOCAL.keys(), "metal", "packet", "tccli", "yc", "nebius"],
+    commands: [...LOCAL.keys(), ...SMALL_CLOUDS],
     match: changesCloud,
     weight: [3, 3],
     threat: "production_change",
@@ -148,6 +136,8 @@ export const CLOUD_CHANGES: readonly Rule[] = [
       "ibmcloud is instance-start web",
       "openstack server set --name web2 web",
       "scw instance server reboot 123",
+      "yc compute instance restart web-1",
+      'read -r ACTION VM < job.txt && gcloud compute instances "$ACTION" "$VM" -q',
     ],
     misses: [
       "gcloud compute instances list",
@@ -166,6 +156,8 @@ export const CLOUD_CHANGES: readonly Rule[] = [
       "ibmcloud is instances",
       "openstack server show web",
       "linode-cli linodes list",
+      "yc compute instance list",
+      'read -r VM < job.txt && gcloud compute ssh "$VM" --command uptime',
     ],
   }),
   changeRule({

@@ -20,7 +20,7 @@ export const SERVICE_CHANGES: readonly Rule[] = [
     title: "Start, stop or change a systemd unit",
     changes: [{
       names: "systemctl",
-      passes: "--user --dry-run",
+      passes: "--user",
       verbs: [
         `${STARTS}|try-restart|condrestart|reload-or-restart|try-reload-or-restart|force-reload`,
         "reload-or-try-restart|condreload|condstop|clean|freeze|thaw",
@@ -59,6 +59,7 @@ export const SERVICE_CHANGES: readonly Rule[] = [
       "systemctl --user --system restart x",
       "systemctl -H web1 restart app",
       "systemctl $ACTION nginx",
+      "systemctl restart nginx --dry-run",
     ],
     misses: [
       "systemctl status nginx",

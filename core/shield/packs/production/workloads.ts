@@ -34,7 +34,8 @@ export const WORKLOADS: readonly Change[] = [
       "temporal workflow|schedule|activity|batch|task-queue|operator|env cancel|terminate|reset|signal|delete|start|execute|trigger|toggle|update|update-options|create|backfill|complete|fail|pause|unpause",
       "temporal operator namespace|search-attribute|nexus|cluster create|delete|update|remove|upsert",
       "ghz --call=…create…|…update…|…delete…|…set…|…add…|…remove…|…send…|…cancel…|…place…|…charge… !localhost:…|127.0.0.1:…|0.0.0.0:…",
-      "argo submit|stop|terminate|suspend|resume|retry|resubmit|delete",
+      "argo submit|stop|terminate|delete !--dry-run",
+      "argo suspend|resume|retry|resubmit",
       "atlas migrate push|rm",
       "atlas schema push",
     ],
@@ -100,7 +101,7 @@ export const WORKLOADS: readonly Change[] = [
     safer: "Let the pipeline release it, and list the tasks first.",
     calls: [
       "mvn|mvnw|mvnd … wildfly:…deploy…|tomcat7:…deploy…|tomcat:…deploy…|cargo:…deploy|heroku:deploy…|appengine:deploy…|azure-webapp:deploy|azure-functions:deploy|jboss-as:deploy|payara-micro:deploy|glassfish:deploy…|liberty:deploy|weblogic:deploy|websphere:deploy…|k8s:apply|k8s:deploy|k8s:push|k8s:undeploy|oc:apply|oc:deploy|docker:push|dockerfile:push|fabric8:deploy|fabric8:apply|jkube:deploy|wildfly:undeploy|wildfly:execute-commands|wildfly:shutdown|tomcat7:undeploy|wagon:upload|antrun:deploy|s3-upload:s3-upload|lambda:deploy-lambda|beanstalk:…|scm-publish:publish-scm !-Dwildfly.skip",
-      "gradle|gradlew … appenginedeploy|publish…bundle|publish…apk|publishlisting|publishproducts|promote…artifact|promoteartifact|publishapps|publishinternal|appdistributionupload…|crashlyticsuploaddistribution…|dockerpush…|…:dockerpush…|pushdockerimage|cargodeployremote|cargoredeployremote|azurewebappdeploy|awsbeanstalk…|deploy|deployto…|deployprod…|…:deploy|k8sapply|k8spush|publishall…|publish…publication|herokudeploy… !--dry-run|-m|publishtomavenlocal",
+      "gradle|gradlew … appenginedeploy|publish…bundle|…:publish…bundle|publish…apk|…:publish…apk|publishlisting|publishproducts|promote…artifact|…:promote…artifact|promoteartifact|publishapps|publishinternal|appdistributionupload…|crashlyticsuploaddistribution…|dockerpush…|…:dockerpush…|pushdockerimage|cargodeployremote|cargoredeployremote|azurewebappdeploy|awsbeanstalk…|deploy|deployto…|deployprod…|…:deploy|k8sapply|k8spush|publishall…|publish…publication|herokudeploy… !--dry-run|-m|publishtomavenlocal",
       "gem release !-n|--dry-run",
       "gem bump --release|-r|--push|-p|--tag|-t",
       "fly|flyctl deploy --push",

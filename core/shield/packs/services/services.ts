@@ -1,7 +1,7 @@
 import { LISTED, type Rule, rule, type SimpleCommand } from "../rule.ts";
 import { hasFlag, hasOption, optionValues } from "../../programs/arguments.ts";
 import { KILL_LISTED, onlyReloads } from "./killing.ts";
-import { isCritical, MANAGERS, stopsService } from "./stopping.ts";
+import { isCritical, MANAGERS, stopsService, systemctlWords } from "./stopping.ts";
 
 /** Subcommands of `net` that decide who may use the machine or see its folders. */
 const NET_CHANGES = new Set(["group", "localgroup", "share", "user"]);
@@ -95,7 +95,7 @@ export const SERVICE_RULES: readonly Rule[] = [
           "hibernate",
           "soft-reboot",
           "set-default",
-        ].includes(words[0] ?? "");
+        ].includes(systemctlWords(command)[0] ?? "");
       }
       return !(command.name === "shutdown" && hasFlag(command, "c"));
     },
@@ -103,8 +103,8 @@ export const SERVICE_RULES: readonly Rule[] = [
     threat: "service_disruption",
     explanation: "It stops or restarts the machine.",
     safer: "Restart the one service that needs it.",
-    hits: ["shutdown -h now", "init 0"],
-    misses: ["shutdown --help", "busctl list"],
+    hits: ["shutdown -h now", "init 0", "systemctl -H root@db2.internal reboot"],
+    misses: ["shutdown --help", "busctl list", "systemctl -H reboot status"],
   }),
   rule({
     id: "services.kill_everything",

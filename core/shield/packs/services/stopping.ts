@@ -79,7 +79,7 @@ export function stopsService(command: SimpleCommand, words: readonly string[]): 
     case "systemctl":
       return hasFlag(command, "", "user") && !hasFlag(command, "", "system")
         ? null
-        : stoppedUnit(operands(command, SYSTEMCTL_VALUED));
+        : stoppedUnit(systemctlWords(command));
     default:
       return stoppedUnit(words);
   }
@@ -88,6 +88,10 @@ export function stopsService(command: SimpleCommand, words: readonly string[]): 
 function stoppedUnit([verb = "", ...units]: readonly string[]): string | null {
   return STOPS.has(verb) ? units.find(isCritical) ?? units[0] ?? "" : null;
 }
+
+/** The verb of `systemctl` and its units; options before it may name another machine. */
+export const systemctlWords = (command: SimpleCommand): readonly string[] =>
+  operands(command, SYSTEMCTL_VALUED);
 
 const SYSTEMCTL_VALUED: ReadonlySet<string> = new Set(
   [

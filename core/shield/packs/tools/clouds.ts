@@ -1,3 +1,4 @@
+import { SMALL_CLOUDS } from "../production/cloud_words.ts";
 import type { Tool } from "./tool.ts";
 
 /** Tools of clouds, platforms and infrastructure. */
@@ -128,13 +129,13 @@ export const CLOUD_TOOLS: readonly Tool[] = [
       "ibmcloud",
       "oci",
       "aliyun",
-      "tccli",
       "openstack",
       "exo",
       "civo",
       "upctl",
-      "packet",
-      "metal",
+      ...SMALL_CLOUDS,
+      "juju",
+      "karmadactl",
       "nomad",
       "consul",
       "boundary",

@@ -1,4 +1,5 @@
 import { isRehearsal, operands } from "../../programs/arguments.ts";
+import { separated } from "../production/cloud_words.ts";
 import { type Irreversibility, type Rule, rule, type SimpleCommand } from "../rule.ts";
 import { CLOUD_TOOLS } from "./clouds.ts";
 import { DELIVERY_TOOLS } from "./delivery.ts";
@@ -149,7 +150,7 @@ function findHarm(command: SimpleCommand, tool: Tool): Harm | null {
   const words = operands(command, valuedOf.get(tool));
   const end = Math.min(words.length, tool.depth);
   for (let i = tool.skip ?? 0; i < end; i++) {
-    const word = words[i]!.toLowerCase();
+    const word = separated(words[i]!);
     if (isNeutral(word)) return null;
     const harm = verbHarm(word, tool);
     // `rollback status` asks how far one is.
@@ -219,7 +220,7 @@ function isNeutral(word: string): boolean {
   return NEUTRAL.has(dash < 0 ? word : word.slice(0, dash));
 }
 
-/** `delete-bucket`, `apps:destroy`, `delete_vhost` and `deleteJob` all begin or end with their verb. */
+/** `delete-bucket`, `apps:destroy`, `delete_vhost` and `DeleteInstance` all begin or end with their verb. */
 function verbHarm(word: string, tool: Tool): Harm | null {
   if (word.includes(" ")) return null;
   if (!isParted(word)) return harmBy(word, tool);

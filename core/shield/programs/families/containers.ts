@@ -113,7 +113,12 @@ export const CONTAINERS: readonly Family[] = [
   },
   {
     names: ["kubectl"],
-    wrappers: [{ verbs: "kubectl exec", short: "ncsf", long: CLUSTER, skip: 1 }],
+    wrappers: [{ verbs: "rook-ceph", short: "n", long: CLUSTER }, {
+      verbs: "kubectl exec",
+      short: "ncsf",
+      long: CLUSTER,
+      skip: 1,
+    }],
     prints: printsSettings,
   },
   // The command lines that they carry: `k3s kubectl get pods`.
