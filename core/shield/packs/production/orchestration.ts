@@ -54,6 +54,10 @@ export const ORCHESTRATION_CHANGES: readonly Rule[] = [
         verbs: ["service|source|trigger|broker|domain|channel create|update|apply|delete|import"],
       },
       { names: "velero", passes: "-o --output", verbs: ["install|uninstall", "restore create"] },
+      {
+        names: "velero",
+        verbs: ["schedule pause|unpause", "backup-location set", "plugin add|remove"],
+      },
     ],
     explanation: "It changes what a delivery tool runs in a cluster, or runs it now.",
     safer: "Show the difference first: argocd app diff, flux diff, argo lint.",

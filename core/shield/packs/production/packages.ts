@@ -239,6 +239,12 @@ export const PACKAGE_CHANGES: readonly Rule[] = [
       },
       { names: "gem", verbs: ["install|i|update|uninstall|pristine|cleanup"], when: asRoot },
       {
+        names: "composer",
+        passes: "--dry-run",
+        verbs: ["global require|update|install|remove|config"],
+        when: asRoot,
+      },
+      {
         names: "apt-mark",
         passes: "-s --simulate",
         verbs: ["hold|unhold|auto|manual|minimize-manual"],
@@ -272,6 +278,7 @@ export const PACKAGE_CHANGES: readonly Rule[] = [
       "pip3 install --break-system-packages ansible",
       "sudo gem install bundler",
       "yarn global add serve",
+      "sudo composer global require laravel/installer",
     ],
     misses: [
       "npm install lodash",
@@ -282,6 +289,7 @@ export const PACKAGE_CHANGES: readonly Rule[] = [
       "yarn add react",
       "cargo install ripgrep",
       "gem list",
+      "sudo composer global show",
       "sudo npm ci",
       "sudo cargo build",
     ],

@@ -2,6 +2,10 @@ import { type Rule, type SimpleCommand, UNKNOWN } from "../../model.ts";
 import { hasFlag, optionValues, wordsOf } from "../../programs/arguments.ts";
 import { changeRule } from "./change.ts";
 
+const NGINX = "nginx openresty tengine angie";
+/** What the image of a server sets by itself. */
+const runsInFront = (directives: string): boolean => /^\s*daemon (?:off|on);?\s*$/.test(directives);
+
 const STARTS = "start|stop|restart|reload";
 
 /** Changes of servers by their own command lines, by signals, and on Windows. */
@@ -10,7 +14,13 @@ export const SERVER_CHANGES: readonly Rule[] = [
     id: "production.service_server",
     title: "Reload or restart a server",
     changes: [
-      { names: "nginx openresty tengine angie", needs: "-s" },
+      { names: NGINX, needs: "-s" },
+      {
+        names: NGINX,
+        needs: "-c -g -e",
+        passes: "-t -T -v -V",
+        when: (command) => !optionValues(command, "-g").every(runsInFront),
+      },
       {
         names: "apachectl apache2ctl httpd apache2",
         verbs: ["start|stop|restart|graceful|graceful-stop"],
@@ -60,6 +70,7 @@ export const SERVER_CHANGES: readonly Rule[] = [
     hits: [
       "nginx -s reload",
       "nginx -t && nginx -s reload",
+      "nginx -c /tmp/alt.conf -g 'user root;'",
       "apachectl graceful",
       "httpd -k restart",
       "caddy reload --config /etc/caddy/Caddyfile",
@@ -69,6 +80,8 @@ export const SERVER_CHANGES: readonly Rule[] = [
     ],
     misses: [
       "nginx -t",
+      "nginx -t -c ./test/nginx.conf",
+      "nginx -g 'daemon off;'",
       "apachectl configtest",
       "caddy validate --config /etc/caddy/Caddyfile",
       "haproxy -c -f /etc/haproxy/haproxy.cfg",

@@ -1,5 +1,5 @@
 import type { Inner } from "../../interpreter/inner.ts";
-import type { SimpleCommand } from "../../model.ts";
+import { type Flow, NOTHING, type SimpleCommand } from "../../model.ts";
 import { operands, optionValues } from "../arguments.ts";
 import type { Family } from "../family.ts";
 import { printsSettings } from "../flows.ts";
@@ -14,6 +14,9 @@ const dumpsContainer = ({ args }: SimpleCommand): boolean =>
 
 /** `docker run --entrypoint sh image -c text`: the program stands before the image, its arguments behind it. */
 const entrypoints = (command: SimpleCommand) => optionValues(command, "--entrypoint");
+
+/** Settings of what runs, in which passwords often stand. */
+const SECRETS: Flow = { ...NOTHING, secret: true };
 
 /** The folders of this machine that a container is given, or that are copied into it. */
 function given(command: SimpleCommand): readonly string[] {
@@ -124,7 +127,15 @@ export const CONTAINERS: readonly Family[] = [
   // The command lines that they carry: `k3s kubectl get pods`.
   { names: ["k0s", "k3s", "microk8s", "rancher", "rke2"], unwrap: carried },
   { names: ["docker", "podman", "nerdctl", "kubectl", "oc"], writes: copiedOut },
-  { names: ["helm"], prints: printsSettings },
+  {
+    names: ["helm"],
+    prints: (command, incoming, readFile) =>
+      command.args.includes("get") ? SECRETS : printsSettings(command, incoming, readFile),
+  },
+  {
+    names: ["docker", "podman", "nerdctl"],
+    prints: ({ args }) => args.includes("inspect") ? SECRETS : null,
+  },
   {
     names: ["lxc", "incus"],
     wrappers: [{ verbs: "exec", long: "user group cwd env mode", skip: 1 }],
