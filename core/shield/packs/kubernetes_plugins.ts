@@ -29,9 +29,9 @@ const READERS = setOf(
     "viewnode who-can why",
 );
 
-/** What they stop, start or take away, beside the verbs of clouds. `deploy` is a kind of object. */
-const DELETING = setOf(
-  "clean cleanup clear delete destroy drop evict erase fence hibernate kill prune purge reap remove rm stop unjoin wipe",
+/** What plugins stop, start or take away, beside the verbs of clouds. */
+const ACTS = setOf(
+  "clean cleanup clear delete destroy drop evict erase fence hibernate kill prune purge reap remove rm stop unjoin up wipe",
 );
 
 const VALUED = setOf("-n --namespace --context --kubeconfig --cluster --user --as -s --server");
@@ -46,16 +46,21 @@ function pluginCall(command: SimpleCommand): readonly string[] {
   return name === "" || OWN.has(name) || OTHERS.has(name) ? [] : words;
 }
 
-function changes(word: string): boolean {
+/** `deploy` with a name behind is a kind of object. */
+function changes(word: string, at: number, words: readonly string[]): boolean {
   const verb = word.split("-", 1)[0]!;
-  return verb !== "deploy" && (CHANGES.has(verb) || DELETING.has(verb));
+  if (verb === "deploy" && at < words.length - 1) return false;
+  return CHANGES.has(verb) || ACTS.has(verb);
 }
 
 /** `kubectl cnpg restart main` and `kubectl delete-evicted` change something, `kubectl cnpg status main` asks. */
 function pluginChanges(command: SimpleCommand): boolean {
   const [name = "", ...words] = pluginCall(command);
   if (name === "" || READERS.has(name)) return false;
-  return SHELLS.has(name) || !words.some(asks) && [name, ...words.slice(0, 3)].some(changes);
+  if (SHELLS.has(name)) return true;
+  const call = [name, ...words].slice(0, 4);
+  const verb = call.findIndex((word, at) => asks(word) || changes(word, at, call));
+  return verb >= 0 && !asks(call[verb]);
 }
 
 /** Commands that others have added to the cluster's command line. */

@@ -42,12 +42,6 @@ const huntsWords = (command: SimpleCommand, words: readonly string[]): boolean =
     WIDE.test(normalizePath(locate(command.cwd, path))) && isWholeFolder(command, path)
   );
 
-/** `helm get values web | grep -i password`: the words are looked for in what holds credentials. */
-const filtersWords = (command: SimpleCommand, words: readonly string[]): boolean =>
-  command.stdin?.secret === true && command.stdin.text === null &&
-  !hasFlag(command, "cqlv", "count", "quiet") &&
-  [words[0] ?? "", ...optionValues(command, "-e", "--regexp")].some((text) => WORDS.test(text));
-
 /** Options that make a tool show what it hides otherwise. */
 const SHOWN = ["--show-secrets", "--showsecret", "--show-passwords", "--show-secret"];
 
@@ -157,24 +151,16 @@ export const SECRET_RULES: readonly Rule[] = [
     title: "Search the machine for passwords in files",
     commands: ["grep", "egrep", "fgrep", "rg", "ag", "ack", "zgrep", "find"],
     match: (command, words) =>
-      command.name === "find"
-        ? findsWords(command)
-        : huntsWords(command, words) || filtersWords(command, words),
+      command.name === "find" ? findsWords(command) : huntsWords(command, words),
     weight: [4, 2],
     threat: "credential_access",
-    explanation: "It looks for passwords in the files of the whole machine, or in settings.",
+    explanation: "It looks through the files of the whole machine for passwords.",
     safer: "Ask for the one credential that is needed.",
     hits: [
       "grep -ri password /etc",
       "rg -i 'api_key|secret' /home",
       "grep -rn passwd= / 2>/dev/null",
-      "helm get values checkout -n shop --all -o yaml | grep -i password",
     ],
-    misses: [
-      "grep -rn password src/",
-      "grep password docs/setup.md",
-      "grep -r listen /etc",
-      "helm get values checkout | grep replicas",
-    ],
+    misses: ["grep -rn password src/", "grep password docs/setup.md", "grep -r listen /etc"],
   }),
 ];

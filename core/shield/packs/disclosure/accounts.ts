@@ -89,7 +89,7 @@ function readsRedisAccounts(command: SimpleCommand): boolean {
 
 /** Programs that fill the variables of what they run from a store of secrets. */
 const GIVERS = new Set(
-  "heroku railway fly flyctl doppler op infisical chamber aws-vault envchain teller cf eb dokku phase dotenvx esc"
+  "heroku railway fly flyctl doppler op infisical chamber aws-vault envchain sops teller cf eb dokku phase dotenvx esc"
     .split(" "),
 );
 
@@ -220,6 +220,7 @@ export const ACCOUNT_RULES: readonly Rule[] = [
       "doppler run -- env",
       "op run --env-file .env -- printenv",
       "printenv STRIPE_SECRET_KEY",
+      "sops exec-env secrets.yaml printenv",
     ],
     misses: [
       "printenv PATH",
@@ -244,6 +245,8 @@ export const ACCOUNT_RULES: readonly Rule[] = [
       "find /etc /opt -name '*.conf' -exec grep -HniE 'passw|secret' {} +",
       "rg -i api_key /root",
       "env | grep -i secret",
+      "helm get values checkout -n shop --all -o yaml | grep -i password",
+      "docker inspect web | grep -i password",
     ],
     misses: [
       "grep -rn password src/",
@@ -251,6 +254,7 @@ export const ACCOUNT_RULES: readonly Rule[] = [
       "grep -r 'Failed password' /var/log",
       "rg -i token docs",
       "grep -c password notes.txt",
+      "helm get values checkout | grep replicas",
     ],
   }),
   rule({

@@ -331,6 +331,7 @@ export const STORE_READS: readonly Change[] = [
       "kubectl|oc|k create token",
       "oc whoami -t|--show-token",
       "argo auth token",
+      "step ca token",
       "argocd account generate-token",
       "crane|gcrane|krane auth token|get",
       "hf|huggingface-cli auth token",

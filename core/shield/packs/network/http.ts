@@ -62,7 +62,19 @@ const CURL_DATA = [
   "--json",
 ];
 
-function readCurl(command: SimpleCommand): HttpRequest {
+/** Options that `curl -K -` reads, a line each: `request = DELETE`. */
+function readConfig(command: SimpleCommand): SimpleCommand {
+  const text = command.stdin?.text ?? "";
+  if (text === "" || !optionValues(command, "-K", "--config").includes("-")) return command;
+  const options = text.split("\n").flatMap((line) => {
+    const [, name, value = ""] = /^\s*([\w-]+)[\s=:]+"?([^"]*)/.exec(line) ?? [];
+    return name === undefined ? [] : [`--${name.replace(/^--/, "")}`, value.trim()];
+  });
+  return { ...command, args: [...command.args, ...options] };
+}
+
+function readCurl(call: SimpleCommand): HttpRequest {
+  const command = readConfig(call);
   const data = optionValues(command, ...CURL_DATA);
   const forms = optionValues(command, "-F", "--form", "--form-string");
   const files = optionValues(command, "-T", "--upload-file");

@@ -108,9 +108,12 @@ const DESTRUCTIVE_PATHS = [
 const CODE_CLIENT =
   /(?:^|\.)(?:requests|httpx|axios|session|got|ky|superagent|faraday|httparty|client|http)\.(?:delete|del)$/;
 
+/** `Net::HTTP.new(host).delete("/users/1")`: what is deleted is an address. */
+const CALL = /(?:\.|->)(?:delete|del)\(\s*["'`](?:https?:\/)?\/\w/;
+
 /** A client's `delete`, or the method beside an address: `{ method: "DELETE" }`. */
-function deletesInCode({ names, strings }: CodeScan): boolean {
-  return names.values().some((name) => CODE_CLIENT.test(name)) ||
+function deletesInCode({ code, names, strings }: CodeScan): boolean {
+  return names.values().some((name) => CODE_CLIENT.test(name)) || CALL.test(code) ||
     (strings.includes("DELETE") && strings.some((text) => text.includes("://")));
 }
 

@@ -20,12 +20,12 @@ export const SAFER = "List or describe first what it would change.";
 /** Verbs that change something, over all clouds but AWS; they may be parts of a word. */
 export const CHANGES = setOf(
   "abandon accept activate add allocate allow approve apply assign associate attach authorize boot bulk cancel change " +
-    "clone complete configure convert copy create deactivate deallocate decommission demote deploy detach disable " +
+    "clone complete configure convert copy create cutover deactivate deallocate decommission demote deploy detach disable " +
     "disassociate drain edit enable evacuate execute expand extend failback failover grant import init insert install invalidate " +
     "invite join launch lock migrate modify move open patch pause perform poweroff poweron promote provision publish " +
     "push put reapply reboot rebuild recover recreate redeploy refresh regenerate register reimage reinstall reload " +
     "remove rename renew replace replicate request rescue reset resize restart restore resume retry revert revoke " +
-    "rollback rotate run scale set shelve shutdown start stop submit suspend swap switch switchover sync tag transfer " +
+    "rollback rotate run scale seek set shelve shutdown start stop submit suspend swap switch switchover sync tag transfer " +
     "trigger unassign undelete undeploy unlock unpause unrescue unset unshelve untag update upgrade",
 );
 

@@ -206,7 +206,7 @@ export const CLUSTER_CHANGES: readonly Rule[] = [
       {
         names: "werf",
         passes: DRY,
-        verbs: ["converge|dismiss|bundle apply|bundle", "!bundle render|copy|export"],
+        verbs: ["converge|dismiss|bundle", "!bundle render|copy|export"],
       },
       { names: "kapp", passes: "--diff-run", verbs: ["deploy|delete|app-group", "app-change gc"] },
       { names: "kpt", passes: DRY, verbs: ["live apply|destroy|init|migrate"] },

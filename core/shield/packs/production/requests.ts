@@ -53,14 +53,15 @@ const RPC_VALUED = new Set([
 const CHANGING =
   /^(?:batch)?(?:create|update|set|put|add|patch|insert|upsert|apply|deploy|scale|write|register|enable|grant|restart|start|cancel|resume|rotate|publish|send|import|move|rename|approve|promote)/i;
 const DESTROYING =
-  /^(?:batch|force|bulk)?(?:delete|remove|drop|purge|reset|shutdown|stop|kill|terminate|disable|revoke|deregister|truncate|destroy|flush|wipe)/i;
+  /^(?:batch|force|bulk)?(?:delete|remove|drop|purge|reset|shutdown|stop|kill|terminate|defragment|disable|revoke|deregister|truncate|destroy|flush|wipe)/i;
 
 function callsChange(command: SimpleCommand): boolean {
   const words = operands(command, RPC_VALUED);
   if (command.name === "grpcurl" && (words.includes("describe") || words.includes("list"))) {
     return false;
   }
-  const names = words.filter((word) => /^[\w.]+[./]\w+$/.test(word));
+  const names = words.map((word) => word.replace(/^https?:\/\/[^/]*\//, ""))
+    .filter((word) => /^[\w.]+[./]\w+$/.test(word));
   const method = names.at(-1)?.split(/[./]/).at(-1) ?? "";
   if (DESTROYING.test(method)) return true;
   return CHANGING.test(method) &&

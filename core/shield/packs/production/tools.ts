@@ -2,6 +2,7 @@ import type { Rule } from "../../model.ts";
 import { OTHER_VERSION_CONTROL } from "../git/others.ts";
 import { ADMINISTRATION } from "./administration.ts";
 import { rulesOfCalls } from "./calls.ts";
+import { DELIVERY } from "../cloud/delivery.ts";
 import { OPERATIONS } from "../cloud/operations.ts";
 import { CONSOLE_RULES } from "../databases/consoles.ts";
 import { DOCUMENT_RULES } from "../databases/documents.ts";
@@ -31,6 +32,7 @@ export const TOOL_CHANGES: readonly Rule[] = [
     ...WORKLOADS,
     ...EXPORTS,
     ...OPERATIONS,
+    ...DELIVERY,
     ...STORE_IMPORTS,
     ...OTHER_VERSION_CONTROL,
   ]),

@@ -118,6 +118,10 @@ export const CLOUDS: readonly Family[] = [
   },
   { names: ["dokku"], wrappers: [{ verbs: "run", short: "e", long: "env", skip: 1 }] },
   { names: ["cf", "eb"], runs: ["-c", "--command"] },
+  {
+    names: ["sops"],
+    wrappers: forVerbs(["exec-env", "exec-file"], { skip: 1, mode: "shell" }),
+  },
   { names: ["op"], wrappers: [{ verbs: "run", long: "env-file account" }] },
   {
     names: ["aws-vault", "chamber", "envchain"],
