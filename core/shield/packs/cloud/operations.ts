@@ -83,6 +83,30 @@ export const OPERATIONS: readonly Change[] = [
     ],
   },
   {
+    id: "cloud.nuke",
+    title: "Delete everything of an account",
+    threat: "resource_deletion",
+    weight: [5, 5],
+    explanation:
+      "It deletes every resource of an account or a region that its filters do not keep.",
+    safer: "Run it without the option that deletes, and have the list reviewed.",
+    calls: [
+      "aws-nuke|azure-nuke|gcp-nuke --no-dry-run *",
+      "aws-nuke|azure-nuke|gcp-nuke nuke|run --no-dry-run",
+      "cloud-nuke aws|azure|gcp|defaults-aws !--dry-run",
+    ],
+    hits: [
+      "aws-nuke run -c nuke.yml --no-dry-run --force",
+      "cloud-nuke aws --region eu-west-1 --force",
+      "azure-nuke run --config nuke.yml --no-dry-run",
+    ],
+    misses: [
+      "aws-nuke run -c nuke.yml",
+      "cloud-nuke inspect-aws --region eu-west-1",
+      "cloud-nuke aws --dry-run",
+    ],
+  },
+  {
     id: "production.feature_flag",
     title: "Switch a feature",
     explanation: "It switches a feature for people who use the product now.",
@@ -191,6 +215,7 @@ export const OPERATIONS: readonly Change[] = [
       "clan vars|facts|secrets generate|set|upload|fix|users|groups|machines|key !list|get|check",
       "cfengine deploy|install|spawn",
       "cf-remote install|deploy|run|uninstall|sudo|save|destroy|spawn|scp",
+      "custodian run !--dryrun|-d|--dry-run",
       "cf-runagent * !--help|-n",
       "cdist config|install|trigger",
       "foreman-installer|katello-installer|foreman-maintain|satellite-maintain|satellite-installer … !--help|--list|health|--noop|list",

@@ -206,6 +206,7 @@ export const STORE_READS: readonly Change[] = [
       "kops get secret|secrets … -o|--output=plaintext",
       "k0s kubeconfig admin|create",
       "talosctl kubeconfig",
+      "ansible -a|--args=var=…password…|var=…passwd…|var=…secret…|var=…token…|var=vault_…",
       "airflow connections export|get",
       "airflow variables export",
       "microk8s config",

@@ -15,6 +15,7 @@ export const EXPORTS: readonly Change[] = [
     calls: [
       `gcloud sql export sql|csv|bak !${BACKUPS}`,
       `gcloud firestore|datastore export !${BACKUPS}`,
+      `gcloud compute images export !${BACKUPS}`,
       `bq extract !${BACKUPS}`,
       `aws dynamodb export-table-to-point-in-time !${BACKUPS}`,
       `aws rds start-export-task !${BACKUPS}`,

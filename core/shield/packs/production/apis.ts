@@ -28,7 +28,7 @@ const HOSTS = words(`
 const HOST_WORDS = words(`
   gitlab gitea jenkins argocd argo-cd keycloak grafana consul vault nomad elasticsearch opensearch nexus artifactory
   harbor rancher portainer rabbitmq rundeck awx spinnaker prometheus alertmanager kubernetes kube-apiserver
-  airflow sonarqube traefik registry
+  mimir thanos kibana graylog zabbix icinga unleash flagsmith airflow sonarqube traefik registry
 `);
 
 /** Ports on which only such services listen, also on the machine itself. */

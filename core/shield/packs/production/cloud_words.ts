@@ -19,7 +19,7 @@ export const SAFER = "List or describe first what it would change.";
 
 /** Verbs that change something, over all clouds but AWS; they may be parts of a word. */
 export const CHANGES = setOf(
-  "abandon accept activate add allocate allow approve apply assign associate attach authorize boot bulk cancel change " +
+  "abandon accept activate add allocate allow append approve apply assign associate attach authorize boot bulk cancel change " +
     "clone complete configure convert copy create cutover deactivate deallocate decommission demote deploy detach disable " +
     "disassociate drain edit enable evacuate execute expand extend failback failover grant import init insert install invalidate " +
     "invite join launch lock migrate modify move open patch pause perform poweroff poweron promote provision publish " +

@@ -35,6 +35,7 @@ const LAUNCHERS: readonly string[] = [
   "lando",
   "node",
   "php",
+  "pipx",
   ...["7.4", "8.0", "8.1", "8.2", "8.3", "8.4", "8.5"].map((version) => `php${version}`),
   "pnpm",
   "pypy",
@@ -51,32 +52,6 @@ const LAUNCHERS: readonly string[] = [
   "yarn",
 ];
 const LAUNCHES = new Set(LAUNCHERS);
-
-const ENGINES: readonly string[] = [
-  "docker",
-  "podman",
-  "nerdctl",
-  "docker-compose",
-  "podman-compose",
-];
-const RUNS_IMAGES = new Set(ENGINES);
-
-/** Tools that are run as the entry point of an image of their name. */
-const IMAGE_TOOLS = new Set([
-  "alembic",
-  "atlas",
-  "crane",
-  "dbmate",
-  "flyway",
-  "goose",
-  "kaniko",
-  "liquibase",
-  "migrate",
-  "oras",
-  "skeema",
-  "skopeo",
-  "sqitch",
-]);
 
 /** Packages whose program has another name. */
 const PACKAGES: ReadonlyMap<string, string> = new Map([
@@ -96,7 +71,6 @@ const PACKAGES: ReadonlyMap<string, string> = new Map([
 /** The programs to index besides the tools themselves. */
 export const READ_THROUGH: readonly string[] = [
   ...LAUNCHERS,
-  ...ENGINES,
   ...PACKAGES.keys(),
   "cli",
 ];
@@ -106,11 +80,7 @@ export function readingsOf(command: SimpleCommand): readonly Call[] {
   const { name, program } = command;
   const args = withoutPlace(command);
   const own = { tool: renamed(name === "cli" ? scopeOf(program) : name), args };
-  const launched = LAUNCHES.has(name)
-    ? launchedBy(args)
-    : RUNS_IMAGES.has(name)
-    ? imageOf(args)
-    : null;
+  const launched = LAUNCHES.has(name) ? launchedBy(args) : null;
   if (SPOKEN_TO.has(name)) return [own, ...spoken(command)];
   return launched === null ? [own] : [own, launched];
 }
@@ -166,21 +136,4 @@ function toolOf(word: string): string {
   const from = last.startsWith("npm:") ? 4 : 0;
   const version = last.indexOf("@", from);
   return last.slice(from, version < 0 ? undefined : version);
-}
-
-/** The image that is run, or the service of that name. */
-function imageOf(args: readonly string[]): Call | null {
-  const run = args.indexOf("run");
-  if (run < 0) return null;
-  for (let at = run + 1; at < args.length; at++) {
-    const name = imageName(args[at]!);
-    if (IMAGE_TOOLS.has(name)) return { tool: name, args: args.slice(at + 1) };
-  }
-  return null;
-}
-
-function imageName(image: string): string {
-  const last = image.slice(image.lastIndexOf("/") + 1);
-  const tag = last.search(/[:@]/);
-  return tag < 0 ? last : last.slice(0, tag);
 }

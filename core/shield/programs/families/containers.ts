@@ -13,7 +13,45 @@ const dumpsContainer = ({ args }: SimpleCommand): boolean =>
   args.includes("save") || args.includes("export");
 
 /** `docker run --entrypoint sh image -c text`: the program stands before the image, its arguments behind it. */
-const entrypoints = (command: SimpleCommand) => optionValues(command, "--entrypoint");
+function entrypoints(command: SimpleCommand): readonly string[] {
+  const named = optionValues(command, "--entrypoint");
+  return named.length > 0 || !command.args.includes("run") ? named : programOfImage(command);
+}
+
+/** Images, and services of Compose, that start the tool of their name: `hashicorp/terraform:1.7 apply`. */
+function programOfImage({ args }: SimpleCommand): readonly string[] {
+  for (const [at, arg] of args.entries()) {
+    if (NOT_IMAGE.test(arg) || args[at - 1]?.startsWith("--") && !SWITCHES.has(args[at - 1]!)) {
+      continue;
+    }
+    const program = TOOL_IMAGES.get(nameOfImage(arg));
+    if (program !== undefined) return [program];
+  }
+  return [];
+}
+
+const NOT_IMAGE = /^[-/.~]|:\//;
+const SWITCHES = new Set(["--detach", "--init", "--interactive", "--privileged", "--rm", "--tty"]);
+
+function nameOfImage(image: string): string {
+  const last = image.slice(image.lastIndexOf("/") + 1);
+  const tag = last.search(/[:@]/);
+  return tag < 0 ? last : last.slice(0, tag);
+}
+
+const TOOL_IMAGES: ReadonlyMap<string, string> = new Map([
+  ...("alembic atlas consul crane dbmate doctl eksctl flux flyctl flyway goose hcloud helm kaniko kubectl kustomize " +
+    "liquibase mc migrate nomad oras pulumi rclone restic s5cmd skeema skopeo sops sqitch terraform tofu vault " +
+    "wrangler").split(" ").map((name) => [name, name] as const),
+  ["aws-cli", "aws"],
+  ["flux-cli", "flux"],
+  ["opentofu", "tofu"],
+]);
+
+const showsSettings = (command: SimpleCommand): boolean =>
+  command.args.includes("get") && command.args.some((arg) => SETTINGS.test(arg)) &&
+  optionValues(command, "-o", "--output").some((format) => format === "yaml" || format === "json");
+const SETTINGS = /^(?:cm|configmaps?)(?:\/|$)/;
 
 /** Settings of what runs, in which passwords often stand. */
 const SECRETS: Flow = { ...NOTHING, secret: true };
@@ -122,7 +160,8 @@ export const CONTAINERS: readonly Family[] = [
       long: CLUSTER,
       skip: 1,
     }],
-    prints: printsSettings,
+    prints: (command, incoming, readFile) =>
+      showsSettings(command) ? SECRETS : printsSettings(command, incoming, readFile),
   },
   // The command lines that they carry: `k3s kubectl get pods`.
   { names: ["k0s", "k3s", "microk8s", "rancher", "rke2"], unwrap: carried },
@@ -130,11 +169,13 @@ export const CONTAINERS: readonly Family[] = [
   {
     names: ["helm"],
     prints: (command, incoming, readFile) =>
-      command.args.includes("get") ? SECRETS : printsSettings(command, incoming, readFile),
+      /^get (?:all|values)$/.test(command.args.slice(0, 2).join(" "))
+        ? SECRETS
+        : printsSettings(command, incoming, readFile),
   },
   {
-    names: ["docker", "podman", "nerdctl"],
-    prints: ({ args }) => args.includes("inspect") ? SECRETS : null,
+    names: ["docker", "podman", "nerdctl", "docker-compose", "podman-compose"],
+    prints: ({ args }) => args.includes("inspect") || args.includes("config") ? SECRETS : null,
   },
   {
     names: ["lxc", "incus"],
