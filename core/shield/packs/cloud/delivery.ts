@@ -40,6 +40,8 @@ export const DELIVERY: readonly Change[] = [
       "dotnet-fm migrate|rollback",
       "itamae|mitamae ssh|docker|local !-n|--dry-run",
       "bazel|bazelisk … run …deploy…|…push|…apply|….create|….delete|….replace|…publish…|…release…|…upload…",
+      "k3sup install|join|join-pro",
+      "tfmigrate apply",
       "packer build -force|--force",
       "crossplane|up xpkg|ctp|controlplane|robot|space|trace push|create|delete|install|update|init|destroy|upgrade",
       "operator-sdk run|cleanup|olm *",

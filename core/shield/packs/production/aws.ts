@@ -1,6 +1,6 @@
 import { hasOption, isUnknown, operands, optionValues } from "../../programs/arguments.ts";
 import { type Rule, rule, type SimpleCommand } from "../rule.ts";
-import { SAFER, setOf, VALUED } from "./cloud_words.ts";
+import { readsBySql, SAFER, setOf, VALUED } from "./cloud_words.ts";
 
 /** The first piece of an operation of AWS that only asks, computes or sends a message. */
 const AWS_ASKS = setOf(
@@ -50,9 +50,7 @@ function changesAws(command: SimpleCommand): boolean {
 const AWS_REHEARSES = setOf("ec2 lambda ssm-quicksetup");
 
 function changesBySql(command: SimpleCommand): boolean {
-  return !optionValues(command, "--sql", "--statement", "--sql-statements").some((text) =>
-    /^\s*(?:select|with|show|explain|describe)\b/i.test(text)
-  );
+  return !optionValues(command, "--sql", "--statement", "--sql-statements").some(readsBySql);
 }
 
 /** Calls of AWS that alter what runs there. */

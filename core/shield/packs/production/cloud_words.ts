@@ -11,7 +11,7 @@ export const VALUED = setOf(
 
 /** The command lines of smaller clouds, whose calls are nouns and a verb. */
 export const SMALL_CLOUDS: readonly string[] =
-  ("brightbox cloudcli cntb gcore ionosctl katapult metal nebius otc ovhcloud packet pnapctl stackit tccli ucloud yc")
+  ("brightbox cloudcli cinder cntb gcore glance heat ionosctl katapult metal nebius neutron nova ocm otc ovhcloud packet pnapctl rosa stackit tccli ucloud yc")
     .split(" ");
 
 /** What to do instead of changing a cloud by hand. */
@@ -45,6 +45,10 @@ export function partChanges(word: string): boolean {
   return dash > 0 &&
     (CHANGES.has(word.slice(0, dash)) || CHANGES.has(word.slice(word.lastIndexOf("-") + 1)));
 }
+
+/** Whether a statement only reads; an operation that runs any SQL may do so. */
+export const readsBySql = (text: string): boolean =>
+  /^\s*(?:select|with|show|explain|describe)\b/i.test(text);
 
 /** `RebootInstance` is `reboot-instance`. */
 export const separated = (word: string): string =>

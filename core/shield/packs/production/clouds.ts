@@ -1,10 +1,11 @@
-import { hasOption, isUnknown, operands } from "../../programs/arguments.ts";
+import { hasOption, isUnknown, operands, optionValues } from "../../programs/arguments.ts";
 import { type Rule, rule, type SimpleCommand } from "../rule.ts";
 import { changeRule } from "./change.ts";
 import {
   asks,
   CHANGES,
   partChanges,
+  readsBySql,
   SAFER,
   separated,
   setOf,
@@ -92,7 +93,10 @@ function changesCloud(command: SimpleCommand): boolean {
     if (at === 0 && GROUPS.has(word)) continue;
     const whole = CHANGES.has(word) || WHOLE.has(word);
     // `patch-jobs list`: the verb is part of a group's name.
-    if (!whole && (!partChanges(word) || asks(words[at + 1]) || asks(words[at + 2]))) continue;
+    if (
+      !whole && (!partChanges(word) || asks(words[at + 1]) || isListed(command.args, words[at + 2]))
+    ) continue;
+    if (word === "execute-sql") return !optionValues(command, "--sql").every(readsBySql);
     const call = ` ${words.slice(0, at + 2).join(" ")} `;
     return !HARMLESS.some((one) => call.includes(` ${one} `)) &&
       !hasOption(command, "--help", "-h", ...SHOWS.get(command.name) ?? []);
@@ -107,6 +111,10 @@ const computesVerb = ({ args }: SimpleCommand): boolean =>
     at + 1 < args.length && !args.slice(at + 1).some(asks)
   );
 const GROUP = /^[a-z][a-z-]*(?:[^s]s|action|cluster|droplet|group|instance|server|vm|webapp)$/;
+
+/** `patch-policies weekly list`: no option stands before the word that asks. */
+const isListed = (args: readonly string[], word: string | undefined): boolean =>
+  asks(word) && !args.slice(0, args.indexOf(word ?? "")).some((arg) => arg.startsWith("-"));
 
 const CHANNELS = setOf("alpha beta preview");
 

@@ -199,7 +199,11 @@ export const CLUSTER_CHANGES: readonly Rule[] = [
       {
         names: "helm",
         passes: DRY,
-        verbs: ["install|upgrade|rollback", "secrets install|upgrade|rollback"],
+        verbs: [
+          "install|upgrade|rollback|mapkubeapis|cm-push",
+          "secrets install|upgrade|rollback",
+          "s3|gcs push|delete|init|reindex",
+        ],
       },
       { names: "helmfile", verbs: ["apply|sync|charts"] },
       { names: "skaffold", verbs: ["run|deploy|apply|delete"] },
