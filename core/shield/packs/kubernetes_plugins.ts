@@ -31,7 +31,7 @@ const READERS = setOf(
 
 /** What plugins stop, start or take away, beside the verbs of clouds. */
 const ACTS = setOf(
-  "clean cleanup clear delete destroy drop evict erase fence hibernate kill prune purge reap remove rm stop unjoin up wipe",
+  "clean cleanup clear delete destroy drop evict erase fence hibernate kill off on prune purge reap remove rm stop uninstall unjoin up wipe",
 );
 
 const VALUED = setOf("-n --namespace --context --kubeconfig --cluster --user --as -s --server");

@@ -55,7 +55,7 @@ export const STORE_READS: readonly Change[] = [
       "op item get --reveal|--otp|--share-link",
       "op item get --format=json",
       `op item get --fields|--field=${CREDENTIAL_NAMES}`,
-      "op document get -o|--output|--out-file",
+      "op document get",
       "op inject",
       "op connect token",
       "bw get password|item|totp|notes|attachment|exposed",

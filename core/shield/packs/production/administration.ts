@@ -127,7 +127,7 @@ export const ADMINISTRATION: readonly Change[] = [
     explanation: "It changes or stops a proxy while traffic goes through it.",
     safer: "Show the present state first, and check the new configuration.",
     calls: [
-      "curl|wget|http|https|xh … …:9901/quitquitquit|…:9901/drain_listeners…|…:9901/healthcheck/…|…:9901/runtime_modify…|…:9901/reset_counters|…:9901/logging?…|…:15000/quitquitquit|…:15020/quitquitquit|…:2019/load|…:2019/stop|…:8001/services…",
+      "curl|wget|http|https|xh … …:9901/quitquitquit|…:9901/drain_listeners…|…:9901/healthcheck/…|…:9901/runtime_modify…|…:9901/reset_counters|…:9901/logging?…|…:15000/quitquitquit|…:15020/quitquitquit|…:2019/load|…:2019/stop",
       "kong reload|restart|stop|start|quit",
       "kong migrations|config bootstrap|up|finish|reset|db_import",
       "deck sync|reset",

@@ -32,7 +32,9 @@ const HOST_WORDS = words(`
 `);
 
 /** Ports on which only such services listen, also on the machine itself. */
-const PORTS = new Set(words("2375 2376 2379 4646 6443 8200 8500 9200 9201 9243 10250 15672 16443"));
+const PORTS = new Set(
+  words("2375 2376 2379 4646 6443 8001 8200 8500 9200 9201 9243 10250 15672 16443"),
+);
 
 /** Paths of interfaces that change what runs; found at any host that is not the machine itself. */
 const PATHS = words(`

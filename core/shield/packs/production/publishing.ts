@@ -21,7 +21,7 @@ export const PUBLISHING: readonly Change[] = [
       "cargo owner --add|-a|--remove|-r",
       "gem push|yank",
       "gem owner --add|-a|--remove|-r",
-      "twine upload",
+      "twine upload|register",
       "poetry|uv publish !--dry-run",
       "flit|hatch publish",
       "dotnet nuget push",

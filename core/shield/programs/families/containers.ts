@@ -88,9 +88,7 @@ const CARRIED = new Set(["crictl", "ctr", "helm", "helm3", "istioctl", "kubectl"
 function carried({ args }: SimpleCommand): Inner[] {
   const at = args.findIndex((arg) => !arg.startsWith("-"));
   const name = args[at] ?? "";
-  return CARRIED.has(name)
-    ? [{ kind: "argv", argv: [name === "helm3" ? "helm" : name, ...args.slice(at + 1)] }]
-    : [];
+  return CARRIED.has(name) ? [{ kind: "argv", argv: [name, ...args.slice(at + 1)] }] : [];
 }
 
 /** Container engines and clusters. */
@@ -165,6 +163,7 @@ export const CONTAINERS: readonly Family[] = [
   },
   // The command lines that they carry: `k3s kubectl get pods`.
   { names: ["k0s", "k3s", "microk8s", "rancher", "rke2"], unwrap: carried },
+  { names: ["helm3"], unwrap: ({ args }) => [{ kind: "argv", argv: ["helm", ...args] }] },
   { names: ["docker", "podman", "nerdctl", "kubectl", "oc"], writes: copiedOut },
   {
     names: ["helm"],
