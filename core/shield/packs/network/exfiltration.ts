@@ -40,7 +40,7 @@ function copiesToStranger(command: SimpleCommand): boolean {
   const words = operands(command, COPY_VALUED);
   if (!words.slice(0, 3).some((word) => COPIES.has(word))) return false;
   const [target, ...sources] = words.flatMap((word) => BUCKET.exec(word)?.[1] ?? []).reverse();
-  if (target === undefined || !(words.at(-1) ?? "").includes(target)) return false;
+  if (target === undefined) return false;
   const names = namesOf(target);
   return names.length > 0 && sources.some((source) => {
     const own = namesOf(source);

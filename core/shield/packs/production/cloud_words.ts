@@ -20,8 +20,8 @@ export const SAFER = "List or describe first what it would change.";
 /** Verbs that change something, over all clouds but AWS; they may be parts of a word. */
 export const CHANGES = setOf(
   "abandon accept activate add allocate allow append approve apply assign associate attach authorize boot bulk cancel change " +
-    "clone complete configure convert copy create cutover deactivate deallocate decommission demote deploy detach disable " +
-    "disassociate drain edit enable evacuate execute expand extend failback failover grant import init insert install invalidate " +
+    "clone close complete configure convert copy create cutover deactivate deallocate decommission demote deploy detach disable " +
+    "disassociate drain edit enable evacuate execute expand extend failback failover grant import init inject insert install invalidate " +
     "invite join launch lock migrate modify move open patch pause perform poweroff poweron promote provision publish " +
     "push put reapply reboot rebuild recover recreate redeploy refresh regenerate register reimage reinstall reload " +
     "remove rename renew replace replicate request rescue reset resize restart restore resume retry revert revoke " +
