@@ -49,7 +49,7 @@ function readRequest(command: SimpleCommand): HttpRequest | null {
 }
 
 /** Options of HTTPie and xh that print the request instead of sending it. */
-export const onlyPrintsRequest = (command: SimpleCommand): boolean =>
+const onlyPrintsRequest = (command: SimpleCommand): boolean =>
   HTTPIES.includes(command.name) && hasOption(command, "--offline", "--curl", "--curl-long");
 
 const CURL_DATA = [
