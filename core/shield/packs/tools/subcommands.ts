@@ -1,0 +1,210 @@
+import { setOf } from "../production/cloud_words.ts";
+
+/** What a command does to a running system. */
+export type Effect = "destroy" | "change" | "access" | "secret";
+
+/** What a subcommand does, by its verb. */
+const VERBS: readonly (readonly [effect: Effect, verbs: string])[] = [
+  [
+    "destroy",
+    "delete del destroy drop erase expunge nuke obliterate purge remove rm shred teardown terminate truncate " +
+    "wipe zap decommission deprovision deregister unregister undeploy",
+  ],
+  [
+    "change",
+    "abort apply ban block cordon cutover deactivate demote deploy detach disable downgrade drain enable evict " +
+    "fail failback failover fence halt kill migrate pause poweroff powercycle powerdown promote publish quarantine " +
+    "quiesce reboot rebalance reconfigure redeploy reload renew reset restart restore revert rollback rollout rotate " +
+    "scale shutdown stop suspend switchover takeover unban unblock",
+  ],
+  ["access", "chpasswd elevate grant impersonate passwd revoke setpassword"],
+  ["secret", "decrypt reveal unseal"],
+];
+
+/** Verbs of daily work, unless the word before them names what they act on: `service start api`. */
+const BEHIND_A_NOUN: readonly (readonly [effect: Effect, verbs: string])[] = [
+  ["destroy", "clear empty flush forget prune unset"],
+  [
+    "change",
+    "activate approve attach cancel deny edit import join leave lock merge modify move overwrite patch reassign " +
+    "recover refresh reinit reject release rename repair replace resize resume resync scrub start " +
+    "swap switch sync transfer trigger unlock unmount unpublish update upgrade",
+  ],
+];
+
+/** Verbs that end the search, because what follows them is a name or a text. */
+export const ASKS = setOf(
+  "ask bench benchmark cat check compare completion convert count describe diff doc docs download echo exec " +
+    "explain fetch find fmt format gen generate get help history info init inspect install lint list log login logout " +
+    "logs lookup ls man open ping plan play preview print pull query read record render run say search select send " +
+    "serve show stat stats status tail test top validate verify version view watch where which who whoami",
+);
+
+/** Verbs that give access if what they make is an account, a right or a credential. */
+const GIVES = setOf("add assign attach bind create generate invite issue new put set update");
+const ACCESS_NOUNS = setOf(
+  "access account accounts acl admin admins apikey apikeys binding bindings credential credentials grant grants key " +
+    "keys login member members operator operators owner owners password passwords permission permissions policy " +
+    "policies principal principals privilege privileges role roles superuser token tokens user users",
+);
+
+/** Verbs that show a secret if they name one. */
+const SHOWS = setOf("cat copy download dump export fetch get print read show view");
+const SECRET_NOUNS = setOf(
+  "apikey credential credentials passphrase password passwords privatekey secret secrets token",
+);
+
+/** What may be destroyed or changed at any time. */
+const OWN_NOUNS = setOf(
+  "alias aliases bookmark bookmarks build builds cache caches completion completions config context draft drafts " +
+    "dev history local note notes sandbox test tests theme tmp todo",
+);
+
+/** Options that rehearse or ask. */
+const PASSES = setOf(
+  "--check --diff --dry --dry-run --dryrun --help --list --no-act --no-op --noop --preview --print-only " +
+    "--simulate --validate --what-if --whatif -h",
+);
+
+/** Options of which no value follows. */
+const SWITCHES = setOf(
+  "--debug --force --json --no-color --non-interactive --quiet --sudo --verbose --yes -d -f -q -v -vv -y",
+);
+
+const verbs = new Map<string, { readonly effect: Effect; readonly isMild: boolean }>();
+for (const [effect, words] of VERBS) {
+  for (const word of words.split(" ")) verbs.set(word, { effect, isMild: false });
+}
+for (const [effect, words] of BEHIND_A_NOUN) {
+  for (const word of words.split(" ")) verbs.set(word, { effect, isMild: true });
+}
+
+/** What the word for a verb is often joined with: `resetdb`, `--delete-all`. */
+const THINGS = setOf(
+  "account accounts all backup backups cluster data database databases db disk disks group groups host hosts index " +
+    "key keys network node nodes password pool queue role server service snapshot snapshots table tables tenant topic " +
+    "user users vm volume volumes",
+);
+
+const WORDS_MAX = 4;
+/** Longer words are no subcommands. */
+const LENGTH_MAX = 40;
+const OPTIONS_MAX = 12;
+const DASH = 0x2d;
+/** Words after a verb that make it a question: `rollback status`. */
+const ANSWERS = setOf("describe get help history info inspect list logs ls notes show status view");
+const OFF = setOf("0 false no none off");
+/** Verbs that make something at the first place, which their further words name. */
+const MAKES = setOf("add create new set");
+const PLAIN = /^[A-Za-z][A-Za-z0-9]*(?:[-_:.][A-Za-z0-9]+)*$/;
+const PARTED = /[-_:.]/;
+
+/** The first words that are no options and no values of options. */
+export function wordsOfCall(args: readonly string[]): string[] {
+  const words: string[] = [];
+  let mayBeValue = false;
+  for (const arg of args) {
+    if (arg === "--" || words.length === WORDS_MAX) break;
+    if (arg.charCodeAt(0) === DASH) {
+      mayBeValue = !arg.includes("=") && !SWITCHES.has(arg);
+      continue;
+    }
+    const isValue = mayBeValue && verbs.get(arg)?.isMild !== false;
+    mayBeValue = false;
+    if (!isValue) words.push(arg.length > LENGTH_MAX || !PLAIN.test(arg) ? "" : separated(arg));
+  }
+  return words;
+}
+
+/** `deleteUser` is `delete-user`. */
+const separated = (word: string): string => word.replace(/([a-z])([A-Z])/g, "$1-$2").toLowerCase();
+
+/** Reads the words from the first on, up to one that asks or makes something; empty if it is one of these. */
+export function effectOfWords(words: readonly string[]): Effect | "" | null {
+  for (const [at, word] of words.entries()) {
+    const before = words[at - 1] ?? "";
+    const next = words[at + 1] ?? "";
+    if (GIVES.has(word) && (ACCESS_NOUNS.has(before) || ACCESS_NOUNS.has(next))) return "access";
+    const first = firstPart(word);
+    if (SHOWS.has(first) && showsSecret(before, words.slice(at + 1))) return "secret";
+    const effect = effectOfWord(word, before !== "");
+    if (effect !== null) {
+      const isAsked = effect !== "destroy" && ANSWERS.has(next);
+      return isAsked || OWN_NOUNS.has(before) || OWN_NOUNS.has(next) ? "" : effect;
+    }
+    if (ASKS.has(first) || (at === 0 && MAKES.has(word))) return "";
+  }
+  return null;
+}
+
+/** The part of a word up to its first separator. */
+export const firstPart = (word: string): string => word.split(PARTED, 1)[0]!;
+
+/** `secret get db` and `get secret db` show one; `get secrets` lists the names. */
+const showsSecret = (before: string, [next, other]: readonly string[]): boolean =>
+  next !== undefined &&
+  (SECRET_NOUNS.has(before) ||
+    SECRET_NOUNS.has(next) && (other !== undefined || !next.endsWith("s")));
+
+function effectOfWord(word: string, isBehindNoun: boolean): Effect | null {
+  const verb = verbs.get(word);
+  if (verb !== undefined) return verb.isMild && !isBehindNoun ? null : verb.effect;
+  return PARTED.test(word) ? effectOfParts(word) : effectOfJoined(word);
+}
+
+/** `set-password`, `db:drop`, `cluster.destroy`: the verb stands first or last. */
+export function effectOfParts(word: string): Effect | null {
+  const parts = word.split(PARTED);
+  const first = parts[0]!;
+  const last = parts.at(-1)!;
+  if (parts.some((part) => OWN_NOUNS.has(part))) return null;
+  if (GIVES.has(first) && ACCESS_NOUNS.has(last)) return "access";
+  if (GIVES.has(last) && ACCESS_NOUNS.has(first)) return "access";
+  if (SHOWS.has(first) && SECRET_NOUNS.has(last)) return "secret";
+  if (ASKS.has(first)) return null;
+  // The start of `drop.md` is a file's name.
+  const leading = word.includes(".") ? undefined : verbs.get(first);
+  if (leading !== undefined && !(leading.isMild && leading.effect === "change")) {
+    return leading.effect;
+  }
+  // `power-off` is `poweroff`.
+  return (verbs.get(last) ?? verbs.get(parts.join("")))?.effect ?? null;
+}
+
+/** `resetdb`, `deleteuser`. */
+function effectOfJoined(word: string): Effect | null {
+  for (let length = VERB_MIN; length < word.length - 1 && length <= VERB_MAX; length++) {
+    if (!THINGS.has(word.slice(length))) continue;
+    const verb = word.slice(0, length);
+    const known = verbs.get(verb);
+    if (known !== undefined) return known.effect;
+    if (GIVES.has(verb) && ACCESS_NOUNS.has(word.slice(length))) return "access";
+  }
+  return null;
+}
+
+const VERB_MIN = 3;
+const VERB_MAX = 9;
+
+/** `--delete`, `--purge-all`, `--removenode`, and an action that is the first option: `--restart`. */
+export function effectOfOptions(args: readonly string[]): Effect | null {
+  for (const [at, arg] of args.slice(0, OPTIONS_MAX).entries()) {
+    if (!arg.startsWith("--") || arg.length > LENGTH_MAX || arg.includes("=")) continue;
+    const word = arg.slice(2);
+    const verb = verbs.get(word);
+    const effect = verb !== undefined ? verb.effect : effectOfJoined(word.replace("-", ""));
+    if (effect === "destroy" && !verb?.isMild) return effect;
+    if (at === 0 && verb?.isMild === false) return effect;
+  }
+  return null;
+}
+
+/** Whether a call asks for help, or rehearses. */
+export function passes(args: readonly string[]): boolean {
+  if (args[0] === "help" || args.at(-1) === "help") return true;
+  return args.some((arg) => {
+    const equals = arg.indexOf("=");
+    return PASSES.has(equals < 0 ? arg : arg.slice(0, equals)) &&
+      !OFF.has(arg.slice(equals + 1));
+  });
+}

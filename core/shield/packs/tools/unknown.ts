@@ -1,0 +1,170 @@
+import { type Rule, rule, type SimpleCommand } from "../rule.ts";
+import { setOf } from "../production/cloud_words.ts";
+import {
+  ASKS,
+  type Effect,
+  effectOfOptions,
+  effectOfParts,
+  effectOfWords,
+  firstPart,
+  passes,
+  wordsOfCall,
+} from "./subcommands.ts";
+
+/** The name under which the rules for programs stand that no table knows. */
+export const ANY_UNKNOWN = "*unknown*";
+
+/** Programs whose operands are texts, names of tests or of packages in the own folder or home. */
+const OWN_WORK = setOf(
+  "ack ag apropos aspell banner bower cabal cheat conan corepack cowsay ctest cypress dict espeak figlet flutter dart " +
+    "file finger getent groups hunspell id info jest jspm lein look luarocks mocha nimble notify-send nvm opam phpunit playwright prettier pytest " +
+    "members pinky raco rebar3 rspec say sdk shards spago spd-say stack tldr toilet trans trash vcpkg vitest volta whatis wn z",
+);
+
+/** Programs with rules of their own, which do not name all of their subcommands. */
+const PARTLY_KNOWN =
+  "akeyless auth0 avn aiven barman berglas borg boundary buildkite-agent ccloud chamber circleci confluent conjur " +
+  "consul dagster drone ecctl elastic emqx_ctl govc incus infisical istioctl kopia launchdarkly ldcli limactl linkerd " +
+  "lxc machinectl mc mcli mlflow mosquitto_ctrl multipass nats newrelic nomad nsqadmin okta oneuser pagerduty pd " +
+  "pgbackrest prefect prlctl pulsar-admin rancher rpk rustic talosctl tarsnap tctl teamcity temporal tsh " +
+  "twilio virsh wal-g waypoint woodpecker-cli xe";
+
+const CLUSTER_CLIENTS = setOf("kubectl oc k kubecolor");
+/** Commands of the clients themselves; any other word is a plugin. */
+const CLUSTER_VERBS = setOf(
+  "adm alpha annotate api-resources api-versions apply attach auth autoscale cancel-build certificate cluster-info " +
+    "completion config cordon cp create debug delete describe diff drain edit events exec explain expose extract get " +
+    "help idle image import-image krew kustomize label login logout logs mirror new-app new-build new-project observe " +
+    "options patch plugin policy port-forward process project projects proxy push registry replace rollback rollout " +
+    "rsh rsync run scale secrets serviceaccounts set ssh start-build status tag taint top uncordon version wait whoami " +
+    "ctx ns neat tree stern",
+);
+
+/** What an unknown program's subcommand does; empty for nothing that is known. */
+function effectOf(command: SimpleCommand): Effect | "" {
+  const { name, program, args } = command;
+  if (args.length === 0 || OWN_WORK.has(name) || ASKS.has(firstPart(name))) return "";
+  const isPlugin = CLUSTER_CLIENTS.has(name);
+  const words = wordsOfCall(args);
+  if (isPlugin && (words.length < 2 || CLUSTER_VERBS.has(words[0]!))) return "";
+  const isOwn = program.includes("/") && !program.startsWith("/") && !program.startsWith("~");
+  const effect = effectOfWords(words) ??
+    (isPlugin || isOwn ? null : effectOfOptions(args) ?? effectOfName(name));
+  if (effect === null || effect === "" || passes(args)) return "";
+  return isOwn && (effect === "change" || FOR_TESTS.test(`${program} ${words.join(" ")}`))
+    ? ""
+    : effect;
+}
+
+/** What a script of the own folder may destroy. */
+const FOR_TESTS = /(?:^|[^a-z])(?:dev|e2e|local|sandbox|tests?)(?:$|[^a-z])/i;
+
+/** `delete-tenant 7`: the program is named for what it does. */
+function effectOfName(name: string): Effect | null {
+  const effect = name.includes("-") || name.includes("_") ? effectOfParts(name) : null;
+  return effect === "change" ? null : effect;
+}
+
+const RULES_BY_EFFECT: readonly (
+  & Pick<Parameters<typeof rule>[0], "id" | "title" | "weight" | "threat" | "explanation">
+  & Pick<Parameters<typeof rule>[0], "hits" | "misses">
+  & { readonly effect: Effect }
+)[] = [
+  {
+    effect: "destroy",
+    id: "services.unknown_destroy",
+    title: "Destroy something with an unknown program",
+    weight: [3, 4],
+    threat: "resource_deletion",
+    explanation: "By its subcommand, a program that the shield does not know deletes something.",
+    hits: [
+      "foozle cluster destroy x",
+      "storectl vol:delete vol-1",
+      "shopctl db.drop",
+      "foozle --context prod removenode",
+      "myctl --delete tenant-7",
+      "./opsctl cluster destroy prod",
+      "delete-tenant 7",
+    ],
+    misses: [
+      "foozle cluster destroy x --dry-run",
+      "foozle help cluster destroy",
+      "foozle get deletions",
+      "foozle search drop",
+      "foozle cache purge",
+      "./script.sh clean",
+      "./dev.sh destroy",
+    ],
+  },
+  {
+    effect: "change",
+    id: "production.unknown_change",
+    title: "Change what runs with an unknown program",
+    weight: [3, 3],
+    threat: "production_change",
+    explanation: "By its subcommand, a program that the shield does not know changes what runs.",
+    hits: [
+      "kubectl someplugin promote db-1",
+      "ztctl --context prod service restart api",
+      "opsctl nodes drain node-3",
+      "foozle key rotate",
+      "dcctl machine power-off m-12",
+    ],
+    misses: [
+      "kubectl someplugin list",
+      "kubectl tree deployment web",
+      "ztctl service status api",
+      "foozle start",
+      "foozle update",
+      "./script.sh restart",
+      "ztctl rollback status",
+    ],
+  },
+  {
+    effect: "access",
+    id: "credentials.unknown_access",
+    title: "Give access with an unknown program",
+    weight: [3, 3],
+    threat: "privilege_escalation",
+    explanation:
+      "By its subcommand, a program that the shield does not know gives or changes somebody's access.",
+    hits: [
+      "foozle users set-password bob",
+      "acme-admin user grant bob --role owner",
+      "acme-admin token create --user bob",
+      "foozle roles add-principals r1 bob",
+    ],
+    misses: [
+      "foozle users get bob",
+      "foozle add lodash",
+      "foozle create project",
+      "foozle config set color always",
+    ],
+  },
+  {
+    effect: "secret",
+    id: "credentials.unknown_secret",
+    title: "Show a secret with an unknown program",
+    weight: [3, 3],
+    threat: "credential_access",
+    explanation: "By its subcommand, a program that the shield does not know shows a secret.",
+    hits: [
+      "acme-cli secrets reveal DB_PASSWORD",
+      "acme-cli secret get db",
+      "kubectl view-secret db",
+      "acme-cli get password db",
+    ],
+    misses: ["acme-cli secrets list", "acme-cli get secrets", "acme-cli show users"],
+  },
+];
+
+/** What a program does that no table knows, by the verb of its subcommand. It never denies. */
+export const UNKNOWN_RULES: readonly Rule[] = RULES_BY_EFFECT.map(({ effect, ...fields }) =>
+  rule({
+    ...fields,
+    commands: [ANY_UNKNOWN, ...CLUSTER_CLIENTS, ...PARTLY_KNOWN.split(" ")],
+    when: { ask: effectOf, answers: [effect] },
+    match: () => true,
+    safer: "Show first what it would act on, and rehearse it if the program can.",
+  })
+);
