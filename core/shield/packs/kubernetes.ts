@@ -41,7 +41,8 @@ export const KUBERNETES_RULES: readonly Rule[] = [
     title: "Delete objects in every namespace",
     commands: KUBECTL,
     subcommands: "any",
-    match: (command, words) => words.includes("delete") && hasFlag(command, "A", "all-namespaces"),
+    match: (command, words) =>
+      words[0] !== "auth" && words.includes("delete") && hasFlag(command, "A", "all-namespaces"),
     weight: [5, 4],
     threat: "resource_deletion",
     explanation: "It deletes objects in every namespace.",

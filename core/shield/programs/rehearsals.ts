@@ -13,6 +13,7 @@ const REHEARSING: readonly (readonly [names: string, options: string, verbs?: st
   ],
   ["kubeadm eksctl istioctl", "--dry-run"],
   ["argocd", "--dry-run", "sync import"],
+  ["argo", "--dry-run", "delete"],
   ["helm helm3", "--dry-run", "install upgrade rollback uninstall delete del un template"],
   ["minikube", "--dry-run", "start"],
   ["werf", "--dry-run", "cleanup purge host"],

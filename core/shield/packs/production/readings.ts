@@ -1,4 +1,5 @@
 import type { SimpleCommand } from "../../model.ts";
+import { optionValues } from "../../programs/arguments.ts";
 
 /** A tool that a command runs, and the tool's arguments. */
 export interface Call {
@@ -98,6 +99,11 @@ export const READ_THROUGH: readonly string[] = [
   ...LAUNCHERS,
   ...ENGINES,
   ...PACKAGES.keys(),
+  "nc",
+  "ncat",
+  "netcat",
+  "telnet",
+  "socat",
   "cli",
 ];
 
@@ -111,21 +117,44 @@ export function readingsOf(command: SimpleCommand): readonly Call[] {
     : RUNS_IMAGES.has(name)
     ? imageOf(args)
     : null;
-  if (SPOKEN_TO.has(name)) return [own, ...spoken(command)];
+  const options = CONSOLES.get(name);
+  if (options !== undefined) return [own, ...spoken(command, options)];
   return launched === null ? [own] : [own, launched];
 }
 
-/** Clients that take their commands on standard input, too. */
-const SPOKEN_TO = new Set([
-  "dragonfly-cli",
-  "keydb-cli",
-  "redis-cli",
-  "supervisorctl",
-  "valkey-cli",
-]);
+/** Programs that take commands of their own on standard input, and in these options or in an operand with spaces. */
+const CONSOLES: ReadonlyMap<string, readonly string[]> = new Map(
+  ("activemq,asterisk -rx -x,bareos-console,bconsole,birdc,cl_cli -c,cli -c,clish -c,cyradm,dgmgrl,dragonfly-cli," +
+    "dsmadmc,fastcli -c,fs_cli -x,ftp,gaia_cli -c,hbase,iredis,jboss-cli.sh -c --command --commands,kamcmd,keydb-cli," +
+    "lftp -e -c,nc,ncat,netcat,opensips-cli -x,ovirt-shell -E -c,psftp,qmgr -c,radmin -e,redis-cli,runmqsc,sftp," +
+    "smbclient -c,socat,supervisorctl,telnet,tmsh -c,valkey-cli,vppctl,wsadmin -c,wsadmin.sh -c,zkcli,zkcli.sh," +
+    "zookeeper-shell,zookeeper-shell.sh").split(",").map((line) => {
+      const [name = "", ...options] = line.split(" ");
+      return [name, options] as const;
+    }),
+);
 
-const spoken = ({ name, stdin }: SimpleCommand): readonly Call[] =>
-  (stdin?.text ?? "").split("\n").map((line) => ({ tool: name, args: line.trim().split(/\s+/) }));
+/** What also understands the words that are sent with a tool for any server. */
+const SERVERS: ReadonlyMap<string, string> = new Map(
+  ["nc", "ncat", "netcat", "telnet", "socat"].map((name) => [name, "redis-cli"]),
+);
+
+function spoken(command: SimpleCommand, options: readonly string[]): readonly Call[] {
+  const { name, args, stdin } = command;
+  const texts = [
+    stdin?.text ?? "",
+    ...(options.length === 0 ? [] : optionValues(command, ...options)),
+    ...args.filter((arg) => arg.includes(" ")),
+  ];
+  const calls = texts.flatMap((text) => text.split(/[\n\r;]/)).flatMap((line) => {
+    const words = line.trim().replace(/^[-@]/, "").split(/[\s'"(),]+/);
+    return words[0] === "" ? [] : [{ tool: name, args: words }];
+  });
+  const server = SERVERS.get(name);
+  return server === undefined
+    ? calls
+    : [...calls, ...calls.map((call) => ({ tool: server, args: call.args }))];
+}
 
 /** The arguments without a workspace or the name of a site: `yarn workspace api run x`, `wp @prod plugin list`. */
 function withoutPlace({ name, args }: SimpleCommand): readonly string[] {

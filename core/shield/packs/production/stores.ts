@@ -35,7 +35,7 @@ export const STORE_CHANGES: readonly Change[] = [
       "rpk topic|cluster|group|security|acl|redpanda alter-config|add-partitions|set|edit|import|seek|maintenance|partitions|license|quotas|admin|enable|disable|tune|mode !list|describe|status|health|info|get|export|--dry-run",
       "nats stream|str|s|consumer|con|c|kv|object|account|server|auth edit|add|rm|purge|cluster|seal|restore|copy|cp|put|update|pause|resume|config|raft|unpin|step-down|stepdown|tls|nkey|operator|user !info|ls|list|report|get|view",
       "pulsar-admin … set-…|update…|create|create-…|grant-…|revoke-…|remove-…|unload|terminate|split-bundle|reset-cursor|clear-backlog|skip…|delete…|compact|offload|stop|start|restart",
-      "zkcli.sh|zkcli|zookeeper-shell|zookeeper-shell.sh … set|setacl|create|setquota|addauth|reconfig|delete|deleteall",
+      "zkcli.sh|zkcli|zookeeper-shell|zookeeper-shell.sh … set|setacl|create|setquota|addauth|reconfig|delete|deleteall|rmr",
       "nodetool repair|cleanup|compact|scrub|upgradesstables|garbagecollect|rebuild|rebuild_index|move|refresh|import|stop|stopdaemon|flush|drain|disable…|enable…|set…|invalidate…|pause…|resume…|reload…|reset…|removenode|join|relocatesstables|verify|sjk|bootstrap|snapshot-clear|truncatehints",
       "etcdctl put|txn|defrag|compaction|move-leader|lock|migrate",
       "etcdctl member|alarm|auth|user|role|snapshot add|update|promote|remove|disarm|enable|disable|passwd|grant-role|revoke-role|grant-permission|revoke-permission|restore|delete",

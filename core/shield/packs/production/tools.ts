@@ -2,6 +2,9 @@ import type { Rule } from "../../model.ts";
 import { OTHER_VERSION_CONTROL } from "../git/others.ts";
 import { ADMINISTRATION } from "./administration.ts";
 import { rulesOfCalls } from "./calls.ts";
+import { BACKUP_CHANGES } from "../machine/backups.ts";
+import { CLUSTER_DATA_CHANGES } from "../databases/clusters.ts";
+import { DEVICE_CHANGES } from "../machine/devices.ts";
 import { CONSOLE_RULES } from "../databases/consoles.ts";
 import { DOCUMENT_RULES } from "../databases/documents.ts";
 import { STORE_IMPORTS } from "../databases/imports.ts";
@@ -31,6 +34,9 @@ export const TOOL_CHANGES: readonly Rule[] = [
     ...EXPORTS,
     ...STORE_IMPORTS,
     ...OTHER_VERSION_CONTROL,
+    ...BACKUP_CHANGES,
+    ...CLUSTER_DATA_CHANGES,
+    ...DEVICE_CHANGES,
   ]),
   ...STATEMENT_RULES,
   ...WRITE_RULES,

@@ -8,12 +8,12 @@ const VERBS: readonly (readonly [effect: Effect, verbs: string])[] = [
   [
     "destroy",
     "delete del destroy drop erase expunge nuke obliterate purge remove rm shred teardown terminate truncate " +
-    "wipe zap decommission deprovision deregister unregister undeploy",
+    "wipe zap deregister unregister undeploy",
   ],
   [
     "change",
-    "abort apply ban block cordon cutover deactivate demote deploy detach disable downgrade drain enable evict " +
-    "fail failback failover fence halt kill migrate pause poweroff powercycle powerdown promote publish quarantine " +
+    "abort apply ban block cordon cutover deactivate demote deploy detach disable downgrade drain enable evacuate evict " +
+    "decommission deprovision fail failback failover fence fencing halt hibernate kick kill lost migrate pause poweroff powercycle powerdown promote publish quarantine " +
     "quiesce reboot rebalance reconfigure redeploy reload renew reset restart restore revert rollback rollout rotate " +
     "scale shutdown stop suspend switchover takeover unban unblock",
   ],
@@ -92,7 +92,11 @@ const LENGTH_MAX = 40;
 const OPTIONS_MAX = 12;
 const DASH = 0x2d;
 /** Words after a verb that make it a question: `rollback status`. */
-const ANSWERS = setOf("describe get help history info inspect list logs ls notes show status view");
+const ANSWERS = setOf(
+  "check describe diff get hash help history info inspect lint list logs ls notes plan preview show status validate view",
+);
+/** Words within a name that make it a question: `safe-to-destroy`, `can-i`. */
+const QUESTIONS = setOf("can is may ok safe who");
 const OFF = setOf("0 false no none off");
 /** Verbs that make something at the first place, which their further words name. */
 const MAKES = setOf("add create new set");
@@ -132,7 +136,7 @@ export function effectOfWords(words: readonly string[]): Effect | "" | null {
       const isAsked = effect !== "destroy" && ANSWERS.has(next);
       return isAsked || OWN_NOUNS.has(before) || OWN_NOUNS.has(next) ? "" : effect;
     }
-    if (ASKS.has(first) || (at === 0 && MAKES.has(word))) return "";
+    if (ASKS.has(first) || QUESTIONS.has(first) || (at === 0 && MAKES.has(word))) return "";
   }
   return null;
 }
@@ -154,14 +158,16 @@ function effectOfWord(word: string, isBehindNoun: boolean): Effect | null {
 
 /** `set-password`, `db:drop`, `cluster.destroy`: the verb stands first or last. */
 export function effectOfParts(word: string): Effect | null {
-  const parts = word.split(PARTED);
+  const [initial = "", ...others] = word.split(PARTED);
+  // `v-delete-user`: a letter may stand for the vendor.
+  const parts = initial.length === 1 ? others : [initial, ...others];
   const first = parts[0]!;
   const last = parts.at(-1)!;
   if (parts.some((part) => OWN_NOUNS.has(part))) return null;
   if (GIVES.has(first) && ACCESS_NOUNS.has(last)) return "access";
   if (GIVES.has(last) && ACCESS_NOUNS.has(first)) return "access";
   if (SHOWS.has(first) && SECRET_NOUNS.has(last)) return "secret";
-  if (ASKS.has(first)) return null;
+  if (ASKS.has(first) || QUESTIONS.has(first)) return null;
   // The start of `drop.md` is a file's name.
   const leading = word.includes(".") ? undefined : verbs.get(first);
   if (leading !== undefined && !(leading.isMild && leading.effect === "change")) {

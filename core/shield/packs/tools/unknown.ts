@@ -1,4 +1,7 @@
 import { type Rule, rule, type SimpleCommand } from "../rule.ts";
+import { scanSql } from "../../code/sql.ts";
+import { readSql } from "../../code/sql_writes.ts";
+import { optionValues } from "../../programs/arguments.ts";
 import { setOf } from "../production/cloud_words.ts";
 import {
   ASKS,
@@ -18,16 +21,28 @@ export const ANY_UNKNOWN = "*unknown*";
 const OWN_WORK = setOf(
   "ack ag apropos aspell banner bower cabal cheat conan corepack cowsay ctest cypress dict espeak figlet flutter dart " +
     "file finger getent groups hunspell id info jest jspm lein look luarocks mocha nimble notify-send nvm opam phpunit playwright prettier pytest " +
-    "members pinky raco rebar3 rspec say sdk shards spago spd-say stack tldr toilet trans trash vcpkg vitest volta whatis wn z",
+    "members pinky raco rebar3 rspec say sdk shards spago spd-say stack tldr toilet trans trash trash-empty trash-restore vcpkg vitest volta whatis wn z",
 );
 
 /** Programs with rules of their own, which do not name all of their subcommands. */
 const PARTLY_KNOWN =
-  "akeyless auth0 avn aiven barman berglas borg boundary buildkite-agent ccloud chamber circleci confluent conjur " +
-  "consul dagster drone ecctl elastic emqx_ctl govc incus infisical istioctl kopia launchdarkly ldcli limactl linkerd " +
-  "lxc machinectl mc mcli mlflow mosquitto_ctrl multipass nats newrelic nomad nsqadmin okta oneuser pagerduty pd " +
-  "pgbackrest prefect prlctl pulsar-admin rancher rpk rustic talosctl tarsnap tctl teamcity temporal tsh " +
-  "twilio virsh wal-g waypoint woodpecker-cli xe";
+  "aiven akeyless appwrite aptly asadmin auth0 authelia automate-ctl avn b2 barman berglas " +
+  "borg boundary brctl buildkite-agent calicoctl caprover ccloud ceph cephadm certmonger " +
+  "chamber chef-server-ctl cilium circleci circusctl clever cloudsmith clusterctl cockroach " +
+  "confluent conjur consul contentful convox couchbase-cli crsctl dagster databricks " +
+  "deployctl dgmgrl discourse doveadm drone dsconf dsctl dsidm duplicacy ecctl edgedb " +
+  "elastic emctl emqx_ctl etcdctl flink fwupdmgr gel gitea gitlab-ctl gluster gopass govc " +
+  "grafana-cli hasura incus infisical influx influxd-ctl ipa ipa-replica-manage istioctl jf " +
+  "kadmin kanidm kcadm.sh kong kopia koyeb launchdarkly ldcli limactl linkerd lxc " +
+  "machinectl mc mcli meilitool mlflow mongocli mosquitto_ctrl multipass nats netbird " +
+  "newrelic nodetool nomad northflank nsqadmin okta oneuser orchestrator " +
+  "orchestrator-client ostree pagerduty patronictl pct pd pg_autoctl pgbackrest planetscale " +
+  "ploi portal prefect prlctl proxysql-admin pscale pulsar-admin pveum qm rabbitmqadmin " +
+  "rabbitmqctl rados radosgw-admin railway rancher rbd realm rec_control repmgr rethinkdb " +
+  "rke rpk rpm-ostree rustic scalingo serf smtpctl spacectl splunk srvctl sssctl surreal " +
+  "swift tailscale talosctl tarsnap tctl teamcity teleport temporal terminus tiup tsh turso " +
+  "twilio twingate unbound-control upstash upsun usbguard varnishadm vaultcmd velero virsh " +
+  "vmrun wal-g waypoint woodpecker-cli xe xl yb-admin zerotier-cli zmcontrol zmprov";
 
 const CLUSTER_CLIENTS = setOf("kubectl oc k kubecolor");
 /** Commands of the clients themselves; any other word is a plugin. */
@@ -43,13 +58,15 @@ const CLUSTER_VERBS = setOf(
 /** What an unknown program's subcommand does; empty for nothing that is known. */
 function effectOf(command: SimpleCommand): Effect | "" {
   const { name, program, args } = command;
-  if (args.length === 0 || OWN_WORK.has(name) || ASKS.has(firstPart(name))) return "";
+  if (OWN_WORK.has(name) || ASKS.has(firstPart(name))) return "";
   const isPlugin = CLUSTER_CLIENTS.has(name);
   const words = wordsOfCall(args);
   if (isPlugin && (words.length < 2 || CLUSTER_VERBS.has(words[0]!))) return "";
   const isOwn = program.includes("/") && !program.startsWith("/") && !program.startsWith("~");
   const effect = effectOfWords(words) ??
-    (isPlugin || isOwn ? null : effectOfOptions(args) ?? effectOfName(name));
+    (isPlugin || isOwn
+      ? null
+      : effectOfOptions(args) ?? effectOfName(name) ?? effectOfTexts(command));
   if (effect === null || effect === "" || passes(args)) return "";
   return isOwn && (effect === "change" || FOR_TESTS.test(`${program} ${words.join(" ")}`))
     ? ""
@@ -58,6 +75,31 @@ function effectOf(command: SimpleCommand): Effect | "" {
 
 /** What a script of the own folder may destroy. */
 const FOR_TESTS = /(?:^|[^a-z])(?:dev|e2e|local|sandbox|tests?)(?:$|[^a-z])/i;
+
+/** Options whose value is a command of the program's own language, and those whose value is SQL. */
+const COMMAND_OPTIONS = ["-c", "-e", "-x", "-E", "--command", "--eval", "--execute"];
+const SQL_OPTIONS = [...COMMAND_OPTIONS, "-s", "-q", "-Q", "--query", "--sql"];
+
+/** `asadm -e 'manage truncate ns test'`, `cbq -s 'DELETE FROM shop'`, and SQL on standard input. */
+function effectOfTexts(command: SimpleCommand): Effect | null {
+  const told = command.stdin?.text?.trim() ?? "";
+  if (SQL_CLIENT.test(command.name) && writesSql(told)) return "change";
+  if (!command.args.some((arg) => arg.includes(" "))) return null;
+  if (optionValues(command, ...SQL_OPTIONS).some(writesSql)) return "change";
+  for (const text of optionValues(command, ...COMMAND_OPTIONS)) {
+    for (const statement of text.split(";", STATEMENTS_MAX)) {
+      const effect = effectOfWords(wordsOfCall(statement.trim().split(" ", WORDS_MAX)));
+      if (effect !== null && effect !== "") return effect;
+    }
+  }
+  return null;
+}
+
+const SQL_CLIENT = /sql|db|query|bteq/;
+const STATEMENTS_MAX = 16;
+const WORDS_MAX = 6;
+const writesSql = (text: string): boolean =>
+  text.includes(" ") && (scanSql(text) !== "none" || readSql(text).writes);
 
 /** `delete-tenant 7`: the program is named for what it does. */
 function effectOfName(name: string): Effect | null {
