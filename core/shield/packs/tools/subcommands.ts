@@ -26,7 +26,7 @@ const BEHIND_A_NOUN: readonly (readonly [effect: Effect, verbs: string])[] = [
   ["destroy", "clear empty flush forget prune unset"],
   [
     "change",
-    "activate approve attach cancel deny edit import join leave lock merge modify move overwrite patch reassign " +
+    "activate approve attach cancel deny edit import join leave lock merge modify move overwrite patch reassign rebuild reindex " +
     "recover refresh reinit reject release rename repair replace resize resume resync scrub start " +
     "swap switch sync transfer trigger unlock unmount unpublish update upgrade",
   ],
@@ -36,7 +36,7 @@ const BEHIND_A_NOUN: readonly (readonly [effect: Effect, verbs: string])[] = [
 export const ASKS = setOf(
   "ask bench benchmark cat check compare completion convert count describe diff doc docs download echo exec " +
     "explain fetch find fmt format gen generate get help history info init inspect install lint list log login logout " +
-    "logs lookup ls man open ping plan play preview print pull query read record render run say search select send " +
+    "logs lookup ls man open ping plan play preview print pull query read render run say search select send " +
     "serve show stat stats status tail test top validate verify version view watch where which who whoami",
 );
 
@@ -97,6 +97,7 @@ const ANSWERS = setOf(
 );
 /** Words within a name that make it a question: `safe-to-destroy`, `can-i`. */
 const QUESTIONS = setOf("can is may ok safe who");
+const APPLIES = setOf("apply deploy import promote publish restore rollback");
 const OFF = setOf("0 false no none off");
 /** Verbs that make something at the first place, which their further words name. */
 const MAKES = setOf("add create new set");
@@ -124,31 +125,40 @@ export function wordsOfCall(args: readonly string[]): string[] {
 const separated = (word: string): string => word.replace(/([a-z])([A-Z])/g, "$1-$2").toLowerCase();
 
 /** Reads the words from the first on, up to one that asks or makes something; empty if it is one of these. */
-export function effectOfWords(words: readonly string[]): Effect | "" | null {
+export function effectOfWords(words: readonly string[], isForAll = false): Effect | "" | null {
   for (const [at, word] of words.entries()) {
     const before = words[at - 1] ?? "";
     const next = words[at + 1] ?? "";
     if (GIVES.has(word) && (ACCESS_NOUNS.has(before) || ACCESS_NOUNS.has(next))) return "access";
     const first = firstPart(word);
-    if (SHOWS.has(first) && showsSecret(before, words.slice(at + 1))) return "secret";
-    const effect = effectOfWord(word, before !== "");
-    if (effect !== null) {
-      const isAsked = effect !== "destroy" && ANSWERS.has(next);
-      return isAsked || OWN_NOUNS.has(before) || OWN_NOUNS.has(next) ? "" : effect;
-    }
-    if (ASKS.has(first) || QUESTIONS.has(first) || (at === 0 && MAKES.has(word))) return "";
+    if (SHOWS.has(first) && showsSecret(first, before, words.slice(at + 1))) return "secret";
+    const effect = effectOfWord(word, before !== "" || isForAll);
+    if (effect !== null) return isDailyWork(word, effect, before, next) ? "" : effect;
+    if (ASKS.has(first) || QUESTIONS.has(first) || (at === 0 && MAKES.has(first))) return "";
   }
   return null;
+}
+
+/** `rollback status` only asks, `cache purge` is made again; but `config apply` changes more than itself. */
+function isDailyWork(word: string, effect: Effect, before: string, next: string): boolean {
+  if (effect !== "destroy" && ANSWERS.has(next)) return true;
+  if (before === "config") return !APPLIES.has(word);
+  return OWN_NOUNS.has(before) || OWN_NOUNS.has(next);
 }
 
 /** The part of a word up to its first separator. */
 export const firstPart = (word: string): string => word.split(PARTED, 1)[0]!;
 
 /** `secret get db` and `get secret db` show one; `get secrets` lists the names. */
-const showsSecret = (before: string, [next, other]: readonly string[]): boolean =>
-  next !== undefined &&
-  (SECRET_NOUNS.has(before) ||
-    SECRET_NOUNS.has(next) && (other !== undefined || !next.endsWith("s")));
+const showsSecret = (
+  verb: string,
+  before: string,
+  [next, other]: readonly string[],
+): boolean =>
+  SECRET_NOUNS.has(before)
+    ? next !== undefined || verb === "export" || verb === "dump"
+    : next !== undefined && SECRET_NOUNS.has(next) &&
+      (other !== undefined || !next.endsWith("s"));
 
 function effectOfWord(word: string, isBehindNoun: boolean): Effect | null {
   const verb = verbs.get(word);
@@ -167,6 +177,7 @@ export function effectOfParts(word: string): Effect | null {
   if (GIVES.has(first) && ACCESS_NOUNS.has(last)) return "access";
   if (GIVES.has(last) && ACCESS_NOUNS.has(first)) return "access";
   if (SHOWS.has(first) && SECRET_NOUNS.has(last)) return "secret";
+  if (first === "add" && parts[1] === "to") return "access";
   if (ASKS.has(first) || QUESTIONS.has(first)) return null;
   // The start of `drop.md` is a file's name.
   const leading = word.includes(".") ? undefined : verbs.get(first);

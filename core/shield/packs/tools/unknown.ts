@@ -1,8 +1,9 @@
-import { type Rule, rule, type SimpleCommand } from "../rule.ts";
+import { once, type Rule, rule, type SimpleCommand } from "../rule.ts";
 import { scanSql } from "../../code/sql.ts";
 import { readSql } from "../../code/sql_writes.ts";
 import { optionValues } from "../../programs/arguments.ts";
 import { setOf } from "../production/cloud_words.ts";
+import { readingsOf } from "../production/readings.ts";
 import {
   ASKS,
   type Effect,
@@ -19,9 +20,16 @@ export const ANY_UNKNOWN = "*unknown*";
 
 /** Programs whose operands are texts, names of tests or of packages in the own folder or home. */
 const OWN_WORK = setOf(
-  "ack ag apropos aspell banner bower cabal cheat conan corepack cowsay ctest cypress dict espeak figlet flutter dart " +
-    "file finger getent groups hunspell id info jest jspm lein look luarocks mocha nimble notify-send nvm opam phpunit playwright prettier pytest " +
-    "members pinky raco rebar3 rspec say sdk shards spago spd-say stack tldr toilet trans trash trash-empty trash-restore vcpkg vitest volta whatis wn z",
+  "ack ag amixer apropos aspell audtool banner bower brightnessctl bspc buku cabal calcurse " +
+    "cheat clear_console cmus-remote commitlint conan corepack cowsay ctest cypress dart dict " +
+    "dunstctl espeak figlet file finger flutter fzf gammastep getent git-prune git-rm groups " +
+    "hledger hunspell husky hyprctl i3-msg id idf.py info jest joplin jrnl jspm khal khard klog " +
+    "lazygit ledger lefthook lein light look luarocks makoctl mc-view members mocha mocp mpc mpv " +
+    "nb newsboat nimble nnn notify-send nvm opam pactl pamixer phpunit pinky pio platformio " +
+    "playerctl playwright prettier pytest qmk raco ranger rebar3 redshift rspec say sdk shards " +
+    "spago spd-say spotify_player stack swaymsg taskwarrior tig timetrap timew tldr todo todo.sh " +
+    "todoman toilet trans trash trash-empty trash-restore vcpkg vitest volta watson west whatis " +
+    "wmctrl wn wpctl xbacklight yazi z zk",
 );
 
 /** Programs with rules of their own, which do not name all of their subcommands. */
@@ -59,11 +67,12 @@ const CLUSTER_VERBS = setOf(
 function effectOf(command: SimpleCommand): Effect | "" {
   const { name, program, args } = command;
   if (OWN_WORK.has(name) || ASKS.has(firstPart(name))) return "";
+  if (INTERPRETERS.has(name)) return effectOfScript(command);
   const isPlugin = CLUSTER_CLIENTS.has(name);
   const words = wordsOfCall(args);
   if (isPlugin && (words.length < 2 || CLUSTER_VERBS.has(words[0]!))) return "";
   const isOwn = program.includes("/") && !program.startsWith("/") && !program.startsWith("~");
-  const effect = effectOfWords(words) ??
+  const effect = effectOfWords(words, args.some((arg) => FOR_ALL.has(arg))) ??
     (isPlugin || isOwn
       ? null
       : effectOfOptions(args) ?? effectOfName(name) ?? effectOfTexts(command));
@@ -71,6 +80,26 @@ function effectOf(command: SimpleCommand): Effect | "" {
   return isOwn && (effect === "change" || FOR_TESTS.test(`${program} ${words.join(" ")}`))
     ? ""
     : effect;
+}
+
+/** `ledgerctl prune --all`: an option that names everything stands for a noun. */
+const FOR_ALL = setOf("--all --force --recursive");
+
+const INTERPRETERS = setOf("node perl php python python3 ruby");
+/** Scripts with rules of their own. */
+const KNOWN_SCRIPTS = setOf("artisan console django-admin manage.py setup.py");
+
+/** `python3 tools/tenants.py delete 7`. */
+function effectOfScript(command: SimpleCommand): Effect | "" {
+  const [, script] = once(command, readingsOf);
+  if (script === undefined || KNOWN_SCRIPTS.has(script.tool) || !SCRIPT.test(script.tool)) {
+    return "";
+  }
+  const words = wordsOfCall(script.args);
+  const effect = effectOfWords(words);
+  const isOwnWork = effect === null || effect === "change" || passes(script.args) ||
+    FOR_TESTS.test(`${script.tool} ${words.join(" ")}`);
+  return isOwnWork ? "" : effect;
 }
 
 /** What a script of the own folder may destroy. */
@@ -95,6 +124,7 @@ function effectOfTexts(command: SimpleCommand): Effect | null {
   return null;
 }
 
+const SCRIPT = /\.(?:js|pl|py|rb|sh|ts)$/;
 const SQL_CLIENT = /sql|db|query|bteq/;
 const STATEMENTS_MAX = 16;
 const WORDS_MAX = 6;
@@ -103,7 +133,8 @@ const writesSql = (text: string): boolean =>
 
 /** `delete-tenant 7`: the program is named for what it does. */
 function effectOfName(name: string): Effect | null {
-  const effect = name.includes("-") || name.includes("_") ? effectOfParts(name) : null;
+  const bare = name.replace(SCRIPT, "");
+  const effect = bare.includes("-") || bare.includes("_") ? effectOfParts(bare) : null;
   return effect === "change" ? null : effect;
 }
 
@@ -204,7 +235,7 @@ const RULES_BY_EFFECT: readonly (
 export const UNKNOWN_RULES: readonly Rule[] = RULES_BY_EFFECT.map(({ effect, ...fields }) =>
   rule({
     ...fields,
-    commands: [ANY_UNKNOWN, ...CLUSTER_CLIENTS, ...PARTLY_KNOWN.split(" ")],
+    commands: [ANY_UNKNOWN, ...CLUSTER_CLIENTS, ...INTERPRETERS, ...PARTLY_KNOWN.split(" ")],
     when: { ask: effectOf, answers: [effect] },
     match: () => true,
     safer: "Show first what it would act on, and rehearse it if the program can.",
