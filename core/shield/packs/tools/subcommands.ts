@@ -23,30 +23,36 @@ const VERBS: readonly (readonly [effect: Effect, verbs: string])[] = [
 
 /** Verbs of daily work, unless the word before them names what they act on: `service start api`. */
 const BEHIND_A_NOUN: readonly (readonly [effect: Effect, verbs: string])[] = [
-  ["destroy", "clear empty flush forget prune unset"],
+  ["destroy", "cleanup clear empty expire flush forget gc prune reap undefine unlink unset"],
   [
     "change",
-    "activate approve attach cancel deny edit import join leave lock merge modify move overwrite patch reassign rebuild reindex " +
+    "activate approve attach cancel deny edit eject exclude import join leave lock merge modify move offline online overwrite patch reassign rebuild reindex " +
     "recover refresh reinit reject release rename repair replace resize resume resync scrub start " +
-    "swap switch sync transfer trigger unlock unmount unpublish update upgrade",
+    "shrink swap switch sync transfer trigger unbind undo unjoin unlock unmount unpublish update upgrade",
   ],
 ];
 
 /** Verbs that end the search, because what follows them is a name or a text. */
 export const ASKS = setOf(
   "ask bench benchmark cat check compare completion convert count describe diff doc docs download echo exec " +
-    "explain fetch find fmt format gen generate get help history info init inspect install lint list log login logout " +
+    "explain fetch find fmt format g gen generate get help history info init inspect install lint list log login logout " +
     "logs lookup ls man open ping plan play preview print pull query read render run say search select send " +
     "serve show stat stats status tail test top validate verify version view watch where which who whoami",
 );
 
 /** Verbs that give access if what they make is an account, a right or a credential. */
-const GIVES = setOf("add assign attach bind create generate invite issue new put set update");
+const GIVES = setOf(
+  "add assign attach bind change create generate invite issue put reset set update",
+);
 const ACCESS_NOUNS = setOf(
   "access account accounts acl admin admins apikey apikeys binding bindings credential credentials grant grants key " +
     "keys login member members operator operators owner owners password passwords permission permissions policy " +
     "policies principal principals privilege privileges role roles superuser token tokens user users",
 );
+
+/** Settings that rule what a system keeps or lets through: `retention set 1d`. */
+const RULES = setOf("limit limits maintenance mode quota quotas replicas retention ttl weight");
+const SETS = setOf("set update");
 
 /** Verbs that show a secret if they name one. */
 const SHOWS = setOf("cat copy download dump export fetch get print read show view");
@@ -129,6 +135,7 @@ export function effectOfWords(words: readonly string[], isForAll = false): Effec
   for (const [at, word] of words.entries()) {
     const before = words[at - 1] ?? "";
     const next = words[at + 1] ?? "";
+    if (RULES.has(before) && SETS.has(word)) return "change";
     if (GIVES.has(word) && (ACCESS_NOUNS.has(before) || ACCESS_NOUNS.has(next))) return "access";
     const first = firstPart(word);
     if (SHOWS.has(first) && showsSecret(first, before, words.slice(at + 1))) return "secret";
@@ -177,6 +184,7 @@ export function effectOfParts(word: string): Effect | null {
   if (GIVES.has(first) && ACCESS_NOUNS.has(last)) return "access";
   if (GIVES.has(last) && ACCESS_NOUNS.has(first)) return "access";
   if (SHOWS.has(first) && SECRET_NOUNS.has(last)) return "secret";
+  if (SETS.has(first) && RULES.has(last)) return "change";
   if (first === "add" && parts[1] === "to") return "access";
   if (ASKS.has(first) || QUESTIONS.has(first)) return null;
   // The start of `drop.md` is a file's name.
@@ -188,8 +196,10 @@ export function effectOfParts(word: string): Effect | null {
   return (verbs.get(last) ?? verbs.get(parts.join("")))?.effect ?? null;
 }
 
-/** `resetdb`, `deleteuser`. */
+/** `resetdb`, `deleteuser`, `removekeeper`; but `deletions` are things. */
 function effectOfJoined(word: string): Effect | null {
+  const long = LONG_VERB.exec(word)?.[1];
+  if (long !== undefined) return verbs.get(long)?.effect ?? null;
   for (let length = VERB_MIN; length < word.length - 1 && length <= VERB_MAX; length++) {
     if (!THINGS.has(word.slice(length))) continue;
     const verb = word.slice(0, length);
@@ -200,6 +210,8 @@ function effectOfJoined(word: string): Effect | null {
   return null;
 }
 
+const LONG_VERB =
+  /^(decommission|delete|destroy|disable|remove|restart|shutdown|terminate)(?!able|d$|ion|ing|r$|rs$|s$)[a-z]{3}/;
 const VERB_MIN = 3;
 const VERB_MAX = 9;
 

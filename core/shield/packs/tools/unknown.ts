@@ -20,15 +20,15 @@ export const ANY_UNKNOWN = "*unknown*";
 
 /** Programs whose operands are texts, names of tests or of packages in the own folder or home. */
 const OWN_WORK = setOf(
-  "ack ag amixer apropos aspell audtool banner bower brightnessctl bspc buku cabal calcurse " +
-    "cheat clear_console cmus-remote commitlint conan corepack cowsay ctest cypress dart dict " +
+  "ack ag amixer apropos aria2p aspell audtool banner bower brightnessctl bspc buku cabal calcurse " +
+    "cheat clear_console cmus-remote commitlint conan corepack cowsay ctest cypress dart del-cli dict " +
     "dunstctl espeak figlet file finger flutter fzf gammastep getent git-prune git-rm groups " +
     "hledger hunspell husky hyprctl i3-msg id idf.py info jest joplin jrnl jspm khal khard klog " +
     "lazygit ledger lefthook lein light look luarocks makoctl mc-view members mocha mocp mpc mpv " +
-    "nb newsboat nimble nnn notify-send nvm opam pactl pamixer phpunit pinky pio platformio " +
+    "nb newsboat nimble nnn notify-send nvm opam pactl pamixer phpunit procs pinky pio platformio " +
     "playerctl playwright prettier pytest qmk raco ranger rebar3 redshift rspec say sdk shards " +
     "spago spd-say spotify_player stack swaymsg taskwarrior tig timetrap timew tldr todo todo.sh " +
-    "todoman toilet trans trash trash-empty trash-restore vcpkg vitest volta watson west whatis " +
+    "todoman toilet transmission-remote trans trash trash-empty trash-restore vcpkg vitest volta watson west whatis " +
     "wmctrl wn wpctl xbacklight yazi z zk",
 );
 
@@ -60,7 +60,7 @@ const CLUSTER_VERBS = setOf(
     "help idle image import-image krew kustomize label login logout logs mirror new-app new-build new-project observe " +
     "options patch plugin policy port-forward process project projects proxy push registry replace rollback rollout " +
     "rsh rsync run scale secrets serviceaccounts set ssh start-build status tag taint top uncordon version wait whoami " +
-    "ctx ns neat tree stern",
+    "ctx ns neat tree stern konfig",
 );
 
 /** What an unknown program's subcommand does; empty for nothing that is known. */
@@ -98,7 +98,7 @@ function effectOfScript(command: SimpleCommand): Effect | "" {
   const words = wordsOfCall(script.args);
   const effect = effectOfWords(words);
   const isOwnWork = effect === null || effect === "change" || passes(script.args) ||
-    FOR_TESTS.test(`${script.tool} ${words.join(" ")}`);
+    FOR_TESTS.test(command.args.slice(0, WORDS_MAX).join(" "));
   return isOwnWork ? "" : effect;
 }
 
@@ -106,23 +106,31 @@ function effectOfScript(command: SimpleCommand): Effect | "" {
 const FOR_TESTS = /(?:^|[^a-z])(?:dev|e2e|local|sandbox|tests?)(?:$|[^a-z])/i;
 
 /** Options whose value is a command of the program's own language, and those whose value is SQL. */
-const COMMAND_OPTIONS = ["-c", "-e", "-x", "-E", "--command", "--eval", "--execute"];
+const COMMAND_OPTIONS = ["-c", "-e", "-x", "-E", "--command", "--eval", "--exec", "--execute"];
 const SQL_OPTIONS = [...COMMAND_OPTIONS, "-s", "-q", "-Q", "--query", "--sql"];
 
 /** `asadm -e 'manage truncate ns test'`, `cbq -s 'DELETE FROM shop'`, and SQL on standard input. */
 function effectOfTexts(command: SimpleCommand): Effect | null {
   const told = command.stdin?.text?.trim() ?? "";
   if (SQL_CLIENT.test(command.name) && writesSql(told)) return "change";
-  if (!command.args.some((arg) => arg.includes(" "))) return null;
-  if (optionValues(command, ...SQL_OPTIONS).some(writesSql)) return "change";
-  for (const text of optionValues(command, ...COMMAND_OPTIONS)) {
-    for (const statement of text.split(";", STATEMENTS_MAX)) {
+  const texts = opensConsole(command) ? [told] : [];
+  if (command.args.some((arg) => arg.includes(" "))) {
+    if (optionValues(command, ...SQL_OPTIONS).some(writesSql)) return "change";
+    texts.push(...optionValues(command, ...COMMAND_OPTIONS));
+  }
+  for (const text of texts) {
+    for (const statement of text.split(/[;\n]/, STATEMENTS_MAX)) {
       const effect = effectOfWords(wordsOfCall(statement.trim().split(" ", WORDS_MAX)));
       if (effect !== null && effect !== "") return effect;
     }
   }
   return null;
 }
+
+/** `weed shell` reads commands of its own. */
+const opensConsole = ({ name, args }: SimpleCommand): boolean =>
+  /shell$/.test(name) || CONSOLES.has(args[0] ?? "");
+const CONSOLES = setOf("cli console repl shell sql");
 
 const SCRIPT = /\.(?:js|pl|py|rb|sh|ts)$/;
 const SQL_CLIENT = /sql|db|query|bteq/;
