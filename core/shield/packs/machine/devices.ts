@@ -92,6 +92,7 @@ export const DEVICE_CHANGES: readonly Change[] = [
       "copy running-config|run|tftp:…|ftp:…|scp:…|flash:…|http:… startup-config|start|running-config|run|tftp:…|nvram:…",
       "delete config|device-group|network|security|interfaces|protocols|/force|/recursive|flash:…|nvram:…|bootflash:…|vlan.dat",
       "no *",
+      "clear * !-x|-T|-V|--help",
       "ip firewall|service|pool|dhcp-server|dns|ipsec|proxy|hotspot … remove|set|add|disable|enable|move",
       "interface|routing|queue|certificate … remove|set|add|disable|enable|reset",
       "commit !check|-h|--help",

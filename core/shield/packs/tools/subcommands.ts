@@ -56,6 +56,8 @@ const SETS = setOf("set update");
 
 /** Verbs that show a secret if they name one. */
 const SHOWS = setOf("cat copy download dump export fetch get print read show view");
+const WRITES_OUT = setOf("dump export");
+const KEYS = setOf("key keys");
 const SECRET_NOUNS = setOf(
   "apikey credential credentials passphrase password passwords privatekey secret secrets token",
 );
@@ -163,7 +165,9 @@ const showsSecret = (
   [next, other]: readonly string[],
 ): boolean =>
   SECRET_NOUNS.has(before)
-    ? next !== undefined || verb === "export" || verb === "dump"
+    ? next !== undefined || WRITES_OUT.has(verb)
+    : KEYS.has(before)
+    ? WRITES_OUT.has(verb)
     : next !== undefined && SECRET_NOUNS.has(next) &&
       (other !== undefined || !next.endsWith("s"));
 
@@ -181,8 +185,8 @@ export function effectOfParts(word: string): Effect | null {
   const first = parts[0]!;
   const last = parts.at(-1)!;
   if (parts.some((part) => OWN_NOUNS.has(part))) return null;
-  if (GIVES.has(first) && ACCESS_NOUNS.has(last)) return "access";
   if (GIVES.has(last) && ACCESS_NOUNS.has(first)) return "access";
+  if ((GIVES.has(first) || GIVES.has(parts.at(-2)!)) && ACCESS_NOUNS.has(last)) return "access";
   if (SHOWS.has(first) && SECRET_NOUNS.has(last)) return "secret";
   if (SETS.has(first) && RULES.has(last)) return "change";
   if (first === "add" && parts[1] === "to") return "access";

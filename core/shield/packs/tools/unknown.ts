@@ -72,7 +72,8 @@ function effectOf(command: SimpleCommand): Effect | "" {
   const words = wordsOfCall(args);
   if (isPlugin && (words.length < 2 || CLUSTER_VERBS.has(words[0]!))) return "";
   const isOwn = program.includes("/") && !program.startsWith("/") && !program.startsWith("~");
-  const effect = effectOfWords(words, args.some((arg) => FOR_ALL.has(arg))) ??
+  const isForAll = KEEPS.test(name) || args.some((arg) => FOR_ALL.has(arg));
+  const effect = effectOfWords(words, isForAll) ??
     (isPlugin || isOwn
       ? null
       : effectOfOptions(args) ?? effectOfName(name) ?? effectOfTexts(command));
@@ -84,6 +85,9 @@ function effectOf(command: SimpleCommand): Effect | "" {
 
 /** `ledgerctl prune --all`: an option that names everything stands for a noun. */
 const FOR_ALL = setOf("--all --force --recursive");
+
+/** In the names of programs of which nothing is made again: `acme-backup prune`. */
+const KEEPS = /backup|snap|vault/;
 
 const INTERPRETERS = setOf("node perl php python python3 ruby");
 /** Scripts with rules of their own. */
