@@ -32,6 +32,7 @@ export const STORE_CHANGES: readonly Change[] = [
       "kafka-features|kafka-features.sh|kafka-metadata-quorum|kafka-metadata-quorum.sh upgrade|downgrade|disable|add-controller|remove-controller !--dry-run",
       "kafka-delegation-tokens|kafka-delegation-tokens.sh --create|--renew|--expire",
       "kafka-server-stop|kafka-server-stop.sh|zookeeper-server-stop|zookeeper-server-stop.sh !--help",
+      "rpk cluster config set|edit|import|force-reset",
       "rpk topic|cluster|group|security|acl|redpanda alter-config|add-partitions|set|edit|import|seek|maintenance|partitions|license|quotas|admin|enable|disable|tune|mode !list|describe|status|health|info|get|export|--dry-run",
       "nats stream|str|s|consumer|con|c|kv|object|account|server|auth edit|add|rm|purge|cluster|seal|restore|copy|cp|put|update|pause|resume|config|raft|unpin|step-down|stepdown|tls|nkey|operator|user !info|ls|list|report|get|view",
       "pulsar-admin … set-…|update…|create|create-…|grant-…|revoke-…|remove-…|unload|terminate|split-bundle|reset-cursor|clear-backlog|skip…|delete…|compact|offload|stop|start|restart",

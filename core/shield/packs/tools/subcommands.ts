@@ -12,10 +12,13 @@ const VERBS: readonly (readonly [effect: Effect, verbs: string])[] = [
   ],
   [
     "change",
-    "abort apply ban block cordon cutover deactivate demote deploy detach disable downgrade drain enable evacuate evict " +
-    "decommission deprovision fail failback failover fence fencing halt hibernate kick kill lost migrate pause poweroff powercycle powerdown promote publish quarantine " +
-    "quiesce reboot rebalance reconfigure redeploy reload renew reset restart restore revert rollback rollout rotate " +
-    "scale shutdown stop suspend switchover takeover unban unblock",
+    "abort allowlist apply ban blacklist block blocklist bypass cordon cutover deactivate decommission " +
+    "defrag demote deploy deprovision detach disable disarm downgrade drain enable evacuate evict expose " +
+    "fail failback failover fence fencing halt hibernate invalidate isolate kick kill lost migrate pause " +
+    "powercycle powerdown poweroff promote publish quarantine quiesce rebalance reboot reconfigure " +
+    "redeploy reimage rekey reload relocate renew reprovision reset restart restore retire revert " +
+    "rollback rollout rotate scale seal shutdown stonith stop suspend switchover taint takedown takeover " +
+    "throttle unassign unban unblock unenroll unprotect unsubscribe vacuum whitelist",
   ],
   ["access", "chpasswd elevate grant impersonate passwd revoke setpassword"],
   ["secret", "decrypt reveal unseal"],
@@ -23,12 +26,16 @@ const VERBS: readonly (readonly [effect: Effect, verbs: string])[] = [
 
 /** Verbs of daily work, unless the word before them names what they act on: `service start api`. */
 const BEHIND_A_NOUN: readonly (readonly [effect: Effect, verbs: string])[] = [
-  ["destroy", "cleanup clear empty expire flush forget gc prune reap undefine unlink unset"],
+  [
+    "destroy",
+    "archive cleanup clear empty expire flush forget format gc prune reap undefine unlink unset",
+  ],
   [
     "change",
-    "activate approve attach cancel deny edit eject exclude import join leave lock merge modify move offline online overwrite patch reassign rebuild reindex " +
-    "recover refresh reinit reject release rename repair replace resize resume resync scrub start " +
-    "shrink swap switch sync transfer trigger unbind undo unjoin unlock unmount unpublish update upgrade",
+    "activate approve attach bootstrap cancel compact deny edit eject exclude import initialize join " +
+    "leave lock merge modify move offline online overwrite patch reassign rebuild recover refresh reindex " +
+    "reinit reject release rename repair replace resize resume resync scrub shrink start swap switch sync " +
+    "transfer trigger unbind undo unjoin unlock unmount unpublish update upgrade",
   ],
 ];
 
@@ -124,10 +131,15 @@ export function wordsOfCall(args: readonly string[]): string[] {
     }
     const isValue = mayBeValue && verbs.get(arg)?.isMild !== false;
     mayBeValue = false;
-    if (!isValue) words.push(arg.length > LENGTH_MAX || !PLAIN.test(arg) ? "" : separated(arg));
+    if (!isValue) words.push(isWord(arg, words.length) ? separated(arg) : "");
   }
   return words;
 }
+
+/** A capital behind the first word begins the name of a thing: `gen component DeleteButton`. */
+const isWord = (arg: string, at: number): boolean =>
+  arg.length <= LENGTH_MAX && PLAIN.test(arg) && (at === 0 || !NAME.test(arg));
+const NAME = /^[A-Z][a-z]/;
 
 /** `deleteUser` is `delete-user`. */
 const separated = (word: string): string => word.replace(/([a-z])([A-Z])/g, "$1-$2").toLowerCase();

@@ -21,7 +21,7 @@ export const ANY_UNKNOWN = "*unknown*";
 /** Programs whose operands are texts, names of tests or of packages in the own folder or home. */
 const OWN_WORK = setOf(
   "ack ag amixer apropos aria2p aspell audtool banner bower brightnessctl bspc buku cabal calcurse " +
-    "cheat clear_console cmus-remote commitlint conan corepack cowsay ctest cypress dart del-cli dict " +
+    "cheat cmus-remote commitlint conan corepack cowsay ctest cypress dart del-cli dict " +
     "dunstctl espeak figlet file finger flutter fzf gammastep getent git-prune git-rm groups " +
     "hledger hunspell husky hyprctl i3-msg id idf.py info jest joplin jrnl jspm khal khard klog " +
     "lazygit ledger lefthook lein light look luarocks makoctl mc-view members mocha mocp mpc mpv " +
@@ -63,10 +63,14 @@ const CLUSTER_VERBS = setOf(
     "ctx ns neat tree stern konfig",
 );
 
+/** `mygrep kill`: what such programs take are texts and names. */
+const ASKS_BY_NAME =
+  /(?:archive|cleanup|clear|dict|diff|find|fmt|format|grep|lint|play|prune|search|test|view)$/;
+
 /** What an unknown program's subcommand does; empty for nothing that is known. */
 function effectOf(command: SimpleCommand): Effect | "" {
   const { name, program, args } = command;
-  if (OWN_WORK.has(name) || ASKS.has(firstPart(name))) return "";
+  if (OWN_WORK.has(name) || ASKS.has(firstPart(name)) || ASKS_BY_NAME.test(name)) return "";
   if (INTERPRETERS.has(name)) return effectOfScript(command);
   const isPlugin = CLUSTER_CLIENTS.has(name);
   const words = wordsOfCall(args);
