@@ -5,6 +5,8 @@ import { optionValues } from "../../programs/arguments.ts";
 export interface Call {
   readonly tool: string;
   readonly args: readonly string[];
+  /** The first word of a line that is typed into a console, in lower case. */
+  readonly start?: string;
 }
 
 /** Options of launchers whose value is the next word. */
@@ -146,15 +148,29 @@ function spoken(command: SimpleCommand, options: readonly string[]): readonly Ca
     ...(options.length === 0 ? [] : optionValues(command, ...options)),
     ...args.filter((arg) => arg.includes(" ")),
   ];
-  const calls = texts.flatMap((text) => text.split(/[\n\r;]/)).flatMap((line) => {
-    const words = line.trim().replace(/^[-@]/, "").split(/[\s'"(),]+/);
-    return words[0] === "" ? [] : [{ tool: name, args: words }];
-  });
+  const lines = new Set(texts.flatMap((text) => text.split(/[\n\r;]/)));
   const server = SERVERS.get(name);
-  return server === undefined
-    ? calls
-    : [...calls, ...calls.map((call) => ({ tool: server, args: call.args }))];
+  const calls: Call[] = [];
+  for (const line of lines) {
+    const start = START.exec(line)?.[1]?.toLowerCase();
+    if (start === undefined) continue;
+    calls.push(lineOf(name, start, line));
+    if (server !== undefined) calls.push(lineOf(server, start, line));
+  }
+  return calls;
 }
+
+/** The first word; `-` and `@` before it only silence the line. */
+const START = /^\s*[-@]?([^\s'"(),]+)/;
+
+/** Few lines begin with a word that matters, so only those are split. */
+const lineOf = (tool: string, start: string, line: string): Call => ({
+  tool,
+  start,
+  get args() {
+    return line.trim().replace(/^[-@]/, "").split(/[\s'"(),]+/);
+  },
+});
 
 /** The arguments without a workspace or the name of a site: `yarn workspace api run x`, `wp @prod plugin list`. */
 function withoutPlace({ name, args }: SimpleCommand): readonly string[] {
