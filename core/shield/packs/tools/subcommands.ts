@@ -86,6 +86,12 @@ const SWITCHES = setOf(
   "--debug --force --json --no-color --non-interactive --quiet --sudo --verbose --yes -d -f -q -v -vv -y",
 );
 
+/** Options whose value is a text, even if it is a verb. */
+const TAKES_TEXT = setOf(
+  "--comment --description --filter --grep --label --message --mode --name --pattern --query --reason --search --title " +
+    "-k -m",
+);
+
 const verbs = new Map<string, { readonly effect: Effect; readonly isMild: boolean }>();
 for (const [effect, words] of VERBS) {
   for (const word of words.split(" ")) verbs.set(word, { effect, isMild: false });
@@ -123,13 +129,15 @@ const PARTED = /[-_:.]/;
 export function wordsOfCall(args: readonly string[]): string[] {
   const words: string[] = [];
   let mayBeValue = false;
+  let isText = false;
   for (const arg of args) {
     if (arg === "--" || words.length === WORDS_MAX) break;
     if (arg.charCodeAt(0) === DASH) {
       mayBeValue = !arg.includes("=") && !SWITCHES.has(arg);
+      isText = TAKES_TEXT.has(arg);
       continue;
     }
-    const isValue = mayBeValue && verbs.get(arg)?.isMild !== false;
+    const isValue = mayBeValue && (isText || verbs.get(arg)?.isMild !== false);
     mayBeValue = false;
     if (!isValue) words.push(isWord(arg, words.length) ? separated(arg) : "");
   }
@@ -181,7 +189,7 @@ const showsSecret = (
     : KEYS.has(before)
     ? WRITES_OUT.has(verb)
     : next !== undefined && SECRET_NOUNS.has(next) &&
-      (other !== undefined || !next.endsWith("s"));
+      (other !== undefined || !next.endsWith("s") || WRITES_OUT.has(verb));
 
 function effectOfWord(word: string, isBehindNoun: boolean): Effect | null {
   const verb = verbs.get(word);

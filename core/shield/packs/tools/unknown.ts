@@ -25,7 +25,7 @@ const OWN_WORK = setOf(
     "dunstctl espeak figlet file finger flutter fzf gammastep getent git-prune git-rm groups " +
     "hledger hunspell husky hyprctl i3-msg id idf.py info jest joplin jrnl jspm khal khard klog " +
     "lazygit ledger lefthook lein light look luarocks makoctl mc-view members mocha mocp mpc mpv " +
-    "nb newsboat nimble nnn notify-send nvm opam pactl pamixer phpunit procs pinky pio platformio " +
+    "navi nb newsboat nimble nnn notify-send nvm opam pactl pamixer phpunit procs pinky pio platformio " +
     "playerctl playwright prettier pytest qmk raco ranger rebar3 redshift rspec say sdk shards " +
     "spago spd-say spotify_player stack swaymsg taskwarrior tig timetrap timew tldr todo todo.sh " +
     "todoman toilet transmission-remote trans trash trash-empty trash-restore vcpkg vitest volta watson west whatis " +
@@ -48,7 +48,7 @@ const PARTLY_KNOWN =
   "ploi portal prefect prlctl proxysql-admin pscale pulsar-admin pveum qm rabbitmqadmin " +
   "rabbitmqctl rados radosgw-admin railway rancher rbd realm rec_control repmgr rethinkdb " +
   "rke rpk rpm-ostree rustic scalingo serf smtpctl spacectl splunk srvctl sssctl surreal " +
-  "swift tailscale talosctl tarsnap tctl teamcity teleport temporal terminus tiup tsh turso " +
+  "tailscale talosctl tarsnap tctl teamcity teleport temporal terminus tiup tsh turso " +
   "twilio twingate unbound-control upstash upsun usbguard varnishadm vaultcmd velero virsh " +
   "vmrun wal-g waypoint woodpecker-cli xe xl yb-admin zerotier-cli zmcontrol zmprov";
 
