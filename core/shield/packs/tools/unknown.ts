@@ -77,11 +77,12 @@ function effectOf(command: SimpleCommand): Effect | "" {
   if (isPlugin && (words.length < 2 || CLUSTER_VERBS.has(words[0]!))) return "";
   const isOwn = program.includes("/") && !program.startsWith("/") && !program.startsWith("~");
   const isForAll = KEEPS.test(name) || args.some((arg) => FOR_ALL.has(arg));
-  const effect = effectOfWords(words, isForAll) ??
-    (isPlugin || isOwn
-      ? null
-      : effectOfOptions(args) ?? effectOfName(name) ?? effectOfTexts(command));
-  if (effect === null || effect === "" || passes(args)) return "";
+  const spoken = effectOfWords(words, isForAll);
+  const named = spoken ??
+    (isPlugin || isOwn ? null : effectOfOptions(args) ?? effectOfName(name));
+  // `dbtool exec -e 'DROP TABLE users'`: the text may do more than the words say.
+  const effect = named || (isPlugin || isOwn ? null : effectOfTexts(command));
+  if (effect === null || passes(args)) return "";
   return isOwn && (effect === "change" || FOR_TESTS.test(`${program} ${words.join(" ")}`))
     ? ""
     : effect;
