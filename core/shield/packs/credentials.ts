@@ -1,7 +1,8 @@
 import { type Condition, type Rule, rule, type SimpleCommand } from "./rule.ts";
 import { attachesToAgent, printsEnvironment, touchesAgentState } from "../programs/agent_state.ts";
-import { hasFlag, operands, optionValues } from "../programs/arguments.ts";
+import { hasFlag, hasOption, operands, optionValues } from "../programs/arguments.ts";
 import { isWholeFolder } from "../programs/bulk.ts";
+import { wordsSaid } from "./phrases.ts";
 import { classifyPath, locate } from "../programs/paths.ts";
 import { isEveryday, isSecret } from "../programs/secrets.ts";
 import { READERS, readsSecret } from "../programs/output.ts";
@@ -279,6 +280,7 @@ export const CREDENTIAL_RULES: readonly Rule[] = [
       "copy|xcopy|robocopy|esentutl …ntds.dit…|…ntds\\ntds…",
       "copy|xcopy|robocopy|esentutl …\\config\\sam…|…\\config\\system…|…\\config\\security…",
     ],
+    words: (command) => hasOption(command, "--keys-only", "--count-only") ? [] : wordsSaid(command),
     evenRehearsed: true,
     weight: [4, 3],
     threat: "credential_access",

@@ -143,14 +143,16 @@ export const DISK_RULES: readonly Rule[] = [
     id: "disks.format",
     title: "Format a disk",
     commands: MAKERS,
-    match: (command) => operands(command).length > 0 && !lists(command) && !formatsFile(command),
+    match: (command) =>
+      operands(command).length > 0 && !lists(command) && !formatsFile(command) &&
+      (command.name !== "bcachefs" || command.args[0] === "format"),
     evenRehearsed: true,
     weight: [5, 5],
     threat: "disk_destruction",
     explanation: "It creates a new file system and loses the old one.",
     safer: SAFER,
     hits: ["mkfs.ext4 /dev/sdb1", "mkfs.xfs -f /dev/sdc1"],
-    misses: ["mkfs.ext4 -F disk.img", "lsblk -f"],
+    misses: ["mkfs.ext4 -F disk.img", "lsblk -f", "bcachefs fs usage /srv"],
   }),
   rule({
     id: "disks.format_file",

@@ -37,13 +37,39 @@ const SAFER_KUBECTL = "Run it with --dry-run=server first, and name single objec
 /** Clusters, and what runs in them. */
 export const KUBERNETES_RULES: readonly Rule[] = [
   rule({
+    id: "kubernetes.node_shell",
+    title: "Open a shell on a node or as another user",
+    commands: KUBECTL,
+    subcommands: [
+      "node-shell",
+      "node_shell",
+      "node-ssh",
+      "ssh-node",
+      "nsenter",
+      "exec-as",
+      "iexec",
+      "pexec",
+      "enter",
+    ],
+    match: () => true,
+    weight: [4, 3],
+    threat: "privilege_escalation",
+    explanation: "It opens a shell with the rights of a node, or of another user in a pod.",
+    safer: "Read what is needed: kubectl logs, kubectl describe node.",
+    hits: [
+      "kubectl node-shell node-3",
+      "kubectl exec-as -u root web-1 -- sh",
+      "kubectl node-ssh n1",
+    ],
+    misses: ["kubectl get nodes", "kubectl describe node node-3", "kubectl node-shell --help"],
+  }),
+  rule({
     id: "kubernetes.delete_everything",
     title: "Delete objects in every namespace",
     commands: KUBECTL,
     subcommands: "any",
     match: (command, words) =>
-      words.includes("delete") && words[0] !== "auth" &&
-      hasFlag(command, "A", "all-namespaces"),
+      words[0] !== "auth" && words.includes("delete") && hasFlag(command, "A", "all-namespaces"),
     weight: [5, 4],
     threat: "resource_deletion",
     explanation: "It deletes objects in every namespace.",

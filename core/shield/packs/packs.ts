@@ -5,6 +5,7 @@ import { destroys } from "../code/cmdlets.ts";
 import { ANY_CMDLET, CODE_RULES } from "./code/code.ts";
 import { CONTAINER_RULES } from "./containers.ts";
 import { CONTROL_RULES } from "./tools/control.ts";
+import { ANY_UNKNOWN, UNKNOWN_RULES } from "./tools/unknown.ts";
 import { CREDENTIAL_RULES } from "./credentials.ts";
 import { DATABASE_RULES } from "./databases/clients.ts";
 import { DEFENSE_RULES } from "./services/defenses.ts";
@@ -25,6 +26,7 @@ import { REQUEST_RULES } from "./network/requests.ts";
 import { OUTPUT_RULES } from "./filesystem/outputs.ts";
 import { LEAVING_RULES } from "./network/leaving.ts";
 import { PACKAGE_RULES } from "./packages.ts";
+import { KNOWN_NAMES } from "../programs/families.ts";
 import { CLOUD_PHRASES } from "./cloud/phrases.ts";
 import { DATA_PHRASES } from "./databases/phrases.ts";
 import { MACHINE_PHRASES } from "./machine/phrases.ts";
@@ -58,6 +60,7 @@ export const RULES: readonly Rule[] = [
   ...KUBERNETES_PLUGIN_RULES,
   ...CONTAINER_RULES,
   ...CONTROL_RULES,
+  ...UNKNOWN_RULES,
   ...CLOUD_RULES,
   ...CLOUD_PHRASES,
   ...PRODUCTION_RULES,
@@ -137,7 +140,8 @@ export function rulesFor(name: string): ProgramRules | null {
 function kindOf(name: string): string {
   if (name.startsWith("mkfs.")) return "mkfs";
   if (name.startsWith("kubectl-")) return "kubectl-";
-  return name.includes("-") && destroys(name) ? ANY_CMDLET : "";
+  if (name.includes("-") && destroys(name)) return ANY_CMDLET;
+  return name === "" || KNOWN_NAMES.has(name) ? "" : ANY_UNKNOWN;
 }
 
 /** The matching rules for a command, in the table's order. */

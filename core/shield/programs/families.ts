@@ -62,6 +62,9 @@ export const FAMILIES: readonly Family[] = [
   ...XARGS_PROGRAMS,
 ];
 
+/** The names of all programs that a family describes. */
+export const KNOWN_NAMES: ReadonlySet<string> = new Set(FAMILIES.flatMap(({ names }) => names));
+
 /** One fact, by the name of each program for which it is known. */
 export function factsOf<K extends keyof Family>(
   field: K,

@@ -29,7 +29,7 @@ const REHEARSING: readonly (readonly [names: string, options: string, verbs?: st
     "-n --dry-run",
   ],
   ["rsync", "-n --dry-run --list-only"],
-  ["rclone restic borg borgmatic duplicity rdiff-backup", "-n --dry-run"],
+  ["rclone restic rustic borg borgmatic duplicity rdiff-backup", "-n --dry-run"],
   ["robocopy", "/l"],
   ["patch", "--dry-run --check -C"],
   ["make gmake", "-n --just-print --dry-run --recon -q --question"],

@@ -148,13 +148,18 @@ export const DATABASE_RULES: readonly Rule[] = [
       command.name === "pg_restore" &&
       (hasFlag(command, "cC", "clean", "create") ||
         optionValues(command, "-d", "--dbname").length > 0) &&
-      !hasFlag(command, "l", "list"),
+      // With a file it writes a script, and touches no database.
+      !hasFlag(command, "lf", "list", "file"),
     weight: [4, 4],
     threat: "data_loss",
     explanation: "It deletes a database or restores over one.",
     safer: "Take a dump first, or restore into a new database.",
     hits: ["dropdb app", "mongorestore --drop dump/"],
-    misses: ["etcdctl endpoint health", "pg_restore --list app.dump"],
+    misses: [
+      "etcdctl endpoint health",
+      "pg_restore --list app.dump",
+      "pg_restore --clean -f /tmp/script.sql nightly.dump",
+    ],
   }),
   rule({
     id: "databases.redis_flush",

@@ -38,6 +38,7 @@ export const STORE_IMPORTS: readonly Change[] = [
       "xtrabackup|mariabackup|mariadb-backup|innobackupex --copy-back|--move-back",
       "db2 restore|load|import|ingest",
       "db2move … import|load|copy",
+      "bq query --replace|--append_table|--destination_table !--dry_run",
       "bq load|cp|mk|update|insert|undelete|add-iam-policy-binding|remove-iam-policy-binding|set-iam-policy|partition|cancel !--dry_run",
       "snow object|stage|app|spcs|streamlit|snowpark|git create|drop|remove|copy|copy-into|deploy|run|execute|setup|fetch|teardown",
       "cockroach import|userfile db|table|upload|delete",

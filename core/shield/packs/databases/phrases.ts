@@ -37,7 +37,7 @@ export const DATA_PHRASES: readonly Rule[] = [
     title: "Tell a store to empty itself",
     phrases: [
       "nc|ncat|netcat|telnet flushall|flushdb|flush_all|shutdown",
-      "rman delete|drop",
+      "rman delete|drop|restore|recover|duplicate|switch|reset|cmdfile|cmdfile=…|@…",
       "asmcmd rm|drop",
     ],
     words: wordsTold,

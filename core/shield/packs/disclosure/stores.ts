@@ -112,7 +112,7 @@ export const STORE_READS: readonly Change[] = [
       "consul acl token read|clone",
       "consul kv get …secret…|…password…|…token…|…credential…",
       "influx auth|authorization list|ls",
-      "etcdctl get …secret…|/registry|/registry/|/|''",
+      "etcdctl get …secret…|/registry|/registry/|/|'' !--keys-only|--count-only",
       "docker|podman secret inspect --showsecret|--show-secret",
       "docker-credential-desktop|docker-credential-osxkeychain|docker-credential-pass|docker-credential-secretservice|docker-credential-wincred|docker-credential-ecr-login|docker-credential-gcloud|docker-credential-gcr|docker-credential-acr-env get",
       "git credential fill|get",

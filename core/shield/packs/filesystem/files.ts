@@ -318,21 +318,6 @@ export const FILESYSTEM_RULES: readonly Rule[] = [
     ],
     misses: ["rsync -avn --delete src/ dst/", "robocopy src dst /e"],
   }),
-  rule({
-    id: "filesystem.archive_removes",
-    title: "Delete files after archiving them",
-    commands: ["tar", "gtar", "zip"],
-    match: (command) =>
-      hasOption(command, "--remove-files", "--delete", "--recursive-unlink") ||
-      (command.name === "zip" && hasFlag(command, "m", "move")),
-    evenRehearsed: true,
-    weight: [2, 4],
-    threat: "data_loss",
-    explanation: "It deletes files once they are archived, or takes entries out of the archive.",
-    safer: "Check the archive first, then delete the files.",
-    hits: ["tar czf logs.tgz --remove-files /srv/logs", "zip -m archive.zip reports/*"],
-    misses: ["tar czf backup.tgz src", "zip -r site.zip public"],
-  }),
 ];
 
 /** `truncate -s 0 app.log` equals `> app.log`. */

@@ -7,7 +7,13 @@ import {
   rule,
   type SimpleCommand,
 } from "../rule.ts";
-import { hasFlag, isRehearsal, operands } from "../../programs/arguments.ts";
+import {
+  hasFlag,
+  hasOption,
+  isRehearsal,
+  operands,
+  optionValues,
+} from "../../programs/arguments.ts";
 import { classifyPath, hasGlob, holdsSystem, locate, type PathKind } from "../../programs/paths.ts";
 
 const REMOVERS = [
@@ -86,6 +92,12 @@ function removesListed(command: SimpleCommand): boolean {
 }
 
 const MADE_AGAIN: ReadonlySet<PathKind> = new Set(["temporary", "regenerable"]);
+
+const SEVEN_ZIP: readonly string[] = ["7z", "7za", "7zr", "7zz"];
+
+const hasTemporaryArchive = (command: SimpleCommand): boolean =>
+  optionValues(command, "-f", "--file")
+    .some((path) => classifyPath(locate(command.cwd, path)) === "temporary");
 
 const SAFER_RM = "Name the exact folder, look at it with ls first, or move it to a trash folder.";
 
@@ -223,5 +235,31 @@ export const REMOVAL_RULES: readonly Rule[] = [
     safer: "Let the package manager remove it, or keep a copy beside it.",
     hits: ["unlink /etc/fstab", "sudo rm -f /boot/vmlinuz-6.1"],
     misses: ["rm -f app/etc/settings.json", "unlink current-release"],
+  }),
+  rule({
+    id: "filesystem.archive_removes",
+    title: "Delete files after archiving them",
+    commands: ["tar", "gtar", "zip", ...SEVEN_ZIP],
+    match: (command) =>
+      hasOption(command, "--remove-files", "--recursive-unlink") ||
+      (hasOption(command, "--delete") && !hasTemporaryArchive(command)) ||
+      (command.name === "zip" && hasFlag(command, "m", "move")) ||
+      (SEVEN_ZIP.includes(command.name) && hasOption(command, "-sdel")),
+    evenRehearsed: true,
+    weight: [2, 4],
+    threat: "data_loss",
+    explanation: "It deletes files once they are archived, or takes entries out of the archive.",
+    safer: "Check the archive first, then delete the files.",
+    hits: [
+      "tar czf logs.tgz --remove-files /srv/logs",
+      "zip -m archive.zip reports/*",
+      "7z a -sdel out.7z /srv/reports/2022",
+    ],
+    misses: [
+      "tar czf backup.tgz src",
+      "zip -r site.zip public",
+      "tar --delete -f /tmp/a.tar x",
+      "7z a out.7z reports",
+    ],
   }),
 ];

@@ -36,6 +36,13 @@ export const POOL_CHANGES = [
       { names: "btrfs", passes: "--dump", when: changesBtrfs },
       { names: "zfs", passes: "-n --dryrun", verbs: [ZFS] },
       {
+        names: "bcachefs",
+        passes: "-n",
+        verbs: [
+          "device|data|subvolume|snapshot|set-option|unlock|migrate|fsck|set-passphrase|remove-passphrase|reset-counters|set-fs-option",
+        ],
+      },
+      {
         names: "zfs",
         verbs: [
           "set|snapshot|snap|rollback|clone|promote|rename|inherit|unmount|umount|share|unshare|hold",

@@ -40,6 +40,13 @@ interface Pattern {
   readonly bars: readonly Option[];
 }
 
+/** The patterns of a tool: all of them, and those for a line that begins with this word, or with any. */
+interface Patterns {
+  readonly all: Pattern[];
+  readonly byStart: Map<string, Pattern[]>;
+  readonly open: Pattern[];
+}
+
 /** Options, or words, of which one has to stand among the arguments, followed by one of the values. */
 interface Option {
   readonly names: readonly string[];
@@ -49,7 +56,7 @@ interface Option {
 
 /** Makes the rules; a command raises the first of them that has a matching call. */
 export function rulesOfCalls(changes: readonly Change[]): readonly Rule[] {
-  const byTool = new Map<string, Pattern[]>();
+  const byTool = new Map<string, Patterns>();
   for (const { id, calls } of changes) {
     for (const line of calls) addCall(byTool, id, line);
   }
@@ -74,7 +81,7 @@ export function rulesOfCalls(changes: readonly Change[]): readonly Rule[] {
 
 const programsOf = (line: string): string[] => line.split(" ", 1)[0]!.split("|");
 
-function addCall(byTool: Map<string, Pattern[]>, change: string, line: string): void {
+function addCall(byTool: Map<string, Patterns>, change: string, line: string): void {
   const words = line.split(" ").slice(1);
   const path = words.filter((word) => word !== "…" && !word.startsWith("-") && word[0] !== "!");
   const pattern = {
@@ -84,8 +91,21 @@ function addCall(byTool: Map<string, Pattern[]>, change: string, line: string): 
     needs: words.filter((word) => word.startsWith("-")).map(readOption),
     bars: words.filter((word) => word.startsWith("!")).map((word) => readOption(word.slice(1))),
   };
-  for (const tool of programsOf(line)) byTool.getOrInsertComputed(tool, () => []).push(pattern);
+  const [first = "*"] = path;
+  const isOpen = pattern.isLoose || first.includes("…") || first === "*";
+  for (const tool of programsOf(line)) {
+    const { all, byStart, open } = byTool.getOrInsertComputed(tool, newPatterns);
+    all.push(pattern);
+    if (isOpen) open.push(pattern);
+    else {
+      for (const word of first.split("|")) {
+        byStart.getOrInsertComputed(word, () => []).push(pattern);
+      }
+    }
+  }
 }
+
+const newPatterns = (): Patterns => ({ all: [], byStart: new Map(), open: [] });
 
 function readOption(text: string): Option {
   const equals = text.startsWith("-") ? text.indexOf("=") : -1;
@@ -118,17 +138,25 @@ function testOf(pattern: string): Test {
 }
 
 function firstMatch(
-  byTool: ReadonlyMap<string, readonly Pattern[]>,
+  byTool: ReadonlyMap<string, Patterns>,
   readings: readonly Call[],
   assignments: ReadonlyMap<string, string>,
 ): string {
-  for (const { tool, args } of readings) {
-    const patterns = byTool.get(tool);
-    if (patterns === undefined || asksForHelp(args) || isForTests(assignments)) continue;
-    const found = patterns.find((pattern) => fits(pattern, args));
-    if (found !== undefined) return found.change;
+  if (isForTests(assignments)) return "";
+  for (const call of readings) {
+    const patterns = byTool.get(call.tool);
+    if (patterns === undefined) continue;
+    const found = candidatesFor(call, patterns).find((pattern) => fits(pattern, call.args));
+    if (found !== undefined && !asksForHelp(call.args)) return found.change;
   }
   return "";
+}
+
+/** A line that is typed into a console has no options before its first word. */
+function candidatesFor({ start }: Call, { all, byStart, open }: Patterns): readonly Pattern[] {
+  if (start === undefined) return all;
+  const fitting = byStart.get(start) ?? [];
+  return open.length === 0 ? fitting : [...fitting, ...open];
 }
 
 /** `-h` with a value names a host. */

@@ -203,6 +203,7 @@ export const CLOUD_CHANGES: readonly Rule[] = [
           "admin user|group|policy|service|config|bucket|accesskey add|attach|set|enable|restart|stop",
           "admin user|group|policy|accesskey create|edit|detach|update|unfreeze",
           "admin update|decommission|rebalance|heal",
+          "!admin decommission|rebalance status",
           "support proxy|callhome set|enable",
         ],
       },

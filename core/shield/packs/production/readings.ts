@@ -1,9 +1,12 @@
 import type { SimpleCommand } from "../../model.ts";
+import { optionValues } from "../../programs/arguments.ts";
 
 /** A tool that a command runs, and the tool's arguments. */
 export interface Call {
   readonly tool: string;
   readonly args: readonly string[];
+  /** The first word of a line that is typed into a console, in lower case. */
+  readonly start?: string;
 }
 
 /** Options of launchers whose value is the next word. */
@@ -72,6 +75,11 @@ const PACKAGES: ReadonlyMap<string, string> = new Map([
 export const READ_THROUGH: readonly string[] = [
   ...LAUNCHERS,
   ...PACKAGES.keys(),
+  "nc",
+  "ncat",
+  "netcat",
+  "telnet",
+  "socat",
   "cli",
 ];
 
@@ -81,21 +89,58 @@ export function readingsOf(command: SimpleCommand): readonly Call[] {
   const args = withoutPlace(command);
   const own = { tool: renamed(name === "cli" ? scopeOf(program) : name), args };
   const launched = LAUNCHES.has(name) ? launchedBy(args) : null;
-  if (SPOKEN_TO.has(name)) return [own, ...spoken(command)];
+  const options = CONSOLES.get(name);
+  if (options !== undefined) return [own, ...spoken(command, options)];
   return launched === null ? [own] : [own, launched];
 }
 
-/** Clients that take their commands on standard input, too. */
-const SPOKEN_TO = new Set([
-  "dragonfly-cli",
-  "keydb-cli",
-  "redis-cli",
-  "supervisorctl",
-  "valkey-cli",
-]);
+/** Programs that take commands of their own on standard input, and in these options or in an operand with spaces. */
+const CONSOLES: ReadonlyMap<string, readonly string[]> = new Map(
+  ("activemq,asterisk -rx -x,bareos-console,bconsole,birdc,cl_cli -c,cli -c,clish -c,cyradm,dgmgrl,dragonfly-cli," +
+    "dsmadmc,fastcli -c,fs_cli -x,ftp,gaia_cli -c,hbase,iredis,jboss-cli.sh -c --command --commands,kamcmd,keydb-cli," +
+    "lftp -e -c,nc,ncat,netcat,opensips-cli -x,ovirt-shell -E -c,psftp,qmgr -c,radmin -e,redis-cli,runmqsc,sftp," +
+    "smbclient -c,socat,supervisorctl,telnet,tmsh -c,valkey-cli,vppctl,wsadmin -c,wsadmin.sh -c,zkcli,zkcli.sh," +
+    "zookeeper-shell,zookeeper-shell.sh").split(",").map((line) => {
+      const [name = "", ...options] = line.split(" ");
+      return [name, options] as const;
+    }),
+);
 
-const spoken = ({ name, stdin }: SimpleCommand): readonly Call[] =>
-  (stdin?.text ?? "").split("\n").map((line) => ({ tool: name, args: line.trim().split(/\s+/) }));
+/** What also understands the words that are sent with a tool for any server. */
+const SERVERS: ReadonlyMap<string, string> = new Map(
+  ["nc", "ncat", "netcat", "telnet", "socat"].map((name) => [name, "redis-cli"]),
+);
+
+function spoken(command: SimpleCommand, options: readonly string[]): readonly Call[] {
+  const { name, args, stdin } = command;
+  const texts = [
+    stdin?.text ?? "",
+    ...(options.length === 0 ? [] : optionValues(command, ...options)),
+    ...args.filter((arg) => arg.includes(" ")),
+  ];
+  const lines = new Set(texts.flatMap((text) => text.split(/[\n\r;]/)));
+  const server = SERVERS.get(name);
+  const calls: Call[] = [];
+  for (const line of lines) {
+    const start = START.exec(line)?.[1]?.toLowerCase();
+    if (start === undefined) continue;
+    calls.push(lineOf(name, start, line));
+    if (server !== undefined) calls.push(lineOf(server, start, line));
+  }
+  return calls;
+}
+
+/** The first word; `-` and `@` before it only silence the line. */
+const START = /^\s*[-@]?([^\s'"(),]+)/;
+
+/** Few lines begin with a word that matters, so only those are split. */
+const lineOf = (tool: string, start: string, line: string): Call => ({
+  tool,
+  start,
+  get args() {
+    return line.trim().replace(/^[-@]/, "").split(/[\s'"(),]+/);
+  },
+});
 
 /** The arguments without a workspace or the name of a site: `yarn workspace api run x`, `wp @prod plugin list`. */
 function withoutPlace({ name, args }: SimpleCommand): readonly string[] {

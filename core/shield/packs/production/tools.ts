@@ -4,6 +4,9 @@ import { ADMINISTRATION } from "./administration.ts";
 import { rulesOfCalls } from "./calls.ts";
 import { DELIVERY } from "../cloud/delivery.ts";
 import { OPERATIONS } from "../cloud/operations.ts";
+import { BACKUP_CHANGES } from "../machine/backups.ts";
+import { CLUSTER_DATA_CHANGES } from "../databases/clusters.ts";
+import { DEVICE_CHANGES } from "../machine/devices.ts";
 import { CONSOLE_RULES } from "../databases/consoles.ts";
 import { DOCUMENT_RULES } from "../databases/documents.ts";
 import { STORE_IMPORTS } from "../databases/imports.ts";
@@ -35,6 +38,9 @@ export const TOOL_CHANGES: readonly Rule[] = [
     ...DELIVERY,
     ...STORE_IMPORTS,
     ...OTHER_VERSION_CONTROL,
+    ...BACKUP_CHANGES,
+    ...CLUSTER_DATA_CHANGES,
+    ...DEVICE_CHANGES,
   ]),
   ...STATEMENT_RULES,
   ...WRITE_RULES,

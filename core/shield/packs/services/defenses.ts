@@ -147,6 +147,7 @@ export const DEFENSE_RULES: readonly Rule[] = [
           command.args.some((arg) => SYSCTL_FILE.test(arg));
       }
       if (command.name === "efibootmgr") return hasFlag(command, "BbcoOnN");
+      if (command.name === "flashrom") return hasFlag(command, "wE", "write", "erase");
       if (command.name === "bpftool") return words.includes("load") || words.includes("attach");
       if (command.name === "modprobe") {
         return words.length > 0 &&

@@ -154,7 +154,8 @@ function findHarm(command: SimpleCommand, tool: Tool): Harm | null {
     if (isNeutral(word)) return null;
     const harm = verbHarm(word, tool);
     // `rollback status` asks how far one is.
-    if (MILD.has(word) && ASKING.has(words[i + 1]?.toLowerCase() ?? "")) return null;
+    const isAsked = ASKING.has(words[i + 1]?.toLowerCase() ?? "");
+    if ((MILD.has(word) || harm === "disable") && isAsked) return null;
     if (harm === null || isExcepted(word, i === 0 ? "" : words[i - 1]!.toLowerCase(), tool)) {
       continue;
     }

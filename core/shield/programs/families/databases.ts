@@ -95,7 +95,7 @@ export const DATABASES: readonly Family[] = [
     dumps: always,
   },
   {
-    names: ["pg_dumpall", "mysqldump", "mongodump", "mongoexport"],
+    names: ["pg_dumpall", "mysqldump", "mysqlpump", "mongodump", "mongoexport"],
     noteFiles: noteOutputIn((command) =>
       optionValues(command, "-out", "-o", "--out", "--output", "--result-file", "--archive")
     ),
