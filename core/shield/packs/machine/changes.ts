@@ -5,6 +5,7 @@ import { LOG_CHANGES } from "./logs.ts";
 import { NETWORK_CHANGES } from "./networks.ts";
 import { PLACE_CHANGES } from "./places.ts";
 import { POOL_CHANGES } from "./pools.ts";
+import { SERVED_CHANGES } from "./served.ts";
 import { STORAGE_CHANGES } from "./storage.ts";
 
 /** What alters a running machine without destroying anything. */
@@ -16,5 +17,6 @@ export const MACHINE_CHANGES = [
   ...KERNEL_CHANGES,
   ...ACCOUNT_CHANGES,
   ...LOG_CHANGES,
+  ...SERVED_CHANGES,
   ...PLACE_CHANGES,
 ];
