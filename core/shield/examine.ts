@@ -11,8 +11,8 @@ import type { Examined } from "./policy/policy_match.ts";
 import { BUILDS_FETCHED, buildsFetched } from "./packs/network/fetched.ts";
 import { OVER_BUDGET, UNPARSEABLE } from "./packs/structure.ts";
 import { type Inspection, outermost, report } from "./interpreter/scope.ts";
-import { walkText } from "./interpreter/text.ts";
 import { WALKER } from "./interpreter/walk.ts";
+import { walkLine } from "./interpreter/windows.ts";
 
 /** What a command does by itself, before the policy, the caller and the agent are considered. */
 export interface Examination {
@@ -61,7 +61,7 @@ export function examineCommand(
   } else {
     if (command.includes("\0")) report(scope, UNPARSEABLE, whole);
     try {
-      walkText(command.replaceAll("\0", " "), scope, null);
+      walkLine(command.replaceAll("\0", " "), scope);
     } catch (error) {
       // A parser that overflows its stack counts as a spent budget.
       const rule = error instanceof BudgetSpent || error instanceof RangeError

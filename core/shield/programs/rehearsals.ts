@@ -37,7 +37,7 @@ const REHEARSING: readonly (readonly [names: string, options: string, verbs?: st
   ["apt apt-get aptitude", "-s --simulate --just-print --dry-run --recon --no-act"],
   ["dpkg", "--dry-run --no-act --simulate"],
   ["zypper", "-D --dry-run"],
-  ["rpm dnf yum", "--test --assumeno --setopt=tsflags=test"],
+  ["rpm dnf yum", "--test --assumeno"],
   ["pacman yay paru", "-p --print"],
   ["apk", "-s --simulate"],
   ["brew", "-n --dry-run", "autoremove cleanup install upgrade bundle"],

@@ -332,7 +332,11 @@ export const CODE_RULES: readonly Rule[] = [
       `node -e 'fs.chmodSync("/usr/bin/find", 0o4755)'`,
       `ruby -e 'File.chmod(04755, "/bin/bash")'`,
     ],
-    misses: [`python3 -c 'import os; os.chmod("run.sh", 0o755)'`, "node -e 'console.log(1)'"],
+    misses: [
+      `python3 -c 'import os; os.chmod("run.sh", 0o755)'`,
+      "node -e 'console.log(1)'",
+      `ruby -e 'puts File.stat("/usr/bin/find").mode'`,
+    ],
   }),
   rule({
     id: "code.kill",

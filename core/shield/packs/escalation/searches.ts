@@ -90,8 +90,8 @@ const LAUNCHERS = [
   "source",
 ];
 
-const TOOL_NAMES = [...TOOLS].filter((name) => !SCRIPTS_ONLY.has(name)).flatMap((name) => [
-  name,
+const TOOL_NAMES = [...TOOLS].flatMap((name) => [
+  ...SCRIPTS_ONLY.has(name) ? [] : [name],
   ...["32", "64", "32s", "64s", "x64", "x86", ...ENDINGS].map((end) => name + end),
   `${name}x64.exe`,
   `${name}x86.exe`,

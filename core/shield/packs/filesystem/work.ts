@@ -66,6 +66,10 @@ function isWholeLocal(command: SimpleCommand, path: string): boolean {
     classifyPath(locate(command.cwd, folder)) === "local";
 }
 
+/** Files that need the rights of root belong to somebody else, unless a build makes them again. */
+const isOthers = (path: string): boolean =>
+  !["temporary", "regenerable"].includes(classifyPath(path)) && !/\.(?:o|log|tmp|pid)$/.test(path);
+
 const SCRATCH = new Set(["log", "logs", "reports", "screenshots", "output"]);
 
 /** Programs that install what was built, and the options and variables that say where to. */
@@ -155,13 +159,21 @@ export const WORK_FILE_RULES: readonly Rule[] = [
     ],
     match: (command) =>
       operands(command).some((path) =>
-        path.includes("*") && (meansWork(path) || isWholeLocal(command, path))
+        path.includes("*") &&
+        (meansWork(path) || isWholeLocal(command, path) ||
+          command.wrappers.includes("sudo") && isOthers(locate(command.cwd, path)))
       ),
     weight: [2, 4],
     threat: "destructive_delete",
     explanation: "A wildcard deletes files that hold work or data.",
     safer: "List what the wildcard matches first, and move the files aside.",
-    hits: ["rm -f *.sql", "rm *.csv", "rm -f data/*", "find . -name '*.go' -exec rm {} +"],
+    hits: [
+      "rm -f *.sql",
+      "rm *.csv",
+      "rm -f data/*",
+      "find . -name '*.go' -exec rm {} +",
+      "find . -name '*.bak' -print0 | xargs -0 sudo rm -f --",
+    ],
     misses: ["rm -f *.o", "rm -f build/*", "rm -f *.log", "rm -f logs/*", "rm notes.csv"],
   }),
   rule({

@@ -2,6 +2,7 @@ import { ACCOUNT_CHANGES } from "./accounts.ts";
 import { FIREWALL_CHANGES } from "./firewalls.ts";
 import { KERNEL_CHANGES } from "./kernel.ts";
 import { LOG_CHANGES } from "./logs.ts";
+import { MACOS_CHANGES } from "./macos.ts";
 import { NETWORK_CHANGES } from "./networks.ts";
 import { PLACE_CHANGES } from "./places.ts";
 import { POOL_CHANGES } from "./pools.ts";
@@ -17,6 +18,7 @@ export const MACHINE_CHANGES = [
   ...KERNEL_CHANGES,
   ...ACCOUNT_CHANGES,
   ...LOG_CHANGES,
+  ...MACOS_CHANGES,
   ...SERVED_CHANGES,
   ...PLACE_CHANGES,
 ];

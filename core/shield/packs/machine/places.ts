@@ -82,15 +82,21 @@ const SOCKET = /^\/(?:var\/)?run\/|\.sock(?:et)?\/$/;
 const DEVICE = /^\/dev\/(?!null|zero|full|u?random|std|fd\/|shm\/|pts\/|tty\/|ttyUSB|ttyACM)/;
 const OTHERS_HOME = /^\/(?:home|Users)\/[^/]+\/(?:\.ssh\/.*|\.gnupg\/.*)?$|^~\w+\//;
 
+const ALL_BELOW = /\/(?:\*|\0\x05)$/;
+/** Modes by which everybody may write. */
+const OPEN_MODE = /^0*[1-7]?[0-7][0-7][2367]$|^(?:[ugo]*[ao][ugo]*)?\+[rxX]*w/;
+
 /** Whether rights change on what the machine, its services or other people keep. */
 function changesRights(command: SimpleCommand): boolean {
   if (command.name === "setfacl" && hasOption(command, "--restore")) return true;
-  const isDeep = hasFlag(command, "R", "recursive") && !hasOption(command, "--test");
+  const isDeep = hasFlag(command, "R", "recursive") && !hasOption(command, "--test") ||
+    command.wrappers.includes("find") || OPEN_MODE.test(operands(command)[0] ?? "");
   const shared = command.name === "setfacl" ? SHARED : SHARED_ROOT;
   const references = optionValues(command, "--reference");
   return operands(command).some((path) => {
     if (!/^[/~.]/.test(path) && command.cwd === "." || references.includes(path)) return false;
-    const place = placeOf(command, path);
+    // What stands right below a folder is as good as the folder.
+    const place = placeOf(command, path.replace(ALL_BELOW, ""));
     return OWNED.test(place) || SOCKET.test(place) || DEVICE.test(place) ||
       OTHERS_HOME.test(place) ||
       isDeep && shared.test(place);
@@ -178,6 +184,8 @@ export const PLACE_CHANGES: readonly Rule[] = [
       "chattr +i /etc/resolv.conf",
       "chmod 666 /dev/kvm",
       "setfacl -Rb /srv/share",
+      "find /srv/www -type d -exec chmod 777 {} +",
+      "chmod 777 /srv/www",
     ],
     misses: [
       "chmod +x script.sh",

@@ -80,6 +80,8 @@ export function stopsService(command: SimpleCommand, words: readonly string[]): 
       return hasFlag(command, "", "user") && !hasFlag(command, "", "system")
         ? null
         : stoppedUnit(operands(command, SYSTEMCTL_VALUED));
+    case "stop-service":
+      return words[0] ?? "";
     default:
       return stoppedUnit(words);
   }

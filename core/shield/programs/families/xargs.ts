@@ -97,7 +97,7 @@ function unwrapParallel(command: SimpleCommand): Inner[] {
   });
 }
 
-/** `ForEach-Object { program $_ }`: the block runs for each object that comes in. */
+/** `ForEach-Object { program $_ }`, `Invoke-Command web1 { program }`: the block runs for each object or machine. */
 function unwrapBlock({ args }: SimpleCommand): Inner[] {
   const at = args.findIndex((arg) => arg.startsWith("{"));
   if (at < 0) return [];
@@ -116,7 +116,19 @@ export const XARGS_PROGRAMS: readonly Family[] = [
     takesInput: true,
     reads: (command) => optionValues(command, "-a", "--arg-file"),
   },
-  { names: ["foreach-object", "where-object", "%"], unwrap: unwrapBlock },
+  {
+    names: [
+      "%",
+      "foreach-object",
+      "icm",
+      "invoke-command",
+      "measure-command",
+      "start-job",
+      "start-threadjob",
+      "where-object",
+    ],
+    unwrap: unwrapBlock,
+  },
   { names: ["gxargs"], unwrap: unwrapXargs, takesInput: true },
   {
     names: ["sem"],

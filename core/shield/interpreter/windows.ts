@@ -1,0 +1,53 @@
+import { parseShell } from "./parse.ts";
+import { fork, type Scope } from "./scope.ts";
+import { walkText } from "./text.ts";
+
+/** Programs that only Windows has. */
+const PROGRAMS =
+  "bcdedit|cmdkey|del|deltree|dir|diskpart|erase|findstr|icacls|rd|robocopy|schtasks|takeown|taskkill|vssadmin|wbadmin|wevtutil|xcopy";
+
+/** Where a line starts such a program or a cmdlet. */
+const STARTS = new RegExp(
+  String
+    .raw`(?:^|[|;&({])[ \t]*(?:[A-Z][a-z]+-[A-Z][A-Za-z]+|(?:${PROGRAMS})(?:\.exe)?)(?=[ \t]|$)`,
+);
+const CMDLET = /^[ \t]*[A-Z][a-z]+-[A-Z][A-Za-z]+(?=[ \t]|$)/;
+
+/** A backslash between the names of a path: `C:\Users\*`, `$env:TEMP\x`. */
+const BETWEEN_NAMES = /(?<=[\w:.*%})])\\(?=[\w.*$%{("]|$)/gm;
+/** `^&` in the text of `echo`, before a program that no other system has. */
+const ESCAPED = new RegExp(String.raw`\^[&|](?=[ \t]*(?:${PROGRAMS})\b)`, "gi");
+
+/** A function without inner blocks. */
+const DEFINITION = /\bfunction[ \t]+([A-Z]\w*-\w+)[ \t]*\{([^{}]*)\}/g;
+
+/**
+ * Walks the line that the caller gave. A line with programs of Windows is also read as Windows reads it, where a
+ * backslash stands between folders.
+ */
+export function walkLine(line: string, scope: Scope): void {
+  if (!STARTS.test(line)) {
+    walkText(line, scope, null);
+    return;
+  }
+  const text = withoutUncalled(line.replaceAll(ESCAPED, "  "));
+  const slashed = text.replaceAll(BETWEEN_NAMES, "/");
+  // A shell runs nothing of a line that it cannot read.
+  const isForeign = CMDLET.test(text) && !text.includes("\n") && !isReadable(text) &&
+    isReadable(slashed);
+  if (!isForeign) walkText(text, fork(scope), null);
+  if (slashed !== text) walkText(slashed, scope, null);
+}
+
+const isReadable = (text: string): boolean => (parseShell(text).errors?.length ?? 0) === 0;
+
+/** Leaves out functions that only call cmdlets, and that the line never calls. */
+function withoutUncalled(text: string): string {
+  return text.replaceAll(DEFINITION, (whole, name: string, body: string) => {
+    const isCalled = text.split(name).length > 2;
+    const pieces = body.split(/[;|&\n]/).filter((piece) => piece.trim() !== "");
+    return isCalled || /\$\(|`/.test(body) || !pieces.every((piece) => CMDLET.test(piece))
+      ? whole
+      : " ".repeat(whole.length);
+  });
+}
