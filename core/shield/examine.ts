@@ -50,6 +50,7 @@ export function examineCommand(
     commands: [],
     files: new Map(),
     links: new Map(),
+    later: [],
     earlier,
     fileNames: new FileNames(earlier.keys()),
     recalled: new Set(),
@@ -62,6 +63,7 @@ export function examineCommand(
     if (command.includes("\0")) report(scope, UNPARSEABLE, whole);
     try {
       walkLine(command.replaceAll("\0", " "), scope);
+      for (const run of inspection.later) run();
     } catch (error) {
       // A parser that overflows its stack counts as a spent budget.
       const rule = error instanceof BudgetSpent || error instanceof RangeError

@@ -95,6 +95,8 @@ export function scanCode(written: string, language: string, budget: Budget): Cod
       ...code.split("\n").map((line) => line.trim()).map((line) =>
         line.startsWith("spawn ") || line.startsWith("exec ")
           ? line.slice(line.indexOf(" ") + 1)
+          : line.startsWith("file delete ")
+          ? `rm -r ${line.slice("file delete ".length)}`
           : ""
       ),
     );

@@ -44,6 +44,8 @@ export interface Inspection {
   readonly files: Map<string, Flow>;
   /** Where the links lead that the line itself makes, by normalized path. */
   readonly links: Map<string, string>;
+  /** What runs when the line ends: the texts of traps. */
+  readonly later: (() => void)[];
   /** What commands before it wrote to files. */
   readonly earlier: ReadonlyMap<string, Flow>;
   /** The file names of all these paths, to reject most words quickly. */

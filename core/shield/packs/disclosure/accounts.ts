@@ -107,6 +107,41 @@ function printsVariables(command: SimpleCommand): boolean {
 }
 
 const SEARCHERS = ["grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "ugrep"];
+const WINDOWS_SEARCHERS = [
+  "findstr",
+  "select-string",
+  "reg",
+  "dir",
+  "get-childitem",
+  "gci",
+  "where",
+];
+
+/** A drive, a share, a home or a hive: outside of one's own project. */
+const OUTSIDE = /^(?:[A-Za-z]:|[/\\]{2}|\0|~|hk(?:lm|cu|ey_|u))/i;
+const NAMED_SECRET = /pass(?:w|\*|\.|wd)|cred|unattend|sysprep|vnc\.ini|web\.config|\.kdbx|secret/i;
+
+/** Whether a search by a program of Windows looks for passwords on a drive, in homes or in the registry. */
+function searchesDrive(command: SimpleCommand): boolean {
+  const { name, args, stdin } = command;
+  const words = args.filter((arg) => !/^[-/][a-z]+$/i.test(arg));
+  switch (name) {
+    case "findstr":
+      return words.some((word) => OUTSIDE.test(word)) &&
+        words.flatMap((word) => word.replace(/^\/[cg]:/i, "").split(" ")).some(asksForCredential);
+    case "select-string":
+      return words.some(asksForCredential) &&
+        (words.some((word) => OUTSIDE.test(word)) ||
+          stdin?.paths?.some((path) => OUTSIDE.test(path)) === true);
+    case "reg":
+      return args.some((arg, at) =>
+        arg.toLowerCase() === "/f" && asksForCredential(args[at + 1] ?? "")
+      );
+    default:
+      return args.some((arg) => /^(?:\/s|-r|-rec\w*)$/i.test(arg)) &&
+        words.some((word) => OUTSIDE.test(word)) && words.some((word) => NAMED_SECRET.test(word));
+  }
+}
 
 /** Whether a search looks for the word "password" and the like, over folders that are no project of one's own. */
 function searchesPasswords(command: SimpleCommand): boolean {
@@ -231,8 +266,11 @@ export const ACCOUNT_RULES: readonly Rule[] = [
   rule({
     id: "credentials.search_passwords",
     title: "Search folders of the system or of people for passwords",
-    commands: SEARCHERS,
-    match: searchesPasswords,
+    commands: [...SEARCHERS, ...WINDOWS_SEARCHERS],
+    match: (command) =>
+      WINDOWS_SEARCHERS.includes(command.name)
+        ? searchesDrive(command)
+        : searchesPasswords(command),
     evenRehearsed: true,
     weight: [4, 2],
     threat: "credential_access",
@@ -244,6 +282,11 @@ export const ACCOUNT_RULES: readonly Rule[] = [
       "find /etc /opt -name '*.conf' -exec grep -HniE 'passw|secret' {} +",
       "rg -i api_key /root",
       "env | grep -i secret",
+      "findstr /si password C:\\Users\\*.config C:\\Users\\*.xml",
+      "Select-String -Path C:\\Users\\*\\*.txt -Pattern password",
+      "Get-ChildItem C:\\ -Recurse -Include *.config | Select-String password",
+      "reg query HKLM /f password /t REG_SZ /s",
+      "dir /s /b C:\\*pass*.txt",
     ],
     misses: [
       "grep -rn password src/",
@@ -251,6 +294,10 @@ export const ACCOUNT_RULES: readonly Rule[] = [
       "grep -r 'Failed password' /var/log",
       "rg -i token docs",
       "grep -c password notes.txt",
+      "findstr /n TODO *.cs",
+      "Select-String -Path .\\src\\*.cs -Pattern password",
+      "Get-ChildItem C:\\logs -Recurse | Select-String error",
+      "reg query HKLM\\SOFTWARE /s",
     ],
   }),
   rule({

@@ -19,10 +19,13 @@ const DATA = ["/srv", "/mnt", "/media", "/data", "/var/www", "/proc"];
 /** Whether a search asks for rights that a user has by mistake: setuid, writable for all, without an owner. */
 function asksForRights({ args }: SimpleCommand): boolean {
   return args.some((arg, at) =>
-    LEFT_OPEN.has(arg) || (arg === "-perm" && isRight(args[at + 1] ?? ""))
+    LEFT_OPEN.has(arg) || (arg === "-perm" && isRight(args[at + 1] ?? "")) ||
+    arg === "-group" && POWERFUL.has(args[at + 1] ?? "")
   );
 }
 
+/** Groups whose members reach passwords, disks or containers. */
+const POWERFUL = new Set(["shadow", "disk", "docker", "lxd", "kmem"]);
 const LEFT_OPEN = new Set(["-nouser", "-nogroup", "-writable"]);
 
 /** `-4000`, `/6000`, `+4000`, `-u=s`, `/g+s`, `-o+w`, `-2`: a bit for another's rights, or for writing by everyone. */
@@ -119,6 +122,7 @@ export const SEARCH_RULES: readonly Rule[] = [
       "find /etc -writable -type f",
       "find / -perm -o+w -type d",
       "find /usr -perm +6000",
+      "find / -group shadow 2>/dev/null",
     ],
     misses: [
       "find . -perm -u+x -type f",
@@ -179,6 +183,7 @@ export const SEARCH_RULES: readonly Rule[] = [
       "git clone https://github.com/carlospolop/PEASS-ng",
       "wget https://github.com/rebootuser/LinEnum/raw/master/LinEnum.sh",
       "SharpHound.exe -c All",
+      "./lse.sh -l 1 -i",
     ],
     misses: ["grep -n linpeas rules.yml", "rm -f linpeas.sh", "git log -- linpeas.sh", "ls lse.sh"],
   }),

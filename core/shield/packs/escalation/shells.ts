@@ -199,6 +199,8 @@ export const SHELL_RULES: readonly Rule[] = [
       "nsenter",
       "unshare",
       "script",
+      "screen",
+      "tmux",
     ],
     match: opensOther,
     weight: [4, 3],
@@ -213,6 +215,8 @@ export const SHELL_RULES: readonly Rule[] = [
       "doas -s",
       "chroot /host",
       "machinectl shell root@",
+      "screen -x root/shared",
+      "tmux -S /tmp/shared attach",
     ],
     misses: [
       "sudo -V",
@@ -221,6 +225,9 @@ export const SHELL_RULES: readonly Rule[] = [
       "sudo -u postgres psql -l",
       "chroot --help",
       "machinectl list",
+      "screen -x work",
+      "tmux attach -t work",
+      "tmux -S ~/.tmux.sock attach",
     ],
   }),
 ];
@@ -234,6 +241,11 @@ function opensOther(command: SimpleCommand): boolean {
       return !hasFlag(command, "ch", "command", "session-command", "help") && !args.includes("--");
     case "newgrp":
       return args.length > 0;
+    case "screen":
+      return hasFlag(command, "xr") && operands(command).some((word) => /^\w+\//.test(word));
+    case "tmux":
+      return optionValues(command, "-S").some((path) => !OWN_SOCKETS.test(path)) &&
+        operands(command).some((word) => ATTACHES.has(word));
     case "machinectl":
       return operands(command)[0] === "shell" && inner.length === 0;
     case "systemd-run":
@@ -244,6 +256,10 @@ function opensOther(command: SimpleCommand): boolean {
       return inner.length === 0 && !isRehearsal(command) && entersWithout(command);
   }
 }
+
+/** Where tmux keeps the sockets of each user. */
+const OWN_SOCKETS = /^(?:~|\/tmp\/tmux-\d+\/|[^/])/;
+const ATTACHES = new Set(["a", "at", "attach", "attach-session"]);
 
 /** Whether a program that starts others opens a shell where none is named. */
 function entersWithout(command: SimpleCommand): boolean {

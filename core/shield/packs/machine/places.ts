@@ -6,7 +6,7 @@ import {
   optionValues,
 } from "../../programs/arguments.ts";
 import { type Rule, rule, type SimpleCommand } from "../rule.ts";
-import { DAILY, isServed, placeOf } from "./served.ts";
+import { DAILY, EDITED, isServed, placeOf } from "./served.ts";
 
 /** Files that a program edits where they are; null for programs that only read. */
 function editedIn(command: SimpleCommand): readonly string[] {
@@ -62,8 +62,6 @@ const savedAs = (args: readonly string[]): string[] =>
   args.flatMap((arg) =>
     /(?:^|[:|\s])(?:w|wq|x|sav\w*|up\w*)!?\s+(?:>>\s*)?(\/\S+)/.exec(arg)?.[1] ?? []
   );
-
-const EDITED = /^\/(?:etc|boot|usr|lib\w*|s?bin|root|var\/(?:lib|spool|www))\//;
 
 function editsSystem(command: SimpleCommand): boolean {
   if (isRehearsal(command)) return false;

@@ -11,6 +11,11 @@ const SERVED =
 export const DAILY =
   /\/(?:cache|tmp|temp|logs?|backups?|spool|sessions?)\/|\.(?:log|bak|orig|tmp|pid)\/?$/i;
 
+/** Folders in which the system keeps settings and programs. */
+export const EDITED = /^\/(?:etc|boot|usr|lib\w*|s?bin|root|var\/(?:lib|spool|www))\//;
+/** A socket by which others reach a service. */
+const SOCKET = /^\/(?:var\/)?run\/.*\.sock(?:et)?\/$/;
+
 /** A path on another machine counts as one on this. */
 export const placeOf = (command: SimpleCommand, path: string): string =>
   `${normalizePath(locate(command.cwd, path.replace(/^[\w.@-]{2,}:(?=\/)|^[A-Za-z]:/, "")))}/`;
@@ -100,6 +105,36 @@ function updatesServed(command: SimpleCommand): boolean {
   );
 }
 
+/** What a client of files is told, in an option or on its input, command by command. */
+function told(command: SimpleCommand): readonly string[][] {
+  const texts = [command.stdin?.text ?? "", ...optionValues(command, "-c", "-e", "-Q")];
+  return texts.flatMap((text) => text.split(/[;\n]/))
+    .map((line) => line.trim().replace(/^[-@]/, "").split(/\s+/));
+}
+
+/** Verbs of these clients that delete, move or change files of the other machine. */
+const REMOTE_VERBS = new Set(
+  "rm rmdir mrm mdelete del delete deltree rename mv chmod chown chgrp ln symlink truncate".split(
+    " ",
+  ),
+);
+
+/** Whether files of another machine are deleted, moved or put where it serves or keeps settings. */
+const changesRemote = (command: SimpleCommand): boolean =>
+  told(command).some(([verb = "", ...words]) => {
+    const paths = words.filter((word) => !word.startsWith("-"));
+    switch (verb) {
+      case "put":
+      case "mput":
+      case "reput":
+        return paths.slice(1).some((path) => isServed(command, path) || EDITED.test(path));
+      case "mirror":
+        return words.some((word) => /^-[a-zA-Z]*R|^--reverse|^--Remove/.test(word));
+      default:
+        return REMOTE_VERBS.has(verb) && paths.length > 0;
+    }
+  });
+
 /** What a machine serves. */
 export const SERVED_CHANGES: readonly Rule[] = [
   rule({
@@ -161,7 +196,8 @@ export const SERVED_CHANGES: readonly Rule[] = [
     id: "filesystem.remove_served",
     title: "Delete a file that a running machine serves",
     commands: ["rm", "grm", "srm", "unlink", "remove-item", "ri", "del", "erase"],
-    match: (command, words) => words.some((path) => isServed(command, path)),
+    match: (command, words) =>
+      words.some((path) => isServed(command, path) || SOCKET.test(placeOf(command, path))),
     weight: [2, 4],
     threat: "destructive_delete",
     explanation: "It deletes a file of which a running machine may have the only copy.",
@@ -171,12 +207,35 @@ export const SERVED_CHANGES: readonly Rule[] = [
       "sudo rm /var/www/html/index.html",
       "cd /opt/app && rm app.jar",
       "php -r 'unlink(\"/srv/db/app.sqlite\");'",
+      "unlink /var/run/docker.sock",
     ],
     misses: [
       "rm -f /srv/app/tmp/upload.part",
       "rm /srv/app/app.jar.bak",
       "rm -f /srv/app/logs/build.log",
       "rm notes.txt",
+    ],
+  }),
+  rule({
+    id: "production.remote_files",
+    title: "Delete or replace files of another machine",
+    commands: ["sftp", "ftp", "lftp", "ncftp", "smbclient", "psftp"],
+    match: changesRemote,
+    weight: [3, 3],
+    threat: "production_change",
+    explanation: "It deletes, moves or replaces files of another machine.",
+    safer: "List the files there first, and keep a copy of what is replaced.",
+    hits: [
+      "printf 'rm /srv/www/index.html\\n' | sftp -b - web01",
+      "sftp web01 <<< 'put index.html /srv/www/index.html'",
+      "lftp -e 'mirror -R --delete dist /www; quit' ftp.example.com",
+      "smbclient //fs1/team -c 'cd old; rm *.xlsx'",
+    ],
+    misses: [
+      "sftp web01 <<< 'ls /srv/www'",
+      "sftp web01 <<< 'put report.pdf'",
+      "lftp -e 'mirror /www copy; quit' ftp.example.com",
+      "smbclient //fs1/team -c 'get plan.xlsx'",
     ],
   }),
   rule({

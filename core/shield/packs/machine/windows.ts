@@ -14,6 +14,7 @@ export const WINDOWS_PHRASES: readonly Rule[] = [
       "vssadmin resize",
       "wevtutil sl|set-log",
       "fltmc unload|detach",
+      "takeown /f|/f…",
       "sysmon|sysmon64 -u",
       "logman stop|delete",
       "net accounts /lockoutthreshold:0|/minpwlen:0|/maxpwage:unlimited",
