@@ -196,8 +196,11 @@ function trimPipes(text: string): string {
 }
 
 function mayBeCommand(text: string): boolean {
-  return text.trim().length >= 2;
+  return text.trim().length >= 2 && !ENDS_OF_BLOCKS.has(text.trim());
 }
+
+/** Words that a shell knows, but that run nothing by themselves. */
+const ENDS_OF_BLOCKS = new Set(["do", "done", "elif", "else", "esac", "fi", "if", "in", "then"]);
 
 function runsPrograms(names: ReadonlySet<string>): boolean {
   return !names.isDisjointFrom(RUNNERS) || !names.isDisjointFrom(MAY_RUN);

@@ -1,15 +1,16 @@
+import { quoteWord } from "./inner.ts";
 import { parseShell } from "./parse.ts";
 import { fork, type Scope } from "./scope.ts";
 import { walkText } from "./text.ts";
 
 /** Programs that only Windows has. */
 const PROGRAMS =
-  "bcdedit|cmdkey|del|deltree|dir|diskpart|erase|findstr|icacls|rd|robocopy|schtasks|takeown|taskkill|vssadmin|wbadmin|wevtutil|xcopy";
+  "bcdedit|cmdkey|del|deltree|dir|diskpart|erase|findstr|icacls|powershell|pwsh|rd|robocopy|schtasks|takeown|taskkill|vssadmin|wbadmin|wevtutil|xcopy";
 
 /** Where a line starts such a program or a cmdlet. */
 const STARTS = new RegExp(
   String
-    .raw`(?:^|[|;&({])[ \t]*(?:[A-Z][a-z]+-[A-Z][A-Za-z]+|(?:${PROGRAMS})(?:\.exe)?)(?=[ \t]|$)`,
+    .raw`(?:^|[|;&({])[ \t]*(?:[A-Z][a-z]+-[A-Z][A-Za-z]+|(?:${PROGRAMS})(?:\.exe)?|type[ \t]+[A-Za-z]:\S*|\.\\\w[\w.\\-]*)(?=[ \t]|$)`,
 );
 const CMDLET = /^[ \t]*[A-Z][a-z]+-[A-Z][A-Za-z]+(?=[ \t]|$)/;
 
@@ -17,6 +18,9 @@ const CMDLET = /^[ \t]*[A-Z][a-z]+-[A-Z][A-Za-z]+(?=[ \t]|$)/;
 const BETWEEN_NAMES = /(?<=[\w:.*%})])\\(?=[\w.*$%{("]|$)/gm;
 /** `^&` in the text of `echo`, before a program that no other system has. */
 const ESCAPED = new RegExp(String.raw`\^[&|](?=[ \t]*(?:${PROGRAMS})\b)`, "gi");
+
+/** `-WhatIf:$true`: the value of a switch. */
+const SWITCH = /:\$(true|false)\b/gi;
 
 /** A function without inner blocks. */
 const DEFINITION = /\bfunction[ \t]+([A-Z]\w*-\w+)[ \t]*\{([^{}]*)\}/g;
@@ -31,12 +35,18 @@ export function walkLine(line: string, scope: Scope): void {
     return;
   }
   const text = withoutUncalled(line.replaceAll(ESCAPED, "  "));
-  const slashed = text.replaceAll(BETWEEN_NAMES, "/");
-  // A shell runs nothing of a line that it cannot read.
-  const isForeign = CMDLET.test(text) && !text.includes("\n") && !isReadable(text) &&
-    isReadable(slashed);
+  const slashed = text.replaceAll(BETWEEN_NAMES, "/").replaceAll(SWITCH, ":$1");
+  const isForeign = isOfCmdlets(text);
   if (!isForeign) walkText(text, fork(scope), null);
-  if (slashed !== text) walkText(slashed, scope, null);
+  if (!isForeign && slashed === text) return;
+  // What only PowerShell can read is code of PowerShell.
+  walkText(isReadable(slashed) ? slashed : `pwsh -c ${quoteWord(text)}`, scope, null);
+}
+
+/** Whether another shell finds no program in a line that it knows: each command is a cmdlet. */
+function isOfCmdlets(text: string): boolean {
+  return !/[<>`]|\$\(/.test(text) &&
+    text.split(/[;|&\n]/).every((piece) => piece.trim() === "" || CMDLET.test(piece));
 }
 
 const isReadable = (text: string): boolean => (parseShell(text).errors?.length ?? 0) === 0;

@@ -48,7 +48,7 @@ const SHOWN = ["--show-secrets", "--showsecret", "--show-passwords", "--show-sec
 const DECRYPTERS = ["gpg", "gpg2", "age", "rage"];
 /** Names of encrypted files that hold credentials. */
 const KEPT =
-  /(?:secret|credential|passw|token|api[-_]?key|private|vault|\.env|\.password-store\/)[^/]*(?:\/.*)?\.(?:gpg|asc|age|pgp)$/i;
+  /(?:secret|credential|passw|token|api[-_]?key|private|vault|authinfo|netrc|\.env|\.password-store\/)[^/]*(?:\/.*)?\.(?:gpg|asc|age|pgp)$/i;
 
 const CLIENTS = ["psql", "mysql", "mariadb", "mongosh", "mongo", "sqlcmd"];
 /** Tables and columns in which databases keep the hashes of passwords. */
@@ -166,6 +166,23 @@ export const SECRET_RULES: readonly Rule[] = [
       "ngrep -q -W byline password tcp port 8080",
     ],
     misses: ["tcpdump -i eth0 -nn port 443 -c 20", "strace -c -p 1234", "tcpdump -A -r x.pcap"],
+  }),
+  rule({
+    id: "credentials.into_repository",
+    title: "Put a key or password into a repository",
+    commands: ["git"],
+    subcommands: ["add"],
+    match: (command) => hasFlag(command, "f", "force") && operands(command).some(isSecret),
+    weight: [3, 3],
+    threat: "credential_exposure",
+    explanation: "It puts a file that the repository ignores, and that holds credentials, into it.",
+    safer: "Keep the value in a secret store, and put an example file into the repository.",
+    hits: [
+      "git add -f .env",
+      "git add --force config/master.key",
+      "git add -f .env && git commit -m env && git push",
+    ],
+    misses: ["git add -f dist/app.js", "git add .env.example", "git add -A"],
   }),
   rule({
     id: "credentials.key_protection",

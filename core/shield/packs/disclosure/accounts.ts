@@ -121,18 +121,20 @@ const WINDOWS_SEARCHERS = [
 const OUTSIDE = /^(?:[A-Za-z]:|[/\\]{2}|\0|~|hk(?:lm|cu|ey_|u))/i;
 const NAMED_SECRET = /pass(?:w|\*|\.|wd)|cred|unattend|sysprep|vnc\.ini|web\.config|\.kdbx|secret/i;
 
+const listsOutside = ({ stdin }: SimpleCommand): boolean =>
+  stdin?.paths?.some((path) => OUTSIDE.test(path)) ?? false;
+
 /** Whether a search by a program of Windows looks for passwords on a drive, in homes or in the registry. */
 function searchesDrive(command: SimpleCommand): boolean {
-  const { name, args, stdin } = command;
+  const { name, args } = command;
   const words = args.filter((arg) => !/^[-/][a-z]+$/i.test(arg));
   switch (name) {
     case "findstr":
-      return words.some((word) => OUTSIDE.test(word)) &&
+      return (words.some((word) => OUTSIDE.test(word)) || listsOutside(command)) &&
         words.flatMap((word) => word.replace(/^\/[cg]:/i, "").split(" ")).some(asksForCredential);
     case "select-string":
       return words.some(asksForCredential) &&
-        (words.some((word) => OUTSIDE.test(word)) ||
-          stdin?.paths?.some((path) => OUTSIDE.test(path)) === true);
+        (words.some((word) => OUTSIDE.test(word)) || listsOutside(command));
     case "reg":
       return args.some((arg, at) =>
         arg.toLowerCase() === "/f" && asksForCredential(args[at + 1] ?? "")

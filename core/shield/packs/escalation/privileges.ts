@@ -234,12 +234,17 @@ export const PRIVILEGE_RULES: readonly Rule[] = [
     match: (command) =>
       optionValues(command, "--uid", "--user", "--reuid", "--ruid").some((user) =>
         user === "0" || user === "root"
-      ) || command.args.some((arg) => arg.startsWith("--gid=0")),
+      ) || command.args.some((arg) => /^--(?:gid=0|caps=|addamb=|inh=)/.test(arg)),
     weight: [4, 3],
     threat: "privilege_escalation",
     explanation: "It starts a program as root, with all rights that the caller may hand on.",
     safer: null,
-    hits: ["capsh --gid=0 --uid=0 --", "setpriv --reuid=0 id", "capsh --user=root --"],
+    hits: [
+      "capsh --gid=0 --uid=0 --",
+      "setpriv --reuid=0 id",
+      "capsh --user=root --",
+      "capsh --caps=cap_setuid+eip -- -c id",
+    ],
     misses: ["capsh --print", "setpriv --dump", "capsh --decode=0000003fffffffff"],
   }),
   rule({

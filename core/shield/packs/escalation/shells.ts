@@ -201,6 +201,7 @@ export const SHELL_RULES: readonly Rule[] = [
       "script",
       "screen",
       "tmux",
+      "start-process",
     ],
     match: opensOther,
     weight: [4, 3],
@@ -216,7 +217,9 @@ export const SHELL_RULES: readonly Rule[] = [
       "chroot /host",
       "machinectl shell root@",
       "screen -x root/shared",
+      "Start-Process powershell -Verb RunAs",
       "tmux -S /tmp/shared attach",
+      "sudo tmux -S /run/admin.sock new -d",
     ],
     misses: [
       "sudo -V",
@@ -241,11 +244,17 @@ function opensOther(command: SimpleCommand): boolean {
       return !hasFlag(command, "ch", "command", "session-command", "help") && !args.includes("--");
     case "newgrp":
       return args.length > 0;
+    case "start-process":
+      return optionValues(command, "-Verb").some((verb) => verb.toLowerCase() === "runas") &&
+        operands(command).some((word) =>
+          SHELLS.has(word) || /^(?:powershell|pwsh|cmd)\b/.test(word)
+        );
     case "screen":
       return hasFlag(command, "xr") && operands(command).some((word) => /^\w+\//.test(word));
     case "tmux":
       return optionValues(command, "-S").some((path) => !OWN_SOCKETS.test(path)) &&
-        operands(command).some((word) => ATTACHES.has(word));
+        (command.wrappers.includes("sudo") ||
+          operands(command).some((word) => ATTACHES.has(word)));
     case "machinectl":
       return operands(command)[0] === "shell" && inner.length === 0;
     case "systemd-run":

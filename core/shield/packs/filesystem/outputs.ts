@@ -5,7 +5,7 @@ import { once, type Rule, rule, type SimpleCommand } from "../rule.ts";
 
 /** Long options that name a file or folder to write, in any program. */
 const OUTPUT =
-  /^--(?:out(?:put|file|dir|-file|-dir|put-file|put-dir|put-directory|put-document)?|dest(?:ination|dir)?|log-?file|index-file|report-file|save(?:-to|-as)?|write-to|dump-file|trace-file|pid-?file)(?:=(.*))?$/is;
+  /^--(?:[\w-]+[-_])?(?:out(?:put|file|dir|-file|-dir|put-file|put-dir|put-directory|put-document)?|dest(?:ination|dir)?|log-?file|index-file|report-file|save(?:-to|-as)?|write-to|dump-file|trace-file|pid-?file)(?:=(.*))?$/is;
 
 /** Short options that do so, by program. */
 const SHORT: ReadonlyMap<string, readonly string[]> = new Map([
@@ -37,6 +37,9 @@ const SHORT: ReadonlyMap<string, readonly string[]> = new Map([
   ["pacman", ["-r", "--root", "--sysroot"]],
   ["pip", ["--root"]],
   ["find", ["-fprint", "-fprint0", "-fls"]],
+  ["hugo", ["-d"]],
+  ["jekyll", ["-d"]],
+  ["mkdocs", ["-d", "--site-dir"]],
   ["docker", ["-o"]],
   ["podman", ["-o"]],
   ["git", ["-o"]],

@@ -30,6 +30,8 @@ function emptiedFile(command: SimpleCommand): readonly string[] {
     case "cp":
     case "install":
       return words.length === 2 && words[0] === "/dev/null" ? words.slice(1) : [];
+    case "clear-content":
+      return words;
     case "dd":
       return command.args.includes("if=/dev/null")
         ? command.args.flatMap((arg) => arg.startsWith("of=") ? [arg.slice(3)] : [])
@@ -102,7 +104,7 @@ export const WORK_FILE_RULES: readonly Rule[] = [
   rule({
     id: "filesystem.empties_work",
     title: "Empty a file of work or data",
-    commands: ["cp", "install", "dd", "tee", "sponge"],
+    commands: ["cp", "install", "dd", "tee", "sponge", "clear-content"],
     also: ["redirected"],
     match: (command) =>
       emptiedFile(command).some((path) => isWork(locate(command.cwd, path))) ||

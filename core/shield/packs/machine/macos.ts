@@ -80,6 +80,7 @@ export const MACOS_CHANGES = [
       { names: "bless", when: names(/^--(?:setBoot|mount|folder|file|device|netboot)$/) },
       { names: "dseditgroup", needs: "-o", when: names(/^(?:create|delete|edit)$/) },
       { names: "sharing", needs: "-a -r -e" },
+      { names: "mdutil", when: names(/^-[adv]*[iEXLP]/) },
       { names: "createmobileaccount" },
       { names: "security", verbs: ["add-trusted-cert|remove-trusted-cert|trust-settings-import"] },
       {

@@ -87,6 +87,7 @@ const OPEN_MODE = /^0*[1-7]?[0-7][0-7][2367]$|^(?:[ugo]*[ao][ugo]*)?\+[rxX]*w/;
 /** Whether rights change on what the machine, its services or other people keep. */
 function changesRights(command: SimpleCommand): boolean {
   if (command.name === "setfacl" && hasOption(command, "--restore")) return true;
+  if (command.name === "set-acl") return operands(command).some((path) => /^[A-Za-z]:/.test(path));
   const isDeep = hasFlag(command, "R", "recursive") && !hasOption(command, "--test") ||
     command.wrappers.includes("find") || OPEN_MODE.test(operands(command)[0] ?? "");
   const shared = command.name === "setfacl" ? SHARED : SHARED_ROOT;
@@ -182,6 +183,7 @@ export const PLACE_CHANGES: readonly Rule[] = [
       "chattr +i /etc/resolv.conf",
       "chmod 666 /dev/kvm",
       "setfacl -Rb /srv/share",
+      "Set-Acl D:\\share $acl",
       "find /srv/www -type d -exec chmod 777 {} +",
       "chmod 777 /srv/www",
     ],

@@ -93,6 +93,7 @@ export const CONVERTERS: readonly Family[] = [
   },
   { names: ["sox", "pdfjam", "wkhtmltoimage", "heif-convert", "gm"], writes: secondOperand },
   { names: ["convert", "composite", "montage"], writes: secondOperand },
+  { names: ["crane", "lessc", "sass", "sphinx-build"], writes: secondOperand },
   { names: ["magick"], writes: magickTarget },
   {
     names: [

@@ -36,8 +36,4 @@ export const SEARCHERS: readonly Family[] = [
     readsBelow: searchedAlways,
   },
   { names: ["ack", "ag"], descends: true, readsBelow: searchedAlways },
-  {
-    names: ["gci", "get-childitem"],
-    prints: (command, incoming) => ({ ...incoming, text: null, paths: operands(command) }),
-  },
 ];

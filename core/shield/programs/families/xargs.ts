@@ -13,7 +13,8 @@ const XARGS_OPTIONS = {
 const XARGS = wrapperOf(XARGS_OPTIONS);
 const PARALLEL_OPTIONS = {
   short: "jPnNLaSIdEC",
-  long: "jobs max-args delay timeout joblog colsep results retries arg-file",
+  long:
+    "jobs max-args delay timeout joblog colsep results retries arg-file sshlogin sshloginfile slf workdir basefile transferfile tagstring",
 };
 const PARALLEL = wrapperOf(PARALLEL_OPTIONS);
 
