@@ -50,6 +50,7 @@ export function examineCommand(
     commands: [],
     files: new Map(),
     links: new Map(),
+    parsed: new Map(),
     later: [],
     earlier,
     fileNames: new FileNames(earlier.keys()),

@@ -1,3 +1,4 @@
+import { rememberLast } from "../../code/remember_last.ts";
 import { sqlStatements } from "../../code/sql.ts";
 import { hasFlag, operands, optionValues, wordsOf } from "../../programs/arguments.ts";
 import { classifyPath, locate } from "../../programs/paths.ts";
@@ -50,13 +51,15 @@ const MEASURES = new Set(["count", "length", "char_length", "octet_length", "as"
 const TESTS = new Set(["is", "=", "<>", "!="]);
 
 function readsAccounts(command: SimpleCommand): boolean {
-  return [...command.args, command.stdin?.text ?? ""].some((text) => {
-    const lower = text.toLowerCase();
-    if (ACCOUNT_STORES.some((store) => lower.includes(store)) && QUERIES.test(lower)) return true;
-    return lower.includes("select") && STEMS.some((stem) => lower.includes(stem)) &&
-      sqlStatements(lower).some(showsColumn);
-  });
+  return [...command.args, command.stdin?.text ?? ""].some(asksForAccounts);
 }
+
+const asksForAccounts = rememberLast((text) => {
+  const lower = text.toLowerCase();
+  if (ACCOUNT_STORES.some((store) => lower.includes(store)) && QUERIES.test(lower)) return true;
+  return lower.includes("select") && STEMS.some((stem) => lower.includes(stem)) &&
+    sqlStatements(lower).some(showsColumn);
+});
 
 const QUERIES = /select|copy|table |find|aggregate|getuser|usersinfo|show create/;
 

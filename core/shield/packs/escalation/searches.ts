@@ -61,6 +61,7 @@ const SCRIPTS_ONLY = new Set(["les", "lse", "upc", "wes", "certify", "cdk", "wat
 
 /** `/tmp/pspy64` is `pspy`; `LinEnum.sh` is `linenum`. */
 function isTool(path: string): boolean {
+  if (path.length < SHORTEST) return false;
   const name = path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1).toLowerCase()
     .split("?", 1)[0]!;
   const dot = name.lastIndexOf(".");
@@ -72,6 +73,7 @@ function isTool(path: string): boolean {
   return [stem, bare].some((one) => TOOLS.has(one) && (isScript || !SCRIPTS_ONLY.has(one)));
 }
 
+const SHORTEST = Math.min(...TOOLS.values().map((name) => name.length));
 const LONGEST = 255;
 const ENDINGS = new Set([".sh", ".py", ".pl", ".ps1", ".exe", ".bat", ".rb", ".git", ".zip"]);
 
