@@ -1,5 +1,5 @@
 import type { Inner } from "../../interpreter/inner.ts";
-import type { SimpleCommand } from "../../model.ts";
+import { once, type SimpleCommand } from "../../model.ts";
 import { hasFlag, operands, optionValues } from "../arguments.ts";
 import type { Family, Finder } from "../family.ts";
 import { printsSettings } from "../flows.ts";
@@ -33,7 +33,9 @@ const copiedTo: Finder = (command) =>
   lastOperand(command).map((path) => path.replace(/^[^/~]*:(?=[/~])/, ""));
 
 /** The files of `put file`, on standard input or in an option. */
-function puts(command: SimpleCommand): string[] {
+const puts: Finder = (command) => once(command, findPuts);
+
+function findPuts(command: SimpleCommand): readonly string[] {
   const told = [command.stdin?.text ?? "", ...optionValues(command, "-c", "-e"), ...command.args];
   return told.flatMap((text) => text.split(/[\n;]/))
     .concat(command.args.join(" "))
