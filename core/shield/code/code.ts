@@ -89,7 +89,9 @@ export function scanCode(written: string, language: string, budget: Budget): Cod
     );
     if (pipes) texts.push(...bareTexts(code, false));
   }
-  if (language === "osascript") texts.push(...strings);
+  if (language === "osascript") {
+    texts.push(...strings, ...ENDS_SYSTEM.test(code) ? ["shutdown -h now"] : []);
+  }
   if (language === "expect" || language === "tclsh") {
     texts.push(
       ...code.split("\n").map((line) => line.trim()).map((line) =>
@@ -98,6 +100,9 @@ export function scanCode(written: string, language: string, budget: Budget): Cod
           : line.startsWith("file delete ")
           ? `rm -r ${line.slice("file delete ".length)}`
           : ""
+      ),
+      ...code.split(/[\n;\][]/).map((part) => TCL_WRITES.exec(part)?.[1] ?? "").map((path) =>
+        path === "" ? "" : `: > ${quoteWord(path)}`
       ),
     );
   }
@@ -113,6 +118,11 @@ export function scanCode(written: string, language: string, budget: Budget): Cod
     statements: isPowershell(language) ? statementsOf(code) : [],
   };
 }
+
+/** `tell app "System Events" to shut down`. */
+const ENDS_SYSTEM = /\b(?:to\s|\n\s*)(?:shut down|restart)\b/;
+/** `open /etc/motd w`. */
+const TCL_WRITES = /^\s*open\s+(\/\S+)\s+(?:[wa]|r\+)/;
 
 /** Whether code calls something by a name that is a value: `&$f("rm")`, `getattr(os, "sys" + "tem")`. */
 function callsByName(

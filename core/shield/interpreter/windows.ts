@@ -39,9 +39,26 @@ export function walkLine(line: string, scope: Scope): void {
   const isForeign = isOfCmdlets(text);
   if (!isForeign) walkText(text, fork(scope), null);
   if (!isForeign && slashed === text) return;
+  if (isReadable(slashed)) {
+    walkText(slashed, scope, null);
+    return;
+  }
   // What only PowerShell can read is code of PowerShell.
-  walkText(isReadable(slashed) ? slashed : `pwsh -c ${quoteWord(text)}`, scope, null);
+  walkText(`pwsh -c ${quoteWord(text)}`, fork(scope), null);
+  const flat = withoutGroups(slashed);
+  if (isReadable(flat)) walkText(flat, scope, null);
 }
+
+/** A command whose arguments are values that other commands compute: `Restart-Computer (gc names.txt)`. */
+function withoutGroups(text: string): string {
+  let flat = text;
+  for (let level = 0; level < GROUPS_MAX && flat.includes("("); level++) {
+    flat = flat.replaceAll(/\([^()]*\)/g, "$computed");
+  }
+  return flat;
+}
+
+const GROUPS_MAX = 3;
 
 /** Whether another shell finds no program in a line that it knows: each command is a cmdlet. */
 function isOfCmdlets(text: string): boolean {

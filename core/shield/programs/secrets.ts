@@ -57,6 +57,8 @@ const SECRET_NAMES = new Set([
   "ssh_host_ecdsa_key",
   "sam",
   "ntds.dit",
+  "unattend.xml",
+  "sysprep.inf",
   "node-token",
   "login data",
   "login.keyring",

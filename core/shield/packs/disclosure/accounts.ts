@@ -113,6 +113,7 @@ const SEARCHERS = ["grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "ugrep"
 const WINDOWS_SEARCHERS = [
   "findstr",
   "select-string",
+  "sls",
   "reg",
   "dir",
   "get-childitem",
@@ -136,6 +137,7 @@ function searchesDrive(command: SimpleCommand): boolean {
       return (words.some((word) => OUTSIDE.test(word)) || listsOutside(command)) &&
         words.flatMap((word) => word.replace(/^\/[cg]:/i, "").split(" ")).some(asksForCredential);
     case "select-string":
+    case "sls":
       return words.some(asksForCredential) &&
         (words.some((word) => OUTSIDE.test(word)) || listsOutside(command));
     case "reg":

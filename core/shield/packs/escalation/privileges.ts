@@ -71,6 +71,8 @@ const SETTINGS: ReadonlyMap<string, { readonly names: string[]; readonly checks:
       ["nginx", "-c", "-t -T -v -V"],
       ["apache2", "-f -d", "-t -S -v"],
       ["httpd", "-f -d", "-t -S -v"],
+      ["apachectl", "-f -d", "-t -S -v configtest"],
+      ["apache2ctl", "-f -d", "-t -S -v configtest"],
       ["haproxy", "-f", "-c -v"],
       ["dnsmasq", "-C --conf-file --conf-dir", "--test -v"],
       ["sshd", "-f", "-t -T"],

@@ -80,6 +80,8 @@ const SOCKET = /^\/(?:var\/)?run\/|\.sock(?:et)?\/$/;
 const DEVICE = /^\/dev\/(?!null|zero|full|u?random|std|fd\/|shm\/|pts\/|tty\/|ttyUSB|ttyACM)/;
 const OTHERS_HOME = /^\/(?:home|Users)\/[^/]+\/(?:\.ssh\/.*|\.gnupg\/.*)?$|^~\w+\//;
 
+const CHANGES_ACL =
+  /^\/(?:grant|deny|remove|setowner|reset|inheritance|setintegritylevel|restore|substitute|[epgdr]$)/i;
 const ALL_BELOW = /\/(?:\*|\0\x05)$/;
 /** Modes by which everybody may write. */
 const OPEN_MODE = /^0*[1-7]?[0-7][0-7][2367]$|^(?:[ugo]*[ao][ugo]*)?\+[rxX]*w/;
@@ -87,6 +89,10 @@ const OPEN_MODE = /^0*[1-7]?[0-7][0-7][2367]$|^(?:[ugo]*[ao][ugo]*)?\+[rxX]*w/;
 /** Whether rights change on what the machine, its services or other people keep. */
 function changesRights(command: SimpleCommand): boolean {
   if (command.name === "setfacl" && hasOption(command, "--restore")) return true;
+  if (command.name.endsWith("cacls")) {
+    return command.args.some((arg) => CHANGES_ACL.test(arg)) &&
+      operands(command).some((path) => /^[A-Za-z]:/.test(path));
+  }
   if (command.name === "set-acl") return operands(command).some((path) => /^[A-Za-z]:/.test(path));
   const isDeep = hasFlag(command, "R", "recursive") && !hasOption(command, "--test") ||
     command.wrappers.includes("find") || OPEN_MODE.test(operands(command)[0] ?? "");
@@ -166,7 +172,18 @@ export const PLACE_CHANGES: readonly Rule[] = [
   rule({
     id: "production.rights",
     title: "Change rights on files of the system or of others",
-    commands: ["chmod", "chown", "chgrp", "chattr", "setfacl", "chflags", "set-acl", "chcon"],
+    commands: [
+      "chmod",
+      "chown",
+      "chgrp",
+      "chattr",
+      "setfacl",
+      "chflags",
+      "set-acl",
+      "chcon",
+      "icacls",
+      "cacls",
+    ],
     match: changesRights,
     weight: [3, 3],
     threat: "permission_change",
@@ -183,12 +200,14 @@ export const PLACE_CHANGES: readonly Rule[] = [
       "chattr +i /etc/resolv.conf",
       "chmod 666 /dev/kvm",
       "setfacl -Rb /srv/share",
+      "icacls C:\\inetpub /grant 'Users:(OI)(CI)F' /T",
       "Set-Acl D:\\share $acl",
       "find /srv/www -type d -exec chmod 777 {} +",
       "chmod 777 /srv/www",
     ],
     misses: [
       "chmod +x script.sh",
+      "icacls C:\\inetpub",
       "chmod 600 ~/.ssh/id_ed25519",
       "chown -R app:app /srv/app/releases/42",
       "chmod --reference=/etc/hosts notes.txt",

@@ -2,7 +2,7 @@ import { hasFlag, isRehearsal, operands, optionValues } from "../../programs/arg
 import { WRITERS, writtenPaths } from "../../programs/effects.ts";
 import { locate, normalizePath } from "../../programs/paths.ts";
 import { outputsOf } from "../filesystem/outputs.ts";
-import { once, type Rule, rule, type SimpleCommand } from "../rule.ts";
+import { type CodeScan, once, type Rule, rule, type SimpleCommand } from "../rule.ts";
 
 /** Folders from which programs and pages are served. */
 const SERVED =
@@ -21,9 +21,10 @@ export const placeOf = (command: SimpleCommand, path: string): string =>
   `${normalizePath(locate(command.cwd, path.replace(/^[\w.@-]{2,}:(?=\/)|^[A-Za-z]:/, "")))}/`;
 
 export function isServed(command: SimpleCommand, path: string): boolean {
-  const place = placeOf(command, path);
-  return SERVED.test(place) && !DAILY.test(place);
+  return isServedPlace(placeOf(command, path));
 }
+
+const isServedPlace = (place: string): boolean => SERVED.test(place) && !DAILY.test(place);
 
 /** Of `-n` and `--no-n`, the last counts. */
 function syncsNothing(command: SimpleCommand): boolean {
@@ -135,6 +136,26 @@ const changesRemote = (command: SimpleCommand): boolean =>
     }
   });
 
+/** A call with a string as its first argument, and the string behind it: another path, or a mode. */
+const CALL =
+  /(?<![\w$])((?:os\.)?[A-Za-z_]\w*)\s*\(\s*["']([^"'\n]{0,300})["'](?:\s*,\s*["']([^"'\n]{0,300})["'])?/g;
+/** Names of calls that write, move or cut the file that they name. */
+const WRITING =
+  /^(?:os\.replace|(?:os\.)?(?:write|writefile|writefilesync|writetextfile|writetextfilesync|appendfile|appendfilesync|file_put_contents|truncate|truncatesync|rename|renamesync|move|copy|copyfile|copyfilesync|symlink|symlinksync))$/i;
+const OPENING = /^(?:f?open|opensync)$/i;
+const WRITE_MODE = /^(?:[wax+]|r\+)/;
+
+/** Whether code writes a file where programs and pages are served from. */
+function writesServedInCode({ code, names }: CodeScan): boolean {
+  const writesText = names.has("write_text") || names.has("write_bytes");
+  for (const [, name = "", first = "", second = ""] of code.matchAll(CALL)) {
+    const writes = WRITING.test(name) || OPENING.test(name) && WRITE_MODE.test(second) ||
+      writesText && name === "Path";
+    if (writes && (isServedPlace(first) || isServedPlace(second))) return true;
+  }
+  return false;
+}
+
 /** What a machine serves. */
 export const SERVED_CHANGES: readonly Rule[] = [
   rule({
@@ -168,6 +189,26 @@ export const SERVED_CHANGES: readonly Rule[] = [
       "cp /srv/www/index.html .",
       "cp /srv/app/app.jar /srv/app/app.jar.old",
       "make > /srv/app/logs/build.txt",
+    ],
+  }),
+  rule({
+    id: "production.served_code",
+    title: "Write in code where programs and pages are served from",
+    matchCode: writesServedInCode,
+    weight: [3, 3],
+    threat: "production_change",
+    explanation: "The code writes or moves files that a running machine serves.",
+    safer: "Write to a folder of your own, compare, and deploy through the pipeline.",
+    hits: [
+      `python3 -c "open('/srv/www/index.html','w').write('x')"`,
+      `node -e 'require("fs").writeFileSync("/srv/www/index.html","x")'`,
+      `python3 -c "import os; os.rename('/srv/app/current','/srv/app/old')"`,
+      `python3 -c 'from pathlib import Path; Path("/opt/app/x.conf").write_text("x")'`,
+    ],
+    misses: [
+      `python3 -c "print(open('/srv/www/index.html').read())"`,
+      `node -e 'fs.writeFileSync("out.html", fs.readFileSync("/srv/www/index.html"))'`,
+      `python3 -c "open('/srv/app/logs/x.log','a').write('x')"`,
     ],
   }),
   rule({

@@ -209,7 +209,9 @@ function hasAny(
     if (arg.startsWith("--no-") && options.has(`--${arg.slice(5)}`)) found = false;
     if (options.has(name) || isBundled(name, options, valued)) {
       const value = equals < 0 ? args[i + 1] : arg.slice(equals + 1);
-      found = value === undefined || !OFF.has(value.toLowerCase());
+      // `-b 0` sets a number.
+      const isNumber = equals < 0 && name.length === 2 && value === "0";
+      found = value === undefined || isNumber || !OFF.has(value.toLowerCase());
     }
   }
   return found;

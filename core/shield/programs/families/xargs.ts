@@ -74,6 +74,9 @@ function unwrapParallel(command: SimpleCommand): Inner[] {
   // It prints the commands, and runs none.
   const own = front.slice(0, front.length - (found?.argv.length ?? 0));
   if (own.some((arg) => arg === "--dry-run" || arg === "--dryrun")) return [];
+  if (found !== null && own.some((arg) => arg === "--pipe" || arg === "--spreadstdin")) {
+    return [{ kind: "argv", argv: found.argv }];
+  }
   const flow = command.stdin;
   const isListed = command.args[marks]?.startsWith("::::") ||
     optionValues(command, "-a", "--arg-file").length > 0;
