@@ -7,6 +7,7 @@ import { NETWORK_CHANGES } from "./networks.ts";
 import { PLACE_CHANGES } from "./places.ts";
 import { POOL_CHANGES } from "./pools.ts";
 import { SERVED_CHANGES } from "./served.ts";
+import { SERVED_CODE_RULES } from "./served_code.ts";
 import { STORAGE_CHANGES } from "./storage.ts";
 
 /** What alters a running machine without destroying anything. */
@@ -20,5 +21,6 @@ export const MACHINE_CHANGES = [
   ...LOG_CHANGES,
   ...MACOS_CHANGES,
   ...SERVED_CHANGES,
+  ...SERVED_CODE_RULES,
   ...PLACE_CHANGES,
 ];

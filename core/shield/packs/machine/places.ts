@@ -5,7 +5,7 @@ import {
   operands,
   optionValues,
 } from "../../programs/arguments.ts";
-import { type Rule, rule, type SimpleCommand } from "../rule.ts";
+import { LISTED, type Rule, rule, type SimpleCommand } from "../rule.ts";
 import { DAILY, EDITED, isServed, placeOf } from "./served.ts";
 
 /** Files that a program edits where they are; null for programs that only read. */
@@ -82,7 +82,9 @@ const OTHERS_HOME = /^\/(?:home|Users)\/[^/]+\/(?:\.ssh\/.*|\.gnupg\/.*)?$|^~\w+
 
 const CHANGES_ACL =
   /^\/(?:grant|deny|remove|setowner|reset|inheritance|setintegritylevel|restore|substitute|[epgdr]$)/i;
-const ALL_BELOW = /\/(?:\*|\0\x05)$/;
+/** The folder of what a wildcard or a search finds right below it. */
+const folderOfAll = (path: string): string =>
+  path.endsWith("/*") || path.endsWith(`/${LISTED}`) ? path.slice(0, path.lastIndexOf("/")) : path;
 /** Modes by which everybody may write. */
 const OPEN_MODE = /^0*[1-7]?[0-7][0-7][2367]$|^(?:[ugo]*[ao][ugo]*)?\+[rxX]*w/;
 
@@ -100,8 +102,7 @@ function changesRights(command: SimpleCommand): boolean {
   const references = optionValues(command, "--reference");
   return operands(command).some((path) => {
     if (!/^[/~.]/.test(path) && command.cwd === "." || references.includes(path)) return false;
-    // What stands right below a folder is as good as the folder.
-    const place = placeOf(command, path.replace(ALL_BELOW, ""));
+    const place = placeOf(command, folderOfAll(path));
     return OWNED.test(place) || SOCKET.test(place) || DEVICE.test(place) ||
       OTHERS_HOME.test(place) ||
       isDeep && shared.test(place);

@@ -2,7 +2,7 @@ import { hasFlag, isRehearsal, operands, optionValues } from "../../programs/arg
 import { WRITERS, writtenPaths } from "../../programs/effects.ts";
 import { locate, normalizePath } from "../../programs/paths.ts";
 import { outputsOf } from "../filesystem/outputs.ts";
-import { type CodeScan, once, type Rule, rule, type SimpleCommand } from "../rule.ts";
+import { once, type Rule, rule, type SimpleCommand } from "../rule.ts";
 
 /** Folders from which programs and pages are served. */
 const SERVED =
@@ -13,6 +13,8 @@ export const DAILY =
 
 /** Folders in which the system keeps settings and programs. */
 export const EDITED = /^\/(?:etc|boot|usr|lib\w*|s?bin|root|var\/(?:lib|spool|www))\//;
+const MOVERS = ["mv", "gmv", "move-item"];
+
 /** A socket by which others reach a service. */
 const SOCKET = /^\/(?:var\/)?run\/.*\.sock(?:et)?\/$/;
 
@@ -24,7 +26,8 @@ export function isServed(command: SimpleCommand, path: string): boolean {
   return isServedPlace(placeOf(command, path));
 }
 
-const isServedPlace = (place: string): boolean => SERVED.test(place) && !DAILY.test(place);
+/** Whether it is such a place; folders end with a slash. */
+export const isServedPlace = (place: string): boolean => SERVED.test(place) && !DAILY.test(place);
 
 /** Of `-n` and `--no-n`, the last counts. */
 function syncsNothing(command: SimpleCommand): boolean {
@@ -136,26 +139,6 @@ const changesRemote = (command: SimpleCommand): boolean =>
     }
   });
 
-/** A call with a string as its first argument, and the string behind it: another path, or a mode. */
-const CALL =
-  /(?<![\w$])((?:os\.)?[A-Za-z_]\w*)\s*\(\s*["']([^"'\n]{0,300})["'](?:\s*,\s*["']([^"'\n]{0,300})["'])?/g;
-/** Names of calls that write, move or cut the file that they name. */
-const WRITING =
-  /^(?:os\.replace|(?:os\.)?(?:write|writefile|writefilesync|writetextfile|writetextfilesync|appendfile|appendfilesync|file_put_contents|truncate|truncatesync|rename|renamesync|move|copy|copyfile|copyfilesync|symlink|symlinksync))$/i;
-const OPENING = /^(?:f?open|opensync)$/i;
-const WRITE_MODE = /^(?:[wax+]|r\+)/;
-
-/** Whether code writes a file where programs and pages are served from. */
-function writesServedInCode({ code, names }: CodeScan): boolean {
-  const writesText = names.has("write_text") || names.has("write_bytes");
-  for (const [, name = "", first = "", second = ""] of code.matchAll(CALL)) {
-    const writes = WRITING.test(name) || OPENING.test(name) && WRITE_MODE.test(second) ||
-      writesText && name === "Path";
-    if (writes && (isServedPlace(first) || isServedPlace(second))) return true;
-  }
-  return false;
-}
-
 /** What a machine serves. */
 export const SERVED_CHANGES: readonly Rule[] = [
   rule({
@@ -192,26 +175,6 @@ export const SERVED_CHANGES: readonly Rule[] = [
     ],
   }),
   rule({
-    id: "production.served_code",
-    title: "Write in code where programs and pages are served from",
-    matchCode: writesServedInCode,
-    weight: [3, 3],
-    threat: "production_change",
-    explanation: "The code writes or moves files that a running machine serves.",
-    safer: "Write to a folder of your own, compare, and deploy through the pipeline.",
-    hits: [
-      `python3 -c "open('/srv/www/index.html','w').write('x')"`,
-      `node -e 'require("fs").writeFileSync("/srv/www/index.html","x")'`,
-      `python3 -c "import os; os.rename('/srv/app/current','/srv/app/old')"`,
-      `python3 -c 'from pathlib import Path; Path("/opt/app/x.conf").write_text("x")'`,
-    ],
-    misses: [
-      `python3 -c "print(open('/srv/www/index.html').read())"`,
-      `node -e 'fs.writeFileSync("out.html", fs.readFileSync("/srv/www/index.html"))'`,
-      `python3 -c "open('/srv/app/logs/x.log','a').write('x')"`,
-    ],
-  }),
-  rule({
     id: "production.served_output",
     title: "Write output where programs and pages are served from",
     commands: null,
@@ -235,16 +198,23 @@ export const SERVED_CHANGES: readonly Rule[] = [
   }),
   rule({
     id: "filesystem.remove_served",
-    title: "Delete a file that a running machine serves",
-    commands: ["rm", "grm", "srm", "unlink", "remove-item", "ri", "del", "erase"],
+    title: "Delete or move away a file that a running machine serves",
+    commands: [
+      ...["rm", "grm", "srm", "unlink", "remove-item", "ri", "del", "erase"],
+      ...MOVERS,
+    ],
     match: (command, words) =>
-      words.some((path) => isServed(command, path) || SOCKET.test(placeOf(command, path))),
+      (MOVERS.includes(command.name) ? words.slice(0, -1) : words).some((path) =>
+        isServed(command, path) || SOCKET.test(placeOf(command, path))
+      ),
     weight: [2, 4],
     threat: "destructive_delete",
-    explanation: "It deletes a file of which a running machine may have the only copy.",
+    explanation:
+      "It takes a file away that a running machine serves, and of which it may have the only copy.",
     safer: "Move the file aside, and delete it when nothing misses it.",
     hits: [
       "rm -f /srv/db/app.sqlite",
+      "mv /opt/app/app.jar /tmp/",
       "sudo rm /var/www/html/index.html",
       "cd /opt/app && rm app.jar",
       "php -r 'unlink(\"/srv/db/app.sqlite\");'",
@@ -255,6 +225,7 @@ export const SERVED_CHANGES: readonly Rule[] = [
       "rm /srv/app/app.jar.bak",
       "rm -f /srv/app/logs/build.log",
       "rm notes.txt",
+      "mv app.jar /tmp/",
     ],
   }),
   rule({

@@ -1,7 +1,7 @@
 import type { SimpleCommand } from "../../model.ts";
 import { hasFlag, hasOption, operands, optionValues, wordsOf } from "../arguments.ts";
 import type { Family, Finder } from "../family.ts";
-import { isPath, lastOperand, valuesOf, within } from "../texts.ts";
+import { isPath, valuesOf, within } from "../texts.ts";
 
 /** Options of media tools whose value is the next word, and may be a file that they read. */
 const MEDIA_VALUED = new Set(
