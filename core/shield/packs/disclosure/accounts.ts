@@ -6,6 +6,7 @@ import { READERS } from "../../programs/output.ts";
 import { isEveryday, isSecret } from "../../programs/secrets.ts";
 import { CLIENTS } from "../databases/clients.ts";
 import { once, type Rule, rule, type SimpleCommand } from "../rule.ts";
+import { asksForCredential, searchesDrive, WINDOWS_SEARCHERS } from "./windows_searches.ts";
 
 /** Tables and fields in which databases keep the passwords of their accounts. */
 const ACCOUNT_STORES = [
@@ -110,46 +111,6 @@ function printsVariables(command: SimpleCommand): boolean {
 }
 
 const SEARCHERS = ["grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "ugrep"];
-const WINDOWS_SEARCHERS = [
-  "findstr",
-  "select-string",
-  "sls",
-  "reg",
-  "dir",
-  "get-childitem",
-  "gci",
-  "where",
-];
-
-/** A drive, a share, a home or a hive: outside of one's own project. */
-const OUTSIDE = /^(?:[A-Za-z]:|[/\\]{2}|\0|~|hk(?:lm|cu|ey_|u))/i;
-const NAMED_SECRET = /pass(?:w|\*|\.|wd)|cred|unattend|sysprep|vnc\.ini|web\.config|\.kdbx|secret/i;
-
-const listsOutside = ({ stdin }: SimpleCommand): boolean =>
-  stdin?.paths?.some((path) => OUTSIDE.test(path)) ?? false;
-
-/** Whether a search by a program of Windows looks for passwords on a drive, in homes or in the registry. */
-function searchesDrive(command: SimpleCommand): boolean {
-  const { name, args } = command;
-  const words = args.filter((arg) => !/^[-/][a-z]+$/i.test(arg));
-  switch (name) {
-    case "findstr":
-      return (words.some((word) => OUTSIDE.test(word)) || listsOutside(command)) &&
-        words.flatMap((word) => word.replace(/^\/[cg]:/i, "").split(" ")).some(asksForCredential);
-    case "select-string":
-    case "sls":
-      return words.some(asksForCredential) &&
-        (words.some((word) => OUTSIDE.test(word)) || listsOutside(command));
-    case "reg":
-      return args.some((arg, at) =>
-        arg.toLowerCase() === "/f" && asksForCredential(args[at + 1] ?? "")
-      );
-    default:
-      return args.some((arg) => /^(?:\/s|-r|-rec\w*)$/i.test(arg)) &&
-        words.some((word) => OUTSIDE.test(word)) && words.some((word) => NAMED_SECRET.test(word));
-  }
-}
-
 /** Whether a search looks for the word "password" and the like, over folders that are no project of one's own. */
 function searchesPasswords(command: SimpleCommand): boolean {
   const [first = "", ...paths] = operands(command, SEARCH_VALUED);
@@ -178,19 +139,6 @@ const SEARCH_VALUED = new Set([
   "--max-depth",
   "--regexp",
 ]);
-
-const asksForCredential = (pattern: string): boolean =>
-  pattern.toLowerCase().split(/\\?\|/).some((part) => {
-    const word = part.replaceAll(/\.\*|\\[bswd][*+?]?|\[[^\]]*\][*+?]?|[^a-z0-9_. -]/g, "").trim();
-    return WORDS.has(word.replaceAll(/[.\s-]+/g, "_"));
-  });
-
-const WORDS = new Set(
-  ("pass passw passwd password passwords pwd pw secret secrets secret_key token tokens apikey api_key api_token " +
-    "credential credentials private_key access_key aws_secret aws_access_key_id aws_secret_access_key akia bearer " +
-    "db_password db_pass authtoken _authtoken auth_token connectionstring connection_string passphrase")
-    .split(" "),
-);
 
 function isForeign(command: SimpleCommand, path: string): boolean {
   const kind = classifyPath(locate(command.cwd, path));
