@@ -12,6 +12,8 @@ const STARTS = new RegExp(
   String
     .raw`(?:^|[|;&({])[ \t]*(?:[A-Z][a-z]+-[A-Z][A-Za-z]+|(?:${PROGRAMS})(?:\.exe)?|type[ \t]+[A-Za-z]:\S*|\.\\\w[\w.\\-]*)(?=[ \t]|$)`,
 );
+/** Without any of these, both readings are one. */
+const MARKS = ["-", "\\", "^"];
 const CMDLET = /^[ \t]*[A-Z][a-z]+-[A-Z][A-Za-z]+(?=[ \t]|$)/;
 
 /** A backslash between the names of a path: `C:\Users\*`, `$env:TEMP\x`. */
@@ -30,7 +32,7 @@ const DEFINITION = /\bfunction[ \t]+([A-Z]\w*-\w+)[ \t]*\{([^{}]*)\}/g;
  * backslash stands between folders.
  */
 export function walkLine(line: string, scope: Scope): void {
-  if (!STARTS.test(line)) {
+  if (!MARKS.some((mark) => line.includes(mark)) || !STARTS.test(line)) {
     walkText(line, scope, null);
     return;
   }

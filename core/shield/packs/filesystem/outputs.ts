@@ -50,10 +50,6 @@ const SHORT: ReadonlyMap<string, readonly string[]> = new Map([
 
 /** The values of options that name what a program writes. */
 export function outputsOf(command: SimpleCommand): readonly string[] {
-  return once(command, findOutputs);
-}
-
-function findOutputs(command: SimpleCommand): readonly string[] {
   const { args } = command;
   let found: string[] | null = null;
   for (let at = 0; at < args.length; at++) {
