@@ -11,8 +11,8 @@ import type { Examined } from "./policy/policy_match.ts";
 import { BUILDS_FETCHED, buildsFetched } from "./packs/network/fetched.ts";
 import { OVER_BUDGET, UNPARSEABLE } from "./packs/structure.ts";
 import { type Inspection, outermost, report } from "./interpreter/scope.ts";
-import { walkText } from "./interpreter/text.ts";
 import { WALKER } from "./interpreter/walk.ts";
+import { walkLine } from "./interpreter/windows.ts";
 
 /** What a command does by itself, before the policy, the caller and the agent are considered. */
 export interface Examination {
@@ -50,6 +50,8 @@ export function examineCommand(
     commands: [],
     files: new Map(),
     links: new Map(),
+    parsed: new Map(),
+    later: [],
     earlier,
     fileNames: new FileNames(earlier.keys()),
     recalled: new Set(),
@@ -61,7 +63,8 @@ export function examineCommand(
   } else {
     if (command.includes("\0")) report(scope, UNPARSEABLE, whole);
     try {
-      walkText(command.replaceAll("\0", " "), scope, null);
+      walkLine(command.replaceAll("\0", " "), scope);
+      for (const run of inspection.later) run();
     } catch (error) {
       // A parser that overflows its stack counts as a spent budget.
       const rule = error instanceof BudgetSpent || error instanceof RangeError

@@ -89,13 +89,20 @@ export function scanCode(written: string, language: string, budget: Budget): Cod
     );
     if (pipes) texts.push(...bareTexts(code, false));
   }
-  if (language === "osascript") texts.push(...strings);
+  if (language === "osascript") {
+    texts.push(...strings, ...ENDS_SYSTEM.test(code) ? ["shutdown -h now"] : []);
+  }
   if (language === "expect" || language === "tclsh") {
     texts.push(
       ...code.split("\n").map((line) => line.trim()).map((line) =>
         line.startsWith("spawn ") || line.startsWith("exec ")
           ? line.slice(line.indexOf(" ") + 1)
+          : line.startsWith("file delete ")
+          ? `rm -r ${line.slice("file delete ".length)}`
           : ""
+      ),
+      ...code.split(/[\n;\][]/).map((part) => TCL_WRITES.exec(part)?.[1] ?? "").map((path) =>
+        path === "" ? "" : `: > ${quoteWord(path)}`
       ),
     );
   }
@@ -111,6 +118,11 @@ export function scanCode(written: string, language: string, budget: Budget): Cod
     statements: isPowershell(language) ? statementsOf(code) : [],
   };
 }
+
+/** `tell app "System Events" to shut down`. */
+const ENDS_SYSTEM = /\b(?:to\s|\n\s*)(?:shut down|restart)\b/;
+/** `open /etc/motd w`. */
+const TCL_WRITES = /^\s*open\s+(\/\S+)\s+(?:[wa]|r\+)/;
 
 /** Whether code calls something by a name that is a value: `&$f("rm")`, `getattr(os, "sys" + "tem")`. */
 function callsByName(
@@ -194,8 +206,11 @@ function trimPipes(text: string): string {
 }
 
 function mayBeCommand(text: string): boolean {
-  return text.trim().length >= 2;
+  return text.trim().length >= 2 && !ENDS_OF_BLOCKS.has(text.trim());
 }
+
+/** Words that a shell knows, but that run nothing by themselves. */
+const ENDS_OF_BLOCKS = new Set(["do", "done", "elif", "else", "esac", "fi", "if", "in", "then"]);
 
 function runsPrograms(names: ReadonlySet<string>): boolean {
   return !names.isDisjointFrom(RUNNERS) || !names.isDisjointFrom(MAY_RUN);

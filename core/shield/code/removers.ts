@@ -16,6 +16,7 @@ export const TREE_REMOVERS: ReadonlySet<string> = new Set([
   "rmdirsync",
   "remove_dir",
   "deletedirectory",
+  "deletedir",
 ]);
 
 /** Names by which code deletes files or folders. */
@@ -29,6 +30,7 @@ export const REMOVERS: ReadonlySet<string> = new Set([
   "fs.rm",
   "fs.rmdir",
   "file.delete",
+  "file.remove",
   "file::delete",
   "fileutils.rm",
   "fileutils::rm",

@@ -19,6 +19,7 @@ export const RUNNERS: ReadonlySet<string> = new Set([
   "posix_spawnp",
   "create_subprocess_shell",
   "create_subprocess_exec",
+  "exec_command",
   "execl",
   "execlp",
   "execle",

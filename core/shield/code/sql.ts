@@ -1,4 +1,5 @@
 import { classifyPath, type PathKind } from "../programs/paths.ts";
+import { rememberLast } from "./remember_last.ts";
 
 /** How much SQL destroys: structure and whole tables, some rows, or nothing. */
 export type SqlHarm = "destroys" | "changes" | "none";
@@ -29,7 +30,7 @@ export const sqlStatements = (text: string): readonly (readonly string[])[] =>
 const ROW_VERBS = new Set(["insert", "update", "delete", "merge"]);
 
 /** The statements without those that the text itself rolls back at its end. */
-function lasting(statements: Statement[]): readonly Statement[] {
+function lasting(statements: readonly Statement[]): readonly Statement[] {
   const first = statements[0]?.words[0] ?? "";
   if (first !== "begin" && first !== "start") return statements;
   const verbs = statements.flatMap(({ words: [verb] }) => verb ?? []);
@@ -195,7 +196,9 @@ const DASH = 0x2d;
 
 const isDigit = (c: number): boolean => c >= 0x30 && c <= 0x39;
 
-function splitStatements(text: string): Statement[] {
+const splitStatements = rememberLast(readStatements);
+
+function readStatements(text: string): readonly Statement[] {
   const statements: Statement[] = [];
   let words: string[] = [];
   let strings: string[] = [];

@@ -1,4 +1,5 @@
 import { isUnknown } from "../programs/arguments.ts";
+import { rememberLast } from "./remember_last.ts";
 import { sqlStatements } from "./sql.ts";
 
 /** What a text that is given to a client of a database does, besides destroying. */
@@ -10,7 +11,9 @@ export interface SqlEffect {
 }
 
 /** Reads the statements, and the lines that clients take for themselves (`\copy`, `.import`, `source`). */
-export function readSql(text: string): SqlEffect {
+export const readSql = rememberLast(effectOf);
+
+function effectOf(text: string): SqlEffect {
   const own = OWN_LINE.test(text);
   const lines = own ? text.split("\n").map((line) => line.trim()) : [];
   const told = lines.filter((line) => OWN_COMMAND.test(line));

@@ -12,9 +12,8 @@ export function elementsOf({ elements }: ArrayValue, expansion: Expansion): stri
 
 /** Remembers the elements of `name=(a b)`, so that `${name[1]}` and `"${name[@]}"` are known. */
 export function assignElements(name: string, words: readonly string[], scope: Scope): void {
-  const text = words.join(" ");
-  spend(scope.inspection.budget, text.length);
-  scope.values.setList(name, words, text);
+  spend(scope.inspection.budget, words.reduce((sum, word) => sum + word.length + 1, 0));
+  scope.values.setList(name, words);
 }
 
 /** `name[1]=value`. */

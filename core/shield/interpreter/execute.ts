@@ -184,10 +184,21 @@ function runInners(
     ? scope
     : within(scope, { active: new Set([...scope.active, aliasKey(command.program)]) });
   for (const inner of innersOf(command, kind, files, scope)) {
-    written = runInner(inner, command, place, home);
+    if (isForLater(command, scope)) {
+      scope.inspection.later.push(() => runInner(inner, command, place, home));
+    } else written = runInner(inner, command, place, home);
   }
   // What `tar -I zstd` writes is the compressor's, and still holds what tar has read.
   return written !== null && readsSecret(command) ? { ...written, secret: true } : written;
+}
+
+/** A trap's text runs at the end, when the variables are set that it names. */
+function isForLater({ name, args }: SimpleCommand, scope: Scope): boolean {
+  if (name !== "trap" || scope.wrappers.length > 0 || scope.span !== null || scope.conditional) {
+    return false;
+  }
+  const names = [...args[0]?.matchAll(/\$\{?(\w+)/g) ?? []].map(([, variable = ""]) => variable);
+  return names.length > 0 && names.every((variable) => scope.values.get(variable) === undefined);
 }
 
 /** Walks the values that other programs take as command lines: `GIT_PAGER="…" git log`. */

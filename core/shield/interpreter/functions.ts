@@ -9,16 +9,22 @@ export function defineFunction(node: FunctionNode, scope: Scope): void {
   const name = node.name.value;
   scope.functions.set(name, node);
   if (isNeverUsed(scope, name, scope.inspection.text.slice(node.pos, node.end))) return;
-  scope.inspection.walker.node(
-    node.body,
-    fork(scope, {
-      positional: argumentsOf(null),
-      defining: true,
-      span: scope.span ?? { start: node.pos, end: node.end },
-      active: new Set([...scope.active, node]),
-    }),
-    null,
-  );
+  const walk = () => {
+    scope.inspection.walker.node(
+      node.body,
+      fork(scope, {
+        positional: argumentsOf(null),
+        defining: true,
+        span: scope.span ?? { start: node.pos, end: node.end },
+        active: new Set([...scope.active, node]),
+      }),
+      null,
+    );
+  };
+  // At the end of the line, the variables are set that it names.
+  if (scope.span === null && scope.wrappers.length === 0 && !scope.conditional) {
+    scope.inspection.later.push(walk);
+  } else walk();
 }
 
 /** Runs a function that the line defined. */

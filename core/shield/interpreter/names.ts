@@ -169,6 +169,20 @@ export interface Value {
   readonly words: readonly string[] | null;
 }
 
+/** An array; its text is joined when somebody reads it, because elements may be set one by one. */
+class List implements Value {
+  readonly words: readonly string[];
+  #text: string | null = null;
+
+  constructor(words: readonly string[]) {
+    this.words = words;
+  }
+
+  get text(): string {
+    return this.#text ??= this.words.join(" ");
+  }
+}
+
 /** Variables: an array is known by its words too, until its name is set as a whole. */
 export class Values {
   readonly #names: Names<Value>;
@@ -205,8 +219,8 @@ export class Values {
     this.#set(name, { text, words: null });
   }
 
-  setList(name: string, words: readonly string[], text = words.join(" ")): void {
-    this.#set(name, { text, words });
+  setList(name: string, words: readonly string[]): void {
+    this.#set(name, new List(words));
   }
 
   #set(name: string, value: Value): void {

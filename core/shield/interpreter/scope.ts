@@ -2,6 +2,7 @@ import type {
   ArithmeticExpression,
   CompoundList,
   Function as FunctionNode,
+  ParsedScript,
   PipelineNode,
 } from "unbash";
 import { type Budget, spend } from "./budget.ts";
@@ -44,6 +45,10 @@ export interface Inspection {
   readonly files: Map<string, Flow>;
   /** Where the links lead that the line itself makes, by normalized path. */
   readonly links: Map<string, string>;
+  /** Short texts that were parsed. */
+  readonly parsed: Map<string, ParsedScript>;
+  /** What runs when the line ends: the texts of traps. */
+  readonly later: (() => void)[];
   /** What commands before it wrote to files. */
   readonly earlier: ReadonlyMap<string, Flow>;
   /** The file names of all these paths, to reject most words quickly. */

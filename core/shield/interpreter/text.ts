@@ -1,3 +1,4 @@
+import type { ParsedScript } from "unbash";
 import { type Flow, NOTHING } from "../model.ts";
 import { UNPARSEABLE } from "../packs/structure.ts";
 import { BudgetSpent, spendParse } from "./budget.ts";
@@ -10,7 +11,7 @@ import { fork, report, type Scope, within } from "./scope.ts";
 export function walkText(text: string, scope: Scope, stdin: Flow | null): Flow {
   spendParse(scope.inspection.budget, text.length);
   if (scope.wrappers.length > MAX_DEPTH) throw new BudgetSpent();
-  const script = parseShell(text);
+  const script = parseAgain(text, scope);
   if (script.errors === undefined || script.errors.length === 0) {
     return walkStatements(script.commands, scope, stdin);
   }
@@ -19,6 +20,14 @@ export function walkText(text: string, scope: Scope, stdin: Flow | null): Flow {
   walkPieces(text, "\n;|&", fork(scope), false);
   return NOTHING;
 }
+
+/** The same short text may run often: an alias, a trap, the text behind `-c`. */
+function parseAgain(text: string, { inspection, wrappers }: Scope): ParsedScript {
+  if (wrappers.length === 0 || text.length > REPEATED_MAX) return parseShell(text);
+  return inspection.parsed.getOrInsertComputed(text, parseShell);
+}
+
+const REPEATED_MAX = 64;
 
 /**
  * Walks code of a language with commands like a shell's; text that does not parse is no finding. The pieces between

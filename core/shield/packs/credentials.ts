@@ -22,7 +22,7 @@ const READS: Condition = {
 const isKey = (path: string): boolean => isSecret(path) && !isEveryday(path);
 
 /** Loops, groups and `$(< file)` have no name. */
-const TAKE_INPUT = new Set(["", "exec", "mapfile", "read", "readarray"]);
+const TAKE_INPUT = new Set(["", "exec", "mapfile", "read", "readarray", "pbcopy", "clip"]);
 
 const SEARCHERS = [
   "grep",

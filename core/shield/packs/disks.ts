@@ -21,6 +21,8 @@ function namesDisk(command: SimpleCommand): boolean {
 }
 
 function lists(command: SimpleCommand): boolean {
+  // A cmdlet's options are words, and no letters.
+  if (command.name.includes("-")) return isRehearsal(command);
   return isRehearsal(command) || hasFlag(command, "lx", "list", "print", "no-act") ||
     command.args.includes("print");
 }
@@ -151,7 +153,11 @@ export const DISK_RULES: readonly Rule[] = [
     threat: "disk_destruction",
     explanation: "It creates a new file system and loses the old one.",
     safer: SAFER,
-    hits: ["mkfs.ext4 /dev/sdb1", "mkfs.xfs -f /dev/sdc1"],
+    hits: [
+      "mkfs.ext4 /dev/sdb1",
+      "mkfs.xfs -f /dev/sdc1",
+      "Format-Volume -DriveLetter D -Confirm:$false",
+    ],
     misses: ["mkfs.ext4 -F disk.img", "lsblk -f", "bcachefs fs usage /srv"],
   }),
   rule({

@@ -148,7 +148,6 @@ function removesPackages(command: SimpleCommand, words: readonly string[]): bool
     case "apt-get":
     case "apt":
     case "aptitude":
-      if (hasFlag(command, "s", "simulate")) return false;
       return ["remove", "purge", "dist-upgrade", "full-upgrade"].includes(verb) ||
         (verb === "autoremove" && hasFlag(command, "", "purge"));
     case "nix-env":

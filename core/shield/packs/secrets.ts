@@ -45,6 +45,11 @@ const huntsWords = (command: SimpleCommand, words: readonly string[]): boolean =
 /** Options that make a tool show what it hides otherwise. */
 const SHOWN = ["--show-secrets", "--showsecret", "--show-passwords", "--show-secret"];
 
+const DECRYPTERS = ["gpg", "gpg2", "age", "rage"];
+/** Names of encrypted files that hold credentials. */
+const KEPT =
+  /(?:secret|credential|passw|token|api[-_]?key|private|vault|authinfo|netrc|\.env|\.password-store\/)[^/]*(?:\/.*)?\.(?:gpg|asc|age|pgp)$/i;
+
 const CLIENTS = ["psql", "mysql", "mariadb", "mongosh", "mongo", "sqlcmd"];
 /** Tables and columns in which databases keep the hashes of passwords. */
 const HASHES =
@@ -55,6 +60,16 @@ const findsWords = (command: SimpleCommand): boolean =>
   command.args.some((arg) => arg.endsWith("grep") || arg === "rg") &&
   command.args.some((arg) => WORDS.test(arg)) &&
   findScope(command).starts.some((path) => WIDE.test(normalizePath(locate(command.cwd, path))));
+
+/** Whether an answer on its input lets a new key take an old one's place, or a key loses its passphrase. */
+function losesKey(command: SimpleCommand): boolean {
+  const files = optionValues(command, "-f");
+  const isTemporary = files.length > 0 && files.every((path) => path.startsWith("/tmp/"));
+  if (isTemporary || hasFlag(command, "lyBFHRrLQDeic")) return false;
+  return hasFlag(command, "p")
+    ? command.args.some((arg, at) => arg === "" && command.args[at - 1] === "-N")
+    : command.stdin !== null;
+}
 
 const DATA =
   /^\/var\/lib\/(?:mysql|postgresql|pgsql|mongodb?|etcd|redis|vault|kubelet|docker\/volumes)(?:\/|$)/;
@@ -85,10 +100,12 @@ export const SECRET_RULES: readonly Rule[] = [
       "chamber|aws-vault read|export",
       "sops -d|--decrypt|decrypt",
     ],
-    commands: ["pulumi", "podman", "svn", "docker", ...CLIENTS],
+    commands: ["pulumi", "podman", "svn", "docker", ...DECRYPTERS, ...CLIENTS],
     match: (command) =>
       CLIENTS.includes(command.name)
         ? command.args.some((arg) => HASHES.test(arg))
+        : DECRYPTERS.includes(command.name)
+        ? hasFlag(command, "d", "decrypt") && operands(command).some((path) => KEPT.test(path))
         : hasOption(command, ...SHOWN),
     weight: [4, 2],
     threat: "credential_access",
@@ -100,8 +117,12 @@ export const SECRET_RULES: readonly Rule[] = [
       "pulumi config --show-secrets --stack prod",
       "ansible-vault decrypt group_vars/prod/vault.yml",
       "psql -Atc 'select rolname, rolpassword from pg_authid'",
+      "age -d -i key.txt secrets.age",
+      "gpg --decrypt prod-credentials.json.gpg",
     ],
     misses: [
+      "gpg -d backup.tar.gpg",
+      "gpg --verify secrets.tar.asc",
       "vault kv list secret/",
       "kubectl config view",
       "pulumi config --stack dev",
@@ -145,6 +166,44 @@ export const SECRET_RULES: readonly Rule[] = [
       "ngrep -q -W byline password tcp port 8080",
     ],
     misses: ["tcpdump -i eth0 -nn port 443 -c 20", "strace -c -p 1234", "tcpdump -A -r x.pcap"],
+  }),
+  rule({
+    id: "credentials.into_repository",
+    title: "Put a key or password into a repository",
+    commands: ["git"],
+    subcommands: ["add"],
+    match: (command) => hasFlag(command, "f", "force") && operands(command).some(isSecret),
+    weight: [3, 3],
+    threat: "credential_exposure",
+    explanation: "It puts a file that the repository ignores, and that holds credentials, into it.",
+    safer: "Keep the value in a secret store, and put an example file into the repository.",
+    hits: [
+      "git add -f .env",
+      "git add --force config/master.key",
+      "git add -f .env && git commit -m env && git push",
+    ],
+    misses: ["git add -f dist/app.js", "git add .env.example", "git add -A"],
+  }),
+  rule({
+    id: "credentials.key_protection",
+    title: "Overwrite a key, or take its passphrase away",
+    commands: ["ssh-keygen"],
+    match: losesKey,
+    weight: [3, 3],
+    threat: "credential_loss",
+    explanation: "It writes over a key that may exist only there, or takes its passphrase away.",
+    safer: "Make the new key under another name, and keep the old one until nobody needs it.",
+    hits: [
+      "ssh-keygen -f ~/.ssh/id_rsa -N '' -q <<< y",
+      "yes | ssh-keygen -t ed25519 -f ~/.ssh/id_ed25519 -N ''",
+      "ssh-keygen -p -f ~/.ssh/id_ed25519 -N ''",
+    ],
+    misses: [
+      "ssh-keygen -t ed25519 -f ~/.ssh/id_ed25519 -N ''",
+      "ssh-keygen -t rsa -f /tmp/key -N '' -q <<< y",
+      "ssh-keygen -lf ~/.ssh/id_ed25519.pub",
+      "ssh-keygen -p -f ~/.ssh/id_ed25519",
+    ],
   }),
   rule({
     id: "credentials.hunt_words",

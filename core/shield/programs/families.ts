@@ -4,6 +4,7 @@ import { BUILDS } from "./families/builds.ts";
 import { BUILTIN_PROGRAMS } from "./families/builtins.ts";
 import { CLOUDS } from "./families/clouds.ts";
 import { CONTAINERS } from "./families/containers.ts";
+import { CONVERTERS } from "./families/converters.ts";
 import { DAEMONS } from "./families/daemons.ts";
 import { DATABASES } from "./families/databases.ts";
 import { DEBUGGERS } from "./families/debuggers.ts";
@@ -36,6 +37,7 @@ export const FAMILIES: readonly Family[] = [
   ...BUILTIN_PROGRAMS,
   ...CLOUDS,
   ...CONTAINERS,
+  ...CONVERTERS,
   ...DAEMONS,
   ...DATABASES,
   ...DEBUGGERS,

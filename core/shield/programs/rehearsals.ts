@@ -35,10 +35,10 @@ const REHEARSING: readonly (readonly [names: string, options: string, verbs?: st
   ["make gmake", "-n --just-print --dry-run --recon -q --question"],
   ["ninja just task act tup", "-n --dry-run --dryrun --dry"],
   ["gradle gradlew", "-m --dry-run"],
-  ["apt apt-get aptitude", "-s --simulate --just-print --dry-run --recon --no-act"],
+  ["apt apt-get aptitude nala apt-fast", "-s --simulate --just-print --dry-run --recon --no-act"],
   ["dpkg", "--dry-run --no-act --simulate"],
   ["zypper", "-D --dry-run"],
-  ["rpm dnf yum", "--test --assumeno --setopt=tsflags=test"],
+  ["rpm dnf dnf5 yum microdnf tdnf", "--test --assumeno"],
   ["pacman yay paru", "-p --print"],
   ["apk", "-s --simulate"],
   ["brew", "-n --dry-run", "autoremove cleanup install upgrade bundle"],
@@ -172,7 +172,9 @@ export function rehearses(command: SimpleCommand): boolean {
   if (asksForHelp(args)) return true;
   if (SHORT_HELP.get(name)?.some((word) => isHelp(args, word))) return true;
   if (RUNS_SCRIPT.has(name) && SCRIPT.test(args[0] ?? "") && isHelp(args, "-h")) return true;
-  if (name.startsWith("apt") && configures(args, APT_SIMULATES)) return true;
+  if (name.startsWith("apt") && args.some((arg) => APT_SIMULATES.test(arg))) {
+    return configures(args, APT_SIMULATES);
+  }
   if (RPM_CLIENTS.has(name) && configures(args, DNF_TESTS)) return true;
   const entries = byName.get(name);
   if (entries === undefined) {
@@ -348,7 +350,10 @@ const SIMULATING = new Set([
   "list-only",
   "debug",
 ]);
-const TAKEN_BACK = new Set(SIMULATING.values().map((word) => `--no-${word}`));
+const TAKEN_BACK = new Set([
+  ...SIMULATING.values().map((word) => `--no-${word}`),
+  "--assumeyes",
+]);
 /** Values that switch an option off; a word that is not known may be one. */
 const NO = new Set(["false", "none", "no", "off", "0", "f", "n", "never", "\0", ""]);
 

@@ -57,6 +57,8 @@ const SECRET_NAMES = new Set([
   "ssh_host_ecdsa_key",
   "sam",
   "ntds.dit",
+  "unattend.xml",
+  "sysprep.inf",
   "node-token",
   "login data",
   "login.keyring",
@@ -175,8 +177,16 @@ function isServiceKey(raw: string): boolean {
 
 /** Whether a file of this name holds keys, tokens or password hashes. */
 export function isSecret(raw: string): boolean {
-  return mayBeSecret(raw) && isSecretName(raw) || isServiceKey(raw);
+  return mayBeSecret(raw) && isSecretName(raw) || isServiceKey(raw) || isInStore(raw);
 }
+
+/** A file anywhere below a store of passwords or keys: `~/.password-store/prod/db.gpg`. */
+const isInStore = (path: string): boolean =>
+  (path.charCodeAt(0) === SLASH || path.charCodeAt(0) === TILDE) &&
+  path.includes("/.") && STORES.test(path);
+
+const TILDE = 0x7e;
+const STORES = /\/\.(?:password-store|gnupg)\/.*\.(?:gpg|age|key)$/;
 
 function isSecretName(raw: string): boolean {
   const path = normalizePath(raw.toLowerCase());
@@ -184,7 +194,7 @@ function isSecretName(raw: string): boolean {
   const last = slash < 0 ? path : path.slice(slash + 1);
   const folder = slash < 0 ? "" : path.slice(path.lastIndexOf("/", slash - 1) + 1, slash);
   if (last === "environ" && path.startsWith("/proc/")) return true;
-  if (last.endsWith(".kdbx")) return true;
+  if (last.endsWith(".kdbx") || last.startsWith(".passw")) return true;
   if (last.endsWith(".pub") || last === "known_hosts" || last === "authorized_keys") return false;
   if (SECRET_NAMES.has(last) || (last.startsWith(".env.") && !isExample(last))) return true;
   if (

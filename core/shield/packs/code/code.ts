@@ -40,6 +40,7 @@ const RIGHTS: ReadonlySet<string> = new Set(
   "chmod os.chmod os.chown os.lchown chown fs.chmod fs.chmodsync fs.chown fs.chownsync file.chmod file.chown fileutils.chmod fileutils.chown chmodsync deno.chmodsync deno.chmod"
     .split(" "),
 );
+const CUTS = /^(?:[\w.]*\.)?f?truncate(?:sync)?$/;
 const PROGRAM = /^\/(?:usr\/)?(?:local\/)?s?bin\//;
 
 /** Code that is given to an interpreter on the command line. */
@@ -302,8 +303,9 @@ export const CODE_RULES: readonly Rule[] = [
     id: "code.truncate",
     title: "Overwrite a system file in code",
     matchCode: (scan) =>
-      writesFiles(scan) &&
-      scan.strings.some((text) => SYSTEM_FILE.test(text)),
+      writesFiles(scan) && scan.strings.some((text) => SYSTEM_FILE.test(text)) ||
+      scan.names.values().some((name) => CUTS.test(name)) &&
+        scan.strings.some((text) => text.startsWith("/var/log/")),
     weight: [4, 4],
     threat: "system_tampering",
     explanation: "The code overwrites a file that belongs to the system.",
@@ -332,7 +334,11 @@ export const CODE_RULES: readonly Rule[] = [
       `node -e 'fs.chmodSync("/usr/bin/find", 0o4755)'`,
       `ruby -e 'File.chmod(04755, "/bin/bash")'`,
     ],
-    misses: [`python3 -c 'import os; os.chmod("run.sh", 0o755)'`, "node -e 'console.log(1)'"],
+    misses: [
+      `python3 -c 'import os; os.chmod("run.sh", 0o755)'`,
+      "node -e 'console.log(1)'",
+      `ruby -e 'puts File.stat("/usr/bin/find").mode'`,
+    ],
   }),
   rule({
     id: "code.kill",

@@ -136,6 +136,25 @@ const TRUNCATERS = new Set([
   "rename",
   "shutil.move",
   "file_put_contents",
+  "appendfile",
+  "appendfilesync",
+  "writetextfile",
+  "writetextfilesync",
+  "bun.write",
+  "copyfile",
+  "deno.rename",
+  "deno.renamesync",
+  "deno.truncate",
+  "file.rename",
+  "fileutils.mv",
+  "fileutils.cp",
+  "shutil.copy",
+  "shutil.copyfile",
+  "symlinksync",
+  "os.symlink",
+  "spit",
+  "file.append",
+  "write-region",
 ]);
 const KILLERS = new Set(["os.kill", "process.kill", "killpg", "process.killall"]);
 
@@ -182,10 +201,17 @@ export const QUERIES = new Set(
 
 export const SYSTEM_FILE = /^[+>\s]*\/(?:etc|boot|usr)\b/;
 
+const PHP_WRITERS = new Set(["copy", "symlink", "link", "move_uploaded_file", "touch"]);
+
+/** The mode stands behind the path; what is read has one of the same letters. */
+const LUA_WRITES = /open\s*\(?[^()]{0,300},\s*["'](?:[wa]|r\+)/;
+
 /** Whether the code opens a file to write it, or writes over one by its name. */
 export function writesFiles(scan: CodeScan): boolean {
-  return has(scan, TRUNCATERS) ||
-    (has(scan, OPENERS) && scan.strings.some((text) => WRITES.test(text)));
+  if (has(scan, TRUNCATERS)) return true;
+  if (scan.language === "php" && has(scan, PHP_WRITERS)) return true;
+  if (scan.language.startsWith("lua")) return LUA_WRITES.test(scan.code);
+  return (has(scan, OPENERS) && scan.strings.some((text) => WRITES.test(text)));
 }
 
 export function opensDevice(scan: CodeScan): boolean {

@@ -1,3 +1,4 @@
+import { rememberLast } from "../../code/remember_last.ts";
 import { sqlStatements } from "../../code/sql.ts";
 import { hasFlag, operands, optionValues, wordsOf } from "../../programs/arguments.ts";
 import { classifyPath, locate } from "../../programs/paths.ts";
@@ -5,6 +6,7 @@ import { READERS } from "../../programs/output.ts";
 import { isEveryday, isSecret } from "../../programs/secrets.ts";
 import { CLIENTS } from "../databases/clients.ts";
 import { once, type Rule, rule, type SimpleCommand } from "../rule.ts";
+import { asksForCredential, searchesDrive, WINDOWS_SEARCHERS } from "./windows_searches.ts";
 
 /** Tables and fields in which databases keep the passwords of their accounts. */
 const ACCOUNT_STORES = [
@@ -50,13 +52,15 @@ const MEASURES = new Set(["count", "length", "char_length", "octet_length", "as"
 const TESTS = new Set(["is", "=", "<>", "!="]);
 
 function readsAccounts(command: SimpleCommand): boolean {
-  return [...command.args, command.stdin?.text ?? ""].some((text) => {
-    const lower = text.toLowerCase();
-    if (ACCOUNT_STORES.some((store) => lower.includes(store)) && QUERIES.test(lower)) return true;
-    return lower.includes("select") && STEMS.some((stem) => lower.includes(stem)) &&
-      sqlStatements(lower).some(showsColumn);
-  });
+  return [...command.args, command.stdin?.text ?? ""].some(asksForAccounts);
 }
+
+const asksForAccounts = rememberLast((text) => {
+  const lower = text.toLowerCase();
+  if (ACCOUNT_STORES.some((store) => lower.includes(store)) && QUERIES.test(lower)) return true;
+  return lower.includes("select") && STEMS.some((stem) => lower.includes(stem)) &&
+    sqlStatements(lower).some(showsColumn);
+});
 
 const QUERIES = /select|copy|table |find|aggregate|getuser|usersinfo|show create/;
 
@@ -107,7 +111,6 @@ function printsVariables(command: SimpleCommand): boolean {
 }
 
 const SEARCHERS = ["grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "ugrep"];
-
 /** Whether a search looks for the word "password" and the like, over folders that are no project of one's own. */
 function searchesPasswords(command: SimpleCommand): boolean {
   const [first = "", ...paths] = operands(command, SEARCH_VALUED);
@@ -136,19 +139,6 @@ const SEARCH_VALUED = new Set([
   "--max-depth",
   "--regexp",
 ]);
-
-const asksForCredential = (pattern: string): boolean =>
-  pattern.toLowerCase().split(/\\?\|/).some((part) => {
-    const word = part.replaceAll(/\.\*|\\[bswd][*+?]?|\[[^\]]*\][*+?]?|[^a-z0-9_. -]/g, "").trim();
-    return WORDS.has(word.replaceAll(/[.\s-]+/g, "_"));
-  });
-
-const WORDS = new Set(
-  ("pass passw passwd password passwords pwd pw secret secrets secret_key token tokens apikey api_key api_token " +
-    "credential credentials private_key access_key aws_secret aws_access_key_id aws_secret_access_key akia bearer " +
-    "db_password db_pass authtoken _authtoken auth_token connectionstring connection_string passphrase")
-    .split(" "),
-);
 
 function isForeign(command: SimpleCommand, path: string): boolean {
   const kind = classifyPath(locate(command.cwd, path));
@@ -232,8 +222,11 @@ export const ACCOUNT_RULES: readonly Rule[] = [
   rule({
     id: "credentials.search_passwords",
     title: "Search folders of the system or of people for passwords",
-    commands: SEARCHERS,
-    match: searchesPasswords,
+    commands: [...SEARCHERS, ...WINDOWS_SEARCHERS],
+    match: (command) =>
+      WINDOWS_SEARCHERS.includes(command.name)
+        ? searchesDrive(command)
+        : searchesPasswords(command),
     evenRehearsed: true,
     weight: [4, 2],
     threat: "credential_access",
@@ -247,6 +240,11 @@ export const ACCOUNT_RULES: readonly Rule[] = [
       "env | grep -i secret",
       "helm get values checkout -n shop --all -o yaml | grep -i password",
       "docker inspect web | grep -i password",
+      "findstr /si password C:\\Users\\*.config C:\\Users\\*.xml",
+      "Select-String -Path C:\\Users\\*\\*.txt -Pattern password",
+      "Get-ChildItem C:\\ -Recurse -Include *.config | Select-String password",
+      "reg query HKLM /f password /t REG_SZ /s",
+      "dir /s /b C:\\*pass*.txt",
     ],
     misses: [
       "grep -rn password src/",
@@ -255,6 +253,10 @@ export const ACCOUNT_RULES: readonly Rule[] = [
       "rg -i token docs",
       "grep -c password notes.txt",
       "helm get values checkout | grep replicas",
+      "findstr /n TODO *.cs",
+      "Select-String -Path .\\src\\*.cs -Pattern password",
+      "Get-ChildItem C:\\logs -Recurse | Select-String error",
+      "reg query HKLM\\SOFTWARE /s",
     ],
   }),
   rule({

@@ -71,7 +71,7 @@ export const STORE_READS: readonly Change[] = [
       "gopass sum|env|process",
       "pass|passage * !ls|list|find|search|grep|git|init|insert|edit|generate|rm|remove|delete|mv|rename|cp|copy|help|version|show|otp|import|audit|update|tomb",
       "secret-tool lookup",
-      "secret-tool search --unlock",
+      "secret-tool search --unlock|--all",
       "kwallet-query -r|--read-password",
       "kwalletcli -f",
       "keyring get",

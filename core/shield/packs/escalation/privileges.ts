@@ -64,6 +64,54 @@ function edited(command: SimpleCommand): readonly string[] | null {
 
 const USER = new Set(["-u", "-g", "-C", "-h"]);
 
+/** Services, the options that name their configuration, and those that only check it. */
+const SETTINGS: ReadonlyMap<string, { readonly names: string[]; readonly checks: string[] }> =
+  new Map(
+    [
+      ["nginx", "-c", "-t -T -v -V"],
+      ["apache2", "-f -d", "-t -S -v"],
+      ["httpd", "-f -d", "-t -S -v"],
+      ["apachectl", "-f -d", "-t -S -v configtest"],
+      ["apache2ctl", "-f -d", "-t -S -v configtest"],
+      ["haproxy", "-f", "-c -v"],
+      ["dnsmasq", "-C --conf-file --conf-dir", "--test -v"],
+      ["sshd", "-f", "-t -T"],
+      ["openvpn", "--config", "--version"],
+      ["rsyslogd", "-f", "-N1 -v"],
+      ["syslog-ng", "-f --cfgfile", "-s --syntax-only"],
+      ["named", "-c", "-v"],
+      ["exim", "-C", "-bV"],
+      ["php-fpm", "-y -c --fpm-config", "-t --test"],
+      ["mysqld", "--defaults-file --defaults-extra-file", "--validate-config --help"],
+      ["supervisord", "-c --configuration", "-v"],
+      ["collectd", "-C", "-t -T"],
+      ["td-agent", "-c --config", "--dry-run"],
+      ["fluentd", "-c --config", "--dry-run"],
+      ["vector", "-c --config", "validate"],
+      ["telegraf", "--config", "--test"],
+      ["traefik", "--configFile --configfile", "version"],
+      ["caddy", "--config", "validate fmt adapt"],
+      ["monit", "-c", "-t"],
+      ["proftpd", "-c --config", "-t --configtest"],
+      ["smbd", "-s --configfile", "-V"],
+      ["tinyproxy", "-c", "-v"],
+      ["stunnel", "-fd", "-version"],
+    ].map(([name = "", names = "", checks = ""]) => [
+      name,
+      { names: names.split(" "), checks: checks.split(" ") },
+    ]),
+  );
+
+/** Whether a service of root gets a configuration that the caller, or anybody, may write. */
+function startsWithOwn(command: SimpleCommand): boolean {
+  const known = SETTINGS.get(command.name);
+  return known !== undefined && command.wrappers.some((wrapper) => ELEVATED.has(wrapper)) &&
+    !command.args.some((arg) => known.checks.includes(arg)) &&
+    optionValues(command, ...known.names).some((path) => OWN_PLACE.test(path));
+}
+
+const OWN_PLACE = /^(?:[^/]|\/(?:home|Users|tmp|var\/tmp|dev\/shm)\/)/;
+
 /** `source=/` and the like: the disk of the host in a container. */
 const givesHost = (word: string): boolean =>
   word === "security.privileged=true" || word === "raw.lxc" ||
@@ -117,6 +165,31 @@ export const PRIVILEGE_RULES: readonly Rule[] = [
     ],
   }),
   rule({
+    id: "escalation.foreign_settings",
+    title: "Start a service as root with settings of one's own",
+    commands: [...SETTINGS.keys()],
+    match: startsWithOwn,
+    weight: [4, 3],
+    threat: "privilege_escalation",
+    explanation:
+      "It starts a service of root with a configuration that needs no rights to write, and that may name any file or program.",
+    safer: "Put the configuration where it is reviewed, and let the service manager start it.",
+    hits: [
+      "sudo nginx -c /home/dev/root-fs.conf",
+      "sudo apache2 -f /tmp/a.conf -k start",
+      "sudo dnsmasq -C ./x.conf",
+      "sudo sshd -f ~/sshd_config -p 2222",
+      "doas openvpn --config client.ovpn",
+    ],
+    misses: [
+      "nginx -c ./dev.conf -p .",
+      "sudo nginx -t -c /home/dev/site.conf",
+      "sudo sshd -T -f /etc/ssh/sshd_config",
+      "sudo haproxy -c -f haproxy.cfg",
+      "openvpn --version",
+    ],
+  }),
+  rule({
     id: "escalation.edit_system_file",
     title: "Edit a system file as root",
     commands: ["sudoedit", "sudo", "visudo", "vipw", "vigr"],
@@ -163,12 +236,17 @@ export const PRIVILEGE_RULES: readonly Rule[] = [
     match: (command) =>
       optionValues(command, "--uid", "--user", "--reuid", "--ruid").some((user) =>
         user === "0" || user === "root"
-      ) || command.args.some((arg) => arg.startsWith("--gid=0")),
+      ) || command.args.some((arg) => /^--(?:gid=0|caps=|addamb=|inh=)/.test(arg)),
     weight: [4, 3],
     threat: "privilege_escalation",
     explanation: "It starts a program as root, with all rights that the caller may hand on.",
     safer: null,
-    hits: ["capsh --gid=0 --uid=0 --", "setpriv --reuid=0 id", "capsh --user=root --"],
+    hits: [
+      "capsh --gid=0 --uid=0 --",
+      "setpriv --reuid=0 id",
+      "capsh --user=root --",
+      "capsh --caps=cap_setuid+eip -- -c id",
+    ],
     misses: ["capsh --print", "setpriv --dump", "capsh --decode=0000003fffffffff"],
   }),
   rule({

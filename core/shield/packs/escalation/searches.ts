@@ -19,10 +19,13 @@ const DATA = ["/srv", "/mnt", "/media", "/data", "/var/www", "/proc"];
 /** Whether a search asks for rights that a user has by mistake: setuid, writable for all, without an owner. */
 function asksForRights({ args }: SimpleCommand): boolean {
   return args.some((arg, at) =>
-    LEFT_OPEN.has(arg) || (arg === "-perm" && isRight(args[at + 1] ?? ""))
+    LEFT_OPEN.has(arg) || (arg === "-perm" && isRight(args[at + 1] ?? "")) ||
+    arg === "-group" && POWERFUL.has(args[at + 1] ?? "")
   );
 }
 
+/** Groups whose members reach passwords, disks or containers. */
+const POWERFUL = new Set(["shadow", "disk", "docker", "lxd", "kmem"]);
 const LEFT_OPEN = new Set(["-nouser", "-nogroup", "-writable"]);
 
 /** `-4000`, `/6000`, `+4000`, `-u=s`, `/g+s`, `-o+w`, `-2`: a bit for another's rights, or for writing by everyone. */
@@ -58,6 +61,7 @@ const SCRIPTS_ONLY = new Set(["les", "lse", "upc", "wes", "certify", "cdk", "wat
 
 /** `/tmp/pspy64` is `pspy`; `LinEnum.sh` is `linenum`. */
 function isTool(path: string): boolean {
+  if (path.length < SHORTEST) return false;
   const name = path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1).toLowerCase()
     .split("?", 1)[0]!;
   const dot = name.lastIndexOf(".");
@@ -69,6 +73,7 @@ function isTool(path: string): boolean {
   return [stem, bare].some((one) => TOOLS.has(one) && (isScript || !SCRIPTS_ONLY.has(one)));
 }
 
+const SHORTEST = Math.min(...TOOLS.values().map((name) => name.length));
 const LONGEST = 255;
 const ENDINGS = new Set([".sh", ".py", ".pl", ".ps1", ".exe", ".bat", ".rb", ".git", ".zip"]);
 
@@ -90,8 +95,8 @@ const LAUNCHERS = [
   "source",
 ];
 
-const TOOL_NAMES = [...TOOLS].filter((name) => !SCRIPTS_ONLY.has(name)).flatMap((name) => [
-  name,
+const TOOL_NAMES = [...TOOLS].flatMap((name) => [
+  ...SCRIPTS_ONLY.has(name) ? [] : [name],
   ...["32", "64", "32s", "64s", "x64", "x86", ...ENDINGS].map((end) => name + end),
   `${name}x64.exe`,
   `${name}x86.exe`,
@@ -119,6 +124,7 @@ export const SEARCH_RULES: readonly Rule[] = [
       "find /etc -writable -type f",
       "find / -perm -o+w -type d",
       "find /usr -perm +6000",
+      "find / -group shadow 2>/dev/null",
     ],
     misses: [
       "find . -perm -u+x -type f",
@@ -179,6 +185,7 @@ export const SEARCH_RULES: readonly Rule[] = [
       "git clone https://github.com/carlospolop/PEASS-ng",
       "wget https://github.com/rebootuser/LinEnum/raw/master/LinEnum.sh",
       "SharpHound.exe -c All",
+      "./lse.sh -l 1 -i",
     ],
     misses: ["grep -n linpeas rules.yml", "rm -f linpeas.sh", "git log -- linpeas.sh", "ls lse.sh"],
   }),

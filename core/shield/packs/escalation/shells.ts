@@ -199,6 +199,9 @@ export const SHELL_RULES: readonly Rule[] = [
       "nsenter",
       "unshare",
       "script",
+      "screen",
+      "tmux",
+      "start-process",
     ],
     match: opensOther,
     weight: [4, 3],
@@ -213,6 +216,10 @@ export const SHELL_RULES: readonly Rule[] = [
       "doas -s",
       "chroot /host",
       "machinectl shell root@",
+      "screen -x root/shared",
+      "Start-Process powershell -Verb RunAs",
+      "tmux -S /tmp/shared attach",
+      "sudo tmux -S /run/admin.sock new -d",
     ],
     misses: [
       "sudo -V",
@@ -221,6 +228,9 @@ export const SHELL_RULES: readonly Rule[] = [
       "sudo -u postgres psql -l",
       "chroot --help",
       "machinectl list",
+      "screen -x work",
+      "tmux attach -t work",
+      "tmux -S ~/.tmux.sock attach",
     ],
   }),
 ];
@@ -234,6 +244,17 @@ function opensOther(command: SimpleCommand): boolean {
       return !hasFlag(command, "ch", "command", "session-command", "help") && !args.includes("--");
     case "newgrp":
       return args.length > 0;
+    case "start-process":
+      return optionValues(command, "-Verb").some((verb) => verb.toLowerCase() === "runas") &&
+        operands(command).some((word) =>
+          SHELLS.has(word) || /^(?:powershell|pwsh|cmd)\b/.test(word)
+        );
+    case "screen":
+      return hasFlag(command, "xr") && operands(command).some((word) => /^\w+\//.test(word));
+    case "tmux":
+      return optionValues(command, "-S").some((path) => !OWN_SOCKETS.test(path)) &&
+        (command.wrappers.includes("sudo") ||
+          operands(command).some((word) => ATTACHES.has(word)));
     case "machinectl":
       return operands(command)[0] === "shell" && inner.length === 0;
     case "systemd-run":
@@ -244,6 +265,10 @@ function opensOther(command: SimpleCommand): boolean {
       return inner.length === 0 && !isRehearsal(command) && entersWithout(command);
   }
 }
+
+/** Where tmux keeps the sockets of each user. */
+const OWN_SOCKETS = /^(?:~|\/tmp\/tmux-\d+\/|[^/])/;
+const ATTACHES = new Set(["a", "at", "attach", "attach-session"]);
 
 /** Whether a program that starts others opens a shell where none is named. */
 function entersWithout(command: SimpleCommand): boolean {

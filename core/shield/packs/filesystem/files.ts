@@ -325,7 +325,8 @@ function emptiesLogs(command: SimpleCommand): boolean {
   const files = operands(command, SIZED);
   return files.length > 0 &&
     files.every((file) =>
-      file.endsWith(".log") && classifyPath(locate(command.cwd, file)) === "local_file"
+      file.endsWith(".log") &&
+      ["local_file", "regenerable"].includes(classifyPath(locate(command.cwd, file)))
     );
 }
 

@@ -5,7 +5,7 @@ import { once, type Rule, rule, type SimpleCommand } from "../rule.ts";
 
 /** Long options that name a file or folder to write, in any program. */
 const OUTPUT =
-  /^--(?:out(?:put|file|dir|-file|-dir|put-file|put-dir|put-directory|put-document)?|dest(?:ination|dir)?|log-?file|index-file|report-file|save(?:-to|-as)?|write-to|dump-file|trace-file|pid-?file)(?:=(.*))?$/is;
+  /^--(?:[\w-]+[-_])?(?:out(?:put|file|dir|-file|-dir|put-file|put-dir|put-directory|put-document)?|dest(?:ination|dir)?|log-?file|index-file|report-file|save(?:-to|-as)?|write-to|dump-file|trace-file|pid-?file)(?:=(.*))?$/is;
 
 /** Short options that do so, by program. */
 const SHORT: ReadonlyMap<string, readonly string[]> = new Map([
@@ -37,20 +37,33 @@ const SHORT: ReadonlyMap<string, readonly string[]> = new Map([
   ["pacman", ["-r", "--root", "--sysroot"]],
   ["pip", ["--root"]],
   ["find", ["-fprint", "-fprint0", "-fls"]],
+  ["hugo", ["-d"]],
+  ["jekyll", ["-d"]],
+  ["mkdocs", ["-d", "--site-dir"]],
+  ["docker", ["-o"]],
+  ["podman", ["-o"]],
+  ["git", ["-o"]],
+  ["pg_dump", ["-f"]],
+  ["pg_dumpall", ["-f"]],
+  ["mysqldump", ["-r"]],
 ]);
 
 /** The values of options that name what a program writes. */
-function* outputsOf(command: SimpleCommand): Generator<string> {
+export function outputsOf(command: SimpleCommand): readonly string[] {
   const { args } = command;
+  let found: string[] | null = null;
   for (let at = 0; at < args.length; at++) {
     const arg = args[at]!;
     if (arg.charCodeAt(0) !== DASH || arg.charCodeAt(1) !== DASH) continue;
-    const found = OUTPUT.exec(arg);
-    if (found !== null) yield found[1] ?? args[at + 1] ?? "";
+    const named = OUTPUT.exec(arg);
+    if (named !== null) (found ??= []).push(named[1] ?? args[at + 1] ?? "");
   }
   const short = SHORT.get(command.name);
-  if (short !== undefined) yield* optionValues(command, ...short);
+  if (short === undefined) return found ?? NO_OUTPUTS;
+  return [...found ?? NO_OUTPUTS, ...optionValues(command, ...short)];
 }
+
+const NO_OUTPUTS: readonly string[] = [];
 
 const DASH = 0x2d;
 

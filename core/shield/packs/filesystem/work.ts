@@ -30,6 +30,8 @@ function emptiedFile(command: SimpleCommand): readonly string[] {
     case "cp":
     case "install":
       return words.length === 2 && words[0] === "/dev/null" ? words.slice(1) : [];
+    case "clear-content":
+      return words;
     case "dd":
       return command.args.includes("if=/dev/null")
         ? command.args.flatMap((arg) => arg.startsWith("of=") ? [arg.slice(3)] : [])
@@ -66,6 +68,10 @@ function isWholeLocal(command: SimpleCommand, path: string): boolean {
     classifyPath(locate(command.cwd, folder)) === "local";
 }
 
+/** Files that need the rights of root belong to somebody else, unless a build makes them again. */
+const isOthers = (path: string): boolean =>
+  !["temporary", "regenerable"].includes(classifyPath(path)) && !/\.(?:o|log|tmp|pid)$/.test(path);
+
 const SCRATCH = new Set(["log", "logs", "reports", "screenshots", "output"]);
 
 /** Programs that install what was built, and the options and variables that say where to. */
@@ -98,7 +104,7 @@ export const WORK_FILE_RULES: readonly Rule[] = [
   rule({
     id: "filesystem.empties_work",
     title: "Empty a file of work or data",
-    commands: ["cp", "install", "dd", "tee", "sponge"],
+    commands: ["cp", "install", "dd", "tee", "sponge", "clear-content"],
     also: ["redirected"],
     match: (command) =>
       emptiedFile(command).some((path) => isWork(locate(command.cwd, path))) ||
@@ -155,13 +161,21 @@ export const WORK_FILE_RULES: readonly Rule[] = [
     ],
     match: (command) =>
       operands(command).some((path) =>
-        path.includes("*") && (meansWork(path) || isWholeLocal(command, path))
+        path.includes("*") &&
+        (meansWork(path) || isWholeLocal(command, path) ||
+          command.wrappers.includes("sudo") && isOthers(locate(command.cwd, path)))
       ),
     weight: [2, 4],
     threat: "destructive_delete",
     explanation: "A wildcard deletes files that hold work or data.",
     safer: "List what the wildcard matches first, and move the files aside.",
-    hits: ["rm -f *.sql", "rm *.csv", "rm -f data/*", "find . -name '*.go' -exec rm {} +"],
+    hits: [
+      "rm -f *.sql",
+      "rm *.csv",
+      "rm -f data/*",
+      "find . -name '*.go' -exec rm {} +",
+      "find . -name '*.bak' -print0 | xargs -0 sudo rm -f --",
+    ],
     misses: ["rm -f *.o", "rm -f build/*", "rm -f *.log", "rm -f logs/*", "rm notes.csv"],
   }),
   rule({

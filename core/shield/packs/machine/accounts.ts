@@ -103,6 +103,7 @@ export const ACCOUNT_CHANGES = [
       },
       { names: "pwpolicy", when: has(/^-?(?:set|clear|enable|disable|delete)/i) },
       { names: "dscl", when: changesDirectory },
+      { names: "cmdkey", when: has(/^\/(?:add|generic|delete|smartcard)/i) },
       { names: "dsmod dsadd dsmove dsrm redircmp redirusr" },
       {
         names: "dsconfigad dsconfigldap",

@@ -5,105 +5,8 @@ import {
   operands,
   optionValues,
 } from "../../programs/arguments.ts";
-import { WRITERS, writtenPaths } from "../../programs/effects.ts";
-import { locate, normalizePath } from "../../programs/paths.ts";
-import { once, type Rule, rule, type SimpleCommand } from "../rule.ts";
-
-/** Folders from which programs and pages are served. */
-const SERVED =
-  /^\/(?:opt|srv|var\/www|usr\/local|usr\/share\/nginx|inetpub|var\/lib\/tomcat\d*|usr\/src\/app)\//i;
-/** Folders and files in them that are written every day, and take nobody's place. */
-const DAILY =
-  /\/(?:cache|tmp|temp|logs?|backups?|spool|sessions?)\/|\.(?:log|bak|orig|tmp|pid)\/?$/i;
-
-/** A path on another machine counts as one on this. */
-const placeOf = (command: SimpleCommand, path: string): string =>
-  `${normalizePath(locate(command.cwd, path.replace(/^[\w.@-]{2,}:(?=\/)|^[A-Za-z]:/, "")))}/`;
-
-function isServed(command: SimpleCommand, path: string): boolean {
-  const place = placeOf(command, path);
-  return SERVED.test(place) && !DAILY.test(place);
-}
-
-/** Of `-n` and `--no-n`, the last counts. */
-function syncsNothing(command: SimpleCommand): boolean {
-  const { args } = command;
-  let isDry = args.includes("--list-only") || operands(command).length < 2;
-  for (const arg of args) {
-    if (arg === "--no-n" || arg === "--no-dry-run") isDry = false;
-    else if (arg === "--dry-run" || /^-[a-zA-Z]*n[a-zA-Z]*$/.test(arg)) isDry = true;
-  }
-  return isDry;
-}
-
-/** `cp x.jar x.jar.old`: a copy beside the file. */
-function keepsCopy(command: SimpleCommand): boolean {
-  const [from = "", to = "", ...more] = operands(command);
-  return command.name === "cp" && more.length === 0 && to.length > from.length &&
-    to.startsWith(from) && !to.slice(from.length).includes("/");
-}
-
-function writesServed(command: SimpleCommand): boolean {
-  const isDry = command.name === "rsync" ? syncsNothing(command) : isRehearsal(command);
-  if (isDry || keepsCopy(command)) return false;
-  if (command.name === "stow" && hasFlag(command, "n", "no", "simulate")) return false;
-  return command.redirections.some(({ operator, target }) =>
-    operator.includes(">") && operator !== ">&" && isServed(command, target)
-  ) || once(command, writtenPaths).some((path) => isServed(command, path)) ||
-    unpacks(command) &&
-      optionValues(command, ...TARGETS.get(command.name) ?? []).some((path) =>
-        isServed(command, path)
-      );
-}
-
-/** Whether an archiver takes files out, and does not put them in. */
-function unpacks({ name, args }: SimpleCommand): boolean {
-  if (name === "unzip") return !args.some((arg) => /^-[a-zA-Z]*[lptvzZ]/.test(arg));
-  return !name.endsWith("tar") || /^-?[a-zA-Z]*x/.test(args[0] ?? "") ||
-    args.some((arg) => arg === "--extract" || arg === "--get" || /^-[a-zA-Z]*x/.test(arg));
-}
-
-/** Options that name the folder to write to. */
-const TARGETS: ReadonlyMap<string, readonly string[]> = new Map([
-  ["cp", ["-t", "--target-directory"]],
-  ["mv", ["-t", "--target-directory"]],
-  ["install", ["-t", "--target-directory"]],
-  ["ln", ["-t", "--target-directory"]],
-  ["stow", ["-t", "--target"]],
-  ["tar", ["-C", "--directory"]],
-  ["bsdtar", ["-C", "--directory"]],
-  ["gtar", ["-C", "--directory"]],
-  ["unzip", ["-d"]],
-]);
-
-const COPIERS = ["xcopy", "robocopy", "copy", "copy-item", "move-item", "expand-archive", "stow"];
-
-/** Subcommands by which a work tree takes another state. */
-const UPDATES = new Set(
-  "pull checkout switch reset merge rebase restore revert cherry-pick am apply update up clone sw"
-    .split(" "),
-);
-const TREE_VALUED = new Set([
-  "-C",
-  "-c",
-  "-R",
-  "--git-dir",
-  "--work-tree",
-  "--cwd",
-  "--repository",
-]);
-
-function updatesServed(command: SimpleCommand): boolean {
-  const [verb = "", ...words] = operands(command, TREE_VALUED);
-  if (!UPDATES.has(verb) || isRehearsal(command) || hasFlag(command, "h")) return false;
-  if (verb === "checkout" && hasFlag(command, "b")) return false;
-  const trees = verb === "clone"
-    ? words.slice(1)
-    : optionValues(command, "-C", "-R", "--work-tree", "--git-dir", "--repository");
-  return (trees.length > 0 ? trees : verb === "clone" ? [] : ["."]).some((path) =>
-    isServed(command, path)
-  );
-}
+import { LISTED, type Rule, rule, type SimpleCommand } from "../rule.ts";
+import { DAILY, EDITED, isServed, placeOf } from "./served.ts";
 
 /** Files that a program edits where they are; null for programs that only read. */
 function editedIn(command: SimpleCommand): readonly string[] {
@@ -160,8 +63,6 @@ const savedAs = (args: readonly string[]): string[] =>
     /(?:^|[:|\s])(?:w|wq|x|sav\w*|up\w*)!?\s+(?:>>\s*)?(\/\S+)/.exec(arg)?.[1] ?? []
   );
 
-const EDITED = /^\/(?:etc|boot|usr|lib\w*|s?bin|root|var\/(?:lib|spool|www))\//;
-
 function editsSystem(command: SimpleCommand): boolean {
   if (isRehearsal(command)) return false;
   return editedIn(command).some((path) => {
@@ -179,69 +80,37 @@ const SOCKET = /^\/(?:var\/)?run\/|\.sock(?:et)?\/$/;
 const DEVICE = /^\/dev\/(?!null|zero|full|u?random|std|fd\/|shm\/|pts\/|tty\/|ttyUSB|ttyACM)/;
 const OTHERS_HOME = /^\/(?:home|Users)\/[^/]+\/(?:\.ssh\/.*|\.gnupg\/.*)?$|^~\w+\//;
 
+const CHANGES_ACL =
+  /^\/(?:grant|deny|remove|setowner|reset|inheritance|setintegritylevel|restore|substitute|[epgdr]$)/i;
+/** The folder of what a wildcard or a search finds right below it. */
+const folderOfAll = (path: string): string =>
+  path.endsWith("/*") || path.endsWith(`/${LISTED}`) ? path.slice(0, path.lastIndexOf("/")) : path;
+/** Modes by which everybody may write. */
+const OPEN_MODE = /^0*[1-7]?[0-7][0-7][2367]$|^(?:[ugo]*[ao][ugo]*)?\+[rxX]*w/;
+
 /** Whether rights change on what the machine, its services or other people keep. */
 function changesRights(command: SimpleCommand): boolean {
   if (command.name === "setfacl" && hasOption(command, "--restore")) return true;
-  const isDeep = hasFlag(command, "R", "recursive") && !hasOption(command, "--test");
+  if (command.name.endsWith("cacls")) {
+    return command.args.some((arg) => CHANGES_ACL.test(arg)) &&
+      operands(command).some((path) => /^[A-Za-z]:/.test(path));
+  }
+  if (command.name === "set-acl") return operands(command).some((path) => /^[A-Za-z]:/.test(path));
+  const isDeep = hasFlag(command, "R", "recursive") && !hasOption(command, "--test") ||
+    command.wrappers.includes("find") || OPEN_MODE.test(operands(command)[0] ?? "");
   const shared = command.name === "setfacl" ? SHARED : SHARED_ROOT;
   const references = optionValues(command, "--reference");
   return operands(command).some((path) => {
     if (!/^[/~.]/.test(path) && command.cwd === "." || references.includes(path)) return false;
-    const place = placeOf(command, path);
+    const place = placeOf(command, folderOfAll(path));
     return OWNED.test(place) || SOCKET.test(place) || DEVICE.test(place) ||
       OTHERS_HOME.test(place) ||
       isDeep && shared.test(place);
   });
 }
 
-/** What a machine serves and lives by: its files and their rights. */
+/** Files that a machine lives by, and their rights. */
 export const PLACE_CHANGES: readonly Rule[] = [
-  rule({
-    id: "production.served_files",
-    title: "Write where programs and pages are served from",
-    commands: [...WRITERS, ...COPIERS, ...TARGETS.keys()],
-    also: ["redirected"],
-    match: (command) =>
-      writesServed(command) ||
-      COPIERS.includes(command.name) &&
-        operands(command).slice(-1).some((path) => isServed(command, path)),
-    evenRehearsed: true,
-    weight: [3, 3],
-    threat: "production_change",
-    explanation: "It puts files where a running machine serves programs or pages from.",
-    safer: "Compare first (rsync -n, diff -r), and deploy through the pipeline.",
-    hits: [
-      "mv dist/* /srv/www/ --force",
-      "rsync -a --chown=root:root build/ /opt/app/",
-      "rsync -a -n --no-n --delete build/ web01:/srv/www/",
-      "cp -r dist/* /var/www/html/",
-      "cp --target-directory=/usr/local/sbin agent",
-      "cd /opt/app && cp ~/app.jar .",
-      "ln -sfn /srv/app/releases/42 /srv/app/current",
-      "echo x > /srv/www/index.html",
-    ],
-    misses: [
-      "rsync -an build/ /srv/www/",
-      "rsync -a --no-dry-run --delete -n build/ web01:/srv/www/",
-      "rsync -a web01:/srv/www/ ./copy/",
-      "cp /srv/www/index.html .",
-      "cp /srv/app/app.jar /srv/app/app.jar.old",
-      "make > /srv/app/logs/build.txt",
-    ],
-  }),
-  rule({
-    id: "production.served_tree",
-    title: "Give a served work tree another state",
-    commands: ["git", "hg", "svn"],
-    match: updatesServed,
-    evenRehearsed: true,
-    weight: [3, 3],
-    threat: "production_change",
-    explanation: "It changes the files that a running machine serves, by a version control system.",
-    safer: "Look at the difference first: git fetch, git diff HEAD @{u}.",
-    hits: ["git -C /srv/app pull", "cd /var/www/html && git checkout v2", "hg -R /srv/app pull -u"],
-    misses: ["git -C /srv/app status", "cd /srv/app && git log", "git pull"],
-  }),
   rule({
     id: "production.edit_system",
     title: "Edit a file of the system where it is",
@@ -304,7 +173,18 @@ export const PLACE_CHANGES: readonly Rule[] = [
   rule({
     id: "production.rights",
     title: "Change rights on files of the system or of others",
-    commands: ["chmod", "chown", "chgrp", "chattr", "setfacl", "chflags", "set-acl", "chcon"],
+    commands: [
+      "chmod",
+      "chown",
+      "chgrp",
+      "chattr",
+      "setfacl",
+      "chflags",
+      "set-acl",
+      "chcon",
+      "icacls",
+      "cacls",
+    ],
     match: changesRights,
     weight: [3, 3],
     threat: "permission_change",
@@ -321,9 +201,14 @@ export const PLACE_CHANGES: readonly Rule[] = [
       "chattr +i /etc/resolv.conf",
       "chmod 666 /dev/kvm",
       "setfacl -Rb /srv/share",
+      "icacls C:\\inetpub /grant 'Users:(OI)(CI)F' /T",
+      "Set-Acl D:\\share $acl",
+      "find /srv/www -type d -exec chmod 777 {} +",
+      "chmod 777 /srv/www",
     ],
     misses: [
       "chmod +x script.sh",
+      "icacls C:\\inetpub",
       "chmod 600 ~/.ssh/id_ed25519",
       "chown -R app:app /srv/app/releases/42",
       "chmod --reference=/etc/hosts notes.txt",

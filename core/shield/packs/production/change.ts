@@ -3,6 +3,7 @@ import {
   type Blast,
   type Examples,
   type Irreversibility,
+  LISTED,
   type Rule,
   rule,
   type SimpleCommand,
@@ -153,7 +154,7 @@ function changesByVerb(
       continue;
     }
     const next = node.next.get(arg.toLowerCase()) ?? node.next.get("*");
-    if (next === undefined && isUnknown(arg)) return node.changes || mayChange(args, i + 1);
+    if (next === undefined && isUnknown(arg)) return node.changes || mayChange(args, i);
     const leads = next !== undefined && (next.changes || next.next.size > 0);
     if (!leads && mayBeValue) mayBeValue = false;
     else if (next === undefined) break;
@@ -165,10 +166,14 @@ function changesByVerb(
   return node.changes;
 }
 
-/** Whether a verb that is unknown before the call may be one that changes: it acts on something, and no word reads. */
-function mayChange(args: readonly string[], from: number): boolean {
-  const rest = args.slice(from, from + WORDS_MAX);
-  return rest.length > 0 && !rest.some((arg) => READS.has(arg) || HELP.includes(arg));
+/**
+ * Whether a verb that is unknown before the call may be one that changes: it acts on something, and no word reads. A
+ * list stands for several words.
+ */
+function mayChange(args: readonly string[], at: number): boolean {
+  const rest = args.slice(at + 1, at + 1 + WORDS_MAX);
+  return (rest.length > 0 || args[at] === LISTED) &&
+    !rest.some((arg) => READS.has(arg) || HELP.includes(arg));
 }
 
 const WORDS_MAX = 8;
@@ -204,7 +209,9 @@ function hasAny(
     if (arg.startsWith("--no-") && options.has(`--${arg.slice(5)}`)) found = false;
     if (options.has(name) || isBundled(name, options, valued)) {
       const value = equals < 0 ? args[i + 1] : arg.slice(equals + 1);
-      found = value === undefined || !OFF.has(value.toLowerCase());
+      // `-b 0` sets a number.
+      const isNumber = equals < 0 && name.length === 2 && value === "0";
+      found = value === undefined || isNumber || !OFF.has(value.toLowerCase());
     }
   }
   return found;

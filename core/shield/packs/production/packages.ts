@@ -25,7 +25,7 @@ const PACMAN_READS = ["search", "info", "list", "groups", "print", "downloadonly
 const RPM_INSTALLS =
   /^-[a-zA-Z]*[iUF]|^--(?:install|upgrade|freshen|reinstall|import|rebuilddb|restore|setperms|setugids)/;
 
-const DNF_PASSES = "--downloadonly --assumeno";
+const DNF_PASSES = "--downloadonly";
 
 /** Installing and upgrading what the whole machine uses. */
 export const PACKAGE_CHANGES: readonly Rule[] = [
@@ -36,8 +36,7 @@ export const PACKAGE_CHANGES: readonly Rule[] = [
       {
         names: "apt apt-get aptitude nala apt-fast",
         valued: "-o --option -c --config-file -t --target-release -a --host-architecture",
-        passes:
-          "-s --simulate --just-print --dry-run --recon --no-act -d --download-only --print-uris",
+        passes: "-d --download-only --print-uris",
         verbs: [
           "install|reinstall|upgrade|safe-upgrade|dselect-upgrade|dist-upgrade|full-upgrade",
           "autoremove|build-dep|satisfy|edit-sources|markauto|unmarkauto",

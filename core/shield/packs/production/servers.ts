@@ -148,6 +148,13 @@ export const SERVER_CHANGES: readonly Rule[] = [
         ].join(" "),
         passes: "-whatif -WhatIf -Whatif",
       },
+      { names: "icm invoke-command", needs: "-FilePath -filepath" },
+      {
+        names: "restore-vmsnapshot restore-vmcheckpoint set-dnsserverresourcerecord " +
+          "remove-dnsserverresourcerecord set-dnsserverforwarder set-vm set-vmprocessor set-vmmemory " +
+          "move-vm import-vm update-vmversion",
+        passes: "-whatif -WhatIf -Whatif",
+      },
       { names: "schtasks", verbs: ["/run|/end|/change"] },
     ],
     explanation: "It starts, stops or reconfigures a service of a Windows machine.",

@@ -1,4 +1,5 @@
 import { mutates } from "../../code/graphql.ts";
+import { rememberLast } from "../../code/remember_last.ts";
 import { sqlStatements } from "../../code/sql.ts";
 import { isUnknown, optionValues } from "../../programs/arguments.ts";
 import { CLIENTS } from "../databases/clients.ts";
@@ -97,10 +98,12 @@ function changesServer(command: SimpleCommand): boolean {
     ...command.args,
     command.stdin?.text ?? "",
   ];
-  return texts.some((text) =>
-    LIKELY.test(text) && sqlStatements(ofOption(text)).some(isServerChange)
-  );
+  return texts.some(saysServerChange);
 }
+
+const saysServerChange = rememberLast((text) =>
+  LIKELY.test(text) && sqlStatements(ofOption(text)).some(isServerChange)
+);
 
 /** Whether it runs a file of migrations, on a database that is not named for tests. */
 function runsMigration(command: SimpleCommand): boolean {

@@ -47,8 +47,10 @@ export const SERVICE_RULES: readonly Rule[] = [
       "launchctl bootout system/com.acme.web",
       "launchctl disable system/com.acme.web",
       "systemctl -H web1 stop app",
+      "Stop-Service Spooler -WhatIf:$false",
     ],
     misses: [
+      "Stop-Service Spooler -WhatIf",
       "systemctl start nginx",
       "systemctl --user stop pipewire",
       "pm2 list",

@@ -80,6 +80,8 @@ export function stopsService(command: SimpleCommand, words: readonly string[]): 
       return hasFlag(command, "", "user") && !hasFlag(command, "", "system")
         ? null
         : stoppedUnit(systemctlWords(command));
+    case "stop-service":
+      return words[0] ?? "";
     default:
       return stoppedUnit(words);
   }

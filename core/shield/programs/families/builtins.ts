@@ -32,7 +32,13 @@ export const BUILTIN_PROGRAMS: readonly Family[] = [
   { names: ["declare", "export", "set"], looks: true, prints: declares },
   { names: ["history"], prints: printsVariables },
   { names: ["[[", "chdir"], looks: true },
-  { names: ["type"], looks: true, prints: printsOperand },
+  {
+    names: ["type"],
+    // On Windows it shows a file.
+    reads: ({ args }) => args.filter((arg) => /^[A-Za-z]:/.test(arg)),
+    looks: true,
+    prints: printsOperand,
+  },
   { names: ["exec"], wrappers: [{ short: "a" }] },
   { names: ["builtin", "noglob", "nocorrect"], wrappers: [{}] },
 ];

@@ -15,7 +15,7 @@ const encodes = (by: (text: string) => string): Printer => (command, incoming, r
 const dumpsHex: Printer = (command, incoming, readFile) =>
   command.args.some((arg) => arg.startsWith("-r")) || hasFlag(command, "r")
     ? decode(readAll(command, incoming, readFile), decodeHex)
-    : opaque(incoming);
+    : opaque(readAll(command, incoming, readFile));
 
 const printsOpenssl: Printer = ({ args }, incoming) => {
   if (args[0] === "s_client") return { ...opaque(incoming), network: true };

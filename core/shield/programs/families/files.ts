@@ -103,6 +103,13 @@ export const FILES: readonly Family[] = [
     noteFiles: noteCopies,
   },
   { names: ["gcp", "gmv"], descends: true },
+  {
+    names: ["add-content", "clear-content", "out-file", "set-content"],
+    writes: (command) => [
+      ...optionValues(command, "-Path", "-LiteralPath", "-FilePath"),
+      ...operands(command).slice(0, 1),
+    ],
+  },
   { names: ["chmod", "chown"], descends: true, prints: printsNothing },
   { names: ["mkdir"], looks: true, prints: printsNothing },
   { names: ["rm", "touch"], prints: printsNothing },

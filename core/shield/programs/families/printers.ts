@@ -56,9 +56,13 @@ export const PRINTERS: readonly Family[] = [
   { names: ["exa", "eza", "ls", "lsd"], prints: listsNames },
   { names: ["printenv"], prints: printsVariables },
   {
+    names: ["dir", "gci", "get-childitem"],
+    looks: true,
+    prints: (command, incoming) => ({ ...incoming, text: null, paths: operands(command) }),
+  },
+  {
     names: [
       "df",
-      "dir",
       "du",
       "exa",
       "eza",

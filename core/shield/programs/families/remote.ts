@@ -1,4 +1,5 @@
-import type { SimpleCommand } from "../../model.ts";
+import type { Inner } from "../../interpreter/inner.ts";
+import { once, type SimpleCommand } from "../../model.ts";
 import { hasFlag, operands, optionValues } from "../arguments.ts";
 import type { Family, Finder } from "../family.ts";
 import { printsSettings } from "../flows.ts";
@@ -32,7 +33,9 @@ const copiedTo: Finder = (command) =>
   lastOperand(command).map((path) => path.replace(/^[^/~]*:(?=[/~])/, ""));
 
 /** The files of `put file`, on standard input or in an option. */
-function puts(command: SimpleCommand): string[] {
+const puts: Finder = (command) => once(command, findPuts);
+
+function findPuts(command: SimpleCommand): readonly string[] {
   const told = [command.stdin?.text ?? "", ...optionValues(command, "-c", "-e"), ...command.args];
   return told.flatMap((text) => text.split(/[\n;]/))
     .concat(command.args.join(" "))
@@ -45,6 +48,27 @@ const PUT = /(?:^|\s)(?:m?put|-u)\s+(.*)/;
 const SOCAT_PROGRAMS = new Set(["SYSTEM", "EXEC", "SHELL"]);
 /** `FILE:/etc/shadow`, one end of socat. */
 const SOCAT_FILE = /^(?:file|open|gopen):([^,]*)/i;
+
+/** What a raw connection is told, as calls of the clients that say the same: HTTP, Redis. */
+function rawRequests({ stdin, args }: SimpleCommand): Inner[] {
+  const lines = (stdin?.text ?? "").split(/\r?\n/).slice(0, RAW_LINES_MAX);
+  const words = args.filter((arg) => !arg.startsWith("-"));
+  const port = words.at(-1) ?? "", host = words.at(-2) ?? "";
+  return lines.flatMap((line): Inner[] => {
+    const request = HTTP_REQUEST.exec(line);
+    if (request !== null) {
+      const [, method = "", path = ""] = request;
+      return [{ kind: "argv", argv: ["curl", "-X", method, `http://${host}:${port}${path}`] }];
+    }
+    const told = line.trim().split(/\s+/);
+    return port === "6379" && told[0] !== ""
+      ? [{ kind: "argv", argv: ["redis-cli", ...told] }]
+      : [];
+  });
+}
+
+const RAW_LINES_MAX = 16;
+const HTTP_REQUEST = /^(GET|POST|PUT|PATCH|DELETE) (\/\S*) HTTP\//;
 
 const NETCAT_LETTERS = "cegGiIoOpPqsTVwWxX";
 
@@ -143,6 +167,7 @@ export const REMOTE: readonly Family[] = [
     output: "network",
   },
   { names: ["nc", "netcat"], valuedLetters: NETCAT_LETTERS, output: "network" },
+  { names: ["nc", "ncat", "netcat", "telnet"], codes: rawRequests, takesInput: true },
   {
     names: ["telnet", "s_client", "dig", "host", "nslookup"],
     output: "network",

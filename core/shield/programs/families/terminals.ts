@@ -3,7 +3,8 @@ import { printsSettings } from "../flows.ts";
 import { commandTexts } from "../texts.ts";
 import { forVerbs } from "../wrapper.ts";
 
-const TMUX = "ceFtnlpdN";
+/** The letters of the program, before the verb, and those of the verbs. */
+const TMUX = "LSfTceFtnlpdN";
 
 /** Terminals, multiplexers and recorders of sessions. */
 export const TERMINALS: readonly Family[] = [
@@ -25,7 +26,7 @@ export const TERMINALS: readonly Family[] = [
   {
     names: ["tmux"],
     wrappers: [
-      ...forVerbs(["new-session", "new"], { short: "cestnxyF", mode: "shell" }),
+      ...forVerbs(["new-session", "new"], { short: "LSfTcestnxyF", mode: "shell" }),
       ...forVerbs([
         "new-window",
         "neww",

@@ -13,7 +13,8 @@ const XARGS_OPTIONS = {
 const XARGS = wrapperOf(XARGS_OPTIONS);
 const PARALLEL_OPTIONS = {
   short: "jPnNLaSIdEC",
-  long: "jobs max-args delay timeout joblog colsep results retries arg-file",
+  long:
+    "jobs max-args delay timeout joblog colsep results retries arg-file sshlogin sshloginfile slf workdir basefile transferfile tagstring",
 };
 const PARALLEL = wrapperOf(PARALLEL_OPTIONS);
 
@@ -73,6 +74,9 @@ function unwrapParallel(command: SimpleCommand): Inner[] {
   // It prints the commands, and runs none.
   const own = front.slice(0, front.length - (found?.argv.length ?? 0));
   if (own.some((arg) => arg === "--dry-run" || arg === "--dryrun")) return [];
+  if (found !== null && own.some((arg) => arg === "--pipe" || arg === "--spreadstdin")) {
+    return [{ kind: "argv", argv: found.argv }];
+  }
   const flow = command.stdin;
   const isListed = command.args[marks]?.startsWith("::::") ||
     optionValues(command, "-a", "--arg-file").length > 0;
@@ -97,7 +101,7 @@ function unwrapParallel(command: SimpleCommand): Inner[] {
   });
 }
 
-/** `ForEach-Object { program $_ }`: the block runs for each object that comes in. */
+/** `ForEach-Object { program $_ }`, `Invoke-Command web1 { program }`: the block runs for each object or machine. */
 function unwrapBlock({ args }: SimpleCommand): Inner[] {
   const at = args.findIndex((arg) => arg.startsWith("{"));
   if (at < 0) return [];
@@ -116,7 +120,19 @@ export const XARGS_PROGRAMS: readonly Family[] = [
     takesInput: true,
     reads: (command) => optionValues(command, "-a", "--arg-file"),
   },
-  { names: ["foreach-object", "where-object", "%"], unwrap: unwrapBlock },
+  {
+    names: [
+      "%",
+      "foreach-object",
+      "icm",
+      "invoke-command",
+      "measure-command",
+      "start-job",
+      "start-threadjob",
+      "where-object",
+    ],
+    unwrap: unwrapBlock,
+  },
   { names: ["gxargs"], unwrap: unwrapXargs, takesInput: true },
   {
     names: ["sem"],
