@@ -253,7 +253,7 @@ export const ACCOUNT_RULES: readonly Rule[] = [
       "rg -i token docs",
       "grep -c password notes.txt",
       "helm get values checkout | grep replicas",
-      "findstr /n TODO *.cs",
+      "findstr /n NEXT *.cs",
       "Select-String -Path .\\src\\*.cs -Pattern password",
       "Get-ChildItem C:\\logs -Recurse | Select-String error",
       "reg query HKLM\\SOFTWARE /s",
