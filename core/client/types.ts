@@ -2870,6 +2870,8 @@ export interface Delivery {
   readonly status: DeliveryStatus;
   /** True for a requested test. */
   readonly test: boolean;
+  /** How long each phase took. Null before an attempt, and for one that was lost. */
+  readonly timing_ms: Timing | null;
   readonly webhook_id: string;
 }
 
@@ -2880,11 +2882,15 @@ export interface DeliveryDetail {
     readonly error: string | null;
     readonly http_status: number | null;
     readonly number: number;
+    /** The headers of this attempt's request, like `request.headers`. Its URL and body are those of `request`. */
+    readonly request_headers: Readonly<Record<string, string>> | null;
     /** The first 4 KiB of the response body. */
     readonly response_body: string;
     readonly response_time_ms: number | null;
     readonly started_at: string | null;
     readonly status: DeliveryStatus;
+    /** How long each phase took. Null before an attempt, and for one that was lost. */
+    readonly timing_ms: Timing | null;
     readonly truncated: boolean;
   })[];
   readonly created_at: string;
@@ -2915,6 +2921,8 @@ export interface DeliveryDetail {
   readonly status: DeliveryStatus;
   /** True for a requested test. */
   readonly test: boolean;
+  /** How long each phase took. Null before an attempt, and for one that was lost. */
+  readonly timing_ms: Timing | null;
   readonly webhook_id: string;
 }
 
@@ -4386,6 +4394,15 @@ export interface TelegramMessage {
   readonly chat_id: number;
   readonly method: "sendMessage";
   readonly text: string;
+}
+
+/** In ms. A phase is null when it was not reached, or when a connection was reused. */
+export interface Timing {
+  readonly connect: number | null;
+  /** From the request to the first byte of the response. */
+  readonly first_byte: number | null;
+  readonly resolve: number | null;
+  readonly tls: number | null;
 }
 
 export type TrustStatus = "pending" | "trusted" | "revoked";

@@ -34,6 +34,15 @@ export interface OutboundRequest {
   readonly keepBytes: number;
 }
 
+/** How long each phase of a request took, in ms. Null for one that was not reached, or not needed by a kept connection. */
+export interface Timing {
+  readonly resolve: number | null;
+  readonly connect: number | null;
+  readonly tls: number | null;
+  /** From the request to the first byte of the response. */
+  readonly first_byte: number | null;
+}
+
 export interface OutboundResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -43,6 +52,7 @@ export interface OutboundResponse {
   readonly body: string;
   /** True when the body is incomplete: larger than `keepBytes`, cut by the deadline, or interrupted. */
   readonly truncated: boolean;
+  readonly timing: Timing;
 }
 
 export type OutboundErrorKind = "refused_address" | "dns" | "connect" | "tls" | "timeout" | "http";
@@ -50,6 +60,8 @@ export type OutboundErrorKind = "refused_address" | "dns" | "connect" | "tls" | 
 /** Raised when a request failed before its response head arrived. */
 export class OutboundError extends Error {
   override readonly name = "OutboundError";
+  /** Of a request that reached its phases. */
+  timing: Timing | null = null;
   constructor(readonly kind: OutboundErrorKind, message: string, options?: ErrorOptions) {
     super(message, options);
   }
@@ -59,6 +71,12 @@ export class OutboundError extends Error {
 export interface Outbound {
   /** @throws {OutboundError} */
   request(request: OutboundRequest): Promise<OutboundResponse>;
+  /**
+   * Checks that a URL may be dialled: its spelling, and where its name leads. A name that cannot be resolved within a
+   * short time passes, because every dial checks again.
+   * @throws {OutboundError} `http` or `refused_address`
+   */
+  check(url: string, organization: string | null): Promise<void>;
   close(): void;
 }
 

@@ -23,11 +23,12 @@ export {
   type OutboundRequest,
   type OutboundResponse,
   type Ports,
+  type Timing,
 } from "./interfaces.ts";
 export { JobRunner, stepEach } from "./job_runner.ts";
 export { logLine } from "./log_line.ts";
 export { fetchBy } from "./outbound/as_fetch.ts";
-export { mustBeDialable } from "./outbound/dialable.ts";
+export { mustBeDialable, mustLeadOutside } from "./outbound/dialable.ts";
 export { TRANSPORT_HEADERS } from "./outbound/headers.ts";
 export {
   type Cost,

@@ -54,6 +54,16 @@ export const DELIVERY_STATUSES = [
   "timed_out",
 ] as const;
 
+/** How long the phases of an attempt took, in ms; null for one that was not reached or not needed. */
+const Timing = z.strictObject({
+  resolve: z.number().nullable(),
+  connect: z.number().nullable(),
+  tls: z.number().nullable(),
+  first_byte: z.number().nullable(),
+});
+/** Absent in the records of earlier versions. */
+const timing_ms = Timing.nullable().optional();
+
 /** The delivery of one event to one webhook. It is its own job: due, leased, attempted, settled. */
 export const DeliveryRecord = z.strictObject({
   id: z.string(),
@@ -76,6 +86,7 @@ export const DeliveryRecord = z.strictObject({
   attempts_before: z.int(),
   http_status: z.int().nullable(),
   response_time_ms: z.number().nullable(),
+  timing_ms,
   response_body: z.string(),
   response_truncated: z.boolean(),
   error: z.string().nullable(),
@@ -159,6 +170,7 @@ export const AttemptRecord = z.strictObject({
   status: z.enum(["succeeded", "failed", "timed_out"]),
   http_status: z.int().nullable(),
   response_time_ms: z.number().nullable(),
+  timing_ms,
   response_body: z.string(),
   response_truncated: z.boolean(),
   error: z.string().nullable(),

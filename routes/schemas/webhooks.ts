@@ -57,11 +57,26 @@ export const NewWebhook = Webhook.extend({
 
 const Status = z.enum(DELIVERY_STATUSES).meta({ id: "DeliveryStatus" });
 
+const Sent = z.record(z.string(), z.string());
+const phase = z.number().nullable();
+const Timing = z.object({
+  resolve: phase,
+  connect: phase,
+  tls: phase,
+  first_byte: phase.meta({ description: "From the request to the first byte of the response." }),
+}).meta({
+  id: "Timing",
+  description: "In ms. A phase is null when it was not reached, or when a connection was reused.",
+});
+
 /** The fields of an attempt; a delivery shows those of its latest one. */
 const outcome = {
   status: Status,
   http_status: z.int().nullable(),
   response_time_ms: z.number().nullable(),
+  timing_ms: Timing.nullable().meta({
+    description: "How long each phase took. Null before an attempt, and for one that was lost.",
+  }),
   response_body: z.string().meta({ description: "The first 4 KiB of the response body." }),
   error: z.string().nullable(),
 };
@@ -87,7 +102,7 @@ export const Delivery = z.object({
 export const DeliveryDetail = Delivery.extend({
   request: z.object({
     url: z.string(),
-    headers: z.record(z.string(), z.string()).nullable().meta({
+    headers: Sent.nullable().meta({
       description: "Null before the first attempt. Signatures and values of your own headers are " +
         "`********` for callers without secrets:read. X-Audit-Checkpoint is not kept.",
     }),
@@ -102,6 +117,11 @@ export const DeliveryDetail = Delivery.extend({
     ...outcome,
     truncated: z.boolean(),
     started_at: Timestamp.nullable(),
+    request_headers: Sent.nullable().meta({
+      description:
+        "The headers of this attempt's request, like `request.headers`. Its URL and body " +
+        "are those of `request`.",
+    }),
   })).meta({ description: "The newest 50 attempts, oldest first." }),
 }).meta({ id: "DeliveryDetail" });
 

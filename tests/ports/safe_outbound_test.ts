@@ -135,6 +135,52 @@ Deno.test("safeOutbound: a name that turns private after it was public is refuse
   }
 });
 
+Deno.test("safeOutbound: a check refuses a name that leads inside, and waits 2 s at most for one that does not answer", async () => {
+  const names: Record<string, Promise<readonly string[]>> = {
+    "inside.test": Promise.resolve(["192.168.0.1"]),
+    "outside.test": Promise.resolve(["93.184.216.34"]),
+    "unknown.test": Promise.reject(new Error("no such name")),
+    "silent.test": new Promise(() => {}),
+  };
+  let allowed = false;
+  using network = port({
+    allowPrivateTargets: () => allowed,
+    resolve: (name) => names[name]!,
+  });
+  const check = (url: string) => network.outbound.check(url, "org");
+  await assertFails(
+    check("https://inside.test/"),
+    "refused_address",
+    /inside\.test resolves to 192/,
+  );
+  await assertFails(check("https://127.0.0.1/"), "refused_address");
+  await check("https://outside.test/");
+  await check("https://unknown.test/");
+  const silent = check("https://silent.test/");
+  network.clock.advance(2_000);
+  await silent;
+  assert.equal(network.clock.pending(), 0);
+  allowed = true;
+  await check("https://inside.test/");
+});
+
+Deno.test("safeOutbound: says how long each phase took, and of a kept connection only the last", async () => {
+  await using receiver = startReceiver((line) => {
+    network.clock.advance(7);
+    line.write(reply(200));
+  });
+  using network = port({
+    resolve: () => {
+      network.clock.advance(3);
+      return Promise.resolve(["127.0.0.1"]);
+    },
+  });
+  const send = () => network.outbound.request(post(`http://timed.test:${receiver.port}/`));
+  const first = { resolve: 3, connect: 0, tls: null, first_byte: 7 };
+  assert.deepEqual((await send()).timing, first);
+  assert.deepEqual((await send()).timing, { ...first, resolve: null, connect: null });
+});
+
 Deno.test("safeOutbound: a socket opened while internal targets were allowed is never used once they are not", async () => {
   await using receiver = startReceiver((line) => line.write(reply(200)));
   let allowed = true;

@@ -11,9 +11,14 @@ export type Reply =
   | OutboundError
   | Partial<OutboundResponse> & { readonly status: number };
 
+/** The timing of an answer whose phases nobody measured. */
+export const UNTIMED = { resolve: null, connect: null, tls: null, first_byte: null };
+
 /** The outside world of a test: remembers what was sent and answers as told. */
 export class RecordedNetwork implements Outbound {
   readonly sent: OutboundRequest[] = [];
+  /** Why a URL may not be dialled, for `check`; null when it may. */
+  refuse: (url: string) => OutboundError | null = () => null;
   reply: (request: OutboundRequest) => Reply | Promise<Reply> = () => 204;
 
   async request(request: OutboundRequest): Promise<OutboundResponse> {
@@ -27,8 +32,14 @@ export class RecordedNetwork implements Outbound {
       bytes: new TextEncoder().encode(body),
       body,
       truncated: false,
+      timing: UNTIMED,
       ...given,
     };
+  }
+
+  async check(url: string): Promise<void> {
+    const refusal = this.refuse(url);
+    if (refusal !== null) throw refusal;
   }
 
   close(): void {}

@@ -8,7 +8,7 @@ import {
 import type { Store } from "../../../kv/store/store.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import type { Context } from "../../context/context.ts";
-import { OutboundError } from "../../ports/ports.ts";
+import { OutboundError, type Timing } from "../../ports/ports.ts";
 import type { AttemptCounts } from "./attempt_counts.ts";
 import { LOST, NOT_ALLOWED } from "./attempt_record.ts";
 import { isWebhookEvent } from "../../events/events.ts";
@@ -39,6 +39,7 @@ interface Attempt {
   readonly truncated: boolean;
   readonly error: string | null;
   readonly tookMs: number;
+  readonly timing: Timing | null;
 }
 
 /** Errors of attempts that got no answer from the receiver. */
@@ -157,6 +158,7 @@ async function send(
       truncated: response.truncated,
       error: good ? null : "http",
       tookMs: clock.now() - startedMs,
+      timing: response.timing,
     };
   } catch (error) {
     const kind = error instanceof OutboundError ? error.kind : "internal";
@@ -171,6 +173,7 @@ async function send(
       truncated: false,
       error: kind,
       tookMs: clock.now() - startedMs,
+      timing: error instanceof OutboundError ? error.timing : null,
     };
   }
 }
@@ -200,6 +203,7 @@ async function settle(
     status: outcome.status,
     http_status: outcome.httpStatus,
     response_time_ms: outcome.tookMs,
+    timing_ms: outcome.timing,
     response_body: outcome.responseBody,
     response_truncated: outcome.truncated,
     error: outcome.error,

@@ -13,6 +13,7 @@ const BETWEEN: readonly (string | null)[] = [NOT_ALLOWED, DISCARDED];
 export const LOST = {
   http_status: null,
   response_time_ms: null,
+  timing_ms: null,
   response_body: "",
   response_truncated: false,
   error: "lost",
@@ -29,6 +30,7 @@ export function attemptOf(delivery: DeliveryRecord): AttemptRecord | null {
     status: error === null ? "succeeded" : error === "timeout" ? "timed_out" : "failed",
     http_status: delivery.http_status,
     response_time_ms: delivery.response_time_ms,
+    timing_ms: delivery.timing_ms,
     response_body: delivery.response_body,
     response_truncated: delivery.response_truncated,
     error,

@@ -20,7 +20,7 @@ import { type DeliveryQueue, keptAttempts, requeued, writeDelivery } from "./led
 import { underWayOf } from "./leases.ts";
 import type { UndeliveredKey } from "./undelivered_index.ts";
 import { mustBeEnabled, ownedWebhook } from "./checks.ts";
-import { showDelivery, showRequest } from "./show.ts";
+import { showDelivery, showHeaders, showRequest } from "./show.ts";
 
 /** The deliveries that a caller wants to see; times are creation times in ms. */
 export interface LogFilter {
@@ -132,8 +132,18 @@ function matches({ status, type, held }: Entry, filter: LogFilter): boolean {
 export async function getDelivery(work: Work, id: string, deliveryId: string) {
   const webhook = await ownedWebhook(work, id);
   const delivery = await ownedDelivery(work, id, deliveryId);
+  const request = showRequest(work, webhook, delivery);
   const attempts = await attemptsOf(work.store, work.actor.tenant, delivery);
-  return { ...showDelivery(delivery), request: showRequest(work, webhook, delivery), attempts };
+  return {
+    ...showDelivery(delivery),
+    request,
+    attempts: attempts.map(({ startedMs, ...attempt }) => ({
+      ...attempt,
+      request_headers: request === null || startedMs === null
+        ? null
+        : showHeaders(work, webhook, delivery, startedMs),
+    })),
+  };
 }
 
 /** Sends a delivery again, with all attempts of the policy ahead. */
@@ -203,9 +213,11 @@ function showAttempt(
     status: attempt.status,
     http_status: attempt.http_status,
     response_time_ms: attempt.response_time_ms,
+    timing_ms: attempt.timing_ms ?? null,
     response_body: attempt.response_body,
     truncated: attempt.response_truncated,
     error: attempt.error,
     started_at: isoOrNull(attempt.started_at_ms),
+    startedMs: attempt.started_at_ms,
   };
 }

@@ -113,6 +113,7 @@ function newDelivery(
     attempts_before: 0,
     http_status: null,
     response_time_ms: null,
+    timing_ms: null,
     response_body: "",
     response_truncated: false,
     error: null,

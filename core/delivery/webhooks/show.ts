@@ -61,6 +61,7 @@ export function showDelivery(delivery: DeliveryRecord) {
     test: delivery.test,
     http_status: delivery.http_status,
     response_time_ms: delivery.response_time_ms,
+    timing_ms: delivery.timing_ms ?? null,
     attempt: delivery.attempt,
     sent_at: isoOrNull(delivery.sent_at_ms),
     response_body: delivery.response_body,
@@ -78,19 +79,25 @@ export function showDelivery(delivery: DeliveryRecord) {
  * read the event that it carries.
  */
 export function showRequest(
-  { actor: { rights }, sealer }: Pick<Work, "actor" | "sealer">,
+  work: Pick<Work, "actor" | "sealer">,
   webhook: WebhookRecord,
   delivery: DeliveryRecord,
 ) {
   const { event_type: type, sent_at_ms: sentMs, test, body } = delivery;
-  if (!test && !mayReadType(rights, type)) return null;
-  if (sentMs === null) return { url: webhook.url, headers: null, body };
-  const { signed, custom } = headersAt(sealer, webhook, delivery, sentMs);
+  if (!test && !mayReadType(work.actor.rights, type)) return null;
+  const headers = sentMs === null ? null : showHeaders(work, webhook, delivery, sentMs);
+  return { url: webhook.url, headers, body };
+}
+
+/** The headers of an attempt that began at an instant, made again from the webhook as it is now. */
+export function showHeaders(
+  { actor: { rights }, sealer }: Pick<Work, "actor" | "sealer">,
+  webhook: WebhookRecord,
+  delivery: DeliveryRecord,
+  startedMs: number,
+): Readonly<Record<string, string>> {
+  const { signed, custom } = headersAt(sealer, webhook, delivery, startedMs);
   const signatures = Object.entries(signed).filter(([name]) => SIGNATURES.includes(name));
   const visible = { ...signed, ...visibleHeaders(rights, Object.fromEntries(signatures)) };
-  return {
-    url: webhook.url,
-    headers: mergeCustomHeaders(visibleHeaders(rights, custom), visible),
-    body,
-  };
+  return mergeCustomHeaders(visibleHeaders(rights, custom), visible);
 }

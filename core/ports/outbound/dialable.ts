@@ -1,5 +1,5 @@
 import { Fault } from "../../fault/fault.ts";
-import { OutboundError } from "../interfaces.ts";
+import { type Outbound, OutboundError } from "../interfaces.ts";
 import { checkTarget } from "./target.ts";
 
 /** The part of the configuration that decides which addresses may be dialled. */
@@ -15,8 +15,30 @@ export function mustBeDialable({ config }: DialPolicy, url: string, path = "body
   try {
     return checkTarget(url, config().outbound.allow_private_targets);
   } catch (error) {
-    if (!(error instanceof OutboundError)) throw error;
-    const { message } = error;
-    throw new Fault("VALIDATION_FAILED", message, { issues: [{ path, message }] });
+    throw faultOf(error, path);
   }
+}
+
+/**
+ * Resolves the host of the URL in the body's field `url`, so that a name that leads inside is refused when it is set
+ * and not at the first event.
+ * @throws {Fault} VALIDATION_FAILED when it is never dialled
+ */
+export async function mustLeadOutside(
+  { outbound }: { readonly outbound: Pick<Outbound, "check"> },
+  url: string,
+  organization: string,
+): Promise<void> {
+  try {
+    await outbound.check(url, organization);
+  } catch (error) {
+    throw faultOf(error, "body.url");
+  }
+}
+
+/** The fault of a URL that is never dialled; other errors stay what they are. */
+function faultOf(error: unknown, path: string): unknown {
+  if (!(error instanceof OutboundError)) return error;
+  const { message } = error;
+  return new Fault("VALIDATION_FAILED", message, { issues: [{ path, message }] });
 }

@@ -1,7 +1,13 @@
 import type { Buffer } from "node:buffer";
 import { setImmediate } from "node:timers";
 
-import { OutboundError, type OutboundRequest, type OutboundResponse } from "../interfaces.ts";
+import {
+  type Clock,
+  OutboundError,
+  type OutboundRequest,
+  type OutboundResponse,
+  type Timing,
+} from "../interfaces.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { classifyFailure, type Phase } from "./failure.ts";
 import type { Connection, Holder, Pool } from "./pool.ts";
@@ -16,21 +22,30 @@ import { headOf, writeRequest } from "./writer.ts";
  */
 export async function exchange(
   request: OutboundRequest,
-  { url, pool, deadlines }: { url: URL; pool: Pool; deadlines: Deadlines },
+  { url, pool, deadlines, clock }: {
+    url: URL;
+    pool: Pool;
+    deadlines: Deadlines;
+    clock: Pick<Clock, "now">;
+  },
 ): Promise<OutboundResponse> {
   const head = headOf(request, url);
   const to = { url, organization: request.organization };
   return await new Promise((resolve, reject) => {
     const reader = new ResponseReader(request.method, request.keepBytes);
     let settled = false, repeatable = request.repeatable ?? false;
+    let sentMs: number | null = null, answeredMs: number | null = null;
     /** Settles the exchange once; without a reason the response is complete. */
     const settle = (reason: Error | null) => {
       if (settled) return;
       settled = true;
       cancel();
       const { connection } = holder;
-      if (reader.hasHead) resolve(responseOf(reader, reason !== null));
-      else reject(classifyFailure(reason, connection?.phase ?? "connect"));
+      const timing = timingOf(url, connection, sentMs, answeredMs);
+      if (reader.hasHead) resolve(responseOf(reader, reason !== null, timing));
+      else {reject(
+          Object.assign(classifyFailure(reason, connection?.phase ?? "connect"), { timing }),
+        );}
       if (reason !== null || connection === null || !reader.isReusable) pool.leave(to, holder);
       else if (connection.socket.writableLength === 0) pool.giveBack(to, connection, reader.idleMs);
       else setImmediate(() => giveBackWritten(connection));
@@ -44,11 +59,13 @@ export async function exchange(
     const holder: Holder = {
       connection: null,
       opened() {
+        sentMs = clock.now();
         writeRequest(this.connection!.socket, head, request.body);
       },
       received(bytes: Buffer) {
         // Bytes after the response are unrequested.
         if (settled) return pool.leave(to, this);
+        answeredMs ??= clock.now();
         try {
           reader.take(bytes);
         } catch (error) {
@@ -76,7 +93,30 @@ export async function exchange(
   });
 }
 
-function responseOf(reader: ResponseReader, truncated: boolean): OutboundResponse {
+/** A reused connection was opened by an earlier exchange. */
+function timingOf(
+  { protocol }: URL,
+  connection: Connection | null,
+  sentMs: number | null,
+  answeredMs: number | null,
+): Timing {
+  const { begunMs = null, resolvedMs = null, connectedMs = null, openMs = null } =
+    connection?.used === false ? connection.times : {};
+  const between = (from: number | null, to: number | null) =>
+    from === null || to === null ? null : to - from;
+  return {
+    resolve: between(begunMs, resolvedMs),
+    connect: between(resolvedMs ?? begunMs, connectedMs),
+    tls: protocol === "https:" ? between(connectedMs, openMs) : null,
+    first_byte: between(sentMs, answeredMs),
+  };
+}
+
+function responseOf(
+  reader: ResponseReader,
+  truncated: boolean,
+  timing: Timing,
+): OutboundResponse {
   const { status, headers, bytes } = reader;
   return {
     status,
@@ -88,6 +128,7 @@ function responseOf(reader: ResponseReader, truncated: boolean): OutboundRespons
       return new TextDecoder().decode(bytes, { stream: truncated });
     },
     truncated,
+    timing,
   };
 }
 

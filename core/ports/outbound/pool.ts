@@ -2,6 +2,7 @@ import type { Buffer } from "node:buffer";
 import { connect, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 
+import type { Clock } from "../interfaces.ts";
 import type { Phase } from "./failure.ts";
 import { guardLookup, type Lookup } from "./resolve.ts";
 import { dialledHost } from "./target.ts";
@@ -33,7 +34,17 @@ export interface Connection {
   phase: Phase;
   /** True after the first exchange: the other end may be closing it at this moment. */
   used: boolean;
+  /** When each phase of its opening ended, in ms; null before that. */
+  readonly times: Times;
   holder: Holder | null;
+}
+
+/** The instants of a connection's opening, in ms. */
+export interface Times {
+  readonly begunMs: number;
+  resolvedMs: number | null;
+  connectedMs: number | null;
+  openMs: number | null;
 }
 
 /** The target of a request and its organization. */
@@ -70,6 +81,7 @@ export class Pool {
     private readonly policy: {
       readonly lookUp: Lookup;
       readonly allowPrivate: boolean;
+      readonly clock: Pick<Clock, "now">;
       readonly trustedRoots?: readonly string[];
     },
   ) {
@@ -154,23 +166,32 @@ export class Pool {
   }
 
   #dial(host: Host, holder: Holder): void {
+    const { clock } = this.policy;
     const left = new AbortController();
-    const socket = this.#connect(host.to, left.signal);
+    const times: Times = {
+      begunMs: clock.now(),
+      resolvedMs: null,
+      connectedMs: null,
+      openMs: null,
+    };
+    const socket = this.#connect(host.to, left.signal, times);
     socket.setNoDelay(); // else the end of a request waits for an acknowledgement
-    const connection: Connection = { socket, phase: "connect", used: false, holder };
+    const connection: Connection = { socket, phase: "connect", used: false, times, holder };
     holder.connection = connection;
     host.open++;
     this.#connections.add(connection);
     const open = () => {
+      times.openMs = clock.now();
       connection.phase = "http";
       connection.holder?.opened();
     };
-    if (host.to.url.protocol === "https:") {
-      socket.once("connect", () => connection.phase = "tls");
-      socket.once("secureConnect", open);
-    } else {
-      socket.once("connect", open);
-    }
+    const isTls = host.to.url.protocol === "https:";
+    socket.once("connect", () => {
+      times.connectedMs = clock.now();
+      if (isTls) connection.phase = "tls";
+      else open();
+    });
+    if (isTls) socket.once("secureConnect", open);
     let reason: Error | null = null;
     socket.on("error", (error) => reason = error);
     socket.on("data", (bytes: Buffer) => {
@@ -186,10 +207,14 @@ export class Pool {
     });
   }
 
-  #connect({ url, organization }: Destination, left: AbortSignal): Socket {
-    const { lookUp, allowPrivate } = this.policy;
+  #connect({ url, organization }: Destination, left: AbortSignal, times: Times): Socket {
+    const { lookUp, allowPrivate, clock } = this.policy;
     const host = dialledHost(url);
-    const ask = (hostname: string) => lookUp(hostname, organization, left);
+    const ask = async (hostname: string) => {
+      const found = await lookUp(hostname, organization, left);
+      times.resolvedMs = clock.now();
+      return found;
+    };
     const options = {
       host,
       port: Number(url.port || (url.protocol === "https:" ? 443 : 80)),

@@ -95,7 +95,8 @@ export function guardLookup(lookUp: Resolve, allowPrivate: boolean): LookupFunct
   };
 }
 
-async function checkedAddresses(
+/** @throws {OutboundError} `dns`, or `refused_address` when one address is forbidden */
+export async function checkedAddresses(
   lookup: Promise<readonly string[]>,
   hostname: string,
   allowPrivate: boolean,

@@ -249,3 +249,24 @@ Deno.test("crash: an acknowledged event without deliveries is delivered once by 
   eq(world.network.sent.length, 1);
   eq(JSON.parse(String(world.network.sent[0]!.body)).event_type, "command_executed");
 });
+
+Deno.test("webhooks: a name that leads to a private address is refused when it is set, with the reason", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const why = "inside.example resolves to 10.0.0.7, which is not a public address.";
+  world.network.refuse = (url) =>
+    new URL(url).host === "inside.example" ? new OutboundError("refused_address", why) : null;
+  const made = await makeHook(world, owner, ["agent_created"]);
+  const url = "https://inside.example/hook";
+  const body = { name: "h", url, events: ["agent_created"] };
+  for (
+    const refused of [
+      await world.call("POST", PATH, { as: owner.token, body }),
+      await world.call("PATCH", `${PATH}/${made.id}`, { as: owner.token, body: { url } }),
+    ]
+  ) {
+    eq(refused.status, 400);
+    deq(refused.body.error.details.issues, [{ path: "body.url", message: why }]);
+  }
+  eq((await world.call("GET", PATH, { as: owner.token })).body.webhooks[0].url, made.url);
+});

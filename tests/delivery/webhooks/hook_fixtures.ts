@@ -3,6 +3,7 @@ import type { OutboundResponse } from "../../../core/ports/ports.ts";
 import type { Tenant } from "../../../kv/store/collection.ts";
 import { type WebhookRecord, webhooks } from "../../../kv/records/webhook.ts";
 import type { Account, World } from "../../support/world.ts";
+import { UNTIMED } from "../../support/network.ts";
 import { deliveriesOf, makeHook } from "../../support/linked_agent.ts";
 
 export const HOOKS = "/api/v1/webhooks";
@@ -68,7 +69,14 @@ export function answering(
 export const responding = (
   status: number,
   headers: Record<string, string> = {},
-): OutboundResponse => ({ status, headers, bytes: new Uint8Array(), body: "", truncated: false });
+): OutboundResponse => ({
+  status,
+  headers,
+  bytes: new Uint8Array(),
+  body: "",
+  truncated: false,
+  timing: UNTIMED,
+});
 
 /** Posts an action of a webhook, such as `enable`; answers the body. */
 export async function act(

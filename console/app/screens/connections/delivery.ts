@@ -105,7 +105,7 @@ function Attempts({ delivery: { attempts, attempt } }: { readonly delivery: Deli
                 Attempt ${one.number}: ${answerWords(one)}
                 <span class="soft"> <${ExactTime} at=${one
                   .started_at} />${one.response_time_ms !== null &&
-                  `, took ${Math.round(one.response_time_ms)} ms`}</span>
+                  `, took ${Math.round(one.response_time_ms)} ms${phasesOf(one)}`}</span>
               </p>
               <${Badge} state=${one.status} />
             </li>
@@ -115,6 +115,18 @@ function Attempts({ delivery: { attempts, attempt } }: { readonly delivery: Deli
     </section>
   `;
 }
+
+type Attempt = DeliveryDetail["attempts"][number];
+
+/** The phases of an attempt, as in " (resolve 2, connect 5, first byte 30)". */
+function phasesOf({ timing_ms }: Attempt): string {
+  if (timing_ms === null) return "";
+  const phases = Object.entries(timing_ms).filter(([, ms]) => ms !== null);
+  const words = phases.map(([phase, ms]) => `${PHASES[phase as keyof typeof PHASES]} ${ms}`);
+  return words.length === 0 ? "" : ` (${words.join(", ")})`;
+}
+
+const PHASES = { resolve: "resolve", connect: "connect", tls: "TLS", first_byte: "first byte" };
 
 function Request({ request }: { readonly request: DeliveryDetail["request"] }) {
   return html`
