@@ -1500,6 +1500,69 @@ export interface Operations {
     };
     answer: LimitState;
   };
+  /** Let an MCP client act for you, or refuse it */
+  "mcp_clients.decide": {
+    body: {
+      readonly approve: boolean;
+      /** A registered client's id, or the address of a client's metadata document. */
+      readonly client_id: string;
+      readonly code_challenge: string;
+      readonly code_challenge_method: "S256";
+      readonly redirect_uri: string;
+      /** The MCP address that the tokens are for; `/mcp` of this relay when absent. */
+      readonly resource?: string | undefined;
+      readonly response_type: "code";
+      /** Scopes, separated by spaces; all when absent. Unknown ones are left out. */
+      readonly scope?: string | undefined;
+      /** Those that the client gets; all that it asks for when absent. */
+      readonly scopes?: readonly Scope[] | undefined;
+      /** The space that the client works in. */
+      readonly space?: Space | undefined;
+      readonly state?: string | undefined;
+    };
+    answer: {
+      /** Where the browser goes now. */
+      readonly redirect_to: string;
+    };
+  };
+  /** End an MCP client that acts for you */
+  "mcp_clients.end": {
+    params: {
+      /** An opaque id. */
+      readonly id: string;
+    };
+    answer: undefined;
+  };
+  /** List the MCP clients that act for you, newest first */
+  "mcp_clients.list": {
+    query?: {
+      /** The maximum number of entries. */
+      readonly limit?: number | undefined;
+      /** The number of entries to skip. */
+      readonly offset?: number | undefined;
+    };
+    answer: {
+      readonly clients: readonly McpClient[];
+      readonly pagination: Pagination;
+    };
+  };
+  /** Show what an MCP client asks for */
+  "mcp_clients.read_request": {
+    body: {
+      /** A registered client's id, or the address of a client's metadata document. */
+      readonly client_id: string;
+      readonly code_challenge: string;
+      readonly code_challenge_method: "S256";
+      readonly redirect_uri: string;
+      /** The MCP address that the tokens are for; `/mcp` of this relay when absent. */
+      readonly resource?: string | undefined;
+      readonly response_type: "code";
+      /** Scopes, separated by spaces; all when absent. Unknown ones are left out. */
+      readonly scope?: string | undefined;
+      readonly state?: string | undefined;
+    };
+    answer: McpConsent;
+  };
   /** List orders */
   "orders.list": {
     query?: {
@@ -2830,7 +2893,7 @@ export interface CreatedWithInput {
   readonly kind: CredentialKind;
 }
 
-export type CredentialKind = "api_key" | "session" | "issuer";
+export type CredentialKind = "api_key" | "session" | "issuer" | "mcp_grant";
 
 export interface DashboardStats {
   readonly agents: {
@@ -3431,6 +3494,35 @@ export interface MadeWithApiKey {
     | "role";
 }
 
+export interface McpClient {
+  /** The network address of the browser that approved it. */
+  readonly address: string;
+  readonly client_id: string;
+  readonly created_at: string;
+  /** When it ends unless it refreshes its tokens. */
+  readonly expires_at: string;
+  readonly id: string;
+  /** The name that the client gave itself. */
+  readonly name: string;
+  readonly redirect_uri: string;
+  readonly refreshed_at: string | null;
+  /** The path of the MCP address of its tokens. */
+  readonly resource: string;
+  readonly scopes: readonly Scope[];
+  readonly space: Space;
+}
+
+export interface McpConsent {
+  /** The host of its metadata document; null for a client that registered itself. */
+  readonly client_host: string | null;
+  /** The name that the client gave itself. */
+  readonly name: string;
+  /** Where the browser goes after the decision. */
+  readonly redirect_uri: string;
+  readonly resource: string;
+  readonly scopes: readonly Scope[];
+}
+
 export interface NewIngestToken {
   /** The user with whose present rights it acts: its creator, or the user who adopted it. */
   readonly acts_for: string;
@@ -3891,6 +3983,7 @@ export type ResourceType =
   | "integration"
   | "invitation"
   | "limits"
+  | "mcp_grant"
   | "mcp_session"
   | "notification"
   | "organization"

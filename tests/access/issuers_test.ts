@@ -12,6 +12,7 @@ import type { Reply } from "../support/network.ts";
 import { StreamClient } from "../support/stream.ts";
 import { type Account, World } from "../support/world.ts";
 import { setUser } from "./keys/key_fixtures.ts";
+import { askedBy } from "./mcp_clients/fixtures.ts";
 
 const ISSUER = "https://login.example/realms/ops";
 const AUDIENCE = "https://relay.example/mcp";
@@ -43,14 +44,13 @@ async function issue(
   { key = privateKey, header = {}, lifeSeconds = 300 }: Options = {},
 ): Promise<string> {
   const now = Math.floor(world.clock.now() / 1000);
-  return await new SignJWT({
-    iss: ISSUER,
-    aud: AUDIENCE,
-    sub: "subject-1",
-    iat: now,
-    exp: now + lifeSeconds,
-    ...claims,
-  }).setProtectedHeader({ alg: "ES256", kid: "k1", typ: "at+jwt", ...header }).sign(key);
+  const usual = { iss: ISSUER, aud: AUDIENCE, sub: "subject-1", iat: now, exp: now + lifeSeconds };
+  return await new SignJWT({ ...usual, ...claims }).setProtectedHeader({
+    alg: "ES256",
+    kid: "k1",
+    typ: "at+jwt",
+    ...header,
+  }).sign(key);
 }
 
 const claimsOf = ({ email }: Account, scope = "agents:read agents:write"): JWTPayload => ({
@@ -125,6 +125,8 @@ Deno.test("issuers: a token that names some rights cannot manage its person's ow
     "account.change_password": { current_password: "password 1", new_password: "Another-pass-1" },
     "device_logins.read": { user_code: "7K3M-QX1D" },
     "device_logins.decide": { user_code: "7K3M-QX1D", approve: true },
+    "mcp_clients.read_request": askedBy("mcp_x"),
+    "mcp_clients.decide": { ...askedBy("mcp_x"), approve: true },
     "second_factor.enrol": { password: "password 1" },
     "second_factor.confirm": { code: "123456" },
     "second_factor.recovery_codes": { code: "123456" },
@@ -352,7 +354,7 @@ Deno.test("issuers: metadata lists them, challenges name the rights, and no quer
   const owner = await world.signUp();
   const path = "/.well-known/oauth-protected-resource/mcp";
   const metadata = await (await world.raw("GET", path)).json();
-  deq(metadata.authorization_servers, [ISSUER]);
+  deq(metadata.authorization_servers, [ISSUER, "http://localhost"]);
   const nobody = await tool(world, "tail_events", {});
   eq(nobody.status, 401);
   const challenge = nobody.headers.get("www-authenticate")!;
