@@ -429,7 +429,7 @@ export interface Operations {
     body: {
       readonly created_at?: string | undefined;
       readonly created_by?: string | undefined;
-      /** What created it: an API key (`api_key`), a sign-in (`session`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
+      /** What created it: an API key (`api_key`), a sign-in (`session`), an MCP client (`mcp_grant`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
       readonly created_with?: CreatedWithInput | null | undefined;
       readonly description?: string | undefined;
       /** When it ends: in the future, and at most 3650 days ahead. A key cannot give another key a later end than its own. */
@@ -1435,7 +1435,7 @@ export interface Operations {
       readonly id: string;
       readonly invite_code: string;
       readonly invited_by: string;
-      /** What created it: an API key (`api_key`), a sign-in (`session`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
+      /** What created it: an API key (`api_key`), a sign-in (`session`), an MCP client (`mcp_grant`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
       readonly invited_with: CreatedWith | null;
       readonly roles: readonly string[];
       readonly status: InvitationStatus;
@@ -2205,7 +2205,7 @@ export interface Operations {
       /** The user with whose present rights it acts: its creator, or the user who adopted it. */
       readonly acts_for?: string | undefined;
       readonly created_at?: string | undefined;
-      /** What created it: an API key (`api_key`), a sign-in (`session`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
+      /** What created it: an API key (`api_key`), a sign-in (`session`), an MCP client (`mcp_grant`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
       readonly created_with?: CreatedWithInput | null | undefined;
       /** The same as `headers`; give one of them. */
       readonly custom_headers?: Readonly<Record<string, string>> | undefined;
@@ -2452,7 +2452,7 @@ export interface ApiError {
 export interface ApiKey {
   readonly created_at: string;
   readonly created_by: string;
-  /** What created it: an API key (`api_key`), a sign-in (`session`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
+  /** What created it: an API key (`api_key`), a sign-in (`session`), an MCP client (`mcp_grant`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
   readonly created_with: CreatedWith | null;
   readonly description: string;
   readonly expires_at: string;
@@ -2535,7 +2535,7 @@ export interface ApiKeyRateLimitsInput {
 export interface ApiKeyRevocation {
   readonly created_at: string;
   readonly created_by: string;
-  /** What created it: an API key (`api_key`), a sign-in (`session`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
+  /** What created it: an API key (`api_key`), a sign-in (`session`), an MCP client (`mcp_grant`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
   readonly created_with: CreatedWith | null;
   readonly description: string;
   /** What was made with the key and has been ended. */
@@ -3012,7 +3012,7 @@ export interface Device {
   readonly created_at: string;
   /** The creator of the pairing code. */
   readonly created_by: string;
-  /** What created it: an API key (`api_key`), a sign-in (`session`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
+  /** What created it: an API key (`api_key`), a sign-in (`session`), an MCP client (`mcp_grant`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
   readonly created_with: CreatedWith | null;
   readonly id: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -3335,7 +3335,7 @@ export interface IngestToken {
   readonly acts_for: string;
   readonly created_at: string;
   readonly created_by: string;
-  /** What created it: an API key (`api_key`), a sign-in (`session`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
+  /** What created it: an API key (`api_key`), a sign-in (`session`), an MCP client (`mcp_grant`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
   readonly created_with: CreatedWith | null;
   readonly id: string;
   readonly name: string;
@@ -3353,7 +3353,7 @@ export interface Integration {
   readonly config: Readonly<Record<string, unknown>>;
   readonly created_at: string;
   readonly created_by: string;
-  /** What created it: an API key (`api_key`), a sign-in (`session`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
+  /** What created it: an API key (`api_key`), a sign-in (`session`), an MCP client (`mcp_grant`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
   readonly created_with: CreatedWith | null;
   readonly id: string;
   readonly last_error: string | null;
@@ -3388,7 +3388,7 @@ export interface Invitation {
   readonly expires_at: string;
   readonly id: string;
   readonly invited_by: string;
-  /** What created it: an API key (`api_key`), a sign-in (`session`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
+  /** What created it: an API key (`api_key`), a sign-in (`session`), an MCP client (`mcp_grant`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
   readonly invited_with: CreatedWith | null;
   readonly roles: readonly string[];
   readonly status: InvitationStatus;
@@ -3528,7 +3528,7 @@ export interface NewIngestToken {
   readonly acts_for: string;
   readonly created_at: string;
   readonly created_by: string;
-  /** What created it: an API key (`api_key`), a sign-in (`session`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
+  /** What created it: an API key (`api_key`), a sign-in (`session`), an MCP client (`mcp_grant`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
   readonly created_with: CreatedWith | null;
   readonly id: string;
   readonly name: string;
@@ -3546,7 +3546,7 @@ export interface NewWebhook {
   /** The user with whose present rights it acts: its creator, or the user who adopted it. */
   readonly acts_for: string;
   readonly created_at: string;
-  /** What created it: an API key (`api_key`), a sign-in (`session`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
+  /** What created it: an API key (`api_key`), a sign-in (`session`), an MCP client (`mcp_grant`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
   readonly created_with: CreatedWith | null;
   /** Values are `********` for callers without secrets:read. */
   readonly custom_headers: Readonly<Record<string, string>>;
@@ -3640,7 +3640,7 @@ export interface Pagination {
 
 export interface PairingCode {
   readonly created_by: string;
-  /** What created it: an API key (`api_key`), a sign-in (`session`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
+  /** What created it: an API key (`api_key`), a sign-in (`session`), an MCP client (`mcp_grant`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
   readonly created_with: CreatedWith | null;
   readonly expires_at: string;
   readonly id: string;
@@ -3930,7 +3930,7 @@ export interface Repository {
   readonly branch: string;
   readonly created_at: string;
   readonly created_by: string;
-  /** What created it: an API key (`api_key`), a sign-in (`session`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
+  /** What created it: an API key (`api_key`), a sign-in (`session`), an MCP client (`mcp_grant`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
   readonly created_with: CreatedWith | null;
   readonly has_credentials: boolean;
   readonly has_webhook_secret: boolean;
@@ -4543,7 +4543,7 @@ export interface Webhook {
   /** The user with whose present rights it acts: its creator, or the user who adopted it. */
   readonly acts_for: string;
   readonly created_at: string;
-  /** What created it: an API key (`api_key`), a sign-in (`session`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
+  /** What created it: an API key (`api_key`), a sign-in (`session`), an MCP client (`mcp_grant`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
   readonly created_with: CreatedWith | null;
   /** Values are `********` for callers without secrets:read. */
   readonly custom_headers: Readonly<Record<string, string>>;

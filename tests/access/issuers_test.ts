@@ -25,8 +25,7 @@ const ENTRY = { issuer: ISSUER, audience: AUDIENCE, jwks_uri: JWKS_URI };
 const json = (value: unknown): Reply => ({ status: 200, body: JSON.stringify(value) });
 
 async function open(entry: Record<string, unknown> = ENTRY): Promise<World> {
-  const config = { ...NO_LIMITS, auth: { issuers: [entry] } };
-  const world = await World.open({ config });
+  const world = await World.open({ config: { ...NO_LIMITS, auth: { issuers: [entry] } } });
   world.network.reply = () => json({ keys: [PUBLIC] });
   return world;
 }
@@ -43,8 +42,8 @@ async function issue(
   claims: Record<string, unknown>,
   { key = privateKey, header = {}, lifeSeconds = 300 }: Options = {},
 ): Promise<string> {
-  const now = Math.floor(world.clock.now() / 1000);
-  const usual = { iss: ISSUER, aud: AUDIENCE, sub: "subject-1", iat: now, exp: now + lifeSeconds };
+  const iat = Math.floor(world.clock.now() / 1000);
+  const usual = { iss: ISSUER, aud: AUDIENCE, sub: "subject-1", iat, exp: iat + lifeSeconds };
   return await new SignJWT({ ...usual, ...claims }).setProtectedHeader({
     alg: "ES256",
     kid: "k1",

@@ -53,7 +53,7 @@ Deno.test("issuer sign-in: the browser returns to paths below /console only", as
     "/console\n",
     "/console?\0",
   ];
-  for (const address of ["", " /console", ...words, ...control, `/console/${"x".repeat(1024)}`]) {
+  for (const address of ["", " /console", ...words, ...control, `/console/${"x".repeat(2048)}`]) {
     deq(refused(await begin(address)), [400, "VALIDATION_FAILED"], JSON.stringify(address));
   }
 });
