@@ -9,7 +9,7 @@ const VERIFIER = "a-verifier-with-at-least-forty-three-characters";
 const NAME = "Robot \u202e<b>assistant</b>";
 
 /** An MCP client that runs on this machine: it waits for the browser at an address of its own. */
-async function startClient(relay: string) {
+async function startClient(relay: string, scope?: string) {
   const came = Promise.withResolvers<URLSearchParams>();
   const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, (request) => {
     const { pathname, searchParams } = new URL(request.url);
@@ -32,7 +32,7 @@ async function startClient(relay: string) {
     code_challenge: createHash("sha256").update(VERIFIER).digest("base64url"),
     code_challenge_method: "S256",
     state: "a state",
-    scope: "agents:read agents:write system:write",
+    ...(scope !== undefined && { scope }),
     prompt: "consent",
   });
   return {
@@ -61,7 +61,7 @@ Deno.test({
 }, async () => {
   await using here = await ConsoleTest.start();
   await here.signUp();
-  await using client = await startClient(here.url);
+  await using client = await startClient(here.url, "agents:read agents:write system:write");
   const person = await here.person();
   const page = await person.page();
   await page.goto(client.url);
@@ -127,6 +127,9 @@ Deno.test({
     await page.goto(client.url);
     await page.getByText("act for you?").waitFor();
     await checkScreen(person, page, `consent ${width} ${colorScheme}`);
+    // It asks for every right, so those that change the organization are not ticked.
+    ok(await page.getByLabel(/^agents:write/).isChecked());
+    ok(!await page.getByLabel(/^system:write/).isChecked());
     await person.context.close();
   }
   const person = await here.person();

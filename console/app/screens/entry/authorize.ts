@@ -1,5 +1,12 @@
 import { useState } from "preact/hooks";
-import { call, type McpConsent, type Operations, type Space } from "../../api.ts";
+import {
+  call,
+  type McpConsent,
+  type Operations,
+  type Scope,
+  type ScopeInfo,
+  type Space,
+} from "../../api.ts";
 import { ChangeError, useChange } from "../../components/form.ts";
 import { CheckGroups, SelectField } from "../../components/inputs.ts";
 import { scopeGroups, useScopes } from "../../components/scopes.ts";
@@ -25,27 +32,41 @@ export default function Authorize() {
   );
   // The relay checks every field.
   const asked = request as unknown as Asked;
-  const { data, error, again } = useData(
+  const consent = useData(
     (signal) => call("mcp_clients.read_request", { body: asked, signal }),
     [],
   );
+  const known = useScopes();
+  const failed = [consent, known].find(({ error }) => error !== null);
   return html`
     <section class="card slim" aria-label="Connect a client">
-      ${data === null && error === null && html`<${Loading} />`}
-      ${error !== null && html`
-        <h1>This client cannot be connected</h1>
-        <${Failure} error=${error} again=${again} />
-        <p class="soft">Nothing was given to it. Go back to the client and begin again.</p>
-      `}
-      ${data !== null && html`<${Question} asked=${asked} consent=${data} />`}
+      ${failed !== undefined
+        ? html`
+          <h1>This client cannot be connected</h1>
+          <${Failure} error=${failed.error} again=${failed.again} />
+          <p class="soft">Nothing was given to it. Go back to the client and begin again.</p>
+        `
+        : consent.data === null || known.data === null
+        ? html`<${Loading} />`
+        : html`<${Question} asked=${asked} consent=${consent.data} known=${known.data} />`}
     </section>
   `;
 }
 
-function Question({ asked, consent }: { readonly asked: Asked; readonly consent: McpConsent }) {
-  const { data, error, again } = useScopes();
+/** What is ticked when a client asks for every right, as most do without a reason: to look, and to run commands. */
+const isUsual = (scope: Scope): boolean =>
+  scope.endsWith(":read") && scope !== "secrets:read" || scope === "agents:write";
+
+function Question({ asked, consent, known }: {
+  readonly asked: Asked;
+  readonly consent: McpConsent;
+  readonly known: readonly ScopeInfo[];
+}) {
   const change = useChange();
-  const [chosen, setChosen] = useState<readonly string[]>(() => consent.scopes.filter(may));
+  const asksForAll = consent.scopes.length === known.length;
+  const [chosen, setChosen] = useState<readonly string[]>(
+    () => consent.scopes.filter((scope) => may(scope) && (!asksForAll || isUsual(scope))),
+  );
   const [space, setSpace] = useState("live");
   const [decided, setDecided] = useState<string | null>(null);
   const { name, client_host, redirect_uri, resource, scopes } = consent;
@@ -86,11 +107,8 @@ function Question({ asked, consent }: { readonly asked: Asked; readonly consent:
       <dt>For</dt>
       <dd><code>${resource}</code></dd>
     </dl>
-    ${error !== null && html`<${Failure} error=${error} again=${again} />`}
-    ${data !== null && html`
-      <${CheckGroups} legend="Rights" chosen=${chosen} onChange=${setChosen}
-        groups=${scopeGroups(data, (scope) => scopes.includes(scope) && may(scope))} />
-    `}
+    <${CheckGroups} legend="Rights" chosen=${chosen} onChange=${setChosen}
+      groups=${scopeGroups(known, (scope) => scopes.includes(scope) && may(scope))} />
     ${missing.length > 0 &&
       html`<p class="soft">It also asks for ${missing.join(", ")}, which you do not have.</p>`}
     <${SelectField} label="Space" value=${space} onChange=${setSpace}
