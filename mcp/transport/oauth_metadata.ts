@@ -1,3 +1,4 @@
+import { Fault } from "../../core/fault/fault.ts";
 import { SCOPE_LIST } from "../../core/identity/identity.ts";
 import { json } from "../../routes/http/answer.ts";
 import type { Service, Visit } from "../../routes/http/serve_service.ts";
@@ -61,30 +62,37 @@ export function metadataServices(paths: readonly `/${string}`[]): Service[] {
 }
 
 /** Clients ask the first server that they know, so the issuers of the configuration come first. */
-const ofResource = ({ relay, info: { origin } }: Visit, resource: string) => ({
-  resource: `${origin}${resource}`,
-  resource_name: "Relay",
-  resource_documentation: `${origin}/docs`,
-  authorization_servers: [...relay.config().auth.issuers.map(({ issuer }) => issuer), origin],
-  scopes_supported: SCOPE_LIST,
-  bearer_methods_supported: ["header"],
-});
+function ofResource({ relay, info: { origin } }: Visit, resource: string) {
+  const { issuers, mcp_clients } = relay.config().auth;
+  const servers = [...issuers.map(({ issuer }) => issuer), ...(mcp_clients ? [origin] : [])];
+  return {
+    resource: `${origin}${resource}`,
+    resource_name: "Relay",
+    resource_documentation: `${origin}/docs`,
+    ...(servers.length > 0 && { authorization_servers: servers }),
+    scopes_supported: SCOPE_LIST,
+    bearer_methods_supported: ["header"],
+  };
+}
 
 /** The metadata of the authorization server (RFC 8414). Its clients are public, so PKCE protects their codes. */
-const ofServer = ({ info: { origin } }: Visit) => ({
-  issuer: origin,
-  authorization_endpoint: `${origin}${OAUTH.authorization}`,
-  token_endpoint: `${origin}${OAUTH.token}`,
-  registration_endpoint: `${origin}${OAUTH.registration}`,
-  revocation_endpoint: `${origin}${OAUTH.revocation}`,
-  service_documentation: `${origin}/docs`,
-  scopes_supported: SCOPE_LIST,
-  response_types_supported: ["code"],
-  response_modes_supported: ["query"],
-  grant_types_supported: ["authorization_code", "refresh_token"],
-  token_endpoint_auth_methods_supported: ["none"],
-  revocation_endpoint_auth_methods_supported: ["none"],
-  code_challenge_methods_supported: ["S256"],
-  authorization_response_iss_parameter_supported: true,
-  client_id_metadata_document_supported: true,
-});
+function ofServer({ relay, info: { origin } }: Visit) {
+  if (!relay.config().auth.mcp_clients) throw new Fault("NOT_FOUND");
+  return {
+    issuer: origin,
+    authorization_endpoint: `${origin}${OAUTH.authorization}`,
+    token_endpoint: `${origin}${OAUTH.token}`,
+    registration_endpoint: `${origin}${OAUTH.registration}`,
+    revocation_endpoint: `${origin}${OAUTH.revocation}`,
+    service_documentation: `${origin}/docs`,
+    scopes_supported: SCOPE_LIST,
+    response_types_supported: ["code"],
+    response_modes_supported: ["query"],
+    grant_types_supported: ["authorization_code", "refresh_token"],
+    token_endpoint_auth_methods_supported: ["none"],
+    revocation_endpoint_auth_methods_supported: ["none"],
+    code_challenge_methods_supported: ["S256"],
+    authorization_response_iss_parameter_supported: true,
+    client_id_metadata_document_supported: true,
+  };
+}

@@ -44,12 +44,8 @@ async function issue(
 ): Promise<string> {
   const iat = Math.floor(world.clock.now() / 1000);
   const usual = { iss: ISSUER, aud: AUDIENCE, sub: "subject-1", iat, exp: iat + lifeSeconds };
-  return await new SignJWT({ ...usual, ...claims }).setProtectedHeader({
-    alg: "ES256",
-    kid: "k1",
-    typ: "at+jwt",
-    ...header,
-  }).sign(key);
+  const head = { alg: "ES256", kid: "k1", typ: "at+jwt", ...header };
+  return await new SignJWT({ ...usual, ...claims }).setProtectedHeader(head).sign(key);
 }
 
 const claimsOf = ({ email }: Account, scope = "agents:read agents:write"): JWTPayload => ({

@@ -118,7 +118,16 @@ export async function decideConsent(
 }
 
 /** Checks what a client asks for; nothing is sent to an address that is not the client's. */
-async function check({ request: { origin } }: Work, clients: Clients, asked: Request) {
+async function check(
+  { request: { origin }, config }: Work,
+  clients: Clients,
+  asked: Request,
+) {
+  if (!config().auth.mcp_clients) {
+    const message = "This relay lets no MCP clients act for people: `auth.mcp_clients` of its " +
+      "RELAY_CONFIG is false. Give the client an API key.";
+    throw new Fault("FORBIDDEN", message);
+  }
   const client = await clients.find(asked.client_id);
   if (!isRegistered(client.redirectUris, asked.redirect_uri)) {
     throw invalid("redirect_uri", "must be an address that the client has registered");

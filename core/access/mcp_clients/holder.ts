@@ -16,7 +16,7 @@ const REFUSALS = {
   malformed: "Relay did not issue it, or it is incomplete.",
   expired: "It has expired. Refresh it.",
   audience: "It is for another address: only the MCP address that it was asked for accepts it.",
-  ended: "The person ended this client, or changed their password. Ask for consent again.",
+  ended: "This client was ended, or its person changed their password. Ask for consent again.",
   inactive: "The user or the organization is not active.",
 } as const;
 type Refusal = keyof typeof REFUSALS;
@@ -33,6 +33,7 @@ export class GrantHolders {
       readonly store: Pick<Store, "ahead">;
       readonly ports: { readonly clock: Pick<Clock, "now"> };
       readonly sealer: Parameters<typeof isDerived>[0];
+      readonly config: () => { readonly auth: { readonly mcp_clients: boolean } };
     },
     private readonly signsIn: SignsIn,
   ) {}
@@ -76,7 +77,7 @@ export class GrantHolders {
 
   async #read(db: Reader, org: string, grantId: string) {
     const grant = await db.get(mcpGrants, homeOf(org), grantId);
-    if (grant === null) return "ended";
+    if (grant === null || !this.parts.config().auth.mcp_clients) return "ended";
     const tenant: Tenant = { org, space: grant.space };
     const user = await userNow(db, tenant, grant.user_id, grant, this.signsIn);
     if (typeof user === "string") return user;

@@ -5,8 +5,8 @@ const client = z.string().describe("The name that the client gave itself.");
 const redirect_uri = z.string().describe("The address to which the browser returned.");
 const address = z.string().describe("The network address that the request came from.");
 
-const example = { client: "Claude", address: "192.0.2.17" };
-const redirectExample = "https://claude.ai/api/mcp/auth_callback";
+const example = { client: "Assistant", address: "192.0.2.17" };
+const redirectExample = "https://assistant.example/callback";
 
 /** MCP clients that act for people. */
 export const mcpClientEvents = {
@@ -24,7 +24,7 @@ export const mcpClientEvents = {
     }),
     example: {
       ...example,
-      client_id: "https://claude.ai/oauth/client-metadata.json",
+      client_id: "https://assistant.example/client.json",
       redirect_uri: redirectExample,
       scopes: ["agents:read"],
       space: "live",

@@ -206,3 +206,16 @@ Deno.test("mcp clients: a person has at most 50; the one with the earliest end g
   const home = { org: owner.org, space: "live" } as const;
   eq((await world.app.store.list(mcpGrants, home, { limit: 100 })).items.length, 50);
 });
+
+Deno.test("mcp clients: a configuration without them ends all of them, and nothing leads to them", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const { access_token, asked } = await connected(world, owner);
+  for (const { config } of world.apps) Object.assign(config().auth, { mcp_clients: false });
+  eq(await toolsOf(world, access_token), "ended");
+  const refused = await decide(world, owner.token, asked);
+  deq([refused.status, refused.body.error.code], [403, "FORBIDDEN"]);
+  const resource = await beside(world, "GET", "/.well-known/oauth-protected-resource/mcp");
+  eq(resource.body.authorization_servers, undefined);
+  eq((await beside(world, "GET", "/.well-known/oauth-authorization-server")).status, 404);
+});
