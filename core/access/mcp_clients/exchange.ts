@@ -4,7 +4,6 @@ import { type McpGrantRecord, mcpGrants, users } from "../../../kv/records/user.
 import { SYSTEM, type Tenant } from "../../../kv/store/collection.ts";
 import type { Tx } from "../../../kv/store/tx.ts";
 import { Fault } from "../../fault/fault.ts";
-import type { Stepping } from "../../work/work.ts";
 import { notifyPerson } from "../people/notify.ts";
 import { homeOf } from "../roles/grant.ts";
 import { mayRepeat, rotated } from "../sign_in/refresh.ts";
@@ -15,7 +14,7 @@ import {
   parseGrantCredential,
 } from "../sign_in/refresh_token.ts";
 import { isAt } from "./consent.ts";
-import { endGrant, noteGrant } from "./grants.ts";
+import { type ByClient, endGrant, noteGrant } from "./grants.ts";
 
 /**
  * The token endpoint of MCP clients. Each step is one transaction on the grant, so a code is exchanged once, at any
@@ -25,8 +24,6 @@ import { endGrant, noteGrant } from "./grants.ts";
 
 /** How long an access token is valid. */
 const ACCESS_TTL_MS = 15 * 60 * 1000;
-
-type Parts = Pick<Stepping, "store" | "ports" | "sealer" | "signals" | "request">;
 
 /** The fields of a token request, as they were sent. */
 export type Form = Readonly<Record<string, string | undefined>>;
@@ -38,7 +35,7 @@ const GRANT_TYPES = new Map<string, readonly [kind: GrantCredential["kind"], fie
 ]);
 
 /** Exchanges a code, or the newest refresh token, for tokens. @throws {Fault} VALIDATION_FAILED */
-export async function issueMcpTokens(parts: Parts, form: Form) {
+export async function issueMcpTokens(parts: ByClient, form: Form) {
   const [kind, field] = GRANT_TYPES.get(fieldOf(form, "grant_type")) ?? [];
   if (field === undefined) {
     const message = "`grant_type` must be authorization_code or refresh_token.";
@@ -58,7 +55,7 @@ export async function issueMcpTokens(parts: Parts, form: Form) {
 }
 
 /** Ends a client by one of its tokens (RFC 7009). Unknown tokens have ended already. @throws {Fault} VALIDATION_FAILED */
-export async function revokeMcpToken(parts: Parts, form: Form): Promise<void> {
+export async function revokeMcpToken(parts: ByClient, form: Form): Promise<void> {
   const credential = parseGrantCredential(fieldOf(form, "token"));
   const client_id = fieldOf(form, "client_id");
   if (credential === null || credential.kind === "code") return;
@@ -73,7 +70,7 @@ export async function revokeMcpToken(parts: Parts, form: Form): Promise<void> {
 
 /** The grant of a credential, for its own client and while its person may use it. */
 async function grantOf(
-  { sealer, request }: Parts,
+  { sealer, request }: ByClient,
   tx: Tx,
   home: Tenant,
   { grantId, text }: GrantCredential,
@@ -95,7 +92,7 @@ async function grantOf(
 
 /** The grant with its code used; null for a code that was used before, which ends the grant. */
 function takeCode(
-  parts: Parts,
+  parts: ByClient,
   tx: Tx,
   home: Tenant,
   grant: McpGrantRecord,
@@ -121,7 +118,7 @@ function takeCode(
 
 /** The grant with the number of its next refresh token; null for one that was used long ago, which ends the grant. */
 async function takeRefreshToken(
-  parts: Parts,
+  parts: ByClient,
   tx: Tx,
   home: Tenant,
   grant: McpGrantRecord,
@@ -144,7 +141,7 @@ async function takeRefreshToken(
 
 /** The answer of the token endpoint (RFC 6749, section 5.1). */
 function tokensOf(
-  { ports, sealer }: Parts,
+  { ports, sealer }: ByClient,
   { org }: Tenant,
   grant: McpGrantRecord,
   number: number,

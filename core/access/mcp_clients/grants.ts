@@ -54,8 +54,9 @@ export async function endMcpClient(work: Writing, id: string) {
   return null;
 }
 
-/** Who does something with a grant. */
-type By = Pick<Stepping, "ports" | "signals" | "request">;
+/** What a request of a client needs: it has no caller. */
+export type ByClient = Pick<Stepping, "store" | "ports" | "sealer" | "signals" | "request">;
+type By = Pick<ByClient, "ports" | "signals" | "request">;
 
 /** Ends a grant, and with it all tokens of its client. */
 export function endGrant(
