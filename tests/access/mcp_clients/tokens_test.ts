@@ -65,7 +65,7 @@ Deno.test("mcp clients: rights are those of the person now, within the scopes", 
   await using world = await World.open();
   const owner = await world.signUp();
   const person = await world.join(owner, ["operator"]);
-  const { access_token, scope } = await connected(world, person);
+  const { client_id, access_token, refresh_token, scope } = await connected(world, person);
   eq(scope, SCOPE_LIST.join(" "));
   const tools = await toolsOf(world, access_token);
   ok(tools.includes("run_command") && !tools.includes("list_secrets"), `${tools}`);
@@ -79,6 +79,7 @@ Deno.test("mcp clients: rights are those of the person now, within the scopes", 
     body: {},
   });
   eq(await toolsOf(world, access_token), "inactive");
+  deq(oauth(await refresh(world, client_id, refresh_token)), [400, "invalid_grant"]);
 });
 
 Deno.test("mcp clients: codes and tokens are not stored", async () => {
