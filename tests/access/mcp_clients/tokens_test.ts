@@ -4,7 +4,7 @@ import { organizations } from "../../../kv/records/organization.ts";
 import { users } from "../../../kv/records/user.ts";
 import { SYSTEM } from "../../../kv/store/collection.ts";
 import { rawRows } from "../../support/raw_rows.ts";
-import { World } from "../../support/world.ts";
+import { type Answer, World } from "../../support/world.ts";
 import {
   askedBy,
   beside,
@@ -175,6 +175,16 @@ Deno.test("mcp clients: refresh tokens rotate; a lost answer is repeated, and a 
   eq(details.reason, "refresh_token_reused");
   const { body } = await world.call("GET", "/api/account/notifications", { as: owner.token });
   eq(body.notifications[0].type, "refresh_token_reused");
+});
+
+Deno.test("mcp clients: of concurrent refreshes with one token all get the same successor", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const { client_id, refresh_token } = await connected(world, owner);
+  const answers = await Promise.all([1, 2, 3].map(() => refresh(world, client_id, refresh_token)));
+  eq(new Set(answers.map(({ body }) => body.refresh_token)).size, 1);
+  const [{ body }] = answers as [Answer];
+  eq((await refresh(world, client_id, body.refresh_token)).status, 200);
 });
 
 Deno.test("mcp clients: a refresh token is bound to its client and resource, and its client ends unused", async () => {
