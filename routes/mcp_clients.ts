@@ -15,7 +15,7 @@ const AuthorizationRequest = z.strictObject({
   code_challenge: z.string().regex(/^[A-Za-z0-9_-]{43}$/, "must be a SHA-256 in base64url")
     .meta({ examples: ["E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"] }),
   code_challenge_method: z.literal("S256"),
-  state: z.string().max(1024).optional(),
+  state: z.string().max(2048).optional(),
   scope: z.string().max(1024).optional().meta({
     description: "Scopes, separated by spaces; all when absent. Unknown ones are left out.",
   }),
