@@ -94,6 +94,13 @@ Deno.test("mcp clients: a client of another make goes the whole way over sockets
       await oauth.revocationRequest(server, client, oauth.None(), second.refresh_token!, INSECURE),
     );
     for (const { access_token } of [first, second]) eq(await toolsOf(address, access_token), 401);
+    const inside = { ...asked, client_id: "https://127.0.0.1:1/client.json", approve: true };
+    const refused = await owner<{ error: { details: { reason: string } } }>(
+      "POST",
+      "/api/account/mcp-clients/decide",
+      inside,
+    );
+    deq([refused.status, refused.body.error.details.reason], [503, "refused_address"]);
     const again = await exchange();
     deq([again.status, (await again.json()).error], [400, "invalid_grant"]);
   } finally {
