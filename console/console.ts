@@ -9,6 +9,8 @@ import type { Asset, Site } from "./site.ts";
 
 const HOME = "/console";
 const ASSETS = `${HOME}/assets/`;
+/** Where MCP clients send people. Those in a browser open it in a window of their own, and wait for that window. */
+const AUTHORIZE = `${HOME}/authorize`;
 
 /** A response for requests that are for the console; null for all others. */
 export type ServeConsole = (request: Request) => Promise<Response> | null;
@@ -53,7 +55,7 @@ function answer({ assets, page, policy, version }: Site, request: Request, path:
     "content-type": asset.type,
     "cache-control": isAsset ? "public, max-age=31536000, immutable" : "no-cache",
     "content-security-policy": policy,
-    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-opener-policy": path === AUTHORIZE ? "unsafe-none" : "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",

@@ -98,136 +98,137 @@ import file95 from "./app/screens/connections/webhook/signature_help.ts" with { 
 import file96 from "./app/screens/connections/webhook/signature_snippets.ts" with { type: "text" };
 import file97 from "./app/screens/connections/webhook/test_send.ts" with { type: "text" };
 import file98 from "./app/screens/connections/webhooks.ts" with { type: "text" };
-import file99 from "./app/screens/entry/join.ts" with { type: "text" };
-import file100 from "./app/screens/entry/parts.ts" with { type: "text" };
-import file101 from "./app/screens/entry/reset.ts" with { type: "text" };
-import file102 from "./app/screens/entry/sign_in.ts" with { type: "text" };
-import file103 from "./app/screens/entry/sign_up.ts" with { type: "text" };
-import file104 from "./app/screens/organization/host.ts" with { type: "text" };
-import file105 from "./app/screens/organization/host/account.ts" with { type: "text" };
-import file106 from "./app/screens/organization/host/accounts.ts" with { type: "text" };
-import file107 from "./app/screens/organization/host/configuration.ts" with { type: "text" };
-import file108 from "./app/screens/organization/host/figures.ts" with { type: "text" };
-import file109 from "./app/screens/organization/host/health.ts" with { type: "text" };
-import file110 from "./app/screens/organization/host/limits.ts" with { type: "text" };
-import file111 from "./app/screens/organization/host/orders.ts" with { type: "text" };
-import file112 from "./app/screens/organization/host/plans.ts" with { type: "text" };
-import file113 from "./app/screens/organization/invitation_create.ts" with { type: "text" };
-import file114 from "./app/screens/organization/invitations.ts" with { type: "text" };
-import file115 from "./app/screens/organization/my_notifications.ts" with { type: "text" };
-import file116 from "./app/screens/organization/my_sessions.ts" with { type: "text" };
-import file117 from "./app/screens/organization/organization_settings.ts" with { type: "text" };
-import file118 from "./app/screens/organization/password.ts" with { type: "text" };
-import file119 from "./app/screens/organization/password_link.ts" with { type: "text" };
-import file120 from "./app/screens/organization/people.ts" with { type: "text" };
-import file121 from "./app/screens/organization/permissions.ts" with { type: "text" };
-import file122 from "./app/screens/organization/person.ts" with { type: "text" };
-import file123 from "./app/screens/organization/profile.ts" with { type: "text" };
-import file124 from "./app/screens/organization/qr_code.ts" with { type: "text" };
-import file125 from "./app/screens/organization/roles.ts" with { type: "text" };
-import file126 from "./app/screens/organization/second_factor.ts" with { type: "text" };
-import file127 from "./app/screens/organization/second_factor_enrol.ts" with { type: "text" };
-import file128 from "./app/screens/organization/secrets.ts" with { type: "text" };
-import file129 from "./app/screens/organization/settings.ts" with { type: "text" };
-import file130 from "./app/screens/organization/telegram_links.ts" with { type: "text" };
-import file131 from "./app/screens/safety/alert.ts" with { type: "text" };
-import file132 from "./app/screens/safety/alert_story.ts" with { type: "text" };
-import file133 from "./app/screens/safety/alerts.ts" with { type: "text" };
-import file134 from "./app/screens/safety/apply_plan.ts" with { type: "text" };
-import file135 from "./app/screens/safety/audit.ts" with { type: "text" };
-import file136 from "./app/screens/safety/audit_export.ts" with { type: "text" };
-import file137 from "./app/screens/safety/audit_filters.ts" with { type: "text" };
-import file138 from "./app/screens/safety/audit_head.ts" with { type: "text" };
-import file139 from "./app/screens/safety/audit_row.ts" with { type: "text" };
-import file140 from "./app/screens/safety/backups.ts" with { type: "text" };
-import file141 from "./app/screens/safety/diff.ts" with { type: "text" };
-import file142 from "./app/screens/safety/explained.ts" with { type: "text" };
-import file143 from "./app/screens/safety/guard.ts" with { type: "text" };
-import file144 from "./app/screens/safety/guard_summary.ts" with { type: "text" };
-import file145 from "./app/screens/safety/guards.ts" with { type: "text" };
-import file146 from "./app/screens/safety/playground.ts" with { type: "text" };
-import file147 from "./app/screens/safety/playground_address.ts" with { type: "text" };
-import file148 from "./app/screens/safety/playground_choices.ts" with { type: "text" };
-import file149 from "./app/screens/safety/policies.ts" with { type: "text" };
-import file150 from "./app/screens/safety/policy.ts" with { type: "text" };
-import file151 from "./app/screens/safety/policy_diff.ts" with { type: "text" };
-import file152 from "./app/screens/safety/policy_tabs.ts" with { type: "text" };
-import file153 from "./app/screens/safety/replay_view.ts" with { type: "text" };
-import file154 from "./app/screens/safety/reports/compliance.ts" with { type: "text" };
-import file155 from "./app/screens/safety/reports/periods.ts" with { type: "text" };
-import file156 from "./app/screens/safety/reports/prose.ts" with { type: "text" };
-import file157 from "./app/screens/safety/reports/records.ts" with { type: "text" };
-import file158 from "./app/screens/safety/reports/report.ts" with { type: "text" };
-import file159 from "./app/screens/safety/reports/report_controls.ts" with { type: "text" };
-import file160 from "./app/screens/safety/reports/report_lists.ts" with { type: "text" };
-import file161 from "./app/screens/safety/reports/report_types.ts" with { type: "text" };
-import file162 from "./app/screens/safety/repositories.ts" with { type: "text" };
-import file163 from "./app/screens/safety/repository_form.ts" with { type: "text" };
-import file164 from "./app/screens/safety/rollback_plan.ts" with { type: "text" };
-import file165 from "./app/screens/safety/shield/canary.ts" with { type: "text" };
-import file166 from "./app/screens/safety/shield/patterns.ts" with { type: "text" };
-import file167 from "./app/screens/safety/shield/self_approval.ts" with { type: "text" };
-import file168 from "./app/screens/safety/shield/shield.ts" with { type: "text" };
-import file169 from "./app/screens/safety/shield/shield_approvals.ts" with { type: "text" };
-import file170 from "./app/screens/safety/shield/shield_modes.ts" with { type: "text" };
-import file171 from "./app/screens/safety/shield/suggestions.ts" with { type: "text" };
-import file172 from "./app/screens/work/agent.ts" with { type: "text" };
-import file173 from "./app/screens/work/agent/commands.ts" with { type: "text" };
-import file174 from "./app/screens/work/agent/drift.ts" with { type: "text" };
-import file175 from "./app/screens/work/agent/guard.ts" with { type: "text" };
-import file176 from "./app/screens/work/agent/labels.ts" with { type: "text" };
-import file177 from "./app/screens/work/agent/labels_field.ts" with { type: "text" };
-import file178 from "./app/screens/work/agent/manage.ts" with { type: "text" };
-import file179 from "./app/screens/work/agent/pairing.ts" with { type: "text" };
-import file180 from "./app/screens/work/agent/upgrade.ts" with { type: "text" };
-import file181 from "./app/screens/work/agent_add.ts" with { type: "text" };
-import file182 from "./app/screens/work/agents.ts" with { type: "text" };
-import file183 from "./app/screens/work/approval.ts" with { type: "text" };
-import file184 from "./app/screens/work/approval/about.ts" with { type: "text" };
-import file185 from "./app/screens/work/approval/decide.ts" with { type: "text" };
-import file186 from "./app/screens/work/approval/held_agents.ts" with { type: "text" };
-import file187 from "./app/screens/work/approval/result.ts" with { type: "text" };
-import file188 from "./app/screens/work/approval/votes.ts" with { type: "text" };
-import file189 from "./app/screens/work/approvals.ts" with { type: "text" };
-import file190 from "./app/screens/work/command.ts" with { type: "text" };
-import file191 from "./app/screens/work/command/facts.ts" with { type: "text" };
-import file192 from "./app/screens/work/command/filters.ts" with { type: "text" };
-import file193 from "./app/screens/work/command/receipt.ts" with { type: "text" };
-import file194 from "./app/screens/work/command/states.ts" with { type: "text" };
-import file195 from "./app/screens/work/commands.ts" with { type: "text" };
-import file196 from "./app/screens/work/fleet_command.ts" with { type: "text" };
-import file197 from "./app/screens/work/overview.ts" with { type: "text" };
-import file198 from "./app/screens/work/overview/agents_card.ts" with { type: "text" };
-import file199 from "./app/screens/work/overview/audit_card.ts" with { type: "text" };
-import file200 from "./app/screens/work/overview/card.ts" with { type: "text" };
-import file201 from "./app/screens/work/overview/first_run.ts" with { type: "text" };
-import file202 from "./app/screens/work/overview/list_cards.ts" with { type: "text" };
-import file203 from "./app/screens/work/overview/waiting_card.ts" with { type: "text" };
-import file204 from "./app/screens/work/overview/watching_note.ts" with { type: "text" };
-import file205 from "./app/screens/work/overview/webhooks_card.ts" with { type: "text" };
-import file206 from "./app/screens/work/run.ts" with { type: "text" };
-import file207 from "./app/screens/work/run/agent_picker.ts" with { type: "text" };
-import file208 from "./app/screens/work/run/choices.ts" with { type: "text" };
-import file209 from "./app/screens/work/run/history.ts" with { type: "text" };
-import file210 from "./app/screens/work/run/options.ts" with { type: "text" };
-import file211 from "./app/screens/work/run/picked.ts" with { type: "text" };
-import file212 from "./app/screens/work/run/shield_hint.ts" with { type: "text" };
-import file213 from "./app/screens/work/run/started_card.ts" with { type: "text" };
-import file214 from "./app/screens/work/run/state.ts" with { type: "text" };
-import file215 from "./app/screens/work/run/target.ts" with { type: "text" };
-import file216 from "./app/session.ts" with { type: "text" };
-import file217 from "./app/space.ts" with { type: "text" };
-import file218 from "./app/style.css" with { type: "text" };
-import file219 from "../core/client/client.ts" with { type: "text" };
-import file220 from "../core/client/error.ts" with { type: "text" };
-import file221 from "../core/client/exchange.ts" with { type: "text" };
-import file222 from "../core/client/operations.ts" with { type: "text" };
-import file223 from "../core/client/platform.ts" with { type: "text" };
-import file224 from "../core/client/retry.ts" with { type: "text" };
-import file225 from "../core/client/sse.ts" with { type: "text" };
-import file226 from "../core/client/stream.ts" with { type: "text" };
-import file227 from "../core/client/types.ts" with { type: "text" };
-import file228 from "../core/client/webhook.ts" with { type: "text" };
+import file99 from "./app/screens/entry/authorize.ts" with { type: "text" };
+import file100 from "./app/screens/entry/join.ts" with { type: "text" };
+import file101 from "./app/screens/entry/parts.ts" with { type: "text" };
+import file102 from "./app/screens/entry/reset.ts" with { type: "text" };
+import file103 from "./app/screens/entry/sign_in.ts" with { type: "text" };
+import file104 from "./app/screens/entry/sign_up.ts" with { type: "text" };
+import file105 from "./app/screens/organization/host.ts" with { type: "text" };
+import file106 from "./app/screens/organization/host/account.ts" with { type: "text" };
+import file107 from "./app/screens/organization/host/accounts.ts" with { type: "text" };
+import file108 from "./app/screens/organization/host/configuration.ts" with { type: "text" };
+import file109 from "./app/screens/organization/host/figures.ts" with { type: "text" };
+import file110 from "./app/screens/organization/host/health.ts" with { type: "text" };
+import file111 from "./app/screens/organization/host/limits.ts" with { type: "text" };
+import file112 from "./app/screens/organization/host/orders.ts" with { type: "text" };
+import file113 from "./app/screens/organization/host/plans.ts" with { type: "text" };
+import file114 from "./app/screens/organization/invitation_create.ts" with { type: "text" };
+import file115 from "./app/screens/organization/invitations.ts" with { type: "text" };
+import file116 from "./app/screens/organization/my_notifications.ts" with { type: "text" };
+import file117 from "./app/screens/organization/my_sessions.ts" with { type: "text" };
+import file118 from "./app/screens/organization/organization_settings.ts" with { type: "text" };
+import file119 from "./app/screens/organization/password.ts" with { type: "text" };
+import file120 from "./app/screens/organization/password_link.ts" with { type: "text" };
+import file121 from "./app/screens/organization/people.ts" with { type: "text" };
+import file122 from "./app/screens/organization/permissions.ts" with { type: "text" };
+import file123 from "./app/screens/organization/person.ts" with { type: "text" };
+import file124 from "./app/screens/organization/profile.ts" with { type: "text" };
+import file125 from "./app/screens/organization/qr_code.ts" with { type: "text" };
+import file126 from "./app/screens/organization/roles.ts" with { type: "text" };
+import file127 from "./app/screens/organization/second_factor.ts" with { type: "text" };
+import file128 from "./app/screens/organization/second_factor_enrol.ts" with { type: "text" };
+import file129 from "./app/screens/organization/secrets.ts" with { type: "text" };
+import file130 from "./app/screens/organization/settings.ts" with { type: "text" };
+import file131 from "./app/screens/organization/telegram_links.ts" with { type: "text" };
+import file132 from "./app/screens/safety/alert.ts" with { type: "text" };
+import file133 from "./app/screens/safety/alert_story.ts" with { type: "text" };
+import file134 from "./app/screens/safety/alerts.ts" with { type: "text" };
+import file135 from "./app/screens/safety/apply_plan.ts" with { type: "text" };
+import file136 from "./app/screens/safety/audit.ts" with { type: "text" };
+import file137 from "./app/screens/safety/audit_export.ts" with { type: "text" };
+import file138 from "./app/screens/safety/audit_filters.ts" with { type: "text" };
+import file139 from "./app/screens/safety/audit_head.ts" with { type: "text" };
+import file140 from "./app/screens/safety/audit_row.ts" with { type: "text" };
+import file141 from "./app/screens/safety/backups.ts" with { type: "text" };
+import file142 from "./app/screens/safety/diff.ts" with { type: "text" };
+import file143 from "./app/screens/safety/explained.ts" with { type: "text" };
+import file144 from "./app/screens/safety/guard.ts" with { type: "text" };
+import file145 from "./app/screens/safety/guard_summary.ts" with { type: "text" };
+import file146 from "./app/screens/safety/guards.ts" with { type: "text" };
+import file147 from "./app/screens/safety/playground.ts" with { type: "text" };
+import file148 from "./app/screens/safety/playground_address.ts" with { type: "text" };
+import file149 from "./app/screens/safety/playground_choices.ts" with { type: "text" };
+import file150 from "./app/screens/safety/policies.ts" with { type: "text" };
+import file151 from "./app/screens/safety/policy.ts" with { type: "text" };
+import file152 from "./app/screens/safety/policy_diff.ts" with { type: "text" };
+import file153 from "./app/screens/safety/policy_tabs.ts" with { type: "text" };
+import file154 from "./app/screens/safety/replay_view.ts" with { type: "text" };
+import file155 from "./app/screens/safety/reports/compliance.ts" with { type: "text" };
+import file156 from "./app/screens/safety/reports/periods.ts" with { type: "text" };
+import file157 from "./app/screens/safety/reports/prose.ts" with { type: "text" };
+import file158 from "./app/screens/safety/reports/records.ts" with { type: "text" };
+import file159 from "./app/screens/safety/reports/report.ts" with { type: "text" };
+import file160 from "./app/screens/safety/reports/report_controls.ts" with { type: "text" };
+import file161 from "./app/screens/safety/reports/report_lists.ts" with { type: "text" };
+import file162 from "./app/screens/safety/reports/report_types.ts" with { type: "text" };
+import file163 from "./app/screens/safety/repositories.ts" with { type: "text" };
+import file164 from "./app/screens/safety/repository_form.ts" with { type: "text" };
+import file165 from "./app/screens/safety/rollback_plan.ts" with { type: "text" };
+import file166 from "./app/screens/safety/shield/canary.ts" with { type: "text" };
+import file167 from "./app/screens/safety/shield/patterns.ts" with { type: "text" };
+import file168 from "./app/screens/safety/shield/self_approval.ts" with { type: "text" };
+import file169 from "./app/screens/safety/shield/shield.ts" with { type: "text" };
+import file170 from "./app/screens/safety/shield/shield_approvals.ts" with { type: "text" };
+import file171 from "./app/screens/safety/shield/shield_modes.ts" with { type: "text" };
+import file172 from "./app/screens/safety/shield/suggestions.ts" with { type: "text" };
+import file173 from "./app/screens/work/agent.ts" with { type: "text" };
+import file174 from "./app/screens/work/agent/commands.ts" with { type: "text" };
+import file175 from "./app/screens/work/agent/drift.ts" with { type: "text" };
+import file176 from "./app/screens/work/agent/guard.ts" with { type: "text" };
+import file177 from "./app/screens/work/agent/labels.ts" with { type: "text" };
+import file178 from "./app/screens/work/agent/labels_field.ts" with { type: "text" };
+import file179 from "./app/screens/work/agent/manage.ts" with { type: "text" };
+import file180 from "./app/screens/work/agent/pairing.ts" with { type: "text" };
+import file181 from "./app/screens/work/agent/upgrade.ts" with { type: "text" };
+import file182 from "./app/screens/work/agent_add.ts" with { type: "text" };
+import file183 from "./app/screens/work/agents.ts" with { type: "text" };
+import file184 from "./app/screens/work/approval.ts" with { type: "text" };
+import file185 from "./app/screens/work/approval/about.ts" with { type: "text" };
+import file186 from "./app/screens/work/approval/decide.ts" with { type: "text" };
+import file187 from "./app/screens/work/approval/held_agents.ts" with { type: "text" };
+import file188 from "./app/screens/work/approval/result.ts" with { type: "text" };
+import file189 from "./app/screens/work/approval/votes.ts" with { type: "text" };
+import file190 from "./app/screens/work/approvals.ts" with { type: "text" };
+import file191 from "./app/screens/work/command.ts" with { type: "text" };
+import file192 from "./app/screens/work/command/facts.ts" with { type: "text" };
+import file193 from "./app/screens/work/command/filters.ts" with { type: "text" };
+import file194 from "./app/screens/work/command/receipt.ts" with { type: "text" };
+import file195 from "./app/screens/work/command/states.ts" with { type: "text" };
+import file196 from "./app/screens/work/commands.ts" with { type: "text" };
+import file197 from "./app/screens/work/fleet_command.ts" with { type: "text" };
+import file198 from "./app/screens/work/overview.ts" with { type: "text" };
+import file199 from "./app/screens/work/overview/agents_card.ts" with { type: "text" };
+import file200 from "./app/screens/work/overview/audit_card.ts" with { type: "text" };
+import file201 from "./app/screens/work/overview/card.ts" with { type: "text" };
+import file202 from "./app/screens/work/overview/first_run.ts" with { type: "text" };
+import file203 from "./app/screens/work/overview/list_cards.ts" with { type: "text" };
+import file204 from "./app/screens/work/overview/waiting_card.ts" with { type: "text" };
+import file205 from "./app/screens/work/overview/watching_note.ts" with { type: "text" };
+import file206 from "./app/screens/work/overview/webhooks_card.ts" with { type: "text" };
+import file207 from "./app/screens/work/run.ts" with { type: "text" };
+import file208 from "./app/screens/work/run/agent_picker.ts" with { type: "text" };
+import file209 from "./app/screens/work/run/choices.ts" with { type: "text" };
+import file210 from "./app/screens/work/run/history.ts" with { type: "text" };
+import file211 from "./app/screens/work/run/options.ts" with { type: "text" };
+import file212 from "./app/screens/work/run/picked.ts" with { type: "text" };
+import file213 from "./app/screens/work/run/shield_hint.ts" with { type: "text" };
+import file214 from "./app/screens/work/run/started_card.ts" with { type: "text" };
+import file215 from "./app/screens/work/run/state.ts" with { type: "text" };
+import file216 from "./app/screens/work/run/target.ts" with { type: "text" };
+import file217 from "./app/session.ts" with { type: "text" };
+import file218 from "./app/space.ts" with { type: "text" };
+import file219 from "./app/style.css" with { type: "text" };
+import file220 from "../core/client/client.ts" with { type: "text" };
+import file221 from "../core/client/error.ts" with { type: "text" };
+import file222 from "../core/client/exchange.ts" with { type: "text" };
+import file223 from "../core/client/operations.ts" with { type: "text" };
+import file224 from "../core/client/platform.ts" with { type: "text" };
+import file225 from "../core/client/retry.ts" with { type: "text" };
+import file226 from "../core/client/sse.ts" with { type: "text" };
+import file227 from "../core/client/stream.ts" with { type: "text" };
+import file228 from "../core/client/types.ts" with { type: "text" };
+import file229 from "../core/client/webhook.ts" with { type: "text" };
 import library0 from "preact" with { type: "text" };
 import library1 from "preact/hooks" with { type: "text" };
 import library2 from "htm" with { type: "text" };
@@ -337,136 +338,137 @@ export const FILES: Readonly<Record<string, string>> = {
   "console/app/screens/connections/webhook/signature_snippets.ts": file96,
   "console/app/screens/connections/webhook/test_send.ts": file97,
   "console/app/screens/connections/webhooks.ts": file98,
-  "console/app/screens/entry/join.ts": file99,
-  "console/app/screens/entry/parts.ts": file100,
-  "console/app/screens/entry/reset.ts": file101,
-  "console/app/screens/entry/sign_in.ts": file102,
-  "console/app/screens/entry/sign_up.ts": file103,
-  "console/app/screens/organization/host.ts": file104,
-  "console/app/screens/organization/host/account.ts": file105,
-  "console/app/screens/organization/host/accounts.ts": file106,
-  "console/app/screens/organization/host/configuration.ts": file107,
-  "console/app/screens/organization/host/figures.ts": file108,
-  "console/app/screens/organization/host/health.ts": file109,
-  "console/app/screens/organization/host/limits.ts": file110,
-  "console/app/screens/organization/host/orders.ts": file111,
-  "console/app/screens/organization/host/plans.ts": file112,
-  "console/app/screens/organization/invitation_create.ts": file113,
-  "console/app/screens/organization/invitations.ts": file114,
-  "console/app/screens/organization/my_notifications.ts": file115,
-  "console/app/screens/organization/my_sessions.ts": file116,
-  "console/app/screens/organization/organization_settings.ts": file117,
-  "console/app/screens/organization/password.ts": file118,
-  "console/app/screens/organization/password_link.ts": file119,
-  "console/app/screens/organization/people.ts": file120,
-  "console/app/screens/organization/permissions.ts": file121,
-  "console/app/screens/organization/person.ts": file122,
-  "console/app/screens/organization/profile.ts": file123,
-  "console/app/screens/organization/qr_code.ts": file124,
-  "console/app/screens/organization/roles.ts": file125,
-  "console/app/screens/organization/second_factor.ts": file126,
-  "console/app/screens/organization/second_factor_enrol.ts": file127,
-  "console/app/screens/organization/secrets.ts": file128,
-  "console/app/screens/organization/settings.ts": file129,
-  "console/app/screens/organization/telegram_links.ts": file130,
-  "console/app/screens/safety/alert.ts": file131,
-  "console/app/screens/safety/alert_story.ts": file132,
-  "console/app/screens/safety/alerts.ts": file133,
-  "console/app/screens/safety/apply_plan.ts": file134,
-  "console/app/screens/safety/audit.ts": file135,
-  "console/app/screens/safety/audit_export.ts": file136,
-  "console/app/screens/safety/audit_filters.ts": file137,
-  "console/app/screens/safety/audit_head.ts": file138,
-  "console/app/screens/safety/audit_row.ts": file139,
-  "console/app/screens/safety/backups.ts": file140,
-  "console/app/screens/safety/diff.ts": file141,
-  "console/app/screens/safety/explained.ts": file142,
-  "console/app/screens/safety/guard.ts": file143,
-  "console/app/screens/safety/guard_summary.ts": file144,
-  "console/app/screens/safety/guards.ts": file145,
-  "console/app/screens/safety/playground.ts": file146,
-  "console/app/screens/safety/playground_address.ts": file147,
-  "console/app/screens/safety/playground_choices.ts": file148,
-  "console/app/screens/safety/policies.ts": file149,
-  "console/app/screens/safety/policy.ts": file150,
-  "console/app/screens/safety/policy_diff.ts": file151,
-  "console/app/screens/safety/policy_tabs.ts": file152,
-  "console/app/screens/safety/replay_view.ts": file153,
-  "console/app/screens/safety/reports/compliance.ts": file154,
-  "console/app/screens/safety/reports/periods.ts": file155,
-  "console/app/screens/safety/reports/prose.ts": file156,
-  "console/app/screens/safety/reports/records.ts": file157,
-  "console/app/screens/safety/reports/report.ts": file158,
-  "console/app/screens/safety/reports/report_controls.ts": file159,
-  "console/app/screens/safety/reports/report_lists.ts": file160,
-  "console/app/screens/safety/reports/report_types.ts": file161,
-  "console/app/screens/safety/repositories.ts": file162,
-  "console/app/screens/safety/repository_form.ts": file163,
-  "console/app/screens/safety/rollback_plan.ts": file164,
-  "console/app/screens/safety/shield/canary.ts": file165,
-  "console/app/screens/safety/shield/patterns.ts": file166,
-  "console/app/screens/safety/shield/self_approval.ts": file167,
-  "console/app/screens/safety/shield/shield.ts": file168,
-  "console/app/screens/safety/shield/shield_approvals.ts": file169,
-  "console/app/screens/safety/shield/shield_modes.ts": file170,
-  "console/app/screens/safety/shield/suggestions.ts": file171,
-  "console/app/screens/work/agent.ts": file172,
-  "console/app/screens/work/agent/commands.ts": file173,
-  "console/app/screens/work/agent/drift.ts": file174,
-  "console/app/screens/work/agent/guard.ts": file175,
-  "console/app/screens/work/agent/labels.ts": file176,
-  "console/app/screens/work/agent/labels_field.ts": file177,
-  "console/app/screens/work/agent/manage.ts": file178,
-  "console/app/screens/work/agent/pairing.ts": file179,
-  "console/app/screens/work/agent/upgrade.ts": file180,
-  "console/app/screens/work/agent_add.ts": file181,
-  "console/app/screens/work/agents.ts": file182,
-  "console/app/screens/work/approval.ts": file183,
-  "console/app/screens/work/approval/about.ts": file184,
-  "console/app/screens/work/approval/decide.ts": file185,
-  "console/app/screens/work/approval/held_agents.ts": file186,
-  "console/app/screens/work/approval/result.ts": file187,
-  "console/app/screens/work/approval/votes.ts": file188,
-  "console/app/screens/work/approvals.ts": file189,
-  "console/app/screens/work/command.ts": file190,
-  "console/app/screens/work/command/facts.ts": file191,
-  "console/app/screens/work/command/filters.ts": file192,
-  "console/app/screens/work/command/receipt.ts": file193,
-  "console/app/screens/work/command/states.ts": file194,
-  "console/app/screens/work/commands.ts": file195,
-  "console/app/screens/work/fleet_command.ts": file196,
-  "console/app/screens/work/overview.ts": file197,
-  "console/app/screens/work/overview/agents_card.ts": file198,
-  "console/app/screens/work/overview/audit_card.ts": file199,
-  "console/app/screens/work/overview/card.ts": file200,
-  "console/app/screens/work/overview/first_run.ts": file201,
-  "console/app/screens/work/overview/list_cards.ts": file202,
-  "console/app/screens/work/overview/waiting_card.ts": file203,
-  "console/app/screens/work/overview/watching_note.ts": file204,
-  "console/app/screens/work/overview/webhooks_card.ts": file205,
-  "console/app/screens/work/run.ts": file206,
-  "console/app/screens/work/run/agent_picker.ts": file207,
-  "console/app/screens/work/run/choices.ts": file208,
-  "console/app/screens/work/run/history.ts": file209,
-  "console/app/screens/work/run/options.ts": file210,
-  "console/app/screens/work/run/picked.ts": file211,
-  "console/app/screens/work/run/shield_hint.ts": file212,
-  "console/app/screens/work/run/started_card.ts": file213,
-  "console/app/screens/work/run/state.ts": file214,
-  "console/app/screens/work/run/target.ts": file215,
-  "console/app/session.ts": file216,
-  "console/app/space.ts": file217,
-  "console/app/style.css": file218,
-  "core/client/client.ts": file219,
-  "core/client/error.ts": file220,
-  "core/client/exchange.ts": file221,
-  "core/client/operations.ts": file222,
-  "core/client/platform.ts": file223,
-  "core/client/retry.ts": file224,
-  "core/client/sse.ts": file225,
-  "core/client/stream.ts": file226,
-  "core/client/types.ts": file227,
-  "core/client/webhook.ts": file228,
+  "console/app/screens/entry/authorize.ts": file99,
+  "console/app/screens/entry/join.ts": file100,
+  "console/app/screens/entry/parts.ts": file101,
+  "console/app/screens/entry/reset.ts": file102,
+  "console/app/screens/entry/sign_in.ts": file103,
+  "console/app/screens/entry/sign_up.ts": file104,
+  "console/app/screens/organization/host.ts": file105,
+  "console/app/screens/organization/host/account.ts": file106,
+  "console/app/screens/organization/host/accounts.ts": file107,
+  "console/app/screens/organization/host/configuration.ts": file108,
+  "console/app/screens/organization/host/figures.ts": file109,
+  "console/app/screens/organization/host/health.ts": file110,
+  "console/app/screens/organization/host/limits.ts": file111,
+  "console/app/screens/organization/host/orders.ts": file112,
+  "console/app/screens/organization/host/plans.ts": file113,
+  "console/app/screens/organization/invitation_create.ts": file114,
+  "console/app/screens/organization/invitations.ts": file115,
+  "console/app/screens/organization/my_notifications.ts": file116,
+  "console/app/screens/organization/my_sessions.ts": file117,
+  "console/app/screens/organization/organization_settings.ts": file118,
+  "console/app/screens/organization/password.ts": file119,
+  "console/app/screens/organization/password_link.ts": file120,
+  "console/app/screens/organization/people.ts": file121,
+  "console/app/screens/organization/permissions.ts": file122,
+  "console/app/screens/organization/person.ts": file123,
+  "console/app/screens/organization/profile.ts": file124,
+  "console/app/screens/organization/qr_code.ts": file125,
+  "console/app/screens/organization/roles.ts": file126,
+  "console/app/screens/organization/second_factor.ts": file127,
+  "console/app/screens/organization/second_factor_enrol.ts": file128,
+  "console/app/screens/organization/secrets.ts": file129,
+  "console/app/screens/organization/settings.ts": file130,
+  "console/app/screens/organization/telegram_links.ts": file131,
+  "console/app/screens/safety/alert.ts": file132,
+  "console/app/screens/safety/alert_story.ts": file133,
+  "console/app/screens/safety/alerts.ts": file134,
+  "console/app/screens/safety/apply_plan.ts": file135,
+  "console/app/screens/safety/audit.ts": file136,
+  "console/app/screens/safety/audit_export.ts": file137,
+  "console/app/screens/safety/audit_filters.ts": file138,
+  "console/app/screens/safety/audit_head.ts": file139,
+  "console/app/screens/safety/audit_row.ts": file140,
+  "console/app/screens/safety/backups.ts": file141,
+  "console/app/screens/safety/diff.ts": file142,
+  "console/app/screens/safety/explained.ts": file143,
+  "console/app/screens/safety/guard.ts": file144,
+  "console/app/screens/safety/guard_summary.ts": file145,
+  "console/app/screens/safety/guards.ts": file146,
+  "console/app/screens/safety/playground.ts": file147,
+  "console/app/screens/safety/playground_address.ts": file148,
+  "console/app/screens/safety/playground_choices.ts": file149,
+  "console/app/screens/safety/policies.ts": file150,
+  "console/app/screens/safety/policy.ts": file151,
+  "console/app/screens/safety/policy_diff.ts": file152,
+  "console/app/screens/safety/policy_tabs.ts": file153,
+  "console/app/screens/safety/replay_view.ts": file154,
+  "console/app/screens/safety/reports/compliance.ts": file155,
+  "console/app/screens/safety/reports/periods.ts": file156,
+  "console/app/screens/safety/reports/prose.ts": file157,
+  "console/app/screens/safety/reports/records.ts": file158,
+  "console/app/screens/safety/reports/report.ts": file159,
+  "console/app/screens/safety/reports/report_controls.ts": file160,
+  "console/app/screens/safety/reports/report_lists.ts": file161,
+  "console/app/screens/safety/reports/report_types.ts": file162,
+  "console/app/screens/safety/repositories.ts": file163,
+  "console/app/screens/safety/repository_form.ts": file164,
+  "console/app/screens/safety/rollback_plan.ts": file165,
+  "console/app/screens/safety/shield/canary.ts": file166,
+  "console/app/screens/safety/shield/patterns.ts": file167,
+  "console/app/screens/safety/shield/self_approval.ts": file168,
+  "console/app/screens/safety/shield/shield.ts": file169,
+  "console/app/screens/safety/shield/shield_approvals.ts": file170,
+  "console/app/screens/safety/shield/shield_modes.ts": file171,
+  "console/app/screens/safety/shield/suggestions.ts": file172,
+  "console/app/screens/work/agent.ts": file173,
+  "console/app/screens/work/agent/commands.ts": file174,
+  "console/app/screens/work/agent/drift.ts": file175,
+  "console/app/screens/work/agent/guard.ts": file176,
+  "console/app/screens/work/agent/labels.ts": file177,
+  "console/app/screens/work/agent/labels_field.ts": file178,
+  "console/app/screens/work/agent/manage.ts": file179,
+  "console/app/screens/work/agent/pairing.ts": file180,
+  "console/app/screens/work/agent/upgrade.ts": file181,
+  "console/app/screens/work/agent_add.ts": file182,
+  "console/app/screens/work/agents.ts": file183,
+  "console/app/screens/work/approval.ts": file184,
+  "console/app/screens/work/approval/about.ts": file185,
+  "console/app/screens/work/approval/decide.ts": file186,
+  "console/app/screens/work/approval/held_agents.ts": file187,
+  "console/app/screens/work/approval/result.ts": file188,
+  "console/app/screens/work/approval/votes.ts": file189,
+  "console/app/screens/work/approvals.ts": file190,
+  "console/app/screens/work/command.ts": file191,
+  "console/app/screens/work/command/facts.ts": file192,
+  "console/app/screens/work/command/filters.ts": file193,
+  "console/app/screens/work/command/receipt.ts": file194,
+  "console/app/screens/work/command/states.ts": file195,
+  "console/app/screens/work/commands.ts": file196,
+  "console/app/screens/work/fleet_command.ts": file197,
+  "console/app/screens/work/overview.ts": file198,
+  "console/app/screens/work/overview/agents_card.ts": file199,
+  "console/app/screens/work/overview/audit_card.ts": file200,
+  "console/app/screens/work/overview/card.ts": file201,
+  "console/app/screens/work/overview/first_run.ts": file202,
+  "console/app/screens/work/overview/list_cards.ts": file203,
+  "console/app/screens/work/overview/waiting_card.ts": file204,
+  "console/app/screens/work/overview/watching_note.ts": file205,
+  "console/app/screens/work/overview/webhooks_card.ts": file206,
+  "console/app/screens/work/run.ts": file207,
+  "console/app/screens/work/run/agent_picker.ts": file208,
+  "console/app/screens/work/run/choices.ts": file209,
+  "console/app/screens/work/run/history.ts": file210,
+  "console/app/screens/work/run/options.ts": file211,
+  "console/app/screens/work/run/picked.ts": file212,
+  "console/app/screens/work/run/shield_hint.ts": file213,
+  "console/app/screens/work/run/started_card.ts": file214,
+  "console/app/screens/work/run/state.ts": file215,
+  "console/app/screens/work/run/target.ts": file216,
+  "console/app/session.ts": file217,
+  "console/app/space.ts": file218,
+  "console/app/style.css": file219,
+  "core/client/client.ts": file220,
+  "core/client/error.ts": file221,
+  "core/client/exchange.ts": file222,
+  "core/client/operations.ts": file223,
+  "core/client/platform.ts": file224,
+  "core/client/retry.ts": file225,
+  "core/client/sse.ts": file226,
+  "core/client/stream.ts": file227,
+  "core/client/types.ts": file228,
+  "core/client/webhook.ts": file229,
 };
 
 /** The libraries that they import by name. */

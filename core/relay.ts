@@ -12,6 +12,7 @@ import {
   Authenticator,
   FailureThrottle,
   Limiter,
+  McpClients,
   McpSessions,
   type NamedKind,
   notifyOfExpiringKeys,
@@ -96,6 +97,8 @@ export interface Relay extends Context {
   readonly authenticator: Authenticator;
   readonly signIn: SignIn;
   readonly mcpSessions: McpSessions;
+  /** Clients that ask people for consent. */
+  readonly mcpClients: McpClients;
   /** The kinds of things that a key may have made. */
   readonly madeKinds: readonly NamedKind[];
   /** Tries to pair a device. */

@@ -15,6 +15,7 @@ import {
   type Founder,
   Limiter,
   madeKinds,
+  McpClients,
   McpSessions,
   noteStanding,
   notifyAdministrators,
@@ -226,7 +227,7 @@ async function buildParts(store: Store, settings: ServerSettings, ports: Ports):
   const inForce = withLocal(settings, config);
   const signingKeys = new SigningKeys(store, sealer, clock);
   const tokens = new Tokens(signingKeys, clock, settings.publicUrl ?? "relay");
-  const authenticator = new Authenticator({ store, ports, config, tokens });
+  const authenticator = new Authenticator({ store, ports, config, sealer, tokens });
   const policyCache = new PolicyCache(store);
   const commands = new RunningCommands({ context, background, policies: policyCache, instance });
   const links: Links = new Links({
@@ -269,6 +270,7 @@ async function buildParts(store: Store, settings: ServerSettings, ports: Ports):
         secrets: settings.given.RELAY_ISSUER_SECRETS,
       }),
     },
+    mcpClients: new McpClients(ports),
     mcpSessions: new McpSessions(context),
     madeKinds: madeKindsOf(deliveries),
     limiter,

@@ -47,7 +47,11 @@ export class Tools implements Toolbox {
 }
 
 /** The query of the protocol's addresses. */
-export const McpQuery = z.strictObject({ tools: z.enum(TOOL_SETS).default("all") });
+export const McpQuery = z.strictObject({
+  tools: z.enum(TOOL_SETS).default("all"),
+  /** Refuses anonymous callers: clients ask a person to sign in only after a 401. */
+  sign_in: z.literal("required").optional(),
+});
 
 /** True when a client that chose this set may see and call the tool. */
 export const isIn = ({ common }: Tool, set: ToolSet): boolean => common || set === "all";

@@ -39,7 +39,7 @@ const SignInOptions = z.object({
  * The address of a screen: a path below /console with a query. Browsers read a backslash as a slash and resolve dot
  * segments, also encoded ones, so the path has none of them.
  */
-const ConsolePath = z.string().max(1024).regex(
+const ConsolePath = z.string().max(2048).regex(
   /^\/console(?:\/(?!\.\.?(?:[/?]|$))(?:[A-Za-z0-9_.~:@-]|%(?!2[EeFf]|5[Cc]|[01]|7[Ff])[0-9A-Fa-f]{2})+)*(?:\?[A-Za-z0-9_.~:@%&=+*,/-]*)?$/,
   "must be a path below /console, such as /console/approvals/apr_1",
 );

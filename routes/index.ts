@@ -28,6 +28,7 @@ import { healthRoutes } from "./health.ts";
 import { ingestTokenRoutes } from "./ingest_tokens.ts";
 import { integrationRoutes } from "./integrations.ts";
 import { limitRoutes } from "./limits.ts";
+import { mcpClientRoutes } from "./mcp_clients.ts";
 import { patternRoutes } from "./patterns.ts";
 import { peopleRoutes } from "./people.ts";
 import { pullRoutes } from "./pull.ts";
@@ -47,6 +48,7 @@ export const routes: readonly Route[] = [
   ...accountRoutes,
   ...consoleSessionRoutes,
   ...deviceLoginRoutes,
+  ...mcpClientRoutes,
   ...accountCareRoutes,
   ...agentRoutes,
   ...agentUpgradeRoutes,

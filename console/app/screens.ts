@@ -220,6 +220,12 @@ export const SCREENS: readonly Screen[] = [
     load: () => import("./screens/organization/host.ts"),
   },
   {
+    path: "/authorize",
+    title: "Connect a client",
+    liveOnly: true,
+    load: () => import("./screens/entry/authorize.ts"),
+  },
+  {
     path: "/sign-in",
     title: "Sign in",
     public: true,

@@ -8,7 +8,7 @@
  *
  * Parts with state in memory work correctly with several instances: the `Authenticator`, `Tokens` and `SigningKeys` remember
  * only what they compare with the store or what a signature proves; the `Limiter` spends leases of shared counters;
- * `Providers` cache what issuers publish; `Usage` and `McpSessions` hold counts that each instance writes by itself; the
+ * `Providers` and `McpClients` cache what issuers and clients publish; `Usage` and `McpSessions` hold counts that each instance writes by itself; the
  * `FailureThrottle` counts in memory only for a sole process.
  */
 
@@ -56,6 +56,10 @@ export { networkOf } from "./limits/network.ts";
 export { changeLimits, showLimits } from "./limits/overrides.ts";
 export { notifyOfPlanLimits } from "./limits/plan_notice.ts";
 export { type Attempted, FailureThrottle } from "./limits/throttle.ts";
+export { McpClients, registerClient } from "./mcp_clients/clients.ts";
+export { decideConsent, MCP_RESOURCES, readConsent } from "./mcp_clients/consent.ts";
+export { type Form, issueMcpTokens, revokeMcpToken } from "./mcp_clients/exchange.ts";
+export { endMcpClient, listMcpClients } from "./mcp_clients/grants.ts";
 export { McpSessions } from "./mcp_sessions.ts";
 export { readAccountSettings, updateAccountSettings } from "./people/account_settings.ts";
 export { listNotifications, readNotification } from "./people/notifications.ts";

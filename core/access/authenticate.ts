@@ -1,16 +1,16 @@
 import { SYSTEM, type Tenant } from "../../kv/store/collection.ts";
 import type { Reader } from "../../kv/store/reader.ts";
-import { type OrganizationRecord, organizations } from "../../kv/records/organization.ts";
-import { plans } from "../../kv/records/plan.ts";
-import { sessions, users } from "../../kv/records/user.ts";
+import { sessions } from "../../kv/records/user.ts";
 import { KeyHolders } from "./keys/holder.ts";
 import type { Actor, ForeignToken, Scope } from "../identity/identity.ts";
 import type { Context } from "../context/context.ts";
 import { Fault } from "../fault/fault.ts";
 import { ForeignTokens } from "./issuers/tokens.ts";
-import { lacksFactor } from "./sign_in/lacks_factor.ts";
-import { rightsOf } from "./roles/rights.ts";
+import { GrantHolders } from "./mcp_clients/holder.ts";
+import { homeOf } from "./roles/grant.ts";
+import { ACCESS_TOKEN_PREFIX } from "./sign_in/refresh_token.ts";
 import type { Tokens } from "./tokens/tokens.ts";
+import { type Refusal, REFUSALS, type SignsIn, userNow } from "./user_now.ts";
 
 /** How the credential of a device begins. */
 export const DEVICE_PREFIX = "svc_device_";
@@ -37,12 +37,6 @@ interface Person {
   readonly sessionId: string | null;
 }
 
-const REFUSALS = {
-  ended: "The session has ended.",
-  inactive: "The user or the organization is not active.",
-} as const;
-type Refusal = keyof typeof REFUSALS;
-
 /**
  * Finds the holder of a credential, with current rights. Keys and tokens that were checked lately are
  * remembered in memory; whatever may change about them is compared with the store each time.
@@ -50,18 +44,27 @@ type Refusal = keyof typeof REFUSALS;
 export class Authenticator {
   readonly #keys: KeyHolders;
   readonly #foreign: ForeignTokens;
+  readonly #grants: GrantHolders;
 
   constructor(
-    private readonly parts: Pick<Context, "store" | "ports" | "config"> & {
+    private readonly parts: Pick<Context, "store" | "ports" | "config" | "sealer"> & {
       readonly tokens: Pick<Tokens, "issuer" | "verify">;
     },
   ) {
     this.#keys = new KeyHolders(parts);
     this.#foreign = new ForeignTokens(parts);
+    this.#grants = new GrantHolders(parts, this.#signsIn);
   }
 
-  /** @throws {Fault} MISSING_CREDENTIALS, INVALID_API_KEY, INVALID_TOKEN */
-  async authenticate(credential: string | null, space: Tenant["space"]): Promise<Actor> {
+  /**
+   * `resource` is the path of an MCP address; the access tokens of MCP clients count nowhere else.
+   * @throws {Fault} MISSING_CREDENTIALS, INVALID_API_KEY, INVALID_TOKEN
+   */
+  async authenticate(
+    credential: string | null,
+    space: Tenant["space"],
+    resource: string | null = null,
+  ): Promise<Actor> {
     if (credential === null) {
       throw new Fault(
         "MISSING_CREDENTIALS",
@@ -75,6 +78,9 @@ export class Authenticator {
       throw new Fault("INVALID_API_KEY", message, { reason: "device" });
     }
     if (credential.startsWith("svc_")) return await this.#keys.authenticate(credential);
+    if (credential.startsWith(ACCESS_TOKEN_PREFIX)) {
+      return await this.#grants.authenticate(credential, resource);
+    }
     return await this.#byToken(credential, space);
   }
 
@@ -105,6 +111,8 @@ export class Authenticator {
     if (actor.foreign !== undefined) {
       return await this.#currentForeign(actor.foreign, actor.tenant);
     }
+    const { grantId } = actor;
+    if (grantId !== undefined) return await this.#grants.current({ ...actor, grantId });
     if (actor.sessionId === null) return null;
     const { tenant, userId, sessionId, expiresAtMs } = actor;
     const current = await this.#user(tenant, { userId, sessionId });
@@ -184,39 +192,17 @@ function mustBeActor(found: Actor | Refusal): Actor {
   throw new Fault("INVALID_TOKEN", message, { reason: found });
 }
 
-/** Whether browsers may sign in to an organization at an issuer now. */
-type SignsIn = (issuer: string, organization: OrganizationRecord) => boolean;
-
 /** A person, with a session or without, and their current rights. */
 async function readUser(
   db: Reader,
-  { org, space }: Tenant,
+  tenant: Tenant,
   { userId, sessionId }: Person,
   signsIn: SignsIn,
 ): Promise<Actor | Refusal> {
-  const tenant: Tenant = { org, space: "live" };
-  const session = sessionId === null ? null : await db.get(sessions, tenant, sessionId);
-  if (sessionId !== null && session?.user_id !== userId) return "ended";
-  const user = await db.get(users, tenant, userId);
-  const organization = await db.get(organizations, SYSTEM, org);
-  if (!user?.active || !organization?.active) return "inactive";
-  if (session !== null && session.epoch !== user.session_epoch) return "ended";
-  const issuer = session?.issuer;
-  if (issuer !== undefined && !signsIn(issuer, organization)) return "ended";
-  const withoutRights = session !== null && lacksFactor(organization, session);
-  return {
-    kind: "user",
-    id: user.id,
-    tenant: { org, space },
-    rights: withoutRights ? new Set() : await rightsOf(db, organization, user.roles),
-    ...(withoutRights && { withoutRights }),
-    userId: user.id,
-    plan: organization.plan,
-    host: organization.host,
-    sessionId,
-    expiresAtMs: session?.expires_at_ms ?? Infinity,
-    planPerMinute: (await db.get(plans, SYSTEM, organization.plan))?.requests_per_minute,
-    planLimits: organization.limits,
-    key: null,
-  };
+  if (sessionId === null) return await userNow(db, tenant, userId, null, signsIn);
+  const session = await db.get(sessions, homeOf(tenant.org), sessionId);
+  if (session?.user_id !== userId) return "ended";
+  const actor = await userNow(db, tenant, userId, session, signsIn);
+  if (typeof actor === "string") return actor;
+  return { ...actor, sessionId, expiresAtMs: session.expires_at_ms };
 }

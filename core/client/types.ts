@@ -429,7 +429,7 @@ export interface Operations {
     body: {
       readonly created_at?: string | undefined;
       readonly created_by?: string | undefined;
-      /** What created it: an API key (`api_key`), a sign-in (`session`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
+      /** What created it: an API key (`api_key`), a sign-in (`session`), an MCP client (`mcp_grant`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
       readonly created_with?: CreatedWithInput | null | undefined;
       readonly description?: string | undefined;
       /** When it ends: in the future, and at most 3650 days ahead. A key cannot give another key a later end than its own. */
@@ -1435,7 +1435,7 @@ export interface Operations {
       readonly id: string;
       readonly invite_code: string;
       readonly invited_by: string;
-      /** What created it: an API key (`api_key`), a sign-in (`session`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
+      /** What created it: an API key (`api_key`), a sign-in (`session`), an MCP client (`mcp_grant`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
       readonly invited_with: CreatedWith | null;
       readonly roles: readonly string[];
       readonly status: InvitationStatus;
@@ -1499,6 +1499,69 @@ export interface Operations {
       readonly webhook_deliveries_per_minute?: number | null | undefined;
     };
     answer: LimitState;
+  };
+  /** Let an MCP client act for you, or refuse it */
+  "mcp_clients.decide": {
+    body: {
+      readonly approve: boolean;
+      /** A registered client's id, or the address of a client's metadata document. */
+      readonly client_id: string;
+      readonly code_challenge: string;
+      readonly code_challenge_method: "S256";
+      readonly redirect_uri: string;
+      /** The MCP address that the tokens are for; `/mcp` of this relay when absent. */
+      readonly resource?: string | undefined;
+      readonly response_type: "code";
+      /** Scopes, separated by spaces; all when absent. Unknown ones are left out. */
+      readonly scope?: string | undefined;
+      /** Those that the client gets; all that it asks for when absent. */
+      readonly scopes?: readonly Scope[] | undefined;
+      /** The space that the client works in. */
+      readonly space?: Space | undefined;
+      readonly state?: string | undefined;
+    };
+    answer: {
+      /** Where the browser goes now. */
+      readonly redirect_to: string;
+    };
+  };
+  /** End an MCP client that acts for you */
+  "mcp_clients.end": {
+    params: {
+      /** An opaque id. */
+      readonly id: string;
+    };
+    answer: undefined;
+  };
+  /** List the MCP clients that act for you, newest first */
+  "mcp_clients.list": {
+    query?: {
+      /** The maximum number of entries. */
+      readonly limit?: number | undefined;
+      /** The number of entries to skip. */
+      readonly offset?: number | undefined;
+    };
+    answer: {
+      readonly clients: readonly McpClient[];
+      readonly pagination: Pagination;
+    };
+  };
+  /** Show what an MCP client asks for */
+  "mcp_clients.read_request": {
+    body: {
+      /** A registered client's id, or the address of a client's metadata document. */
+      readonly client_id: string;
+      readonly code_challenge: string;
+      readonly code_challenge_method: "S256";
+      readonly redirect_uri: string;
+      /** The MCP address that the tokens are for; `/mcp` of this relay when absent. */
+      readonly resource?: string | undefined;
+      readonly response_type: "code";
+      /** Scopes, separated by spaces; all when absent. Unknown ones are left out. */
+      readonly scope?: string | undefined;
+      readonly state?: string | undefined;
+    };
+    answer: McpConsent;
   };
   /** List orders */
   "orders.list": {
@@ -2142,7 +2205,7 @@ export interface Operations {
       /** The user with whose present rights it acts: its creator, or the user who adopted it. */
       readonly acts_for?: string | undefined;
       readonly created_at?: string | undefined;
-      /** What created it: an API key (`api_key`), a sign-in (`session`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
+      /** What created it: an API key (`api_key`), a sign-in (`session`), an MCP client (`mcp_grant`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
       readonly created_with?: CreatedWithInput | null | undefined;
       /** The same as `headers`; give one of them. */
       readonly custom_headers?: Readonly<Record<string, string>> | undefined;
@@ -2389,7 +2452,7 @@ export interface ApiError {
 export interface ApiKey {
   readonly created_at: string;
   readonly created_by: string;
-  /** What created it: an API key (`api_key`), a sign-in (`session`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
+  /** What created it: an API key (`api_key`), a sign-in (`session`), an MCP client (`mcp_grant`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
   readonly created_with: CreatedWith | null;
   readonly description: string;
   readonly expires_at: string;
@@ -2472,7 +2535,7 @@ export interface ApiKeyRateLimitsInput {
 export interface ApiKeyRevocation {
   readonly created_at: string;
   readonly created_by: string;
-  /** What created it: an API key (`api_key`), a sign-in (`session`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
+  /** What created it: an API key (`api_key`), a sign-in (`session`), an MCP client (`mcp_grant`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
   readonly created_with: CreatedWith | null;
   readonly description: string;
   /** What was made with the key and has been ended. */
@@ -2830,7 +2893,7 @@ export interface CreatedWithInput {
   readonly kind: CredentialKind;
 }
 
-export type CredentialKind = "api_key" | "session" | "issuer";
+export type CredentialKind = "api_key" | "session" | "issuer" | "mcp_grant";
 
 export interface DashboardStats {
   readonly agents: {
@@ -2957,7 +3020,7 @@ export interface Device {
   readonly created_at: string;
   /** The creator of the pairing code. */
   readonly created_by: string;
-  /** What created it: an API key (`api_key`), a sign-in (`session`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
+  /** What created it: an API key (`api_key`), a sign-in (`session`), an MCP client (`mcp_grant`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
   readonly created_with: CreatedWith | null;
   readonly id: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -3280,7 +3343,7 @@ export interface IngestToken {
   readonly acts_for: string;
   readonly created_at: string;
   readonly created_by: string;
-  /** What created it: an API key (`api_key`), a sign-in (`session`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
+  /** What created it: an API key (`api_key`), a sign-in (`session`), an MCP client (`mcp_grant`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
   readonly created_with: CreatedWith | null;
   readonly id: string;
   readonly name: string;
@@ -3298,7 +3361,7 @@ export interface Integration {
   readonly config: Readonly<Record<string, unknown>>;
   readonly created_at: string;
   readonly created_by: string;
-  /** What created it: an API key (`api_key`), a sign-in (`session`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
+  /** What created it: an API key (`api_key`), a sign-in (`session`), an MCP client (`mcp_grant`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
   readonly created_with: CreatedWith | null;
   readonly id: string;
   readonly last_error: string | null;
@@ -3333,7 +3396,7 @@ export interface Invitation {
   readonly expires_at: string;
   readonly id: string;
   readonly invited_by: string;
-  /** What created it: an API key (`api_key`), a sign-in (`session`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
+  /** What created it: an API key (`api_key`), a sign-in (`session`), an MCP client (`mcp_grant`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
   readonly invited_with: CreatedWith | null;
   readonly roles: readonly string[];
   readonly status: InvitationStatus;
@@ -3439,12 +3502,41 @@ export interface MadeWithApiKey {
     | "role";
 }
 
+export interface McpClient {
+  /** The network address of the browser that approved it. */
+  readonly address: string;
+  readonly client_id: string;
+  readonly created_at: string;
+  /** When it ends unless it refreshes its tokens. */
+  readonly expires_at: string;
+  readonly id: string;
+  /** The name that the client gave itself. */
+  readonly name: string;
+  readonly redirect_uri: string;
+  readonly refreshed_at: string | null;
+  /** The path of the MCP address of its tokens. */
+  readonly resource: string;
+  readonly scopes: readonly Scope[];
+  readonly space: Space;
+}
+
+export interface McpConsent {
+  /** The host of its metadata document; null for a client that registered itself. */
+  readonly client_host: string | null;
+  /** The name that the client gave itself. */
+  readonly name: string;
+  /** Where the browser goes after the decision. */
+  readonly redirect_uri: string;
+  readonly resource: string;
+  readonly scopes: readonly Scope[];
+}
+
 export interface NewIngestToken {
   /** The user with whose present rights it acts: its creator, or the user who adopted it. */
   readonly acts_for: string;
   readonly created_at: string;
   readonly created_by: string;
-  /** What created it: an API key (`api_key`), a sign-in (`session`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
+  /** What created it: an API key (`api_key`), a sign-in (`session`), an MCP client (`mcp_grant`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
   readonly created_with: CreatedWith | null;
   readonly id: string;
   readonly name: string;
@@ -3462,7 +3554,7 @@ export interface NewWebhook {
   /** The user with whose present rights it acts: its creator, or the user who adopted it. */
   readonly acts_for: string;
   readonly created_at: string;
-  /** What created it: an API key (`api_key`), a sign-in (`session`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
+  /** What created it: an API key (`api_key`), a sign-in (`session`), an MCP client (`mcp_grant`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
   readonly created_with: CreatedWith | null;
   /** Values are `********` for callers without secrets:read. */
   readonly custom_headers: Readonly<Record<string, string>>;
@@ -3556,7 +3648,7 @@ export interface Pagination {
 
 export interface PairingCode {
   readonly created_by: string;
-  /** What created it: an API key (`api_key`), a sign-in (`session`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
+  /** What created it: an API key (`api_key`), a sign-in (`session`), an MCP client (`mcp_grant`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
   readonly created_with: CreatedWith | null;
   readonly expires_at: string;
   readonly id: string;
@@ -3846,7 +3938,7 @@ export interface Repository {
   readonly branch: string;
   readonly created_at: string;
   readonly created_by: string;
-  /** What created it: an API key (`api_key`), a sign-in (`session`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
+  /** What created it: an API key (`api_key`), a sign-in (`session`), an MCP client (`mcp_grant`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
   readonly created_with: CreatedWith | null;
   readonly has_credentials: boolean;
   readonly has_webhook_secret: boolean;
@@ -3899,6 +3991,7 @@ export type ResourceType =
   | "integration"
   | "invitation"
   | "limits"
+  | "mcp_grant"
   | "mcp_session"
   | "notification"
   | "organization"
@@ -4467,7 +4560,7 @@ export interface Webhook {
   /** The user with whose present rights it acts: its creator, or the user who adopted it. */
   readonly acts_for: string;
   readonly created_at: string;
-  /** What created it: an API key (`api_key`), a sign-in (`session`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
+  /** What created it: an API key (`api_key`), a sign-in (`session`), an MCP client (`mcp_grant`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it. */
   readonly created_with: CreatedWith | null;
   /** Values are `********` for callers without secrets:read. */
   readonly custom_headers: Readonly<Record<string, string>>;

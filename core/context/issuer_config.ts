@@ -32,10 +32,13 @@ export const Issuer = z.strictObject({
 });
 export type Issuer = z.infer<typeof Issuer>;
 
-/** The issuers whose tokens are accepted besides Relay's own. */
+/** The issuers whose tokens are accepted besides Relay's own, and whether Relay issues tokens to MCP clients. */
 export const Auth = z.strictObject({
   issuers: z.array(Issuer).max(16).default([]).refine(
     (issuers) => new Set(issuers.map(({ issuer }) => issuer)).size === issuers.length,
     "names an issuer twice",
   ).describe("servers whose access tokens are accepted besides Relay's own"),
+  mcp_clients: z.boolean().default(true).describe(
+    "whether people may let MCP clients act for them, with Relay as the authorization server",
+  ),
 }).prefault({});

@@ -34,6 +34,8 @@ export interface Actor {
   readonly sessionId: string | null;
   /** The token of a user who signed in with another issuer. */
   readonly foreign?: ForeignToken;
+  /** The id of the consent by which an MCP client acts for its user, within the scopes of the consent. */
+  readonly grantId?: string;
   /** Set on a sign-in without rights: its token names none, or its required second factor is missing. */
   readonly withoutRights?: true;
   /** When the credential expires, in ms. */

@@ -15,6 +15,8 @@ export interface GitHookHeaders {
 /** A request without its input. */
 export interface RequestInfo {
   readonly id: string;
+  /** The relay's own origin: the configured one, or the one that the request used. */
+  readonly origin: string;
   /** The client's address, according to the trusted proxies. */
   readonly address: string;
   readonly idempotencyKey: string | null;
@@ -37,6 +39,7 @@ export interface RequestInfo {
 /** A copy of the request's values, for an answer that outlives the request. */
 export const copyInfo = (info: RequestInfo): RequestInfo => ({
   id: info.id,
+  origin: info.origin,
   address: info.address,
   idempotencyKey: info.idempotencyKey,
   lastEventId: info.lastEventId,

@@ -9,7 +9,7 @@ export const AlsoOf = z.array(z.string()).default([]);
 
 /** The credential that something was made with. An issuer's token counts as made with that issuer. */
 export const CreatedWith = z.strictObject({
-  kind: z.enum(["api_key", "session", "issuer"]),
+  kind: z.enum(["api_key", "session", "issuer", "mcp_grant"]),
   id: z.string(),
 });
 export type CreatedWith = z.infer<typeof CreatedWith>;

@@ -76,6 +76,50 @@ export const sessions = collection({
   cached: 20_000,
 });
 
+/**
+ * The consent of a person to an MCP client, in the organization's live space. The code that leads to it, its access
+ * tokens and its refresh tokens are derived, so none is stored; they work only while it exists.
+ */
+const McpGrantRecord = z.strictObject({
+  id: z.string(),
+  user_id: z.string(),
+  /** Of the session that approved it, which decide as in a session whether it still counts. */
+  epoch: z.number(),
+  second_factor: z.boolean(),
+  issuer: z.string().optional(),
+  client_id: z.string(),
+  /** The name that the client gave itself. */
+  client_name: z.string(),
+  redirect_uri: z.string(),
+  /** The path of the MCP address that its tokens are for. */
+  resource: z.string(),
+  scopes: z.array(z.string()),
+  space: z.enum(["live", "test"]),
+  /** The browser that approved it. */
+  address: z.string(),
+  created_at_ms: z.number(),
+  /** Each refresh extends it. */
+  expires_at_ms: z.number(),
+  /** The challenge of PKCE; null once the code was exchanged. */
+  challenge: z.string().nullable(),
+  /** The key that derives its code and tokens. */
+  sealed_refresh_secret: Sealed,
+  /** The number of the newest refresh token. */
+  refresh_count: z.int(),
+  /** When the latest refreshes happened, oldest first; bounded. */
+  refreshed_at_ms: z.array(z.number()),
+});
+export type McpGrantRecord = z.infer<typeof McpGrantRecord>;
+
+export const mcpGrants = collection({
+  name: "mcp_grants",
+  schema: McpGrantRecord,
+  announced: "deletions",
+  index: { user: (grant) => [grant.user_id] },
+  expiresAt: (grant) => grant.expires_at_ms,
+  cached: 20_000,
+});
+
 /** A link that resets a person's password, by the person's id: a new link replaces the one before. */
 const PasswordResetRecord = z.strictObject({
   id: z.string(),

@@ -1,3 +1,4 @@
+import type { z } from "zod";
 import { Fault } from "../../core/fault/fault.ts";
 import { checkIdempotencyKey } from "../../core/work/work.ts";
 import { headersOf } from "../../routes/http/answer.ts";
@@ -8,6 +9,7 @@ import type { Visit } from "../../routes/http/serve_service.ts";
 import type { Server } from "../exchange.ts";
 import { CODES, type Message, parseMessage, type Reply, RpcError } from "../json_rpc.ts";
 import { endSession, sessionOf } from "../sessions.ts";
+import type { McpQuery } from "../tools.ts";
 import { answer } from "./answer.ts";
 import { sessionStream } from "./notification_streams.ts";
 import { refuse } from "./refusal.ts";
@@ -15,6 +17,10 @@ import { refuse } from "./refusal.ts";
 /** Handles a request to one of the protocol's paths. */
 export function handle(server: Server, visit: Visit, alwaysStreams: boolean): Promise<Response> {
   mustBeAllowedOrigin(visit.relay, visit.request);
+  const { sign_in } = visit.query as z.output<typeof McpQuery>;
+  if (sign_in === "required" && visit.actor.kind === "anonymous") {
+    throw new Fault("MISSING_CREDENTIALS");
+  }
   return visit.request.method === "POST"
     ? post(server, visit, alwaysStreams)
     : streamOrEnd(server, visit);

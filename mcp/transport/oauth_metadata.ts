@@ -1,8 +1,19 @@
+import { Fault } from "../../core/fault/fault.ts";
 import { SCOPE_LIST } from "../../core/identity/identity.ts";
-import { headersOf } from "../../routes/http/answer.ts";
+import { json } from "../../routes/http/answer.ts";
 import type { Service, Visit } from "../../routes/http/serve_service.ts";
 
 const WELL_KNOWN = "/.well-known/oauth-protected-resource";
+
+/** The paths of the relay's own authorization server. */
+export const OAUTH = {
+  metadata: "/.well-known/oauth-authorization-server",
+  /** A screen of the console, which asks the API itself. */
+  authorization: "/console/authorize",
+  token: "/oauth/token",
+  registration: "/oauth/register",
+  revocation: "/oauth/revoke",
+} as const;
 
 /** The settings that name the relay's address. */
 interface Address {
@@ -32,34 +43,56 @@ export function challenge(
   return `Bearer ${parts.join(", ")}`;
 }
 
-/** The metadata of the protected resources (RFC 9728), at the root for the first of them. */
+/** The metadata of the protected resources (RFC 9728), at the root for the first of them, and of the relay's own server. */
 export function metadataServices(paths: readonly `/${string}`[]): Service[] {
-  const at = (path: `/${string}`, resource: string): Service => ({
+  const at = (path: `/${string}`, metadata: (visit: Visit) => unknown): Service => ({
     path,
     methods: ["GET"],
     call: "rest",
     // Clients with an expired token look here.
     public: true,
     challenge,
-    handle: (visit) => metadata(visit, resource),
+    handle: (visit) => json(visit.envelope, 200, metadata(visit)),
   });
   return [
-    at(WELL_KNOWN, paths[0]!),
-    ...paths.map((path) => at(`${WELL_KNOWN}${path}`, path)),
+    at(WELL_KNOWN, (visit) => ofResource(visit, paths[0]!)),
+    ...paths.map((path) => at(`${WELL_KNOWN}${path}`, (visit) => ofResource(visit, path))),
+    at(OAUTH.metadata, ofServer),
   ];
 }
 
-function metadata({ relay, request, envelope }: Visit, resource: string): Response {
-  const base = baseOf(relay, request);
-  const { issuers } = relay.config().auth;
-  const body = {
-    resource: `${base}${resource}`,
+/** Clients ask the first server that they know, so the issuers of the configuration come first. */
+function ofResource({ relay, info: { origin } }: Visit, resource: string) {
+  const { issuers, mcp_clients } = relay.config().auth;
+  const servers = [...issuers.map(({ issuer }) => issuer), ...(mcp_clients ? [origin] : [])];
+  return {
+    resource: `${origin}${resource}`,
     resource_name: "Relay",
-    resource_documentation: `${base}/docs`,
-    ...(issuers.length > 0 && { authorization_servers: issuers.map(({ issuer }) => issuer) }),
+    resource_documentation: `${origin}/docs`,
+    ...(servers.length > 0 && { authorization_servers: servers }),
     scopes_supported: SCOPE_LIST,
     bearer_methods_supported: ["header"],
   };
-  const headers = { ...headersOf(envelope), "content-type": "application/json" };
-  return new Response(JSON.stringify(body), { headers });
+}
+
+/** The metadata of the authorization server (RFC 8414). Its clients are public, so PKCE protects their codes. */
+function ofServer({ relay, info: { origin } }: Visit) {
+  if (!relay.config().auth.mcp_clients) throw new Fault("NOT_FOUND");
+  return {
+    issuer: origin,
+    authorization_endpoint: `${origin}${OAUTH.authorization}`,
+    token_endpoint: `${origin}${OAUTH.token}`,
+    registration_endpoint: `${origin}${OAUTH.registration}`,
+    revocation_endpoint: `${origin}${OAUTH.revocation}`,
+    service_documentation: `${origin}/docs`,
+    scopes_supported: SCOPE_LIST,
+    response_types_supported: ["code"],
+    response_modes_supported: ["query"],
+    grant_types_supported: ["authorization_code", "refresh_token"],
+    token_endpoint_auth_methods_supported: ["none"],
+    revocation_endpoint_auth_methods_supported: ["none"],
+    code_challenge_methods_supported: ["S256"],
+    authorization_response_iss_parameter_supported: true,
+    client_id_metadata_document_supported: true,
+  };
 }

@@ -27,7 +27,11 @@ export function readsCredential(relay: Relay, { access }: Route, raw: Request): 
     (hasCredential(headers) || sessionCookieOf(relay, raw) !== null);
 }
 
-type Authenticate = typeof authenticateSocket;
+export type Authenticate = (
+  relay: Relay,
+  credential: string | null,
+  space: Actor["tenant"]["space"],
+) => Promise<Actor>;
 
 const authenticate: Authenticate = (relay, credential, space) =>
   relay.authenticator.authenticate(credential, space);
@@ -35,6 +39,10 @@ const authenticate: Authenticate = (relay, credential, space) =>
 /** The function that authenticates a credential for this route. */
 export const authenticatorFor = ({ access }: Pick<Route, "access">): Authenticate =>
   "public" in access && access.devices ? authenticateSocket : authenticate;
+
+/** The function that authenticates a credential at an MCP address, where the tokens for it count too. */
+export const authenticatorAt = (resource: string): Authenticate => (relay, credential, space) =>
+  relay.authenticator.authenticate(credential, space, resource);
 
 /** Authenticates the caller. It returns no promise for a recently used key, which is the usual case. */
 export function identify(

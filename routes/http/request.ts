@@ -5,7 +5,7 @@ import { Fault } from "../../core/fault/fault.ts";
 import type { Entropy } from "../../core/ports/ports.ts";
 import { queryFor } from "../call/input.ts";
 import { clientAddress } from "./address.ts";
-import { cookieOf, type CookieParts } from "./cookie.ts";
+import { cookieOf, type CookieParts, ownOrigin } from "./cookie.ts";
 import { SPACE, spaceOffered } from "./protocols.ts";
 
 /** What the server knows of a connection. `head` marks a HEAD, which is routed as a GET. */
@@ -65,6 +65,10 @@ export class HttpRequestInfo implements RequestInfo {
     private readonly c: Context<Env>,
   ) {
     this.id = relay.ports.entropy.uuid();
+  }
+
+  get origin(): string {
+    return ownOrigin(this.relay, this.c.req.raw).origin;
   }
 
   get address(): string {

@@ -6,8 +6,8 @@ import type { Actor, RequestInfo } from "../../core/identity/identity.ts";
 import { parse, parseNoQuery } from "../call/input.ts";
 import type { Method } from "../call/route.ts";
 import type { Envelope } from "./answer.ts";
-import { identify, identifyAgain } from "./identify.ts";
-import { type Env, hasCredential, queryOf } from "./request.ts";
+import { type Authenticate, identify, identifyAgain } from "./identify.ts";
+import { credentialOf, type Env, hasCredential, queryOf } from "./request.ts";
 import { RequestState } from "./request_state.ts";
 import { whenRead } from "./response_stream.ts";
 
@@ -35,6 +35,8 @@ export interface Service {
   readonly call: "rest" | "mcp";
   /** Credentials are ignored, invalid ones too: the response is the same for everybody. */
   readonly public?: true;
+  /** Authenticates its credentials; as everywhere when absent. */
+  readonly authenticate?: Authenticate;
   /** The schema of its query; without one every query is refused. */
   readonly query?: z.ZodObject;
   /** The `WWW-Authenticate` of a 401. */
@@ -56,7 +58,13 @@ export async function serveService(
     const arrived = { raw, info: state.info, changes: true };
     const known = !service.public && hasCredential(raw.headers);
     if (known) {
-      state.actor = await identify(relay, arrived, state.limited);
+      state.actor = await identify(
+        relay,
+        arrived,
+        state.limited,
+        credentialOf,
+        service.authenticate,
+      );
       await state.admit(service.call);
     } else await state.takeForAddress();
     state.mustPass();
@@ -70,7 +78,8 @@ export async function serveService(
       query,
       info: state.info,
       envelope: state.envelope(),
-      identifyAgain: async () => known ? await identifyAgain(relay, arrived) : ANONYMOUS,
+      identifyAgain: async () =>
+        known ? await identifyAgain(relay, arrived, service.authenticate) : ANONYMOUS,
       keepOpen: () => isStream = true,
     });
     if (isStream && state.holdsConnection) {

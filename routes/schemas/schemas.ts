@@ -80,8 +80,8 @@ const Credential = CredentialInRecord.extend({
 
 /** The credential that made a resource. */
 export const CreatedWith = Credential.nullable().meta({
-  description: "What created it: an API key (`api_key`), a sign-in (`session`) or another issuer " +
-    "(`issuer`, by address); null when an earlier version of Relay did not record it.",
+  description: "What created it: an API key (`api_key`), a sign-in (`session`), an MCP client " +
+    "(`mcp_grant`) or another issuer (`issuer`, by address); null when an earlier version of Relay did not record it.",
 });
 
 /** The person whose rights a standing resource acts with, and whether it may act. */

@@ -1,8 +1,9 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
-import { rpc } from "../mcp/client.ts";
+import { rpc, tool } from "../mcp/client.ts";
 import { overKv } from "../support/kv.ts";
 import { World } from "../support/world.ts";
 import { linkAgent } from "../support/linked_agent.ts";
+import { connected } from "./mcp_clients/fixtures.ts";
 
 Deno.test("hot path: a read, a command and a body of a known caller need no store read before the answer", async () => {
   const engine = await Deno.openKv(":memory:");
@@ -24,6 +25,7 @@ Deno.test("hot path: a read, a command and a body of a known caller need no stor
   await using world = await World.open({ kv });
   const { owner, agent } = await linkAgent(world);
   const { value: as } = await world.key(owner, ["agents:read", "agents:write", "system:read"]);
+  const { access_token } = await connected(world, owner);
   const judged = { commands: ["uptime"] };
   const asks = [
     () => world.call("GET", `/api/v1/agents/${agent.id}`, { as }),
@@ -31,6 +33,7 @@ Deno.test("hot path: a read, a command and a body of a known caller need no stor
     () => world.call("POST", "/api/shield/evaluate", { as, body: judged }),
     () => world.call("POST", "/api/shield/evaluate", { as: owner.token, body: judged }),
     () => rpc(world, "tools/list", {}, { as }),
+    () => tool(world, "get_agent", { agent_id: agent.id }, { as: access_token }),
   ];
   for (const [n, ask] of asks.entries()) {
     eq((await ask()).status, 200);

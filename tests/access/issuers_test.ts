@@ -12,6 +12,7 @@ import type { Reply } from "../support/network.ts";
 import { StreamClient } from "../support/stream.ts";
 import { type Account, World } from "../support/world.ts";
 import { setUser } from "./keys/key_fixtures.ts";
+import { askedBy } from "./mcp_clients/fixtures.ts";
 
 const ISSUER = "https://login.example/realms/ops";
 const AUDIENCE = "https://relay.example/mcp";
@@ -24,8 +25,7 @@ const ENTRY = { issuer: ISSUER, audience: AUDIENCE, jwks_uri: JWKS_URI };
 const json = (value: unknown): Reply => ({ status: 200, body: JSON.stringify(value) });
 
 async function open(entry: Record<string, unknown> = ENTRY): Promise<World> {
-  const config = { ...NO_LIMITS, auth: { issuers: [entry] } };
-  const world = await World.open({ config });
+  const world = await World.open({ config: { ...NO_LIMITS, auth: { issuers: [entry] } } });
   world.network.reply = () => json({ keys: [PUBLIC] });
   return world;
 }
@@ -42,15 +42,10 @@ async function issue(
   claims: Record<string, unknown>,
   { key = privateKey, header = {}, lifeSeconds = 300 }: Options = {},
 ): Promise<string> {
-  const now = Math.floor(world.clock.now() / 1000);
-  return await new SignJWT({
-    iss: ISSUER,
-    aud: AUDIENCE,
-    sub: "subject-1",
-    iat: now,
-    exp: now + lifeSeconds,
-    ...claims,
-  }).setProtectedHeader({ alg: "ES256", kid: "k1", typ: "at+jwt", ...header }).sign(key);
+  const iat = Math.floor(world.clock.now() / 1000);
+  const usual = { iss: ISSUER, aud: AUDIENCE, sub: "subject-1", iat, exp: iat + lifeSeconds };
+  const head = { alg: "ES256", kid: "k1", typ: "at+jwt", ...header };
+  return await new SignJWT({ ...usual, ...claims }).setProtectedHeader(head).sign(key);
 }
 
 const claimsOf = ({ email }: Account, scope = "agents:read agents:write"): JWTPayload => ({
@@ -125,6 +120,8 @@ Deno.test("issuers: a token that names some rights cannot manage its person's ow
     "account.change_password": { current_password: "password 1", new_password: "Another-pass-1" },
     "device_logins.read": { user_code: "7K3M-QX1D" },
     "device_logins.decide": { user_code: "7K3M-QX1D", approve: true },
+    "mcp_clients.read_request": askedBy("mcp_x"),
+    "mcp_clients.decide": { ...askedBy("mcp_x"), approve: true },
     "second_factor.enrol": { password: "password 1" },
     "second_factor.confirm": { code: "123456" },
     "second_factor.recovery_codes": { code: "123456" },
@@ -352,7 +349,7 @@ Deno.test("issuers: metadata lists them, challenges name the rights, and no quer
   const owner = await world.signUp();
   const path = "/.well-known/oauth-protected-resource/mcp";
   const metadata = await (await world.raw("GET", path)).json();
-  deq(metadata.authorization_servers, [ISSUER]);
+  deq(metadata.authorization_servers, [ISSUER, "http://localhost"]);
   const nobody = await tool(world, "tail_events", {});
   eq(nobody.status, 401);
   const challenge = nobody.headers.get("www-authenticate")!;

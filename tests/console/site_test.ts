@@ -27,6 +27,15 @@ Deno.test("console: every address of the console is the same page, under a stric
   }
 });
 
+Deno.test("console: only the page where MCP clients send people keeps the window of the page that opened it", async () => {
+  const openerOf = async (path: string) =>
+    (await get(path))!.headers.get("cross-origin-opener-policy");
+  eq(await openerOf("/console/authorize?client_id=mcp_x"), "unsafe-none");
+  for (const path of ["/console", "/console/authorize/x", "/console/sign-in?next=/authorize"]) {
+    eq(await openerOf(path), "same-origin", path);
+  }
+});
+
 Deno.test("console: assets have a digest in their address, are kept for ever, and are compressed", async () => {
   const { version, assets } = makeSite();
   const path = `/console/assets/${version}/console/app/main.ts`;

@@ -271,6 +271,7 @@ const NO_EVIDENCE = [
   "fleet_command_started",
   "ingest_refused",
   "integration_failed",
+  "mcp_client_refreshed",
   "notification_sent",
   "organization_renamed",
   "plan_created",

@@ -8,6 +8,7 @@ import { Rechecks } from "../../mcp/rechecks.ts";
 import { METHODS } from "../../mcp/methods.ts";
 import { makeServer } from "../../mcp/server.ts";
 import { routes } from "../../routes/index.ts";
+import { connected } from "../access/mcp_clients/fixtures.ts";
 import { shared } from "../support/kv.ts";
 import { type Account, World } from "../support/world.ts";
 import { type Json, messagesOf, Reader, readReply, requestOf, rpc } from "./client.ts";
@@ -232,6 +233,28 @@ Deno.test("listen: a revoked key's stream ends within a second, and a changed ro
   const [, told] = await demoted.until(2);
   eq(told.method, "notifications/tools/list_changed");
   await demoted.drop();
+});
+
+Deno.test("listen: the streams of an MCP client end within a second after its person ended it, and with its token", async () => {
+  await using world = await World.open();
+  const owner = await world.signUp();
+  const path = "/api/account/mcp-clients";
+  const open = async () => {
+    const { access_token } = await connected(world, owner);
+    const reader = await listen(world, access_token, { toolsListChanged: true });
+    await reader.until(1);
+    return reader;
+  };
+  const ended = await open();
+  const { body: { clients: [client] } } = await world.call("GET", path, { as: owner.token });
+  await world.call("DELETE", `${path}/${client.id}`, { as: owner.token });
+  await world.advance(500);
+  await ended.until(Infinity);
+  ok(ended.ended);
+  const expired = await open();
+  await world.advance(15 * 60_000);
+  await expired.until(Infinity);
+  ok(expired.ended);
 });
 
 Deno.test("listen: a key's stream stays open, whichever space its request chose", async () => {

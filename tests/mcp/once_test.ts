@@ -16,6 +16,7 @@ const keyed = (key: string) => ({ meta: { "relay/idempotencyKey": key } });
 const INFO: RequestInfo = {
   id: "req_1",
   address: "192.0.2.1",
+  origin: "http://localhost",
   idempotencyKey: null,
   lastEventId: null,
   ingestToken: null,

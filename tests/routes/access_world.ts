@@ -1,5 +1,6 @@
 import { strictEqual as eq } from "node:assert/strict";
 import { routes } from "../../routes/index.ts";
+import { connected } from "../access/mcp_clients/fixtures.ts";
 import type { Route } from "../../routes/call/route.ts";
 import { forbidding, withRepository } from "../policies/git_fixtures.ts";
 import { upgrades } from "../../kv/records/backup.ts";
@@ -53,6 +54,10 @@ export async function furnish(world: World, account: Account): Promise<Ids> {
   const role = `role ${account.org}`;
   await world.call("POST", "/api/v1/roles", { as, body: { name: role, permissions: [] } });
   const invited = await world.call("POST", "/api/v1/invitations", { as, body: {} });
+  await connected(world, account);
+  const { body: { clients: [client] } } = await world.call("GET", "/api/account/mcp-clients", {
+    as,
+  });
   const sessions = await world.call("GET", "/api/account/sessions", { as });
   const { body: { events: [event] } } = await world.call("GET", "/api/audit?limit=1", { as });
   const { body: { notifications: [notice] } } = await world.call(
@@ -88,6 +93,7 @@ export async function furnish(world: World, account: Account): Promise<Ids> {
     "/api/v1/roles/user/{user_id}": account.userId,
     "/api/v1/users/{id}": account.userId,
     "/api/v1/invitations/{id}": invited.body.id,
+    "/api/account/mcp-clients/{id}": client.id,
     "/api/account/sessions/{id}": sessions.body.sessions[0].id,
     "/api/devices/{id}": device.body.device_id,
     "/api/devices/pairing-codes/{id}": unused.body.id,
@@ -176,6 +182,7 @@ export const MISSING: Ids = {
   "/api/v1/roles/user/{user_id}": "usr_missing",
   "/api/v1/users/{id}": "usr_missing",
   "/api/v1/invitations/{id}": "inv_missing",
+  "/api/account/mcp-clients/{id}": "mcg_missing",
   "/api/account/sessions/{id}": "ses_missing",
   "/api/devices/{id}": "dev_missing",
   "/api/devices/pairing-codes/{id}": "pco_missing",

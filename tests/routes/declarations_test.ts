@@ -23,6 +23,7 @@ const WITHOUT_A_RIGHT = {
     console_session: "end",
     device_logins: "decide read",
     integrations: "oauth_callback",
+    mcp_clients: "decide end list read_request",
     scopes: "list",
     second_factor: "confirm disable enrol read recovery_codes",
     telegram_links: "delete list",

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq } from "node:assert/strict";
-import { MCP_PATHS } from "../../mcp/endpoint.ts";
+import { MCP_RESOURCES } from "../../core/access/access.ts";
 import type { Route } from "../../routes/call/route.ts";
 import { routes, upgrades } from "../../routes/index.ts";
 import contract from "./contract.json" with { type: "json" };
@@ -22,7 +22,7 @@ Deno.test("interface: each of the 95 endpoints exists with the contract's access
     routes.map((route) => [key(route.method, route.path), route]),
   );
   for (const { path } of upgrades) have.set(key("GET", path), null);
-  for (const path of MCP_PATHS) have.set(key("POST", path), null);
+  for (const path of MCP_RESOURCES) have.set(key("POST", path), null);
   deq(CONTRACT.length, 95);
   const wrong = CONTRACT.flatMap(({ method, path, auth, scope }) => {
     const route = have.get(key(method, path));

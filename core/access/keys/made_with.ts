@@ -19,6 +19,7 @@ export async function credentialInHand(
     }
     throw new Fault("INVALID_API_KEY", "The API key ended during the request.");
   }
+  if (actor.grantId !== undefined) return { kind: "mcp_grant", id: actor.grantId };
   if (actor.sessionId !== null) return { kind: "session", id: actor.sessionId };
   return actor.foreign === undefined ? null : { kind: "issuer", id: actor.foreign.issuer.issuer };
 }

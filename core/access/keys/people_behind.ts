@@ -40,8 +40,8 @@ export const isAmong = (some: People, others: People): boolean =>
  * the caller's transaction: another instance may have just given somebody the value or the password.
  */
 export async function peopleBehind(db: Reader, actor: Actor): Promise<string[]> {
-  const { kind, id, tenant, userId, sessionId, alsoOf = [] } = actor;
-  if (sessionId !== null) {
+  const { kind, id, tenant, userId, sessionId, grantId, alsoOf = [] } = actor;
+  if (sessionId !== null || grantId !== undefined) {
     const user = await db.get(users, { ...tenant, space: "live" }, userId);
     return user === null ? everybody() : unite([userId], user.also_of);
   }

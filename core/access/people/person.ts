@@ -8,12 +8,12 @@ export function mustBeSignedIn(actor: Actor): asserts actor is Actor & { session
 }
 
 /** True unless the credential is limited to some of the rights of its person. */
-export const actsForPerson = ({ withoutRights, foreign }: Actor): boolean =>
-  !withoutRights && (foreign === undefined || foreign.scopes === null);
+export const actsForPerson = ({ withoutRights, foreign, grantId }: Actor): boolean =>
+  !withoutRights && grantId === undefined && (foreign === undefined || foreign.scopes === null);
 
 /**
- * Personal things, such as settings and own keys, are closed to a sign-in without rights and to another issuer's
- * token that names scopes.
+ * Personal things, such as settings and own keys, are closed to a sign-in without rights, to an MCP client, and to
+ * another issuer's token that names scopes.
  * @throws {Fault} FORBIDDEN
  */
 export function mustActForPerson(actor: Actor): void {

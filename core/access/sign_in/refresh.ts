@@ -10,7 +10,7 @@ import { notifyPerson } from "../people/notify.ts";
 import { homeOf } from "../roles/grant.ts";
 import { issueTokens } from "./open_session.ts";
 import type { SignIn } from "./parts.ts";
-import { isGenuine, type NamedToken, parseRefreshToken, sessionEndsAtMs } from "./refresh_token.ts";
+import { isGenuine, parseRefreshToken, sessionEndsAtMs } from "./refresh_token.ts";
 
 /** How long a used refresh token gets the same successor again: the reply may have been lost. */
 export const REPEAT_MS = 30_000;
@@ -54,7 +54,7 @@ export async function refreshSession(
       emit(by, tx, tenant, { type: "session_refreshed", ...happened });
       return { organization, user, session: rotate(tx, tenant, session, ports.clock.now()) };
     }
-    if (mayRepeat(session, token, ports.clock.now())) return { organization, user, session };
+    if (mayRepeat(session, token.count, ports.clock.now())) return { organization, user, session };
     tx.delete(sessions, tenant, session.id);
     emit(by, tx, tenant, { type: "refresh_token_reused", ...happened });
     const { address } = work.request;
@@ -74,23 +74,26 @@ export async function refreshSession(
 }
 
 /** Moves the end of a session that is in use. */
-export function rotate(
-  tx: Tx,
-  tenant: Tenant,
-  session: SessionRecord,
-  nowMs: number,
-): SessionRecord {
-  return tx.put(sessions, tenant, {
-    ...session,
-    expires_at_ms: sessionEndsAtMs(session.created_at_ms, nowMs),
-    refresh_count: session.refresh_count + 1,
-    refreshed_at_ms: [...session.refreshed_at_ms, nowMs].slice(-REMEMBERED_MAX),
-  });
-}
+export const rotate = (tx: Tx, tenant: Tenant, session: SessionRecord, nowMs: number) =>
+  tx.put(sessions, tenant, rotated(session, nowMs));
 
-/** True while a used token still gets its successor. */
-function mayRepeat(session: SessionRecord, { count }: NamedToken, nowMs: number): boolean {
-  const usedAtMs = session.refreshed_at_ms.at(count - session.refresh_count);
+/** What is refreshed by tokens that are numbered. */
+type Refreshed = Pick<
+  SessionRecord,
+  "created_at_ms" | "expires_at_ms" | "refresh_count" | "refreshed_at_ms"
+>;
+
+/** The record after a refresh: its next token counts, and its end moves. */
+export const rotated = <R extends Refreshed>(record: R, nowMs: number): R => ({
+  ...record,
+  expires_at_ms: sessionEndsAtMs(record.created_at_ms, nowMs),
+  refresh_count: record.refresh_count + 1,
+  refreshed_at_ms: [...record.refreshed_at_ms, nowMs].slice(-REMEMBERED_MAX),
+});
+
+/** True while a used token with this number still gets its successor. */
+export function mayRepeat(record: Refreshed, count: number, nowMs: number): boolean {
+  const usedAtMs = record.refreshed_at_ms.at(count - record.refresh_count);
   return usedAtMs !== undefined && isWithin(usedAtMs, REPEAT_MS, nowMs);
 }
 

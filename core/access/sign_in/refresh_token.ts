@@ -51,10 +51,13 @@ export const refreshToken = (
 export const cookieValue = (sealer: Sealer, org: string, session: SessionRecord): string =>
   signed(sealer, session, `rsc_${org}.${session.id}`);
 
-/** A text with its MAC by the session's key. */
+/** A record with a key from which credentials are derived. */
+type Keyed = Pick<SessionRecord, "id" | "sealed_refresh_secret">;
+
+/** A text with its MAC by the record's key. */
 function signed(
   sealer: Sealer,
-  { id, sealed_refresh_secret: sealed }: SessionRecord,
+  { id, sealed_refresh_secret: sealed }: Keyed,
   body: string,
 ): string {
   if (sealed === null) throw new TypeError("a session of an earlier version has no refresh token");
@@ -68,6 +71,49 @@ export function parseRefreshToken(text: string): NamedToken | null {
   if (org === undefined || sessionId === undefined) return null;
   return { text, org, sessionId, count: Number(count) };
 }
+
+/** The credentials of an MCP client, by their prefix. */
+const GRANT_CREDENTIALS = { rac: "code", rat: "access", rar: "refresh" } as const;
+type GrantPrefix = keyof typeof GRANT_CREDENTIALS;
+
+/** How the access token of an MCP client begins. */
+export const ACCESS_TOKEN_PREFIX = "rat_";
+
+/** `rat_<organization>.<grant>.<number>.<HMAC-SHA256 in base62>` */
+const GRANT_FORMAT = new RegExp(
+  `^(rac|rat|rar)_([A-Za-z0-9_]{1,64})\\.([A-Za-z0-9_]{1,64})\\.([1-9]\\d{0,14})\\.[0-9A-Za-z]{${MAC_LENGTH}}$`,
+);
+
+/** The parts of an MCP client's credential; `isDerived` verifies them. */
+export interface GrantCredential {
+  readonly text: string;
+  readonly kind: (typeof GRANT_CREDENTIALS)[GrantPrefix];
+  readonly org: string;
+  readonly grantId: string;
+  /** When a code or an access token expires, in ms; the number of a refresh token. */
+  readonly number: number;
+}
+
+/** A credential of an MCP client. It is derived from its grant, so none is stored. */
+export const grantCredential = (
+  sealer: Sealer,
+  prefix: GrantPrefix,
+  org: string,
+  grant: Keyed,
+  number: number,
+): string => signed(sealer, grant, `${prefix}_${org}.${grant.id}.${number}`);
+
+/** The parts of an MCP client's credential; null for any other text. */
+export function parseGrantCredential(text: string): GrantCredential | null {
+  const [, prefix, org, grantId, number] = GRANT_FORMAT.exec(text) ?? [];
+  if (org === undefined || grantId === undefined) return null;
+  const kind = GRANT_CREDENTIALS[prefix as GrantPrefix];
+  return { text, kind, org, grantId, number: Number(number) };
+}
+
+/** True for a text that was derived with the key of this record. */
+export const isDerived = (sealer: Sealer, record: Keyed, text: string): boolean =>
+  constantTimeEqual(signed(sealer, record, text.slice(0, text.lastIndexOf("."))), text);
 
 /** True for a token that this session has issued. */
 export function isGenuine(sealer: Sealer, session: SessionRecord, token: NamedToken): boolean {

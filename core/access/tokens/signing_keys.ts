@@ -1,9 +1,8 @@
-import { isWithin } from "../../../kv/store/clock.ts";
+import { type Clock, isWithin } from "../../../kv/store/clock.ts";
 import { SYSTEM } from "../../../kv/store/collection.ts";
 import { signers, type SigningKeyRecord, signingKeys } from "../../../kv/records/installation.ts";
 import type { Store } from "../../../kv/store/store.ts";
 import type { Sealer } from "../../codec/codec.ts";
-import type { Clock } from "../../ports/ports.ts";
 import { DAY_MS } from "../../../kv/store/durations.ts";
 import { generateSigningKey, type SigningKey, type VerificationKey } from "./jwt.ts";
 

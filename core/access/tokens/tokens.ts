@@ -1,6 +1,6 @@
 import { RecentMap } from "../../../kv/store/recent.ts";
 import { Fault } from "../../fault/fault.ts";
-import type { Clock } from "../../ports/ports.ts";
+import type { Clock } from "../../../kv/store/clock.ts";
 import { type Claims, signToken, verifyToken } from "./jwt.ts";
 import type { SigningKeys } from "./signing_keys.ts";
 

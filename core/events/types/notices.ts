@@ -29,7 +29,8 @@ export const NOTICES = {
   },
   refresh_token_reused: {
     scope: null,
-    meaning: "one of your used refresh tokens was presented again, and its session was ended",
+    meaning:
+      "one of your used refresh tokens was presented again, and its session or MCP client was ended",
   },
   self_approval_requested: {
     scope: "system:read",

@@ -25,6 +25,7 @@ export const RESOURCE_READERS = {
   integration: ["system:read"],
   invitation: ["system:read"],
   limits: ["system:read"],
+  mcp_grant: ["system:read", "own"],
   mcp_session: ["agents:read"],
   notification: [],
   organization: ["system:read"],

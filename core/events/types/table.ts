@@ -5,6 +5,7 @@ import { fleetEvents } from "./fleet.ts";
 import { gitopsEvents } from "./gitops.ts";
 import { hostEvents } from "./host.ts";
 import { keyEvents } from "./keys.ts";
+import { mcpClientEvents } from "./mcp_clients.ts";
 import { outsideEvents } from "./outside.ts";
 import { peopleEvents } from "./people.ts";
 import { selfApprovalEvents } from "./self_approval.ts";
@@ -16,6 +17,7 @@ import { webhookEvents } from "./webhooks.ts";
 export const AUDIT_EVENTS = {
   ...keyEvents,
   ...peopleEvents,
+  ...mcpClientEvents,
   ...agentEvents,
   ...upgradeEvents,
   ...fleetEvents,

@@ -22,6 +22,15 @@ export const QUERIES = {
     title: "Sign-ins of terminals approved or denied",
     event_types: ["device_login_approved", "device_login_denied"],
   },
+  mcp_clients: {
+    title: "MCP clients approved, refused, connected or ended",
+    event_types: [
+      "mcp_client_approved",
+      "mcp_client_refused",
+      "mcp_client_connected",
+      "mcp_client_ended",
+    ],
+  },
   failed_sign_ins: {
     title: "Failed sign-ins",
     event_types: ["user_login_failed"],

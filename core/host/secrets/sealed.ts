@@ -7,7 +7,7 @@ import { idempotencyRecords } from "../../../kv/records/idempotency.ts";
 import { signingKeys } from "../../../kv/records/installation.ts";
 import { integrationJobs, integrations, oauthFlows } from "../../../kv/records/integration.ts";
 import { secondFactors } from "../../../kv/records/second_factor.ts";
-import { sessions } from "../../../kv/records/user.ts";
+import { mcpGrants, sessions } from "../../../kv/records/user.ts";
 import { verdictKeys } from "../../../kv/records/verdict_key.ts";
 import { webhooks } from "../../../kv/records/webhook.ts";
 
@@ -29,6 +29,7 @@ export const SEALED: readonly SealedFields[] = [
   sealedIn(idempotencyRecords, ["sealed"]),
   sealedIn(secondFactors, ["sealed_secret"]),
   sealedIn(sessions, ["sealed_refresh_secret"]),
+  sealedIn(mcpGrants, ["sealed_refresh_secret"]),
   sealedIn(integrations, ["sealed_secrets", "sealed_tokens"]),
   sealedIn(integrationJobs, ["sealed_request"]),
   sealedIn(oauthFlows, ["sealed_verifier"]),

@@ -1,8 +1,11 @@
-import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
+import { deepStrictEqual as deq, ok, strictEqual as eq } from "node:assert/strict";
 import { OWN_PAGE } from "../../support/world.ts";
 import { refused } from "../account_fixtures.ts";
 import { ISSUER } from "./fake_issuer.ts";
 import { comeBack, open, reasonOf, START, start, verified } from "./issuer_fixtures.ts";
+
+/** Browsers drop larger cookies. */
+const BROWSERS_KEEP_BYTES = 4096;
 
 Deno.test("issuer sign-in: the browser returns to the screen of the start, also after a failure", async () => {
   const { world, issuer } = await open();
@@ -14,9 +17,12 @@ Deno.test("issuer sign-in: the browser returns to the screen of the start, also 
       "/console/approvals/apr_1?space=test&text=a%2Fb+c%0D%0A",
       "/console/agents/web%201",
       "/console?space=test",
+      "/console/authorize?redirect_uri=http%3A%2F%2F127.0.0.1%3A1%2Fcb&scope=agents%3Aread+x",
+      `/console/authorize?client_id=mcp_${"x".repeat(2_000)}`,
     ]
   ) {
     const { address, cookie } = await start(world, screen);
+    ok(cookie.length < BROWSERS_KEEP_BYTES);
     const answer = await comeBack(world, issuer.consent(address, verified(owner)), cookie);
     deq([answer.status, answer.headers.get("location")], [303, screen]);
     const refusal = await start(world, screen);
@@ -53,7 +59,7 @@ Deno.test("issuer sign-in: the browser returns to paths below /console only", as
     "/console\n",
     "/console?\0",
   ];
-  for (const address of ["", " /console", ...words, ...control, `/console/${"x".repeat(1024)}`]) {
+  for (const address of ["", " /console", ...words, ...control, `/console/${"x".repeat(2048)}`]) {
     deq(refused(await begin(address)), [400, "VALIDATION_FAILED"], JSON.stringify(address));
   }
 });

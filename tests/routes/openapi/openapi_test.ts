@@ -3,7 +3,7 @@ import { deepStrictEqual as deq, ok, strictEqual as eq, throws } from "node:asse
 import { z } from "zod";
 import { FAULTS } from "../../../core/fault/fault.ts";
 import { EVENT_RIGHTS } from "../../../core/events/streams/rights.ts";
-import { MCP_PATHS } from "../../../mcp/endpoint.ts";
+import { MCP_RESOURCES } from "../../../core/access/access.ts";
 import { openapi } from "../../../routes/openapi/openapi.ts";
 import { faultsOf } from "../../../routes/openapi/faults.ts";
 import { collectSchemas } from "../../../routes/openapi/schemas.ts";
@@ -94,7 +94,7 @@ Deno.test("openapi: describes the socket as an agent's link or an event stream w
 });
 
 Deno.test("openapi: has the paths of the Model Context Protocol, open to anonymous callers", () => {
-  for (const path of MCP_PATHS) {
+  for (const path of MCP_RESOURCES) {
     const operation = document.paths[path]?.post;
     deq(operation?.security[0], {}, path);
     ok((operation?.responses["200"] as ApiResponse).content?.["text/event-stream"], path);

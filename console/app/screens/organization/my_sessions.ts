@@ -1,4 +1,4 @@
-import { call, type Session } from "../../api.ts";
+import { call, type McpClient, type Session } from "../../api.ts";
 import { ChangeError, ConfirmButton, useChange } from "../../components/form.ts";
 import { Failure, Loading } from "../../components/states.ts";
 import { Time } from "../../components/time.ts";
@@ -62,6 +62,60 @@ function Row(
         <button type="button" disabled=${change.isBusy}
           aria-label=${`End the session from ${onOneLine(address)}`} onClick=${end}>End</button>
       `}
+      <${ChangeError} change=${change} />
+    </li>
+  `;
+}
+
+/** The MCP clients that act for the viewer. */
+export function MyClients() {
+  const { data, error, again } = useData(
+    (signal) => call("mcp_clients.list", { query: { limit: 50 }, signal }),
+    [],
+    { types: ["mcp_grant"] },
+  );
+  return html`
+    <section class="card" aria-label="My MCP clients">
+      <h2>My MCP clients</h2>
+      <p class="soft">AI clients that you let act for you, within these rights.</p>
+      ${error !== null && html`<${Failure} error=${error} again=${again} />`}
+      ${data === null && error === null && html`<${Loading} />`}
+      ${data?.clients.length === 0 && html`<p>None.</p>`}
+      <ul class="rows">
+        ${data?.clients.map((client) =>
+          html`<${ClientRow} key=${client.id} client=${client} again=${again} />`
+        )}
+      </ul>
+    </section>
+  `;
+}
+
+function ClientRow(
+  { client: { id, name, scopes, space, created_at, refreshed_at, redirect_uri }, again }: {
+    readonly client: McpClient;
+    readonly again: () => void;
+  },
+) {
+  const change = useChange();
+  const end = () =>
+    change.run(async () => {
+      await call("mcp_clients.end", { params: { id } });
+      again();
+    });
+  return html`
+    <li>
+      <p>
+        <strong><${VisibleText} text=${name} /></strong>${" "}
+        ${space === "test" && html`<span class="label">test space</span>`}
+        <br /><span class="soft">
+          <${VisibleText} text=${redirect_uri} /><br />
+          allowed <${Time} at=${created_at} />, last renewed <${Time} at=${refreshed_at ??
+            created_at} />
+        </span>
+        <br />${scopes.map((scope) => html`<span class="label">${scope}</span>${" "}`)}
+      </p>
+      <button type="button" disabled=${change.isBusy}
+        aria-label=${`End the client ${onOneLine(name)}`} onClick=${end}>End</button>
       <${ChangeError} change=${change} />
     </li>
   `;

@@ -1,7 +1,7 @@
 import { html } from "htm/preact";
 import { may } from "../../session.ts";
 import { MyNotifications } from "./my_notifications.ts";
-import { MySessions } from "./my_sessions.ts";
+import { MyClients, MySessions } from "./my_sessions.ts";
 import { OrganizationSettings } from "./organization_settings.ts";
 import { Password } from "./password.ts";
 import { Profile } from "./profile.ts";
@@ -20,6 +20,7 @@ export default function Settings() {
       <${Password} />
       <${SecondFactorCard} />
       <${MySessions} />
+      <${MyClients} />
       <${MyNotifications} />
       ${may("approvals:write") && html`<${TelegramLinks} />`}
       ${may("system:write") && html`<${OrganizationSettings} />`}

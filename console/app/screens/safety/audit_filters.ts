@@ -48,6 +48,7 @@ const RESOURCE_TYPES: Readonly<Record<ResourceType, true>> = {
   integration: true,
   invitation: true,
   limits: true,
+  mcp_grant: true,
   mcp_session: true,
   notification: true,
   organization: true,
