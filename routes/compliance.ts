@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { PERIOD_RULE } from "../core/codec/codec.ts";
-import { listReports, readReport, requestReport } from "../core/host/host.ts";
+import { listReports, readReport, requestReport, takeEvidence } from "../core/host/host.ts";
 import { REPORT_STATUSES, REPORT_TYPES } from "../kv/records/report.ts";
 import { acceptedOf } from "./call/accept.ts";
 import { HTML, reportPage } from "./pages/report_page.ts";
@@ -83,6 +83,25 @@ export const complianceRoutes = [
       const read = await readReport(work, id);
       return type === FORMATS.html ? reportPage(read) : { type, body: JSON.stringify(read) };
     },
+  }),
+  route({
+    id: "compliance.evidence",
+    method: "GET",
+    path: "/api/v1/compliance/evidence",
+    summary: "Take the evidence about a period as one archive",
+    description:
+      "Streams a tar archive with a report of every type, the rows of the audit log with their " +
+      "proof, checkpoints and those that agents witnessed, receipts of commands, public keys, and " +
+      "two verifiers that need no network. It also needs `system:read` or `audit:read`.",
+    access: READERS,
+    effect: "read",
+    noStore: true,
+    query: z.strictObject({ period: Period }),
+    rules: { "query.period": PERIOD_RULE },
+    success: { status: 200, content: ["application/x-tar"] },
+    faults: [],
+    handle: (work, { query: { period } }, relay) =>
+      takeEvidence(work, relay, period, (report) => reportPage(report).body),
   }),
   route({
     id: "compliance.reports",

@@ -52,7 +52,7 @@ export {
   proveEvent,
   readCheckpoint,
 } from "./trail/checkpoints.ts";
-export { exportAudit, READERS, whileReadable } from "./trail/export.ts";
+export { exportAudit, provenRows, READERS, whileReadable } from "./trail/export.ts";
 export { EXPORTS } from "./trail/export_formats.ts";
 export type { Finding } from "./trail/findings.ts";
 export { recordRead, registerAuditEvent } from "./trail/record.ts";

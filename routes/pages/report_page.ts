@@ -26,7 +26,7 @@ const POLICY = [
 ].join("; ");
 
 /** A report as one page without scripts, to read and to print. */
-export function reportPage(read: ReadReport): Content {
+export function reportPage(read: ReadReport): Content & { readonly body: string } {
   const { report } = read;
   const title = report?.title ?? `Report ${read.id}`;
   const page = markup`<!doctype html>

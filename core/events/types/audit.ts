@@ -68,6 +68,27 @@ export const auditEvents = {
       },
     },
   }),
+  compliance_evidence_taken: event({
+    meaning: "the evidence about a period was taken as an archive",
+    details: z.strictObject({
+      evidence_id: id("evidence"),
+      period: z.strictObject({
+        asked: z.string().describe("The period as requested."),
+        from: z.iso.datetime(),
+        to: z.iso.datetime(),
+      }),
+      tree_size: count("The number of rows in the log"),
+    }),
+    example: {
+      evidence_id: "evd_0m3x6",
+      period: {
+        asked: "2026-Q1",
+        from: "2026-01-01T00:00:00.000Z",
+        to: "2026-03-31T23:59:59.999Z",
+      },
+      tree_size: 4211,
+    },
+  }),
   compliance_report_read: event({
     meaning: "a compliance report was read",
     details: z.strictObject({ report_id: id("report") }),

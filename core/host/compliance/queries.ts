@@ -264,7 +264,10 @@ export const QUERIES = {
     title: "Reads of the audit log",
     event_types: ["audit_read", "compliance_report_read"],
   },
-  log_taken: { title: "Exports of the audit log", event_types: ["audit_exported"] },
+  log_taken: {
+    title: "Exports of the audit log, alone or in an archive of evidence",
+    event_types: ["audit_exported", "compliance_evidence_taken"],
+  },
   log_proved: {
     title: "Checkpoints and proofs read",
     event_types: ["audit_checkpoint_read", "audit_proof_read"],

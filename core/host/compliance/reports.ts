@@ -61,7 +61,7 @@ async function dropOldest(tx: Writing["tx"], tenant: Writing["actor"]["tenant"])
 }
 
 /** A report as responses show it, without its pack. */
-function showReport(report: ReportRecord) {
+export function showReport(report: ReportRecord) {
   const { id, type, period, status, requested_by, created_at_ms, finished_at_ms, scan } = report;
   const read = scan === null ? 0 : scan.position - scan.start;
   const total = scan === null ? null : scan.size - scan.start;

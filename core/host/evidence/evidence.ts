@@ -1,0 +1,210 @@
+import { iso, readPeriod } from "../../codec/codec.ts";
+import {
+  auditKeyOf,
+  type AuditTree,
+  makeCheckpoint,
+  originOf,
+  provenRows,
+  READERS,
+  type Reauthorization,
+  recordRead,
+  signerOf,
+} from "../../events/events.ts";
+import { keyText, readStatement, signNote } from "../../protocol/protocol.ts";
+import type { Reading } from "../../work/work.ts";
+import type { ReadReport } from "../compliance/reports.ts";
+import { rangeOf } from "../compliance/scan.ts";
+import { type ArchiveFile, textFile, writeArchive } from "./archive.ts";
+import { evidenceReports, type ReportSubject } from "./evidence_reports.ts";
+import { readmeOf } from "./readme.ts";
+import { ReceiptCollector } from "./receipts.ts";
+import { checkpointsBetween, growthTo, type Witness, witnessesOf } from "./witnesses.ts";
+import verifierInPython from "../../../docs/verify.py" with { type: "text" };
+import verifierInTypeScript from "../../../docs/verify.ts" with { type: "text" };
+
+/** The size from which on rows begin a new file: an archive is written with about this much memory. */
+const PART_CHARS = 1024 * 1024;
+const NDJSON = "application/x-ndjson";
+
+/** The parts of the relay that making an archive uses. */
+interface EvidenceParts {
+  readonly audit: AuditTree;
+  readonly authenticator: Pick<Reauthorization, "mustStillHave">;
+}
+
+/** One archive under way. */
+interface Evidence extends ReportSubject {
+  readonly tenant: Reading["actor"]["tenant"];
+  readonly size: number;
+  readonly madeAt: string;
+  readonly witnesses: readonly Witness[];
+}
+
+/**
+ * An archive of the evidence about a period: reports, the log's rows with their proof, checkpoints, receipts, keys and
+ * verifiers. It is made as it is read, and nothing of it is stored. `pageOf` renders a report as HTML.
+ * @throws {Fault} VALIDATION_FAILED for the period, INSUFFICIENT_SCOPES for the log
+ */
+export async function takeEvidence(
+  work: Reading,
+  parts: EvidenceParts,
+  asked: string,
+  pageOf: (report: ReadReport) => string,
+) {
+  const { ports, actor } = work;
+  const { tenant } = actor;
+  await parts.authenticator.mustStillHave(actor, READERS);
+  const { period } = readPeriod(asked, ports.clock.now(), "query.period");
+  // Read before the checkpoint, so that it covers all that they signed.
+  const witnesses = await witnessesOf(work, tenant);
+  const { note: checkpoint, size } = await makeCheckpoint(work, parts.audit, tenant);
+  const id = ports.entropy.id("evd");
+  const [from, to] = [iso(period.from_ms), iso(period.to_ms)];
+  await recordRead(work, "compliance_evidence_taken", {
+    evidence_id: id,
+    period: { asked, from, to },
+    tree_size: size,
+  });
+  const madeAt = iso(ports.clock.now());
+  const evidence = {
+    id,
+    period,
+    checkpoint,
+    requestedBy: actor.id,
+    tenant,
+    size,
+    madeAt,
+    witnesses,
+  };
+  const key = await auditKeyOf(work, tenant);
+  const heading = manifestHeading(evidence);
+  const files = filesOf(work, parts, evidence, pageOf);
+  const sign = (lines: readonly string[]) =>
+    signNote(`${[...heading, ...lines].join("\n")}\n`, key, key.privateKey);
+  const pieces = writeArchive(files, Math.floor(Date.parse(madeAt) / 1000), sign);
+  return {
+    type: "application/x-tar",
+    body: whileAllowed(pieces, parts, work),
+    filename: `evidence-${from.slice(0, 10)}-to-${to.slice(0, 10)}.tar`,
+  };
+}
+
+async function* whileAllowed(
+  pieces: AsyncGenerator<Uint8Array<ArrayBuffer>>,
+  { authenticator }: EvidenceParts,
+  { actor }: Reading,
+) {
+  for await (const piece of pieces) {
+    yield piece;
+    await authenticator.mustStillHave(actor, READERS);
+  }
+}
+
+function manifestHeading({ id, period, checkpoint, requestedBy, tenant, madeAt }: Evidence) {
+  const { size, root } = readStatement(checkpoint)!;
+  return [
+    "relay-evidence/1",
+    originOf(tenant),
+    `evidence ${id}`,
+    `period ${iso(period.from_ms)} ${iso(period.to_ms)}`,
+    `made ${madeAt}`,
+    `by ${requestedBy}`,
+    `checkpoint ${size} ${root.toBase64()}`,
+  ];
+}
+
+async function* filesOf(
+  work: Reading,
+  parts: EvidenceParts,
+  evidence: Evidence,
+  pageOf: (report: ReadReport) => string,
+): AsyncGenerator<ArchiveFile> {
+  const { tenant, checkpoint, size, witnesses, period } = evidence;
+  const relay = { ...work, audit: parts.audit };
+  const key = signerOf(await auditKeyOf(work, tenant), checkpoint);
+  yield textFile("README.txt", await readmeOf(work, tenant, evidence));
+  yield textFile("verify.py", verifierInPython);
+  yield textFile("verify.ts", verifierInTypeScript);
+  const log = { public_key: keyText(key), handovers: key.handovers };
+  const agents = witnesses.map(({ id, name, public_key }) => ({ id, name, public_key }));
+  yield textFile("keys.json", `${JSON.stringify({ log, agents }, null, 2)}\n`);
+  yield textFile("checkpoint.txt", checkpoint);
+  const range = await rangeOf(relay, tenant, period, checkpoint);
+  const grown = growthTo(work, tenant, size);
+  const notes = await checkpointsBetween(work, tenant, range);
+  yield await linesFile(
+    "checkpoints.ndjson",
+    notes,
+    async (note) => ({ note, ...await grown(note) }),
+  );
+  const signed = witnesses.flatMap(({ id: agent_id, note }) =>
+    note === null ? [] : [{ agent_id, note }]
+  );
+  yield await linesFile(
+    "witnesses.ndjson",
+    signed,
+    async (one) => ({ ...one, ...await grown(one.note) }),
+  );
+  for await (const report of evidenceReports(relay, tenant, evidence)) {
+    yield textFile(`reports/${report.type}.json`, `${JSON.stringify(report)}\n`);
+    yield textFile(`reports/${report.type}.html`, pageOf(report));
+  }
+  yield* rowsOf(work, parts, evidence);
+}
+
+async function linesFile<T>(
+  name: string,
+  values: readonly T[],
+  show: (value: T) => Promise<unknown>,
+): Promise<ArchiveFile> {
+  const lines: string[] = [];
+  for (const value of values) lines.push(`${JSON.stringify(await show(value))}\n`);
+  return textFile(name, lines.join(""));
+}
+
+/** The export of the period's rows and the receipts in them, both in parts of bounded size. */
+async function* rowsOf(
+  work: Reading,
+  { audit }: EvidenceParts,
+  { tenant, size, period: { from_ms, to_ms } }: Evidence,
+): AsyncGenerator<ArchiveFile> {
+  const tree = { ...await audit.reach(tenant), size };
+  const { body } = await provenRows(work, tree, { startMs: from_ms, endMs: to_ms }, NDJSON);
+  const collector = new ReceiptCollector();
+  const rows = new Parts("audit"), receipts = new Parts("receipts");
+  for await (const text of body) {
+    rows.add(text);
+    if (rows.isFull) yield rows.next();
+    for (const receipt of collector.take(text)) receipts.add(`${JSON.stringify(receipt)}\n`);
+    if (receipts.isFull) yield receipts.next();
+  }
+  for (const receipt of collector.end()) receipts.add(`${JSON.stringify(receipt)}\n`);
+  yield rows.next();
+  yield receipts.next();
+}
+
+/** A long text that becomes several files, each with whole lines. */
+class Parts {
+  #number = 0;
+  #text: string[] = [];
+  #chars = 0;
+
+  constructor(private readonly folder: string) {}
+
+  add(text: string): void {
+    this.#text.push(text);
+    this.#chars += text.length;
+  }
+
+  get isFull(): boolean {
+    return this.#chars >= PART_CHARS;
+  }
+
+  next(): ArchiveFile {
+    const name = `${this.folder}/${String(++this.#number).padStart(6, "0")}.ndjson`;
+    const file = textFile(name, this.#text.join(""));
+    this.#text = [];
+    this.#chars = 0;
+    return file;
+  }
+}
