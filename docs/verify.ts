@@ -67,8 +67,8 @@ interface Entry {
 function* filesOf(path: string): Generator<Entry> {
   using file = Deno.openSync(path);
   const total = file.statSync().size;
-  let at = 0, before = "";
-  const place = () => before === "" ? "the first header" : `the header after ${before}`;
+  let at = 0, before = "the start";
+  const place = () => `the header after ${before}`;
   const take = (size: number, where: string) => {
     must(at + size <= total, where, "the archive is cut off here");
     const bytes = Buffer.alloc(size);

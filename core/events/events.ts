@@ -65,7 +65,7 @@ export { queryAudit } from "./trail/search.ts";
 export { Sequencer } from "./trail/sequencer.ts";
 export { tailAudit } from "./trail/tail.ts";
 export { type KeyMaker, makeTenantKey, openTenantKey } from "./trail/tenant_keys.ts";
-export { isLeaf, nodesOf } from "./trail/tiles.ts";
+export { endOfTile, isLeaf, isLeafAt, leavesOf, nodesOf } from "./trail/tiles.ts";
 export type { Consistency, Verdict, VerifyOptions } from "./trail/verify.ts";
 export { verifyExport } from "./trail/verify_export.ts";
 export { type Notice, NOTICES } from "./types/notices.ts";

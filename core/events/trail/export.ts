@@ -14,14 +14,13 @@ import { auditKeyOf, originOf, type PublicKey } from "./audit_keys.ts";
 import {
   HASH_BYTES,
   keyText,
-  leafHex,
   type ReadNode,
   signNote,
   statementText,
   subtreesOf,
 } from "../../protocol/protocol.ts";
 import { CLOCK_SLACK_MS, isTimeOrdered, rowsBefore } from "./row_times.ts";
-import { isLeaf, leavesOf, nodesOf, rootOf, TILE } from "./tiles.ts";
+import { endOfTile, isLeaf, isLeafAt, leavesOf, nodesOf, rootOf, TILE } from "./tiles.ts";
 
 /** Every matching event, oldest first, as text of this media type, in bounded pieces. */
 export async function exportAudit(
@@ -135,16 +134,17 @@ async function* provenPages(
       trusted: (row) => isLeaf(read, row),
     });
   }
+  const reader = log.reader(tenant);
   while (seen < size && !over) {
     const first = seen;
-    const end = Math.min(size, (Math.floor(first / TILE) + 1) * TILE);
-    const leaves = Buffer.from(await leavesOf(store, tenant, first, end));
+    const end = endOfTile(first, size);
+    const leaves = await leavesOf(store, tenant, first, end);
     const page: ProvenRow[] = [];
-    for (const event of await log.read(tenant, first, end - first)) {
+    for (const event of await reader.read(first, end - first)) {
       const { seq } = event;
       if (seq > end) break;
       const at = (seq - 1 - first) * HASH_BYTES;
-      const isSound = () => leafHex(event.json) === leaves.toString("hex", at, at + HASH_BYTES);
+      const isSound = () => isLeafAt(leaves, seq - 1 - first, event);
       over = timeOrdered && isAfter(event, filter) && isSound();
       if (over) break;
       // The filter did not leave a missing row out, so no hash may stand for it.

@@ -5,9 +5,12 @@ import type { Context } from "../../context/context.ts";
 import {
   type AuditTree,
   CLOCK_SLACK_MS,
+  endOfTile,
   type EventRow,
   isLeaf,
+  isLeafAt,
   isTimeOrdered,
+  leavesOf,
   makeCheckpoint,
   nodesOf,
   rowsBefore,
@@ -17,7 +20,6 @@ import { controlsOf } from "./controls.ts";
 import { type Counted, countedNothing, countRow, loadCounted, saveCounted } from "./count.ts";
 import type { QueryName } from "./queries.ts";
 
-const PAGE = 500;
 /** Rows between two commits of the counts. After a crash at most this many are read again. */
 export const ROWS_PER_STEP = 20_000;
 
@@ -109,21 +111,18 @@ export async function countRows(
   counts: readonly Count[],
 ): Promise<boolean> {
   const timeOrdered = isTimeOrdered(await audit.reach(tenant));
-  const read = nodesOf(store, tenant);
   const note = (what: "not_kept" | "altered", rows: number) =>
     counts.forEach(({ counted }) => counted[what] += rows);
-  let position = from;
-  while (position < to) {
-    const page = await log.read(tenant, position, Math.min(PAGE, to - position));
-    const rows = page.filter(({ seq }) => seq <= to);
-    if (rows.length === 0) {
-      note("not_kept", to - position);
-      position = to;
-    }
-    for (const row of rows) {
+  const reader = log.reader(tenant);
+  for (let position = from; position < to;) {
+    const end = endOfTile(position, to);
+    const leaves = await leavesOf(store, tenant, position, end);
+    const first = position;
+    for (const row of await reader.read(first, end - first)) {
+      if (row.seq > end) break;
       note("not_kept", row.seq - position - 1);
       position = row.seq;
-      if (!await isLeaf(read, row)) {
+      if (!isLeafAt(leaves, row.seq - 1 - first, row)) {
         note("altered", 1);
         continue;
       }
@@ -133,6 +132,8 @@ export async function countRows(
       if (at < period.from_ms || at > period.to_ms) continue;
       for (const { counted, wanted } of counts) countRow(counted, wanted, row.seq, event);
     }
+    note("not_kept", end - position);
+    position = end;
   }
   return false;
 }

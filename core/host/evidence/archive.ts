@@ -4,13 +4,13 @@ import { tarEnd, tarHeader, tarPadding } from "./tar.ts";
 /** A file of an archive. */
 export interface ArchiveFile {
   readonly name: string;
-  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly pieces: readonly Uint8Array<ArrayBuffer>[];
 }
 
 /** A file of an archive with this text. */
 export const textFile = (name: string, text: string): ArchiveFile => ({
   name,
-  bytes: new TextEncoder().encode(text),
+  pieces: [new TextEncoder().encode(text)],
 });
 
 /** The last file of an archive, which lists the others. */
@@ -27,16 +27,20 @@ export async function* writeArchive(
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   const lines: string[] = [];
   for await (const file of files) {
-    const sha256 = createHash("sha256").update(file.bytes).digest("hex");
-    lines.push(`file ${sha256} ${file.bytes.length} ${file.name}`);
+    const hash = createHash("sha256");
+    for (const piece of file.pieces) hash.update(piece);
+    lines.push(`file ${hash.digest("hex")} ${sizeOf(file)} ${file.name}`);
     yield* blocksOf(file, timeSeconds);
   }
   yield* blocksOf(textFile(MANIFEST, sign(lines)), timeSeconds);
   yield tarEnd();
 }
 
-function* blocksOf({ name, bytes }: ArchiveFile, timeSeconds: number) {
-  yield tarHeader(name, bytes.length, timeSeconds);
-  yield bytes;
-  yield tarPadding(bytes.length);
+const sizeOf = ({ pieces }: ArchiveFile) => pieces.reduce((sum, { length }) => sum + length, 0);
+
+function* blocksOf(file: ArchiveFile, timeSeconds: number) {
+  const size = sizeOf(file);
+  yield tarHeader(file.name, size, timeSeconds);
+  yield* file.pieces;
+  yield tarPadding(size);
 }

@@ -23,7 +23,7 @@ import verifierInPython from "../../../docs/verify.py" with { type: "text" };
 import verifierInTypeScript from "../../../docs/verify.ts" with { type: "text" };
 
 /** The size from which on rows begin a new file: an archive is written with about this much memory. */
-const PART_CHARS = 1024 * 1024;
+const PART_BYTES = 256 * 1024;
 const NDJSON = "application/x-ndjson";
 
 /** The parts of the relay that making an archive uses. */
@@ -157,10 +157,13 @@ async function linesFile<T>(
   values: readonly T[],
   show: (value: T) => Promise<unknown>,
 ): Promise<ArchiveFile> {
-  const lines: string[] = [];
-  for (const value of values) lines.push(`${JSON.stringify(await show(value))}\n`);
-  return textFile(name, lines.join(""));
+  const shown: unknown[] = [];
+  for (const value of values) shown.push(await show(value));
+  return textFile(name, linesOf(shown));
 }
+
+const linesOf = (values: readonly unknown[]): string =>
+  values.map((value) => `${JSON.stringify(value)}\n`).join("");
 
 /** The export of the period's rows and the receipts in them, both in parts of bounded size. */
 async function* rowsOf(
@@ -175,10 +178,10 @@ async function* rowsOf(
   for await (const text of body) {
     rows.add(text);
     if (rows.isFull) yield rows.next();
-    for (const receipt of collector.take(text)) receipts.add(`${JSON.stringify(receipt)}\n`);
+    receipts.add(linesOf(collector.take(text)));
     if (receipts.isFull) yield receipts.next();
   }
-  for (const receipt of collector.end()) receipts.add(`${JSON.stringify(receipt)}\n`);
+  receipts.add(linesOf(collector.end()));
   yield rows.next();
   yield receipts.next();
 }
@@ -186,25 +189,26 @@ async function* rowsOf(
 /** A long text that becomes several files, each with whole lines. */
 class Parts {
   #number = 0;
-  #text: string[] = [];
-  #chars = 0;
+  #pieces: Uint8Array<ArrayBuffer>[] = [];
+  #bytes = 0;
 
   constructor(private readonly folder: string) {}
 
   add(text: string): void {
-    this.#text.push(text);
-    this.#chars += text.length;
+    const piece = new TextEncoder().encode(text);
+    this.#pieces.push(piece);
+    this.#bytes += piece.length;
   }
 
   get isFull(): boolean {
-    return this.#chars >= PART_CHARS;
+    return this.#bytes >= PART_BYTES;
   }
 
   next(): ArchiveFile {
     const name = `${this.folder}/${String(++this.#number).padStart(6, "0")}.ndjson`;
-    const file = textFile(name, this.#text.join(""));
-    this.#text = [];
-    this.#chars = 0;
+    const file = { name, pieces: this.#pieces };
+    this.#pieces = [];
+    this.#bytes = 0;
     return file;
   }
 }

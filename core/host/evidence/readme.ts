@@ -11,8 +11,8 @@ export async function readmeOf(
   { id, period, madeAt }: ReportSubject & { readonly madeAt: string },
 ): Promise<string> {
   const organization = await store.get(organizations, SYSTEM, tenant.org);
-  // A name has no line feed, and this text is only read.
-  return `Evidence of ${organization?.name ?? tenant.org} (${tenant.org}, ${tenant.space} space)
+  const name = (organization?.name ?? tenant.org).replaceAll(/\s+/g, " ");
+  return `Evidence of ${name} (${tenant.org}, ${tenant.space} space)
 from ${iso(period.from_ms)} to ${iso(period.to_ms)}, made at ${madeAt} as ${id}.
 
 Contents

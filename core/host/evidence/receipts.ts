@@ -3,6 +3,8 @@ import { EMPTY_SHA256 } from "../../protocol/protocol.ts";
 
 /** Rows after which a receipt has no further results: an agent's results of one receipt are recorded together. */
 const ROWS_APART_MAX = 4_096;
+/** Results of one receipt, as an agent's message holds them. */
+const RESULTS_MAX = 64;
 
 /** A receipt, rebuilt from the rows of the results that it covers. */
 interface Receipt {
@@ -31,7 +33,7 @@ const REASONS: Readonly<Record<string, string>> = {
 /** A member of each row with a receipt. Other rows are not parsed. */
 const MARK = '"receipt":{';
 
-/** Collects the receipts of a log as its rows pass, with bounded memory. */
+/** Collects the receipts of a log as its rows pass, in memory that the log's length does not change. */
 export class ReceiptCollector {
   readonly #open = new Map<string, Open>();
 
@@ -71,7 +73,7 @@ export class ReceiptCollector {
   #close(before: number): Receipt[] {
     const closed: Receipt[] = [];
     for (const [key, { agentId, signature, rows, lines }] of this.#open) {
-      if (rows.at(-1)! >= before) continue;
+      if (rows.at(-1)! >= before && rows.length < RESULTS_MAX) continue;
       this.#open.delete(key);
       const text = `relay.receipt.v1\n${agentId}\n${lines.sort().join("")}`;
       closed.push({ agent_id: agentId, signature, rows, text });
