@@ -527,7 +527,8 @@ rows: ${facts.rows} of ${facts.log_rows} in the log; reports: ${facts.reports}
 checkpoints: ${facts.checkpoints}; signed by agents as witnesses: ${facts.witnesses}
 receipts proven by agents' keys: ${facts.receipts}; not proven: ${facts.receipts_unproven}`;
 
-if (import.meta.main) {
+// Bundled with Relay, this file is part of a program of another name.
+if (import.meta.main && import.meta.url.endsWith("/verify.ts")) {
   const [path, key] = Deno.args;
   if (path === undefined || key === undefined) {
     console.error("Usage: deno run --allow-read verify.ts ARCHIVE KEY");

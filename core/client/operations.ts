@@ -73,6 +73,7 @@ export const OPERATIONS: Readonly<
   "commands.of_agent": ["GET", "/api/v1/agents/{id}/commands", "safe"],
   "commands.output": ["GET", "/api/v1/agents/{id}/commands/{command_id}/output", "safe"],
   "commands.start": ["POST", "/api/v1/agents/{id}/commands", "keyed"],
+  "compliance.evidence": ["GET", "/api/v1/compliance/evidence", "safe"],
   "compliance.generate": ["POST", "/api/v1/compliance/report/generate", "never"],
   "compliance.report": ["GET", "/api/v1/compliance/report", "safe"],
   "compliance.reports": ["GET", "/api/v1/compliance/reports", "safe"],

@@ -760,6 +760,14 @@ export interface Operations {
     };
     answer: Command;
   };
+  /** Take the evidence about a period as one archive */
+  "compliance.evidence": {
+    query: {
+      /** The period: a duration up to now (`24h`, `7d`, `1w`, or in ISO 8601, such as `PT24H`, `P7D`, `P1W`, `P1M` or `P1Y`), a quarter (`2026-Q4`), or `from/to` with ISO 8601 dates or times, both inclusive (`2026-07-01/2026-09-30`). */
+      readonly period: string;
+    };
+    answer: string;
+  };
   /** Generate a compliance report from the audit log */
   "compliance.generate": {
     body: {
