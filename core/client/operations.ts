@@ -77,6 +77,8 @@ export const OPERATIONS: Readonly<
   "compliance.generate": ["POST", "/api/v1/compliance/report/generate", "never"],
   "compliance.report": ["GET", "/api/v1/compliance/report", "safe"],
   "compliance.reports": ["GET", "/api/v1/compliance/reports", "safe"],
+  "compliance.schedule": ["GET", "/api/v1/compliance/schedule", "safe"],
+  "compliance.set_schedule": ["PUT", "/api/v1/compliance/schedule", "safe"],
   "config.get": ["GET", "/api/admin/config", "safe"],
   "config.reload": ["POST", "/api/admin/config/reload", "never"],
   "console_session.begin": ["POST", "/api/v1/console-session", "never"],

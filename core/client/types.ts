@@ -801,6 +801,20 @@ export interface Operations {
       readonly reports: readonly ComplianceReport[];
     };
   };
+  /** Get the schedule of compliance reports */
+  "compliance.schedule": { answer: ReportSchedule };
+  /** Set the schedule of compliance reports */
+  "compliance.set_schedule": {
+    body: {
+      /** Null ends the schedule. */
+      readonly every: ReportInterval | null;
+      /** Days that reports of the schedule are kept; null for as long as there is room. */
+      readonly keep_days?: number | null | undefined;
+      /** All types by default. */
+      readonly types?: readonly ReportType[] | undefined;
+    };
+    answer: ReportSchedule;
+  };
   /** Get the configuration in force */
   "config.get": { answer: Configuration };
   /** Reload the configuration */
@@ -3824,6 +3838,19 @@ export interface Replay {
   readonly scanned: number;
   /** The number of commands whose full text is no longer kept. */
   readonly skipped: number;
+}
+
+export type ReportInterval = "month" | "quarter";
+
+export interface ReportSchedule {
+  /** Null for no schedule. */
+  readonly every: ReportInterval | null;
+  readonly keep_days: number | null;
+  /** An hour after the end of the period then reported. */
+  readonly next_at: string | null;
+  readonly set_at: string | null;
+  readonly set_by: string | null;
+  readonly types: readonly ReportType[];
 }
 
 export type ReportType = "soc2" | "iso27001" | "hipaa" | "pci" | "access-review" | "commands";

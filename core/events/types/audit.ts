@@ -94,6 +94,15 @@ export const auditEvents = {
     details: z.strictObject({ report_id: id("report") }),
     example: { report_id: "rep_0m3x6" },
   }),
+  compliance_schedule_changed: event({
+    meaning: "the schedule of compliance reports was changed or ended",
+    details: z.strictObject({
+      every: z.string().nullable().describe("`month` or `quarter`; null for no more reports."),
+      types: z.array(z.string()).describe("The report types."),
+      keep_days: z.int().nullable().describe("Days that its reports are kept; null for no limit."),
+    }),
+    example: { every: "quarter", types: ["soc2", "access-review"], keep_days: 2555 },
+  }),
   compliance_report_failed: event({
     meaning: "a compliance report failed",
     result: "failure",

@@ -273,8 +273,9 @@ export const QUERIES = {
     event_types: ["audit_checkpoint_read", "audit_proof_read"],
   },
   reports_made: {
-    title: "Reports requested, completed or failed",
+    title: "Reports requested, completed or failed, and their schedule",
     event_types: [
+      "compliance_schedule_changed",
       "compliance_report_requested",
       "compliance_report_generated",
       "compliance_report_failed",
