@@ -15,6 +15,7 @@ import {
   type Tally,
   TYPES_MAX,
 } from "./count.ts";
+import { namesOf } from "./names.ts";
 import { type PoliciesInForce, policiesNow } from "./policies_in_force.ts";
 import { QUERIES, type Query, type QueryName } from "./queries.ts";
 import type { ReportNeeds, ScannedReport } from "./scan.ts";
@@ -76,6 +77,8 @@ export interface Pack {
   readonly commands?: {
     readonly by_agent: readonly ({ readonly agent_id: string } & Record<string, unknown>)[];
   };
+  /** The names of the users, keys and agents that it mentions and that still existed. Older reports have none. */
+  readonly names?: Readonly<Record<string, string>>;
   readonly method: readonly string[];
   readonly limitations: readonly string[];
 }
@@ -159,6 +162,7 @@ export async function makePack(
         by_agent: [...counted.agents].map(([agent_id, outcomes]) => ({ agent_id, ...outcomes })),
       },
     }),
+    names: await namesOf(relay, tenant, mentioned(report, counted, exceptions, approvals, access)),
     method: METHOD,
     limitations: [
       ...limitationsOf(report, counted, { expired, ended }),
@@ -171,6 +175,24 @@ export async function makePack(
       ].flatMap((text) => text || []),
     ],
   };
+}
+
+/** Every id in a pack that may have a name. */
+function mentioned(
+  { requested_by, type }: ReportRecord,
+  { agents }: Counted,
+  exceptions: readonly Exception[],
+  approvals: readonly DecidedApproval[],
+  access: Access | null,
+): ReadonlySet<string> {
+  const ids = [
+    requested_by,
+    ...exceptions.flatMap(({ actor, resource_id }) => [actor, resource_id]),
+    ...approvals.flatMap((one) => [one.agent_id, one.requested_by, one.decided_by]),
+    ...access?.api_keys.listed.map(({ created_by }) => created_by) ?? [],
+    ...REPORTS[type].sections.includes("commands") ? agents.keys() : [],
+  ];
+  return new Set(ids.filter((id) => id !== null));
 }
 
 function queriesOf(type: ReportRecord["type"], { tallies }: Counted): QueryResult[] {
