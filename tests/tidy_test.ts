@@ -4,7 +4,7 @@ import { deepStrictEqual as deq } from "node:assert/strict";
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
   kv: ["kv"],
   // Archives of evidence hold the verifiers, and the command line runs one.
-  core: ["core", "kv", "deno.json", "docs/verify.py", "docs/verify.ts"],
+  core: ["core", "kv", "deno.json", "docs/verify.py", "docs/verify.ts", "docs/verify_log.ts"],
   routes: ["routes", "core", "kv"],
   mcp: ["mcp", "routes", "core", "kv"],
   console: ["console", "core/client"],

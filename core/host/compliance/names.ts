@@ -3,11 +3,11 @@ import { agents } from "../../../kv/records/agent.ts";
 import { apiKeys } from "../../../kv/records/api_key.ts";
 import { users } from "../../../kv/records/user.ts";
 import { homeOf } from "../../access/access.ts";
-import type { Context } from "../../context/context.ts";
+import type { ReportNeeds } from "./scan.ts";
 
 /** The names of users, keys and agents that still exist, by id. Other ids are left out. */
 export async function namesOf(
-  { store }: Pick<Context, "store">,
+  { store }: Pick<ReportNeeds, "store">,
   tenant: Tenant,
   ids: ReadonlySet<string>,
 ): Promise<Record<string, string>> {

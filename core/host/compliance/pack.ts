@@ -1,9 +1,11 @@
+import { hash } from "node:crypto";
 import { SYSTEM, type Tenant } from "../../../kv/store/collection.ts";
+import { BLOB_BYTES_MAX } from "../../../kv/engine/engine_limits.ts";
 import { organizations } from "../../../kv/records/organization.ts";
 import type { ReportRecord } from "../../../kv/records/report.ts";
-import { keyText, readStatement, VERSION } from "../../protocol/protocol.ts";
-import { auditKeyOf, signerOf } from "../../events/events.ts";
-import { iso } from "../../codec/codec.ts";
+import { keyText, readStatement, signNote, VERSION } from "../../protocol/protocol.ts";
+import { auditKeyOf, originOf, signerOf } from "../../events/events.ts";
+import { canonicalJson, iso } from "../../codec/codec.ts";
 import { type Access, accessNow } from "./access_review.ts";
 import { controlsOf, REPORTS } from "./controls.ts";
 import {
@@ -83,6 +85,9 @@ export interface Pack {
   readonly limitations: readonly string[];
 }
 
+/** The most users, keys, approvals and exceptions, each, that a report lists. */
+const LISTED_MAX = 1_000;
+
 const METHOD = [
   "Every row of the period that the checkpoint covers was read once, in order, and compared with its hash " +
   "in the log's tree.",
@@ -96,8 +101,62 @@ const METHOD = [
 
 const NO_USERS = "Users belong to the live space: a report of the test space lists none.";
 
+/** A pack with the signed note over its digest. */
+export interface SignedPack {
+  readonly pack: Pack;
+  /** Its canonical JSON. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly sha256: string;
+  readonly note: string;
+}
+
+/** Makes and signs the pack of a report whose rows are counted. */
+export async function signedPack(
+  relay: ReportNeeds,
+  tenant: Tenant,
+  report: ScannedReport,
+  counted: Counted,
+): Promise<SignedPack> {
+  const fitting = await fittingPack(relay, tenant, report, counted);
+  const key = await auditKeyOf(relay, tenant);
+  const text = noteText(tenant, fitting.pack, fitting.sha256);
+  return { ...fitting, note: signNote(text, key, key.privateKey) };
+}
+
+/** A pack that fits into one blob. Halves the length of its lists until it does. */
+async function fittingPack(
+  relay: ReportNeeds,
+  tenant: Tenant,
+  report: ScannedReport,
+  counted: Counted,
+) {
+  for (let listedMax = LISTED_MAX;; listedMax = Math.floor(listedMax / 2)) {
+    const pack = await makePack(relay, tenant, report, counted, listedMax);
+    const json = canonicalJson(pack);
+    const bytes = new TextEncoder().encode(json);
+    if (bytes.length <= BLOB_BYTES_MAX || listedMax === 0) {
+      return { pack, bytes, sha256: hash("sha256", json) };
+    }
+  }
+}
+
+/** The signed text of a pack: its digest and its subject. */
+function noteText(tenant: Tenant, pack: Pack, sha256: string): string {
+  const { size, root } = readStatement(pack.log.checkpoint)!;
+  return [
+    pack.format,
+    originOf(tenant),
+    `report ${pack.id} ${pack.type}`,
+    `period ${pack.period.from} ${pack.period.to}`,
+    `generated ${pack.generated_at}`,
+    `checkpoint ${size} ${root.toBase64()}`,
+    `sha256 ${sha256}`,
+    "",
+  ].join("\n");
+}
+
 /** Assembles a pack. */
-export async function makePack(
+async function makePack(
   relay: ReportNeeds,
   tenant: Tenant,
   report: ScannedReport,

@@ -3,11 +3,10 @@ import { type Tenant, tenantKey } from "../../../kv/store/collection.ts";
 import { everyQueued } from "../../../kv/store/iterate.ts";
 import { type ReportRecord, reports } from "../../../kv/records/report.ts";
 import { emit, RELAY_ACTOR, WEBHOOK_EVENTS } from "../../events/events.ts";
-import { iso } from "../../codec/codec.ts";
 import { JobRunner, stepEach } from "../../ports/ports.ts";
 import type { Counted } from "./count.ts";
+import { signedPack } from "./pack.ts";
 import { beginScan, type ReportNeeds, type ScannedReport, stepScan } from "./scan.ts";
-import { signedPack } from "./sign_pack.ts";
 
 /** Reports read at once. */
 const PAGE = 64;
@@ -53,13 +52,13 @@ async function finish(
   counted: Counted,
 ): Promise<void> {
   const { store, ports } = relay;
-  const { bytes, sha256, note } = await signedPack(relay, tenant, report, counted);
+  const { pack, bytes, sha256, note } = await signedPack(relay, tenant, report, counted);
   const blob = await writeBlob(store, tenant, ports.entropy.id("blb"), bytes);
-  const { id, type, period, requested_by } = report;
+  const { id, type, requested_by } = report;
   const details = WEBHOOK_EVENTS.compliance_report_generated.payload.parse({
     report_id: id,
     type,
-    period: { from: iso(period.from_ms).slice(0, 10), to: iso(period.to_ms).slice(0, 10) },
+    period: { from: pack.period.from.slice(0, 10), to: pack.period.to.slice(0, 10) },
     user: requested_by,
   });
   await store.transact(async (tx) => {

@@ -24,7 +24,7 @@ export async function requestReport(
   jobs: { wake(): void },
   { type, period: asked }: { type: ReportType; period: string },
 ) {
-  const { period } = readPeriod(asked, ports.clock.now(), "body.period");
+  const period = periodOf(asked, ports.clock.now(), "body.period");
   const [report] = await queueReports({ ports, tx }, tenant, actor, [type], period);
   if (report === undefined) {
     const message =
@@ -78,6 +78,18 @@ export async function dropReport(tx: Tx, tenant: Tenant, id: string): Promise<vo
   tx.delete(reports, tenant, id);
 }
 
+/** A period as responses show it. */
+export const showPeriod = ({ asked, from_ms, to_ms }: ReportRecord["period"]) => (
+  { asked, from: iso(from_ms), to: iso(to_ms) }
+);
+
+/**
+ * Reads the period of a report or of an archive of evidence; `where` is its path in the request.
+ * @throws {Fault} VALIDATION_FAILED
+ */
+export const periodOf = (asked: string, nowMs: number, where: string): ReportRecord["period"] =>
+  readPeriod(asked, nowMs, where).period;
+
 /** A report as responses show it, without its pack. */
 export function showReport(report: ReportRecord) {
   const { id, type, period, status, requested_by, created_at_ms, finished_at_ms, scan } = report;
@@ -87,7 +99,7 @@ export function showReport(report: ReportRecord) {
     id,
     type,
     status,
-    period: { asked: period.asked, from: iso(period.from_ms), to: iso(period.to_ms) },
+    period: showPeriod(period),
     progress: { rows_read: read, rows_total: total },
     requested_by,
     created_at: iso(created_at_ms),

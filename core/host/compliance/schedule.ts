@@ -12,10 +12,10 @@ import {
   type ScheduledEvery,
 } from "../../../kv/records/report.ts";
 import { iso, isoOrNull, monthsFrom } from "../../codec/codec.ts";
-import type { Context } from "../../context/context.ts";
 import { emit, RELAY_ACTOR } from "../../events/events.ts";
 import type { Reading, Writing } from "../../work/work.ts";
-import { dropReport, queueReports, REPORTS_KEPT_MAX } from "./reports.ts";
+import { dropReport, queueReports, REPORTS_KEPT_MAX, showPeriod } from "./reports.ts";
+import type { ReportNeeds } from "./scan.ts";
 
 /** The id of every schedule: each organization has one in each space. */
 const ID = "schedule";
@@ -85,7 +85,7 @@ function periodAt(every: ScheduledEvery, atMs: number): ReportRecord["period"] {
   return { asked, from_ms, to_ms };
 }
 
-type Making = Pick<Context, "store" | "ports" | "signals">;
+type Making = Pick<ReportNeeds, "store" | "ports" | "signals">;
 
 /**
  * Queues the reports of the periods that have ended. One commit queues them and moves the schedule on, so of several
@@ -134,10 +134,7 @@ async function makeDue(
     emit({ ports, signals, actor: RELAY_ACTOR }, tx, tenant, {
       type: "compliance_report_requested",
       resource: { type: "report", id },
-      details: {
-        type,
-        period: { asked: period.asked, from: iso(period.from_ms), to: iso(period.to_ms) },
-      },
+      details: { type, period: showPeriod(period) },
     });
   }
   if (keep_days !== null) await dropOlder(tx, tenant, ports.clock.now() - keep_days * DAY_MS);

@@ -14,7 +14,7 @@ export const textFile = (name: string, text: string): ArchiveFile => ({
 });
 
 /** The last file of an archive, which lists the others. */
-export const MANIFEST = "manifest.txt";
+const MANIFEST = "manifest.txt";
 
 /**
  * The bytes of an archive, one file at a time. `sign` gets one line for each file, `file <sha256> <bytes> <name>`, and

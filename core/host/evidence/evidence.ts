@@ -1,18 +1,18 @@
-import { iso, readPeriod } from "../../codec/codec.ts";
 import {
   auditKeyOf,
   type AuditTree,
   makeCheckpoint,
+  nodesOf,
   originOf,
   provenRows,
   READERS,
   type Reauthorization,
   recordRead,
-  signerOf,
 } from "../../events/events.ts";
+import { Fault } from "../../fault/fault.ts";
 import { keyText, readStatement, signNote } from "../../protocol/protocol.ts";
 import type { Reading } from "../../work/work.ts";
-import type { ReadReport } from "../compliance/reports.ts";
+import { periodOf, type ReadReport, showPeriod } from "../compliance/reports.ts";
 import { rangeOf } from "../compliance/scan.ts";
 import { type ArchiveFile, textFile, writeArchive } from "./archive.ts";
 import { evidenceReports, type ReportSubject } from "./evidence_reports.ts";
@@ -21,6 +21,7 @@ import { ReceiptCollector } from "./receipts.ts";
 import { checkpointsBetween, growthTo, type Witness, witnessesOf } from "./witnesses.ts";
 import verifierInPython from "../../../docs/verify.py" with { type: "text" };
 import verifierInTypeScript from "../../../docs/verify.ts" with { type: "text" };
+import verifierOfLogs from "../../../docs/verify_log.ts" with { type: "text" };
 
 /** The size from which on rows begin a new file: an archive is written with about this much memory. */
 const PART_BYTES = 256 * 1024;
@@ -37,6 +38,7 @@ interface Evidence extends ReportSubject {
   readonly tenant: Reading["actor"]["tenant"];
   readonly size: number;
   readonly madeAt: string;
+  readonly handovers: readonly string[];
   readonly witnesses: readonly Witness[];
 }
 
@@ -54,38 +56,37 @@ export async function takeEvidence(
   const { ports, actor } = work;
   const { tenant } = actor;
   await parts.authenticator.mustStillHave(actor, READERS);
-  const { period } = readPeriod(asked, ports.clock.now(), "query.period");
+  const period = periodOf(asked, ports.clock.now(), "query.period");
+  const key = await auditKeyOf(work, tenant);
   // Read before the checkpoint, so that it covers all that they signed.
   const witnesses = await witnessesOf(work, tenant);
   const { note: checkpoint, size } = await makeCheckpoint(work, parts.audit, tenant);
   const id = ports.entropy.id("evd");
-  const [from, to] = [iso(period.from_ms), iso(period.to_ms)];
-  await recordRead(work, "compliance_evidence_taken", {
-    evidence_id: id,
-    period: { asked, from, to },
-    tree_size: size,
-  });
-  const madeAt = iso(ports.clock.now());
+  const shown = showPeriod(period);
+  const taken = { evidence_id: id, period: shown, tree_size: size };
+  await recordRead(work, "compliance_evidence_taken", taken);
+  const made = new Date(ports.clock.now());
   const evidence = {
     id,
     period,
     checkpoint,
+    publicKey: keyText(key),
+    handovers: key.handovers,
     requestedBy: actor.id,
     tenant,
     size,
-    madeAt,
+    madeAt: made.toISOString(),
     witnesses,
   };
-  const key = await auditKeyOf(work, tenant);
   const heading = manifestHeading(evidence);
   const files = filesOf(work, parts, evidence, pageOf);
   const sign = (lines: readonly string[]) =>
     signNote(`${[...heading, ...lines].join("\n")}\n`, key, key.privateKey);
-  const pieces = writeArchive(files, Math.floor(Date.parse(madeAt) / 1000), sign);
+  const pieces = writeArchive(files, Math.floor(made.getTime() / 1000), sign);
   return {
     type: "application/x-tar",
     body: whileAllowed(pieces, parts, work),
-    filename: `evidence-${from.slice(0, 10)}-to-${to.slice(0, 10)}.tar`,
+    filename: `evidence-${shown.from.slice(0, 10)}-to-${shown.to.slice(0, 10)}.tar`,
   };
 }
 
@@ -102,11 +103,12 @@ async function* whileAllowed(
 
 function manifestHeading({ id, period, checkpoint, requestedBy, tenant, madeAt }: Evidence) {
   const { size, root } = readStatement(checkpoint)!;
+  const { from, to } = showPeriod(period);
   return [
     "relay-evidence/1",
     originOf(tenant),
     `evidence ${id}`,
-    `period ${iso(period.from_ms)} ${iso(period.to_ms)}`,
+    `period ${from} ${to}`,
     `made ${madeAt}`,
     `by ${requestedBy}`,
     `checkpoint ${size} ${root.toBase64()}`,
@@ -119,18 +121,18 @@ async function* filesOf(
   evidence: Evidence,
   pageOf: (report: ReadReport) => string,
 ): AsyncGenerator<ArchiveFile> {
-  const { tenant, checkpoint, size, witnesses, period } = evidence;
+  const { tenant, checkpoint, size, witnesses, period, publicKey, handovers } = evidence;
   const relay = { ...work, audit: parts.audit };
-  const key = signerOf(await auditKeyOf(work, tenant), checkpoint);
   yield textFile("README.txt", await readmeOf(work, tenant, evidence));
   yield textFile("verify.py", verifierInPython);
   yield textFile("verify.ts", verifierInTypeScript);
-  const log = { public_key: keyText(key), handovers: key.handovers };
+  yield textFile("verify_log.ts", verifierOfLogs);
+  const log = { public_key: publicKey, handovers };
   const agents = witnesses.map(({ id, name, public_key }) => ({ id, name, public_key }));
   yield textFile("keys.json", `${JSON.stringify({ log, agents }, null, 2)}\n`);
   yield textFile("checkpoint.txt", checkpoint);
   const range = await rangeOf(relay, tenant, period, checkpoint);
-  const grown = growthTo(work, tenant, size);
+  const grown = growthTo(nodesOf(work.store, tenant), size);
   const notes = await checkpointsBetween(work, tenant, range);
   yield await linesFile(
     "checkpoints.ndjson",
@@ -150,6 +152,10 @@ async function* filesOf(
     yield textFile(`reports/${report.type}.html`, pageOf(report));
   }
   yield* rowsOf(work, parts, evidence);
+  // Each part reads the key that signs it, and all must be by one key.
+  if (keyText(await auditKeyOf(work, tenant)) !== publicKey) {
+    throw new Fault("CONFLICT", "The log's key was replaced meanwhile. Take the evidence again.");
+  }
 }
 
 async function linesFile<T>(

@@ -1,4 +1,3 @@
-import type { EventRow } from "../../events/events.ts";
 import { EMPTY_SHA256 } from "../../protocol/protocol.ts";
 
 /** Rows after which a receipt has no further results: an agent's results of one receipt are recorded together. */
@@ -13,6 +12,15 @@ interface Receipt {
   readonly signature: string;
   readonly rows: readonly number[];
   readonly text: string;
+}
+
+/** What of a row this reads. */
+interface Row {
+  readonly seq: number;
+  readonly agent_id?: string;
+  readonly event_type: string;
+  readonly resource_type: string;
+  readonly details: Readonly<Record<string, unknown>>;
 }
 
 interface Open {
@@ -42,7 +50,7 @@ export class ReceiptCollector {
     let last = 0;
     for (const line of lines.split("\n")) {
       if (!line.includes(MARK)) continue;
-      const row = JSON.parse(line) as EventRow & { readonly seq: number };
+      const row = JSON.parse(line) as Row;
       if (this.#add(row)) last = row.seq;
     }
     return this.#close(last - ROWS_APART_MAX);
@@ -53,7 +61,7 @@ export class ReceiptCollector {
     return this.#close(Infinity);
   }
 
-  #add(row: EventRow & { readonly seq: number }): boolean {
+  #add(row: Row): boolean {
     const { seq, agent_id: agentId, event_type, resource_type, details } = row;
     const reason = REASONS[event_type];
     if (resource_type !== "command" || agentId === undefined || reason === undefined) return false;

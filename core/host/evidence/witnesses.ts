@@ -3,9 +3,8 @@ import { checkpoints, placeId } from "../../../kv/records/audit.ts";
 import { agents } from "../../../kv/records/agent.ts";
 import { everyListed } from "../../../kv/store/iterate.ts";
 import { newestFirst } from "../../../kv/store/newest_first.ts";
-import type { Context } from "../../context/context.ts";
-import { nodesOf } from "../../events/events.ts";
-import { consistencyPath, readStatement } from "../../protocol/protocol.ts";
+import type { ReportNeeds } from "../compliance/scan.ts";
+import { consistencyPath, type ReadNode, readStatement } from "../../protocol/protocol.ts";
 
 /** Checkpoints of one archive, spread over the rows of its period. */
 const CHECKPOINTS_MAX = 100;
@@ -25,7 +24,7 @@ export interface Witness {
 
 /** The agents of an organization. */
 export async function witnessesOf(
-  { store }: Pick<Context, "store">,
+  { store }: Pick<ReportNeeds, "store">,
   tenant: Tenant,
 ): Promise<Witness[]> {
   const found: Witness[] = [];
@@ -39,7 +38,7 @@ export async function witnessesOf(
 
 /** Checkpoints that were signed while a log grew from `start` to `end` rows, oldest first. */
 export async function checkpointsBetween(
-  { store }: Pick<Context, "store">,
+  { store }: Pick<ReportNeeds, "store">,
   tenant: Tenant,
   { start, end }: { readonly start: number; readonly end: number },
 ): Promise<string[]> {
@@ -58,14 +57,7 @@ export async function checkpointsBetween(
 }
 
 /** Proves of a note that the log of `size` rows begins with the note's: `path` holds hashes in base64. */
-export function growthTo(
-  { store }: Pick<Context, "store">,
-  tenant: Tenant,
-  size: number,
-): (note: string) => Promise<{ path: string[] }> {
-  const read = nodesOf(store, tenant);
-  return async (note) => {
-    const path = await consistencyPath(read, readStatement(note)!.size, size);
-    return { path: path.map((hash) => hash.toBase64()) };
-  };
-}
+export const growthTo = (read: ReadNode, size: number) => async (note: string) => {
+  const path = await consistencyPath(read, readStatement(note)!.size, size);
+  return { path: path.map((hash) => hash.toBase64()) };
+};
