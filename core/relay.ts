@@ -61,6 +61,7 @@ import {
   type Gauges,
   jobsDue,
   lastBackupOf,
+  makeScheduledReports,
   Metrics,
   type Tasks,
 } from "./host/host.ts";
@@ -335,6 +336,7 @@ export const periodicTasks = (app: Relay): Tasks => ({
   numbers: () => app.log.flush(),
   audit: () => app.audit.wake(),
   deliveries: () => app.deliveries.sweep(),
+  "scheduled reports": () => makeScheduledReports(app, app.reports),
   reports: () => app.reports.wake(),
   integrations: () => app.integrations.sweep(),
   approvals: () => lapseOverdue(app),

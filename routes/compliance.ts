@@ -1,7 +1,14 @@
 import { z } from "zod";
 import { PERIOD_RULE } from "../core/codec/codec.ts";
-import { listReports, readReport, requestReport } from "../core/host/host.ts";
-import { REPORT_STATUSES, REPORT_TYPES } from "../kv/records/report.ts";
+import {
+  listReports,
+  readReport,
+  readSchedule,
+  requestReport,
+  setSchedule,
+  takeEvidence,
+} from "../core/host/host.ts";
+import { REPORT_STATUSES, REPORT_TYPES, SCHEDULED_EVERY } from "../kv/records/report.ts";
 import { acceptedOf } from "./call/accept.ts";
 import { HTML, reportPage } from "./pages/report_page.ts";
 import { route } from "./call/route.ts";
@@ -25,6 +32,17 @@ const Report = z.object({
     "The SHA-256 of the finished report's canonical JSON, in hex.",
   ),
 }).meta({ id: "ComplianceReport" });
+
+const Every = z.enum(SCHEDULED_EVERY).meta({ id: "ReportInterval" });
+const Schedule = z.object({
+  every: Every.nullable().describe("Null for no schedule."),
+  types: z.array(ReportType),
+  keep_days: z.int().nullable(),
+  next_at: Timestamp.nullable().describe("An hour after the end of the period then reported."),
+  set_by: z.string().nullable(),
+  set_at: Timestamp.nullable(),
+}).meta({ id: "ReportSchedule" });
+const KEEP_DAYS_MAX = 36_500;
 
 const READERS = { scope: ["system:read", "compliance:read"] } as const;
 const FORMATS = { json: "application/json", html: "text/html" } as const;
@@ -83,6 +101,65 @@ export const complianceRoutes = [
       const read = await readReport(work, id);
       return type === FORMATS.html ? reportPage(read) : { type, body: JSON.stringify(read) };
     },
+  }),
+  route({
+    id: "compliance.evidence",
+    method: "GET",
+    path: "/api/v1/compliance/evidence",
+    summary: "Take the evidence about a period as one archive",
+    description:
+      "Streams a tar archive with a report of every type, the rows of the audit log with their " +
+      "proof, checkpoints and those that agents witnessed, receipts of commands, public keys, and " +
+      "two verifiers that need no network. It also needs `system:read` or `audit:read`.",
+    access: READERS,
+    effect: "read",
+    noStore: true,
+    query: z.strictObject({ period: Period }),
+    rules: { "query.period": PERIOD_RULE },
+    success: { status: 200, content: ["application/x-tar"] },
+    faults: [],
+    handle: (work, { query: { period } }, relay) =>
+      takeEvidence(work, relay, period, (report) => reportPage(report).body),
+  }),
+  route({
+    id: "compliance.schedule",
+    method: "GET",
+    path: "/api/v1/compliance/schedule",
+    summary: "Get the schedule of compliance reports",
+    access: READERS,
+    effect: "read",
+    success: { status: 200, body: Schedule },
+    faults: [],
+    handle: (work) => readSchedule(work),
+  }),
+  route({
+    id: "compliance.set_schedule",
+    method: "PUT",
+    path: "/api/v1/compliance/schedule",
+    summary: "Set the schedule of compliance reports",
+    description:
+      "After each month or quarter (UTC) the relay generates a report of each type by itself, " +
+      "beginning with the present period.",
+    access: { scope: "system:write" },
+    effect: "write",
+    audit: {
+      event: "compliance_schedule_changed",
+      resource: "report",
+      id: () => "schedule",
+      details: ({ every, types, keep_days }) => ({ every, types, keep_days }),
+    },
+    body: z.strictObject({
+      every: Every.nullable().meta({ description: "Null ends the schedule." }),
+      types: z.array(ReportType).min(1).max(REPORT_TYPES.length).default([...REPORT_TYPES])
+        .meta({ description: "All types by default." }),
+      keep_days: z.int().min(1).max(KEEP_DAYS_MAX).nullable().default(null).meta({
+        description:
+          "Days that reports of the schedule are kept; null for as long as there is room.",
+      }),
+    }),
+    success: { status: 200, body: Schedule },
+    faults: [],
+    handle: (work, { body }) => setSchedule(work, body),
   }),
   route({
     id: "compliance.reports",

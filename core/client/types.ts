@@ -760,6 +760,14 @@ export interface Operations {
     };
     answer: Command;
   };
+  /** Take the evidence about a period as one archive */
+  "compliance.evidence": {
+    query: {
+      /** The period: a duration up to now (`24h`, `7d`, `1w`, or in ISO 8601, such as `PT24H`, `P7D`, `P1W`, `P1M` or `P1Y`), a quarter (`2026-Q4`), or `from/to` with ISO 8601 dates or times, both inclusive (`2026-07-01/2026-09-30`). */
+      readonly period: string;
+    };
+    answer: string;
+  };
   /** Generate a compliance report from the audit log */
   "compliance.generate": {
     body: {
@@ -792,6 +800,20 @@ export interface Operations {
       readonly pagination: Pagination;
       readonly reports: readonly ComplianceReport[];
     };
+  };
+  /** Get the schedule of compliance reports */
+  "compliance.schedule": { answer: ReportSchedule };
+  /** Set the schedule of compliance reports */
+  "compliance.set_schedule": {
+    body: {
+      /** Null ends the schedule. */
+      readonly every: ReportInterval | null;
+      /** Days that reports of the schedule are kept; null for as long as there is room. */
+      readonly keep_days?: number | null | undefined;
+      /** All types by default. */
+      readonly types?: readonly ReportType[] | undefined;
+    };
+    answer: ReportSchedule;
   };
   /** Get the configuration in force */
   "config.get": { answer: Configuration };
@@ -3916,6 +3938,19 @@ export interface Replay {
   readonly scanned: number;
   /** The number of commands whose full text is no longer kept. */
   readonly skipped: number;
+}
+
+export type ReportInterval = "month" | "quarter";
+
+export interface ReportSchedule {
+  /** Null for no schedule. */
+  readonly every: ReportInterval | null;
+  readonly keep_days: number | null;
+  /** An hour after the end of the period then reported. */
+  readonly next_at: string | null;
+  readonly set_at: string | null;
+  readonly set_by: string | null;
+  readonly types: readonly ReportType[];
 }
 
 export type ReportType = "soc2" | "iso27001" | "hipaa" | "pci" | "access-review" | "commands";

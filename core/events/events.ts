@@ -52,7 +52,7 @@ export {
   proveEvent,
   readCheckpoint,
 } from "./trail/checkpoints.ts";
-export { exportAudit, READERS, whileReadable } from "./trail/export.ts";
+export { exportAudit, provenRows, READERS, whileReadable } from "./trail/export.ts";
 export { EXPORTS } from "./trail/export_formats.ts";
 export type { Finding } from "./trail/findings.ts";
 export { recordRead, registerAuditEvent } from "./trail/record.ts";
@@ -60,12 +60,12 @@ export { resultOf } from "./trail/result.ts";
 export { type Result, RESULTS } from "./types/event.ts";
 export { mustResumeFrom } from "./trail/resume.ts";
 export { dropExpiredRows } from "./trail/retention.ts";
-export { CLOCK_SLACK_MS, isTimeOrdered, rowsBefore, timestampMs } from "./trail/row_times.ts";
+export { CLOCK_SLACK_MS, isTimeOrdered, rowsBefore } from "./trail/row_times.ts";
 export { queryAudit } from "./trail/search.ts";
 export { Sequencer } from "./trail/sequencer.ts";
 export { tailAudit } from "./trail/tail.ts";
 export { type KeyMaker, makeTenantKey, openTenantKey } from "./trail/tenant_keys.ts";
-export { isLeaf, nodesOf } from "./trail/tiles.ts";
+export { endOfTile, isLeaf, isLeafAt, leavesOf, nodesOf } from "./trail/tiles.ts";
 export type { Consistency, Verdict, VerifyOptions } from "./trail/verify.ts";
 export { verifyExport } from "./trail/verify_export.ts";
 export { type Notice, NOTICES } from "./types/notices.ts";

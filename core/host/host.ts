@@ -58,4 +58,6 @@ export type { DecidedApproval, Exception, Pointer } from "./compliance/count.ts"
 export type { ControlResult, Pack, QueryResult } from "./compliance/pack.ts";
 export type { PoliciesInForce } from "./compliance/policies_in_force.ts";
 export { reportRunner } from "./compliance/report_jobs.ts";
+export { takeEvidence } from "./evidence/evidence.ts";
+export { makeScheduledReports, readSchedule, setSchedule } from "./compliance/schedule.ts";
 export { listReports, type ReadReport, readReport, requestReport } from "./compliance/reports.ts";

@@ -166,6 +166,14 @@ const policyHeldFrame = z.object({
   policy_version: policyVersion,
 });
 
+/** The agent keeps a checkpoint, and signed the same text as the relay. */
+const checkpointKeptFrame = z.object({
+  type: z.literal("checkpoint_kept"),
+  /** The size of the log in that checkpoint. */
+  size: count,
+  signature,
+});
+
 /** The agent refuses a checkpoint that contradicts its stored one. */
 const checkpointRefusedFrame = z.object({
   type: z.literal("checkpoint_refused"),
@@ -261,6 +269,7 @@ const AGENT_FRAMES = {
   results: resultsFrame,
   refused: refusedFrame,
   policy_held: policyHeldFrame,
+  checkpoint_kept: checkpointKeptFrame,
   checkpoint_refused: checkpointRefusedFrame,
   state: stateFrame,
   transfer_ready: transferReadyFrame,
@@ -301,6 +310,7 @@ export type WelcomeFrame = z.infer<typeof welcomeFrame>;
 export type CommandOrder = z.infer<typeof commandOrder>;
 export type PolicyFrame = z.infer<typeof policyFrame>;
 export type CheckpointFrame = z.infer<typeof checkpointFrame>;
+export type CheckpointKeptFrame = z.infer<typeof checkpointKeptFrame>;
 export type CheckpointRefusedFrame = z.infer<typeof checkpointRefusedFrame>;
 export type RunFrame = z.infer<typeof runFrame>;
 

@@ -34,12 +34,14 @@ export {
 } from "./checkpoints/merkle.ts";
 export { foldHashes, HASH_BYTES } from "./checkpoints/node_hash.ts";
 export {
+  cosigned,
   isSignedOnce,
   keyText,
   namesKey,
   type NoteKey,
   readKey,
   readStatement,
+  signedTextOf,
   signNote,
   type Statement,
   statementText,
@@ -53,6 +55,7 @@ export {
   type AgentFrame,
   agentLabels,
   type CheckpointFrame,
+  type CheckpointKeptFrame,
   type CheckpointRefusedFrame,
   type CommandOrder,
   type CommandResult,

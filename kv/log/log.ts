@@ -25,6 +25,7 @@ import {
   oldestSegment,
   readAfter,
   readBefore,
+  RowReader,
   segmentsBefore,
   setSegment,
 } from "./segments.ts";
@@ -169,6 +170,11 @@ export class EventLog {
   /** Events with numbers above `after`, in order, at most `limit`. */
   read(tenant: Tenant, after: number, limit: number): Promise<Sequenced[]> {
     return readAfter(this.store.kv, tenant, after, limit);
+  }
+
+  /** Reads many events in order, each segment once. */
+  reader(tenant: Tenant): RowReader {
+    return new RowReader(this.store.kv, tenant);
   }
 
   /** Events with numbers below `before`, newest first, at most `limit`. */

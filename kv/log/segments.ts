@@ -89,6 +89,34 @@ export async function oldestSegment(
   return { events: decodeSegment(first), drop: (tx) => tx.stage(deleteKey(first.key)) };
 }
 
+/** Reads a log in order, and each of its segments once. Its memory is that of a batch of segments. */
+export class RowReader {
+  #segments: AsyncGenerator<Sequenced[]> | null = null;
+  /** Events that were read, in order, and not yet passed. */
+  #ahead: readonly Sequenced[] = [];
+  #after = 0;
+
+  constructor(private readonly kv: Deno.Kv, private readonly tenant: Tenant) {}
+
+  /** Events with numbers above `after`, in order, at most `limit`. `after` never decreases. */
+  async read(after: number, limit: number): Promise<readonly Sequenced[]> {
+    if (after < this.#after) throw new RangeError("a reader goes forward only");
+    this.#after = after;
+    this.#ahead = this.#ahead.filter(({ seq }) => seq > after);
+    while (this.#ahead.length < limit) {
+      const last = this.#ahead.at(-1)?.seq ?? after;
+      this.#segments ??= segmentsFrom(this.kv, this.tenant, last + 1);
+      const { done, value } = await this.#segments.next();
+      if (done) {
+        this.#segments = null;
+        break;
+      }
+      this.#ahead = [...this.#ahead, ...value.filter(({ seq }) => seq > last)];
+    }
+    return this.#ahead.slice(0, limit);
+  }
+}
+
 /** The events of the segment that holds number `from`, and of the segments after it. */
 async function* segmentsFrom(
   kv: Deno.Kv,

@@ -47,6 +47,8 @@ export const AgentRecord = z.strictObject({
   public_key: z.string(),
   /** The verdict key that it has pinned, as far as the relay knows; null when it follows no handover. */
   verdict_key: z.string().nullable().default(null),
+  /** The newest checkpoint of the audit log that it signed as a witness, as far as it was recorded; null for none. */
+  witnessed: z.strictObject({ note: z.string(), at_ms: z.number() }).nullable().default(null),
   /** The credential that registered it. Others are refused. */
   credential_id: z.string(),
   /** The instance that has its link; null without one. */

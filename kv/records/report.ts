@@ -45,6 +45,30 @@ export const ReportRecord = z.strictObject({
 });
 export type ReportRecord = z.infer<typeof ReportRecord>;
 
+export const SCHEDULED_EVERY = ["month", "quarter"] as const;
+export type ScheduledEvery = (typeof SCHEDULED_EVERY)[number];
+
+/** The reports of an organization that the relay requests by itself after each period. */
+const ReportScheduleRecord = z.strictObject({
+  /** Always the same: an organization has one schedule in each space. */
+  id: z.string(),
+  every: z.enum(SCHEDULED_EVERY),
+  types: z.array(z.enum(REPORT_TYPES)).min(1),
+  /** Days that the reports made by it are kept; null for as long as there is room. */
+  keep_days: z.int().nullable(),
+  /** When it is due next, after the end of the period then reported. */
+  next_ms: z.number(),
+  set_by: z.string(),
+  set_at_ms: z.number(),
+});
+export type ReportScheduleRecord = z.infer<typeof ReportScheduleRecord>;
+
+export const reportSchedules = collection({
+  name: "report_schedules",
+  schema: ReportScheduleRecord,
+  queue: { due: ({ next_ms }) => [next_ms] },
+});
+
 export const reports = collection({
   name: "reports",
   schema: ReportRecord,

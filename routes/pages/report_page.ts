@@ -26,7 +26,7 @@ const POLICY = [
 ].join("; ");
 
 /** A report as one page without scripts, to read and to print. */
-export function reportPage(read: ReadReport): Content {
+export function reportPage(read: ReadReport): Content & { readonly body: string } {
   const { report } = read;
   const title = report?.title ?? `Report ${read.id}`;
   const page = markup`<!doctype html>
@@ -86,7 +86,7 @@ ${exceptionTable(exceptions.listed, who)}
 ${pack.policies && policyPart(pack.policies)}
 ${pack.approvals && approvalPart(pack.approvals.resolved, who)}
 ${pack.access && accessPart(pack.access, who)}
-${pack.commands && agentPart(pack.commands.by_agent)}
+${pack.commands && agentPart(pack.commands.by_agent, who)}
 <h2>All rows of the period by type</h2>
 ${
     table(
@@ -118,9 +118,10 @@ const pointer = (at: Pointer | null): Part => at && `${at.timestamp} (row ${at.s
 /** Shows an id by its name, where the report holds one; the id is then its tooltip. */
 type Who = (id: string | null) => Part;
 
-function namesIn({ organization, access }: Pack): Who {
+function namesIn({ organization, access, names: stored = {} }: Pack): Who {
   const names = new Map([
     [organization.id, organization.name],
+    ...Object.entries(stored),
     ...access?.users.listed.map(({ id, email }) => [id, email] as const) ?? [],
     ...access?.api_keys.listed.map(({ id, name }) => [id, name] as const) ?? [],
   ]);
@@ -166,11 +167,12 @@ const approvalPart = (resolved: readonly DecidedApproval[], who: Who): Html =>
   markup`<h2>Approvals decided in the period</h2>
 ${
     resolved.length === 0 ? markup`<p>None.</p>` : table(
-      ["Row", "Time", "Command", "Requested by", "Decision", "Decided by", "Reason"],
+      ["Row", "Time", "Command", "Agent", "Requested by", "Decision", "Decided by", "Reason"],
       resolved.map((row) => [
         row.seq,
         row.timestamp,
         markup`<code>${row.command}</code>`,
+        who(row.agent_id),
         who(row.requested_by),
         row.decision,
         who(row.decided_by),
@@ -179,7 +181,7 @@ ${
     )
   }`;
 
-const accessPart = ({ users, api_keys }: Access, who: Who): Html =>
+const accessPart = ({ users, api_keys, roles }: Access, who: Who): Html =>
   markup`<h2>Users when the report was made</h2>
 <p>${users.total} in all.</p>
 ${
@@ -194,15 +196,19 @@ ${
       ]),
     )
   }
+${
+    roles && markup`<h2>What each role allows</h2>
+${table(["Role", "Rights"], roles.map(({ name, rights }) => [name, rights.join(", ")]))}`
+  }
 <h2>API keys when the report was made</h2>
 <p>${api_keys.total} in all, of which ${api_keys.usable} work.</p>
 ${
     table(
-      ["Key", "Status", "Scopes", "Created by", "Age of its value", "Rows", "Last row", "Remarks"],
+      ["Key", "Status", "Rights", "Created by", "Age of its value", "Rows", "Last row", "Remarks"],
       api_keys.listed.map((key) => [
         who(key.id),
         key.status,
-        key.scopes.join(", "),
+        (key.rights ?? key.scopes).join(", "),
         who(key.created_by),
         `${key.value_age_days} days`,
         key.rows_in_period,
@@ -212,14 +218,15 @@ ${
     )
   }`;
 
-const agentPart = (agents: NonNullable<Pack["commands"]>["by_agent"]): Html =>
+const agentPart = (agents: NonNullable<Pack["commands"]>["by_agent"], who: Who): Html =>
   markup`<h2>Commands by agent</h2>
 ${
     table(
       ["Agent", "Outcomes"],
       agents.map(({ agent_id, ...outcomes }) => [
-        agent_id,
-        Object.entries(outcomes).map(([name, rows]) => `${name}: ${rows}`).join(", "),
+        who(agent_id),
+        Object.entries(outcomes).map(([name, rows]) => `${name.replaceAll("_", " ")}: ${rows}`)
+          .join(", "),
       ]),
     )
   }`;

@@ -56,6 +56,7 @@ const AGENT_FRAMES: AgentFrame[] = [
   { type: "started", command_id: "cmd_1" },
   { type: "output", command_id: "cmd_1", stream: "stderr", data: "\u0000é😀" },
   { type: "results", results: [RESULT], signature: "b".repeat(86) },
+  { type: "checkpoint_kept", size: 9, signature: "b".repeat(86) },
   { type: "checkpoint_refused", reason: "rolled_back", witnessed: 9, size: 3 },
   { type: "refused", command_id: "cmd_1", reason: "busy", message: "64 commands are running" },
   { type: "policy_held", policy_version: "964d3e65a0d75a70" },

@@ -1,4 +1,5 @@
-import { benchAudit } from "./audit.ts";
+import { benchAudit } from "./log/audit.ts";
+import { benchEvidence } from "./log/evidence.ts";
 import { agentMemory, betterAuth, exec, manyReads, mcpBesideOthers, mcpReads } from "./reads.ts";
 import { benchShield } from "./shield.ts";
 import { stall } from "./stall.ts";
@@ -21,6 +22,7 @@ import { benchWebhooks } from "./webhooks.ts";
  */
 const ALONE: Readonly<Record<string, () => unknown>> = {
   audit: benchAudit,
+  evidence: benchEvidence,
   sequencing: benchSequencing,
   shield: benchShield,
   replay: benchReplay,

@@ -227,7 +227,7 @@ Deno.test("countRow: the counts are bounded, survive saving, and fit into a blob
       resource_type: "approval",
       timestamp: "2030-01-01T00:00:00.000Z",
     };
-    countRow(counted, wanted, { seq, type: row.event_type, json: JSON.stringify(row) });
+    countRow(counted, wanted, seq, row);
   }
   const bytes = saveCounted(counted);
   ok(bytes.length < BLOB_BYTES_MAX, `${bytes.length} bytes`);

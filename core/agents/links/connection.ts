@@ -330,6 +330,9 @@ export class Connection implements Link {
         return this.#record(() => listeners.policyHeld(this.tenant, agent, frame.policy_version));
       case "heartbeat":
         return this.#takeHeartbeat(frame.status, agent);
+      case "checkpoint_kept":
+        background.run("recording a witness", () => this.#witness!.kept(agent, frame));
+        return;
       case "checkpoint_refused":
         background.run(
           "recording a refused checkpoint",

@@ -152,7 +152,7 @@ async function mayServe(
 }
 
 function newAgent(id: string, created_at_ms: number) {
-  return { id, created_at_ms, reported_status: null, reported_at_ms: null };
+  return { id, created_at_ms, reported_status: null, reported_at_ms: null, witnessed: null };
 }
 
 function programOf({ program }: HelloFrame): AgentRecord["program"] {

@@ -2,11 +2,12 @@ import { isWithin } from "../../../kv/store/clock.ts";
 import { MINUTE_MS } from "../../../kv/store/durations.ts";
 import { type AgentFrame, MAX_CONCURRENT_COMMANDS } from "../../protocol/protocol.ts";
 
-/** Frames that each write an event; without a limit an agent could fill the log. */
+/** Frames that each write something; without a limit an agent could fill the log. */
 const WRITE_EVENTS: ReadonlySet<AgentFrame["type"]> = new Set([
   "heartbeat",
   "policy_held",
   "state",
+  "checkpoint_kept",
   "checkpoint_refused",
 ]);
 /** Such frames a minute, not counting answers to the relay's own frames. */

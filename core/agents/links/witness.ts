@@ -1,20 +1,29 @@
 import { Buffer } from "node:buffer";
 import type { Tenant } from "../../../kv/store/collection.ts";
-import type { AgentRecord } from "../../../kv/records/agent.ts";
+import { isWithin } from "../../../kv/store/clock.ts";
+import { HOUR_MS } from "../../../kv/store/durations.ts";
+import { type AgentRecord, agents } from "../../../kv/records/agent.ts";
 import type { Context } from "../../context/context.ts";
 import { auditKeyOf, newestCheckpoint, nodesOf, signerOf } from "../../events/events.ts";
 import {
   type CheckpointFrame,
+  type CheckpointKeptFrame,
   type CheckpointRefusedFrame,
   consistencyPath,
+  cosigned,
   keyText,
   readHandover,
 } from "../../protocol/protocol.ts";
 import { noteRefusal } from "./refusals.ts";
 
+/** How often an agent's signature is recorded, so that many agents cost few writes. */
+const RECORDED_MS = HOUR_MS;
+
 /** The agent of one link as a witness, which keeps the checkpoints that it is sent. */
 export class Witness {
   #sending: Promise<void> = Promise.resolve();
+  /** The note that was sent last. */
+  #note = "";
   #refused = false;
 
   constructor(
@@ -30,10 +39,32 @@ export class Witness {
   sendNewest(): Promise<void> {
     const sent = this.#sending.then(async () => {
       const made = await checkpointFrame(this.context, this.tenant, this.size);
-      if (made !== null && this.send(made.frame)) this.size = made.size;
+      if (made === null || !this.send(made.frame)) return;
+      this.size = made.size;
+      this.#note = made.frame.note;
     });
     this.#sending = sent.catch(() => {});
     return sent;
+  }
+
+  /** Records the newest checkpoint that the agent signed, at most once an hour. Others change nothing. */
+  async kept(
+    { id, public_key }: AgentRecord,
+    { size, signature }: CheckpointKeptFrame,
+  ): Promise<void> {
+    const { store, ports } = this.context;
+    if (size !== this.size || this.#note === "") return;
+    const key = { name: id, publicKey: public_key };
+    const note = cosigned(this.#note, key, Buffer.from(signature, "base64url"));
+    const at_ms = ports.clock.now();
+    const isDue = ({ witnessed }: AgentRecord) =>
+      witnessed === null || !isWithin(witnessed.at_ms, RECORDED_MS, at_ms);
+    const known = await store.get(agents, this.tenant, id);
+    if (note === null || known === null || !isDue(known)) return;
+    await store.transact(async (tx) => {
+      const agent = await tx.get(agents, this.tenant, id);
+      if (agent !== null) tx.put(agents, this.tenant, { ...agent, witnessed: { note, at_ms } });
+    });
   }
 
   /** Records that the agent knows a different log, once for each link: the difference outlasts the link. */

@@ -84,6 +84,7 @@ export async function runAgent(options: AgentOptions, host: AgentHost): Promise<
     state,
     transfers,
     upgrades,
+    sign: identity.sign,
     witnessFiles,
     counts,
     restart: () => void finish(RESTART_EXIT_CODE, RESTART_GRACE_MS, "restarting"),

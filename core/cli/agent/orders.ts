@@ -4,6 +4,7 @@ import {
   type PolicyFrame,
   readStatement,
   type RunFrame,
+  signedTextOf,
   type StateFrame,
   type TransferOrder,
   type TransferReply,
@@ -42,6 +43,8 @@ export interface OrderParts {
   readonly state: StateReporter;
   readonly transfers: AgentTransfers;
   readonly upgrades: AgentUpgrades;
+  /** Signs with the agent's key; base64url. */
+  readonly sign: (text: string) => string;
   /** The files of checkpoints. */
   readonly witnessFiles: Pick<AgentFiles, "read" | "write">;
   readonly counts: VerdictCounts;
@@ -97,7 +100,12 @@ export function openOrders(parts: OrderParts): Obey {
   function witness(frame: CheckpointFrame, { socket }: Session): null {
     try {
       const reason = keepCheckpoint(stateDir, frame, witnessFiles);
-      if (reason === null) return null;
+      if (reason === null) {
+        const { size } = readStatement(frame.note)!;
+        const signature = parts.sign(signedTextOf(frame.note));
+        socket.send(JSON.stringify({ type: "checkpoint_kept", size, signature }));
+        return null;
+      }
       const witnessed = witnessedSize(stateDir, witnessFiles);
       const size = readStatement(frame.note)?.size ?? 0;
       log.error(`the relay's audit log contradicts the checkpoint of this agent: ${reason}`);

@@ -26,15 +26,15 @@ export async function runRemote(
   const complain = (text: string) => host.writeError(`${text}\n`);
   const commands = REMOTE_COMMANDS.filter(({ name }) => name.split(" ")[0] === group);
   const [word = "", ...others] = args;
-  const single = commands.find(({ name }) => name === group);
-  const command = single ?? commands.find(({ name }) => name === `${group} ${word}`);
+  const named = commands.find(({ name }) => name === `${group} ${word}`);
+  const command = named ?? commands.find(({ name }) => name === group);
   if (command === undefined) {
     const helps = word === "" || word.startsWith("-") || word === "help";
     if (helps) await print(groupHelp(group, commands));
     else await complain(unknown(group, word, commands));
     return asksForHelp(args) || word === "help" ? 0 : 2;
   }
-  const given = single === undefined ? others : args;
+  const given = named === undefined ? args : others;
   const cut = given.indexOf("--");
   const own = cut < 0 ? given : given.slice(0, cut);
   if (asksForHelp(own)) {

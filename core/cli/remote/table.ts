@@ -34,6 +34,8 @@ export const GROUPS: Readonly<Record<string, string>> = {
   approvals: "decide about commands that wait for approval",
   keys: "create, rotate, revoke and explain API keys",
   audit: "read, follow, export and verify the audit log",
+  report: "check a compliance report",
+  evidence: "take the evidence of a period as one archive, and check it",
   alerts: "list, acknowledge and resolve alerts",
   webhooks: "list, create and try webhooks, and send deliveries again",
   listen: "receive webhooks on this machine, without a public address",

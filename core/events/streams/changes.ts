@@ -29,6 +29,7 @@ const READS: ReadonlySet<string> = new Set([
   "audit_exported",
   "audit_proof_read",
   "audit_read",
+  "compliance_evidence_taken",
   "compliance_report_read",
 ]);
 

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import type { Sequenced } from "../../../kv/log/log.ts";
-import { auditTreeId, auditTrees } from "../../../kv/records/audit.ts";
+import { auditTreeId, type AuditTreeRecord, auditTrees } from "../../../kv/records/audit.ts";
 import type { Reading } from "../../work/work.ts";
 import type { Actor, Scope } from "../../identity/identity.ts";
 import type { Reauthorization } from "../reauthorization.ts";
@@ -14,14 +14,13 @@ import { auditKeyOf, originOf, type PublicKey } from "./audit_keys.ts";
 import {
   HASH_BYTES,
   keyText,
-  leafHex,
   type ReadNode,
   signNote,
   statementText,
   subtreesOf,
 } from "../../protocol/protocol.ts";
 import { CLOCK_SLACK_MS, isTimeOrdered, rowsBefore } from "./row_times.ts";
-import { isLeaf, leavesOf, nodesOf, rootOf, TILE } from "./tiles.ts";
+import { endOfTile, isLeaf, isLeafAt, leavesOf, nodesOf, rootOf, TILE } from "./tiles.ts";
 
 /** Every matching event, oldest first, as text of this media type, in bounded pieces. */
 export async function exportAudit(
@@ -30,12 +29,28 @@ export async function exportAudit(
   filter: AuditFilter,
   type: string,
 ) {
+  const tree = await audit.reach(work.actor.tenant);
+  const read = { filter: describe(filter), format: type, tree_size: tree.size };
+  await recordRead(work, "audit_exported", read);
+  const { body, checkpoint } = await provenRows(work, tree, filter, type);
+  return {
+    type,
+    body,
+    filename: `audit.${EXPORTS[type]!.extension}`,
+    headers: { "x-audit-checkpoint": Buffer.from(checkpoint).toString("base64") },
+  };
+}
+
+/** Every matching row of a tree, oldest first, with its proof, and a checkpoint of that tree. Nothing is recorded. */
+export async function provenRows(
+  work: Pick<Reading, "store" | "log" | "ports" | "sealer" | "actor">,
+  tree: AuditTreeRecord,
+  filter: AuditFilter,
+  type: string,
+): Promise<{ readonly body: Text; readonly checkpoint: string }> {
   const { store, ports, actor: { tenant } } = work;
-  const tree = await audit.reach(tenant);
   const { size, expired } = tree;
   const root = await rootOf(store, tenant, size);
-  const asked = describe(filter);
-  await recordRead(work, "audit_exported", { filter: asked, format: type, tree_size: size });
   const key = await auditKeyOf(work, tenant);
   const statement = {
     origin: originOf(tenant),
@@ -45,19 +60,14 @@ export async function exportAudit(
     expired,
     selection: null,
   };
-  const plain = signNote(statementText(statement), key, key.privateKey);
   const sign = ({ expired, rows, digest }: Contents): string => {
-    const selection = { filter: canonicalJson(asked), rows, digest };
+    const selection = { filter: canonicalJson(describe(filter)), rows, digest };
     return signNote(statementText({ ...statement, expired, selection }), key, key.privateKey);
   };
-  const { extension, write } = EXPORTS[type]!;
+  const plan = { size, expired, timeOrdered: isTimeOrdered(tree), key, sign };
   return {
-    type,
-    body: write(
-      provenPages(work, filter, { size, expired, timeOrdered: isTimeOrdered(tree), key, sign }),
-    ),
-    filename: `audit.${extension}`,
-    headers: { "x-audit-checkpoint": Buffer.from(plain).toString("base64") },
+    body: EXPORTS[type]!.write(provenPages(work, filter, plan)),
+    checkpoint: signNote(statementText(statement), key, key.privateKey),
   };
 }
 
@@ -124,16 +134,17 @@ async function* provenPages(
       trusted: (row) => isLeaf(read, row),
     });
   }
+  const reader = log.reader(tenant);
   while (seen < size && !over) {
     const first = seen;
-    const end = Math.min(size, (Math.floor(first / TILE) + 1) * TILE);
-    const leaves = Buffer.from(await leavesOf(store, tenant, first, end));
+    const end = endOfTile(first, size);
+    const leaves = await leavesOf(store, tenant, first, end);
     const page: ProvenRow[] = [];
-    for (const event of await log.read(tenant, first, end - first)) {
+    for (const event of await reader.read(first, end - first)) {
       const { seq } = event;
       if (seq > end) break;
       const at = (seq - 1 - first) * HASH_BYTES;
-      const isSound = () => leafHex(event.json) === leaves.toString("hex", at, at + HASH_BYTES);
+      const isSound = () => isLeafAt(leaves, seq - 1 - first, event);
       over = timeOrdered && isAfter(event, filter) && isSound();
       if (over) break;
       // The filter did not leave a missing row out, so no hash may stand for it.

@@ -10,6 +10,7 @@ export async function recordRead<
     | "audit_exported"
     | "audit_checkpoint_read"
     | "audit_proof_read"
+    | "compliance_evidence_taken"
     | "compliance_report_read",
 >(work: Reading, type: T, details: DetailsOf<T>): Promise<void> {
   const { tenant } = work.actor;

@@ -10,6 +10,7 @@ import {
   type Hash,
   HASH_BYTES,
   leafHash,
+  leafHex,
   rangeHash,
   type ReadNode,
   sameHash,
@@ -70,17 +71,27 @@ export const isLeaf = async (
   { seq, json }: Pick<Sequenced, "seq" | "json">,
 ): Promise<boolean> => sameHash(await read(0, seq - 1), leafHash(json));
 
+/** The end of the tile that holds the leaf `at`, or `most` before it. */
+export const endOfTile = (at: number, most: number): number =>
+  Math.min(most, (Math.floor(at / TILE) + 1) * TILE);
+
 /** The leaf hashes from `lo` to below `hi`, within one tile. */
 export async function leavesOf(
   db: Reader,
   tenant: Tenant,
   lo: number,
   hi: number,
-): Promise<Uint8Array> {
+): Promise<Buffer> {
   const index = Math.floor(lo / TILE);
   const hashes = await readTile(db, tenant, 0, index);
-  return hashes.subarray((lo - index * TILE) * HASH_BYTES, (hi - index * TILE) * HASH_BYTES);
+  return Buffer.from(
+    hashes.subarray((lo - index * TILE) * HASH_BYTES, (hi - index * TILE) * HASH_BYTES),
+  );
 }
+
+/** True when a stored row still hashes to the leaf at this place of `leaves`. */
+export const isLeafAt = (leaves: Buffer, at: number, { json }: Pick<Sequenced, "json">): boolean =>
+  leafHex(json) === leaves.toString("hex", at * HASH_BYTES, (at + 1) * HASH_BYTES);
 
 /**
  * Appends leaves to a tree in the transaction: writes the tiles that they fill and the levels above. Returns

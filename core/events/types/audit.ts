@@ -68,10 +68,40 @@ export const auditEvents = {
       },
     },
   }),
+  compliance_evidence_taken: event({
+    meaning: "the evidence about a period was taken as an archive",
+    details: z.strictObject({
+      evidence_id: id("evidence"),
+      period: z.strictObject({
+        asked: z.string().describe("The period as requested."),
+        from: z.iso.datetime(),
+        to: z.iso.datetime(),
+      }),
+      tree_size: count("The number of rows in the log"),
+    }),
+    example: {
+      evidence_id: "evd_0m3x6",
+      period: {
+        asked: "2026-Q1",
+        from: "2026-01-01T00:00:00.000Z",
+        to: "2026-03-31T23:59:59.999Z",
+      },
+      tree_size: 4211,
+    },
+  }),
   compliance_report_read: event({
     meaning: "a compliance report was read",
     details: z.strictObject({ report_id: id("report") }),
     example: { report_id: "rep_0m3x6" },
+  }),
+  compliance_schedule_changed: event({
+    meaning: "the schedule of compliance reports was changed or ended",
+    details: z.strictObject({
+      every: z.string().nullable().describe("`month` or `quarter`; null for no more reports."),
+      types: z.array(z.string()).describe("The report types."),
+      keep_days: z.int().nullable().describe("Days that its reports are kept; null for no limit."),
+    }),
+    example: { every: "quarter", types: ["soc2", "access-review"], keep_days: 2555 },
   }),
   compliance_report_failed: event({
     meaning: "a compliance report failed",

@@ -5,7 +5,7 @@ import { type ApiKeyRecord, apiKeys } from "../../../kv/records/api_key.ts";
 import { organizations } from "../../../kv/records/organization.ts";
 import { telegramLinks } from "../../../kv/records/telegram.ts";
 import { type UserRecord, users } from "../../../kv/records/user.ts";
-import { isUsable, rightsOf, statusOf } from "../../access/access.ts";
+import { homeOf, isUsable, rightsOf, statusOf } from "../../access/access.ts";
 import type { Context } from "../../context/context.ts";
 import { iso, isoOrNull } from "../../codec/codec.ts";
 import { ACTORS_MAX, type Counted } from "./count.ts";
@@ -46,6 +46,8 @@ export interface ReviewedKey extends Holder {
   readonly type: ApiKeyRecord["type"];
   readonly status: string;
   readonly scopes: readonly string[];
+  /** The scopes that work now: those that its creator has the rights for. Older reports have none. */
+  readonly rights?: readonly string[];
   readonly created_by: string;
   readonly expires_at: string;
   readonly rotated_at: string | null;
@@ -53,8 +55,10 @@ export interface ReviewedKey extends Holder {
   readonly value_age_days: number;
 }
 
-/** Who has access at the time of the report. */
+/** Who has access at the time of the report, and why: users by their roles, keys by their scopes and creators. */
 export interface Access {
+  /** What each role of the listed users and of the keys' creators allows. Older reports have none. */
+  readonly roles?: readonly { readonly name: string; readonly rights: readonly string[] }[];
   readonly users: Listed<ReviewedUser>;
   /** Usable keys first, with their number; the others have expired or were revoked. */
   readonly api_keys: Listed<ReviewedKey> & { readonly usable: number };
@@ -75,12 +79,22 @@ export async function accessNow(
     .sort((a, b) => Number(usable(b)) - Number(usable(a)));
   const activeUsers = new Set(people.filter(({ active }) => active).map(({ id }) => id));
   const linksOf = await telegramLinksOf(store, tenant, counted.links);
+  const rightsOfRole = new Map<string, readonly string[]>();
+  const rightsBy = async (roles: readonly string[]): Promise<ReadonlySet<string>> => {
+    for (const role of roles) {
+      if (rightsOfRole.has(role)) continue;
+      rightsOfRole.set(role, [...await rightsOf(store, organization, [role])].sort());
+    }
+    return new Set(roles.flatMap((role) => rightsOfRole.get(role)!));
+  };
+  const creatorRights = async (id: string): Promise<ReadonlySet<string>> =>
+    await rightsBy((await store.get(users, homeOf(tenant.org), id))?.roles ?? []);
   const knowsAll = people.length < listedMax && tenant.space === "live";
-  return {
+  const holders = {
     users: {
       total: await store.count(users, tenant),
       listed: await Promise.all(people.map(async (user) => {
-        const rights = await rightsOf(store, organization, user.roles);
+        const rights = await rightsBy(user.roles);
         const telegram_links = linksOf.get(user.id) ?? [];
         const did = activityOf(counted, [user.id, ...telegram_links]);
         const changesSystem = rights.has("system:write");
@@ -90,12 +104,19 @@ export async function accessNow(
     api_keys: {
       total: await store.count(apiKeys, tenant),
       usable: keys.filter(usable).length,
-      listed: keys.slice(0, listedMax).map((key) => {
-        const orphan = knowsAll && !activeUsers.has(key.created_by);
-        return reviewKey(key, activityOf(counted, [key.id]), { nowMs, orphan });
-      }),
+      listed: await Promise.all(
+        keys.slice(0, listedMax).map(async (key) => {
+          const orphan = knowsAll && !activeUsers.has(key.created_by);
+          const given = await creatorRights(key.created_by);
+          const rights = key.scopes.filter((scope) => given.has(scope));
+          return reviewKey(key, activityOf(counted, [key.id]), { nowMs, orphan, rights });
+        }),
+      ),
     },
   };
+  const roles = [...rightsOfRole].map(([name, rights]) => ({ name, rights }))
+    .sort((a, b) => a.name < b.name ? -1 : 1);
+  return { roles, ...holders };
 }
 
 async function first<T extends { id: string }>(
@@ -162,7 +183,7 @@ function reviewUser(
 function reviewKey(
   key: ApiKeyRecord,
   did: Did,
-  { nowMs, orphan }: { nowMs: number; orphan: boolean },
+  { nowMs, orphan, rights }: { nowMs: number; orphan: boolean; rights: readonly string[] },
 ): ReviewedKey {
   const { id, name, type, scopes, created_by, created_at_ms, expires_at_ms, rotated_at_ms } = key;
   const status = statusOf(key, nowMs);
@@ -172,7 +193,8 @@ function reviewKey(
       ...(did.rows_in_period === 0 ? [UNUSED] : []),
       ...(days > ROTATE_DAYS ? [`its value is older than ${ROTATE_DAYS} days`] : []),
       ...(orphan ? ["its creator is gone or deactivated"] : []),
-      ...(scopes.includes("system:write") ? [CHANGES_SYSTEM] : []),
+      ...(rights.length < scopes.length ? ["its creator lacks the rights for some scopes"] : []),
+      ...(rights.includes("system:write") ? [CHANGES_SYSTEM] : []),
     ]
     : [`is ${status}`];
   return {
@@ -181,6 +203,7 @@ function reviewKey(
     type,
     status,
     scopes,
+    rights,
     created_by,
     created_at: iso(created_at_ms),
     expires_at: iso(expires_at_ms),

@@ -1,4 +1,3 @@
-import type { Sequenced } from "../../../kv/log/log.ts";
 import type { EventRow } from "../../events/events.ts";
 import { isFromOutside, QUERIES, queriesMatching, type Query, type QueryName } from "./queries.ts";
 
@@ -97,9 +96,9 @@ export const countedNothing = (): Counted => ({
 export function countRow(
   counted: Counted,
   wanted: ReadonlySet<QueryName>,
-  { seq, json }: Sequenced,
+  seq: number,
+  row: EventRow,
 ): void {
-  const row = JSON.parse(json) as EventRow;
   const { event_id, timestamp } = row;
   const at = { seq, event_id, timestamp };
   counted.rows++;

@@ -1,9 +1,11 @@
+import { hash } from "node:crypto";
 import { SYSTEM, type Tenant } from "../../../kv/store/collection.ts";
+import { BLOB_BYTES_MAX } from "../../../kv/engine/engine_limits.ts";
 import { organizations } from "../../../kv/records/organization.ts";
 import type { ReportRecord } from "../../../kv/records/report.ts";
-import { keyText, readStatement, VERSION } from "../../protocol/protocol.ts";
-import { auditKeyOf, signerOf } from "../../events/events.ts";
-import { iso } from "../../codec/codec.ts";
+import { keyText, readStatement, signNote, VERSION } from "../../protocol/protocol.ts";
+import { auditKeyOf, originOf, signerOf } from "../../events/events.ts";
+import { canonicalJson, iso } from "../../codec/codec.ts";
 import { type Access, accessNow } from "./access_review.ts";
 import { controlsOf, REPORTS } from "./controls.ts";
 import {
@@ -15,6 +17,7 @@ import {
   type Tally,
   TYPES_MAX,
 } from "./count.ts";
+import { namesOf } from "./names.ts";
 import { type PoliciesInForce, policiesNow } from "./policies_in_force.ts";
 import { QUERIES, type Query, type QueryName } from "./queries.ts";
 import type { ReportNeeds, ScannedReport } from "./scan.ts";
@@ -76,9 +79,14 @@ export interface Pack {
   readonly commands?: {
     readonly by_agent: readonly ({ readonly agent_id: string } & Record<string, unknown>)[];
   };
+  /** The names of the users, keys and agents that it mentions and that still existed. Older reports have none. */
+  readonly names?: Readonly<Record<string, string>>;
   readonly method: readonly string[];
   readonly limitations: readonly string[];
 }
+
+/** The most users, keys, approvals and exceptions, each, that a report lists. */
+const LISTED_MAX = 1_000;
 
 const METHOD = [
   "Every row of the period that the checkpoint covers was read once, in order, and compared with its hash " +
@@ -93,8 +101,62 @@ const METHOD = [
 
 const NO_USERS = "Users belong to the live space: a report of the test space lists none.";
 
+/** A pack with the signed note over its digest. */
+export interface SignedPack {
+  readonly pack: Pack;
+  /** Its canonical JSON. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly sha256: string;
+  readonly note: string;
+}
+
+/** Makes and signs the pack of a report whose rows are counted. */
+export async function signedPack(
+  relay: ReportNeeds,
+  tenant: Tenant,
+  report: ScannedReport,
+  counted: Counted,
+): Promise<SignedPack> {
+  const fitting = await fittingPack(relay, tenant, report, counted);
+  const key = await auditKeyOf(relay, tenant);
+  const text = noteText(tenant, fitting.pack, fitting.sha256);
+  return { ...fitting, note: signNote(text, key, key.privateKey) };
+}
+
+/** A pack that fits into one blob. Halves the length of its lists until it does. */
+async function fittingPack(
+  relay: ReportNeeds,
+  tenant: Tenant,
+  report: ScannedReport,
+  counted: Counted,
+) {
+  for (let listedMax = LISTED_MAX;; listedMax = Math.floor(listedMax / 2)) {
+    const pack = await makePack(relay, tenant, report, counted, listedMax);
+    const json = canonicalJson(pack);
+    const bytes = new TextEncoder().encode(json);
+    if (bytes.length <= BLOB_BYTES_MAX || listedMax === 0) {
+      return { pack, bytes, sha256: hash("sha256", json) };
+    }
+  }
+}
+
+/** The signed text of a pack: its digest and its subject. */
+function noteText(tenant: Tenant, pack: Pack, sha256: string): string {
+  const { size, root } = readStatement(pack.log.checkpoint)!;
+  return [
+    pack.format,
+    originOf(tenant),
+    `report ${pack.id} ${pack.type}`,
+    `period ${pack.period.from} ${pack.period.to}`,
+    `generated ${pack.generated_at}`,
+    `checkpoint ${size} ${root.toBase64()}`,
+    `sha256 ${sha256}`,
+    "",
+  ].join("\n");
+}
+
 /** Assembles a pack. */
-export async function makePack(
+async function makePack(
   relay: ReportNeeds,
   tenant: Tenant,
   report: ScannedReport,
@@ -159,6 +221,7 @@ export async function makePack(
         by_agent: [...counted.agents].map(([agent_id, outcomes]) => ({ agent_id, ...outcomes })),
       },
     }),
+    names: await namesOf(relay, tenant, mentioned(report, counted, exceptions, approvals, access)),
     method: METHOD,
     limitations: [
       ...limitationsOf(report, counted, { expired, ended }),
@@ -171,6 +234,24 @@ export async function makePack(
       ].flatMap((text) => text || []),
     ],
   };
+}
+
+/** Every id in a pack that may have a name. */
+function mentioned(
+  { requested_by, type }: ReportRecord,
+  { agents }: Counted,
+  exceptions: readonly Exception[],
+  approvals: readonly DecidedApproval[],
+  access: Access | null,
+): ReadonlySet<string> {
+  const ids = [
+    requested_by,
+    ...exceptions.flatMap(({ actor, resource_id }) => [actor, resource_id]),
+    ...approvals.flatMap((one) => [one.agent_id, one.requested_by, one.decided_by]),
+    ...access?.api_keys.listed.map(({ created_by }) => created_by) ?? [],
+    ...REPORTS[type].sections.includes("commands") ? agents.keys() : [],
+  ];
+  return new Set(ids.filter((id) => id !== null));
 }
 
 function queriesOf(type: ReportRecord["type"], { tallies }: Counted): QueryResult[] {

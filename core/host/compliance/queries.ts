@@ -273,14 +273,18 @@ export const QUERIES = {
     title: "Reads of the audit log",
     event_types: ["audit_read", "compliance_report_read"],
   },
-  log_taken: { title: "Exports of the audit log", event_types: ["audit_exported"] },
+  log_taken: {
+    title: "Exports of the audit log, alone or in an archive of evidence",
+    event_types: ["audit_exported", "compliance_evidence_taken"],
+  },
   log_proved: {
     title: "Checkpoints and proofs read",
     event_types: ["audit_checkpoint_read", "audit_proof_read"],
   },
   reports_made: {
-    title: "Reports requested, completed or failed",
+    title: "Reports requested, completed or failed, and their schedule",
     event_types: [
+      "compliance_schedule_changed",
       "compliance_report_requested",
       "compliance_report_generated",
       "compliance_report_failed",

@@ -1,23 +1,17 @@
-import { hash } from "node:crypto";
 import { adoptBlob, dropBlob, writeBlob } from "../../../kv/store/blob.ts";
 import { type Tenant, tenantKey } from "../../../kv/store/collection.ts";
-import { BLOB_BYTES_MAX } from "../../../kv/engine/engine_limits.ts";
 import { everyQueued } from "../../../kv/store/iterate.ts";
 import { type ReportRecord, reports } from "../../../kv/records/report.ts";
-import { auditKeyOf, emit, originOf, RELAY_ACTOR, WEBHOOK_EVENTS } from "../../events/events.ts";
-import { readStatement, signNote } from "../../protocol/protocol.ts";
-import { canonicalJson, iso } from "../../codec/codec.ts";
+import { emit, RELAY_ACTOR, WEBHOOK_EVENTS } from "../../events/events.ts";
 import { JobRunner, stepEach } from "../../ports/ports.ts";
 import type { Counted } from "./count.ts";
-import { makePack, type Pack } from "./pack.ts";
+import { signedPack } from "./pack.ts";
 import { beginScan, type ReportNeeds, type ScannedReport, stepScan } from "./scan.ts";
 
 /** Reports read at once. */
 const PAGE = 64;
 /** A report fails after this many consecutive errors. */
 const FAILURES_MAX = 5;
-/** The most users, keys, approvals and exceptions, each, that a report lists. */
-const LISTED_MAX = 1_000;
 
 /**
  * Makes reports, one step of each in turn. The counts and the position of a step commit together, so a restart
@@ -58,15 +52,13 @@ async function finish(
   counted: Counted,
 ): Promise<void> {
   const { store, ports } = relay;
-  const { pack, bytes, sha256 } = await fittingPack(relay, tenant, report, counted);
-  const key = await auditKeyOf(relay, tenant);
-  const note = signNote(noteText(tenant, pack, sha256), key, key.privateKey);
+  const { pack, bytes, sha256, note } = await signedPack(relay, tenant, report, counted);
   const blob = await writeBlob(store, tenant, ports.entropy.id("blb"), bytes);
-  const { id, type, period, requested_by } = report;
+  const { id, type, requested_by } = report;
   const details = WEBHOOK_EVENTS.compliance_report_generated.payload.parse({
     report_id: id,
     type,
-    period: { from: iso(period.from_ms).slice(0, 10), to: iso(period.to_ms).slice(0, 10) },
+    period: { from: pack.period.from.slice(0, 10), to: pack.period.to.slice(0, 10) },
     user: requested_by,
   });
   await store.transact(async (tx) => {
@@ -89,38 +81,6 @@ async function finish(
       details,
     });
   });
-}
-
-/** A pack that fits into one blob. Halves the length of its lists until it does. */
-async function fittingPack(
-  relay: ReportNeeds,
-  tenant: Tenant,
-  report: ScannedReport,
-  counted: Counted,
-) {
-  for (let listedMax = LISTED_MAX;; listedMax = Math.floor(listedMax / 2)) {
-    const pack = await makePack(relay, tenant, report, counted, listedMax);
-    const json = canonicalJson(pack);
-    const bytes = new TextEncoder().encode(json);
-    if (bytes.length <= BLOB_BYTES_MAX || listedMax === 0) {
-      return { pack, bytes, sha256: hash("sha256", json) };
-    }
-  }
-}
-
-/** The signed text of a pack: its digest and its subject. */
-function noteText(tenant: Tenant, pack: Pack, sha256: string): string {
-  const { size, root } = readStatement(pack.log.checkpoint)!;
-  return [
-    pack.format,
-    originOf(tenant),
-    `report ${pack.id} ${pack.type}`,
-    `period ${pack.period.from} ${pack.period.to}`,
-    `generated ${pack.generated_at}`,
-    `checkpoint ${size} ${root.toBase64()}`,
-    `sha256 ${sha256}`,
-    "",
-  ].join("\n");
 }
 
 async function countFailure(

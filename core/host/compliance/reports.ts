@@ -1,4 +1,6 @@
 import { dropBlob, readBlob } from "../../../kv/store/blob.ts";
+import type { Tenant } from "../../../kv/store/collection.ts";
+import type { Tx } from "../../../kv/store/tx.ts";
 import { type ReportRecord, reports, type ReportType } from "../../../kv/records/report.ts";
 import type { Reading, Writing } from "../../work/work.ts";
 import { auditKeyOf, recordRead, signerOf } from "../../events/events.ts";
@@ -11,7 +13,7 @@ import type { Pack } from "./pack.ts";
 /** Unfinished reports of one organization and space. */
 const UNFINISHED_MAX = 10;
 /** Reports kept; a new one replaces the oldest finished one. */
-const KEPT_MAX = 1_000;
+export const REPORTS_KEPT_MAX = 1_000;
 
 /**
  * Queues a report, which is made as a job.
@@ -20,48 +22,76 @@ const KEPT_MAX = 1_000;
 export async function requestReport(
   { ports, actor: { id: actor, tenant }, tx }: Writing,
   jobs: { wake(): void },
-  { type, period }: { type: ReportType; period: string },
+  { type, period: asked }: { type: ReportType; period: string },
 ) {
-  const now = ports.clock.now();
-  // The count is checked at the commit, the list below is not: a concurrent request makes both run again.
+  const period = periodOf(asked, ports.clock.now(), "body.period");
+  const [report] = await queueReports({ ports, tx }, tenant, actor, [type], period);
+  if (report === undefined) {
+    const message =
+      `${UNFINISHED_MAX} reports are already in progress. Wait until one has finished.`;
+    throw new Fault("CONFLICT", message);
+  }
+  tx.afterCommit(() => jobs.wake());
+  return showReport(report);
+}
+
+/** Queues a report of each type about a period; none when too many are unfinished. */
+export async function queueReports(
+  { ports, tx }: Pick<Writing, "ports" | "tx">,
+  tenant: Tenant,
+  requestedBy: string,
+  types: readonly ReportType[],
+  period: ReportRecord["period"],
+): Promise<ReportRecord[]> {
+  // The count is checked at the commit, the lists are not: a concurrent request makes all run again.
   const kept = await tx.count(reports, tenant);
   const { items: open } = await tx.list(reports, tenant, {
     index: "under_way",
     limit: UNFINISHED_MAX,
   });
-  if (open.length === UNFINISHED_MAX) {
-    const message =
-      `${UNFINISHED_MAX} reports are already in progress. Wait until one has finished.`;
-    throw new Fault("CONFLICT", message);
-  }
-  const report: ReportRecord = {
-    id: ports.entropy.id("rep"),
-    type,
-    period: readPeriod(period, now, "body.period").period,
-    status: "queued",
-    requested_by: actor,
-    created_at_ms: now,
-    finished_at_ms: null,
-    failures: 0,
-    scan: null,
-    pack: null,
-  };
-  if (kept >= KEPT_MAX) await dropOldest(tx, tenant);
-  tx.insert(reports, tenant, report);
-  tx.afterCommit(() => jobs.wake());
-  return showReport(report);
+  if (open.length + types.length > UNFINISHED_MAX) return [];
+  const over = Math.max(0, kept + types.length - REPORTS_KEPT_MAX);
+  const limit = { index: "finished", limit: over };
+  const { items: oldest } = over === 0 ? { items: [] } : await tx.list(reports, tenant, limit);
+  for (const { id } of oldest) await dropReport(tx, tenant, id);
+  return types.map((type) =>
+    tx.insert(reports, tenant, {
+      id: ports.entropy.id("rep"),
+      type,
+      period,
+      status: "queued",
+      requested_by: requestedBy,
+      created_at_ms: ports.clock.now(),
+      finished_at_ms: null,
+      failures: 0,
+      scan: null,
+      pack: null,
+    })
+  );
 }
 
-async function dropOldest(tx: Writing["tx"], tenant: Writing["actor"]["tenant"]): Promise<void> {
-  const { items: [oldest] } = await tx.list(reports, tenant, { index: "finished", limit: 1 });
-  const report = oldest && await tx.get(reports, tenant, oldest.id);
-  if (!report) return;
+/** Deletes a report with its pack. */
+export async function dropReport(tx: Tx, tenant: Tenant, id: string): Promise<void> {
+  const report = await tx.get(reports, tenant, id);
+  if (report === null) return;
   if (report.pack !== null) dropBlob(tx, tenant, report.pack.blob);
-  tx.delete(reports, tenant, report.id);
+  tx.delete(reports, tenant, id);
 }
+
+/** A period as responses show it. */
+export const showPeriod = ({ asked, from_ms, to_ms }: ReportRecord["period"]) => (
+  { asked, from: iso(from_ms), to: iso(to_ms) }
+);
+
+/**
+ * Reads the period of a report or of an archive of evidence; `where` is its path in the request.
+ * @throws {Fault} VALIDATION_FAILED
+ */
+export const periodOf = (asked: string, nowMs: number, where: string): ReportRecord["period"] =>
+  readPeriod(asked, nowMs, where).period;
 
 /** A report as responses show it, without its pack. */
-function showReport(report: ReportRecord) {
+export function showReport(report: ReportRecord) {
   const { id, type, period, status, requested_by, created_at_ms, finished_at_ms, scan } = report;
   const read = scan === null ? 0 : scan.position - scan.start;
   const total = scan === null ? null : scan.size - scan.start;
@@ -69,7 +99,7 @@ function showReport(report: ReportRecord) {
     id,
     type,
     status,
-    period: { asked: period.asked, from: iso(period.from_ms), to: iso(period.to_ms) },
+    period: showPeriod(period),
     progress: { rows_read: read, rows_total: total },
     requested_by,
     created_at: iso(created_at_ms),

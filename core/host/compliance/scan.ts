@@ -1,23 +1,25 @@
 import { adoptBlob, dropBlob, readBlob, writeBlob } from "../../../kv/store/blob.ts";
 import type { Tenant } from "../../../kv/store/collection.ts";
-import { type ReportRecord, reports } from "../../../kv/records/report.ts";
+import { type ReportRecord, reports, type ReportType } from "../../../kv/records/report.ts";
 import type { Context } from "../../context/context.ts";
 import {
   type AuditTree,
   CLOCK_SLACK_MS,
+  endOfTile,
+  type EventRow,
   isLeaf,
+  isLeafAt,
   isTimeOrdered,
+  leavesOf,
   makeCheckpoint,
   nodesOf,
   rowsBefore,
-  timestampMs,
 } from "../../events/events.ts";
 import { readStatement } from "../../protocol/protocol.ts";
 import { controlsOf } from "./controls.ts";
 import { type Counted, countedNothing, countRow, loadCounted, saveCounted } from "./count.ts";
 import type { QueryName } from "./queries.ts";
 
-const PAGE = 500;
 /** Rows between two commits of the counts. After a crash at most this many are read again. */
 export const ROWS_PER_STEP = 20_000;
 
@@ -36,24 +38,31 @@ export async function beginScan(
   tenant: Tenant,
   report: ReportRecord,
 ): Promise<void> {
-  const { store, log, audit } = relay;
+  const { store, audit } = relay;
   const { note, size } = await makeCheckpoint(relay, audit, tenant);
-  const { expired } = readStatement(note)!;
-  const fromMs = report.period.from_ms - CLOCK_SLACK_MS;
-  const read = nodesOf(store, tenant);
-  const start = isTimeOrdered(await audit.reach(tenant))
-    ? await rowsBefore(log, tenant, fromMs, {
-      from: expired,
-      to: size,
-      trusted: (row) => isLeaf(read, row),
-    })
-    : expired;
+  const { start } = await rangeOf(relay, tenant, report.period, note);
   await store.transact(async (tx) => {
     const now = await tx.get(reports, tenant, report.id);
     if (now?.status !== "queued") return;
     const scan = { checkpoint: note, size, start, position: start, counted: null };
     tx.put(reports, tenant, { ...now, status: "running", scan });
   });
+}
+
+/** The rows that a checkpoint covers and that may be in a period: those after `start`, up to `end`. */
+export async function rangeOf(
+  { store, log, audit }: Pick<ReportNeeds, "store" | "log" | "audit">,
+  tenant: Tenant,
+  { from_ms, to_ms }: Pick<ReportRecord["period"], "from_ms" | "to_ms">,
+  checkpoint: string,
+): Promise<{ readonly start: number; readonly end: number }> {
+  const { size, expired } = readStatement(checkpoint)!;
+  if (!isTimeOrdered(await audit.reach(tenant))) return { start: expired, end: size };
+  const read = nodesOf(store, tenant);
+  const before = (ms: number, from: number) =>
+    rowsBefore(log, tenant, ms, { from, to: size, trusted: (row) => isLeaf(read, row) });
+  const start = await before(from_ms - CLOCK_SLACK_MS, expired);
+  return { start, end: await before(to_ms + CLOCK_SLACK_MS + 1, start) };
 }
 
 /** The counts of earlier steps. */
@@ -70,36 +79,63 @@ export async function stepScan(
   tenant: Tenant,
   report: ScannedReport,
 ): Promise<Counted | null> {
-  const { store, log, audit } = relay;
   const { scan, period, type } = report;
-  const counted = await countedSoFar(relay, tenant, scan);
-  const wanted = new Set<QueryName>(controlsOf(type).flatMap(({ queries }) => queries));
+  const count = { counted: await countedSoFar(relay, tenant, scan), wanted: wantedBy(type) };
   const end = Math.min(scan.size, scan.position + ROWS_PER_STEP);
+  const isOver = await countRows(relay, tenant, period, scan.position, end, [count]);
+  if (isOver || end >= scan.size) return count.counted;
+  await saveProgress(relay, tenant, report, end, count.counted);
+  return null;
+}
+
+/** Counts, and the queries that they are for. */
+export interface Count {
+  readonly counted: Counted;
+  readonly wanted: ReadonlySet<QueryName>;
+}
+
+/** The queries of a report type. */
+export const wantedBy = (type: ReportType): ReadonlySet<QueryName> =>
+  new Set(controlsOf(type).flatMap(({ queries }) => queries));
+
+/**
+ * Adds the rows after `from`, up to the row `to`, to all counts, if they are in the period. True when no later row can
+ * be in it.
+ */
+export async function countRows(
+  { store, log, audit }: Pick<ReportNeeds, "store" | "log" | "audit">,
+  tenant: Tenant,
+  period: ReportRecord["period"],
+  from: number,
+  to: number,
+  counts: readonly Count[],
+): Promise<boolean> {
   const timeOrdered = isTimeOrdered(await audit.reach(tenant));
-  const read = nodesOf(store, tenant);
-  let { position } = scan;
-  while (position < end) {
-    const page = await log.read(tenant, position, Math.min(PAGE, end - position));
-    const rows = page.filter(({ seq }) => seq <= end);
-    if (rows.length === 0) {
-      counted.not_kept += end - position;
-      position = end;
-    }
-    for (const row of rows) {
-      counted.not_kept += row.seq - position - 1;
+  const note = (what: "not_kept" | "altered", rows: number) =>
+    counts.forEach(({ counted }) => counted[what] += rows);
+  const reader = log.reader(tenant);
+  for (let position = from; position < to;) {
+    const end = endOfTile(position, to);
+    const leaves = await leavesOf(store, tenant, position, end);
+    const first = position;
+    for (const row of await reader.read(first, end - first)) {
+      if (row.seq > end) break;
+      note("not_kept", row.seq - position - 1);
       position = row.seq;
-      if (!await isLeaf(read, row)) {
-        counted.altered++;
+      if (!isLeafAt(leaves, row.seq - 1 - first, row)) {
+        note("altered", 1);
         continue;
       }
-      const at = timestampMs(row);
-      if (timeOrdered && at > period.to_ms + CLOCK_SLACK_MS) return counted;
-      if (at >= period.from_ms && at <= period.to_ms) countRow(counted, wanted, row);
+      const event = JSON.parse(row.json) as EventRow;
+      const at = Date.parse(event.timestamp);
+      if (timeOrdered && at > period.to_ms + CLOCK_SLACK_MS) return true;
+      if (at < period.from_ms || at > period.to_ms) continue;
+      for (const { counted, wanted } of counts) countRow(counted, wanted, row.seq, event);
     }
+    note("not_kept", end - position);
+    position = end;
   }
-  if (position >= scan.size) return counted;
-  await saveProgress(relay, tenant, report, position, counted);
-  return null;
+  return false;
 }
 
 async function saveProgress(

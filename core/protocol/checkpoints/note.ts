@@ -85,10 +85,21 @@ export function signNote(text: string, key: NoteKey, privateKey: KeyObject): str
 }
 
 /** The signature line of a key for a text. */
-export function signatureLine(text: string, key: NoteKey, privateKey: KeyObject): string {
-  const signature = sign(null, Buffer.from(text), privateKey);
+export const signatureLine = (text: string, key: NoteKey, privateKey: KeyObject): string =>
+  lineOf(key, sign(null, Buffer.from(text), privateKey));
+
+function lineOf(key: NoteKey, signature: Uint8Array): string {
   const named = Buffer.concat([keyIdOf(key), signature]).toString("base64");
   return `— ${key.name} ${named}\n`;
+}
+
+/** The text of a note that its signatures cover. */
+export const signedTextOf = (note: string): string => note.slice(0, note.indexOf("\n\n") + 1);
+
+/** A note with one more signature, of another key; null for a signature that is not by that key. */
+export function cosigned(note: string, key: NoteKey, signature: Uint8Array): string | null {
+  const both = note + lineOf(key, signature);
+  return verifiesNote(both, key) ? both : null;
 }
 
 /** True when the first signature of a note names this key. The signature is not verified. */

@@ -1,5 +1,6 @@
 import { deepStrictEqual as deq, strictEqual as eq } from "node:assert/strict";
 import { GROUPS, REMOTE_COMMANDS } from "../../../core/cli/remote/table.ts";
+import { make } from "../../host/compliance_fixtures.ts";
 import { ScriptedAgent } from "../../support/agent.ts";
 import { World } from "../../support/world.ts";
 import { machineThat } from "./machine.ts";
@@ -181,8 +182,12 @@ Deno.test("relay: every command prints what golden.txt shows", async () => {
     made[name] = (await start("systemctl+stop+mysql")).approval_id;
   }
   Object.assign(made, await furnishOversight(world, owner));
+  const report = await make(world, owner, "soc2", "24h");
   await withTerminal(world, async ({ run, profiles }) => {
     made.FILE = profiles.replace(/\.config.*/, "audit.ndjson");
+    made.ARCHIVE = profiles.replace(/\.config.*/, "evidence.tar");
+    made.REPORT = profiles.replace(/\.config.*/, "report.json");
+    await Deno.writeTextFile(made.REPORT, JSON.stringify(report));
     made.HISTORY = profiles.replace(/\.config.*/, "history");
     await Deno.writeTextFile(made.HISTORY, "uptime\nsystemctl stop mysql\n");
     let transcript = "";

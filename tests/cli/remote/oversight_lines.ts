@@ -25,6 +25,17 @@ export const OVERSIGHT_LINES = [
   "audit verify nowhere.ndjson",
   "audit verify $FILE --consistency $FILE",
   "audit verfy",
+  "report verify $REPORT",
+  "report verify $REPORT --json",
+  "report verify $FILE",
+  "evidence 24h --file $ARCHIVE",
+  "evidence 24h --file $ARCHIVE --json",
+  "evidence tomorrow",
+  "evidence verify $ARCHIVE",
+  "evidence verify $ARCHIVE --json",
+  "evidence verify $ARCHIVE -q",
+  "evidence verify $FILE",
+  "evidence verify nowhere.tar",
   "alerts ls --severity warning",
   "alerts ls --severity warning --json",
   "alerts ls --agent web-none",
@@ -80,13 +91,18 @@ export const OVERSIGHT_LINES = [
 /** Ids and secrets as long as they are, and no numbers of rows. */
 export const withoutOversightIds = (text: string): string =>
   text.replaceAll(
-    /\b(alr|whk|dlv|rpo|pol)_(?!missing)(\w{4,})/g,
+    /\b(alr|whk|dlv|rpo|pol|rep|evd)_(?!missing)(\w{4,})/g,
     (found, prefix) => `${prefix}_`.padEnd(found.length, "0"),
   )
     .replaceAll(/(?<=whsec_)[\w+/]+/g, (found) => "0".repeat(found.length))
     .replaceAll(/(?<=--after |--cursor |"cursor": ")[\w:.]+/g, "position")
     // What happens in the background moves the numbers of rows.
     .replaceAll(/(?<="seq": |"rows": |which had |valid: )\d+/g, "0")
+    .replaceAll(
+      /(?<=rows: |(?:log_rows|checkpoints|receipts)": |checkpoints: |log holds |log had )\d+/g,
+      "0",
+    )
+    .replaceAll(/(?<=rows: 0 of |agents' keys: )\d+/g, "0")
     .replaceAll(/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, "0".repeat(36));
 
 /** Makes what the lines are about. */

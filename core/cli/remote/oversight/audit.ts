@@ -60,7 +60,13 @@ export const exportAudit: Run = async (call) => {
     for await (const piece of body.pipeThrough(new TextDecoderStream())) await host.write(piece);
     return;
   }
-  // A file of that name is whole, or was there before.
+  await writeWhole(file, body);
+  await out.item({ file, format }, file, [["file", file], ["format", format]]);
+  if (format !== "csv") await out.note(`Check it: relay audit verify ${file}`);
+};
+
+/** Writes a file as it arrives. A file of that name is whole, or was there before. */
+export async function writeWhole(file: string, body: ReadableStream<Uint8Array>): Promise<void> {
   const part = `${file}.part`;
   try {
     await Deno.writeFile(part, body);
@@ -69,9 +75,7 @@ export const exportAudit: Run = async (call) => {
     await Deno.remove(part).catch(() => {});
     throw error;
   }
-  await out.item({ file, format }, file, [["file", file], ["format", format]]);
-  if (format !== "csv") await out.note(`Check it: relay audit verify ${file}`);
-};
+}
 
 /** The export of the chosen rows as it arrives. @throws {RelayError} */
 export async function openExport(

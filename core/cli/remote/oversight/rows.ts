@@ -20,6 +20,11 @@ const CHOICE: readonly Option[] = [
   { name: "since", value: "time", about: "From this time or date on." },
   { name: "until", value: "time", about: "Until this time, or the end of this date." },
 ];
+const KEY: Option = {
+  name: "key",
+  value: "key",
+  about: "The log's public key, or a file with it. Without it, a forged key is not noticed.",
+};
 const SOURCE_OF_POLICIES: readonly Option[] = [
   { name: "branch", value: "name", about: "Default: the repository's." },
   { name: "path", value: "path", about: "A file or folder; default: the repository's." },
@@ -80,11 +85,7 @@ export const OVERSIGHT_ROWS: readonly RemoteCommand[] = [
     about: "Checks an export without a relay, or the log of the relay without a file.",
     takes: ["export?"],
     options: [
-      {
-        name: "key",
-        value: "key",
-        about: "The log's public key, or a file with it. Without it, a forged key is not noticed.",
-      },
+      KEY,
       {
         name: "checkpoint",
         value: "file",
@@ -106,6 +107,49 @@ export const OVERSIGHT_ROWS: readonly RemoteCommand[] = [
       ["2", "not checked: wrong arguments, unreadable, refused, or a checkpoint not compared"],
     ],
     load: async () => (await import("./verify.ts")).verify,
+  },
+  {
+    name: "report verify",
+    about: "Checks the JSON of a compliance report without a relay.",
+    takes: ["report"],
+    options: [KEY],
+    examples: [
+      'relay report verify report.json --key "$PUBLIC_KEY"',
+      "relay report verify report.json --json",
+    ],
+    exits: [
+      ["0", "unaltered and signed"],
+      ["1", "not so; the output says what differs"],
+      ["2", "not checked: wrong arguments, or no report"],
+    ],
+    load: async () => (await import("./report.ts")).verifyReport,
+  },
+  {
+    name: "evidence verify",
+    about: "Checks an archive of evidence without a relay.",
+    takes: ["archive"],
+    options: [KEY],
+    examples: [
+      'relay evidence verify evidence-2026-Q3.tar --key "$PUBLIC_KEY"',
+      "relay evidence verify evidence-2026-Q3.tar --json",
+    ],
+    exits: [
+      ["0", "complete and unaltered"],
+      ["1", "not so; the output names the first file that differs"],
+      ["2", "not checked: wrong arguments, or no file"],
+    ],
+    load: async () => (await import("./evidence.ts")).verifyArchive,
+  },
+  {
+    name: "evidence",
+    about: "Takes the evidence of a period as one archive; `evidence verify` checks one.",
+    takes: ["period"],
+    options: [{ name: "file", value: "path", about: "Default: evidence-<period>.tar." }],
+    examples: [
+      "relay evidence 2026-Q3",
+      "relay evidence 2026-07-01/2026-09-30 --file evidence.tar",
+    ],
+    load: async () => (await import("./evidence.ts")).takeEvidence,
   },
   {
     name: "alerts ls",

@@ -17,30 +17,37 @@ const ConsistencyAnswer = z.object({
   path: z.array(z.string()),
 });
 
-const INVALID = 1;
+/** The exit code for a file that is not what was signed. */
+export const INVALID = 1;
 const UNCHECKED = 2;
 
 /** `relay audit verify` */
-export const verify: Run = async (call) => {
+export const verify: Run = checking(async (call) => {
   const { args: [file], has, host, out } = call;
-  try {
-    const options = await readOptions(call);
-    const rows = file === undefined
-      ? await openExport(call, "ndjson")
-      : (await Deno.open(file)).readable;
-    const verdict = await verifyExport(rows, options);
-    if (out.format === "table" && !has("quiet")) {
-      await host.write(`${describeVerdict(verdict)}\n`);
-    } else await out.item(answerOf(verdict), verdict.finding === null ? "valid" : "invalid", []);
-    if (verdict.finding !== null) return INVALID;
-    return verdict.witness === "not comparable" ? UNCHECKED : 0;
-  } catch (error) {
-    const { text, exit } = call.explain(error);
-    await host.writeError(`${text}\n`);
-    // A refusal of the relay says nothing about the log.
-    return exit === INVALID ? UNCHECKED : exit;
-  }
-};
+  const options = await readOptions(call);
+  const rows = file === undefined
+    ? await openExport(call, "ndjson")
+    : (await Deno.open(file)).readable;
+  const verdict = await verifyExport(rows, options);
+  if (out.format === "table" && !has("quiet")) {
+    await host.write(`${describeVerdict(verdict)}\n`);
+  } else await out.item(answerOf(verdict), verdict.finding === null ? "valid" : "invalid", []);
+  if (verdict.finding !== null) return INVALID;
+  return verdict.witness === "not comparable" ? UNCHECKED : 0;
+});
+
+/** A command that checks a file. What keeps it from checking says nothing about the file, so it exits with 2. */
+export function checking(check: Run): Run {
+  return async (call) => {
+    try {
+      return await check(call);
+    } catch (error) {
+      const { text, exit } = call.explain(error);
+      await call.host.writeError(`${text}\n`);
+      return exit === INVALID ? UNCHECKED : exit;
+    }
+  };
+}
 
 /** A verdict for programs. */
 const answerOf = ({ finding, rows, statement, witness, keyFromFile, handovers }: Verdict) => ({
@@ -82,7 +89,8 @@ async function readOptions({ text }: Call): Promise<VerifyOptions> {
   };
 }
 
-async function keyOf(text: string): Promise<NoteKey> {
+/** The key of an option: the key itself, or a file with it. @throws {Error} */
+export async function keyOf(text: string): Promise<NoteKey> {
   const key = readKey(text) ??
     readKey((await Deno.readTextFile(text).catch(() => "")).trim());
   if (key !== null) return key;

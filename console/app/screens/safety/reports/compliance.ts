@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { call, type ComplianceReport, type ReportType } from "../../../api.ts";
+import { call, type ComplianceReport, open, type ReportType } from "../../../api.ts";
 import { Badge } from "../../../components/badge.ts";
 import { ChangeError, useChange } from "../../../components/form.ts";
 import { Name, useNames } from "../../../components/names.ts";
@@ -9,8 +9,10 @@ import { Time } from "../../../components/time.ts";
 import { html } from "htm/preact";
 import { offsetPage, usePages } from "../../../pages.ts";
 import { addressOf, go, stillHere } from "../../../router.ts";
+import { saveAs } from "../../../save.ts";
 import { may } from "../../../session.ts";
 import { periodsNow } from "./periods.ts";
+import { mayReadLog } from "./report_controls.ts";
 
 /** The evidence packs, in words. */
 const REPORT_NAMES: Readonly<Record<ReportType, string>> = {
@@ -83,7 +85,7 @@ export default function Compliance() {
       A report counts what the audit log shows for a period, and is signed. Anybody can repeat the
       count. It is evidence, not a certificate.
     </p>
-    ${may("system:write") && html`<${NewReport} />`}
+    ${(may("system:write") || mayReadLog()) && html`<${OfPeriod} />`}
     <${Table}
       label="Compliance reports" list=${list} columns=${COLUMNS}
       keyOf=${({ id }: ComplianceReport) => id}
@@ -93,16 +95,30 @@ export default function Compliance() {
   `;
 }
 
-function NewReport() {
+/** Long enough for the largest log over a slow link. */
+const EVIDENCE_MS_MAX = 3_600_000;
+
+/** What can be made of a period: a report, and the archive with all evidence. */
+function OfPeriod() {
   const change = useChange();
   const periods = periodsNow(new Date());
   const [type, setType] = useState<ReportType>("soc2");
   const [chosen, setChosen] = useState(periods[0]!.period);
   const [own, setOwn] = useState("");
+  const period = chosen === "" ? own.trim() : chosen;
+  const download = () =>
+    change.run(async () => {
+      const answer = await open("compliance.evidence", {
+        query: { period },
+        timeoutMs: EVIDENCE_MS_MAX,
+      });
+      const name = `evidence-${period.replaceAll(/[^\w.-]+/g, "_")}.tar`;
+      saveAs(name, [await answer.blob()], "application/x-tar");
+    });
   const submit = (event: Event) => {
     event.preventDefault();
+    if (!may("system:write")) return void download();
     change.run(async () => {
-      const period = chosen === "" ? own.trim() : chosen;
       const isStillHere = stillHere();
       const { id } = await call("compliance.generate", { body: { type, period } });
       if (isStillHere()) go(`/compliance/${id}`);
@@ -110,14 +126,16 @@ function NewReport() {
   };
   return html`
     <form class="filters" onSubmit=${submit} aria-label="New report">
-      <label>Report
-        <select value=${type} onChange=${(event: Event) =>
-          setType((event.target as HTMLSelectElement).value as ReportType)}>
-          ${Object.entries(REPORT_NAMES).map(([value, name]) =>
-            html`<option value=${value}>${name}</option>`
-          )}
-        </select>
-      </label>
+      ${may("system:write") && html`
+        <label>Report
+          <select value=${type} onChange=${(event: Event) =>
+            setType((event.target as HTMLSelectElement).value as ReportType)}>
+            ${Object.entries(REPORT_NAMES).map(([value, name]) =>
+              html`<option value=${value}>${name}</option>`
+            )}
+          </select>
+        </label>
+      `}
       <label>Period
         <select value=${chosen}
           onChange=${(event: Event) => setChosen((event.target as HTMLSelectElement).value)}>
@@ -131,7 +149,13 @@ function NewReport() {
             onInput=${(event: Event) => setOwn((event.target as HTMLInputElement).value)} />
         </label>
       `}
-      <button type="submit" class="primary" disabled=${change.isBusy}>Generate</button>
+      ${may("system:write") &&
+        html`<button type="submit" class="primary" disabled=${change.isBusy}>Generate</button>`}
+      ${mayReadLog() && html`
+        <button type="button" disabled=${change.isBusy || period === ""} onClick=${download}>
+          Download the evidence
+        </button>
+      `}
     </form>
     <${ChangeError} change=${change} />
   `;

@@ -74,7 +74,7 @@ export function ApprovalsPart({ resolved }: {
 }
 
 /** Who had access when the report was made. */
-export function AccessPart({ access: { users, api_keys } }: {
+export function AccessPart({ access: { users, api_keys, roles } }: {
   readonly access: NonNullable<Pack["access"]>;
 }) {
   const time = (at: string | null) => at === null ? "none" : html`<${ExactTime} at=${at} />`;
@@ -91,6 +91,13 @@ export function AccessPart({ access: { users, api_keys } }: {
           user.remarks.join("; "),
         ])} />
     </section>
+    ${roles !== undefined && html`
+      <section class="part">
+        <h2>What each role allows</h2>
+        <${Records} label="Roles" heads=${["Role", "Rights"]}
+          rows=${roles.map(({ name, rights }) => [onOneLine(name), rights.join(", ")])} />
+      </section>
+    `}
     <section class="part">
       <h2>API keys when the report was made</h2>
       <p>${api_keys.total.toLocaleString()} in all, of which ${api_keys.usable} work.</p>
@@ -99,7 +106,7 @@ export function AccessPart({ access: { users, api_keys } }: {
           heads=${[
             "Key",
             "Status",
-            "Scopes",
+            "Rights",
             "Created by",
             "Age of its value",
             "Rows",
@@ -109,7 +116,7 @@ export function AccessPart({ access: { users, api_keys } }: {
           rows=${api_keys.listed.map((key) => [
             html`<span title=${key.id}>${onOneLine(key.name)}</span>`,
             html`<${Badge} state=${key.status} />`,
-            key.scopes.join(", "),
+            (key.rights ?? key.scopes).join(", "),
             html`<${Name} id=${key.created_by} />`,
             `${key.value_age_days} days`,
             key.rows_in_period ?? "not counted",

@@ -83,6 +83,7 @@ export interface Pack extends Readonly<Record<string, unknown>> {
     })[];
   };
   readonly access?: {
+    readonly roles?: readonly { readonly name: string; readonly rights: readonly string[] }[];
     readonly users: {
       readonly total: number;
       readonly listed: readonly (Holder & {
@@ -97,6 +98,7 @@ export interface Pack extends Readonly<Record<string, unknown>> {
         readonly name: string;
         readonly status: string;
         readonly scopes: readonly string[];
+        readonly rights?: readonly string[];
         readonly created_by: string;
         readonly value_age_days: number;
       })[];
@@ -106,6 +108,8 @@ export interface Pack extends Readonly<Record<string, unknown>> {
     readonly by_agent:
       readonly ({ readonly agent_id: string } & Readonly<Record<string, unknown>>)[];
   };
+  /** Names of what it mentions, by id; older reports have none. */
+  readonly names?: Readonly<Record<string, string>>;
   readonly method: readonly string[];
   readonly limitations: readonly string[];
 }
@@ -120,9 +124,10 @@ export type ReadReport =
   );
 
 /** The names of people and keys that a report itself holds, by id; they stay after the people have left. */
-export function namesIn({ access, organization }: Pack): ReadonlyMap<string, string> {
+export function namesIn({ access, organization, names = {} }: Pack): ReadonlyMap<string, string> {
   return new Map([
     [organization.id, organization.name],
+    ...Object.entries(names),
     ...access?.users.listed.map(({ id, email }) => [id, email] as const) ?? [],
     ...access?.api_keys.listed.map(({ id, name }) => [id, name] as const) ?? [],
   ]);

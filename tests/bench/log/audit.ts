@@ -1,17 +1,17 @@
 import process from "node:process";
-import { verifyExport } from "../../core/events/trail/verify_export.ts";
-import { keyText, readKey } from "../../core/protocol/checkpoints/note.ts";
-import { proveEvent } from "../../core/events/trail/checkpoints.ts";
-import { exportAudit } from "../../core/events/trail/export.ts";
-import type { Reading } from "../../core/work/work.ts";
-import type { Context } from "../../core/context/context.ts";
-import { eventJson } from "../../core/events/events.ts";
-import { readSettings } from "../../core/context/settings.ts";
-import { startRelay } from "../../core/start.ts";
-import { systemClock, systemPorts } from "../../core/ports/system.ts";
-import { openStore } from "../../kv/maintenance/open.ts";
-import { auditKeyOf, insertAuditKeys } from "../../core/events/trail/audit_keys.ts";
-import { sized } from "./size.ts";
+import { verifyExport } from "../../../core/events/trail/verify_export.ts";
+import { keyText, readKey } from "../../../core/protocol/checkpoints/note.ts";
+import { proveEvent } from "../../../core/events/trail/checkpoints.ts";
+import { exportAudit } from "../../../core/events/trail/export.ts";
+import type { Reading } from "../../../core/work/work.ts";
+import type { Context } from "../../../core/context/context.ts";
+import { eventJson } from "../../../core/events/events.ts";
+import { readSettings } from "../../../core/context/settings.ts";
+import { startRelay } from "../../../core/start.ts";
+import { systemClock, systemPorts } from "../../../core/ports/system.ts";
+import { openStore } from "../../../kv/maintenance/open.ts";
+import { auditKeyOf, insertAuditKeys } from "../../../core/events/trail/audit_keys.ts";
+import { sized } from "../size.ts";
 
 /** CPU time in ms: machines are shared, and the wall clock tells who else was there. */
 function cpuMs(): number {
