@@ -10,7 +10,7 @@ import { START_MS } from "./processes.ts";
  */
 const STORES = new URL("../fixtures/stores/", import.meta.url);
 const [name, main = new URL("../../main.ts", import.meta.url).pathname] = Deno.args;
-if (name === undefined || !/^[a-z0-9-]+$/.test(name)) {
+if (name === undefined || !/^[a-z0-9.-]+$/.test(name)) {
   console.error("Give the fixture a name: deno task fixture <name> [path of another main.ts]");
   Deno.exit(2);
 }
