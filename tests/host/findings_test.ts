@@ -41,9 +41,10 @@ Deno.test("judgeIntegrity, judgeSchema: damage and a newer schema are faults, an
   expect([
     [judgeIntegrity([]), "ok", /every page/],
     [judgeIntegrity(["row 1 missing"]), "fault", /row 1 missing.*relay restore/],
-    [judgeSchema(3, 3), "ok", /^3,/],
-    [judgeSchema(2, 3), "note", /next start migrates it/],
-    [judgeSchema(4, 3), "fault", /start a newer Relay/],
+    [judgeSchema(3, false, 3), "ok", /^3,/],
+    [judgeSchema(2, false, 3), "note", /next start migrates it/],
+    [judgeSchema(3, true, 3), "note", /was interrupted: the next start completes it/],
+    [judgeSchema(4, false, 3), "fault", /start a newer Relay/],
   ]);
 });
 

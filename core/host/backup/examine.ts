@@ -2,7 +2,7 @@ import { withoutUsers } from "../../../kv/engine/errors.ts";
 import { isDamage, openFile } from "../../../kv/maintenance/file.ts";
 import type { KeyParts } from "../../../kv/store/collection.ts";
 import { openServer } from "../../../kv/maintenance/server.ts";
-import { SCHEMA_KEY } from "../../../kv/maintenance/migrations.ts";
+import { MIGRATING_KEY, SCHEMA_KEY } from "../../../kv/maintenance/migrations.ts";
 import { InstallationRecord } from "../../../kv/records/installation.ts";
 import type { Entropy } from "../../ports/ports.ts";
 import { nextSecretPath, secretPath, secretsKnown } from "../secrets/file.ts";
@@ -103,7 +103,7 @@ async function examineRecords(
   };
   const number = await look.get(SCHEMA_KEY);
   if (typeof number !== "number") return [empty];
-  const schema = judgeSchema(number);
+  const schema = judgeSchema(number, await look.get(MIGRATING_KEY) !== null);
   if (schema.state === "fault") return [schema]; // records of a newer schema are unknown here
   const installation = await look.get(INSTALLATION_KEY);
   if (installation === null) return [empty];

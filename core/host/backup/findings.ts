@@ -49,10 +49,19 @@ export function judgeIntegrity(faults: readonly string[]): Finding {
   return found("integrity", "fault", text);
 }
 
-/** Compares a store's schema with this program's. */
-export function judgeSchema(schema: number, newest = newestSchema()): Finding {
+/** Compares a store's schema with this program's. `unfinished` says that a migration to it was interrupted. */
+export function judgeSchema(
+  schema: number,
+  unfinished: boolean,
+  newest = newestSchema(),
+): Finding {
   const text = `the store has schema ${schema}, this program has ${newest}`;
   if (schema > newest) return found("schema", "fault", `${text}: start a newer Relay`);
+  if (unfinished) {
+    const interrupted =
+      `the migration to schema ${schema} was interrupted: the next start completes it`;
+    return found("schema", "note", interrupted);
+  }
   if (schema === newest) return found("schema", "ok", `${schema}, as in this program`);
   return found("schema", "note", `${text}: the next start migrates it`);
 }
