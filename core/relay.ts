@@ -61,6 +61,7 @@ import {
   jobsDue,
   lastBackupOf,
   Metrics,
+  ScheduledBackups,
   type Tasks,
 } from "./host/host.ts";
 import {
@@ -103,6 +104,7 @@ export interface Relay extends Context {
   /** Tries to approve the sign-in of a terminal. */
   readonly deviceLogins: FailureThrottle;
   readonly usage: Usage;
+  readonly storeBackups: ScheduledBackups;
   /** What happens in each organization, for statistics. */
   readonly activity: Activity;
   readonly links: Links;
@@ -351,6 +353,7 @@ export const periodicTasks = (app: Relay): Tasks => ({
   blobs: () => sweepBlobs(app.store),
   "old deliveries": () => dropExpired(app),
   "old rows": () => dropExpiredRows(app),
+  backups: () => app.storeBackups.sweep(),
 });
 
 /** How long the stop waits for background work, in ms: what is cut off is due again at the next start. */
@@ -362,6 +365,7 @@ export const stopTasks = (app: Relay): Tasks => ({
   inbox: () => app.inbox.stop(),
   "news for streams": () => app.streamNews.stop(),
   "fleet commands": () => app.fleetCommands.stop(),
+  backups: () => app.storeBackups.stop(),
   links: () => app.links.idle(),
   "ends of links": () => within(app.ports.clock, BACKGROUND_MS, app.background.idle()),
   commands: () => app.commands.stop(),

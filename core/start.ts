@@ -52,6 +52,7 @@ import {
   Metrics,
   reportRunner,
   runAll,
+  ScheduledBackups,
   seedPlans,
   subscribe,
   withoutRepeats,
@@ -149,6 +150,7 @@ export async function startRelay(
   if (store.sole) {
     await recoverCommands(app);
     await app.fleetCommands.sweep();
+    app.storeBackups.sweep();
   } else {
     app.inbox.start();
     app.streamNews.start();
@@ -277,6 +279,7 @@ async function buildParts(store: Store, settings: ServerSettings, ports: Ports):
     deviceLogins: new FailureThrottle(store, { scope: "device_login", forgiving: false }),
     usage: new Usage(store, instance, complain("the use of keys could not be recorded")),
     activity,
+    storeBackups: new ScheduledBackups({ ...context, settings, epoch, background, metrics }),
     links,
     inquiries: new Inquiries({ context, instance, links }),
     commands,

@@ -1,6 +1,7 @@
 import { openStore } from "../../kv/maintenance/open.ts";
 import { agentPrograms } from "./agent_programs.ts";
 import { onStopSignal } from "./process.ts";
+import { storeBackups } from "./store_backups.ts";
 import { VERSION } from "../protocol/protocol.ts";
 import {
   type Environment,
@@ -98,7 +99,10 @@ export async function startFrom(env: Environment, hosted: boolean): Promise<Star
   const opened = await openStore(settings.kv, systemClock);
   const ports = systemPorts(
     () => (running?.app.config() ?? settings.config).outbound.allow_private_targets,
-    agentPrograms(settings.given.RELAY_AGENT_PROGRAMS),
+    {
+      programs: agentPrograms(settings.given.RELAY_AGENT_PROGRAMS),
+      storeBackups: storeBackups(env),
+    },
   );
   try {
     const secrets = secretsOf(settings, ports.entropy, await isSealed(opened.store));

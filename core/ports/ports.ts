@@ -23,6 +23,7 @@ export {
   type OutboundRequest,
   type OutboundResponse,
   type Ports,
+  type StoreBackups,
 } from "./interfaces.ts";
 export { JobRunner, stepEach } from "./job_runner.ts";
 export { logLine } from "./log_line.ts";

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import {
   type Finding,
   judgeAddress,
+  judgeBackup,
   judgeCertificate,
   judgeClock,
   judgeDisk,
@@ -34,6 +35,27 @@ Deno.test("judgeStore: notes a store that others can read", () => {
     [judgeStore("relay.kv", true, 0o100600), "ok", /^relay\.kv, a relay serves it$/],
     [judgeStore("relay.kv", false, null), "ok", /^relay\.kv, no relay has it open$/],
     [judgeStore("relay.kv", false, 0o100640), "note", /chmod 600/],
+  ]);
+});
+
+Deno.test("judgeBackup: late after two periods of the schedule, and noted without one", () => {
+  const [HOUR, DAY] = [60 * MINUTE_MS, 24 * 60 * MINUTE_MS];
+  const judge = (agoMs: number | null, everyMs: number | null, served = true) =>
+    judgeBackup(agoMs === null ? null : NOW_MS - agoMs, {
+      everyMs,
+      fault: null,
+      nowMs: NOW_MS,
+      served,
+    });
+  expect([
+    [judge(2 * HOUR - 1, HOUR), "ok", /^the newest was taken at 2029-12-31T22:/],
+    [judge(2 * HOUR, HOUR), "fault", /one is due every 1 h: see the log of the relay/],
+    [judge(2 * HOUR, HOUR, false), "note", /the relay takes one at its start$/],
+    [judge(-400 * DAY, DAY), "fault", /taken at 2031-/],
+    [judge(null, DAY), "fault", /^none is known, one is due/],
+    [judge(6 * DAY, null), "ok", /^the newest/],
+    [judge(7 * DAY, null), "note", /set `backups` in RELAY_CONFIG, or run `relay backup`$/],
+    [judge(null, null), "note", /^none is known: set/],
   ]);
 });
 
