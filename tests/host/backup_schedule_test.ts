@@ -32,6 +32,7 @@ Deno.test("ScheduledBackups: at the start and then once a day; a failure is show
     const fails = new Set([1, 2]);
     let noted = (): void => {};
     await using world = await World.open({
+      sole: true,
       settings: { kv },
       config: { backups: { folder: "/backup", keep_days: 3 } },
       storeBackups: {
