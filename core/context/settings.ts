@@ -61,9 +61,10 @@ export function readSettings(
   const { RELAY_TLS_CERT: cert, RELAY_TLS_KEY: key } = given;
   const config = parseConfig(configSource.read());
   const store = readStoreSettings(env, hosted);
-  if (config.backups.folder !== null && (store.kv === null || isRemote(store.kv))) {
+  const isFile = store.kv !== null && store.kv !== ":memory:" && !isRemote(store.kv);
+  if (config.backups.folder !== null && !isFile) {
     throw new Error(
-      "RELAY_CONFIG sets backups.folder, but RELAY_KV names no embedded store: use the tools of the database server",
+      "RELAY_CONFIG sets backups.folder, but RELAY_KV names no file: back up a database server with its own tools",
     );
   }
   const local = !hosted && LOOPBACK.has(host) && publicUrl === null &&

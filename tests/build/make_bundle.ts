@@ -25,10 +25,10 @@ export async function makeBundle(
     stdin: "null",
   }).output();
   if (!success) throw new Error(new TextDecoder().decode(stderr));
-  const bundle = await Deno.readTextFile(output);
-  const parts = bundle.split(UNFILLED);
-  if (parts.length !== 2) throw new Error(`the bundle has ${parts.length - 1} places for a commit`);
-  await Deno.writeTextFile(output, parts.join(commit ?? UNFILLED));
+  if (commit === null) return;
+  const bundle = (await Deno.readTextFile(output)).replace(UNFILLED, commit);
+  if (!bundle.includes(commit)) throw new Error("the bundle has no place for the commit");
+  await Deno.writeTextFile(output, bundle);
 }
 
 if (import.meta.main) {

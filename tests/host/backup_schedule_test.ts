@@ -118,12 +118,14 @@ Deno.test("ScheduledBackups: one at a time, and a stop ends it without counting 
   });
 });
 
-Deno.test("readSettings: backups of a database server's store are refused", () => {
+Deno.test("readSettings: backups of a store that is no file are refused", () => {
   const env = {
     RELAY_SECRET: "a secret of enough characters",
     RELAY_CONFIG: JSON.stringify({ backups: { folder: "/backup" } }),
   };
   const read = (RELAY_KV: string) => readSettings({ ...env, RELAY_KV }, () => "", false);
   eq(read("/var/lib/relay.kv").config.backups.folder, "/backup");
-  throws(() => read("https://kv.example.com"), /backups\.folder, but RELAY_KV names no embedded/);
+  for (const kv of [":memory:", "https://kv.example.com"]) {
+    throws(() => read(kv), /backups\.folder, but RELAY_KV names no file: /);
+  }
 });
