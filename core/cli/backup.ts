@@ -9,13 +9,15 @@ import {
   STORE_FILE,
   writeBackup,
 } from "../host/host.ts";
-import { readStoreSettings, type StoreSettings } from "../context/context.ts";
-import { systemClock, systemEntropy } from "../ports/ports.ts";
+import { type Environment, readStoreSettings, type StoreSettings } from "../context/context.ts";
+import { type StoreBackups, systemClock, systemEntropy } from "../ports/ports.ts";
 import { readDuration } from "../codec/codec.ts";
 import { isThere } from "../../kv/maintenance/disk.ts";
 import { lockBackups } from "../../kv/maintenance/open.ts";
+import { HOUR_MS } from "../../kv/store/durations.ts";
 import { UsageError } from "./arguments.ts";
 import { runCommand } from "./command.ts";
+import { startProgram } from "./program.ts";
 import { embeddedPath, storePath } from "./store.ts";
 
 const BACKUP_HELP = `relay backup: copy the store while the relay serves
@@ -95,6 +97,26 @@ function backup(folder: string, keep: string | undefined): void {
 }
 
 const NONE_OLDER = { removed: 0, unremoved: null };
+
+/** Backups of the store of an environment, each by `relay backup` in a process of its own. */
+export function storeBackups(given: Environment): StoreBackups {
+  const env: Record<string, string> = {};
+  for (const [name, value = ""] of Object.entries(given)) {
+    if (/^RELAY_(KV|SECRET)/.test(name)) env[name] = value;
+  }
+  return {
+    async add(folder, keepMs, signal) {
+      const program = startProgram(["backup", "--keep", `${keepMs / HOUR_MS}h`, folder], { env });
+      const kill = () => void program.kill();
+      signal.addEventListener("abort", kill);
+      const { code } = await program.ended;
+      signal.removeEventListener("abort", kill);
+      if (code === 0) return;
+      const reason = program.lines.findLast((line) => line.startsWith("relay: "));
+      throw new Error(reason?.slice("relay: ".length) ?? `relay backup ended with code ${code}`);
+    },
+  };
+}
 
 function keptMs(keep: string): number {
   const ms = readDuration(keep);

@@ -1,7 +1,7 @@
 import { openStore } from "../../kv/maintenance/open.ts";
 import { agentPrograms } from "./agent_programs.ts";
+import { storeBackups } from "./backup.ts";
 import { onStopSignal } from "./process.ts";
-import { storeBackups } from "./store_backups.ts";
 import { VERSION } from "../protocol/protocol.ts";
 import {
   type Environment,

@@ -1,9 +1,9 @@
 import { gzipSync } from "node:zlib";
 import { DatabaseSync } from "node:sqlite";
 import { FIRST_DAY_CONFIG, liveFirstDay } from "./first_day.ts";
+import { recordSchemas } from "../kv/maintenance/record_schemas.ts";
 import { startProgram } from "../../core/cli/program.ts";
 import { START_MS } from "./processes.ts";
-import { recordSchemas } from "./record_schemas.ts";
 
 /**
  * Makes `tests/fixtures/stores/<name>`: the store that a relay leaves after a first day, and beside it the

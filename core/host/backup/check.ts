@@ -1,12 +1,17 @@
-import type { Sealer } from "../../codec/codec.ts";
 import { digestFile } from "./digest.ts";
-import { type Manifest, readManifest, sizeInBackup, STORE_FILE } from "./manifest.ts";
+import {
+  type Manifest,
+  readManifest,
+  type sealersOf,
+  sizeInBackup,
+  STORE_FILE,
+} from "./manifest.ts";
 
 /**
  * Checks that a backup is what was written and can be restored with these secrets. It reads all of it.
  * @throws {Error} that says what is wrong with it
  */
-export function checkBackup(folder: string, sealers: readonly Sealer[]): Manifest {
+export function checkBackup(folder: string, sealers: ReturnType<typeof sealersOf>): Manifest {
   const manifest = readManifest(folder, sealers);
   mustBeWhole(folder, sizeInBackup(folder, STORE_FILE), manifest);
   copyChecked(folder, manifest);

@@ -1,5 +1,5 @@
 import { deepStrictEqual as deq, ok } from "node:assert/strict";
-import { type RecordSchemas, recordSchemas } from "../../support/record_schemas.ts";
+import { type RecordSchemas, recordSchemas } from "./record_schemas.ts";
 
 const RELEASED = new URL("../../fixtures/records/", import.meta.url);
 

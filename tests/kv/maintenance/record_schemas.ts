@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { canonicalJson } from "../../core/codec/canonical.ts";
-import { newestSchema } from "../../kv/maintenance/migrations.ts";
-import { collections } from "./whole_store.ts";
+import { canonicalJson } from "../../../core/codec/canonical.ts";
+import { newestSchema } from "../../../kv/maintenance/migrations.ts";
+import { collections } from "../../support/whole_store.ts";
 
 /** What a version's programs can read: the number of the schema, and a digest of the fields of each collection. */
 export interface RecordSchemas {
