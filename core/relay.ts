@@ -63,6 +63,7 @@ import {
   lastBackupOf,
   makeScheduledReports,
   Metrics,
+  ScheduledBackups,
   type Tasks,
 } from "./host/host.ts";
 import {
@@ -107,6 +108,7 @@ export interface Relay extends Context {
   /** Tries to approve the sign-in of a terminal. */
   readonly deviceLogins: FailureThrottle;
   readonly usage: Usage;
+  readonly storeBackups: ScheduledBackups;
   /** What happens in each organization, for statistics. */
   readonly activity: Activity;
   readonly links: Links;
@@ -356,6 +358,7 @@ export const periodicTasks = (app: Relay): Tasks => ({
   blobs: () => sweepBlobs(app.store),
   "old deliveries": () => dropExpired(app),
   "old rows": () => dropExpiredRows(app),
+  backups: () => app.storeBackups.sweep(),
 });
 
 /** How long the stop waits for background work, in ms: what is cut off is due again at the next start. */
@@ -367,6 +370,7 @@ export const stopTasks = (app: Relay): Tasks => ({
   inbox: () => app.inbox.stop(),
   "news for streams": () => app.streamNews.stop(),
   "fleet commands": () => app.fleetCommands.stop(),
+  backups: () => app.storeBackups.stop(),
   links: () => app.links.idle(),
   "ends of links": () => within(app.ports.clock, BACKGROUND_MS, app.background.idle()),
   commands: () => app.commands.stop(),

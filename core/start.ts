@@ -53,6 +53,7 @@ import {
   Metrics,
   reportRunner,
   runAll,
+  ScheduledBackups,
   seedPlans,
   subscribe,
   withoutRepeats,
@@ -150,6 +151,7 @@ export async function startRelay(
   if (store.sole) {
     await recoverCommands(app);
     await app.fleetCommands.sweep();
+    app.storeBackups.sweep();
   } else {
     app.inbox.start();
     app.streamNews.start();
@@ -279,6 +281,7 @@ async function buildParts(store: Store, settings: ServerSettings, ports: Ports):
     deviceLogins: new FailureThrottle(store, { scope: "device_login", forgiving: false }),
     usage: new Usage(store, instance, complain("the use of keys could not be recorded")),
     activity,
+    storeBackups: new ScheduledBackups({ ...context, settings, epoch, background, metrics }),
     links,
     inquiries: new Inquiries({ context, instance, links }),
     commands,

@@ -17,6 +17,11 @@ const Health = z.object({
     description: "When the newest complete backup by `relay backup` was taken, and null without " +
       "one. Absent for a store that it does not copy: a database server, or one in memory.",
   }),
+  last_backup_error: z.string().nullable().optional().meta({
+    description:
+      "Why the last scheduled backup of this process failed, and null when it did not. " +
+      "Absent like `last_backup_at`.",
+  }),
 }).meta({ id: "Health" });
 
 /** True for an actor who may see the figures, which cover the live space of all organizations. */

@@ -63,7 +63,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     about: "print a script that completes commands: bash, zsh, fish",
     run: async (args) => (await import("./completion.ts")).completionCommand(args, firstWords()),
   },
-  version: { about: "print the version", run: () => print(`relay ${manifest.version}`) },
+  version: { about: "print the version and the commit", run: printVersion },
   help: { about: "print this text", run: () => print(help()) },
 };
 
@@ -198,6 +198,15 @@ function columns(entries: readonly (readonly [name: string, text: string])[]): s
   return entries.map(([name, text]) =>
     `  ${name}`.padEnd(width) + text.replaceAll(lines, `$1\n${" ".repeat(width)}`)
   ).join("\n");
+}
+
+/** Characters of a commit that people compare. */
+const COMMIT_CHARS = 12;
+
+async function printVersion(): Promise<number> {
+  const { commitOf } = await import("./commit.ts");
+  const commit = commitOf()?.slice(0, COMMIT_CHARS) ?? "unknown";
+  return await print(`relay ${manifest.version} (commit ${commit})`);
 }
 
 function print(text: string): Promise<number> {

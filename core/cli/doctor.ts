@@ -1,9 +1,8 @@
 import { createSocket } from "node:dgram";
 import { lookup } from "node:dns/promises";
 import { once } from "node:events";
-import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
-import { isThere } from "../../kv/maintenance/disk.ts";
+import { freeBytes, isThere } from "../../kv/maintenance/disk.ts";
 import { isOwned } from "../../kv/maintenance/open.ts";
 import {
   type AddressState,
@@ -21,14 +20,15 @@ import { runCommand } from "./command.ts";
 const HELP = `relay doctor: diagnose this installation
 
 Usage:
-  relay doctor
+  relay doctor [--json]
 
-Checks the settings, the store and its secret, the clock, the disk, the address, the certificate, due
-deliveries and expired rows. It prints a line for each: "ok", or "note" or "FAULT" with what to do.
-It reads the settings of \`relay serve\` from the environment, changes nothing, and may run while a
-relay serves. It reads the whole store, which may take minutes.
+Checks the settings, the store and its secret, the clock, the disk, the newest backup, the address, the
+certificate, due deliveries and expired rows. It prints a line for each: "ok", or "note" or "FAULT" with
+what to do. It reads the settings of \`relay serve\` from the environment, changes nothing, and may run
+while a relay serves. It reads the whole store and the newest scheduled backup, which may take minutes.
 
 Options:
+  --json   Print one JSON object: "ok", and "findings" with the name, state and text of each.
   --help   Show this text.
 
 Exit codes:
@@ -42,17 +42,26 @@ const ANSWER_MS = 2_000;
 
 /** Runs `relay doctor`; resolves to the exit code. */
 export function doctorCommand(args: string[]): Promise<number> {
-  return runCommand({ name: "doctor", help: HELP, run: printFindings }, args);
+  return runCommand({
+    name: "doctor",
+    help: HELP,
+    switches: ["json"],
+    async run({ json = false }) {
+      const findings = await examine();
+      const ok = findings.every(({ state }) => state !== "fault");
+      if (json) console.log(JSON.stringify({ ok, findings }));
+      else print(findings);
+      return ok ? 0 : 1;
+    },
+  }, args);
 }
 
-async function printFindings(): Promise<number> {
-  const findings = await examine();
+function print(findings: readonly Finding[]): void {
   const width = Math.max(...findings.map(({ name }) => name.length));
   for (const { name, state, text } of findings) {
     const mark = state === "fault" ? "FAULT" : state;
     console.log(`${mark.padEnd(5)}  ${name.padEnd(width)}  ${text}`);
   }
-  return findings.some(({ state }) => state === "fault") ? 1 : 0;
 }
 
 async function examine(): Promise<Finding[]> {
@@ -85,13 +94,14 @@ function mismatchOf(tls: NonNullable<Settings["tls"]>): string | null {
 /** The findings about the store, and whether a relay has it. A database server may always have one. */
 async function examineStore(settings: Settings, nowMs: number) {
   const { kv, config } = settings;
-  const about = { settings, retentionDays: config.retention_days, nowMs, entropy: systemEntropy };
+  const { backups, retention_days: retentionDays } = config;
+  const about = { settings, backups, retentionDays, nowMs, entropy: systemEntropy };
   if (kv === null || kv === ":memory:") return { served: false, findings: [inMemory] };
   if (isRemote(kv)) return { served: true, findings: await examineServer(kv, about) };
   try {
     const served = isOwned(kv);
     const findings = isThere(kv)
-      ? await examineFile(kv, about, { served, freeBytes: freeBytes(kv) })
+      ? await examineFile(kv, about, { served, freeBytes: freeBytes(dirname(kv)) })
       : [notYet(kv)];
     return { served, findings };
   } catch (error) {
@@ -157,9 +167,4 @@ async function bindError(host: string, port: number): Promise<AddressState | nul
     if (code === "EADDRINUSE") return null;
     return code === "EACCES" ? "forbidden" : "not_here";
   }
-}
-
-function freeBytes(kv: string): number {
-  const { bavail, bsize } = statfsSync(dirname(kv));
-  return bavail * bsize;
 }

@@ -1,5 +1,6 @@
 import { openStore } from "../../kv/maintenance/open.ts";
 import { agentPrograms } from "./agent_programs.ts";
+import { storeBackups } from "./backup.ts";
 import { onStopSignal } from "./process.ts";
 import { VERSION } from "../protocol/protocol.ts";
 import {
@@ -98,7 +99,10 @@ export async function startFrom(env: Environment, hosted: boolean): Promise<Star
   const opened = await openStore(settings.kv, systemClock);
   const ports = systemPorts(
     () => (running?.app.config() ?? settings.config).outbound.allow_private_targets,
-    agentPrograms(settings.given.RELAY_AGENT_PROGRAMS),
+    {
+      programs: agentPrograms(settings.given.RELAY_AGENT_PROGRAMS),
+      storeBackups: storeBackups(env),
+    },
   );
   try {
     const secrets = secretsOf(settings, ports.entropy, await isSealed(opened.store));

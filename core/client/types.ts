@@ -3352,6 +3352,8 @@ export interface Health {
   readonly jobs_due?: number | undefined;
   /** When the newest complete backup by `relay backup` was taken, and null without one. Absent for a store that it does not copy: a database server, or one in memory. */
   readonly last_backup_at?: string | null | undefined;
+  /** Why the last scheduled backup of this process failed, and null when it did not. Absent like `last_backup_at`. */
+  readonly last_backup_error?: string | null | undefined;
   readonly status: "ok" | "degraded";
   readonly store_round_trip_ms?: number | undefined;
   readonly uptime_seconds?: number | undefined;

@@ -8,7 +8,7 @@ export { basicAuth } from "./basic_auth.ts";
 export { canonicalJson } from "./canonical.ts";
 export { iso, isoOrNull } from "./instant.ts";
 export { ISO_CHARS_MAX, ISO_PATTERN, monthsFrom, readIso } from "./iso.ts";
-export { PERIOD_CHARS_MAX, PERIOD_FORMS, PERIOD_RULE, readPeriod } from "./period.ts";
+export { PERIOD_CHARS_MAX, PERIOD_FORMS, PERIOD_RULE, readDuration, readPeriod } from "./period.ts";
 export { decryptOnce, encryptOnce, makeSealer, MASK, type Sealer, SealError } from "./seal.ts";
 export { STANDARD_SECRET_PREFIX, standardKey } from "./standard_webhooks.ts";
 export {

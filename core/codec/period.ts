@@ -51,6 +51,12 @@ export function readPeriod(
 
 const UNIT_MS: Readonly<Record<string, number>> = { h: HOUR_MS, d: DAY_MS, w: 7 * DAY_MS };
 
+/** The length in ms of a number of hours, days or weeks, such as `12h`, `7d` or `2w`; null for another text. */
+export function readDuration(text: string): number | null {
+  const [, digits, unit] = /^([1-9]\d{0,4})([hdw])$/.exec(text) ?? [];
+  return unit === undefined ? null : Number(digits) * UNIT_MS[unit]!;
+}
+
 /** A number of hours, days, weeks, months or years up to now. */
 function lastingUntil(asked: string, nowMs: number): Span | null {
   const [, digits, letter] = LASTING.exec(asked)?.filter((part) => part !== undefined) ?? [];

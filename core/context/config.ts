@@ -74,6 +74,14 @@ export const Config = z.strictObject({
     audit: z.int().min(1).max(36_500).nullable().default(null)
       .describe("days that audit rows are kept; an expired row leaves its hash"),
   }).prefault({}),
+  backups: z.strictObject({
+    folder: z.string().min(1).max(1024).nullable().default(null)
+      .describe("folder of the scheduled backups of an embedded store; null schedules none"),
+    every_hours: z.int().min(1).max(8760).default(24).describe("hours between two backups"),
+    keep_days: z.int().min(1).max(3650).default(7).describe(
+      "days that backups in the folder are kept",
+    ),
+  }).prefault({}),
   legal_hold: z.array(z.string().min(1).max(64)).max(10_000).default([])
     .describe("organizations whose audit rows never expire; `*` means all"),
   trusted_proxies: z.array(Proxy).max(64).default([])

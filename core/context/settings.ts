@@ -60,11 +60,18 @@ export function readSettings(
   const { RELAY_HOST: host, RELAY_PUBLIC_URL: publicUrl, RELAY_CONFIG: configSource } = given;
   const { RELAY_TLS_CERT: cert, RELAY_TLS_KEY: key } = given;
   const config = parseConfig(configSource.read());
+  const store = readStoreSettings(env, hosted);
+  const isFile = store.kv !== null && store.kv !== ":memory:" && !isRemote(store.kv);
+  if (config.backups.folder !== null && !isFile) {
+    throw new Error(
+      "RELAY_CONFIG sets backups.folder, but RELAY_KV names no file: back up a database server with its own tools",
+    );
+  }
   const local = !hosted && LOOPBACK.has(host) && publicUrl === null &&
     config.trusted_proxies.length === 0;
   const signup = given.RELAY_SIGNUP ?? (local ? "open" : "invite");
   return {
-    ...readStoreSettings(env, hosted),
+    ...store,
     given,
     host,
     port: given.RELAY_PORT,

@@ -19,6 +19,7 @@ interface Instance {
   readonly commands: { readonly size: number };
   readonly settings: Pick<Settings, "kv">;
   readonly epoch: string;
+  readonly storeBackups: { readonly error: string | null };
 }
 
 /** The number of webhook deliveries that are due now, up to DUE_MAX. */
@@ -37,7 +38,7 @@ export async function jobsDue(store: Store, clock: Clock): Promise<number> {
 /** The state of the parts. `detailed` adds figures, for callers who may see them. */
 export async function health(
   { store, ports: { clock } }: Pick<Context, "store" | "ports">,
-  { startedAtMs, links, commands, settings, epoch }: Instance,
+  { startedAtMs, links, commands, settings, epoch, storeBackups }: Instance,
   detailed: boolean,
 ) {
   const startedMs = performance.now();
@@ -46,6 +47,7 @@ export async function health(
   const status = storeOk ? "ok" as const : "degraded" as const;
   const components = { store: storeOk ? "ok" as const : "down" as const };
   if (!detailed || !storeOk) return { status, components };
+  const backedUpAt = lastBackupOf(settings.kv, epoch);
   return {
     status,
     components,
@@ -55,7 +57,8 @@ export async function health(
     jobs_due: await jobsDue(store, clock),
     agents_linked: links.size,
     commands_under_way: commands.size,
-    last_backup_at: lastBackupOf(settings.kv, epoch),
+    last_backup_at: backedUpAt,
+    last_backup_error: backedUpAt === undefined ? undefined : storeBackups.error,
   };
 }
 

@@ -20,6 +20,7 @@ export {
 } from "./accounts.ts";
 export { Activity } from "./activity.ts";
 export { writeBackup } from "./backup/backup.ts";
+export { addBackup } from "./backup/keep.ts";
 export { examineFile, examineServer } from "./backup/examine.ts";
 export {
   type AddressState,
@@ -30,6 +31,7 @@ export {
 export { lastBackupOf, noteBackup } from "./backup/last_backup.ts";
 export { type Manifest, STORE_FILE } from "./backup/manifest.ts";
 export { restoreBackup } from "./backup/restore.ts";
+export { ScheduledBackups } from "./backup/schedule.ts";
 export { ActiveConfiguration } from "./configuration/active.ts";
 export { reloadConfig, showConfig } from "./configuration/rules.ts";
 export { dashboardStats } from "./dashboard.ts";

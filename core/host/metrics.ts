@@ -25,6 +25,7 @@ export class Metrics {
   readonly #requests = new RequestMetrics();
   readonly #deliveries = new LabelledCounts(["result"]);
   readonly #commands = new LabelledCounts(["outcome"]);
+  readonly #backups = new LabelledCounts(["result"]);
   readonly #toolCalls = new LabelledCounts(["tool", "result"]);
   #lagSeconds = 0;
   #gauges: Gauges | null = null;
@@ -32,6 +33,7 @@ export class Metrics {
   constructor() {
     // Initialize the outcomes to zero, so that the first one shows as an increase.
     for (const result of ["succeeded", "failed", "timed_out"]) this.#deliveries.add([result], 0);
+    for (const result of ["succeeded", "failed"]) this.#backups.add([result], 0);
     for (const outcome of COMMAND_STATUSES) {
       if (!OPEN.includes(outcome)) this.#commands.add([outcome], 0);
     }
@@ -45,6 +47,11 @@ export class Metrics {
   /** Counts a webhook delivery attempt. */
   delivery(result: "succeeded" | "failed" | "timed_out"): void {
     this.#deliveries.add([result]);
+  }
+
+  /** Counts a scheduled backup of the store. */
+  backup(result: "succeeded" | "failed"): void {
+    this.#backups.add([result]);
   }
 
   /** Counts a statistic, if it is the outcome of a command. */
@@ -86,6 +93,7 @@ export class Metrics {
       "Webhook delivery attempts, by result.",
       this.#deliveries,
     );
+    counter("relay_backup_attempts_total", "Scheduled backups, by result.", this.#backups);
     counter(
       "relay_commands_total",
       "Commands of the live space that ended on this process, by outcome.",

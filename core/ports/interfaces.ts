@@ -102,6 +102,15 @@ export interface AgentPrograms {
   find(version: string, platform: string): Promise<AgentProgram | null>;
 }
 
+/** Backups of the embedded store, written outside this process: a copy takes the processor and the disk for seconds. */
+export interface StoreBackups {
+  /**
+   * Adds a backup to a folder, and removes older ones of the store.
+   * @throws {Error} that says why there is none, or why older ones were not removed
+   */
+  add(folder: string, keepMs: number, signal: AbortSignal): Promise<void>;
+}
+
 export interface Ports {
   readonly clock: Clock;
   readonly entropy: Entropy;
@@ -110,4 +119,5 @@ export interface Ports {
   /** The cost of hashing new passwords. */
   readonly passwordCost: Cost;
   readonly programs: AgentPrograms;
+  readonly storeBackups: StoreBackups;
 }

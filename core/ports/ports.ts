@@ -24,6 +24,7 @@ export {
   type OutboundResponse,
   type Ports,
   type Timing,
+  type StoreBackups,
 } from "./interfaces.ts";
 export { JobRunner, stepEach } from "./job_runner.ts";
 export { logLine } from "./log_line.ts";

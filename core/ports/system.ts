@@ -1,6 +1,6 @@
 import { withoutUsers } from "../../kv/engine/errors.ts";
 import { logLine } from "./log_line.ts";
-import type { AgentPrograms, Clock, Entropy, Log, Ports } from "./interfaces.ts";
+import type { Clock, Entropy, Log, Ports } from "./interfaces.ts";
 import { safeOutbound } from "./outbound/safe_outbound.ts";
 import { passwordCost } from "./password_hash.ts";
 
@@ -69,12 +69,18 @@ function write(level: string, message: string, fields: Readonly<Record<string, u
   logLine(console.error, withoutUsers(JSON.stringify({ at, level, message, ...fields })));
 }
 
-const NO_PROGRAMS: AgentPrograms = { find: () => Promise.resolve(null) };
+/** The ports that only the program itself has. */
+type OfProgram = Pick<Ports, "programs" | "storeBackups">;
+
+const NO_PROGRAM: OfProgram = {
+  programs: { find: () => Promise.resolve(null) },
+  storeBackups: { add: () => Promise.reject(new Error("this relay cannot start `relay backup`")) },
+};
 
 /** The ports of a running program. */
 export function systemPorts(
   allowPrivateTargets: () => boolean,
-  programs: AgentPrograms = NO_PROGRAMS,
+  ofProgram: OfProgram = NO_PROGRAM,
 ): Ports {
   const clock = systemClock;
   return {
@@ -83,6 +89,6 @@ export function systemPorts(
     outbound: safeOutbound({ allowPrivateTargets, clock }),
     log: systemLog,
     passwordCost: passwordCost(),
-    programs,
+    ...ofProgram,
   };
 }

@@ -1,3 +1,4 @@
+import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
 
 /** True when a path exists; a dangling link counts. */
@@ -36,4 +37,10 @@ export function syncFolder(path: string): void {
 /** Writes all bytes; one `writeSync` may write fewer. */
 export function writeAll(file: Pick<Deno.FsFile, "writeSync">, bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
+}
+
+/** Free space of the disk that a folder is on, in bytes. */
+export function freeBytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
 }

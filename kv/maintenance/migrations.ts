@@ -47,8 +47,11 @@ const MIGRATIONS: readonly Migration[] = [
   { number: 4, name: "give each agent a name that is unique in its space", run: nameAgents },
 ];
 
-/** The key of a store's schema number. */
+/** The key of a store's schema number. It is the newest one as soon as anything is migrated, so older programs refuse. */
 export const SCHEMA_KEY = ["~", "schema"];
+
+/** The key of the schema number from which an unfinished migration goes on; absent when none is under way. */
+export const MIGRATING_KEY = ["~", "migrating"];
 
 /** The newest schema that this program knows. */
 export const newestSchema = (migrations: readonly Migration[] = MIGRATIONS): number =>
@@ -63,24 +66,30 @@ export function refuseNewer(what: string, schema: number, newest = newestSchema(
 }
 
 /**
- * Migrates the store to this program's schema.
+ * Migrates the store to this program's schema. After an interruption only a program of this schema or a newer one opens
+ * the store, and goes on from where it was.
  * @throws {Error} when a newer program wrote the store
  */
 export async function migrate(
   store: Store,
   migrations: readonly Migration[] = MIGRATIONS,
 ): Promise<void> {
+  const { kv } = store;
   const newest = newestSchema(migrations);
-  const stored = await store.kv.get<number>(SCHEMA_KEY);
+  const [stored, reached] = await kv.getMany<[number, number]>([SCHEMA_KEY, MIGRATING_KEY]);
   if (stored.value === null) {
-    await store.kv.atomic().check(stored).set(SCHEMA_KEY, newest).commit();
+    await kv.atomic().check(stored).set(SCHEMA_KEY, newest).commit();
     return;
   }
   refuseNewer("this store", stored.value, newest);
-  for (const { number, run } of migrations.filter(({ number }) => number > stored.value!)) {
+  if (stored.value === newest && reached.value === null) return;
+  const from = reached.value ?? stored.value;
+  await kv.atomic().set(SCHEMA_KEY, newest).set(MIGRATING_KEY, from).commit();
+  for (const { number, run } of migrations.filter(({ number }) => number > from)) {
     await run(store);
-    await store.kv.set(SCHEMA_KEY, number);
+    await kv.set(MIGRATING_KEY, number);
   }
+  await kv.delete(MIGRATING_KEY);
 }
 
 /** Entries that one commit writes: their keys must not exceed the engine's limit together. */

@@ -97,6 +97,18 @@ export async function lockStore(path: string, clock: Clock): Promise<Disposable>
   );
 }
 
+/**
+ * Locks the backups of an embedded store for this process until the result is disposed; the lock ends with the process.
+ * @throws {Error} when another process backs the store up
+ */
+export function lockBackups(path: string): Disposable {
+  const lock = `${fileOf(path)}.backup-lock`;
+  const file = Deno.openSync(lock, { create: true, write: true, mode: 0o600 });
+  if (file.tryLockSync(true)) return { [Symbol.dispose]: () => unlock(file) };
+  file.close();
+  throw new Error(`another backup of ${path} is being written: try again when it is complete`);
+}
+
 /** Unlocks before closing, because a child process that is being started may have the file open too. */
 function unlock(file: Deno.FsFile): void {
   file.unlockSync();

@@ -30,7 +30,7 @@ export async function bundleAgent(output: string, root = HERE): Promise<void> {
  * A second argument is the root of another commit's work tree.
  */
 async function makeFixture([name, root]: readonly string[]): Promise<void> {
-  if (name === undefined || !/^[a-z0-9-]+$/.test(name)) {
+  if (name === undefined || !/^[a-z0-9.-]+$/.test(name)) {
     throw new Error("Give the fixture a name: deno task fixture:agent <name> [another work tree]");
   }
   const file = await Deno.makeTempFile({ suffix: ".js" });

@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import project from "../../deno.json" with { type: "json" };
 import { clientOf } from "../clients/status_client.ts";
+import { makeBundle } from "./make_bundle.ts";
 import { makeKey, signUpOwner, START_MS, startMain, withFolder } from "../support/processes.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
-const BUILD = project.tasks.build.command.split(" ").slice(1);
+const [, COMPILE] = project.tasks.build.command.split(" && ");
+const BUILD = COMPILE!.split(" ").slice(1);
+const COMMIT = "0123456789abcdef".repeat(3).slice(0, 40);
 /** What the executable may do: baked in when it is built, so they are tried with the bundle. */
 const PERMISSIONS = BUILD.filter((word) => /^--(allow-|no-prompt)/.test(word));
 
@@ -28,11 +32,11 @@ const startBundle = (bundle: string, args: readonly string[], env: Record<string
 Deno.test("build: the bundle serves, runs an agent and keeps a store with the executable's permissions", async () => {
   await withFolder(async (folder) => {
     const bundle = `${folder}/relay.js`;
-    await deno(["bundle", "--platform", "deno", "--output", bundle, "main.ts"]);
+    await makeBundle(bundle, ROOT, COMMIT);
 
     const version = startBundle(bundle, ["version"]);
     assert.equal((await version.ended).code, 0);
-    assert.deepEqual(version.lines, [`relay ${project.version}`]);
+    assert.deepEqual(version.lines, [`relay ${project.version} (commit 0123456789ab)`]);
 
     const relay = startBundle(bundle, ["serve"], {
       RELAY_KV: `${folder}/relay.kv`,
@@ -78,14 +82,41 @@ Deno.test("build: the bundle serves, runs an agent and keeps a store with the ex
 
 Deno.test("build: the executable links with all its modules on any base runtime", async () => {
   await withFolder(async (folder) => {
-    const output = `${folder}/relay`;
-    const args = BUILD.map((word) => word === "dist/relay" ? output : word);
+    const output = `${folder}/relay`, bundle = `${folder}/relay.js`;
+    await makeBundle(bundle, ROOT, COMMIT);
+    const own = new Map([["dist/relay", output], ["dist/relay.js", bundle]]);
+    const args = BUILD.map((word) => own.get(word) ?? word);
     assert.ok(args.includes(output), "the task says where the executable goes");
     // The real base runtime is a download; any executable of this system takes its place here.
     const base = Deno.execPath();
     const said = await deno(args, { DENORT_BIN: base });
     assert.match(said, /Embedded Files/);
     assert.ok((await Deno.stat(output)).size > (await Deno.stat(base)).size);
+  });
+});
+
+/** Copies what a bundle is made of, without the folder of Git. */
+async function copyTree(from: string, to: string): Promise<void> {
+  await Deno.mkdir(to, { recursive: true });
+  for await (const { name, isDirectory } of Deno.readDir(from)) {
+    if (/^(\.git|dist|tests|docs|node_modules)$/.test(name)) continue;
+    if (isDirectory) await copyTree(`${from}/${name}`, `${to}/${name}`);
+    else await Deno.copyFile(`${from}/${name}`, `${to}/${name}`);
+  }
+}
+
+Deno.test("bundle: two folders with the same files give the same bytes, which only the commit changes", async () => {
+  await withFolder(async (folder) => {
+    const bundles: Uint8Array[] = [];
+    for (const [at, commit] of [["one", COMMIT], ["and/another", COMMIT]] as const) {
+      await copyTree(ROOT, `${folder}/${at}`);
+      await makeBundle(`${folder}/${at}.js`, `${folder}/${at}`, commit);
+      bundles.push(await Deno.readFile(`${folder}/${at}.js`));
+    }
+    assert.ok(bundles[0]!.length > 1_000_000);
+    assert.ok(Buffer.from(bundles[0]!).equals(bundles[1]!));
+    const text = new TextDecoder().decode(bundles[0]);
+    for (const place of [folder, ROOT]) assert.ok(!text.includes(place), place);
   });
 });
 

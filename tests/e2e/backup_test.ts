@@ -150,7 +150,13 @@ Deno.test("relay restore: a truncated backup is refused with one sentence, and t
     const env = { RELAY_KV: `${folder}/relay.kv`, RELAY_SECRET: "a secret of enough characters" };
     const { relay } = await startRelayProcess(env);
     await relay.stop();
-    const permissions = ["--no-prompt", "--allow-read", "--allow-write", "--allow-env"];
+    const permissions = [
+      "--no-prompt",
+      "--allow-read",
+      "--allow-write",
+      "--allow-env",
+      "--allow-sys",
+    ];
     const narrow = startMain(["backup", `${folder}/good`], env, { permissions });
     assert.equal((await narrow.ended).code, 1);
     assert.match(narrow.lines.join("\n"), /was not copied: .*: start it with `deno run -A`/);
@@ -258,7 +264,12 @@ Deno.test("relay backup, restore, compact: wrong arguments and stores are named,
       [["backup"], 2, /^Name one folder: relay backup <folder>\. See: relay backup --help$/],
       [["restore"], 2, /^Name one folder: relay restore <folder>\./],
       [["restore", "a", "b"], 2, /^Unexpected argument "b"\./],
-      [["backup", "--now"], 2, /^There is no option "--now"\. See: relay backup --help$/],
+      [
+        ["backup", "--now"],
+        2,
+        /^There is no option "--now"\. Did you mean --keep\? See: relay backup --help$/,
+      ],
+      [["backup", "--keep", "7", "b"], 2, /^The duration "7" is none such as 12h, 7d or 4w\. See/],
       [["compact", "now"], 2, /^Unexpected argument "now"\. See: relay compact --help$/],
       [["restore", "--help"], 0, /^relay restore: /],
       [["backup", `${folder}/b`], 1, /^relay: there is no store at .*: set RELAY_KV to its path$/],

@@ -4,7 +4,7 @@ import { SCHEMA_KEY } from "../../kv/maintenance/migrations.ts";
 import { installations } from "../../kv/records/installation.ts";
 import { SYSTEM } from "../../kv/store/collection.ts";
 import { putRaw } from "../support/raw_rows.ts";
-import { startMain, startRelayProcess, withFolder } from "../support/processes.ts";
+import { START_MS, startMain, startRelayProcess, withFolder } from "../support/processes.ts";
 
 type Env = Readonly<Record<string, string>>;
 
@@ -19,6 +19,7 @@ const NAMES = [
   "schema",
   "secret",
   "jobs",
+  "backup",
   "retention",
   "address",
 ];
@@ -46,6 +47,8 @@ Deno.test("relay doctor: prints ok for each check of a sound relay, running or s
     const env = { RELAY_KV: `${folder}/relay.kv` };
     const { relay, url } = await startRelayProcess(env);
     try {
+      const backup = startMain(["backup", `${folder}/backup`], env);
+      assert.equal((await backup.ended).code, 0, backup.lines.join("\n"));
       const { code, lines, text } = await doctor({ ...env, RELAY_PORT: new URL(url).port });
       assert.equal(code, 0, text);
       assert.deepEqual([...lines.keys()], NAMES);
@@ -111,6 +114,47 @@ Deno.test("relay doctor: prints one line with what to do for each fault, and exi
   });
 });
 
+Deno.test("relay doctor --json: one object says whether there is a fault, and lists the findings", async () => {
+  await withFolder(async (folder) => {
+    const env = { RELAY_KV: `${folder}/relay.kv` };
+    const sound = await doctor(env, ["--json"]);
+    const { ok, findings } = JSON.parse(sound.text);
+    assert.deepEqual([sound.code, ok, Object.keys(findings[0])], [0, true, [
+      "name",
+      "state",
+      "text",
+    ]]);
+    const broken = await doctor({ ...env, RELAY_SIGNUP: "x" }, ["--json"]);
+    assert.deepEqual([broken.code, JSON.parse(broken.text).ok], [1, false]);
+  });
+});
+
+Deno.test("relay doctor: reads the newest scheduled backup, and names one that cannot be restored", async () => {
+  await withFolder(async (folder) => {
+    const backups = `${folder}/backups`;
+    const env = {
+      RELAY_KV: `${folder}/relay.kv`,
+      RELAY_CONFIG: JSON.stringify({ backups: { folder: backups } }),
+    };
+    const { relay } = await startRelayProcess(env);
+    await relay.line(/a scheduled backup was taken/, START_MS);
+    await relay.stop();
+    const sound = await doctor(env);
+    assert.match(sound.lines.get("backup")!.text!, /^the newest was taken at 20/);
+    assert.equal(sound.lines.get("backup")!.state, "ok");
+    const [{ name }] = [...Deno.readDirSync(backups)] as [Deno.DirEntry];
+    Deno.truncateSync(`${backups}/${name}/relay.kv`, 4096);
+    assert.match(await fault(env), /^backup: the backup .* has the wrong size: /);
+    Deno.removeSync(`${backups}/${name}`, { recursive: true });
+    Deno.removeSync(`${folder}/relay.kv.last-backup`);
+    const none = await doctor(env);
+    assert.deepEqual(none.lines.get("backup"), {
+      state: "note",
+      text: "none is known, one is due every 24 h: the relay takes one at its start",
+    });
+  });
+});
+
 Deno.test("relay doctor: never binds the address", async () => {
   await withFolder(async (folder) => {
     const preload = `${folder}/preload.ts`;
@@ -136,7 +180,10 @@ Deno.test("relay doctor: a missing store is a note, and wrong arguments are name
     const remote = { RELAY_KV: "http://127.0.0.1:1", RELAY_SECRET: "a secret long enough" };
     assert.match(await fault(remote), /^store: http:\/\/127\.0\.0\.1:1 does not answer/);
     const wrong = await doctor(env, ["--all"]);
-    assert.equal(wrong.text, 'There is no option "--all". See: relay doctor --help');
+    assert.equal(
+      wrong.text,
+      'There is no option "--all". Did you mean --json? See: relay doctor --help',
+    );
     assert.equal(wrong.code, 2);
     assert.match((await doctor(env, ["--help"])).text, /^relay doctor: /);
     assert.deepEqual([...Deno.readDirSync(folder)], []);

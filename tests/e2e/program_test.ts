@@ -46,8 +46,11 @@ Deno.test("relay help: with a command's name prints that command's help, also af
   assert.match(text, /^relay backup: /);
 });
 
-Deno.test("relay version: one line with the version", async () => {
-  assert.match((await run(["version"])).text, /^relay \d+\.\d+\.\d+$/);
+Deno.test("relay version: one line with the version and the commit", async () => {
+  assert.match(
+    (await run(["version"])).text,
+    /^relay \d+\.\d+\.\d+ \(commit ([0-9a-f]{12}|unknown)\)$/,
+  );
 });
 
 Deno.test("relay: an unknown command is named, with the help, and exits with 2", async () => {

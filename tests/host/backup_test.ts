@@ -8,7 +8,6 @@ import {
   sealersOf,
 } from "../../core/host/backup/manifest.ts";
 import { restoreBackup } from "../../core/host/backup/restore.ts";
-import { admitSecrets } from "../../core/host/secrets/installation.ts";
 import { SYSTEM } from "../../kv/store/collection.ts";
 import { EventLog } from "../../kv/log/log.ts";
 import { newestSchema } from "../../kv/maintenance/migrations.ts";
@@ -17,34 +16,17 @@ import { installations } from "../../kv/records/installation.ts";
 import { organizations } from "../../kv/records/organization.ts";
 import { ManualClock } from "../support/clock.ts";
 import { withFolder } from "../support/processes.ts";
-import { seededEntropy } from "../support/world.ts";
+import { backupPorts, EPOCH, HOST, makeStore, SECRET } from "./backup_fixtures.ts";
 
 const PAGE_BYTES = 4096;
-const SECRET = "the secret of this store";
 const OTHER = "the secret of another store";
-const HOST = { org: "org_host", space: "live" } as const;
-const clock = new ManualClock();
-const ports = { clock, entropy: seededEntropy(7, clock) };
+const ports = backupPorts();
+const { clock } = ports;
 const secretsOf = (secret: string, olderSecrets: string[] = []) => ({ secret, olderSecrets });
 
 /** A store with the host's organization in it, and a backup of it. */
 async function furnish(folder: string): Promise<Manifest> {
-  const { store, close } = await openStore(`${folder}/relay.kv`, clock);
-  const [sealer] = sealersOf(secretsOf(SECRET), ports.entropy);
-  await store.transact(async (tx) => {
-    await admitSecrets(tx, sealer!, { epoch: "e_first", created_at_ms: 0 });
-    tx.put(organizations, SYSTEM, {
-      id: HOST.org,
-      name: "Host",
-      plan: "starter",
-      active: true,
-      host: true,
-      created_at_ms: 0,
-      limits: null,
-      require_second_factor: false,
-    });
-  });
-  await close();
+  await makeStore(`${folder}/relay.kv`, ports);
   return backup(folder, SECRET);
 }
 
@@ -96,9 +78,9 @@ Deno.test("restoreBackup: the store is complete, its logs begin a new epoch, and
       assert.equal((await store.get(organizations, SYSTEM, HOST.org))?.name, "Host");
       const installation = await store.get(installations, SYSTEM, "installation");
       assert.deepEqual(installation?.secret_fingerprints, manifest.secret_fingerprints);
-      assert.equal(manifest.epoch, "e_first");
+      assert.equal(manifest.epoch, EPOCH);
       assert.match(installation!.epoch, /^e_\w+$/);
-      assert.notEqual(installation!.epoch, "e_first");
+      assert.notEqual(installation!.epoch, EPOCH);
       const log = new EventLog(store, (error) => assert.fail(String(error)));
       await log.flush();
       const [event, ...more] = await log.read(HOST, 0, 10);

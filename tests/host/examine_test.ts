@@ -26,9 +26,10 @@ async function furnish(folder: string, keys: readonly Deno.KvKey[] = []) {
   for (const key of keys) await store.kv.set(key, null);
   await close();
   const retentionDays = { deliveries: 30 };
+  const backups = { folder: null, every_hours: 24 };
   return {
     kv,
-    about: { settings: { kv, ...secrets }, retentionDays, nowMs: clock.now(), entropy },
+    about: { settings: { kv, ...secrets }, backups, retentionDays, nowMs: clock.now(), entropy },
   };
 }
 
@@ -59,7 +60,8 @@ Deno.test("examineFile: finds due deliveries and expired records, and tells a st
     await engine.set(["gone by then"], null, { expireIn: 1_000_000 });
     engine.close();
     const freeBytes = 1024 ** 4;
-    const all = { ...sound, integrity: "ok", clock: "ok", disk: "ok", size: "ok", retention: "ok" };
+    const file = { integrity: "ok", clock: "ok", disk: "ok", size: "ok", backup: "note" };
+    const all = { ...sound, ...file, retention: "ok" };
     // The engine counts by its own clock; the hand-moved one is years ahead of it.
     const stopped = await examineFile(kv, about, { served: false, freeBytes });
     assert.deepEqual(statesOf(stopped), { ...all, jobs: "note", retention: "note" });
@@ -165,7 +167,8 @@ Deno.test("examineFile: a secret that others can read is a fault, the next one t
 
 Deno.test("examineServer: hides the user, password and query of an address", async () => {
   const settings = { kv: null, secret: null, olderSecrets: [] };
-  const about = { settings, retentionDays: {}, nowMs: 0, entropy };
+  const backups = { folder: null, every_hours: 24 };
+  const about = { settings, backups, retentionDays: {}, nowMs: 0, entropy };
   for (const user of ["user:password", "user:pass'word", 'user:pass"word', "user:pass word"]) {
     const [finding] = await examineServer(`http://${user}@127.0.0.1:1/db?token=t0k3n`, about);
     assert.match(finding!.text, /^http:\/\/127\.0\.0\.1:1\/db does not answer/);

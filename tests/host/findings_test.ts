@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import {
   type Finding,
   judgeAddress,
+  judgeBackup,
   judgeCertificate,
   judgeClock,
   judgeDisk,
@@ -37,13 +38,35 @@ Deno.test("judgeStore: notes a store that others can read", () => {
   ]);
 });
 
+Deno.test("judgeBackup: late after two periods of the schedule, and noted without one", () => {
+  const [HOUR, DAY] = [60 * MINUTE_MS, 24 * 60 * MINUTE_MS];
+  const judge = (agoMs: number | null, everyMs: number | null, served = true) =>
+    judgeBackup(agoMs === null ? null : NOW_MS - agoMs, {
+      everyMs,
+      fault: null,
+      nowMs: NOW_MS,
+      served,
+    });
+  expect([
+    [judge(2 * HOUR - 1, HOUR), "ok", /^the newest was taken at 2029-12-31T22:/],
+    [judge(2 * HOUR, HOUR), "fault", /one is due every 1 h: see the log of the relay/],
+    [judge(2 * HOUR, HOUR, false), "note", /the relay takes one at its start$/],
+    [judge(-400 * DAY, DAY), "fault", /taken at 2031-/],
+    [judge(null, DAY), "fault", /^none is known, one is due/],
+    [judge(6 * DAY, null), "ok", /^the newest/],
+    [judge(7 * DAY, null), "note", /set `backups` in RELAY_CONFIG, or run `relay backup`$/],
+    [judge(null, null), "note", /^none is known: set/],
+  ]);
+});
+
 Deno.test("judgeIntegrity, judgeSchema: damage and a newer schema are faults, an older one is brought up to date", () => {
   expect([
     [judgeIntegrity([]), "ok", /every page/],
     [judgeIntegrity(["row 1 missing"]), "fault", /row 1 missing.*relay restore/],
-    [judgeSchema(3, 3), "ok", /^3,/],
-    [judgeSchema(2, 3), "note", /next start migrates it/],
-    [judgeSchema(4, 3), "fault", /start a newer Relay/],
+    [judgeSchema(3, false, 3), "ok", /^3,/],
+    [judgeSchema(2, false, 3), "note", /next start migrates it/],
+    [judgeSchema(3, true, 3), "note", /was interrupted: the next start completes it/],
+    [judgeSchema(4, false, 3), "fault", /start a newer Relay/],
   ]);
 });
 

@@ -23,6 +23,8 @@ interface Key {
 /** The records of a first day, with every credential that opens them. */
 export interface FirstDay {
   readonly organization: string;
+  /** The plan that the version of then gave the host. */
+  readonly plan: string;
   readonly owner: Person;
   readonly approver: Person;
   readonly keys: {
@@ -86,6 +88,9 @@ export async function liveFirstDay(url: string, main: string, folder: string): P
     const show = async <T>(path: string): Promise<T> =>
       expectStatus(await send<T>("GET", path), 200, path);
 
+    const { organization: { plan } } = await show<{ organization: { plan: string } }>(
+      "/api/account/info",
+    );
     await make("/api/v1/roles", { name: "deployer", permissions: ["agents:read"] });
     const invited = await make<{ invite_code: string }>("/api/v1/invitations", {
       email: APPROVER.email,
@@ -230,6 +235,7 @@ export async function liveFirstDay(url: string, main: string, folder: string): P
 
     return {
       organization: founded.organization.id,
+      plan,
       owner: { id: founded.user.id, ...OWNER, token: founded.token },
       approver: { id: joined.user.id, ...APPROVER, token: joined.token },
       keys: {

@@ -62,7 +62,10 @@ export class EagerClock extends ManualClock {
 }
 
 type Over = Partial<
-  Pick<Deno.Kv, "atomic" | "close" | "enqueue" | "get" | "getMany" | "list" | "watch">
+  Pick<
+    Deno.Kv,
+    "atomic" | "close" | "delete" | "enqueue" | "get" | "getMany" | "list" | "set" | "watch"
+  >
 >;
 
 /** The same engine, with some of its methods replaced. */

@@ -1,16 +1,19 @@
 import { gzipSync } from "node:zlib";
 import { DatabaseSync } from "node:sqlite";
 import { FIRST_DAY_CONFIG, liveFirstDay } from "./first_day.ts";
+import { recordSchemas } from "../kv/maintenance/record_schemas.ts";
 import { startProgram } from "../../core/cli/program.ts";
 import { START_MS } from "./processes.ts";
 
 /**
  * Makes `tests/fixtures/stores/<name>`: the store that a relay leaves after a first day, and beside it the
- * credentials of that day. A second argument is the `main.ts` of another commit's work tree.
+ * credentials of that day. A second argument is the `main.ts` of another commit's work tree. For a release of this work
+ * tree, such as 0.1.0, it also records the fields of its records.
  */
 const STORES = new URL("../fixtures/stores/", import.meta.url);
+const RECORDS = new URL("../fixtures/records/", import.meta.url);
 const [name, main = new URL("../../main.ts", import.meta.url).pathname] = Deno.args;
-if (name === undefined || !/^[a-z0-9-]+$/.test(name)) {
+if (name === undefined || !/^[a-z0-9.-]+$/.test(name)) {
   console.error("Give the fixture a name: deno task fixture <name> [path of another main.ts]");
   Deno.exit(2);
 }
@@ -44,6 +47,11 @@ try {
     `${JSON.stringify(about, null, 2)}\n`,
   );
   console.log(`tests/fixtures/stores/${name}.kv.gz`);
+  if (Deno.args.length === 1 && /^\d+\.\d+\.\d+$/.test(name)) {
+    const records = JSON.stringify(await recordSchemas(), null, 2);
+    await Deno.mkdir(RECORDS, { recursive: true });
+    await Deno.writeTextFile(new URL(`${name}.json`, RECORDS), `${records}\n`);
+  }
 } finally {
   await relay.kill();
   await Deno.remove(folder, { recursive: true });

@@ -7,7 +7,7 @@ type Entries = readonly (readonly [key: Deno.KvKey, value: unknown])[];
 const RECORDS = new URL("../../kv/records/", import.meta.url);
 
 /** Every collection that is declared, by its name. */
-async function collections(): Promise<Map<string, Collection<Row>>> {
+export async function collections(): Promise<Map<string, Collection<Row>>> {
   const found = new Map<string, Collection<Row>>();
   for (const { name } of Deno.readDirSync(RECORDS)) {
     const declared: Record<string, unknown> = await import(new URL(name, RECORDS).href);

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { Relay } from "../../core/relay.ts";
 import { parseConfig } from "../../core/context/config.ts";
-import type { AgentPrograms, Log, Ports } from "../../core/ports/ports.ts";
+import type { AgentPrograms, Log, Ports, StoreBackups } from "../../core/ports/ports.ts";
 import { readSettings, type Settings } from "../../core/context/settings.ts";
 import { type Running, startRelay } from "../../core/start.ts";
 import { users } from "../../kv/records/user.ts";
@@ -52,6 +52,8 @@ interface Options {
   readonly environment?: Readonly<Record<string, string>>;
   /** The programs that agents are upgraded to; none unless said. */
   readonly programs?: AgentPrograms;
+  /** Writes the scheduled backups; none are written unless said. */
+  readonly storeBackups?: StoreBackups;
   readonly kv?: Deno.Kv;
   /** False when several worlds write to one store. */
   readonly sole?: boolean;
@@ -126,6 +128,7 @@ export class World implements AsyncDisposable {
         outbound: network,
         log,
         programs: options.programs ?? { find: () => Promise.resolve(null) },
+        storeBackups: options.storeBackups ?? { add: () => Promise.resolve() },
         passwordCost: { algorithm: "argon2id", memoryKib: 8, passes: 1, lanes: 1 },
       };
       const running = await startRelay({ store, close: () => store.close() }, settings, ports);

@@ -1,5 +1,6 @@
 import { dirname } from "node:path";
 import {
+  freeBytes,
   isThere,
   makeFolder,
   syncFile,
@@ -13,7 +14,9 @@ import { VERSION } from "../../protocol/protocol.ts";
 import { iso } from "../../codec/codec.ts";
 import type { Clock, Entropy } from "../../ports/ports.ts";
 import type { Secrets } from "../secrets/file.ts";
+import { checkBackup } from "./check.ts";
 import { digestFile } from "./digest.ts";
+import { FREE_BYTES_MIN, mib } from "./findings.ts";
 import {
   encodeManifest,
   FORMAT,
@@ -31,21 +34,42 @@ export interface BackupPorts {
   readonly entropy: Entropy;
 }
 
+/** What to back up. */
+export interface BackupSource {
+  /** The path of the embedded store. */
+  readonly kv: string;
+  readonly secrets: Secrets;
+}
+
 /**
- * Writes a backup of the embedded store at `kv` into a new folder, which appears complete or not at all. A relay may
+ * Writes a backup of an embedded store into a new folder, which appears complete and checked or not at all. A relay may
  * serve the store meanwhile; everything it acknowledged before the backup's `taken_at` is included.
- * @throws {Error} when the folder exists, the store is damaged or a secret is missing
+ * @throws {Error} when the folder exists, the store is damaged, a secret is missing or there is no room
  */
 export function writeBackup(
-  { kv, folder, secrets }: { kv: string; folder: string; secrets: Secrets },
-  { clock, entropy }: BackupPorts,
+  { folder, ...source }: BackupSource & { readonly folder: string },
+  ports: BackupPorts,
 ): Manifest {
   mustBeFree(folder);
-  const part = `${folder}.part`;
   makeFolder(dirname(folder));
+  return makeBackup(`${folder}.part`, source, ports, () => folder);
+}
+
+/**
+ * Makes a backup in the folder `part`, which gets the name that `place` returns when everything is in it.
+ * @throws {Error} like `writeBackup`; then `part` is gone
+ */
+export function makeBackup(
+  part: string,
+  { kv, secrets }: BackupSource,
+  ports: BackupPorts,
+  place: (manifest: Manifest) => string,
+): Manifest {
+  mustHaveRoom(dirname(part), kv);
   makePart(part);
   try {
-    const manifest = fill(part, kv, secrets, { clock, entropy });
+    const manifest = fill(part, kv, secrets, ports);
+    const folder = place(manifest);
     mustBeFree(folder);
     Deno.renameSync(part, folder);
     syncFolder(folder);
@@ -54,15 +78,30 @@ export function writeBackup(
     try {
       Deno.removeSync(part, { recursive: true });
     } catch {
-      // The first error is thrown; the next backup reports the leftover folder.
+      // The first error is thrown; the next backup reports the leftover folder or removes it.
     }
     throw error;
   }
 }
 
+/** A copy must not fill the disk: on that of the store, the relay could not write any more. */
+function mustHaveRoom(folder: string, kv: string): void {
+  using file = openFile(kv);
+  const { bytes, freeBytes: unused } = file.size();
+  const shared = Deno.statSync(folder).dev === Deno.statSync(kv).dev;
+  const needed = bytes - unused + (shared ? FREE_BYTES_MIN : 0);
+  const free = freeBytes(folder);
+  if (free >= needed) return;
+  throw new Error(
+    `there is no room for a backup in ${folder}: ${mib(free)} are free, ${mib(needed)} are needed` +
+      (shared ? `, of which the store on the same disk keeps ${mib(FREE_BYTES_MIN)}` : ""),
+  );
+}
+
 function fill(part: string, kv: string, secrets: Secrets, ports: BackupPorts): Manifest {
   const copy = `${part}/${STORE_FILE}`;
   const takenAtMs = copyStore(kv, copy, ports.clock);
+  syncFile(copy);
   const { versionstamp, schema, installation } = readCopy(kv, copy);
   const { secret_fingerprints, epoch } = installation;
   const sealers = sealersOf(secrets, ports.entropy);
@@ -78,9 +117,8 @@ function fill(part: string, kv: string, secrets: Secrets, ports: BackupPorts): M
     ...digestFile(copy),
   };
   writeText(`${part}/${MANIFEST_FILE}`, encodeManifest(manifest, signer));
-  syncFile(copy);
   syncFolder(copy);
-  return manifest;
+  return checkBackup(part, sealers);
 }
 
 /** Copies what is committed. Returns an instant in ms: everything committed before it is in the copy. */

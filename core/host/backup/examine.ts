@@ -1,8 +1,10 @@
 import { withoutUsers } from "../../../kv/engine/errors.ts";
+import { isThere } from "../../../kv/maintenance/disk.ts";
 import { isDamage, openFile } from "../../../kv/maintenance/file.ts";
 import type { KeyParts } from "../../../kv/store/collection.ts";
+import { HOUR_MS } from "../../../kv/store/durations.ts";
 import { openServer } from "../../../kv/maintenance/server.ts";
-import { SCHEMA_KEY } from "../../../kv/maintenance/migrations.ts";
+import { MIGRATING_KEY, SCHEMA_KEY } from "../../../kv/maintenance/migrations.ts";
 import { InstallationRecord } from "../../../kv/records/installation.ts";
 import type { Entropy } from "../../ports/ports.ts";
 import { nextSecretPath, secretPath, secretsKnown } from "../secrets/file.ts";
@@ -10,6 +12,7 @@ import { shownLocation } from "../../../kv/maintenance/location.ts";
 import type { StoreSettings } from "../../context/context.ts";
 import {
   type Finding,
+  judgeBackup,
   judgeClock,
   judgeDisk,
   judgeIntegrity,
@@ -21,6 +24,9 @@ import {
   judgeStore,
   overdueBefore,
 } from "./findings.ts";
+import { checkBackup } from "./check.ts";
+import { newestAdded } from "./keep.ts";
+import { lastBackupOf } from "./last_backup.ts";
 import { sealersOf } from "./manifest.ts";
 import { DUE_KEY, INSTALLATION_KEY } from "./stored.ts";
 
@@ -30,6 +36,7 @@ const COUNT_MAX = 10_000;
 /** The inputs of an examination. */
 export interface Examination {
   readonly settings: StoreSettings;
+  readonly backups: { readonly folder: string | null; readonly every_hours: number };
   readonly retentionDays: Readonly<Record<string, number | null>>;
   readonly nowMs: number;
   readonly entropy: Pick<Entropy, "bytes">;
@@ -67,7 +74,7 @@ export async function examineFile(
     findings.push(integrity, disk);
     if (integrity.state === "fault") return findings;
     findings.push(judgeSize(size), judgeClock(nowMs, writtenMs));
-    findings.push(...await examineRecords(file, about, served));
+    findings.push(...await examineRecords(file, kv, about, served));
     const overdue = file.expiredBefore(overdueBefore(nowMs), COUNT_MAX);
     findings.push(judgeRetention(overdue, { served, days: retentionDays }));
   } catch (error) {
@@ -81,7 +88,7 @@ export async function examineServer(url: string, about: Examination): Promise<Fi
   const shown = shownLocation(url);
   try {
     using server = await openServer(url);
-    const findings = await examineRecords(server, about, true);
+    const findings = await examineRecords(server, null, about, true);
     return [{ name: "store", state: "ok", text: `${shown} answers` }, ...findings];
   } catch (error) {
     const why = withoutUsers((error as Error).message).replaceAll(withoutUsers(url), shown);
@@ -90,12 +97,14 @@ export async function examineServer(url: string, about: Examination): Promise<Fi
   }
 }
 
-/** Checks a store's records against this program and its secrets. */
+/** Checks a store's records against this program and its secrets, and the backups of a store that is the file `kv`. */
 async function examineRecords(
   look: Look,
-  { settings, nowMs, entropy }: Examination,
+  kv: string | null,
+  about: Examination,
   served: boolean,
 ): Promise<Finding[]> {
+  const { settings, nowMs, entropy } = about;
   const empty: Finding = {
     name: "schema",
     state: "note",
@@ -103,7 +112,7 @@ async function examineRecords(
   };
   const number = await look.get(SCHEMA_KEY);
   if (typeof number !== "number") return [empty];
-  const schema = judgeSchema(number);
+  const schema = judgeSchema(number, await look.get(MIGRATING_KEY) !== null);
   if (schema.state === "fault") return [schema]; // records of a newer schema are unknown here
   const installation = await look.get(INSTALLATION_KEY);
   if (installation === null) return [empty];
@@ -112,7 +121,31 @@ async function examineRecords(
     schema,
     examineSecret(installation, settings, entropy),
     judgeJobs(first, { nowMs, served, limit: COUNT_MAX }),
+    ...kv === null ? [] : [examineBackups(kv, installation, about, served)],
   ];
+}
+
+/** Reads the newest backup of the schedule's folder, as a restore would. */
+function examineBackups(
+  kv: string,
+  installation: unknown,
+  { settings, backups: { folder, every_hours }, nowMs, entropy }: Examination,
+  served: boolean,
+): Finding {
+  let epoch = "";
+  let fault: string | null = null;
+  try {
+    epoch = InstallationRecord.parse(installation).epoch;
+    const newest = folder !== null && isThere(folder) ? newestAdded(folder, epoch) : null;
+    const secrets = secretsKnown(settings);
+    if (newest !== null && secrets !== null) checkBackup(newest, sealersOf(secrets, entropy));
+  } catch (error) {
+    fault = (error as Error).message;
+  }
+  const taken = lastBackupOf(kv, epoch);
+  const takenMs = typeof taken === "string" ? Date.parse(taken) : null;
+  const everyMs = folder === null ? null : every_hours * HOUR_MS;
+  return judgeBackup(takenMs, { everyMs, fault, nowMs, served });
 }
 
 function examineSecret(

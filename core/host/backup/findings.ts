@@ -1,8 +1,9 @@
 import { X509Certificate } from "node:crypto";
 import type { FileSize } from "../../../kv/maintenance/file.ts";
 import type { KeyParts } from "../../../kv/store/collection.ts";
+import { isWithin } from "../../../kv/store/clock.ts";
 import { newestSchema } from "../../../kv/maintenance/migrations.ts";
-import { DAY_MS, MINUTE_MS } from "../../../kv/store/durations.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../../kv/store/durations.ts";
 import { iso, type Sealer } from "../../codec/codec.ts";
 
 /** The result of one check. The texts of `note` (it works) and `fault` (it does not) say what to do. */
@@ -16,13 +17,15 @@ const MIB = 1024 * 1024;
 /** The largest clock difference between instances that counting open connections tolerates. */
 const CLOCK_SLACK_MS = 15_000;
 /** The free space that the log of a busy relay needs. */
-const FREE_BYTES_MIN = 256 * MIB;
+export const FREE_BYTES_MIN = 256 * MIB;
 /** Compacting is worthwhile from this size on, when half of the file is unused. */
 const UNUSED_BYTES = 64 * MIB;
 /** A delivery that is overdue for longer is stuck, or its webhook cannot keep up. */
 const LATE_MS = 15 * MINUTE_MS;
 /** The engine removes expired rows each minute, so rows this old mean that no relay ran. */
 const OVERDUE_MS = DAY_MS;
+/** A store whose newest backup is older should have a schedule. */
+const UNSCHEDULED_MS = 7 * DAY_MS;
 /** Rights of the group and of others. */
 const OTHERS = 0o077;
 const CERTIFICATE_MS = 14 * DAY_MS;
@@ -32,7 +35,8 @@ const found = (name: string, state: Finding["state"], text: string): Finding => 
   state,
   text,
 });
-const mib = (bytes: number) => `${Math.ceil(bytes / MIB)} MiB`;
+/** A size for people, rounded up. */
+export const mib = (bytes: number) => `${Math.ceil(bytes / MIB)} MiB`;
 
 /** Judges where a store is, whether a relay serves it, and who may read its file. */
 export function judgeStore(kv: string, served: boolean, mode: number | null): Finding {
@@ -49,10 +53,19 @@ export function judgeIntegrity(faults: readonly string[]): Finding {
   return found("integrity", "fault", text);
 }
 
-/** Compares a store's schema with this program's. */
-export function judgeSchema(schema: number, newest = newestSchema()): Finding {
+/** Compares a store's schema with this program's. `unfinished` says that a migration to it was interrupted. */
+export function judgeSchema(
+  schema: number,
+  unfinished: boolean,
+  newest = newestSchema(),
+): Finding {
   const text = `the store has schema ${schema}, this program has ${newest}`;
   if (schema > newest) return found("schema", "fault", `${text}: start a newer Relay`);
+  if (unfinished) {
+    const interrupted =
+      `the migration to schema ${schema} was interrupted: the next start completes it`;
+    return found("schema", "note", interrupted);
+  }
   if (schema === newest) return found("schema", "ok", `${schema}, as in this program`);
   return found("schema", "note", `${text}: the next start migrates it`);
 }
@@ -151,6 +164,36 @@ export function judgeJobs(
   if (nowMs - oldestMs < LATE_MS) return found("jobs", "ok", text);
   const what = "see the log of the relay, and disable webhooks whose receivers do not answer";
   return found("jobs", "fault", `${text}: ${what}`);
+}
+
+/**
+ * Judges the backups. `takenMs` is when the newest was taken, as noted beside the store; `fault` says what is wrong with
+ * the newest one of the schedule's folder, which is read, and `everyMs` is null without a schedule.
+ */
+export function judgeBackup(
+  takenMs: number | null,
+  { everyMs, fault, nowMs, served }: {
+    everyMs: number | null;
+    fault: string | null;
+    nowMs: number;
+    served: boolean;
+  },
+): Finding {
+  if (fault !== null) return found("backup", "fault", fault);
+  const newest = takenMs === null ? "none is known" : `the newest was taken at ${iso(takenMs)}`;
+  const lateMs = everyMs === null ? UNSCHEDULED_MS : 2 * everyMs;
+  if (takenMs !== null && isWithin(takenMs, lateMs, nowMs)) return found("backup", "ok", newest);
+  if (everyMs === null) {
+    return found(
+      "backup",
+      "note",
+      `${newest}: set \`backups\` in RELAY_CONFIG, or run \`relay backup\``,
+    );
+  }
+  const text = `${newest}, one is due every ${everyMs / HOUR_MS} h`;
+  return served
+    ? found("backup", "fault", `${text}: see the log of the relay, or run \`relay backup\``)
+    : found("backup", "note", `${text}: the relay takes one at its start`);
 }
 
 /** Judges rows that should have been removed a day ago. */

@@ -16,10 +16,8 @@ const Note = z.strictObject({
   taken_at: z.iso.datetime(),
 });
 
-/** Notes a complete backup beside its store. An older one, which took longer, does not replace a newer one. */
+/** Notes a complete backup beside its store. The caller holds the lock of the store's backups, so it is the newest. */
 export function noteBackup(kv: string, { epoch, taken_at }: Manifest): void {
-  const known = lastBackupOf(kv, epoch);
-  if (typeof known === "string" && Date.parse(known) >= Date.parse(taken_at)) return;
   const part = `${noteOf(kv)}.new`;
   using file = Deno.openSync(part, { write: true, create: true, truncate: true, mode: 0o600 });
   writeAll(file, new TextEncoder().encode(`${JSON.stringify({ epoch, taken_at })}\n`));

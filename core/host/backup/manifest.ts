@@ -83,6 +83,16 @@ export function readManifest(folder: string, sealers: readonly Sealer[]): Manife
   throw new Error(`the manifest of the backup ${folder} was altered: restore another backup`);
 }
 
+/** The manifest of a complete backup, whoever signed it; null for anything else. */
+export function manifestIn(folder: string): Manifest | null {
+  try {
+    const { mac: _mac, ...manifest } = parse(folder, readText(folder));
+    return manifest;
+  } catch {
+    return null;
+  }
+}
+
 function macOf(manifest: Manifest, signer: Sealer): string {
   const text = `backup manifest ${canonicalJson(manifest)}`;
   return signer.mac(text).toBase64({ alphabet: "base64url", omitPadding: true });

@@ -8,7 +8,7 @@ import { eventJson, type NewEvent, RELAY_ACTOR } from "../../events/events.ts";
 import { homeOf } from "../../access/access.ts";
 import type { Secrets } from "../secrets/file.ts";
 import type { BackupPorts } from "./backup.ts";
-import { digestFile } from "./digest.ts";
+import { copyChecked, mustBeWhole } from "./check.ts";
 import { type Manifest, readManifest, sealersOf, sizeInBackup, STORE_FILE } from "./manifest.ts";
 
 /** Endings of a store's files: an old log would be read into a new store. */
@@ -55,24 +55,9 @@ function mustNotExist(kv: string): void {
   );
 }
 
-function mustBeWhole(folder: string, bytes: number, manifest: Manifest): void {
-  if (bytes === manifest.bytes) return;
-  throw new Error(
-    `the backup ${folder} has the wrong size: ${STORE_FILE} has ${bytes} bytes, ${manifest.bytes} were ` +
-      "written. Restore another backup",
-  );
-}
-
-/** @throws {Error} when the bytes do not match the manifest */
 function copyWhole(folder: string, aside: string, manifest: Manifest): void {
   using file = Deno.openSync(aside, { write: true, createNew: true, mode: 0o600 });
-  const { bytes, sha256 } = digestFile(`${folder}/${STORE_FILE}`, file);
-  mustBeWhole(folder, bytes, manifest);
-  if (sha256 !== manifest.sha256) {
-    throw new Error(
-      `the backup ${folder} was altered: ${STORE_FILE} is not what was written. Restore another backup`,
-    );
-  }
+  copyChecked(folder, manifest, file);
 }
 
 /** Begins a new epoch of the logs, so that a reader of the old one does not mistake new events for its own. */

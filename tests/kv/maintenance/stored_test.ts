@@ -12,7 +12,7 @@ import { NO_LIMITS } from "../../support/no_limits.ts";
 import { withFolder } from "../../support/processes.ts";
 import { World } from "../../support/world.ts";
 
-/** Stores that relays of older commits wrote, named after the commit: `deno task fixture <name>`. */
+/** Stores that relays of releases and older commits wrote, named after them: `deno task fixture <name>`. */
 const STORES = new URL("../../fixtures/stores/", import.meta.url);
 
 interface Stored extends FirstDay {
@@ -50,7 +50,7 @@ for (const name of namesOf(STORES)) {
 
   guarantee("the host keeps the plan that it was created with", async (world, as) => {
     const { body } = await world.call("GET", "/api/account/info", { as: as.owner });
-    deq([body.organization.host, body.organization.plan], [true, "starter"]);
+    deq([body.organization.host, body.organization.plan], [true, day.plan]);
   });
 
   guarantee(

@@ -55,6 +55,9 @@ export function HealthCard() {
         )}
       </dl>
       <${LastBackup} at=${data.last_backup_at} />
+      ${data.last_backup_error && html`
+        <p class="warn">The last scheduled backup failed: ${data.last_backup_error}</p>
+      `}
     </section>
   `;
 }

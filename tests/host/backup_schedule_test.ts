@@ -1,0 +1,131 @@
+import { deepStrictEqual as deq, match, strictEqual as eq, throws } from "node:assert/strict";
+import { noteBackup } from "../../core/host/backup/last_backup.ts";
+import type { Manifest } from "../../core/host/backup/manifest.ts";
+import { readSettings } from "../../core/context/settings.ts";
+import { isBackupDue, ScheduledBackups } from "../../core/host/backup/schedule.ts";
+import { ManualClock } from "../support/clock.ts";
+import { withFolder } from "../support/processes.ts";
+import { World } from "../support/world.ts";
+
+const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000];
+const NOW = Date.UTC(2030, 0, 1);
+
+Deno.test("isBackupDue: a day after the newest one, after a pause when one failed, and when the clock was ahead", () => {
+  const due = (newestMs: number | null, ago?: number, error: string | null = null) =>
+    isBackupDue(newestMs, ago === undefined ? null : { startedMs: NOW - ago, error }, DAY, NOW);
+  eq(due(null), true, "the first one");
+  eq(due(NOW - DAY + 1), false);
+  eq(due(NOW - DAY), true);
+  eq(due(NOW + HOUR), false, "the clock was set back by less than a day");
+  eq(due(NOW + 400 * DAY), true, "the clock was a year ahead");
+  eq(due(NOW - DAY, 9 * MINUTE, "no room"), false);
+  eq(due(NOW - DAY, 10 * MINUTE, "no room"), true);
+  eq(due(NOW - DAY, -400 * DAY, "no room"), true);
+  eq(due(null, HOUR), false, "it succeeded, but could not be noted");
+  eq(due(null, DAY), true);
+});
+
+Deno.test("ScheduledBackups: at the start and then once a day; a failure is shown and tried again after ten minutes", async () => {
+  await withFolder(async (folder) => {
+    const kv = `${folder}/relay.kv`;
+    const started: string[] = [];
+    const fails = new Set([1, 2]);
+    let noted = (): void => {};
+    await using world = await World.open({
+      sole: true,
+      settings: { kv },
+      config: { backups: { folder: "/backup", keep_days: 3 } },
+      storeBackups: {
+        add(folder, keepMs) {
+          started.push(`${folder} ${keepMs / DAY}`);
+          if (fails.has(started.length)) return Promise.reject(new Error("there is no room"));
+          return Promise.resolve(noted());
+        },
+      },
+    });
+    noted = () => {
+      const taken_at = new Date(world.clock.now()).toISOString();
+      noteBackup(kv, { taken_at, epoch: world.app.epoch } as Manifest);
+    };
+    const { token } = await world.signUp();
+    const shown = async () => {
+      const { body } = await world.call("GET", "/health", { as: token });
+      const { text } = await world.call("GET", "/metrics", { as: token });
+      const counts = text.matchAll(/^relay_backup_attempts_total\{result="(\w+)"\} (\d+)$/gm);
+      return [body.last_backup_error, Object.fromEntries([...counts].map((c) => c.slice(1)))];
+    };
+    await world.settle();
+    deq(started, ["/backup 3"]);
+    deq(await shown(), ["there is no room", { succeeded: "0", failed: "1" }]);
+    const logged = world.logged.find(({ message }) => message === "the scheduled backup failed");
+    eq(logged?.level, "error");
+    match(JSON.stringify(logged?.fields), /there is no room/);
+    await world.advance(9 * MINUTE);
+    eq(started.length, 1);
+    await world.advance(MINUTE);
+    eq(started.length, 2);
+    await world.advance(10 * MINUTE);
+    eq(started.length, 3);
+    deq(await shown(), [null, { succeeded: "1", failed: "2" }]);
+    const pass = async (ms: number) => {
+      world.clock.nowMs += ms;
+      await world.running.housekeep();
+      await world.settle();
+      return started.length;
+    };
+    eq(await pass(DAY - 1), 3);
+    eq(await pass(1), 4);
+    eq(await pass(400 * DAY), 5, "the clock is a year ahead");
+    eq(await pass(-400 * DAY), 6, "and is set right again");
+    eq(await pass(HOUR), 6);
+  });
+});
+
+Deno.test("ScheduledBackups: one at a time, and a stop ends it without counting a failure", async () => {
+  await withFolder(async (folder) => {
+    const clock = new ManualClock();
+    const tasks: Promise<void>[] = [], told: string[] = [];
+    let started = 0;
+    const schedule = (kv: string | null) =>
+      new ScheduledBackups({
+        ports: {
+          clock,
+          log: { info: (text) => told.push(text), error: (text) => told.push(text) },
+          storeBackups: {
+            add: (_folder, _keepMs, signal) =>
+              new Promise((_, reject) => {
+                started++;
+                signal.addEventListener("abort", () => reject(new Error("it was killed")));
+              }),
+          },
+        },
+        config: () => ({ backups: { folder: "/backup", every_hours: 1, keep_days: 1 } }),
+        settings: { kv },
+        epoch: "e_first",
+        background: { run: (_, task) => void tasks.push(task()) },
+        metrics: { backup: (result) => told.push(result) },
+      });
+    const backups = schedule(`${folder}/relay.kv`);
+    backups.sweep();
+    clock.nowMs += DAY;
+    backups.sweep();
+    eq(started, 1);
+    backups.stop();
+    await Promise.all(tasks);
+    deq([backups.error, told], [null, []]);
+    for (const kv of [null, ":memory:", "https://kv.example.com"]) schedule(kv).sweep();
+    eq(started, 1, "a store that relay backup does not copy");
+  });
+});
+
+Deno.test("readSettings: backups of a store that is no file are refused", () => {
+  const env = {
+    RELAY_SECRET: "a secret of enough characters",
+    RELAY_CONFIG: JSON.stringify({ backups: { folder: "/backup" } }),
+  };
+  const read = (RELAY_KV: string) => readSettings({ ...env, RELAY_KV }, () => "", false);
+  eq(read("/var/lib/relay.kv").config.backups.folder, "/backup");
+  for (const kv of [":memory:", "https://kv.example.com"]) {
+    throws(() => read(kv), /backups\.folder, but RELAY_KV names no file: /);
+  }
+});
