@@ -120,10 +120,10 @@ async function openAgentSocket(
     const message = "An agent connects with a device's credential or an API key, not with a JWT.";
     throw new Fault("FORBIDDEN", message);
   }
-  // `info` reads the request, which is gone after the upgrade. The link needs its id only.
-  const { id } = info;
+  // `info` reads the request, which is gone after the upgrade. The link needs its ids only.
+  const { id, trace } = info;
   const { socket, response } = upgrade(request, AGENT_PROTOCOL);
-  attach(socket, (wire) => relay.links.open(actor, { id }, wire));
+  attach(socket, (wire) => relay.links.open(actor, { id, trace }, wire));
   return response;
 }
 

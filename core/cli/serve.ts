@@ -11,7 +11,14 @@ import {
 import { isSealed, secretsOf } from "../host/host.ts";
 import { shownLocation } from "../../kv/maintenance/location.ts";
 import { type Running, startRelay, UNRECORDED } from "../start.ts";
-import { type Ports, systemClock, systemEntropy, systemLog, systemPorts } from "../ports/ports.ts";
+import {
+  openTracing,
+  type Ports,
+  systemClock,
+  systemEntropy,
+  systemLog,
+  systemPorts,
+} from "../ports/ports.ts";
 
 /** The time for close frames to leave before the server drops its WebSockets. */
 const FAREWELL_MS = 50;
@@ -98,7 +105,11 @@ export async function startFrom(env: Environment, hosted: boolean): Promise<Star
   const opened = await openStore(settings.kv, systemClock);
   const ports = systemPorts(
     () => (running?.app.config() ?? settings.config).outbound.allow_private_targets,
-    agentPrograms(settings.given.RELAY_AGENT_PROGRAMS),
+    {
+      programs: agentPrograms(settings.given.RELAY_AGENT_PROGRAMS),
+      tracing: await openTracing(env),
+      logLevel: settings.given.RELAY_LOG_LEVEL,
+    },
   );
   try {
     const secrets = secretsOf(settings, ports.entropy, await isSealed(opened.store));

@@ -1,3 +1,5 @@
+import type { Trace } from "../../kv/store/trace.ts";
+
 /** The headers that name and sign the webhooks of Git hosts; null for a missing one. */
 export interface GitHookHeaders {
   readonly event: string | null;
@@ -15,6 +17,8 @@ export interface GitHookHeaders {
 /** A request without its input. */
 export interface RequestInfo {
   readonly id: string;
+  /** Where its spans start; null when it is not traced. */
+  readonly trace: Trace | null;
   /** The client's address, according to the trusted proxies. */
   readonly address: string;
   readonly idempotencyKey: string | null;
@@ -37,6 +41,7 @@ export interface RequestInfo {
 /** A copy of the request's values, for an answer that outlives the request. */
 export const copyInfo = (info: RequestInfo): RequestInfo => ({
   id: info.id,
+  trace: info.trace,
   address: info.address,
   idempotencyKey: info.idempotencyKey,
   lastEventId: info.lastEventId,
@@ -47,3 +52,7 @@ export const copyInfo = (info: RequestInfo): RequestInfo => ({
   forwarded: info.forwarded,
   prefetch: info.prefetch,
 });
+
+/** The ids that join answers, log lines and traces of a request. */
+export const idsOf = ({ id, trace }: Pick<RequestInfo, "id" | "trace">) =>
+  trace === null ? { request_id: id } : { request_id: id, trace_id: trace.traceId };

@@ -1,5 +1,6 @@
 import { withoutUsers } from "../../kv/engine/errors.ts";
-import { logLine } from "./log_line.ts";
+import type { Tracing } from "../../kv/store/trace.ts";
+import { atLevel, logLine } from "./log_line.ts";
 import type { AgentPrograms, Clock, Entropy, Log, Ports } from "./interfaces.ts";
 import { safeOutbound } from "./outbound/safe_outbound.ts";
 import { passwordCost } from "./password_hash.ts";
@@ -71,18 +72,27 @@ function write(level: string, message: string, fields: Readonly<Record<string, u
 
 const NO_PROGRAMS: AgentPrograms = { find: () => Promise.resolve(null) };
 
+/** What the ports of a running program depend on. */
+interface PortOptions {
+  readonly programs?: AgentPrograms;
+  readonly tracing?: Tracing | null;
+  /** The least level of lines in the log. */
+  readonly logLevel?: keyof Log;
+}
+
 /** The ports of a running program. */
 export function systemPorts(
   allowPrivateTargets: () => boolean,
-  programs: AgentPrograms = NO_PROGRAMS,
+  { programs = NO_PROGRAMS, tracing = null, logLevel = "info" }: PortOptions = {},
 ): Ports {
   const clock = systemClock;
   return {
     clock,
     entropy: systemEntropy,
     outbound: safeOutbound({ allowPrivateTargets, clock }),
-    log: systemLog,
+    log: atLevel(systemLog, logLevel),
     passwordCost: passwordCost(),
     programs,
+    tracing,
   };
 }

@@ -1,0 +1,122 @@
+import type { Context, Span as RuntimeSpan, Tracer } from "@opentelemetry/api";
+import {
+  type Span,
+  type SpanAttributes,
+  type SpanName,
+  SPANS,
+  type Trace,
+  type Tracing,
+} from "../../kv/store/trace.ts";
+
+type Api = typeof import("@opentelemetry/api");
+
+const SAMPLED = 1;
+const TRACEPARENT = /^[0-9a-f]{2}-(?<traceId>[0-9a-f]{32})-(?<spanId>[0-9a-f]{16})-01$/;
+
+/**
+ * Traces through the runtime's own OpenTelemetry, which exports them. Null unless the environment turns it on; the
+ * library is not loaded then.
+ */
+export async function openTracing(
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<Tracing | null> {
+  if (!/^(1|true)$/i.test(env.OTEL_DENO ?? "")) return null;
+  const api = await import("@opentelemetry/api");
+  const tracer = api.trace.getTracer("relay");
+  hideQueries(tracer.startSpan("never ended", { root: true }));
+  return tracingWith(api, tracer);
+}
+
+function tracingWith(api: Api, tracer: Tracer): Tracing {
+  const { ROOT_CONTEXT, trace: traces, SpanKind, SpanStatusCode } = api;
+  const kinds = {
+    internal: SpanKind.INTERNAL,
+    server: SpanKind.SERVER,
+    client: SpanKind.CLIENT,
+  } as const;
+
+  function start<Name extends SpanName>(
+    parent: Context,
+    name: Name,
+    attributes: SpanAttributes<Name> = {},
+  ): Span<Name> {
+    const span = tracer.startSpan(name, { kind: kinds[SPANS[name].kind] }, parent);
+    const started = wrap<Name>(span);
+    started.set(attributes);
+    return started;
+  }
+
+  function below(span: RuntimeSpan): Trace {
+    const { traceId, spanId } = span.spanContext();
+    const context = traces.setSpan(ROOT_CONTEXT, span);
+    return {
+      traceId,
+      spanId,
+      carried: { traceparent: `00-${traceId}-${spanId}-01` },
+      child: (name, attributes) => start(context, name, attributes),
+    };
+  }
+
+  function wrap<Name extends SpanName>(span: RuntimeSpan): Span<Name> {
+    const set = (attributes: SpanAttributes<Name>) => {
+      for (const [key, value] of Object.entries<string | number | undefined>(attributes)) {
+        if (value !== undefined) span.setAttribute(key, value);
+        if (key === "error.type") span.setStatus({ code: SpanStatusCode.ERROR });
+      }
+    };
+    const end = (attributes: SpanAttributes<Name> = {}) => {
+      set(attributes);
+      span.end();
+    };
+    return {
+      ...below(span),
+      set,
+      end,
+      endWith(work, describe) {
+        if (!(work instanceof Promise)) return end(describe?.(work as Awaited<typeof work>));
+        work.then(
+          (result) => end(describe?.(result)),
+          (error) => end({ "error.type": errorType(error) } as SpanAttributes<Name>),
+        );
+      },
+    };
+  }
+
+  return {
+    request(method, route, requestId) {
+      const span = traces.getActiveSpan();
+      if (span === undefined || (span.spanContext().traceFlags & SAMPLED) === 0) return null;
+      span.updateName(`${method} ${route}`);
+      const request = wrap<"request">(span);
+      request.set({ "http.route": route, "relay.request_id": requestId });
+      return request;
+    },
+    resume(traceparent) {
+      const ids = TRACEPARENT.exec(traceparent ?? "")?.groups;
+      if (ids === undefined) return null;
+      const { traceId, spanId } = ids as { traceId: string; spanId: string };
+      return below(traces.wrapSpanContext({ traceId, spanId, traceFlags: SAMPLED }));
+    },
+    start: (name, attributes) => start(ROOT_CONTEXT, name, attributes),
+  };
+}
+
+/** The code of a fault, or the class of another error: their messages may quote what a caller sent. */
+export const errorType = (error: unknown): string =>
+  error instanceof Error
+    ? "code" in error && typeof error.code === "string" ? error.code : error.name
+    : "Error";
+
+/**
+ * The runtime notes the whole address of a request in its span, and a query may hold a token or a command. A value
+ * set again is added, not replaced, so the query is left out where the runtime sets it.
+ */
+function hideQueries(span: RuntimeSpan): void {
+  const prototype: RuntimeSpan = Object.getPrototypeOf(span);
+  const { setAttribute } = prototype;
+  prototype.setAttribute = function (key, value) {
+    if (key === "url.query") return this;
+    const shown = key === "url.full" ? String(value).split("?", 1)[0]! : value;
+    return setAttribute.call(this, key, shown);
+  };
+}
