@@ -47,12 +47,12 @@ function tracingWith(api: Api, tracer: Tracer): Tracing {
   }
 
   function below(span: RuntimeSpan): Trace {
-    const { traceId, spanId } = span.spanContext();
+    const { traceId, spanId, traceFlags } = span.spanContext();
     const context = traces.setSpan(ROOT_CONTEXT, span);
     return {
       traceId,
       spanId,
-      carried: { traceparent: `00-${traceId}-${spanId}-01` },
+      carried: { traceparent: `00-${traceId}-${spanId}-0${traceFlags & SAMPLED}` },
       child: (name, attributes) => start(context, name, attributes),
     };
   }

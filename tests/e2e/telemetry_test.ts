@@ -15,6 +15,8 @@ import { Collector, type Received } from "./collector.ts";
 /** The trace and the span of a caller who traces, too. */
 const [TRACE, CALLER] = ["4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"];
 const CALLED = { traceparent: `00-${TRACE}-${CALLER}-01` };
+/** Another caller's, which is not sampled. */
+const UNSAMPLED = "9bf92f3577b34da6a3ce929d0e0e4736";
 const RIGHTS = ["agents:admin", "agents:read", "agents:write", "system:read"];
 /** What no span and no line of the access log may hold. */
 const SECRET = "hunter2";
@@ -42,6 +44,7 @@ async function withTraced(collector: Collector, use: (traced: Traced) => Promise
       RELAY_KV: `${folder}/relay.kv`,
       RELAY_CONFIG: JSON.stringify({ outbound: { allow_private_targets: true } }),
       RELAY_ACCESS_LOG: "all",
+      OTEL_TRACES_SAMPLER: "parentbased_always_on",
     });
     const owner = clientOf(url, await signUpOwner(clientOf(url)));
     const hook = await owner("POST", "/api/v1/webhooks", {
@@ -143,6 +146,9 @@ Deno.test("telemetry: a refusal names its trace, in which the tool and what fail
       CALLED,
     );
     deq([blocked.status, blocked.body.error.details.trace_id], [403, TRACE]);
+    const unsampled = { traceparent: `00-${UNSAMPLED}-${CALLER}-00` };
+    const missing = await caller<Refusal>("GET", "/api/v1/agents/none", undefined, unsampled);
+    deq([missing.status, "trace_id" in missing.body.error.details], [404, false]);
     const params = { name: "get_agent", arguments: { id: "agt_none" } };
     const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
     const { body } = await caller<{ result: { isError: boolean } }>("POST", "/mcp", call, CALLED);
@@ -156,6 +162,7 @@ Deno.test("telemetry: a refusal names its trace, in which the tool and what fail
     "gen_ai.tool.name": "get_agent",
     "error.type": "AGENT_NOT_FOUND",
   }]);
+  deq(collector.spans.filter(({ traceId }) => traceId === UNSAMPLED), []);
   assertDeclared(collector.spans);
 });
 
